@@ -1,0 +1,143 @@
+"""The data matrix as Python code sees it: no copy, a read counter, whole passes in row blocks."""
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+import numpy as np
+import scipy.sparse as sp
+from numba import njit
+
+from hinge.access.rows import CSRRows, DenseRows, add_row, dot, read_row
+
+ROW_BLOCK_CELLS = 1 << 23
+"""Cells per compiled call of a whole pass: some ten milliseconds, so that Ctrl-C is heard."""
+
+
+class Matrix:
+    """Counted access to a dense or CSR matrix that is used where it lies.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix or array
+        C-contiguous float32 or float64, or CSR with such values and int32 or int64 indices;
+        read-only and memory-mapped arrays included. Nothing is copied, nothing is written.
+
+    Attributes
+    ----------
+    shape : tuple of int
+    n_cells : int
+        Cells that one pass over all rows reads: the nonzeros of CSR, n·d of a dense matrix.
+    max_row_cells : int
+        Cells of the longest row.
+    rows : DenseRows or CSRRows
+        What compiled code takes; every row it hands out is counted.
+    unbilled : DenseRows or CSRRows
+        The same rows with a counter of their own, for evaluations that are not part of a method.
+    """
+
+    def __init__(self, X: Any) -> None:
+        self.shape: tuple[int, int] = X.shape
+        self._reads = np.zeros(1, np.int64)
+        parts: tuple[np.ndarray, ...]
+        if sp.issparse(X):
+            S = cast(sp.csr_array, X)
+            unsigned = [_frozen(a.view(f"u{a.dtype.itemsize}")) for a in (S.indices, S.indptr)]
+            parts = (_frozen(S.data), *unsigned)
+            self.n_cells = int(S.indptr[-1])
+            self.max_row_cells = int(np.diff(S.indptr).max(initial=0))
+            kind: Any = CSRRows
+        else:
+            parts = (_frozen(X),)
+            self.n_cells = int(X.size)
+            self.max_row_cells = self.shape[1]
+            kind = DenseRows
+        self.rows: DenseRows | CSRRows = kind(*parts, self._reads)
+        self.unbilled: DenseRows | CSRRows = kind(*parts, np.zeros(1, np.int64))
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the rows are compressed."""
+        return isinstance(self.rows, CSRRows)
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The type of the stored values."""
+        return self.rows[0].dtype
+
+    @property
+    def reads(self) -> int:
+        """Cells handed out so far."""
+        return int(self._reads[0])
+
+    def row_blocks(self) -> Iterator[tuple[int, int]]:
+        """Ranges of rows that cover the matrix, each about `ROW_BLOCK_CELLS` cells."""
+        n = self.shape[0]
+        step = max(1, min(n, ROW_BLOCK_CELLS * n // max(1, self.n_cells)))
+        for lo in range(0, n, step):
+            yield lo, min(lo + step, n)
+
+    def responses(
+        self, w: np.ndarray, lo: int, hi: int, out: np.ndarray | None = None, billed: bool = True
+    ) -> np.ndarray:
+        """``X[lo:hi] @ w`` in float64."""
+        out = np.empty(hi - lo) if out is None else out
+        _responses(self.rows if billed else self.unbilled, w, lo, hi, out)
+        return out
+
+    def combine(self, coef: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
+        """``out += X[lo:hi].T @ coef``; rows whose coefficient is zero are not read."""
+        _combine(self.rows, coef, lo, hi, out)
+
+
+def as_matrix(X: Any) -> Matrix:
+    """Wrap `X` for counted access, converting only what no compiled row can be read from."""
+    if isinstance(X, Matrix):
+        return X
+    if sp.issparse(X):
+        X = X if X.format == "csr" else X.tocsr()
+        if X.indices.dtype != X.indptr.dtype:
+            X = sp.csr_array((X.data, X.indices, X.indptr.astype(X.indices.dtype)), shape=X.shape)
+        if X.dtype not in (np.float32, np.float64):
+            X = sp.csr_array((to_float(X.data), X.indices, X.indptr), shape=X.shape)
+        if not X.has_canonical_format:
+            X = X.copy()  # the caller's matrix is never written
+            X.sum_duplicates()
+        return Matrix(X)
+    X = np.asarray(X)
+    if X.ndim != 2:
+        raise ValueError(f"Expected a matrix with one row per example, got an array of {X.ndim} dimension(s).")
+    if X.dtype not in (np.float32, np.float64):
+        X = to_float(X)
+    return Matrix(np.ascontiguousarray(X))
+
+
+def to_float(X: np.ndarray) -> np.ndarray:
+    """Integers and booleans as float32, or float64 where float32 would lose digits; in row blocks."""
+    if X.dtype.kind not in "iub":
+        return X.astype(np.float64)
+    largest = max(abs(int(X.max(initial=0))), abs(int(X.min(initial=0)))) if X.dtype.kind in "iu" else 1
+    out = np.empty(X.shape, np.float32 if largest <= 1 << 24 else np.float64)
+    for lo in range(0, len(X), 4096):
+        out[lo : lo + 4096] = X[lo : lo + 4096]
+    return out
+
+
+def _frozen(a: np.ndarray) -> np.ndarray:
+    """A read-only view as a plain array: one compiled type for arrays, memory maps and read-only input."""
+    view = np.asarray(a).view(np.ndarray)
+    view = view[:]
+    view.flags.writeable = False
+    return view
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def _responses(A, w, lo, hi, out):
+    for i in range(lo, hi):
+        out[i - lo] = dot(A, read_row(A, i), w)
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def _combine(A, coef, lo, hi, out):
+    for i in range(lo, hi):
+        if coef[i - lo] != 0.0:
+            add_row(A, read_row(A, i), coef[i - lo], out)

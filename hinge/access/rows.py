@@ -1,0 +1,147 @@
+"""Counted row access for compiled code: dense and CSR storage behind one set of verbs.
+
+Compiled code touches the data only by ``row = read_row(A, i)``, which counts, followed by
+``dot``, ``add_row`` and ``sq_norm`` on that row, which are free: the row was paid for.
+One source compiles for both storages, because Numba picks the body of each verb by the
+type of `A`; with the JIT disabled the plain functions do the same.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+
+# Sums may be reordered, which lets them use vector instructions, but NaN and infinity keep
+# their meaning: a bad value is never optimised out of sight.
+_REORDER = {"fastmath": {"reassoc", "contract", "nsz"}, "error_model": "numpy"}
+
+_1, _2, _3, _4 = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+
+
+class DenseRows(NamedTuple):
+    """A C-contiguous matrix; `reads[0]` counts the cells handed out."""
+
+    X: np.ndarray
+    reads: np.ndarray
+
+
+class CSRRows(NamedTuple):
+    """Compressed rows. Indices are unsigned views: a signed index costs a wrap-around test."""
+
+    data: np.ndarray
+    indices: np.ndarray
+    indptr: np.ndarray
+    reads: np.ndarray
+
+
+def _read_dense(A, i):
+    A.reads[0] += A.X.shape[1]
+    return np.uint64(i), np.uint64(A.X.shape[1])
+
+
+def _read_csr(A, i):
+    lo, hi = np.uint64(A.indptr[np.uint64(i)]), np.uint64(A.indptr[np.uint64(i) + _1])
+    A.reads[0] += np.int64(hi - lo)
+    return lo, hi
+
+
+def _held_dense(A, i):
+    return np.uint64(i), np.uint64(A.X.shape[1])
+
+
+def _held_csr(A, i):
+    return np.uint64(A.indptr[np.uint64(i)]), np.uint64(A.indptr[np.uint64(i) + _1])
+
+
+def _dot_dense(A, row, w):
+    x = A.X[row[0]]
+    s = 0.0
+    for j in range(row[1]):
+        s += x[j] * w[j]
+    return s
+
+
+def _dot_csr(A, row, w):
+    # Four sums, so that one gather need not wait for the addition before it.
+    s0 = s1 = s2 = s3 = 0.0
+    p, hi = row
+    while p + _4 <= hi:
+        s0 += A.data[p] * w[A.indices[p]]
+        s1 += A.data[p + _1] * w[A.indices[p + _1]]
+        s2 += A.data[p + _2] * w[A.indices[p + _2]]
+        s3 += A.data[p + _3] * w[A.indices[p + _3]]
+        p += _4
+    while p < hi:
+        s0 += A.data[p] * w[A.indices[p]]
+        p += _1
+    return (s0 + s1) + (s2 + s3)
+
+
+def _add_dense(A, row, scale, w):
+    x = A.X[row[0]]
+    for j in range(row[1]):
+        w[j] += scale * x[j]
+
+
+def _add_csr(A, row, scale, w):
+    for p in range(row[0], row[1]):
+        w[A.indices[p]] += scale * A.data[p]
+
+
+def _add_outer_dense(A, row, scale, H):
+    x = A.X[row[0]]
+    for j in range(row[1]):
+        if x[j] != 0.0:
+            xj = scale * x[j]
+            for k in range(j + _1):
+                H[j, k] += xj * x[k]
+
+
+def _add_outer_csr(A, row, scale, H):
+    for p in range(row[0], row[1]):
+        xj = scale * A.data[p]
+        j = A.indices[p]
+        for q in range(row[0], p + _1):
+            H[j, A.indices[q]] += xj * A.data[q]
+
+
+def _sq_norm_dense(A, row):
+    x = A.X[row[0]]
+    s = 0.0
+    for j in range(row[1]):
+        s += np.float64(x[j]) * np.float64(x[j])
+    return s
+
+
+def _sq_norm_csr(A, row):
+    s = 0.0
+    for p in range(row[0], row[1]):
+        s += np.float64(A.data[p]) * np.float64(A.data[p])
+    return s
+
+
+def _verb(dense: Callable, csr: Callable, doc: str) -> Callable[..., Any]:
+    """A function that takes the dense or the CSR body by the type of its first argument."""
+
+    def verb(A, *args):
+        return (dense if isinstance(A, DenseRows) else csr)(A, *args)
+
+    verb.__doc__ = doc
+
+    @overload(verb, jit_options=_REORDER, strict=False)
+    def choose(A, *args):
+        if isinstance(A, types.BaseNamedTuple):
+            return dense if A.instance_class is DenseRows else csr
+        return None
+
+    return verb
+
+
+read_row = _verb(_read_dense, _read_csr, "Hand out row i and count its cells (nonzeros; the width if dense).")
+held_row = _verb(_held_dense, _held_csr, "Row i once more, for an iteration that has read it and holds it.")
+dot = _verb(_dot_dense, _dot_csr, "The inner product of a row that was read with w.")
+add_row = _verb(_add_dense, _add_csr, "w ← w + scale · x for a row x that was read.")
+add_outer = _verb(_add_outer_dense, _add_outer_csr, "Lower triangle of H ← H + scale · x xᵀ (sorted indices).")
+sq_norm = _verb(_sq_norm_dense, _sq_norm_csr, "The squared Euclidean norm of a row that was read.")

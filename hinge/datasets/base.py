@@ -1,0 +1,91 @@
+"""What a data set is, and the two ways of not getting one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+Matrix: TypeAlias = "NDArray[Any] | sp.csr_matrix"
+
+
+class DatasetNotFoundError(FileNotFoundError, LookupError):
+    """The named data set is unknown, or known but not on this machine."""
+
+
+class DataFormatError(ValueError):
+    """A data file does not hold what its format promises."""
+
+
+class Parts(NamedTuple):
+    """The arrays of a data set before it has a name: the test part may be missing."""
+
+    X_train: Matrix
+    y_train: NDArray[Any]
+    X_test: Matrix | None = None
+    y_test: NDArray[Any] | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """A data set split into a training part and, where there is one, a test part.
+
+    Attributes
+    ----------
+    name : str
+        The name it was asked for by, in the catalog's spelling.
+    X_train : ndarray or csr_matrix of shape (n_train, n_features)
+        Training rows.
+    y_train : ndarray of shape (n_train,)
+        Training labels: -1 and +1 (int8) for a binary task, otherwise the classes.
+    X_test, y_test : same kinds as the training part, or None
+        Test rows and labels.
+    description : str
+        What the rows are.
+    source : str
+        Where this copy came from.
+    license : str
+        The terms of the data, or who to ask.
+    """
+
+    name: str
+    X_train: Matrix
+    y_train: NDArray[Any]
+    X_test: Matrix | None = None
+    y_test: NDArray[Any] | None = None
+    description: str = ""
+    source: str = ""
+    license: str = ""
+
+    def __repr__(self) -> str:
+        n, d = self.X_train.shape
+        n_test = 0 if self.X_test is None else self.X_test.shape[0]
+        kind = "sparse" if sp.issparse(self.X_train) else "dense"
+        return f"<{type(self).__name__} {self.name!r}: {n:,} + {n_test:,} rows, {d:,} {kind} features>"
+
+
+def smallest_float(values: NDArray[Any]) -> NDArray[Any]:
+    """`values` as float32 where that keeps seven digits of each, else as float64.
+
+    Float32 is refused if a nonzero value lies outside its normal range or a whole number is not kept exactly.
+    """
+    if values.dtype == np.float32:
+        return values
+    values = values.astype(np.float64, copy=False)
+    limits = np.finfo(np.float32)
+    size = np.abs(values)
+    if np.any((size > limits.max) | ((size < limits.tiny) & (size > 0))):
+        return values
+    single = values.astype(np.float32)
+    lost = (single != values) & (values == np.rint(values))
+    return values if lost.any() else single
+
+
+def whole_labels(labels: NDArray[Any]) -> NDArray[Any]:
+    """Labels as int64 when all of them are whole numbers, else as float64."""
+    labels = labels.astype(np.float64, copy=False)
+    whole = bool(np.all(labels == np.rint(labels))) and bool(np.all(np.abs(labels) < 2.0**53))
+    return labels.astype(np.int64) if whole else labels

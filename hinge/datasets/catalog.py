@@ -1,0 +1,252 @@
+"""Finding data sets by name: bundled, in the data folder, or fetched by scikit-learn."""
+
+from __future__ import annotations
+
+import difflib
+import lzma
+import os
+from dataclasses import replace
+from importlib import resources
+from pathlib import Path
+
+from .archive import parse_archive
+from .base import Dataset, DatasetNotFoundError, Parts
+from .compressed import SUFFIXES, inner_suffix
+from .entries import ENTRIES, Entry
+from .fetchers import fetch as fetch_parts
+from .readers import read_parts
+from .tasks import binary, cut, prepare
+
+HOME_VARIABLE = "HINGE_DATA"
+BUNDLED = {"adult": "adult.npz.xz"}
+COMPRESSIONS = ("", *SUFFIXES)
+# In order of preference; the second of a pair is the test file that may lie beside the first.
+PATTERNS = (
+    (".npz", ""),
+    (".train", ".test"),
+    (".svm", ".test"),
+    (".svmlight", ".test"),
+    (".libsvm", ".test"),
+    ("", ".t"),
+    (".csv", ".test.csv"),
+    (".tsv", ".test.tsv"),
+)
+TRAIN_SUFFIXES = {train for train, _ in PATTERNS if train}
+
+
+def catalog(home: str | os.PathLike[str] | None = None) -> list[Entry]:
+    """List the data sets that :func:`load` knows, and those lying in the data folder.
+
+    Parameters
+    ----------
+    home : str or path-like, optional
+        The data folder, as for :func:`load`.
+
+    Returns
+    -------
+    list of Entry
+        One for each set; `Entry.found` says whether and where it is on this machine.
+    """
+    folder = _home(home)
+    known = []
+    for entry in ENTRIES:
+        files = _locate(entry, folder)
+        found = "bundled" if entry.name in BUNDLED else str(files[0]) if files else ""
+        known.append(replace(entry, found=found))
+    claimed = {_plain(stem) for entry in ENTRIES for stem in _stems(entry)}
+    for stem, path in _stems_in(folder).items():
+        if _plain(stem) not in claimed:
+            known.append(_entry_of_file(stem, path))
+    return known
+
+
+def load(
+    name: str | os.PathLike[str],
+    *,
+    home: str | os.PathLike[str] | None = None,
+    fetch: bool = False,
+    positive: str | int | None = None,
+) -> Dataset:
+    """Load a data set by its name in the catalog, or from a file.
+
+    The places are tried in this order: the sets that come with hinge; the data folder; with ``fetch=True``,
+    scikit-learn's downloads.
+
+    Parameters
+    ----------
+    name : str or path-like
+        A name or alias of :func:`catalog`, the stem of a file in the data folder, or the path of a data file.
+    home : str or path-like, optional
+        The data folder. By default the environment variable HINGE_DATA, else hinge_data in your home folder.
+    fetch : bool, default=False
+        Whether a set that is not on this machine may be downloaded.
+    positive : str or int, optional
+        The class that becomes +1, all others -1. By default the papers' choice; "all" keeps the classes.
+
+    Returns
+    -------
+    Dataset
+        With labels -1 and +1 as int8 if the task is binary.
+
+    Raises
+    ------
+    DatasetNotFoundError
+        If the name is unknown or the set is not here. The message says what to put where.
+    DataFormatError
+        If the file found is broken.
+
+    Notes
+    -----
+    In the data folder a set NAME is one of these, each optionally compressed as .gz, .bz2 or .xz:
+
+    - ``NAME.npz``;
+    - ``NAME.train``, ``NAME.svm``, ``NAME.svmlight`` or ``NAME.libsvm``, with ``NAME.test`` or without;
+    - ``NAME`` and ``NAME.t``, the way of the LIBSVM collection;
+    - ``NAME.csv`` and ``NAME.test.csv``, or ``NAME.tsv`` and ``NAME.test.tsv``.
+
+    Examples
+    --------
+    >>> from hinge.datasets import load
+    >>> load("adult")
+    <Dataset 'adult': 32,561 + 16,281 rows, 123 sparse features>
+    """
+    folder = _home(home)
+    entry = _find(os.fspath(name))
+    if entry is None:
+        files = _companions(Path(name)) or _stored(os.fspath(name), folder)
+        if not files:
+            raise _unknown(os.fspath(name), folder)
+        entry = _entry_of_file(_stem(files[0]), files[0])
+        parts = read_parts(files)
+    elif entry.name in BUNDLED:
+        packed = resources.files(__package__).joinpath("bundled", BUNDLED[entry.name])
+        parts = parse_archive(lzma.decompress(packed.read_bytes()), BUNDLED[entry.name])
+    else:
+        files = _locate(entry, folder)
+        if files:
+            parts = read_parts(files)
+            entry = replace(entry, source=f"{entry.source}; read from {files[0]}")
+        elif fetch and entry.fetcher:
+            parts = fetch_parts(entry, positive)
+            positive = None if entry.fetcher == "fetch_rcv1" else positive
+        else:
+            raise _missing(entry, folder, fetch)
+    return _finished(entry, parts, positive)
+
+
+def _finished(entry: Entry, parts: Parts, positive: str | int | None) -> Dataset:
+    parts = binary(
+        cut(prepare(parts, entry.preparation), entry.train_rows), positive, entry.positive, entry.name
+    )
+    return Dataset(entry.name, *parts, entry.description, entry.source, entry.license)
+
+
+def _home(home: str | os.PathLike[str] | None) -> Path:
+    return Path(home or os.environ.get(HOME_VARIABLE) or Path.home() / "hinge_data").expanduser()
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("_", "-").replace(" ", "-")
+
+
+def _stems(entry: Entry) -> tuple[str, ...]:
+    return (entry.name, *entry.aliases)
+
+
+def _find(name: str) -> Entry | None:
+    return next((entry for entry in ENTRIES if _plain(name) in map(_plain, _stems(entry))), None)
+
+
+def _locate(entry: Entry, folder: Path) -> list[Path]:
+    """The file of a set, and its test file if that is separate; nothing if it is not in the folder."""
+    for stem in _stems(entry):
+        for spelling in dict.fromkeys((stem, stem.replace("-", "_"))):
+            files = _stored(spelling, folder)
+            if files:
+                return files
+    return []
+
+
+def _stored(stem: str, folder: Path) -> list[Path]:
+    """The file of that stem in the folder, and its test file if that is separate."""
+    if not stem:
+        return []
+    for train_suffix, test_suffix in PATTERNS:
+        train = _existing(folder / f"{stem}{train_suffix}")
+        if train is not None:
+            test = _existing(folder / f"{stem}{test_suffix}") if test_suffix else None
+            return [train] if test is None else [train, test]
+    return []
+
+
+def _existing(path: Path) -> Path | None:
+    candidates = (path.with_name(path.name + compression) for compression in COMPRESSIONS)
+    return next((candidate for candidate in candidates if candidate.is_file()), None)
+
+
+def _companions(path: Path) -> list[Path]:
+    """A file named outright, with the test file of the same stem if the name says it is a training file."""
+    if not path.is_file():
+        return []
+    if inner_suffix(path) != ".train":
+        return [path]
+    test = _existing(path.with_name(_stem(path) + ".test"))
+    return [path] if test is None else [path, test]
+
+
+def _stem(path: Path) -> str:
+    """The file's name without the ending that tells the compression and the one that tells the format."""
+    name = path.with_suffix("").name if path.suffix.lower() in SUFFIXES else path.name
+    return name[: len(name) - len(inner_suffix(path))]
+
+
+def _stems_in(folder: Path) -> dict[str, Path]:
+    """The data sets lying in a folder, by stem; a file without any known ending is none."""
+    found: dict[str, Path] = {}
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        stem = _stem(path)
+        if inner_suffix(path) in TRAIN_SUFFIXES and not stem.endswith(".test") and path.is_file():
+            found.setdefault(stem, path)
+    return found
+
+
+def _entry_of_file(stem: str, path: Path) -> Entry:
+    return Entry(
+        name=stem,
+        rows="",
+        features=0,
+        description=f"Read from {path.name}.",
+        paper="",
+        task="as labelled",
+        how="is in the data folder",
+        source=str(path),
+        license="unknown",
+        found=str(path),
+    )
+
+
+def _missing(entry: Entry, folder: Path, fetch: bool) -> DatasetNotFoundError:
+    advice = (
+        f"put {entry.name}.npz, or {entry.name}.train and {entry.name}.test in svmlight form, into {folder}"
+    )
+    if not fetch and entry.fetcher:
+        advice += f", or pass fetch=True to download it with scikit-learn's {entry.fetcher}"
+    return DatasetNotFoundError(
+        f"{entry.name!r} is not on this machine: {advice} (to get it: {entry.how};"
+        f" to choose another folder: home or the environment variable {HOME_VARIABLE})."
+    )
+
+
+def _unknown(name: str, folder: Path) -> DatasetNotFoundError:
+    names = [entry.name for entry in ENTRIES] + [stem for stem in _stems_in(folder) if _find(stem) is None]
+    spellings = {_plain(stem): entry.name for entry in ENTRIES for stem in _stems(entry)}
+    spellings |= {_plain(other): other for other in names}
+    near = difflib.get_close_matches(_plain(name), spellings, 1)
+    hint = (
+        f"did you mean {spellings[near[0]]!r}?"
+        if near
+        else "give a name of the catalog or the path of a file."
+    )
+    return DatasetNotFoundError(
+        f"There is no data set or file {name!r}: {hint} The names are {', '.join(names)}."
+    )

@@ -1,0 +1,197 @@
+"""Comma- and tab-separated text with a label column."""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import io
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple, TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .base import DataFormatError, smallest_float, whole_labels
+from .compressed import inner_suffix, opened
+
+LABEL_NAMES = ("label", "target", "class", "y")
+MISSING = ("", "na", "nan", "null", "?")
+
+
+class _Layout(NamedTuple):
+    delimiter: str
+    header: list[str] | None  # the column names, if the file has them
+    skip: int  # physical lines before the first data row
+    width: int
+    label: int  # position of the label column
+
+
+def read_delimited(
+    path: Path, n_features: int | None = None, label: str | int | None = None
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Rows and labels of a csv or tsv file; see :func:`hinge.datasets.read`."""
+    try:
+        layout = _layout(path, label)
+        try:
+            table, names = _parse_fast(path, layout)
+        except DataFormatError:
+            raise
+        except (ValueError, OverflowError):
+            table, names = _parse_by_cell(path, layout)
+        if not np.isfinite(table).all():
+            table, names = _parse_by_cell(path, layout)
+    except UnicodeDecodeError as error:
+        raise DataFormatError(f"{path} is not UTF-8 text: save it again in that encoding.") from error
+    except csv.Error as error:
+        raise DataFormatError(f"{path} is not readable as delimited text: {error}.") from error
+    if n_features is not None and layout.width - 1 != n_features:
+        raise DataFormatError(
+            f"{path} has {layout.width - 1} columns beside its label, but {n_features} were asked for."
+        )
+    X = np.ascontiguousarray(smallest_float(np.delete(table, layout.label, axis=1)))
+    return X, _labels(table[:, layout.label].astype(np.intp), names)
+
+
+@contextmanager
+def _text(path: Path, skip: int = 0) -> Iterator[TextIO]:
+    """The lines of a file after the first `skip`."""
+    with opened(path) as stream:
+        text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+        for _ in range(skip):
+            next(text)
+        yield text
+
+
+def _layout(path: Path, label: str | int | None) -> _Layout:
+    """Delimiter, header and label column, told from the first lines."""
+    with _text(path) as text:
+        first_line = next((line for line in text if line.strip()), "")
+    delimiter = "\t" if inner_suffix(path) == ".tsv" else ","
+    if delimiter not in first_line:
+        delimiter = next((mark for mark in (",", ";", "\t") if mark in first_line), delimiter)
+    with _text(path) as text:
+        rows = csv.reader(text, delimiter=delimiter)
+        first = next((row for row in rows if any(cell.strip() for cell in row)), None)
+        if first is None:
+            raise DataFormatError(f"{path} holds no rows: expected lines of numbers and a label.")
+        first_end = rows.line_num
+        first = [cell.strip() for cell in first]
+        has_header = _is_header(first, label)
+        if has_header and not any(cell.strip() for row in rows for cell in row):
+            raise DataFormatError(f"{path} holds a header but no rows below it.")
+    if len(first) < 2:
+        raise DataFormatError(f"{path} has one column, but a label and at least one feature are needed.")
+    header = first if has_header else None
+    return _Layout(
+        delimiter,
+        header,
+        first_end if has_header else 0,
+        len(first),
+        _label_column(path, header, len(first), label),
+    )
+
+
+def _is_header(cells: list[str], label: str | int | None) -> bool:
+    if isinstance(label, str) and label in cells:
+        return True
+    # "y" alone is no proof: in a file of mushrooms it is a label.
+    named = any(cell.lower() in LABEL_NAMES[:3] for cell in cells)
+    return named or all(_number(cell) is None for cell in cells)
+
+
+def _label_column(path: Path, header: list[str] | None, width: int, label: str | int | None) -> int:
+    if label is None:
+        lowered = [name.lower() for name in header or ()]
+        return next((lowered.index(name) for name in LABEL_NAMES if name in lowered), width - 1)
+    if isinstance(label, str):
+        if header is None:
+            raise DataFormatError(
+                f"{path} has no header, so there is no column {label!r}: give its position instead."
+            )
+        if label not in header:
+            near = difflib.get_close_matches(label, header, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"the columns are {', '.join(header[:20])}."
+            raise DataFormatError(f"{path} has no column {label!r}: {hint}")
+        return header.index(label)
+    if not -width <= label < width:
+        raise DataFormatError(f"{path} has {width} columns, so label={label} lies outside them.")
+    return label % width
+
+
+def _parse_fast(path: Path, layout: _Layout) -> tuple[NDArray[Any], list[str]]:
+    """The whole table by NumPy's own parser, labels as positions in a list of names."""
+    codes: dict[str, float] = {}
+
+    def code(cell: str) -> float:
+        name = cell.strip()
+        if name.lower() in MISSING:
+            raise ValueError("missing label")
+        return codes.setdefault(name, float(len(codes)))
+
+    with _text(path, layout.skip) as text:
+        table = np.loadtxt(
+            text,
+            delimiter=layout.delimiter,
+            comments=None,
+            quotechar='"',
+            converters={layout.label: code},
+            ndmin=2,
+        )
+    if table.shape[1] != layout.width:
+        raise ValueError("ragged")
+    return table, list(codes)
+
+
+def _parse_by_cell(path: Path, layout: _Layout) -> tuple[NDArray[Any], list[str]]:
+    """The same table cell by cell: slow, but it can say which cell is broken."""
+    codes: dict[str, float] = {}
+    table = []
+    with _text(path, layout.skip) as text:
+        rows = csv.reader(text, delimiter=layout.delimiter)
+        for row in rows:
+            if not any(cell.strip() for cell in row):
+                continue
+            where = f"{path}, line {layout.skip + rows.line_num}"
+            if len(row) != layout.width:
+                raise DataFormatError(
+                    f"{where}: found {len(row)} cells, but the first line has {layout.width}."
+                )
+            values = []
+            for column, cell in enumerate(row):
+                name = layout.header[column] if layout.header else str(column + 1)
+                cell = cell.strip()
+                if cell.lower() in MISSING:
+                    raise DataFormatError(
+                        f"{where}, column {name}: the value is missing; fill it or drop the row."
+                    )
+                if column == layout.label:
+                    values.append(codes.setdefault(cell, float(len(codes))))
+                    continue
+                value = _number(cell)
+                if value is None or not math.isfinite(value):
+                    raise DataFormatError(
+                        f"{where}, column {name}: found {cell[:40]!r} where a finite number was expected."
+                    )
+                values.append(value)
+            table.append(values)
+    if not table:
+        raise DataFormatError(f"{path} holds no rows: expected lines of numbers and a label.")
+    return np.array(table), list(codes)
+
+
+def _labels(codes: NDArray[Any], names: list[str]) -> NDArray[Any]:
+    """The labels as numbers if every one is a finite number, else as text."""
+    numbers = [_number(name) for name in names]
+    if any(number is None or not math.isfinite(number) for number in numbers):
+        return np.array(names)[codes]
+    return whole_labels(np.array(numbers, dtype=np.float64)[codes])
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None

@@ -1,0 +1,127 @@
+"""The svmlight (LIBSVM) text format: ``label index:value index:value ... # comment``."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from .base import DataFormatError, smallest_float, whole_labels
+from .compressed import opened
+
+LARGEST_INDEX = 2**31 - 1
+
+
+def read_svmlight(
+    path: Path, n_features: int | None = None, zero_based: bool = False
+) -> tuple[sp.csr_matrix, NDArray[Any]]:
+    """Rows and labels of an svmlight file; see :func:`hinge.datasets.read`."""
+    try:
+        with opened(path) as stream:
+            data, indices, indptr, labels = _parse(stream, zero_based)
+    except DataFormatError:
+        raise
+    except (ValueError, OverflowError) as error:
+        _explain(path, n_features, zero_based)
+        raise DataFormatError(f"{path} could not be read as svmlight text: {error}") from error
+    if len(labels) == 0:
+        raise DataFormatError(f"{path} holds no rows: expected lines such as '+1 3:0.5 7:1'.")
+    widest = int(indices.max()) + 1 if len(indices) else 0
+    finite = np.isfinite(data).all() and np.isfinite(labels).all()
+    if not finite or widest > (n_features or LARGEST_INDEX):
+        _explain(path, n_features, zero_based)
+    if not (n_features or widest):
+        raise DataFormatError(
+            f"{path} holds labels but no index:value pair: give n_features if rows of zeros are meant."
+        )
+    X = sp.csr_matrix(
+        (smallest_float(data), indices.astype(np.int32), indptr), shape=(len(labels), n_features or widest)
+    )
+    return X, whole_labels(labels)
+
+
+def _parse(
+    stream: BinaryIO, zero_based: bool
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+    from sklearn.datasets import load_svmlight_file
+
+    X, y = load_svmlight_file(stream, zero_based=zero_based)
+    return X.data, X.indices, X.indptr, y
+
+
+def _explain(path: Path, n_features: int | None, zero_based: bool) -> None:
+    """Raise a sentence about the first broken line, if there is one."""
+    with opened(path) as stream:
+        for number, line in enumerate(stream, 1):
+            fault = _fault(line, n_features, zero_based)
+            if fault:
+                raise DataFormatError(f"{path}, line {number}: {fault}")
+
+
+def _fault(line: bytes, n_features: int | None, zero_based: bool) -> str:
+    """What is wrong with one line, or nothing."""
+    tokens = line.split(b"#", 1)[0].split()
+    if not tokens:
+        return ""
+    if b"\0" in line:
+        return "there is a zero byte, so this looks like binary data and not svmlight text."
+    label = _number(tokens[0])
+    if label is None:
+        return f"found {_show(tokens[0])} where a label was expected, a number such as +1 or -1."
+    if not math.isfinite(label):
+        return f"the label {_show(tokens[0])} is not finite; drop the row or give it a class."
+    pairs = tokens[2:] if tokens[1:2] and tokens[1].startswith(b"qid:") else tokens[1:]
+    previous = None
+    for token in pairs:
+        index_text, colon, value_text = token.partition(b":")
+        try:
+            index = int(index_text)
+        except ValueError:
+            colon = b""
+        if not colon:
+            return f"found {_show(token)} where a pair index:value was expected, such as 3:0.5."
+        if index < 0 or (index == 0 and not zero_based):
+            return _below_first(token, index)
+        if index + zero_based > LARGEST_INDEX:
+            return (
+                f"the index in {_show(token)} is larger than {LARGEST_INDEX}, the largest that is supported."
+            )
+        if n_features is not None and index + zero_based > n_features:
+            return (
+                f"the index in {_show(token)} lies beyond the {n_features} features asked for;"
+                " give a larger n_features, or use the file that belongs to this training set."
+            )
+        if previous is not None and index <= previous:
+            return f"{_show(token)} follows index {previous}, but indices must ascend within a line."
+        value = _number(value_text)
+        if value is None:
+            return f"the value in {_show(token)} is not a number."
+        if not math.isfinite(value):
+            return f"the value in {_show(token)} is not finite; fill or drop missing values first."
+        previous = index
+    return ""
+
+
+def _below_first(token: bytes, index: int) -> str:
+    if index == 0:
+        return (
+            f"found index 0 in {_show(token)}, but indices start at 1;"
+            " pass zero_based=True if this file counts from 0."
+        )
+    return f"the index in {_show(token)} is negative."
+
+
+def _number(text: bytes) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _show(token: bytes) -> str:
+    text = token.decode("utf-8", "backslashreplace")
+    return repr(text if len(text) <= 40 else text[:37] + "...")

@@ -1,0 +1,278 @@
+"""Generators of problems whose maximum margin or minimum is known by construction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from .base import Dataset, Matrix
+
+LICENSE = "generated; no rights reserved"
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Separable(Dataset):
+    """A data set whose maximum margin is known.
+
+    Attributes
+    ----------
+    w_star : ndarray of shape (n_features,)
+        The unit vector of maximum margin.
+    margin : float
+        max over unit w of min_i y_i <w, x_i>, attained at `w_star`.
+    p_star : ndarray of shape (n_train,)
+        The distribution over rows that proves it: the norm of sum_i p_i y_i x_i is `margin`.
+    """
+
+    w_star: NDArray[Any]
+    margin: float
+    p_star: NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class KnownOptimum(Dataset):
+    """A data set whose regularised hinge problem has a known solution.
+
+    Attributes
+    ----------
+    lam : float
+        The regularisation the solution belongs to.
+    w_star : ndarray of shape (n_features,)
+        The minimiser of lam/2 |w|^2 + mean_i max(0, 1 - y_i <w, x_i>).
+    alpha_star : ndarray of shape (n_train,)
+        A dual solution in [0, 1]: w_star = sum_i alpha_i y_i x_i / (lam n).
+    objective : float
+        The minimum.
+    """
+
+    lam: float
+    w_star: NDArray[Any]
+    alpha_star: NDArray[Any]
+    objective: float
+
+
+def make_separable(n: int, d: int, margin: float, *, density: float = 1.0, seed: int = 0) -> Separable:
+    r"""Rows in the unit ball, separable through the origin with exactly the given maximum margin.
+
+    About a tenth of the rows lie on the margin. Write :math:`z_i = y_i x_i`. The features fall into :math:`m`
+    blocks of density x d features, `w_star` has the same norm in each, and every block :math:`S` holds pairs
+    :math:`z = \gamma w_S / |w_S|^2 \pm v` with :math:`v` orthogonal to :math:`w_S`. Their mean is
+    :math:`\gamma w`, so no unit vector has a larger margin. The other rows have larger margins and, where
+    these leave room, random supports.
+
+    Parameters
+    ----------
+    n, d : int
+        Rows (at least 2) and features.
+    margin : float
+        In (0, 1]; at most about sqrt(density) if rows are sparse, as each sees only a part of `w_star`.
+    density : float, default=1.0
+        Share of nonzero features in each row; below 1 the rows come as CSR.
+    seed : int, default=0
+        Seed of the generator.
+
+    Returns
+    -------
+    Separable
+        A data set in float64 without a test part, with `w_star`, `margin` and `p_star`.
+    """
+    k = _row_size(n, d, density)
+    m = min(d // k, n // 2)
+    if not 0 < margin <= m**-0.5:
+        raise ValueError(
+            f"margin must lie in (0, {m**-0.5:.6g}] for these sizes, but is {margin}:"
+            " make it smaller or the rows denser."
+        )
+    rng = np.random.default_rng(seed)
+    w = _direction(np.full(m, 1.0 / m), k, d, rng)
+    pairs = max(1, n // (20 * m))
+    n_support = 2 * pairs * m
+
+    on_margin = np.tile(np.arange(m), pairs)
+    half = _Rows.in_blocks(on_margin, w, k)
+    half.add_orthogonal(rng, np.full(len(on_margin), margin))
+    parallel = half.parallel(np.full(len(on_margin), margin))
+    others = _Rows.anywhere(n - n_support, m, w, k, margin, rng)
+    larger = margin + (others.reach - margin) * rng.random(n - n_support) * 0.9
+    others.add_orthogonal(rng, larger)
+
+    columns = np.concatenate([half.columns, half.columns, others.columns])
+    z = np.concatenate(
+        [parallel + half.values, parallel - half.values, others.parallel(larger) + others.values]
+    )
+    y = np.concatenate(
+        [np.ones(n_support // 2), -np.ones(n_support // 2), rng.choice([-1.0, 1.0], n - n_support)]
+    )
+    p = np.zeros(n)
+    p[:n_support] = 1 / n_support
+    order = rng.permutation(n)
+    X, y, p = _assembled(z * y[:, None], columns, d, order), y[order].astype(np.int8), p[order]
+    description = f"Synthetic: {n} rows of maximum margin {margin:g} through the origin."
+    return Separable(
+        "separable", X, y, description=description, source=f"make_separable, seed {seed}", license=LICENSE,
+        w_star=w, margin=margin, p_star=p,
+    )  # fmt: skip
+
+
+def make_known_optimum(
+    n: int, d: int, lam: float, *, density: float = 1.0, noise: float = 0.05, seed: int = 0
+) -> KnownOptimum:
+    r"""A linear SVM problem in the unit ball whose exact solution is known.
+
+    The problem is :math:`\min_w \frac\lambda2|w|^2 + \frac1n\sum_i \max(0, 1 - \langle w, z_i\rangle)` with
+    :math:`z_i = y_i x_i`. Dual variables :math:`\alpha_i` and margins :math:`m_i` are drawn first, to match:
+    :math:`m > 1` where :math:`\alpha = 0`, :math:`m = 1` where :math:`0 < \alpha < 1` and :math:`m < 1` where
+    :math:`\alpha = 1`. Rows :math:`z_i = m_i u_S / (s |u_S|^2) + v_i` with :math:`v_i` orthogonal to the unit
+    vector :math:`u` then have those margins at :math:`w = su`. With
+    :math:`s^2 = \frac1{\lambda n}\sum_i \alpha_i m_i`, the block norms :math:`|u_S|^2` in proportion to the
+    blocks' shares of this sum, and :math:`\sum_i \alpha_i v_i = 0`, also
+    :math:`w = \frac1{\lambda n}\sum_i\alpha_i z_i` holds. Both together are the optimality conditions.
+
+    Parameters
+    ----------
+    n, d : int
+        Rows (at least 2) and features.
+    lam : float
+        The regularisation, at most about 0.1 x density for rows in the unit ball; the error says how much.
+    density : float, default=1.0
+        Share of nonzero features in each row; below 1 the rows come as CSR.
+    noise : float, default=0.05
+        Share of rows that the solution misclassifies, below 0.5.
+    seed : int, default=0
+        Seed of the generator.
+
+    Returns
+    -------
+    KnownOptimum
+        A data set in float64 without a test part, with `lam`, `w_star`, `alpha_star` and `objective`.
+    """
+    k = _row_size(n, d, density)
+    if not 0 <= noise < 0.5:
+        raise ValueError(f"noise must lie in [0, 0.5), but is {noise}.")
+    rng = np.random.default_rng(seed)
+    n_free, n_bound, n_wrong = max(1, n // 5), n // 10, int(noise * n)
+    m = min(d // k, max(1, n_free // 4))
+    block = np.concatenate([np.arange(count) % m for count in (n_free, n_bound, n_wrong)])
+    alpha = np.ones(len(block))
+    alpha[:n_free] = rng.uniform(0.1, 0.9, n_free)
+    margins = np.concatenate([np.ones(n_free), rng.random(n_bound), -rng.random(n_wrong)])
+    # The wrong rows of a block may take away at most half of what the right ones give.
+    given = np.bincount(block, np.maximum(alpha * margins, 0), m)
+    taken = np.bincount(block, np.maximum(-alpha * margins, 0), m)
+    shrink = np.minimum(1, given / np.maximum(2 * taken, 1e-300))
+    margins = np.where(margins < 0, margins * shrink[block], margins)
+    share = np.bincount(block, alpha * margins, m)
+    limit = share.min() / n
+    if not 0 < lam <= limit:
+        raise ValueError(
+            f"lam must lie in (0, {limit:.6g}] for these sizes, but is {lam}:"
+            " make it smaller or the rows denser."
+        )
+    s = np.sqrt(share.sum() / (lam * n))
+    u = _direction(share / share.sum(), k, d, rng)
+
+    active = _Rows.in_blocks(block, u, k)
+    active.add_orthogonal(rng, margins / s)
+    _cancel(active, alpha, block, m, margins / s)
+    rest = _Rows.anywhere(n - len(block), m, u, k, 1 / s, rng)
+    larger = 1 + (np.minimum(3, rest.reach * s) - 1) * rng.uniform(0.05, 0.95, n - len(block))
+    rest.add_orthogonal(rng, larger / s)
+
+    columns = np.concatenate([active.columns, rest.columns])
+    z = np.concatenate(
+        [active.parallel(margins / s) + active.values, rest.parallel(larger / s) + rest.values]
+    )
+    y = rng.choice([-1.0, 1.0], n)
+    y[:2] = 1, -1
+    order = rng.permutation(n)
+    alpha = np.concatenate([alpha, np.zeros(n - len(block))])[order]
+    objective = lam / 2 * s**2 + np.maximum(0, 1 - margins).sum() / n
+    return KnownOptimum(
+        "known_optimum", _assembled(z * y[:, None], columns, d, order), y[order].astype(np.int8),
+        description=f"Synthetic: {n} rows whose SVM at lam={lam:g} has the minimum {objective:.6g}.",
+        source=f"make_known_optimum, seed {seed}", license=LICENSE,
+        lam=lam, w_star=s * u, alpha_star=alpha, objective=float(objective),
+    )  # fmt: skip
+
+
+def _row_size(n: int, d: int, density: float) -> int:
+    if n < 2 or d < 1:
+        raise ValueError(f"At least 2 rows and 1 feature are needed, but n={n} and d={d}.")
+    if not 0 < density <= 1:
+        raise ValueError(f"density must lie in (0, 1], but is {density}.")
+    return max(1, round(density * d))
+
+
+def _direction(shares: NDArray[Any], k: int, d: int, rng: np.random.Generator) -> NDArray[Any]:
+    """A vector whose squared norms on consecutive blocks of k features are `shares`, zero beyond them."""
+    pieces = rng.standard_normal((len(shares), k))
+    pieces *= np.sqrt(shares)[:, None] / np.linalg.norm(pieces, axis=1, keepdims=True)
+    u = np.zeros(d)
+    u[: pieces.size] = pieces.ravel()
+    return u
+
+
+class _Rows:
+    """Rows of k nonzeros each, as a part along a vector u and a part `values` orthogonal to it."""
+
+    def __init__(self, columns: NDArray[Any], u: NDArray[Any]) -> None:
+        self.columns = columns
+        self.along = u[columns]
+        self.reach = np.linalg.norm(self.along, axis=1)  # the largest <u, z> of a unit row with this support
+        self.values = np.zeros(columns.shape)
+
+    @classmethod
+    def in_blocks(cls, block: NDArray[Any], u: NDArray[Any], k: int) -> _Rows:
+        return cls(block[:, None] * k + np.arange(k), u)
+
+    @classmethod
+    def anywhere(
+        cls, n: int, m: int, u: NDArray[Any], k: int, least: float, rng: np.random.Generator
+    ) -> _Rows:
+        """Random supports among the m blocks; a block itself where the support would not reach `least`."""
+        columns = np.sort(rng.integers(0, (m - 1) * k + 1, (n, k)), axis=1) + np.arange(k)
+        short = np.linalg.norm(u[columns], axis=1) < least
+        columns[short] = rng.integers(0, m, short.sum())[:, None] * k + np.arange(k)
+        return cls(columns, u)
+
+    def parallel(self, product: NDArray[Any]) -> NDArray[Any]:
+        """The part along u that gives the rows this inner product with u."""
+        return self.along * (product / self.reach**2)[:, None]
+
+    def room(self, product: NDArray[Any]) -> NDArray[Any]:
+        return np.sqrt(np.maximum(0, 1 - (product / self.reach) ** 2))
+
+    def add_orthogonal(self, rng: np.random.Generator, product: NDArray[Any]) -> None:
+        """A random part orthogonal to u that fills most of what the unit ball leaves beside `product`."""
+        if self.columns.shape[1] == 1:
+            return  # one number cannot be orthogonal to another
+        v = rng.standard_normal(self.columns.shape)
+        for _ in range(2):  # once more for the digits lost the first time
+            v -= self.along * (np.einsum("ij,ij->i", v, self.along) / self.reach**2)[:, None]
+        norm = np.linalg.norm(v, axis=1)
+        fill = self.room(product) * rng.uniform(0.5, 0.95, len(v)) / np.where(norm > 0, norm, 1)
+        self.values = v * fill[:, None]
+
+
+def _cancel(rows: _Rows, alpha: NDArray[Any], block: NDArray[Any], m: int, product: NDArray[Any]) -> None:
+    """Move the orthogonal parts within the unit ball until their sums weighted by alpha vanish."""
+    total = np.zeros((m, rows.columns.shape[1]))
+    np.add.at(total, block, alpha[:, None] * rows.values)
+    rows.values -= alpha[:, None] * (total / np.bincount(block, alpha**2, m)[:, None])[block]
+    norm = np.linalg.norm(rows.values, axis=1)
+    factor = np.ones(m)
+    np.minimum.at(factor, block, rows.room(product) / np.maximum(norm, 1e-300))
+    rows.values *= factor[block][:, None]
+
+
+def _assembled(z: NDArray[Any], columns: NDArray[Any], d: int, order: NDArray[Any]) -> Matrix:
+    """Rows in the given order, dense if each has all d features."""
+    n, k = z.shape
+    if k == d:
+        return z[order]
+    indptr = np.arange(0, (n + 1) * k, k)
+    return sp.csr_matrix((z[order].ravel(), columns[order].astype(np.int32).ravel(), indptr), shape=(n, d))

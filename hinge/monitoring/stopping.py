@@ -1,0 +1,55 @@
+"""When a run ends, and why it did."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+
+class Status(Enum):
+    """Why a run ended; the value is the sentence for people."""
+
+    CONVERGED = "the certified gap is within tol"
+    TARGET = "the error on held-out rows reached the target"
+    FINISHED = "the method made all the steps it has"
+    MAX_ITER = "the iteration limit was reached"
+    MAX_TIME = "the time limit was reached"
+    MAX_READS = "the read limit was reached"
+    INTERRUPTED = "it was interrupted"
+    CALLBACK = "a callback asked to stop"
+
+    @property
+    def is_success(self) -> bool:
+        """Whether the run got what it was asked for, rather than being cut off."""
+        return self in (Status.CONVERGED, Status.TARGET, Status.FINISHED, Status.CALLBACK)
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Limits, of which the first to be met ends the run.
+
+    Parameters
+    ----------
+    tol : float
+        Stop when the certificate's gap is at most this; 0 never stops by it.
+    max_iter : int, optional
+        Iterations of the solver.
+    max_time : float, optional
+        Seconds, from the start of the run.
+    max_reads : int, optional
+        Cells read, certificates included; never exceeded.
+    target : float, optional
+        Stop when the score, an error on held-out rows, is at most this.
+    """
+
+    tol: float = 1e-3
+    max_iter: int | None = None
+    max_time: float | None = None
+    max_reads: int | None = None
+    target: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("tol", "max_iter", "max_time", "max_reads", "target"):
+            value = getattr(self, name)
+            if value is not None and not (np.isscalar(value) and value >= 0):  # type: ignore[operator]
+                raise ValueError(f"{name} must be a number that is not negative, got {value!r}.")

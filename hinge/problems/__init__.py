@@ -1,0 +1,20 @@
+"""WHAT is wanted: problems are data and parameters, and they certify answers."""
+
+from hinge.problems.base import Certificate, Problem, Solution
+from hinge.problems.linear import LinearProblem
+from hinge.problems.norm_constrained import NormConstrained
+from hinge.problems.regularized import Regularized
+from hinge.problems.scalarizations import Scalarization, scalarizations
+from hinge.problems.slack_constrained import SlackConstrained
+
+__all__ = [
+    "Certificate",
+    "LinearProblem",
+    "NormConstrained",
+    "Problem",
+    "Regularized",
+    "Scalarization",
+    "SlackConstrained",
+    "Solution",
+    "scalarizations",
+]

@@ -1,0 +1,59 @@
+"""What every problem offers: an exact objective and a certificate."""
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+
+class Solution(NamedTuple):
+    """An answer, with its dual where the method has one.
+
+    Attributes
+    ----------
+    w : ndarray of shape (d,)
+    b : float
+        Bias; 0 where the problem has none.
+    alpha : ndarray of shape (n,) or None
+        Dual weights, :math:`0 \\le \\alpha_i \\le 1`.
+    combination : ndarray of shape (d,) or None
+        :math:`\\sum_i c_i\\alpha_i y_i x_i` where the method keeps it; else one pass computes it.
+    """
+
+    w: np.ndarray
+    b: float = 0.0
+    alpha: np.ndarray | None = None
+    combination: np.ndarray | None = None
+
+
+class Certificate(NamedTuple):
+    """How good an answer provably is.
+
+    Attributes
+    ----------
+    objective : float
+        The exact objective of the answer, at bias `b`.
+    bound : float
+        A bound on the optimal objective from the dual side.
+    gap : float
+        Upper bound on the suboptimality, in the measure that the problem documents; infinite
+        where no bound is known.
+    b : float
+        The bias at which `objective` holds: the best one for the answer's w where it is free.
+    """
+
+    objective: float
+    bound: float
+    gap: float
+    b: float = 0.0
+
+
+class Problem(Protocol):
+    """Immutable: data access and parameters, no algorithm."""
+
+    def objective(self, solution: Solution) -> float:
+        """The exact objective; its reads are not billed."""
+        ...
+
+    def certificate(self, solution: Solution) -> Certificate:
+        """Bound the suboptimality of `solution`; its reads are billed."""
+        ...

@@ -1,0 +1,156 @@
+"""What the linear SVM problems share: the two criteria, the bias, and the dual's building blocks."""
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import numpy as np
+
+from hinge.access import Matrix, as_matrix
+
+Bias = Literal["none", "free", "penalized"]
+
+
+class LinearProblem:
+    """Norm against mean hinge loss on given examples: the data of all three scalarisations.
+
+    .. math:: \\|w\\| \\quad\\text{against}\\quad
+              \\hat L(w, b) = \\sum_i c_i \\max(0,\\, 1 - y_i(\\langle w, x_i\\rangle + b)),
+              \\qquad c_i = s_i / \\textstyle\\sum_j s_j
+
+    Parameters
+    ----------
+    X : array, CSR matrix or Matrix
+    y : array of shape (n,)
+        Labels, -1 and +1.
+    weight : array of shape (n,), optional
+        Nonnegative weights :math:`s_i`; all one where not given.
+    bias : {"none", "free", "penalized"}
+        No bias; an unpenalised one; or a constant feature of value `bias_scale`, whose weight
+        counts in the norm.
+    bias_scale : float
+        Value of the constant feature.
+    """
+
+    def __init__(
+        self, X: Any, y: Any, *, weight: Any = None, bias: Bias = "none", bias_scale: float = 1.0
+    ) -> None:
+        self.matrix: Matrix = as_matrix(X)
+        self.n, self.d = self.matrix.shape
+        y = np.asarray(y)
+        if y.shape != (self.n,):
+            raise ValueError(f"X has {self.n} rows but y has shape {y.shape}; one label per row is needed.")
+        if self.n == 0:
+            raise ValueError("There are no rows to learn from.")
+        if not np.isin(y, (-1, 1)).all():
+            raise ValueError("Labels of a problem are -1 and +1; the estimators accept other labels.")
+        if bias not in ("none", "free", "penalized"):
+            raise ValueError(f"bias is 'none', 'free' or 'penalized', not {bias!r}.")
+        self.y = y.astype(np.int8)
+        self.weight = _checked_weight(weight, self.n)
+        self.total = float(self.n) if weight is None else float(self.weight.sum())
+        self.bias: Bias = bias
+        self.bias_scale = float(bias_scale)
+
+    @property
+    def constant_sq(self) -> float:
+        """Square of the constant feature's value, 0 where there is none."""
+        return self.bias_scale**2 if self.bias == "penalized" else 0.0
+
+    def share(self, lo: int = 0, hi: int | None = None) -> np.ndarray | float:
+        """The cᵢ of rows lo to hi; a number where all are equal."""
+        if len(self.weight) == 1:
+            return 1.0 / self.total
+        return self.weight[lo:hi] / self.total
+
+    def criteria(self, w: np.ndarray, b: float = 0.0) -> tuple[float, float]:
+        """Both criteria at (w, b): the norm and the mean hinge loss (reads not billed)."""
+        return self.norm(w, b), self.mean_hinge(w, b, billed=False)
+
+    def norm(self, w: np.ndarray, b: float = 0.0) -> float:
+        """‖w‖, with the constant feature's weight where the bias is penalised."""
+        extra = (b / self.bias_scale) ** 2 if self.bias == "penalized" else 0.0
+        return float(np.sqrt(w @ w + extra))
+
+    def mean_hinge(self, w: np.ndarray, b: float = 0.0, billed: bool = True) -> float:
+        """The mean hinge loss in one pass, without a vector of length n."""
+        return sum(
+            self.hinge_of(self.matrix.responses(w, lo, hi, billed=billed), b, lo, hi)
+            for lo, hi in self.matrix.row_blocks()
+        )
+
+    def hinge_of(self, r: np.ndarray, b: float, lo: int = 0, hi: int | None = None) -> float:
+        """Contribution of rows lo to hi to the mean hinge loss, from their responses ⟨w, xᵢ⟩."""
+        slack = 1.0 - self.y[lo:hi] * (r + b)
+        np.maximum(slack, 0.0, out=slack)
+        c = self.share(lo, hi)
+        return float(slack.sum() * c) if isinstance(c, float) else float(slack @ c)
+
+    def responses(self, w: np.ndarray, billed: bool = True) -> np.ndarray:
+        """All ⟨w, xᵢ⟩."""
+        r = np.empty(self.n)
+        for lo, hi in self.blocks():
+            self.matrix.responses(w, lo, hi, r[lo:hi], billed)
+        return r
+
+    def blocks(self) -> Iterator[tuple[int, int]]:
+        """Row ranges of one pass."""
+        return self.matrix.row_blocks()
+
+    def best_bias(self, r: np.ndarray) -> float:
+        """The exact minimiser over b of the mean hinge loss, given the responses.
+
+        The loss is piecewise linear in b with kinks at :math:`y_i - r_i`, and its slope rises by
+        :math:`c_i` at each from :math:`-\\sum_{y_i=+1} c_i`: the minimiser is the order statistic
+        at which the positive mass is used up (midpoint where the slope is zero on an interval).
+        """
+        kinks = self.y - r
+        if len(self.weight) == 1:
+            n_pos = int(np.count_nonzero(self.y > 0))
+            if n_pos in (0, self.n):  # any b far enough out; the outermost kink already has no loss
+                return float(kinks.min() if n_pos == 0 else kinks.max())
+            kinks.partition((n_pos - 1, n_pos))
+            return float(kinks[n_pos - 1] + kinks[n_pos]) / 2
+        order = np.argsort(kinks)
+        mass = np.cumsum(self.weight[order])
+        positive = float(self.weight[self.y > 0].sum())
+        at = int(np.searchsorted(mass, positive * (1 - 1e-12)))
+        at = min(at, self.n - 1)
+        flat = at + 1 < self.n and abs(mass[at] - positive) <= 1e-12 * self.total
+        return float(kinks[order[at]] + kinks[order[at + 1]]) / 2 if flat else float(kinks[order[at]])
+
+    def combination(self, alpha: np.ndarray) -> np.ndarray:
+        """:math:`\\sum_i c_i\\alpha_i y_i x_i` in one pass over the rows with a positive α."""
+        z = np.zeros(self.d)
+        for lo, hi in self.blocks():
+            self.matrix.combine(alpha[lo:hi] * self.y[lo:hi] * self.share(lo, hi), lo, hi, z)
+        return z
+
+    def class_mass(self, alpha: np.ndarray) -> tuple[float, float]:
+        """:math:`\\sum c_i\\alpha_i` over the positive and over the negative rows."""
+        signed = total = 0.0
+        for lo, hi in self.blocks():
+            mass = alpha[lo:hi] * self.share(lo, hi)
+            total += float(mass.sum())
+            signed += float(mass @ self.y[lo:hi])
+        return (total + signed) / 2, (total - signed) / 2
+
+    def balanced(self, alpha: np.ndarray) -> np.ndarray:
+        """α with the heavier class scaled down so that :math:`\\sum_i c_i\\alpha_i y_i = 0`."""
+        positive, negative = self.class_mass(alpha)
+        heavy = 1 if positive > negative else -1
+        ratio = min(positive, negative) / max(positive, negative, np.finfo(float).tiny)
+        return np.where(self.y == heavy, alpha * ratio, alpha)
+
+
+def _checked_weight(weight: Any, n: int) -> np.ndarray:
+    """Weights as float64; a single one where all rows count alike."""
+    if weight is None:
+        return np.ones(1)
+    weight = np.ascontiguousarray(weight, dtype=np.float64)
+    if weight.shape != (n,):
+        raise ValueError(f"Weights have shape {weight.shape}; one weight per row ({n}) is needed.")
+    if not np.isfinite(weight).all() or (weight < 0).any():
+        raise ValueError("Weights must be finite and not negative.")
+    if not weight.any():
+        raise ValueError("All weights are zero: there is nothing to learn from.")
+    return weight

@@ -1,0 +1,95 @@
+"""The regularised SVM: Eq. (1) of the Pegasos paper, its dual, and the duality gap."""
+
+from typing import Any
+
+import numpy as np
+
+from hinge.problems.base import Certificate, Solution
+from hinge.problems.linear import Bias, LinearProblem
+
+
+class Regularized(LinearProblem):
+    """The norm paid for by λ.
+
+    .. math::
+        P(w, b) = \\frac\\lambda2\\|w\\|^2 + \\hat L(w, b), \\qquad
+        D(\\alpha) = \\sum_i c_i\\alpha_i
+                   - \\frac1{2\\lambda}\\Big\\|\\sum_i c_i\\alpha_i y_i x_i\\Big\\|^2,\\quad
+        0 \\le \\alpha_i \\le 1
+
+    With a free bias the dual also asks for :math:`\\sum_i c_i\\alpha_i y_i = 0`.
+    :math:`\\lambda = 1/(C\\sum_i s_i)` gives the objective of LIBLINEAR and LIBSVM.
+
+    The certificate is the relative duality gap :math:`(P - D)/D`, an upper bound on
+    :math:`(P - P^*)/P^*`.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        lam: float,
+        *,
+        weight: Any = None,
+        bias: Bias = "none",
+        bias_scale: float = 1.0,
+    ) -> None:
+        super().__init__(X, y, weight=weight, bias=bias, bias_scale=bias_scale)
+        if not (np.isfinite(lam) and lam > 0):
+            raise ValueError(f"lam must be a positive number, got {lam!r}.")
+        self.lam = float(lam)
+
+    @classmethod
+    def from_C(cls, X: Any, y: Any, C: float, **options: Any) -> "Regularized":
+        """The same problem by LIBLINEAR's C: the one place where C becomes λ."""
+        if not (np.isfinite(C) and C > 0):
+            raise ValueError(f"C must be a positive number, got {C!r}.")
+        problem = cls(X, y, 1.0, **options)
+        problem.lam = 1.0 / (C * problem.total)
+        return problem
+
+    def objective(self, solution: Solution) -> float:
+        """P(w, b), exact; reads not billed."""
+        norm, loss = self.criteria(solution.w, solution.b)
+        return 0.5 * self.lam * norm**2 + loss
+
+    def certificate(self, solution: Solution) -> Certificate:
+        """The relative duality gap, at the best bias where it is free."""
+        w, b = solution.w, solution.b
+        if self.bias == "free":
+            r = self.responses(w)
+            b = self.best_bias(r)
+            loss = sum(self.hinge_of(r[lo:hi], b, lo, hi) for lo, hi in self.blocks())
+        else:
+            loss = self.mean_hinge(w, b)
+        primal = 0.5 * self.lam * self.norm(w, b) ** 2 + loss
+        dual = self.dual(solution)
+        return Certificate(primal, dual, relative_gap(primal, dual), b)
+
+    def dual(self, solution: Solution) -> float:
+        """D at a feasible point made from the solution's α; -inf where there is none.
+
+        For a free bias the heavier class is scaled down until the dual constraint holds. Then
+        α is scaled as a whole to the best factor that keeps it in the box, which costs nothing.
+        """
+        alpha, z = solution.alpha, solution.combination
+        if alpha is None:
+            return -np.inf
+        if self.bias == "free":
+            positive, negative = self.class_mass(alpha)
+            if abs(positive - negative) > 1e-15 * (positive + negative):
+                alpha, z = self.balanced(alpha), None
+        z = self.combination(alpha) if z is None else z
+        positive, negative = self.class_mass(alpha)
+        linear = positive + negative
+        quadratic = (float(z @ z) + self.constant_sq * (positive - negative) ** 2) / self.lam
+        largest = float(alpha.max())
+        if largest <= 0.0:
+            return 0.0
+        scale = min(1.0 / largest, linear / quadratic if quadratic > 0 else np.inf)
+        return scale * linear - 0.5 * scale**2 * quadratic
+
+
+def relative_gap(primal: float, dual: float) -> float:
+    """(P - D)/D, infinite where the dual bound is not positive; never negative by rounding."""
+    return max(0.0, (primal - dual) / dual) if dual > 0 else np.inf

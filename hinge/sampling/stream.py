@@ -1,0 +1,34 @@
+"""A counter-based random stream: draw number c of stream k is a pure function of (k, c).
+
+A solver's state carries the key and the number of draws so far, so that a run cut into
+pieces makes the same draws as the uncut run. The function is the finalizer of SplitMix64
+(Steele, Lea and Flood 2014) applied to an odd multiple of the counter.
+"""
+
+import numpy as np
+from numba import njit
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_M1, _M2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_S27, _S30, _S31, _S11 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(11)
+_UNIT = 1.0 / (1 << 53)
+
+
+def key_of(seed: int, stream: int = 0) -> np.uint64:
+    """The key of a stream: distinct for distinct (seed, stream)."""
+    return np.uint64(np.random.SeedSequence([seed, stream]).generate_state(1, np.uint64)[0])
+
+
+@njit(cache=True)
+def draw_unit(key, counter):
+    """Uniform float64 in [0, 1)."""
+    z = key + np.uint64(counter) * _GOLDEN
+    z = (z ^ (z >> _S30)) * _M1
+    z = (z ^ (z >> _S27)) * _M2
+    return ((z ^ (z >> _S31)) >> _S11) * _UNIT
+
+
+@njit(cache=True)
+def draw_index(key, counter, n):
+    """Uniform integer in [0, n)."""
+    return np.int64(draw_unit(key, counter) * n)

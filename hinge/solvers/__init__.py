@@ -1,0 +1,1 @@
+"""HOW: one algorithm a file, and the driver that runs them."""

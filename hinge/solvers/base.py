@@ -1,0 +1,87 @@
+"""What a solver is: settings, and three verbs over a state that is a plain value."""
+
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+
+from hinge.problems import Solution
+
+P = TypeVar("P")
+S = TypeVar("S")
+
+
+class Paper(NamedTuple):
+    """Where an algorithm comes from."""
+
+    title: str
+    authors: str
+    year: int
+    place: str
+
+
+@dataclass(frozen=True)
+class Solver(Generic[P, S]):
+    """A method and its settings; it holds no data.
+
+    A run is ``state = init(problem, seed)``, then ``state = advance(problem, state, n_iter)`` as often
+    as wanted, then ``solution(problem, state)``. `advance` consumes the state it is given. Cutting a
+    run into pieces changes nothing, bit for bit.
+    """
+
+    paper: ClassVar[Paper]
+
+    def init(self, problem: P, seed: int = 0, start: Solution | None = None) -> S:
+        """The first state; `start` warms it where the method can use an earlier answer."""
+        raise NotImplementedError
+
+    def advance(self, problem: P, state: S, n_iter: int) -> S:
+        """Run `n_iter` iterations."""
+        raise NotImplementedError
+
+    def solution(self, problem: P, state: S) -> Solution:
+        """The answer so far."""
+        raise NotImplementedError
+
+    def iterations(self, state: S) -> int:
+        """Iterations run so far."""
+        return int(state.t)  # type: ignore[attr-defined]
+
+    def per_pass(self, problem: P) -> int:
+        """Iterations that read as much as one pass over the data."""
+        raise NotImplementedError
+
+    def max_reads(self, problem: P) -> int:
+        """No iteration reads more cells than this."""
+        raise NotImplementedError
+
+    def pause(self, problem: P, state: S) -> int:
+        """Iterations to the next place where looking at the answer is worth while; 0 when finished."""
+        raise NotImplementedError
+
+    def estimate(self, problem: P, state: S) -> float:
+        """A cheap guess of the certificate's gap, by which the driver decides when to compute it."""
+        return 0.0
+
+    def refresh(self, problem: P, state: S) -> S:
+        """Told that a certificate was not good enough: drop what was only guessed."""
+        return state
+
+    def rejects(self, problem: Any) -> str | None:
+        """Why this method cannot solve `problem`, and what can; None if it can."""
+        return None
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Settings by name, as scikit-learn's grids ask for them."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    def set_params(self, **params: Any) -> "Solver":
+        """Change settings in place, which only scikit-learn's grids (on their own clones) need."""
+        known = {f.name for f in fields(self)}
+        for name, value in params.items():
+            if name not in known:
+                raise ValueError(
+                    f"{type(self).__name__} has no setting {name!r}; it has {', '.join(sorted(known))}."
+                )
+            object.__setattr__(self, name, value)
+        if hasattr(self, "__post_init__"):
+            self.__post_init__()
+        return self

@@ -1,0 +1,247 @@
+"""The one loop that runs every solver: clock, stopping, history, interrupts."""
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from hinge.monitoring import History, Record, Status, Stop
+from hinge.problems import Certificate, Solution
+from hinge.solvers.base import Solver
+
+CHUNK_SECONDS = 0.1
+"""A compiled call is kept about this short, so that clocks and Ctrl-C are heeded."""
+
+LAST_WORD_CELLS = 100_000_000
+"""After Ctrl-C, a matrix of more cells is not read again for a last certificate."""
+
+Callback = Callable[[Record, Solution], bool | None]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run gives back.
+
+    Attributes
+    ----------
+    solution : Solution
+    certificate : Certificate
+        Of that very solution; its gap is infinite where none is known or affordable.
+    status : Status
+    n_iter : int
+    history : History
+    state : Any
+        Continue with ``solve(..., state=state)``.
+    """
+
+    solution: Solution
+    certificate: Certificate
+    status: Status
+    n_iter: int
+    history: History
+    state: Any
+
+
+def solve(
+    problem: Any,
+    solver: Solver,
+    *,
+    stop: Stop | None = None,
+    seed: int = 0,
+    start: Solution | None = None,
+    state: Any = None,
+    score: Callable[[Solution], float] | None = None,
+    callbacks: Sequence[Callback] = (),
+    on_interrupt: Literal["raise", "keep"] = "raise",
+) -> Result:
+    """Run `solver` on `problem` until the first limit of `stop` is met.
+
+    Parameters
+    ----------
+    problem : Problem
+    solver : Solver
+    stop : Stop, optional
+        By default a certified gap of 1e-3.
+    seed : int
+        Same seed, same result.
+    start : Solution, optional
+        An earlier answer to begin from, where the solver can.
+    state : optional
+        The state of an earlier `Result`, to go on exactly where it ended.
+    score : callable, optional
+        Error of a solution on held-out rows; recorded, and stopped on if ``stop.target`` is given.
+    callbacks : sequence of callables
+        Called with each `Record` and the solution; one that returns True ends the run.
+    on_interrupt : {"raise", "keep"}
+        What Ctrl-C does, always within a fraction of a second: raise KeyboardInterrupt, or return
+        the answer so far with ``Status.INTERRUPTED``.
+
+    Returns
+    -------
+    Result
+    """
+    stop = Stop() if stop is None else stop
+    if on_interrupt not in ("raise", "keep"):
+        raise ValueError(f"on_interrupt is 'raise' or 'keep', not {on_interrupt!r}.")
+    reason = solver.rejects(problem)
+    if reason:
+        raise ValueError(reason)
+    run = _Run(problem, solver, stop, score, callbacks)
+    run.state = solver.init(problem, seed, start) if state is None else state
+    with _interrupts(run):
+        try:
+            status = run.loop()
+        except KeyboardInterrupt:
+            status = Status.INTERRUPTED
+    if status is Status.INTERRUPTED and on_interrupt == "raise":
+        raise KeyboardInterrupt
+    return run.result(status)
+
+
+class _Run:
+    """The moving parts of one call of `solve`."""
+
+    def __init__(self, problem, solver, stop, score, callbacks):  # type: ignore[no-untyped-def]
+        self.problem, self.solver, self.stop = problem, solver, stop
+        self.score, self.callbacks = score, callbacks
+        self.state: Any = None
+        self.history = History()
+        self.latest: tuple[int, Solution, Certificate] | None = None
+        self.began = time.perf_counter()
+        self.off_clock = 0.0
+        self.first_read = problem.matrix.reads
+        self.rate = 0.0  # iterations a second, once known
+        self.advancing = False  # while the state may be half-written
+        self.pressed = False  # Ctrl-C came meanwhile
+
+    def loop(self) -> Status:
+        while True:
+            pause = self.solver.pause(self.problem, self.state)
+            status = self.run_to(pause)
+            stopped = self.look(final=status is not None or pause == 0)
+            if status or stopped:
+                return status or stopped  # type: ignore[return-value]
+            if pause == 0:
+                return Status.FINISHED
+
+    def run_to(self, pause: int) -> Status | None:
+        """Advance by `pause` iterations in short pieces; the reason if a limit cuts it off."""
+        while pause > 0:
+            n, status = self.allowance(pause)
+            if n == 0:
+                return status
+            before = time.perf_counter()
+            self.advancing = True
+            self.state = self.solver.advance(self.problem, self.state, n)
+            self.advancing = False
+            self.rate = n / max(time.perf_counter() - before, 1e-9)
+            pause -= n
+            if self.pressed:
+                raise KeyboardInterrupt
+        return None
+
+    def allowance(self, wanted: int) -> tuple[int, Status | None]:
+        """Iterations that no limit forbids, up to `wanted`, and the limit where there are none."""
+        stop = self.stop
+        n = wanted
+        if stop.max_iter is not None:
+            n = min(n, stop.max_iter - self.solver.iterations(self.state))
+            if n <= 0:
+                return 0, Status.MAX_ITER
+        if stop.max_reads is not None:
+            left = stop.max_reads - self.reads
+            n = min(n, left // max(1, self.solver.max_reads(self.problem)))
+            if n <= 0:
+                return 0, Status.MAX_READS
+        seconds = CHUNK_SECONDS
+        if stop.max_time is not None:
+            seconds = min(seconds, stop.max_time - self.seconds)
+            if seconds <= 0:
+                return 0, Status.MAX_TIME
+        # The first piece is small: nothing is known of the speed yet, and it may compile.
+        piece = self.rate * seconds if self.rate else max(1, self.solver.per_pass(self.problem) // 16)
+        return max(1, min(n, int(piece))), None
+
+    def look(self, final: bool = False) -> Status | None:
+        """Certify if it may be good enough, write a record, ask the callbacks."""
+        solver, problem, stop = self.solver, self.problem, self.stop
+        gap, objective = np.inf, np.nan
+        solution: Solution | None = None
+        if final or (stop.tol > 0 and solver.estimate(problem, self.state) <= stop.tol):
+            solution, certificate = self.certify()
+            gap, objective = certificate.gap, certificate.objective
+            if gap > stop.tol and not final:
+                self.state = solver.refresh(problem, self.state)
+        paused = time.perf_counter()
+        score = np.nan
+        if self.score or self.callbacks:
+            solution = solution or solver.solution(problem, self.state)
+            score = self.score(solution) if self.score else np.nan
+        record = Record(
+            solver.iterations(self.state), self.seconds, self.reads, 0, objective, gap, score
+        )
+        self.history.append(record)
+        asked = [callback(record, solution) for callback in self.callbacks]
+        self.off_clock += time.perf_counter() - paused
+        if gap <= stop.tol and stop.tol > 0:
+            return Status.CONVERGED
+        if stop.target is not None and score <= stop.target:
+            return Status.TARGET
+        return Status.CALLBACK if any(asked) else None
+
+    def certify(self) -> tuple[Solution, Certificate]:
+        """The present solution and its certificate, computed once for each state."""
+        t = self.solver.iterations(self.state)
+        if self.latest is None or self.latest[0] != t:
+            solution = self.solver.solution(self.problem, self.state)
+            limit = self.stop.max_reads
+            if limit is not None and self.reads + 2 * self.problem.matrix.n_cells > limit:
+                certificate = Certificate(np.nan, np.nan, np.inf, solution.b)
+            else:
+                certificate = self.problem.certificate(solution)
+            self.latest = t, solution._replace(b=certificate.b), certificate
+        return self.latest[1], self.latest[2]
+
+    def result(self, status: Status) -> Result:
+        if status is Status.INTERRUPTED and self.problem.matrix.n_cells > LAST_WORD_CELLS:
+            solution = self.solver.solution(self.problem, self.state)
+            certificate = Certificate(np.nan, np.nan, np.inf, solution.b)
+        else:
+            solution, certificate = self.certify()
+        n_iter = self.solver.iterations(self.state)
+        return Result(solution, certificate, status, n_iter, self.history, self.state)
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self.began - self.off_clock
+
+    @property
+    def reads(self) -> int:
+        return self.problem.matrix.reads - self.first_read
+
+
+@contextmanager
+def _interrupts(run: _Run) -> Iterator[None]:
+    """Let Ctrl-C wait for the end of a step, so that no state is left half-written.
+
+    Between steps it raises at once. A second Ctrl-C does not wait.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread receives signals
+        return
+
+    def note(signum: int, frame: Any) -> None:
+        if run.pressed or not run.advancing:
+            raise KeyboardInterrupt
+        run.pressed = True
+
+    previous = signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)

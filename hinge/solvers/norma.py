@@ -1,0 +1,70 @@
+"""Norma: online sub-gradient descent with steps p/(λ√t), the first rival of the Pegasos paper."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from hinge.access import dot, read_row, sq_norm
+from hinge.problems import Regularized
+from hinge.sampling import draw_index
+from hinge.solvers.base import Paper
+from hinge.solvers.one_row import OneRow, OneRowState
+from hinge.solvers.scaled_vector import SCALE, accumulate, add, project, shrink
+
+
+@dataclass(frozen=True)
+class Norma(OneRow):
+    """Sub-gradient steps of size :math:`\\eta_t = p/(\\lambda\\sqrt t)` on `Regularized`.
+
+    .. math:: w_{t+1} = (1 - \\eta_t\\lambda) w_t + \\eta_t [y_i\\langle w_t, x_i\\rangle < 1]\\, y_i x_i
+
+    An iteration reads one row. Theorem 4 of the paper: :math:`O(1/(\\lambda\\sqrt T))`.
+
+    Parameters
+    ----------
+    average : bool
+        Return the uniform average instead of the last iterate.
+    p : float
+        Scale of the steps, between 0 and 1; 0.71 is the best in the theorem's bound for large T.
+    projection : bool
+        Project on the ball of radius :math:`1/\\sqrt\\lambda`, which the Pegasos paper tried and found
+        to help.
+
+    References
+    ----------
+    J. Kivinen, A. Smola, R. Williamson, *Online Learning with Kernels*, 2002.
+    """
+
+    p: float = 0.71
+    projection: bool = False
+
+    paper = Paper("Online Learning with Kernels", "Kivinen, Smola, Williamson", 2002, "section 5 of Pegasos")
+
+    def rejects(self, problem: Any) -> str | None:
+        if not isinstance(problem, Regularized):
+            return f"Norma solves Regularized problems, not {type(problem).__name__}; try SGD."
+        return super().rejects(problem)
+
+    def steps(self, problem: Any, state: OneRowState, n_iter: int) -> None:
+        radius = 1.0 / np.sqrt(problem.lam) if self.projection else np.inf
+        _norma(problem.matrix.rows, problem.y, problem.lam, self.p, radius, self.average, n_iter, *state)
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def _norma(A, y, lam, p, radius, average, n_iter, z, t0, key):
+    for t in range(t0 + 1, t0 + n_iter + 1):
+        eta = p / (lam * np.sqrt(t))
+        i = draw_index(key, t, len(y))
+        row = read_row(A, i)
+        yi = np.float64(y[i])
+        response = z.scalars[SCALE] * dot(A, row, z.v)
+        shrink(z, 1.0 - eta * lam)
+        if yi * response < 1.0:
+            sq = sq_norm(A, row) if radius < np.inf else 0.0
+            add(A, row, z, i, eta, yi, 0.0, (1.0 - eta * lam) * response, sq)
+        if radius < np.inf:
+            project(z, radius)
+        if average:
+            accumulate(z, 1.0)

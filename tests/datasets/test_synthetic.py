@@ -1,0 +1,165 @@
+"""Generators: the answers they promise hold."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hinge.datasets import make_known_optimum, make_separable, make_text
+
+pytestmark = pytest.mark.filterwarnings("error")
+some = settings(max_examples=60, deadline=None)
+sizes = st.tuples(st.integers(2, 80), st.integers(1, 40), st.floats(0.05, 1.0), st.integers(0, 9))
+
+
+def norms(X):
+    return np.sqrt(np.asarray((X.multiply(X) if sp.issparse(X) else X * X).sum(axis=1))).ravel()
+
+
+def same(A, B):
+    return (A != B).nnz == 0 if sp.issparse(A) else np.array_equal(A, B)
+
+
+@some
+@given(sizes, st.floats(0.01, 1.0))
+def test_separable_margin_is_attained_and_maximal(size, fraction):
+    n, d, density, seed = size
+    k = max(1, round(density * d))
+    margin = fraction * min(d // k, n // 2) ** -0.5
+    data = make_separable(n, d, margin, density=density, seed=seed)
+    X, y, w = data.X_train, data.y_train, data.w_star
+    assert X.shape == (n, d) and set(y.tolist()) == {-1, 1}
+    assert sp.issparse(X) == (k < d)
+    assert norms(X).max() <= 1 + 1e-12
+    assert np.linalg.norm(w) == pytest.approx(1, abs=1e-12)
+    margins = y * (X @ w)
+    assert margins.min() == pytest.approx(margin, abs=1e-12)
+    # No unit vector has a larger margin than the norm of a convex combination of the rows.
+    assert data.p_star.min() >= 0 and data.p_star.sum() == pytest.approx(1)
+    assert np.linalg.norm(X.T @ (data.p_star * y)) == pytest.approx(margin, abs=1e-12)
+
+
+def test_separable_is_not_all_on_the_margin():
+    data = make_separable(1000, 50, 0.1, density=0.2, seed=1)
+    margins = data.y_train * (data.X_train @ data.w_star)
+    assert 0.05 < np.mean(margins < 0.1 + 1e-9) < 0.2
+    assert margins.max() > 0.3
+    assert np.diff(data.X_train.indptr).tolist() == [10] * 1000
+    assert len({tuple(row) for row in data.X_train.indices.reshape(1000, 10).tolist()}) > 500
+    assert data.X_train.has_sorted_indices
+    assert "ynthetic" in data.description
+
+
+@some
+@given(sizes, st.floats(1e-6, 1.0), st.floats(0, 0.3))
+def test_known_optimum_has_no_duality_gap(size, fraction, noise):
+    n, d, density, seed = size
+    with pytest.raises(ValueError, match=r"lam must lie in \(0, ") as caught:
+        make_known_optimum(n, d, 9.0, density=density, noise=noise, seed=seed)
+    limit = float(str(caught.value).split("(0, ")[1].split("]")[0])
+    lam = fraction * limit * (1 - 1e-5)
+    data = make_known_optimum(n, d, lam, density=density, noise=noise, seed=seed)
+    X, y, w, alpha = data.X_train, data.y_train, data.w_star, data.alpha_star
+    hinge = np.maximum(0, 1 - y * (X @ w))
+    primal = lam / 2 * w @ w + hinge.mean()
+    dual = alpha.mean() - np.sum((X.T @ (alpha * y)) ** 2) / (2 * lam * n**2)
+    assert alpha.min() >= 0 and alpha.max() <= 1
+    assert abs(primal - dual) < 1e-12 * max(1, 1 / (lam * n))
+    assert data.objective == pytest.approx(primal, abs=1e-12)
+    np.testing.assert_allclose(w, X.T @ (alpha * y) / (lam * n), atol=1e-11 * max(1, np.linalg.norm(w)))
+    assert norms(X).max() <= 1 + 1e-9
+    assert set(y.tolist()) == {-1, 1}
+
+
+def test_known_optimum_has_rows_of_every_kind():
+    data = make_known_optimum(2000, 300, 1e-4, density=0.05, noise=0.1, seed=3)
+    margins = data.y_train * (data.X_train @ data.w_star)
+    free = (data.alpha_star > 0) & (data.alpha_star < 1)
+    assert np.mean(margins < 0) == pytest.approx(0.1, abs=0.01)
+    assert np.mean(free) == pytest.approx(0.2, abs=0.01)
+    np.testing.assert_allclose(margins[free], 1, atol=1e-10)
+    assert margins[data.alpha_star == 0].min() > 1
+    assert margins[data.alpha_star == 1].max() < 1
+    assert abs(np.mean(data.y_train)) < 0.1
+    assert data.lam == 1e-4 and data.X_train.nnz == 2000 * 15
+
+
+def test_known_optimum_agrees_with_a_solver():
+    from sklearn.svm import LinearSVC
+
+    n, lam = 200, 1e-2
+    data = make_known_optimum(n, 20, lam, seed=5)
+    model = LinearSVC(C=1 / (lam * n), loss="hinge", fit_intercept=False, tol=1e-8, max_iter=100_000)
+    w = model.fit(data.X_train, data.y_train).coef_.ravel()
+    np.testing.assert_allclose(w, data.w_star, atol=1e-4)
+    value = lam / 2 * w @ w + np.maximum(0, 1 - data.y_train * (data.X_train @ w)).mean()
+    assert data.objective <= value < data.objective + 1e-6
+
+
+@pytest.mark.parametrize("density", [1.0, 0.2])
+def test_generators_repeat_themselves(density):
+    for make in (lambda s: make_separable(30, 10, 0.05, density=density, seed=s),
+                 lambda s: make_known_optimum(30, 10, 1e-3, density=density, seed=s)):  # fmt: skip
+        assert same(make(4).X_train, make(4).X_train)
+        assert not same(make(4).X_train, make(5).X_train)
+
+
+def test_generators_refuse_in_words():
+    with pytest.raises(ValueError, match=r"margin must lie in \(0, 1\].* but is 1.5"):
+        make_separable(10, 5, 1.5)
+    with pytest.raises(ValueError, match="At least 2 rows"):
+        make_separable(1, 5, 0.1)
+    with pytest.raises(ValueError, match="density must lie in"):
+        make_known_optimum(10, 5, 0.1, density=0.0)
+    with pytest.raises(ValueError, match="noise must lie in"):
+        make_known_optimum(10, 5, 0.1, noise=0.7)
+    with pytest.raises(ValueError, match=r"nnz_per_row must lie in .* at most 25"):
+        make_text(10, d=100, nnz_per_row=60)
+    with pytest.raises(ValueError, match="at least 2 topics"):
+        make_text(10, topics=1)
+    with pytest.raises(ValueError, match="At least 1 training row"):
+        make_text(0)
+    with pytest.raises(ValueError, match="noise must lie in"):
+        make_text(10, noise=0.9)
+
+
+def test_text_looks_like_text():
+    data = make_text(20000, n_test=3000, seed=2)
+    X = data.X_train
+    assert X.shape == (20000, 47236) and data.X_test.shape == (3000, 47236)
+    assert X.dtype == np.float32 and X.indices.dtype == np.int32 and X.indptr.dtype == np.int32
+    assert data.y_train.dtype == np.int8 and set(data.y_test.tolist()) == {-1, 1}
+    assert X.has_canonical_format and X.data.min() > 0
+    assert X.nnz / 20000 == pytest.approx(69, rel=0.01)
+    np.testing.assert_allclose(norms(X), 1, atol=1e-5)
+    assert abs(np.mean(data.y_train)) < 0.05
+    # Zipf: the commonest hundred of 47,236 words make up a good part of the entries, most words are rare.
+    frequency = np.sort(np.bincount(X.indices, minlength=47236))[::-1]
+    assert frequency[:100].sum() > 0.1 * X.nnz
+    assert frequency[0] < 0.6 * 20000
+    assert np.median(frequency) < 20
+    assert "ynthetic" in data.description and "ynthetic" in data.source
+
+
+def test_text_repeats_itself_whatever_the_test_part():
+    first, again = make_text(300, 2000, 20, topics=6), make_text(300, 2000, 20, topics=6, n_test=50)
+    assert same(first.X_train, again.X_train) and np.array_equal(first.y_train, again.y_train)
+    assert first.X_test is None and again.X_test.shape == (50, 2000)
+    assert not same(first.X_train, make_text(300, 2000, 20, topics=6, seed=1).X_train)
+
+
+def test_text_noise_is_what_no_model_learns():
+    clean, noisy = (make_text(4000, 2000, 30, topics=6, noise=noise) for noise in (0.0, 0.25))
+    assert same(clean.X_train, noisy.X_train)
+    assert np.mean(clean.y_train != noisy.y_train) == pytest.approx(0.25, abs=0.03)
+
+
+def test_text_is_as_hard_as_ccat():
+    from sklearn.svm import LinearSVC
+
+    n = 60000
+    data = make_text(n, n_test=6000)
+    model = LinearSVC(C=1 / (1e-4 * n), loss="hinge", fit_intercept=False, tol=1e-2, max_iter=200)
+    model.fit(data.X_train, data.y_train)
+    assert 0.045 < 1 - model.score(data.X_test, data.y_test) < 0.075
