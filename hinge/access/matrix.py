@@ -84,6 +84,23 @@ class Matrix:
         _responses(self.rows if billed else self.unbilled, w, lo, hi, out)
         return out
 
+    def responses_at(self, rows: np.ndarray, w: np.ndarray, billed: bool = True) -> np.ndarray:
+        """``X[rows] @ w`` in float64."""
+        out = np.empty(len(rows))
+        _responses_at(self.rows if billed else self.unbilled, rows, w, out)
+        return out
+
+    def mean_sq_norm(self, sample: int = 64) -> float:
+        """Mean squared norm of a few rows spread evenly over the matrix (billed)."""
+        rows = range(0, self.shape[0], max(1, self.shape[0] // sample))
+        A = self.rows
+        if isinstance(A, CSRRows):
+            picked = [A.data[int(A.indptr[i]) : int(A.indptr[i + 1])] for i in rows]
+        else:
+            picked = [A.X[i] for i in rows]
+        self._reads[0] += sum(len(x) for x in picked)
+        return float(np.mean([np.dot(x.astype(np.float64), x) for x in picked]))
+
     def combine(self, coef: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
         """``out += X[lo:hi].T @ coef``; rows whose coefficient is zero are not read."""
         _combine(self.rows, coef, lo, hi, out)
@@ -134,6 +151,12 @@ def _frozen(a: np.ndarray) -> np.ndarray:
 def _responses(A, w, lo, hi, out):
     for i in range(lo, hi):
         out[i - lo] = dot(A, read_row(A, i), w)
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def _responses_at(A, rows, w, out):
+    for k in range(len(rows)):
+        out[k] = dot(A, read_row(A, rows[k]), w)
 
 
 @njit(cache=True, error_model="numpy", nogil=True)

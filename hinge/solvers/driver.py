@@ -34,6 +34,8 @@ class Result:
         Of that very solution; its gap is infinite where none is known or affordable.
     status : Status
     n_iter : int
+    per_pass : int
+        Iterations that read as much as one pass over the data.
     history : History
     state : Any
         Continue with ``solve(..., state=state)``.
@@ -43,6 +45,7 @@ class Result:
     certificate: Certificate
     status: Status
     n_iter: int
+    per_pass: int
     history: History
     state: Any
 
@@ -214,7 +217,8 @@ class _Run:
         else:
             solution, certificate = self.certify()
         n_iter = self.solver.iterations(self.state)
-        return Result(solution, certificate, status, n_iter, self.history, self.state)
+        per_pass = self.solver.per_pass(self.problem)
+        return Result(solution, certificate, status, n_iter, per_pass, self.history, self.state)
 
     @property
     def seconds(self) -> float:

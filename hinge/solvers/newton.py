@@ -4,17 +4,19 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from hinge.access import add_outer, add_row, dot, read_row
 from hinge.problems import Regularized, Solution
 from hinge.solvers.base import Paper, Solver
+from hinge.solvers.smoothed_hinge import along, product, search, slopes
 
 BLOCK_ROWS = 64  # rows are sampled in blocks of neighbours, which memory likes
 GROWTH = 4
-SMALLEST = 20  # rows per feature on the first level
-LEAVE = 0.2  # a level is left when Newton promises a decrease below this share of the smoothing error
+SMALLEST = 500  # rows of the first level, or more
+DIRECT = 256  # features up to which the Hessian is formed and factored
+CG_STEPS = 20
+CURVED = 3  # rows per feature that represent the Hessian where it is not formed
+LEAVE = 1.0  # a level is left when Newton promises a decrease below this share of the smoothing error
 
 # Places in the state's two arrays of scalars.
 MU, SLOPE, GAP, DISTANCE, DUAL = range(5)
@@ -103,7 +105,7 @@ class Newton(Solver[Regularized, NewtonState]):
             # From w = 0 every row has e = 1: only a width above 2 puts them on the parabola.
             while mu <= 2.0:
                 mu /= self.shrink
-            while level > GROWTH * SMALLEST * (d + 1):
+            while level > GROWTH * SMALLEST:
                 level = -(-level // GROWTH)
         else:
             x[:d], x[d] = start.w, start.b
@@ -126,14 +128,14 @@ class Newton(Solver[Regularized, NewtonState]):
             s[MU] *= self.shrink if at_end or s[MU] > self.width * 1.01 else 1.0
             counters[LEVEL] = min(n, counters[LEVEL] * GROWTH)
         if counters[KNOWN] < counters[LEVEL]:
-            _along(A, rows, y, x, counters[KNOWN], counters[LEVEL], m)
+            along(A, rows, y, x, counters[KNOWN], counters[LEVEL], m)
             counters[KNOWN] = counters[LEVEL]
         if counters[NEXT] or counters[T] == 0:
             self._look(problem, state)
         level = int(counters[LEVEL])
-        _along(A, rows, y, p, 0, level, q)
+        along(A, rows, y, p, 0, level, q)
         penalty = self._penalty(problem)
-        tau = _search(
+        tau = search(
             rows[:level], problem.weight, m, q, s[MU], float(penalty @ (x * p)), float(penalty @ (p * p))
         )
         x += tau * p
@@ -148,17 +150,25 @@ class Newton(Solver[Regularized, NewtonState]):
     def _look(self, problem: Regularized, state: NewtonState) -> None:
         """The dual, the parts of the gap and the next direction at x, from the margins there."""
         x, p, m, _, alpha, z, rows, s, counters = state
-        d, level, penalty = problem.d, int(counters[LEVEL]), self._penalty(problem)
-        H = np.zeros((d + 1, d + 1))
-        mass, gap, linear = _slopes(
+        level, penalty = int(counters[LEVEL]), self._penalty(problem)
+        size = problem.d + 1 if problem.d <= DIRECT else 0
+        H = np.zeros((size, size))
+        mass, gap, linear = slopes(
             problem.matrix.rows, rows[:level], problem.y, problem.weight, m, s[MU], alpha, z, H
         )
         g = penalty * x - z / mass
-        H /= s[MU] * mass
-        H[np.diag_indices(d + 1)] += penalty
         if problem.bias == "none":
-            g[d], H[d, :], H[d, d] = 0.0, 0.0, 1.0
-        p[:] = -_solved(H, g)
+            g[-1] = 0.0
+        if size:
+            H /= s[MU] * mass
+            H[np.diag_indices(size)] += penalty
+            if problem.bias == "none":
+                H[-1, :], H[-1, -1] = 0.0, 1.0
+            p[:] = -_solved(H, g)
+        else:
+            curved = rows[:level][(alpha[:level] > 0) & (alpha[:level] < 1)]
+            every = max(1, len(curved) // (CURVED * problem.d))  # a sample of them shows the curvature
+            p[:] = -_conjugate_gradient(problem, curved[::every], s[MU] * mass / every, penalty, g)
         paid = penalty > 0
         s[SLOPE], s[GAP] = float(g @ p), gap / mass
         s[DISTANCE] = 0.5 * float((g[paid] ** 2 / penalty[paid]).sum())
@@ -180,7 +190,8 @@ class Newton(Solver[Regularized, NewtonState]):
         return 1
 
     def max_reads(self, problem: Regularized) -> int:
-        return problem.matrix.n_cells
+        """Margins of new rows, two looks, the direction; and the products where the Hessian is not formed."""
+        return (4 if problem.d <= DIRECT else 4 + 2 * CG_STEPS) * problem.matrix.n_cells
 
     def pause(self, problem: Regularized, state: NewtonState) -> int:
         return 1
@@ -206,87 +217,30 @@ def _solved(H: np.ndarray, g: np.ndarray) -> np.ndarray:
             ridge = max(10 * ridge, 1e-12 * float(np.trace(H)))
 
 
+def _conjugate_gradient(
+    problem: Regularized, rows: np.ndarray, scale: float, penalty: np.ndarray, g: np.ndarray
+) -> np.ndarray:
+    """H⁻¹g to a tenth, by products with the rows on the parabola."""
+    x, residual, out = np.zeros_like(g), g.copy(), np.empty_like(g)
+    p, rr = residual.copy(), float(g @ g)
+    target = 0.01 * rr
+    for _ in range(CG_STEPS):
+        if rr <= target:
+            break
+        product(problem.matrix.rows, rows, problem.weight, p, out)
+        Hp = out / scale + penalty * p
+        if problem.bias == "none":
+            Hp[-1] = 0.0
+        step = rr / float(p @ Hp)
+        x += step * p
+        residual -= step * Hp
+        rr, before = float(residual @ residual), rr
+        p = residual + rr / before * p
+    return x
+
+
 def _shuffled_blocks(n: int, seed: int) -> np.ndarray:
     """All rows, blocks of neighbours in random order: any prefix is a sample."""
     order = np.random.default_rng(seed).permutation(-(-n // BLOCK_ROWS)).astype(np.uint32)
     rows = (order[:, None] * np.uint32(BLOCK_ROWS) + np.arange(BLOCK_ROWS, dtype=np.uint32)).ravel()
     return rows[rows < n]
-
-
-@njit(cache=True)
-def _clip(a):
-    """a to [0, 1]; unlike min and max, which look for NaN, this compiles to vector selects."""
-    a = a if a > 0.0 else 0.0
-    return a if a < 1.0 else 1.0
-
-
-@njit(cache=True, error_model="numpy", nogil=True)
-def _along(A, rows, y, p, lo, hi, q):
-    """q ← yᵢ⟨p, (xᵢ, 1)⟩ for rows lo to hi of the list."""
-    d = len(p) - 1
-    w, b = p[:d], p[d]
-    for k in range(lo, hi):
-        i = rows[k]
-        q[k] = y[i] * (dot(A, read_row(A, i), w) + b)
-
-
-@njit(cache=True, error_model="numpy", nogil=True)
-def _slopes(A, rows, y, weight, m, mu, alpha, z, H):
-    """The dual at margins m; z follows the rows whose α changed, H gets the rows on the parabola."""
-    d = len(z) - 1
-    mass = gap = linear = 0.0
-    sharpness = 1.0 / mu
-    for k in range(len(rows)):
-        i = rows[k]
-        s = weight[i] if len(weight) > 1 else 1.0
-        e = 1.0 - m[k]
-        a = _clip(0.5 + e * sharpness)
-        mass += s
-        linear += s * a
-        on_parabola = 0.0 < a < 1.0
-        if a != alpha[k] or on_parabola:
-            row = read_row(A, i)
-            step = s * (a - alpha[k]) * y[i]
-            add_row(A, row, step, z)
-            z[d] += step
-            alpha[k] = a
-            if on_parabola:
-                gap += s * (max(0.0, e) - a * e)
-                add_outer(A, row, s, H)
-                add_row(A, row, s, H[d, :d])
-                H[d, d] += s
-    return mass, gap, linear
-
-
-@njit(cache=True, error_model="numpy", nogil=True, fastmath={"reassoc", "contract", "nsz"})
-def _search(rows, weight, m, q, mu, first, second):
-    """The minimum of F along the direction: Newton on its slope, kept within a bracket."""
-    tau, lo, hi, start = 0.0, 0.0, np.inf, 0.0
-    n, weighted, sharpness = len(rows), len(weight) > 1, 1.0 / mu
-    mass = weight[rows].sum() if weighted else np.float64(n)
-    for trial in range(30):
-        slope = curvature = 0.0
-        if weighted:
-            for k in range(n):
-                a = 0.5 + (1.0 - m[k] - tau * q[k]) * sharpness
-                c = _clip(a)
-                sq = weight[rows[k]] * q[k]
-                slope -= c * sq
-                curvature += sq * q[k] if c == a else 0.0
-        else:  # the same without the lookup, which would keep it from using vector instructions
-            for k in range(n):
-                a = 0.5 + (1.0 - m[k] - tau * q[k]) * sharpness
-                c = _clip(a)
-                slope -= c * q[k]
-                curvature += q[k] * q[k] if c == a else 0.0
-        slope = first + tau * second + slope / mass
-        curvature = second + curvature / (mu * mass)
-        if trial == 0:
-            start = slope
-        if abs(slope) <= 0.05 * abs(start):
-            break
-        lo, hi = (tau, hi) if slope < 0.0 else (lo, tau)
-        tau -= slope / curvature if curvature > 0.0 else 0.0
-        if not lo < tau < hi:
-            tau = 0.5 * (lo + hi) if hi < np.inf else 2.0 * lo + 1.0
-    return tau

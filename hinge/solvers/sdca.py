@@ -6,26 +6,28 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from hinge.access import add_row, dot, read_row, sq_norm
+from hinge.access import add_row, dot, dot_sq, read_row
 from hinge.problems import Regularized, Solution
 from hinge.sampling import draw_index, key_of
 from hinge.solvers.base import Paper, Solver
 
 BLOCK_BYTES = 1 << 14
+SAMPLE = 2048  # rows by which the gap is guessed after a long epoch
 SHRUNK = np.uint32(1 << 31)  # marks a row of the active list that leaves it at the end of the epoch
 
 
 # Places in the state's two arrays of scalars.
-U, BETA, LAM, GAP, UPPER, LOWER, HIGHEST, LOWEST = range(8)
-T, ACTIVE, VISITED, BLOCK, OFFSET, DRAWS, STALE = range(7)
+U, BETA, LAM, UPPER, LOWER, HIGHEST, LOWEST, SUM, GAP, KAPPA = range(10)
+T, ACTIVE, VISITED, BLOCK, OFFSET, DRAWS, STALE, EPOCH_ROWS = range(8)
 
 
 class SDCAState(NamedTuple):
     """A dual point and the place in the current epoch.
 
-    `scalars`: u = Σ sᵢαᵢyᵢ, the multiplier β, the Λ in use, the epoch's gap, the two shrinking
-    bounds and the epoch's extremes. `counters`: iterations, active rows, rows visited in this epoch,
-    blocks done, rows done of the next block, draws, and whether all rows are to come back.
+    `scalars`: u = Σ sᵢαᵢyᵢ, the multiplier β, the Λ in use, the two shrinking bounds
+    and the epoch's extremes, the epoch's gap so far and the last epoch's, κ. `counters`: iterations, active
+    rows, rows visited in this epoch, blocks done, rows done of the next block, draws, whether all rows
+    are to come back, and the rows of the last epoch.
     """
 
     alpha: np.ndarray
@@ -78,7 +80,7 @@ class SDCA(Solver[Regularized, SDCAState]):
 
     *Differs* from the talk: rows are visited without replacement, in blocks. A free bias is the
     multiplier β of the dual constraint :math:`u = \\sum_i s_i\\alpha_i y_i = 0`: each row gets a
-    constant feature of squared value κ, so that :math:`b = \\beta + \\kappa u/\\Lambda`, and after
+    constant feature of squared value κ (0.03 of the rows' mean squared norm: more slows the ascent down), so that :math:`b = \\beta + \\kappa u/\\Lambda`, and after
     each epoch :math:`\\beta \\leftarrow \\beta + \\kappa u/\\Lambda` (the method of multipliers, which
     does not stall where alternating between w and b does).
 
@@ -112,8 +114,9 @@ class SDCA(Solver[Regularized, SDCAState]):
 
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> SDCAState:
         n, full = problem.n, problem.lam * problem.total
-        scalars = np.array([0.0, 0.0, 0.0, np.inf, np.inf, -np.inf, -np.inf, np.inf])
-        counters = np.zeros(7, np.int64)
+        scalars = np.array([0.0, 0.0, 0.0, np.inf, -np.inf, -np.inf, np.inf, 0.0, np.inf, 0.0])
+        scalars[KAPPA] = 0.03 * problem.matrix.mean_sq_norm() if problem.bias == "free" else problem.constant_sq
+        counters = np.zeros(8, np.int64)
         counters[STALE] = 1  # the first epoch brings the rows in
         alpha, v = np.zeros(n), np.zeros(problem.d)
         if start is not None and start.alpha is not None:
@@ -132,16 +135,19 @@ class SDCA(Solver[Regularized, SDCAState]):
         )
 
     def advance(self, problem: Regularized, state: SDCAState, n_iter: int) -> SDCAState:
-        _visit(
-            problem.matrix.rows, problem.y, problem.weight, problem.lam, problem.lam * problem.total,
-            self._constant_sq(problem), problem.bias == "free", self.shrinking,
-            self._block_rows(problem), n_iter, *state,
-        )  # fmt: skip
+        self.run(problem, state, n_iter, full=problem.lam * problem.total, free=problem.bias == "free")
         return state
+
+    def run(self, problem: Regularized, state: SDCAState, n_iter: int, *, full: float, free: bool) -> None:
+        """Iterations towards a given Λ; whether the bias multiplier moves."""
+        _visit(
+            problem.matrix.rows, problem.y, problem.weight, problem.lam, full,
+            free, self.shrinking, self._block_rows(problem), n_iter, *state,
+        )  # fmt: skip
 
     def solution(self, problem: Regularized, state: SDCAState) -> Solution:
         Lam = state.scalars[LAM] or 1.0  # within the first pass, that of the rows seen so far
-        b = state.scalars[BETA] + self._constant_sq(problem) * state.scalars[U] / Lam
+        b = state.scalars[BETA] + state.scalars[KAPPA] * state.scalars[U] / Lam
         return Solution(state.v / Lam, float(b), state.alpha.copy(), state.v / problem.total)
 
     def per_pass(self, problem: Regularized) -> int:
@@ -151,20 +157,30 @@ class SDCA(Solver[Regularized, SDCAState]):
         return problem.matrix.max_row_cells
 
     def pause(self, problem: Regularized, state: SDCAState) -> int:
-        """The end of the epoch."""
-        _, active, visited, *_, stale = state.counters
-        if visited == 0 and (stale or active == 0):
+        """The end of the epoch, or later where epochs are short against a look at the answer."""
+        c = state.counters
+        if c[VISITED] == 0 and (c[STALE] or c[ACTIVE] == 0):
             return problem.n if len(problem.weight) == 1 else int(np.count_nonzero(problem.weight))
-        return int(active - visited)
+        return max(int(c[ACTIVE] - c[VISITED]), problem.n // 16)
 
     def estimate(self, problem: Regularized, state: SDCAState) -> float:
-        """The gap summed row by row while visiting: exact terms, at slightly older v."""
+        """The gap summed row by row, :math:`\\ell_i - \\alpha_i(1 - m_i) \\ge 0`, as the last epoch met the rows.
+
+        A long epoch improves much between its begin and its end: then a sample of rows is asked again.
+        """
         full = problem.lam * problem.total
+        if state.scalars[LAM] < full:
+            return np.inf
         dual = state.alpha.sum() if len(problem.weight) == 1 else state.alpha @ problem.weight
         dual -= (state.v @ state.v + problem.constant_sq * state.scalars[U] ** 2) / (2 * full)
+        gap = state.scalars[GAP]
+        if state.counters[EPOCH_ROWS] > 16 * SAMPLE:
+            gap = _sampled_gap(
+                problem.matrix.rows, problem.y, problem.weight, full, problem.n // SAMPLE,
+                state.alpha, state.v, state.scalars,
+            )  # fmt: skip
         infeasible = abs(state.scalars[U]) if problem.bias == "free" else 0.0
-        gap = state.scalars[GAP] * problem.total + infeasible
-        return gap / dual if dual > 0 else np.inf
+        return (gap + infeasible) / dual if dual > 0 else np.inf
 
     def refresh(self, problem: Regularized, state: SDCAState) -> SDCAState:
         """Bring all rows back."""
@@ -178,18 +194,15 @@ class SDCA(Solver[Regularized, SDCAState]):
         row = max(1, cell * problem.matrix.n_cells // problem.n)
         return int(min(32, max(1, BLOCK_BYTES // row)))
 
-    def _constant_sq(self, problem: Regularized) -> float:
-        return 1.0 if problem.bias == "free" else problem.constant_sq
-
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def _visit(
-    A, y, weight, lam, full, kappa, free, shrinking, block_rows, n_iter,
+    A, y, weight, lam, full, free, shrinking, block_rows, n_iter,
     alpha, v, sq, active, order, scalars, counters, key,
 ):  # fmt: skip
-    u, beta, Lam, gap = scalars[U], scalars[BETA], scalars[LAM], scalars[GAP]
+    u, beta, Lam, gap = scalars[U], scalars[BETA], scalars[LAM], scalars[SUM]
     highest, lowest = scalars[HIGHEST], scalars[LOWEST]
-    weighted = len(weight) > 1
+    weighted, kappa = len(weight) > 1, scalars[KAPPA]
     left = n_iter
     while left > 0:
         if counters[VISITED] == 0:
@@ -208,10 +221,13 @@ def _visit(
             if growing:
                 Lam += lam * s
             if np.isnan(sq[i]):
-                sq[i] = sq_norm(A, row) + kappa
+                vx, sq_x = dot_sq(A, row, v)
+                sq[i] = sq_x + kappa
+            else:
+                vx = dot(A, row, v)
             yi = np.float64(y[i])
             old = alpha[i]
-            g = 1.0 - yi * (beta + (dot(A, row, v) + kappa * u) / Lam)  # 1 - yᵢ(⟨w, xᵢ⟩ + b)
+            g = 1.0 - yi * (beta + (vx + kappa * u) / Lam)  # 1 - yᵢ(⟨w, xᵢ⟩ + b)
             gap += s * ((1.0 - old) * g if g > 0.0 else -old * g)
             if (old == 0.0 and g < lower) or (old == 1.0 and g > upper):
                 active[at] |= SHRUNK
@@ -231,7 +247,8 @@ def _visit(
             counters[OFFSET] = 0
             counters[BLOCK] += 1
         if counters[VISITED] == counters[ACTIVE]:
-            gap *= lam / full
+            scalars[GAP] = gap if not growing else np.inf
+            counters[EPOCH_ROWS] = counters[VISITED]
             Lam = full
             if free and not growing:
                 beta += kappa * u / Lam
@@ -239,7 +256,7 @@ def _visit(
             scalars[LOWER] = lowest if shrinking and lowest < 0.0 and not growing else -np.inf
             counters[VISITED] = counters[BLOCK] = 0
             counters[ACTIVE] = _unmarked(active, counters[ACTIVE])
-    scalars[U], scalars[BETA], scalars[LAM], scalars[GAP] = u, beta, Lam, gap
+    scalars[U], scalars[BETA], scalars[LAM], scalars[SUM] = u, beta, Lam, gap
     scalars[HIGHEST], scalars[LOWEST] = highest, lowest
 
 
@@ -272,3 +289,16 @@ def _unmarked(active, n_active):
             active[kept] = active[k]
             kept += 1
     return kept
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def _sampled_gap(A, y, weight, Lam, every, alpha, v, scalars):
+    """The rows' shares in the gap, summed over every so-many-th row and scaled to all."""
+    total, rows = 0.0, 0
+    for i in range(every // 2, len(y), every):
+        s = weight[i] if len(weight) > 1 else 1.0
+        vx = dot(A, read_row(A, i), v)
+        g = 1.0 - y[i] * (scalars[BETA] + (vx + scalars[KAPPA] * scalars[U]) / Lam)
+        total += s * ((1.0 - alpha[i]) * g if g > 0.0 else -alpha[i] * g)
+        rows += 1
+    return total * len(y) / rows

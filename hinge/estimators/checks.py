@@ -1,0 +1,68 @@
+"""What estimators accept: parameters, labels and weights, turned into what problems take."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import compute_class_weight
+from sklearn.utils.validation import _check_sample_weight
+
+
+def checked_number(name: str, value: Any, *, above: float = 0.0, most: float = np.inf, or_equal: bool = False) -> float:
+    """A finite number in range, or a sentence that names the parameter."""
+    fine = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if fine and np.isfinite(value) and value <= most and (value >= above if or_equal else value > above):
+        return float(value)
+    least = f"at least {above:g}" if or_equal else f"greater than {above:g}"
+    raise ValueError(f"{name} must be a number {least}{f' and at most {most:g}' if np.isfinite(most) else ''}, got {value!r}.")
+
+
+def checked_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
+    """One of a few words."""
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}.")
+    return str(value)
+
+
+def encoded_labels(y: np.ndarray, classes: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """The sorted classes, and each row's class number; there must be two or more."""
+    if classes is None:
+        classes, codes = np.unique(y, return_inverse=True)
+    else:
+        codes = np.searchsorted(classes, y)
+        codes[codes == len(classes)] = 0
+        unknown = classes[codes] != y
+        if unknown.any():
+            raise ValueError(f"y has the label {y[unknown][0]!r}, which is not among the classes {classes.tolist()}.")
+    if len(classes) < 2:
+        raise ValueError(
+            f"y has one class only, {classes[0]!r}: a classifier needs rows of 2 classes or more to tell apart."
+        )
+    return classes, codes
+
+
+def row_weights(
+    sample_weight: Any, class_weight: Any, X: Any, y: np.ndarray, classes: np.ndarray
+) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Weights of rows and of classes; None where all are one."""
+    rows = None
+    if sample_weight is not None:
+        rows = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if not rows.any():
+            raise ValueError("sample_weight is zero on every row: there is nothing to learn from.")
+    per_class = None
+    if class_weight is not None:
+        per_class = compute_class_weight(class_weight, classes=classes, y=y, sample_weight=rows)
+    return rows, per_class
+
+
+def held_out(codes: np.ndarray, fraction: float, seed: int) -> np.ndarray:
+    """Row numbers of a stratified random fraction, at least one row of each class left to learn from."""
+    rng = np.random.default_rng(seed)
+    picked = []
+    for code in np.unique(codes):
+        rows = np.flatnonzero(codes == code)
+        picked.append(rng.permutation(rows)[: min(len(rows) - 1, round(fraction * len(rows)))])
+    rows = np.sort(np.concatenate(picked))
+    if len(rows) == 0:
+        raise ValueError(f"validation_fraction={fraction:g} of {len(codes)} rows leaves none to measure target_error on.")
+    return rows.astype(np.int64)

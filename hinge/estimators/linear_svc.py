@@ -1,0 +1,392 @@
+"""`LinearSVC`: the linear support vector machine for scikit-learn pipelines."""
+
+import time
+import warnings
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
+
+from hinge.access import Matrix, as_matrix
+from hinge.estimators.checks import checked_choice, checked_number, encoded_labels, held_out, row_weights
+from hinge.estimators.one_vs_rest import Order, Report, dual_coefficients, run_all, to_stderr
+from hinge.monitoring import Record, Status, Stop
+from hinge.problems import Regularized, SlackConstrained, Solution
+from hinge.solvers import SOLVERS, Result, Solver, online_dual
+
+NAMES = {cls.__name__.lower(): cls for cls in SOLVERS}
+
+
+class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+    """Linear support vector classifier that stops when it is provably good enough.
+
+    Minimises, for each class against the rest,
+
+    .. math:: \\frac12\\|w\\|^2 + C\\sum_i s_i \\max(0,\\, 1 - y_i(\\langle w, x_i\\rangle + b)),
+
+    and reports how far from the optimum it can be at most. Dense float32 and float64, CSR with any
+    index type, memory maps and read-only arrays are used where they lie.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Weight of the losses; λ = 1/(C Σ s) in the papers' terms.
+    lam : float, optional
+        λ of the papers: ½λ‖w‖² + mean hinge loss. Takes the place of `C`.
+    slack : float in (0, 1], optional
+        ν of the papers: the mean slack allowed at unit norm. Takes the place of `C`; the gap is then
+        that of the slack-constrained problem.
+    solver : str or Solver, default="auto"
+        "auto", the name of a solver ("sdca", "newton", "pegasos", ...), or one with its settings, which
+        grids reach as ``solver__batch_size`` and the like.
+    fit_intercept : bool, default=True
+        Whether to learn a bias.
+    intercept : {"free", "penalized"}, default="free"
+        A free bias is not penalised. A penalised one is the weight of a constant feature of value
+        `intercept_scaling`: the objective of scikit-learn's ``LinearSVC``.
+    intercept_scaling : float, default=1.0
+    tol : float, default=1e-3
+        Stop when the certified relative duality gap, (P - D)/D, is at most this.
+    max_iter : int, default=1000
+        Limit in passes over the data.
+    max_time : float, optional
+        Limit in seconds.
+    max_reads : int, optional
+        Limit in cells of X read, certificates included.
+    target_error : float, optional
+        Stop when the error on held-out rows is at most this.
+    validation_fraction : float, default=0.1
+        Fraction of the rows held out for `target_error`, stratified.
+    class_weight : dict or "balanced", optional
+        Weights of classes, multiplied with the sample weights.
+    warm_start : bool, default=False
+        Begin from the last fit's answer.
+    n_jobs : int, optional
+        Threads over which the classes of a multiclass problem are spread.
+    random_state : int, RandomState or None
+    verbose : bool or int, default=0
+        Write a line for each look at the answer to standard error.
+    on_interrupt : {"raise", "keep"}, default="raise"
+        What Ctrl-C does: raise, or end the fit with the best model so far.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+    classes_ : ndarray
+    gap_ : float
+        The certified relative gap; the largest over the classes. Infinite where none was computed.
+    objective_ : float or ndarray of shape (n_classes,)
+        λ/2‖w‖² + mean hinge loss at the answer; the margin where `slack` is given.
+    n_iter_ : int
+        Passes over the data, rounded up; the most over the classes. Newton steps for Newton.
+    n_feature_reads_ : int
+        Cells of X read by solver and certificates.
+    stop_reason_ : str
+        Why the fit ended: "converged", "target", "max_time", ...
+    history_ : list of Record, or list of such lists
+        One record for each look at the answer; a list for each class where there are more than two.
+    dual_coef_ : ndarray of shape (1, n_support) or (n_classes, n_support)
+        :math:`y_i\\alpha_i` in units of the coefficients: ``coef_ = dual_coef_ @ X[support_]``, up to
+        the gap. Only where the solver has a dual.
+    support_ : ndarray of shape (n_support,)
+        Rows with a positive α for any class.
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from hinge import LinearSVC
+    >>> from hinge.datasets import load
+    >>> adult = load("adult")
+    >>> model = LinearSVC(lam=1e-4).fit(adult.X_train, adult.y_train)
+    >>> model.gap_ <= 1e-3
+    True
+    >>> round(model.score(adult.X_test, adult.y_test), 2)
+    0.85
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        lam: float | None = None,
+        slack: float | None = None,
+        solver: str | Solver = "auto",
+        fit_intercept: bool = True,
+        intercept: Literal["free", "penalized"] = "free",
+        intercept_scaling: float = 1.0,
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        max_time: float | None = None,
+        max_reads: int | None = None,
+        target_error: float | None = None,
+        validation_fraction: float = 0.1,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        on_interrupt: Literal["raise", "keep"] = "raise",
+    ) -> None:
+        self.C = C
+        self.lam = lam
+        self.slack = slack
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.intercept = intercept
+        self.intercept_scaling = intercept_scaling
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.max_reads = max_reads
+        self.target_error = target_error
+        self.validation_fraction = validation_fraction
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.on_interrupt = on_interrupt
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "LinearSVC":
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        began = time.perf_counter()
+        self._check_parameters()
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype="numeric", order="C", accept_large_sparse=True)
+        check_classification_targets(y)
+        classes, codes = encoded_labels(y)
+        rows, per_class = row_weights(sample_weight, self.class_weight, X, y, classes)
+        matrix = as_matrix(X)
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        aside = None
+        if self.target_error is not None:
+            aside = held_out(codes, self.validation_fraction, seed)
+            rows = np.ones(len(codes)) if rows is None else rows.copy()
+            rows[aside] = 0.0  # out of the problem, without a copy of X
+        tasks = [1] if len(classes) == 2 else list(range(len(classes)))
+        problems = [self._problem(matrix, codes == k, rows, per_class, k) for k in tasks]
+        for problem in problems:
+            if not all(problem.class_mass(np.ones(problem.n))):
+                raise ValueError("The rows with a positive weight are of one class: 2 classes are needed.")
+        order = Order(
+            self._solver(), self._stop(began), int(self.max_iter), seed, self.on_interrupt, aside,
+            self._reports(X, y, classes), self._starts(classes, matrix.shape),
+        )  # fmt: skip
+        results = run_all(problems, order, self.n_jobs)
+        self.classes_ = classes
+        self.n_feature_reads_ = matrix.reads
+        self._keep(results, problems)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> "LinearSVC":
+        """Learn from rows that arrive in pieces, each row once.
+
+        Every row takes the exact dual step of the problem of all rows seen so far; nothing is kept of
+        the rows. With `lam` the step of row t is about 1/(λt), as in Pegasos; with `C` it is bounded by C.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `fit`.
+        classes : array-like
+            All classes; needed in the first call.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        first = not hasattr(self, "_streams")
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype="numeric", order="C", reset=first)
+        if first:
+            if classes is None:
+                raise ValueError("classes must be given in the first call of partial_fit: later pieces may bring others.")
+            self.classes_ = np.unique(classes)
+        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError(f"classes={classes!r} are not those of the first call, {self.classes_.tolist()}.")
+        if self.slack is not None:
+            raise ValueError("partial_fit takes C or lam; slack needs all rows at once.")
+        _, codes = encoded_labels(y, self.classes_)
+        if isinstance(self.class_weight, str):
+            raise ValueError("class_weight='balanced' needs all rows; give partial_fit the weights as a dict.")
+        rows, per_class = row_weights(sample_weight, self.class_weight, X, y, self.classes_)
+        matrix = as_matrix(X)
+        tasks = [1] if len(self.classes_) == 2 else list(range(len(self.classes_)))
+        if first:
+            self._streams = [online_dual.begin(matrix.shape[1]) for _ in tasks]
+            self._rng = check_random_state(self.random_state)
+            self.n_feature_reads_ = 0
+        for at, k in enumerate(tasks):
+            positive = codes == k
+            problem = self._problem(matrix, positive, rows, per_class, k)
+            seed = int(self._rng.randint(np.iinfo(np.int32).max))
+            C = self.C if self.lam is None else None
+            self._streams[at] = online_dual.learn(self._streams[at], problem, C, seed)
+        self.n_feature_reads_ += matrix.reads
+        answers = [online_dual.solution(stream) for stream in self._streams]
+        self.coef_ = np.array([answer.w for answer in answers])
+        self.intercept_ = np.array([answer.b for answer in answers])
+        self.n_iter_ = 1
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Signed distances in units of the margin.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype="numeric", reset=False)
+        # The small factor takes the type of the large one: the other way round copies X.
+        coef = self.coef_.T.astype(X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
+        scores = np.asarray(X @ coef) + self.intercept_
+        return scores.ravel() if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        scores = self.decision_function(X)
+        return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+
+    # --- parts of fit ---------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        checked_number("C", self.C)
+        if self.lam is not None:
+            checked_number("lam", self.lam)
+        if self.slack is not None:
+            checked_number("slack", self.slack, most=1.0)
+        if self.lam is not None and self.slack is not None:
+            raise ValueError("lam and slack both set the trade-off; give one of them.")
+        checked_number("tol", self.tol, or_equal=True)
+        checked_number("max_iter", self.max_iter)
+        checked_number("intercept_scaling", self.intercept_scaling)
+        for name in ("max_time", "max_reads", "target_error"):
+            if getattr(self, name) is not None:
+                checked_number(name, getattr(self, name), or_equal=True)
+        if not 0 < checked_number("validation_fraction", self.validation_fraction) < 1:
+            raise ValueError(f"validation_fraction must lie between 0 and 1, got {self.validation_fraction!r}.")
+        checked_choice("intercept", self.intercept, ("free", "penalized"))
+        checked_choice("on_interrupt", self.on_interrupt, ("raise", "keep"))
+        if not isinstance(self.solver, Solver):
+            checked_choice("solver", self.solver, ("auto", *NAMES))
+
+    def _problem(
+        self, matrix: Matrix, positive: np.ndarray, rows: np.ndarray | None, per_class: Any, k: int
+    ) -> Regularized | SlackConstrained:
+        """Class k against the rest, whose weight is one where there are more classes than two."""
+        weight = rows
+        if per_class is not None:
+            factor = np.where(positive, per_class[k], per_class[0] if len(per_class) == 2 else 1.0)
+            weight = factor if rows is None else rows * factor
+        bias: Any = self.intercept if self.fit_intercept else "none"
+        y = np.where(positive, np.int8(1), np.int8(-1))
+        if self.slack is not None:
+            return SlackConstrained(matrix, y, self.slack, weight=weight, bias=bias)
+        options: dict[str, Any] = {"weight": weight, "bias": bias, "bias_scale": self.intercept_scaling}
+        if self.lam is not None:
+            return Regularized(matrix, y, self.lam, **options)
+        return Regularized.from_C(matrix, y, self.C, **options)
+
+    def _solver(self) -> Solver | None:
+        if isinstance(self.solver, Solver):
+            return self.solver
+        return None if self.solver == "auto" else NAMES[self.solver]()
+
+    def _stop(self, began: float) -> Stop:
+        time_left = None if self.max_time is None else max(0.0, self.max_time - (time.perf_counter() - began))
+        return Stop(self.tol, None, time_left, self.max_reads, self.target_error)
+
+    def _starts(self, classes: np.ndarray, shape: tuple[int, int]) -> list[Solution | None]:
+        """The last fit's answers, where `warm_start` asks for them and they fit the data."""
+        last = getattr(self, "_answers", None)
+        if not self.warm_start or not last or not np.array_equal(classes, self.classes_):
+            return []
+        if len(last[0].w) != shape[1]:
+            return []
+        same_rows = last[0].alpha is not None and len(last[0].alpha) == shape[0]
+        return [a if same_rows else a._replace(alpha=None) for a in last]
+
+    def _reports(self, X: Any, y: Any, classes: np.ndarray) -> tuple[Report, ...]:
+        reports: list[Report] = [to_stderr(classes)] if self.verbose else []
+        root = self._init_callback_context(max_subtasks=None)
+        if getattr(self, "_skl_callbacks", None):
+            root.call_on_fit_task_begin(estimator=self, X=X, y=y)
+
+            def ask(k: int, record: Record, solution: Solution) -> bool:
+                look = root.subcontext(task_name="look")
+                look.call_on_fit_task_begin(estimator=self, X=X, y=y)
+                model = {"classes_": classes, "coef_": solution.w[None], "intercept_": np.array([solution.b])}
+                return bool(
+                    look.call_on_fit_task_end(
+                        estimator=self, X=X, y=y, metadata=record._asdict(),
+                        reconstruction_attributes=model if len(classes) == 2 else None,
+                    )
+                )  # fmt: skip
+
+            reports.append(ask)
+        return tuple(reports)
+
+    def _keep(self, results: list[Result], problems: list[Any]) -> None:
+        """Set the attributes of a fit, and warn if it was cut off."""
+        self.coef_ = np.array([result.solution.w for result in results])
+        self.intercept_ = np.array([result.solution.b for result in results])
+        self._answers = [result.solution for result in results] if self.warm_start else None
+        gaps = [result.certificate.gap for result in results]
+        self.gap_ = float(max(gaps))
+        objectives = np.array([result.certificate.objective for result in results])
+        self.objective_ = float(objectives[0]) if len(results) == 1 else objectives
+        self.n_iter_ = max(1, *(-(-r.n_iter // r.per_pass) for r in results))
+        self.history_ = results[0].history if len(results) == 1 else [result.history for result in results]
+        cut_off = [result.status for result in results if not result.status.is_success]
+        status = cut_off[0] if cut_off else results[0].status
+        self.stop_reason_ = status.name.lower()
+        for name in ("dual_coef_", "support_"):
+            self.__dict__.pop(name, None)
+        dual = dual_coefficients(results, problems)
+        if dual is not None:
+            self.dual_coef_, self.support_ = dual
+        if cut_off and status is not Status.INTERRUPTED:
+            reached = f"a certified relative gap of {self.gap_:.2g}" if np.isfinite(self.gap_) else "no certificate"
+            warnings.warn(
+                f"The fit ended because {status.value}, with {reached} (tol={self.tol:g}). "
+                "Allow more, or ask for less.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        if getattr(self, "_skl_callbacks", None):
+            self._callback_fit_ctx.call_on_fit_task_end(estimator=self)

@@ -1,0 +1,131 @@
+"""One class against the rest, for each class: the runs behind a fit, and what is kept of them."""
+
+import os
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hinge.monitoring import Record, Status, Stop
+from hinge.problems import LinearProblem, Regularized, SlackConstrained, Solution
+from hinge.solvers import Result, Solver, choose, solve, solve_slack
+
+Report = Callable[[int, Record, Solution], bool]
+
+
+class Order(NamedTuple):
+    """How the runs are to be made: the same for every class.
+
+    `aside` holds the rows on which errors are measured, `reports` are asked after each look and may end
+    the run, `starts` gives an earlier answer for each class where there is one.
+    """
+
+    solver: Solver | None
+    stop: Stop
+    passes: int
+    seed: int
+    on_interrupt: Any
+    aside: np.ndarray | None = None
+    reports: tuple[Report, ...] = ()
+    starts: Sequence[Solution | None] = ()
+
+
+def run_all(problems: Sequence[LinearProblem], order: Order, n_jobs: int | None) -> list[Result]:
+    """Solve every problem, over threads if asked; Ctrl-C reaches all of them."""
+    jobs = min(len(problems), (os.cpu_count() or 1) if n_jobs == -1 else max(1, n_jobs or 1))
+    if jobs == 1:
+        results = []
+        for k, problem in enumerate(problems):
+            results.append(run_one(problem, k, order))
+            if results[-1].status is Status.INTERRUPTED:  # keep what there is; the rest gets a first look
+                order = order._replace(stop=Stop(tol=order.stop.tol, max_iter=0))
+        return results
+    cancelled = threading.Event()
+
+    def watched(k: int, record: Record, solution: Solution) -> bool:
+        return cancelled.is_set()
+
+    order = order._replace(reports=(*order.reports, watched))
+    with ThreadPoolExecutor(jobs) as pool:
+        futures = [pool.submit(run_one, problem, k, order) for k, problem in enumerate(problems)]
+        try:
+            return [future.result() for future in futures]
+        except KeyboardInterrupt:
+            cancelled.set()
+            if order.on_interrupt == "raise":
+                for future in futures:
+                    future.cancel()
+                raise
+            return [_interrupted(future.result()) for future in futures]
+
+
+def run_one(problem: LinearProblem, k: int, order: Order) -> Result:
+    """One run, by root-finding in λ where the slack is given."""
+    start = order.starts[k] if k < len(order.starts) else None
+    score = _error_on(problem, order.aside) if order.aside is not None else None
+    callbacks = [lambda record, solution, report=report: report(k, record, solution) for report in order.reports]
+    options: dict[str, Any] = {
+        "seed": order.seed, "start": start, "score": score, "callbacks": callbacks,
+        "on_interrupt": order.on_interrupt,
+    }  # fmt: skip
+    stop = order.stop
+    if isinstance(problem, SlackConstrained):
+        return solve_slack(problem, order.solver, stop=stop, passes=order.passes, **options)
+    solver = order.solver or choose(problem, max_reads=stop.max_reads).solver
+    if stop.max_iter is None:
+        stop = Stop(stop.tol, order.passes * solver.per_pass(problem), stop.max_time, stop.max_reads, stop.target)
+    return solve(problem, solver, stop=stop, **options)
+
+
+def _error_on(problem: LinearProblem, aside: np.ndarray) -> Callable[[Solution], float]:
+    truth = problem.y[aside] > 0
+
+    def error(solution: Solution) -> float:
+        scores = problem.matrix.responses_at(aside, solution.w, billed=False) + solution.b
+        return float(np.mean((scores > 0) != truth))
+
+    return error
+
+
+def _interrupted(result: Result) -> Result:
+    if result.status is Status.CALLBACK:
+        object.__setattr__(result, "status", Status.INTERRUPTED)
+    return result
+
+
+def dual_coefficients(results: Sequence[Result], problems: Sequence[LinearProblem]) -> tuple[np.ndarray, np.ndarray] | None:
+    """yᵢαᵢcᵢ/λ for each class, and the rows where any is not zero; None without a dual."""
+    if any(result.solution.alpha is None for result in results):
+        return None
+    rows = []
+    for result, problem in zip(results, problems, strict=True):
+        alpha = result.solution.alpha
+        assert alpha is not None
+        signed = alpha * problem.y * problem.share()
+        if isinstance(problem, Regularized):
+            signed /= problem.lam
+        else:  # scaled so that it gives w: a slack-constrained answer has no λ of its own
+            made = np.linalg.norm(problem.combination(alpha))
+            signed *= np.linalg.norm(result.solution.w) / (made or 1.0)
+        rows.append(signed)
+    support = np.flatnonzero(np.any([row != 0 for row in rows], axis=0))
+    return np.array([row[support] for row in rows]), support
+
+
+def to_stderr(classes: np.ndarray) -> Report:
+    """A line for each look."""
+
+    def report(k: int, record: Record, solution: Solution) -> bool:
+        name = "" if len(classes) == 2 else f"class {classes[k]}: "
+        parts = [f"{record.seconds:8.2f} s", f"{record.feature_reads:,} reads"]
+        if np.isfinite(record.certificate):
+            parts.append(f"objective {record.objective:.6g}, gap {record.certificate:.2e}")
+        if np.isfinite(record.score):
+            parts.append(f"held-out error {record.score:.4f}")
+        sys.stderr.write(f"[hinge] {name}{', '.join(parts)}\n")
+        return False
+
+    return report

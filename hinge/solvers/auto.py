@@ -1,0 +1,37 @@
+"""Which solver for which problem, and why."""
+
+from typing import Any, NamedTuple
+
+from hinge.problems import Regularized
+from hinge.solvers.base import Solver
+from hinge.solvers.newton import Newton
+from hinge.solvers.sdca import SDCA
+
+MOST_FEATURES = 1024
+ROWS_PER_FEATURE = 20
+
+
+class Choice(NamedTuple):
+    """A solver and the sentence that says why."""
+
+    solver: Solver
+    reason: str
+
+
+def choose(problem: Any, *, max_reads: int | None = None) -> Choice:
+    """The solver that ``solver="auto"`` stands for.
+
+    Newton's method where there are many rows for each of at most some hundred features, since it needs
+    a handful of passes however ill-conditioned the data; dual coordinate ascent elsewhere, and whenever
+    reads are limited, since Newton pays for whole passes.
+    """
+    if not isinstance(problem, Regularized):
+        raise ValueError(
+            f"No solver is chosen automatically for {type(problem).__name__}; for a norm bound use SGD, "
+            "for a slack bound solve_slack."
+        )
+    if max_reads is not None:
+        return Choice(SDCA(), "reads are limited, and an iteration of SDCA reads a single row")
+    if problem.d <= MOST_FEATURES and problem.n >= ROWS_PER_FEATURE * problem.d:
+        return Choice(Newton(), f"{problem.n} rows are many for {problem.d} features")
+    return Choice(SDCA(), f"{problem.d} features are many for {problem.n} rows")

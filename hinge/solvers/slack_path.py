@@ -1,0 +1,121 @@
+"""A given slack ν, met by root-finding in λ."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from hinge.monitoring import History, Status, Stop
+from hinge.problems import Certificate, Regularized, SlackConstrained, Solution
+from hinge.solvers.base import Solver
+from hinge.solvers.driver import Result, solve
+
+SMALLEST, LARGEST = 1e-13, 1e13
+
+
+def solve_slack(
+    problem: SlackConstrained,
+    solver: Solver | None = None,
+    *,
+    stop: Stop | None = None,
+    passes: int | None = None,
+    **options: Any,
+) -> Result:
+    """Solve a slack-constrained problem by regularised ones (Lemma 2.1 of the SIMBA and SBP papers).
+
+    At the optimum of `Regularized` for λ, :math:`\\nu(\\lambda) = \\hat L(w)/\\|w\\|`, which grows with λ.
+    The root of ν(λ) = ν is found by the secant rule in logarithms within a bracket; each solve starts
+    from the dual of the one before. The run ends when the certificate *of the slack-constrained
+    problem*, the interval [γ, D(p)], is within ``stop.tol``: nothing is trusted of the road to it.
+
+    Parameters
+    ----------
+    problem : SlackConstrained
+    solver : Solver, optional
+        A solver of regularised problems; by default the one that suits the data.
+    stop : Stop, optional
+    passes : int, optional
+        Limit in passes over the data, for any one λ.
+    **options
+        As for `solve`.
+
+    Returns
+    -------
+    Result
+        Its solution has the scale of the regularised one: w/‖w‖ is the slack-constrained answer.
+    """
+    from hinge.solvers.auto import choose
+
+    stop = Stop() if stop is None else stop
+    history = History()
+    lam, low, high = problem.nu, SMALLEST, LARGEST
+    inner_tol = min(0.1, 10 * stop.tol)
+    start: Solution | None = options.pop("start", None)
+    points: list[tuple[float, float]] = []
+    seconds = n_iter = 0
+    reads_before = problem.matrix.reads
+    while True:
+        inner = Regularized(
+            problem.matrix, problem.y, lam, bias=problem.bias,
+            weight=problem.weight if len(problem.weight) > 1 else None,
+        )  # fmt: skip
+        used = problem.matrix.reads - reads_before
+        left = replace(
+            stop,
+            tol=inner_tol,
+            max_iter=None if stop.max_iter is None else max(0, stop.max_iter - n_iter),
+            max_time=None if stop.max_time is None else max(0.0, stop.max_time - seconds),
+            max_reads=None if stop.max_reads is None else max(0, stop.max_reads - used),
+        )
+        method = solver or choose(inner, max_reads=stop.max_reads).solver
+        if passes is not None and left.max_iter is None:
+            left = replace(left, max_iter=passes * method.per_pass(inner))
+        result = solve(inner, method, stop=left, start=start, **options)
+        start, n_iter = result.solution, n_iter + result.n_iter
+        shift = history[-1].seconds if history else 0.0
+        history += [r._replace(seconds=r.seconds + shift, iteration=r.iteration) for r in result.history]
+        seconds = history[-1].seconds
+        norm, loss = problem.criteria(result.solution.w, result.solution.b)
+        nu = loss / norm if norm > 0 else np.inf
+        certificate = problem.certificate(result.solution)
+        if certificate.gap <= stop.tol:
+            return _result(result, certificate, norm, Status.CONVERGED, n_iter, history)
+        if result.status is not Status.CONVERGED:
+            return _result(result, certificate, norm, result.status, n_iter, history)
+        if abs(math.log(max(nu, 1e-300) / problem.nu)) < 0.3:
+            inner_tol = max(inner_tol / 3, 1e-9)  # near the root the inner accuracy is what is missing
+        low, high = (lam, high) if nu < problem.nu else (low, lam)
+        points.append((math.log(lam), math.log(max(nu, 1e-300))))
+        lam = _next(points, math.log(problem.nu), low, high)
+        if low >= high * (1 - 1e-12) or not SMALLEST < lam < LARGEST:
+            raise ValueError(
+                f"No hyperplane has a positive margin at slack {problem.nu:g}: the closest found leaves a "
+                f"mean slack of {nu:.3g} at unit norm. Allow more slack."
+            )
+
+
+def _next(points: list[tuple[float, float]], target: float, low: float, high: float) -> float:
+    """Where the secant in logarithms meets the target, or the middle of the bracket, or one decade on."""
+    x, f = points[-1]
+    guess = x + (target - f)  # ν grows about in proportion to λ
+    if len(points) > 1 and points[-2][0] != x and points[-2][1] != f:
+        slope = (f - points[-2][1]) / (x - points[-2][0])
+        if slope > 1e-3:
+            guess = x + (target - f) / slope
+    a, b = math.log(low), math.log(high)
+    margin = 1e-3 * (b - a)
+    if not a + margin < guess < b - margin:
+        bracketed = low > SMALLEST and high < LARGEST
+        guess = (a + b) / 2 if bracketed else x + math.copysign(2.3, target - f)
+    return math.exp(guess)
+
+
+def _result(
+    result: Result, certificate: Certificate, norm: float, status: Status, n_iter: int, history: History
+) -> Result:
+    b = certificate.b * norm  # the certificate speaks of unit norm
+    return replace(
+        result, certificate=certificate._replace(b=b), status=status, n_iter=n_iter,
+        solution=result.solution._replace(b=b), history=history,
+    )  # fmt: skip
