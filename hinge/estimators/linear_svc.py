@@ -196,6 +196,8 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         results = run_all(problems, order, self.n_jobs)
         self.classes_ = classes
         self.n_feature_reads_ = matrix.reads
+        self._mass = problems[0].total
+        self.__dict__.pop("_streams", None)
         self._keep(results, problems)
         return self
 
@@ -217,26 +219,33 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self
         """
         self._check_parameters()
-        first = not hasattr(self, "_streams")
+        if self.slack is not None:
+            raise ValueError("partial_fit takes C or lam; slack needs all rows at once.")
+        if isinstance(self.class_weight, str):
+            raise ValueError("class_weight='balanced' needs all rows; give partial_fit the weights as a dict.")
+        first = not hasattr(self, "classes_")
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype="numeric", order="C", reset=first)
+        check_classification_targets(y)
         if first:
             if classes is None:
-                raise ValueError("classes must be given in the first call of partial_fit: later pieces may bring others.")
+                raise ValueError("classes must be given in the first call of partial_fit: later rows may bring others.")
             self.classes_ = np.unique(classes)
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(f"classes={classes!r} are not those of the first call, {self.classes_.tolist()}.")
-        if self.slack is not None:
-            raise ValueError("partial_fit takes C or lam; slack needs all rows at once.")
         _, codes = encoded_labels(y, self.classes_)
-        if isinstance(self.class_weight, str):
-            raise ValueError("class_weight='balanced' needs all rows; give partial_fit the weights as a dict.")
         rows, per_class = row_weights(sample_weight, self.class_weight, X, y, self.classes_)
         matrix = as_matrix(X)
         tasks = [1] if len(self.classes_) == 2 else list(range(len(self.classes_)))
-        if first:
-            self._streams = [online_dual.begin(matrix.shape[1]) for _ in tasks]
+        if not hasattr(self, "_streams"):
             self._rng = check_random_state(self.random_state)
-            self.n_feature_reads_ = 0
+            self._streams = [online_dual.begin(matrix.shape[1]) for _ in tasks]
+            if not first:  # go on from what `fit` learned
+                self._streams = [
+                    online_dual.resume(w, b, self.lam, self.C, self._mass, matrix)
+                    for w, b in zip(self.coef_, self.intercept_, strict=True)
+                ]
+            else:
+                self.n_feature_reads_ = 0
         for at, k in enumerate(tasks):
             positive = codes == k
             problem = self._problem(matrix, positive, rows, per_class, k)

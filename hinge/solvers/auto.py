@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from hinge.problems import Regularized
 from hinge.solvers.base import Solver
-from hinge.solvers.newton import Newton
+from hinge.solvers.newton import DIRECT, Newton
 from hinge.solvers.sdca import SDCA
 
 MOST_FEATURES = 1024
@@ -21,9 +21,9 @@ class Choice(NamedTuple):
 def choose(problem: Any, *, max_reads: int | None = None) -> Choice:
     """The solver that ``solver="auto"`` stands for.
 
-    Newton's method where there are many rows for each of at most some hundred features, since it needs
-    a handful of passes however ill-conditioned the data; dual coordinate ascent elsewhere, and whenever
-    reads are limited, since Newton pays for whole passes.
+    Newton's method where features are few, since it needs a handful of passes however ill-conditioned
+    the data, and where there are many rows for each of some hundred features; dual coordinate ascent
+    elsewhere, and whenever reads are limited, since Newton pays for whole passes.
     """
     if not isinstance(problem, Regularized):
         raise ValueError(
@@ -32,6 +32,8 @@ def choose(problem: Any, *, max_reads: int | None = None) -> Choice:
         )
     if max_reads is not None:
         return Choice(SDCA(), "reads are limited, and an iteration of SDCA reads a single row")
+    if problem.d <= DIRECT:
+        return Choice(Newton(), f"{problem.d} features are few enough to factor a Hessian")
     if problem.d <= MOST_FEATURES and problem.n >= ROWS_PER_FEATURE * problem.d:
         return Choice(Newton(), f"{problem.n} rows are many for {problem.d} features")
     return Choice(SDCA(), f"{problem.d} features are many for {problem.n} rows")

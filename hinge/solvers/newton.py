@@ -12,6 +12,7 @@ from hinge.solvers.smoothed_hinge import along, product, search, slopes
 
 BLOCK_ROWS = 64  # rows are sampled in blocks of neighbours, which memory likes
 GROWTH = 4
+NARROWEST = 1e-2  # share of the width below which μ does not shrink: the centre does the rest
 SMALLEST = 500  # rows of the first level, or more
 DIRECT = 256  # features up to which the Hessian is formed and factored
 CG_STEPS = 20
@@ -37,6 +38,7 @@ class NewtonState(NamedTuple):
     m: np.ndarray
     q: np.ndarray
     alpha: np.ndarray
+    center: np.ndarray
     z: np.ndarray
     rows: np.ndarray
     scalars: np.ndarray
@@ -110,8 +112,8 @@ class Newton(Solver[Regularized, NewtonState]):
         else:
             x[:d], x[d] = start.w, start.b
         return NewtonState(
-            x, np.zeros(d + 1), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(d + 1),
-            _shuffled_blocks(n, seed),
+            x, np.zeros(d + 1), np.zeros(n), np.zeros(n), np.zeros(n), np.full(n, 0.5, np.float32),
+            np.zeros(d + 1), _shuffled_blocks(n, seed),
             np.array([mu, 0.0, np.inf, np.inf, 0.0]), np.array([0, level, 0, 0]),
         )  # fmt: skip
 
@@ -121,11 +123,14 @@ class Newton(Solver[Regularized, NewtonState]):
         return state
 
     def _iterate(self, problem: Regularized, state: NewtonState) -> None:
-        x, p, m, q, _, _, rows, s, counters = state
+        x, p, m, q, alpha, center, _, rows, s, counters = state
         A, y, n = problem.matrix.rows, problem.y, problem.n
         if counters[NEXT]:
-            at_end = counters[LEVEL] == n and s[MU] <= self.width * 1.01
-            s[MU] *= self.shrink if at_end or s[MU] > self.width * 1.01 else 1.0
+            if counters[LEVEL] == n and s[MU] <= self.width * 1.01:
+                center[:] = alpha
+                s[MU] = max(s[MU] * self.shrink, self.width * NARROWEST)
+            elif s[MU] > self.width * 1.01:
+                s[MU] *= self.shrink
             counters[LEVEL] = min(n, counters[LEVEL] * GROWTH)
         if counters[KNOWN] < counters[LEVEL]:
             along(A, rows, y, x, counters[KNOWN], counters[LEVEL], m)
@@ -136,7 +141,7 @@ class Newton(Solver[Regularized, NewtonState]):
         along(A, rows, y, p, 0, level, q)
         penalty = self._penalty(problem)
         tau = search(
-            rows[:level], problem.weight, m, q, s[MU], float(penalty @ (x * p)), float(penalty @ (p * p))
+            rows[:level], problem.weight, m, q, center, s[MU], float(penalty @ (x * p)), float(penalty @ (p * p))
         )
         x += tau * p
         m[:level] += tau * q[:level]
@@ -149,12 +154,12 @@ class Newton(Solver[Regularized, NewtonState]):
 
     def _look(self, problem: Regularized, state: NewtonState) -> None:
         """The dual, the parts of the gap and the next direction at x, from the margins there."""
-        x, p, m, _, alpha, z, rows, s, counters = state
+        x, p, m, _, alpha, center, z, rows, s, counters = state
         level, penalty = int(counters[LEVEL]), self._penalty(problem)
         size = problem.d + 1 if problem.d <= DIRECT else 0
         H = np.zeros((size, size))
         mass, gap, linear = slopes(
-            problem.matrix.rows, rows[:level], problem.y, problem.weight, m, s[MU], alpha, z, H
+            problem.matrix.rows, rows[:level], problem.y, problem.weight, m, center, s[MU], alpha, z, H
         )
         g = penalty * x - z / mass
         if problem.bias == "none":
@@ -164,6 +169,8 @@ class Newton(Solver[Regularized, NewtonState]):
             H[np.diag_indices(size)] += penalty
             if problem.bias == "none":
                 H[-1, :], H[-1, -1] = 0.0, 1.0
+            elif problem.bias == "free":
+                H[-1, -1] += abs(g[-1])  # without a row on the parabola nothing else holds the bias
             p[:] = -_solved(H, g)
         else:
             curved = rows[:level][(alpha[:level] > 0) & (alpha[:level] < 1)]

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hinge.access import Matrix
 from hinge.problems import Regularized, Solution
 from hinge.solvers.sdca import BETA, KAPPA, LAM, SDCA, U
 
@@ -21,6 +22,13 @@ class Stream(NamedTuple):
 def begin(d: int) -> Stream:
     """Nothing seen yet."""
     return Stream(np.zeros(d), 0.0, 0.0, 0.0, 0.0)
+
+
+def resume(w: np.ndarray, b: float, lam: float | None, C: float, mass: float, matrix: Matrix) -> Stream:
+    """A stream that has learned the model (w, b) from rows of the given total weight."""
+    Lam = lam * mass if lam is not None else 1.0 / C
+    kappa = matrix.mean_sq_norm() or 1.0
+    return Stream(Lam * w, Lam * b / kappa, kappa, Lam, mass)
 
 
 def learn(stream: Stream, piece: Regularized, C: float | None, seed: int) -> Stream:

@@ -24,7 +24,7 @@ def along(A, rows, y, p, lo, hi, q):
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def slopes(A, rows, y, weight, m, mu, alpha, z, H):
+def slopes(A, rows, y, weight, m, center, mu, alpha, z, H):
     """The dual at margins m; z follows the rows whose α changed.
 
     The rows on the parabola add to the lower triangle of H, unless it is empty.
@@ -36,7 +36,7 @@ def slopes(A, rows, y, weight, m, mu, alpha, z, H):
         i = rows[k]
         s = weight[i] if len(weight) > 1 else 1.0
         e = 1.0 - m[k]
-        a = _clip(0.5 + e * sharpness)
+        a = _clip(center[k] + e * sharpness)
         mass += s
         linear += s * a
         on_parabola = 0.0 < a < 1.0
@@ -56,23 +56,23 @@ def slopes(A, rows, y, weight, m, mu, alpha, z, H):
 
 
 @njit(cache=True, error_model="numpy", nogil=True, fastmath={"reassoc", "contract", "nsz"})
-def search(rows, weight, m, q, mu, first, second):
+def search(rows, weight, m, q, center, mu, first, second):
     """The minimum of F along the direction: Newton on its slope, kept within a bracket."""
     tau, lo, hi, start = 0.0, 0.0, np.inf, 0.0
     n, weighted, sharpness = len(rows), len(weight) > 1, 1.0 / mu
     mass = weight[rows].sum() if weighted else np.float64(n)
-    for trial in range(30):
+    for trial in range(60):
         slope = curvature = 0.0
         if weighted:
             for k in range(n):
-                a = 0.5 + (1.0 - m[k] - tau * q[k]) * sharpness
+                a = center[k] + (1.0 - m[k] - tau * q[k]) * sharpness
                 c = _clip(a)
                 sq = weight[rows[k]] * q[k]
                 slope -= c * sq
                 curvature += sq * q[k] if c == a else 0.0
         else:  # the same without the lookup, which would keep it from using vector instructions
             for k in range(n):
-                a = 0.5 + (1.0 - m[k] - tau * q[k]) * sharpness
+                a = center[k] + (1.0 - m[k] - tau * q[k]) * sharpness
                 c = _clip(a)
                 slope -= c * q[k]
                 curvature += q[k] * q[k] if c == a else 0.0
@@ -81,12 +81,15 @@ def search(rows, weight, m, q, mu, first, second):
         if trial == 0:
             start = slope
         if abs(slope) <= 0.05 * abs(start):
-            break
+            return tau
         lo, hi = (tau, hi) if slope < 0.0 else (lo, tau)
         tau -= slope / curvature if curvature > 0.0 else 0.0
-        if not lo < tau < hi:
-            tau = 0.5 * (lo + hi) if hi < np.inf else 2.0 * lo + 1.0
-    return tau
+        if not (lo < tau < hi) or (lo == 0.0 and 0.1 * hi < tau < np.inf and trial > 1):
+            if hi == np.inf:
+                tau = 2.0 * lo + 1.0
+            else:  # far too long a step, where the curvature at its start told nothing, is cut fast
+                tau = 0.1 * hi if lo == 0.0 else 0.5 * (lo + hi)
+    return lo  # the slope is still negative there: the way has been downhill
 
 
 @njit(cache=True, error_model="numpy", nogil=True)

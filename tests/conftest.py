@@ -1,0 +1,81 @@
+"""What all tests share: a cache of compiled code that no edit survives, and small problems."""
+
+import hashlib
+import os
+import shutil
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+WEEK = 7 * 24 * 3600
+
+
+def _keyed_cache() -> Path:
+    """A folder for Numba named by the sources: it does not notice edits to functions inlined from other files."""
+    package = Path(find_spec("hinge").origin).parent
+    digest = hashlib.sha256()
+    for source in sorted(package.rglob("*.py")):
+        digest.update(str(source.relative_to(package)).encode())
+        digest.update(source.read_bytes())
+    caches = ROOT / ".numba_cache"
+    folder = caches / digest.hexdigest()[:16]
+    folder.mkdir(parents=True, exist_ok=True)
+    os.utime(folder)
+    for old in caches.iterdir():
+        if old.stat().st_mtime < time.time() - WEEK:
+            shutil.rmtree(old, ignore_errors=True)
+    return folder
+
+
+os.environ["NUMBA_CACHE_DIR"] = str(_keyed_cache())  # before numba is imported
+
+import numpy as np  # noqa: E402
+import pytest  # noqa: E402
+import scipy.sparse as sp  # noqa: E402
+from hypothesis import settings  # noqa: E402
+
+settings.register_profile("hinge", deadline=None, derandomize=True, print_blob=True)
+settings.load_profile("hinge")
+
+
+@pytest.fixture(scope="session")
+def data_home():
+    """A folder of real data sets, for the few tests that want one."""
+    folder = Path(os.environ.get("HINGE_DATA") or ROOT.parent / "shared" / "data")
+    if not folder.is_dir():
+        pytest.skip("no folder of real data: set HINGE_DATA to one")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny():
+    """60 dense rows of 7 features, two noisy classes; short binary fractions, which float32 holds exactly."""
+    rng = np.random.default_rng(0)
+    X = np.round(16 * rng.standard_normal((60, 7))) / 16
+    X[rng.random(X.shape) < 0.3] = 0.0
+    y = np.where(X[:, 0] + X[:, 1] + 0.7 * rng.standard_normal(60) > 0.2, 1, -1).astype(np.int8)
+    return _frozen(X), _frozen(y)
+
+
+@pytest.fixture(scope="session")
+def tiny_csr(tiny):
+    """The same rows compressed: float32 with int32 indices."""
+    X, y = tiny
+    S = sp.csr_array(X.astype(np.float32))
+    assert S.indices.dtype == np.int32
+    return S, y
+
+
+@pytest.fixture(scope="session")
+def adult():
+    """The first 2,000 rows of adult: CSR, float32, binary features."""
+    from hinge.datasets import load
+
+    data = load("adult")
+    return data.X_train[:2000], _frozen(data.y_train[:2000])
+
+
+def _frozen(a):
+    a.flags.writeable = False
+    return a

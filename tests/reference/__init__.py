@@ -1,0 +1,1 @@
+"""Literal pseudo-code of the papers: dense NumPy, given draws, no cleverness."""
