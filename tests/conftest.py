@@ -12,7 +12,7 @@ WEEK = 7 * 24 * 3600
 
 
 def _keyed_cache() -> Path:
-    """A folder for Numba named by the sources: it does not notice edits to functions inlined from other files."""
+    """A folder for Numba named by the sources: it misses edits to functions inlined from other files."""
     package = Path(find_spec("hinge").origin).parent
     digest = hashlib.sha256()
     for source in sorted(package.rglob("*.py")):

@@ -51,6 +51,7 @@ class Matrix:
             self.n_cells = int(X.size)
             self.max_row_cells = self.shape[1]
             kind = DenseRows
+        self._sq_norms: np.ndarray | None = None
         self.rows: DenseRows | CSRRows = kind(*parts, self._reads)
         self.unbilled: DenseRows | CSRRows = kind(*parts, np.zeros(1, np.int64))
 
@@ -68,6 +69,13 @@ class Matrix:
     def reads(self) -> int:
         """Cells handed out so far."""
         return int(self._reads[0])
+
+    @property
+    def sq_norms(self) -> np.ndarray:
+        """Squared norms of the rows, nan until somebody who reads a row writes it there for all."""
+        if self._sq_norms is None:
+            self._sq_norms = np.full(self.shape[0], np.nan, np.float32)
+        return self._sq_norms
 
     def row_blocks(self) -> Iterator[tuple[int, int]]:
         """Ranges of rows that cover the matrix, each about `ROW_BLOCK_CELLS` cells."""

@@ -122,32 +122,6 @@ def _sq_norm_csr(A, row):
     return s
 
 
-def _dot_sq_dense(A, row, w):
-    x = A.X[row[0]]
-    s = q = 0.0
-    for j in range(row[1]):
-        s += x[j] * w[j]
-        q += np.float64(x[j]) * np.float64(x[j])
-    return s, q
-
-
-def _dot_sq_csr(A, row, w):
-    s0 = s1 = q0 = q1 = 0.0
-    p, hi = row
-    while p + _2 <= hi:
-        a, b = np.float64(A.data[p]), np.float64(A.data[p + _1])
-        s0 += a * w[A.indices[p]]
-        s1 += b * w[A.indices[p + _1]]
-        q0 += a * a
-        q1 += b * b
-        p += _2
-    if p < hi:
-        a = np.float64(A.data[p])
-        s0 += a * w[A.indices[p]]
-        q0 += a * a
-    return s0 + s1, q0 + q1
-
-
 def _verb(dense: Callable, csr: Callable, doc: str) -> Callable[..., Any]:
     """A function that takes the dense or the CSR body by the type of its first argument."""
 
@@ -168,7 +142,6 @@ def _verb(dense: Callable, csr: Callable, doc: str) -> Callable[..., Any]:
 read_row = _verb(_read_dense, _read_csr, "Hand out row i and count its cells (nonzeros; the width if dense).")
 held_row = _verb(_held_dense, _held_csr, "Row i once more, for an iteration that has read it and holds it.")
 dot = _verb(_dot_dense, _dot_csr, "The inner product of a row that was read with w.")
-dot_sq = _verb(_dot_sq_dense, _dot_sq_csr, "The inner product with w and the squared norm, in one sweep.")
 add_row = _verb(_add_dense, _add_csr, "w ← w + scale · x for a row x that was read.")
 add_outer = _verb(_add_outer_dense, _add_outer_csr, "Lower triangle of H ← H + scale · x xᵀ (sorted indices).")
 sq_norm = _verb(_sq_norm_dense, _sq_norm_csr, "The squared Euclidean norm of a row that was read.")

@@ -25,10 +25,10 @@ def checked_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
 
 def encoded_labels(y: np.ndarray, classes: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """The sorted classes, and each row's class number; there must be two or more."""
-    if classes is None:
-        classes, codes = np.unique(y, return_inverse=True)
-    else:
-        codes = np.searchsorted(classes, y)
+    known = classes is not None
+    classes = np.unique(y) if classes is None else classes
+    codes = np.searchsorted(classes, y)
+    if known:
         codes[codes == len(classes)] = 0
         unknown = classes[codes] != y
         if unknown.any():

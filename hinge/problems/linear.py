@@ -41,7 +41,7 @@ class LinearProblem:
             raise ValueError(f"X has {self.n} rows but y has shape {y.shape}; one label per row is needed.")
         if self.n == 0:
             raise ValueError("There are no rows to learn from.")
-        if not np.isin(y, (-1, 1)).all():
+        if y.dtype.kind not in "iuf" or not (np.abs(y) == 1).all():
             raise ValueError("Labels of a problem are -1 and +1; the estimators accept other labels.")
         if bias not in ("none", "free", "penalized"):
             raise ValueError(f"bias is 'none', 'free' or 'penalized', not {bias!r}.")

@@ -176,19 +176,20 @@ class _Run:
         gap, objective = np.inf, np.nan
         solution: Solution | None = None
         looks = len(self.history) + 1
-        doubled = looks >= 8 and looks & (looks - 1) == 0  # now and then the estimate is not trusted
-        if final or (stop.tol > 0 and (doubled or solver.estimate(problem, self.state) <= stop.tol)):
+        doubled = looks >= 32 and looks & (looks - 1) == 0  # now and then the estimate is not trusted
+        promising = stop.tol > 0 and solver.estimate(problem, self.state) <= stop.tol
+        if final or promising or (doubled and stop.tol > 0):
             solution, certificate = self.certify()
             gap, objective = certificate.gap, certificate.objective
-            if gap > stop.tol and not final:
+            if gap > stop.tol and promising and not final:
                 self.state = solver.refresh(problem, self.state)
-        paused = time.perf_counter()
+        paused, seconds = time.perf_counter(), self.seconds
         score = np.nan
         if self.score or self.callbacks:
             solution = solution or solver.solution(problem, self.state)
             score = self.score(solution) if self.score else np.nan
         record = Record(
-            solver.iterations(self.state), self.seconds, self.reads, 0, objective, gap, score
+            solver.iterations(self.state), seconds, self.reads, 0, objective, gap, score
         )
         self.history.append(record)
         asked = [callback(record, solution) for callback in self.callbacks]

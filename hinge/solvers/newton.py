@@ -52,36 +52,40 @@ class NewtonState(NamedTuple):
 
 @dataclass(frozen=True)
 class Newton(Solver[Regularized, NewtonState]):
-    """Newton steps on `Regularized` with a smoothed hinge, for n ≫ d.
+    """Newton steps on `Regularized` with a smoothed hinge, for n ≫ d or few features.
 
-    With :math:`e_i = 1 - y_i(\\langle w, x_i\\rangle + b)` the hinge becomes a parabola where
-    :math:`|e| < \\mu/2`, and its slope there is the dual:
+    With :math:`e_i = 1 - y_i(\\langle w, x_i\\rangle + b)` and a centre :math:`\\hat\\alpha`, at first ½,
+    the hinge becomes a parabola where the slope lies within (0, 1), and the slope is the dual:
 
-    .. math:: \\ell_\\mu(e) = \\tfrac1{2\\mu}(e + \\tfrac\\mu2)^2,\\qquad
-              \\alpha_i = \\Pi_{[0,1]}\\big(\\tfrac12 + e_i/\\mu\\big),\\qquad
+    .. math:: \\alpha_i = \\Pi_{[0,1]}\\big(\\hat\\alpha_i + e_i/\\mu\\big),\\qquad
               \\nabla F = \\lambda w - \\sum_i c_i\\alpha_i y_i x_i,\\qquad
               \\nabla^2 F = \\lambda I + \\frac1\\mu\\sum_{0<\\alpha_i<1} c_i x_i x_i^T .
 
-    An iteration reads the rows of the present level once and costs their nonzeros, plus d² for each
-    row on the parabola, plus d³/3. Levels grow fourfold; each is left when the remaining decrease is
-    small against the error of smoothing. On the last level μ shrinks until the certificate holds.
-    The slopes are a feasible dual, and the duality gap splits exactly into two parts that one look
-    gives for free:
+    Each step is followed by an exact line search. A run begins with a few rows and a wide parabola;
+    a stage ends when the decrease that Newton promises is small against the error of smoothing, and
+    the next has four times the rows and a narrower parabola. On all rows a stage ends by making its
+    dual the centre of the next, the proximal point method on the dual, so that the smoothing error
+    goes to zero although μ does not. The slopes are a feasible dual, and the gap splits exactly into
+    two parts that every step gives for free:
 
     .. math:: P(w) - D(\\alpha) = \\sum_i c_i\\big(\\ell(e_i) - \\alpha_i e_i\\big)
               + \\frac{\\|\\nabla F\\|^2}{2\\lambda} .
 
+    An iteration reads the rows in use once, and again those whose dual moves; it costs their nonzeros,
+    plus d² for each row on the parabola and d³/3. Above 256 features the Hessian is not formed:
+    conjugate gradients multiply with the rows on the parabola, or a sample of them.
+
     Parameters
     ----------
     width : float
-        μ on the last level before it shrinks.
+        μ at which all rows are in use and the centre begins to move.
     shrink : float
-        Factor by which μ shrinks.
+        Factor from one μ to the next.
 
     References
     ----------
-    The smoothed hinge and its use as a dual: Y. Nesterov, *Smooth minimization of non-smooth functions*,
-    2005. Newton in the primal: O. Chapelle, *Training a Support Vector Machine in the Primal*, 2007.
+    O. Chapelle, *Training a Support Vector Machine in the Primal*, 2007. X. Li, D. Sun, K.-C. Toh, *A highly
+    efficient semismooth Newton augmented Lagrangian method for solving Lasso problems*, 2018.
     """
 
     width: float = 0.1

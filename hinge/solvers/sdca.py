@@ -6,12 +6,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from hinge.access import add_row, dot, dot_sq, read_row
+from hinge.access import add_row, dot, read_row, sq_norm
 from hinge.problems import Regularized, Solution
 from hinge.sampling import draw_index, key_of
 from hinge.solvers.base import Paper, Solver
 
 BLOCK_BYTES = 1 << 14
+CACHE_BYTES = 1 << 25  # data below this size is near anyway: smaller blocks mix it better
+MANY_BLOCKS = 4096
 SAMPLE = 2048  # rows by which the gap is guessed after a long epoch
 SHRUNK = np.uint32(1 << 31)  # marks a row of the active list that leaves it at the end of the epoch
 
@@ -67,8 +69,9 @@ class SDCA(Solver[Regularized, SDCAState]):
         Leave rows alone whose α sits at a bound and whose margin says that it will stay there.
         Every certificate that is not good enough brings all rows back.
     block_rows : int, optional
-        An epoch visits blocks of this many neighbouring rows in random order. By default as many as
-        fill 16 KiB, at most 32: random enough for convergence, near enough for the memory system.
+        An epoch visits blocks of this many neighbouring rows in random order. By default some KiB of
+        rows, and no more than leaves thousands of blocks: random enough for convergence, near enough
+        for the memory system.
 
     Notes
     -----
@@ -128,10 +131,9 @@ class SDCA(Solver[Regularized, SDCAState]):
             scalars[LAM] = full
         elif self.first_pass == "plain":
             scalars[LAM] = full
-        sq = np.full(n, np.nan, np.float32)  # filled as the rows are first visited
         order = np.zeros(-(-n // self._block_rows(problem)), np.uint32)
         return SDCAState(
-            alpha, v, sq, np.zeros(n, np.uint32), order, scalars, counters, key_of(seed)
+            alpha, v, problem.matrix.sq_norms, np.zeros(n, np.uint32), order, scalars, counters, key_of(seed)
         )
 
     def advance(self, problem: Regularized, state: SDCAState, n_iter: int) -> SDCAState:
@@ -191,8 +193,10 @@ class SDCA(Solver[Regularized, SDCAState]):
         if self.block_rows is not None:
             return self.block_rows
         cell = problem.matrix.dtype.itemsize + (4 if problem.matrix.is_sparse else 0)
-        row = max(1, cell * problem.matrix.n_cells // problem.n)
-        return int(min(32, max(1, BLOCK_BYTES // row)))
+        size = cell * problem.matrix.n_cells
+        wanted = BLOCK_BYTES if size > CACHE_BYTES else BLOCK_BYTES // 4
+        rows = min(32, wanted * problem.n // max(1, size))
+        return int(max(1, rows, min(128, problem.n // MANY_BLOCKS if size > CACHE_BYTES else 1)))
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
@@ -221,10 +225,8 @@ def _visit(
             if growing:
                 Lam += lam * s
             if np.isnan(sq[i]):
-                vx, sq_x = dot_sq(A, row, v)
-                sq[i] = sq_x + kappa
-            else:
-                vx = dot(A, row, v)
+                sq[i] = sq_norm(A, row)
+            vx = dot(A, row, v)
             yi = np.float64(y[i])
             old = alpha[i]
             g = 1.0 - yi * (beta + (vx + kappa * u) / Lam)  # 1 - yᵢ(⟨w, xᵢ⟩ + b)
@@ -234,7 +236,7 @@ def _visit(
                 continue
             if not ((old == 0.0 and g < 0.0) or (old == 1.0 and g > 0.0)):
                 highest, lowest = max(highest, g), min(lowest, g)
-            new = min(1.0, max(0.0, old + Lam * g / (s * sq[i])))
+            new = min(1.0, max(0.0, old + Lam * g / (s * (sq[i] + kappa))))
             if new != old:
                 alpha[i] = new
                 u += s * (new - old) * yi
@@ -293,12 +295,15 @@ def _unmarked(active, n_active):
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def _sampled_gap(A, y, weight, Lam, every, alpha, v, scalars):
-    """The rows' shares in the gap, summed over every so-many-th row and scaled to all."""
-    total, rows = 0.0, 0
+    """The rows' shares in the gap over every so-many-th row, scaled to all; plus two standard errors."""
+    total, squares, rows = 0.0, 0.0, 0
     for i in range(every // 2, len(y), every):
         s = weight[i] if len(weight) > 1 else 1.0
         vx = dot(A, read_row(A, i), v)
         g = 1.0 - y[i] * (scalars[BETA] + (vx + scalars[KAPPA] * scalars[U]) / Lam)
-        total += s * ((1.0 - alpha[i]) * g if g > 0.0 else -alpha[i] * g)
+        share = s * ((1.0 - alpha[i]) * g if g > 0.0 else -alpha[i] * g)
+        total += share
+        squares += share * share
         rows += 1
-    return total * len(y) / rows
+    mean = total / rows
+    return len(y) * (mean + 2.0 * np.sqrt(max(0.0, squares / rows - mean * mean) / rows))

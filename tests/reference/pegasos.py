@@ -30,7 +30,7 @@ def pegasos(X, y, lam, draws, *, projection=True, output="last", bias="none", we
 
 
 def best_bias(r, y):
-    """The middle of the minimisers of Eq. (12), which lie between two kinks of a piecewise linear function."""
+    """The middle of the minimisers of Eq. (12), which lie between two kinks of a convex function."""
     kinks = np.sort(y - r)
     losses = [np.maximum(0, 1 - y * (r + b)).mean() for b in kinks]
     best = kinks[np.isclose(losses, min(losses), rtol=0, atol=1e-12)]

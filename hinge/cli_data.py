@@ -1,0 +1,82 @@
+"""Which rows a command means by DATA: a set with a name, or a file."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hinge.datasets import Dataset, load, read
+from hinge.datasets.base import smallest_float
+from hinge.datasets.compressed import inner_suffix
+from hinge.datasets.entries import ENTRIES
+from hinge.datasets.readers import DELIMITED, read_parts
+from hinge.datasets.tasks import binary
+
+
+def training_data(data: str, test: str | None, label: str | None, positive: str | None) -> Dataset:
+    """A training part and, where there is one, a test part of as many features."""
+    if label is not None and _is_file(data):
+        parts = read_parts([Path(data)], _column(label))
+        found = Dataset(Path(data).name, *binary(parts, positive, None, data))
+    else:
+        found = _named(data, label, positive)
+    if test is None:
+        return found
+    if found.X_test is not None and not _is_file(data):
+        raise ValueError(f"{data} brings its own test rows: leave --test out.")
+    X_test, y_test = rows(test, label, positive)
+    width = max(found.X_train.shape[1], X_test.shape[1])
+    widths = [_widened(X, width).shape[1] for X in (found.X_train, X_test)]
+    if min(widths) < width:
+        raise ValueError(f"{data} has {widths[0]} features, but {test} has {widths[1]}: give both the same.")
+    return replace(found, X_test=X_test, y_test=y_test)
+
+
+def rows(
+    data: str, label: str | None, positive: str | None, n_features: int | None = None
+) -> tuple[Any, np.ndarray]:
+    """The rows and labels of a file, or of the test part of a set."""
+    if _is_file(data):
+        X, y = read(data, n_features=n_features, label=_column(label))
+        return X, y if positive is None else np.where(y.astype(str) == positive, 1, -1)
+    found = _named(data, label, positive)
+    if found.X_test is None or found.y_test is None:
+        return _widened(found.X_train, n_features), found.y_train
+    return _widened(found.X_test, n_features), found.y_test
+
+
+def unlabelled_rows(data: str, n_features: int) -> np.ndarray:
+    """The rows of a csv or tsv file of features only: its first column is read as if it were the label."""
+    if inner_suffix(Path(data)) not in DELIMITED:
+        raise ValueError("--no-labels is for csv and tsv files; in svmlight files put 0 for unknown labels.")
+    X, first = read(data, label=0)
+    if first.dtype.kind not in "if":
+        raise ValueError(f"{data}, column 1: found text where numbers were expected.")
+    if X.shape[1] + 1 != n_features:
+        raise ValueError(f"{data} has {X.shape[1] + 1} columns, but the model has {n_features} features.")
+    return smallest_float(np.column_stack([first, X]))
+
+
+def _named(data: str, label: str | None, positive: str | None) -> Dataset:
+    found = load(data, positive=positive)
+    if label is not None:
+        raise ValueError(f"--label chooses a column of a file, but {data} is a set with a name.")
+    return found
+
+
+def _is_file(data: str) -> bool:
+    """Whether `load` takes it for a file: names of the catalog come first."""
+    return Path(data).is_file() and all(data.lower() not in (e.name, *e.aliases) for e in ENTRIES)
+
+
+def _column(label: str | None) -> str | int | None:
+    """A label column by position if that is a number, else by name."""
+    return int(label) if label is not None and label.removeprefix("-").isdecimal() else label
+
+
+def _widened(X: Any, width: int | None) -> Any:
+    """A sparse matrix with columns of zeros added in place, since a part may lack the last features."""
+    if not isinstance(X, np.ndarray) and width is not None and X.shape[1] < width:
+        X.resize((X.shape[0], width))
+    return X

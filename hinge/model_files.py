@@ -1,0 +1,307 @@
+"""Fitted models in files of numbers and text: loading one runs no code.
+
+A model file is an .npz archive, so ``numpy.load`` opens it too: one member for each array, ``hinge.json``
+for everything else, and ``sha256.txt``, the checksum of both.
+"""
+
+import hashlib
+import io
+import json
+import math
+import os
+import secrets
+import stat
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from hinge import __version__
+from hinge.estimators import LinearSVC
+from hinge.solvers import SOLVERS, Solver
+
+FORMAT = "hinge.LinearSVC"
+VERSION = 1
+HEADER = "hinge.json"
+CHECKSUM = "sha256.txt"
+NEEDED = ("classes_", "coef_", "intercept_", "n_features_in_")
+ATTRIBUTES = (
+    *NEEDED, "feature_names_in_", "gap_", "objective_", "stop_reason_", "n_iter_", "n_feature_reads_",
+    "support_", "dual_coef_", "_mass",
+)  # fmt: skip
+
+
+class ModelFileError(ValueError):
+    """A file does not hold a whole model that this version of hinge can read."""
+
+
+def save(model: LinearSVC, path: str | os.PathLike[str]) -> None:
+    """Write a fitted model into one file, which appears whole or not at all.
+
+    Parameters
+    ----------
+    model : LinearSVC
+        A fitted one.
+    path : str or path-like
+        The file. One that is there already stays as it is until the new one is on the disk.
+
+    Notes
+    -----
+    Parameters that are not numbers, text, dicts of these or solvers of hinge, such as a ``RandomState``,
+    are left out: in the loaded model they have their defaults. `history_` and what `warm_start` keeps are
+    left out too.
+
+    Examples
+    --------
+    >>> from hinge import LinearSVC, model_files
+    >>> model = LinearSVC().fit([[0.0], [1.0]], ["no", "yes"])
+    >>> model_files.save(model, "yes_or_no.hinge")  # doctest: +SKIP
+    >>> model_files.load("yes_or_no.hinge").predict([[2.0]])  # doctest: +SKIP
+    array(['yes'], dtype='<U3')
+    """
+    if type(model) is not LinearSVC:
+        raise TypeError(
+            f"Model files hold a fitted LinearSVC, not a {type(model).__name__}: use pickle for that."
+        )
+    check_is_fitted(model)
+    members = _members(model)
+    members[CHECKSUM] = _checksum(members)
+    with replacing(path) as stream, zipfile.ZipFile(stream, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(zipfile.ZipInfo(name), content)  # of a fixed date: same model, same bytes
+
+
+def load(path: str | os.PathLike[str]) -> LinearSVC:
+    """Read a model that `save` wrote.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    LinearSVC
+        It predicts what the saved one did, bit for bit.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is cut short, damaged, edited, of a newer version, or no model at all.
+    FileNotFoundError
+        If there is no such file.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise FileNotFoundError(f"There is no model file {path}: check the name and the current folder.")
+    header, members = _unpacked(path.read_bytes(), path)
+    if members.pop(CHECKSUM, b"") != _checksum(members):
+        raise ModelFileError(f"{path} was edited or damaged: its checksum is wrong. Save the model again.")
+    try:
+        return _model(header, members)
+    except Exception as error:  # whatever a well-formed file of wrong content leads to
+        raise ModelFileError(f"{path} does not hold a model that fits together: {error}") from error
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A file to write that takes the place of `path` once all of it is on the disk.
+
+    Whatever goes wrong before leaves what was there, and nothing beside it. Devices and pipes are written
+    directly.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file to be; a link is followed.
+
+    Yields
+    ------
+    file
+        Open for writing bytes.
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder, but the name of a file is needed.")
+    if path.exists() and not path.is_file():
+        with path.open("wb") as stream:
+            yield stream
+        return
+    target = Path(os.path.realpath(path))
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"There is no folder {path.parent} for {path.name}: make it first.")
+    temporary = target.with_name(f".hinge-{secrets.token_hex(8)}.tmp")
+    try:
+        with temporary.open("xb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        if target.exists():
+            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+        os.replace(temporary, target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync_folder(target.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a renaming survive a power cut, where the system lets folders be synchronised."""
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+# --- from a model to the members of an archive -------------------------------------------------
+
+
+def _members(model: LinearSVC) -> dict[str, bytes]:
+    """The header and the arrays of a model, as bytes by name."""
+    attributes, arrays = {}, {}
+    for name in ATTRIBUTES:
+        value = getattr(model, name, None)
+        if isinstance(value, np.ndarray) and value.dtype.kind in "biufU":
+            arrays[f"{name}.npy"] = _npy(value)
+        elif value is not None:
+            try:
+                attributes[name] = _plain(value)
+            except TypeError as error:
+                raise ValueError(f"{name} cannot be stored in a model file: {error}") from error
+    parameters = {}
+    for name, value in model.get_params(deep=False).items():
+        try:
+            parameters[name] = _plain(value)
+        except TypeError:
+            continue  # the loaded model has the default
+    header = {
+        "format": FORMAT, "version": VERSION, "hinge": __version__,
+        "parameters": parameters, "attributes": attributes,
+    }  # fmt: skip
+    return {HEADER: json.dumps(header, indent=1, allow_nan=False).encode(), **arrays}
+
+
+def _npy(array: np.ndarray) -> bytes:
+    stream = io.BytesIO()
+    np.lib.format.write_array(stream, array, allow_pickle=False)
+    return stream.getvalue()
+
+
+def _plain(value: Any) -> Any:
+    """A value in JSON's terms; what JSON has no word for becomes an object of one or two known keys."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {"float": repr(value)}
+    if isinstance(value, dict):
+        return {"dict": [[_plain(key), _plain(item)] for key, item in value.items()]}
+    if isinstance(value, Solver) and type(value) in SOLVERS:
+        settings = {name: _plain(item) for name, item in value.get_params().items()}
+        return {"solver": type(value).__name__, "settings": settings}
+    if isinstance(value, np.ndarray) and value.ndim == 1 and all(type(item) is str for item in value):
+        return {"strings": value.tolist()}
+    raise TypeError(f"{value!r} is neither numbers nor text.")
+
+
+def _checksum(members: dict[str, bytes]) -> bytes:
+    """SHA-256 over names, lengths and contents."""
+    digest = hashlib.sha256()
+    for name in sorted(members):
+        digest.update(f"{name} {len(members[name])}\n".encode())
+        digest.update(members[name])
+    return digest.hexdigest().encode()
+
+
+# --- and back ------------------------------------------------------------------------------------
+
+
+def _unpacked(content: bytes, path: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """The header, once it is known to be one, and all members."""
+    if not content:
+        raise ModelFileError(f"{path} is empty: save the model again.")
+    if not content.startswith(b"PK"):
+        raise ModelFileError(f"{path} is not a model file of hinge.")
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            if HEADER not in archive.namelist():
+                raise ModelFileError(f"{path} is an archive, but not a model file of hinge.")
+            header = json.loads(_stored(archive, HEADER))
+            _check_version(header, path)
+            return header, {name: _stored(archive, name) for name in archive.namelist()}
+    except ModelFileError:
+        raise
+    except Exception as error:  # the zip and JSON parsers raise more kinds than can be listed
+        raise ModelFileError(f"{path} is cut short or damaged: save the model again.") from error
+
+
+def _stored(archive: zipfile.ZipFile, name: str) -> bytes:
+    """A member as it lies in the file; packed ones, which may be vast, are not ours."""
+    if archive.getinfo(name).compress_type != zipfile.ZIP_STORED:
+        raise ValueError(f"{name} is compressed.")
+    return archive.read(name)
+
+
+def _check_version(header: Any, path: Path) -> None:
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise ModelFileError(f"{path} is an archive, but does not hold a {FORMAT}.")
+    version = header.get("version")
+    if type(version) is not int or version < 1:
+        raise ModelFileError(f"{path} states no version of its format: save the model again.")
+    if version > VERSION:
+        raise ModelFileError(
+            f"{path} has version {version} of the format, but hinge {__version__} reads versions up to"
+            f" {VERSION}: upgrade hinge."
+        )
+
+
+def _model(header: dict[str, Any], members: dict[str, bytes]) -> LinearSVC:
+    values = {name: _value(value) for name, value in header["attributes"].items()}
+    for name, content in members.items():
+        if name != HEADER:
+            array = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
+            values[name.removesuffix(".npy")] = array
+    unknown = set(values) - set(ATTRIBUTES)
+    absent = set(NEEDED) - set(values)
+    if unknown or absent:
+        raise ValueError(f"{min(unknown or absent)} is {'not an attribute' if unknown else 'missing'}.")
+    _check_shapes(**{name: values[name] for name in NEEDED})
+    model = LinearSVC(**{name: _value(value) for name, value in header["parameters"].items()})
+    for name, value in values.items():
+        setattr(model, name, value)
+    return model
+
+
+def _value(stored: Any) -> Any:
+    """The inverse of `_plain`."""
+    if not isinstance(stored, dict):
+        return stored
+    if "float" in stored:
+        return float(stored["float"])
+    if "dict" in stored:
+        return {_value(key): _value(item) for key, item in stored["dict"]}
+    if "strings" in stored:
+        return np.array([str(item) for item in stored["strings"]], dtype=object)
+    solvers = {cls.__name__: cls for cls in SOLVERS}
+    if stored.get("solver") not in solvers:
+        raise ValueError(f"{stored} names no solver of hinge {__version__}.")
+    return solvers[stored["solver"]](**{name: _value(item) for name, item in stored["settings"].items()})
+
+
+def _check_shapes(classes_: Any, coef_: Any, intercept_: Any, n_features_in_: Any) -> None:
+    rows = 1 if len(classes_) == 2 else len(classes_)
+    shapes = classes_.shape, coef_.shape, intercept_.shape
+    if rows == 0 or shapes != ((len(classes_),), (rows, n_features_in_), (rows,)):
+        raise ValueError(
+            f"coef_ of shape {coef_.shape} and intercept_ of shape {intercept_.shape} are not those of"
+            f" {len(classes_)} classes and {n_features_in_} features."
+        )
+    if coef_.dtype.kind != "f" or intercept_.dtype.kind != "f":
+        raise ValueError("the coefficients are not floating-point numbers.")

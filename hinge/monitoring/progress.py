@@ -1,0 +1,66 @@
+"""A progress bar for a fit."""
+
+import math
+from typing import Any
+
+
+class ProgressBar:
+    """A scikit-learn callback that draws on standard error how near the end of a fit is.
+
+    The bar runs towards the first of: a certified gap of `tol`, on a logarithmic scale; `max_time`;
+    `max_reads`. It goes to and fro while nothing is known of these. It needs rich.
+
+    Examples
+    --------
+    >>> from hinge import LinearSVC
+    >>> from hinge.monitoring.progress import ProgressBar
+    >>> model = LinearSVC().set_callbacks(ProgressBar())
+    """
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        """Begin to draw."""
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        self._progress = Progress(
+            TimeElapsedColumn(), BarColumn(), TextColumn("{task.description}"),
+            console=Console(stderr=True), transient=True,
+        )  # fmt: skip
+        self._task = self._progress.add_task("no look yet", total=None)
+        self._gap = math.inf
+        self._progress.start()
+
+    def teardown(self, estimator: Any, context: Any) -> None:
+        """Leave no trace."""
+        self._progress.stop()
+
+    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
+        """Nothing is known yet."""
+
+    def on_fit_task_end(self, estimator: Any, context: Any, *, metadata: Any = None) -> bool:
+        """Draw one look at the answer, whose record is `metadata`; the fit itself has none."""
+        if metadata is None:
+            return False
+        if math.isfinite(metadata["certificate"]):
+            self._gap = metadata["certificate"]
+        gap = f"gap {self._gap:.1e} of {estimator.tol:g}" if math.isfinite(self._gap) else "gap not known yet"
+        share = nearness(metadata["seconds"], metadata["feature_reads"], self._gap, estimator)
+        self._progress.update(
+            self._task,
+            total=None if share is None else 1.0,
+            completed=share or 0.0,
+            description=f"{gap}, {metadata['feature_reads']:,} reads",
+        )
+        return False
+
+
+def nearness(seconds: float, reads: int, gap: float, limits: Any) -> float | None:
+    """The share of the way to the first of the limits `tol`, `max_time` and `max_reads`; None if unknown."""
+    shares = []
+    if 0 < limits.tol < 1 and math.isfinite(gap):
+        shares.append(math.log(min(1.0, max(gap, limits.tol))) / math.log(limits.tol))
+    if limits.max_time:
+        shares.append(seconds / limits.max_time)
+    if limits.max_reads:
+        shares.append(reads / limits.max_reads)
+    return min(1.0, max(shares)) if shares else None

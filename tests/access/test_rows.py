@@ -1,0 +1,103 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numba import njit
+
+from hinge.access import (
+    add_outer,
+    add_row,
+    as_matrix,
+    dot,
+    dot_sq,
+    held_row,
+    read_row,
+    sq_norm,
+)
+from hinge.access.rows import CSRRows, DenseRows
+
+
+def verbs(A, i, w, out, H):
+    row = read_row(A, i)
+    response, sq = dot_sq(A, row, w)
+    add_row(A, row, -1.5, out)
+    add_outer(A, row, 0.5, H)
+    again = held_row(A, i)
+    return dot(A, row, w), sq_norm(A, row), response, sq, dot(A, again, w)
+
+
+compiled = njit(verbs)
+
+LAYOUTS = ["dense float64", "dense float32", "csr float32 int32", "csr float64 int64"]
+
+
+def rows(width):
+    """Rows of 0 to `width` nonzeros: every remainder of the unrolled loops, and an empty row."""
+    rng = np.random.default_rng(1)
+    X = np.zeros((width + 1, width))
+    for k in range(width + 1):
+        X[k, rng.permutation(width)[:k]] = np.round(rng.standard_normal(k) * 64) / 64
+    return X
+
+
+def stored(X, layout):
+    kind, dtype, *index = layout.split()
+    if kind == "dense":
+        return X.astype(dtype)
+    S = sp.csr_array(X.astype(dtype))
+    return sp.csr_array((S.data, S.indices.astype(index[0]), S.indptr.astype(index[0])), shape=S.shape)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("function", [verbs, compiled], ids=["plain", "compiled"])
+def test_verbs_are_numpys(layout, function):
+    X = rows(11)
+    matrix = as_matrix(stored(X, layout))
+    assert isinstance(matrix.rows, DenseRows if "dense" in layout else CSRRows)
+    w = np.linspace(-1, 2, 11)
+    for i, x in enumerate(X):
+        out, H = np.ones(11), np.zeros((11, 11))
+        response, sq, both_response, both_sq, held = function(matrix.rows, i, w, out, H)
+        assert response == pytest.approx(x @ w, abs=1e-12)
+        assert held == response
+        assert both_response == pytest.approx(x @ w, abs=1e-12)
+        assert sq == pytest.approx(x @ x)
+        assert both_sq == pytest.approx(x @ x)
+        np.testing.assert_allclose(out, 1 - 1.5 * x)
+        np.testing.assert_allclose(H, np.tril(0.5 * np.outer(x, x)))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("function", [verbs, compiled], ids=["plain", "compiled"])
+def test_only_reading_is_counted(layout, function):
+    X = rows(6)
+    matrix = as_matrix(stored(X, layout))
+    w, cells = np.zeros(6), 0
+    for i in (0, 3, 3, 6):
+        function(matrix.rows, i, w, np.zeros(6), np.zeros((6, 6)))
+        cells += 6 if "dense" in layout else np.count_nonzero(X[i])
+        assert matrix.reads == cells
+    function(matrix.unbilled, 5, w, np.zeros(6), np.zeros((6, 6)))
+    assert matrix.reads == cells
+
+
+@pytest.mark.parametrize("layout", ["dense float32", "csr float32 int32"])
+@pytest.mark.parametrize("function", [verbs, compiled], ids=["plain", "compiled"])
+def test_sums_are_kept_in_double_precision(layout, function):
+    X = np.array([[2.0**12, 2.0**-12, 1.0]])
+    matrix = as_matrix(stored(X, layout))
+    w = np.array([1.0, 2.0**-30, 2.0**-45])
+    response, sq, both_response, both_sq, _ = function(matrix.rows, 0, w, np.zeros(3), np.zeros((3, 3)))
+    assert response == both_response == X[0] @ w
+    assert sq == both_sq == X[0] @ X[0]
+    assert float(np.float32(sq)) != sq
+
+
+@pytest.mark.parametrize("layout", ["dense float64", "csr float64 int64"])
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_bad_values_are_not_optimised_out_of_sight(layout, bad):
+    X = np.ones((1, 9))
+    X[0, 4] = bad
+    matrix = as_matrix(stored(X, layout))
+    response, sq, both, _, _ = compiled(matrix.rows, 0, np.ones(9), np.zeros(9), np.zeros((9, 9)))
+    for value in (response, sq, both):
+        assert not np.isfinite(value)
