@@ -23,11 +23,16 @@ _WHERE = {
 __all__ = [*_WHERE, "datasets"]
 
 if TYPE_CHECKING:
-    from hinge import datasets
-    from hinge.estimators import LinearSVC
-    from hinge.monitoring import Stop
-    from hinge.problems import NormConstrained, Regularized, SlackConstrained, Solution, scalarizations
-    from hinge.solvers import solve, solve_slack
+    from hinge import datasets as datasets
+    from hinge.estimators import LinearSVC as LinearSVC
+    from hinge.monitoring import Stop as Stop
+    from hinge.problems import NormConstrained as NormConstrained
+    from hinge.problems import Regularized as Regularized
+    from hinge.problems import SlackConstrained as SlackConstrained
+    from hinge.problems import Solution as Solution
+    from hinge.problems import scalarizations as scalarizations
+    from hinge.solvers import solve as solve
+    from hinge.solvers import solve_slack as solve_slack
 
 
 def __getattr__(name: str) -> Any:

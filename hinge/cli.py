@@ -41,7 +41,10 @@ def main() -> None:
     if typer is None:
         sys.stderr.write('The command line needs typer and rich: pip install "hinge[cli]"\n')
         raise SystemExit(1)
-    application()(prog_name="hinge")
+    try:
+        application()(prog_name="hinge")
+    except KeyboardInterrupt:  # before any command began
+        raise SystemExit(INTERRUPTED) from None
 
 
 def application() -> typer.Typer:
@@ -285,7 +288,7 @@ def _show_result(result: dict[str, Any], by_default: bool) -> None:
         ("certified gap", f"{gap} (asked for: {parameters['tol']:g})"),
         ("margin" if kind == "slack" else "objective",
          ", ".join("none" if value is None else f"{value:.6g}" for value in objectives)),
-        ("reads", f"{result['reads']:,} ({result['reads'] / max(1, cells):.3g} for each stored cell)"),
+        ("reads", f"{result['reads']:,} ({result['reads'] / max(1, cells):,.2f} for each stored cell)"),
         ("seconds", f"{result['seconds']:.2f}"),
         ("stop reason", f"{verdict}: {status.value}"),
         ("solver", f"{result['solver']} ({result['solver_reason']})"),

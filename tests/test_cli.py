@@ -2,7 +2,6 @@
 
 import json
 import os
-import pty
 import re
 import signal
 import subprocess
@@ -105,6 +104,16 @@ def test_without_typer_one_sentence_says_what_to_install():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr == 'The command line needs typer and rich: pip install "hinge[cli]"\n'
+
+
+def test_interrupted_before_a_command_begins(monkeypatch):
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "application", interrupted)
+    with pytest.raises(SystemExit) as caught:
+        cli.main()
+    assert caught.value.code == 130
 
 
 def test_unknown_options_are_typers_business():
@@ -420,6 +429,7 @@ def large(tmp_path_factory):
 
 def test_ctrl_c_keeps_the_model(large, tmp_path):
     model = tmp_path / "m.hinge"
+    pty = pytest.importorskip("pty", reason="terminals of one's own need POSIX")
     ours, theirs = pty.openpty()  # a terminal for the progress bar, which tells when training is under way
     command = [*COMMAND, "train", large, "--solver", "sdca", "--tol", "0", "-o", model]
     environment = {**os.environ, "TERM": "xterm"}

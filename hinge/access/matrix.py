@@ -130,7 +130,9 @@ def as_matrix(X: Any) -> Matrix:
         return Matrix(X)
     X = np.asarray(X)
     if X.ndim != 2:
-        raise ValueError(f"Expected a matrix with one row per example, got an array of {X.ndim} dimension(s).")
+        raise ValueError(
+            f"Expected a matrix with one row per example, got an array of {X.ndim} dimension(s)."
+        )
     if X.dtype not in (np.float32, np.float64):
         X = to_float(X)
     return Matrix(np.ascontiguousarray(X))

@@ -15,7 +15,7 @@ from numba.extending import overload
 
 # Sums may be reordered, which lets them use vector instructions, but NaN and infinity keep
 # their meaning: a bad value is never optimised out of sight.
-_REORDER = {"fastmath": {"reassoc", "contract", "nsz"}, "error_model": "numpy"}
+_REORDER: Any = {"fastmath": {"reassoc", "contract", "nsz"}, "error_model": "numpy"}
 
 _1, _2, _3, _4 = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
 
@@ -133,7 +133,7 @@ def _verb(dense: Callable, csr: Callable, doc: str) -> Callable[..., Any]:
     @overload(verb, jit_options=_REORDER, strict=False)
     def choose(A, *args):
         if isinstance(A, types.BaseNamedTuple):
-            return dense if A.instance_class is DenseRows else csr
+            return dense if A.instance_class is DenseRows else csr  # type: ignore[attr-defined]
         return None
 
     return verb
@@ -143,5 +143,7 @@ read_row = _verb(_read_dense, _read_csr, "Hand out row i and count its cells (no
 held_row = _verb(_held_dense, _held_csr, "Row i once more, for an iteration that has read it and holds it.")
 dot = _verb(_dot_dense, _dot_csr, "The inner product of a row that was read with w.")
 add_row = _verb(_add_dense, _add_csr, "w ← w + scale · x for a row x that was read.")
-add_outer = _verb(_add_outer_dense, _add_outer_csr, "Lower triangle of H ← H + scale · x xᵀ (sorted indices).")
+add_outer = _verb(
+    _add_outer_dense, _add_outer_csr, "Lower triangle of H ← H + scale · x xᵀ (sorted indices)."
+)
 sq_norm = _verb(_sq_norm_dense, _sq_norm_csr, "The squared Euclidean norm of a row that was read.")

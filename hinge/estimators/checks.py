@@ -7,13 +7,16 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight
 
 
-def checked_number(name: str, value: Any, *, above: float = 0.0, most: float = np.inf, or_equal: bool = False) -> float:
+def checked_number(
+    name: str, value: Any, *, above: float = 0.0, most: float = np.inf, or_equal: bool = False
+) -> float:
     """A finite number in range, or a sentence that names the parameter."""
     fine = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
     if fine and np.isfinite(value) and value <= most and (value >= above if or_equal else value > above):
         return float(value)
     least = f"at least {above:g}" if or_equal else f"greater than {above:g}"
-    raise ValueError(f"{name} must be a number {least}{f' and at most {most:g}' if np.isfinite(most) else ''}, got {value!r}.")
+    most_words = f" and at most {most:g}" if np.isfinite(most) else ""
+    raise ValueError(f"{name} must be a number {least}{most_words}, got {value!r}.")
 
 
 def checked_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
@@ -21,6 +24,31 @@ def checked_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
     if value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}.")
     return str(value)
+
+
+def check_linear(model: Any, solvers: tuple[str, ...]) -> None:
+    """Every parameter of `LinearSVC`, or a sentence that names the one that is wrong."""
+    checked_number("C", model.C)
+    if model.lam is not None:
+        checked_number("lam", model.lam)
+    if model.slack is not None:
+        checked_number("slack", model.slack, most=1.0)
+    if model.lam is not None and model.slack is not None:
+        raise ValueError("lam and slack both set the trade-off; give one of them.")
+    checked_number("tol", model.tol, or_equal=True)
+    checked_number("max_iter", model.max_iter)
+    checked_number("intercept_scaling", model.intercept_scaling)
+    for name in ("max_time", "max_reads", "target_error"):
+        if getattr(model, name) is not None:
+            checked_number(name, getattr(model, name), or_equal=True)
+    if not 0 < checked_number("validation_fraction", model.validation_fraction) < 1:
+        raise ValueError(f"validation_fraction must lie between 0 and 1, got {model.validation_fraction!r}.")
+    checked_choice("intercept", model.intercept, ("free", "penalized"))
+    checked_choice("on_interrupt", model.on_interrupt, ("raise", "keep"))
+    if isinstance(model.solver, str):
+        checked_choice("solver", model.solver, ("auto", *solvers))
+    elif not hasattr(model.solver, "advance"):
+        raise ValueError(f"solver must be a name or a hinge Solver, got {model.solver!r}.")
 
 
 def encoded_labels(y: np.ndarray, classes: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -32,10 +60,12 @@ def encoded_labels(y: np.ndarray, classes: np.ndarray | None = None) -> tuple[np
         codes[codes == len(classes)] = 0
         unknown = classes[codes] != y
         if unknown.any():
-            raise ValueError(f"y has the label {y[unknown][0]!r}, which is not among the classes {classes.tolist()}.")
+            raise ValueError(
+                f"y has the label {y[unknown][0]!r}, which is not among the classes {classes.tolist()}."
+            )
     if len(classes) < 2:
         raise ValueError(
-            f"y has one class only, {classes[0]!r}: a classifier needs rows of 2 classes or more to tell apart."
+            f"y has one class only, {classes[0]!r}: a classifier needs 2 classes or more to tell apart."
         )
     return classes, codes
 
@@ -55,6 +85,16 @@ def row_weights(
     return rows, per_class
 
 
+def class_weights(
+    positive: np.ndarray, rows: np.ndarray | None, per_class: np.ndarray | None, k: int
+) -> np.ndarray | None:
+    """Weights of rows where class k meets the rest, which weighs one if there are more than two classes."""
+    if per_class is None:
+        return rows
+    factor = np.where(positive, per_class[k], per_class[0] if len(per_class) == 2 else 1.0)
+    return factor if rows is None else rows * factor
+
+
 def held_out(codes: np.ndarray, fraction: float, seed: int) -> np.ndarray:
     """Row numbers of a stratified random fraction, at least one row of each class left to learn from."""
     rng = np.random.default_rng(seed)
@@ -64,5 +104,7 @@ def held_out(codes: np.ndarray, fraction: float, seed: int) -> np.ndarray:
         picked.append(rng.permutation(rows)[: min(len(rows) - 1, round(fraction * len(rows)))])
     rows = np.sort(np.concatenate(picked))
     if len(rows) == 0:
-        raise ValueError(f"validation_fraction={fraction:g} of {len(codes)} rows leaves none to measure target_error on.")
+        raise ValueError(
+            f"validation_fraction={fraction:g} of {len(codes)} rows leaves none to measure target_error on."
+        )
     return rows.astype(np.int64)

@@ -1,20 +1,19 @@
 """`LinearSVC`: the linear support vector machine for scikit-learn pipelines."""
 
 import time
-import warnings
 from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
 from hinge.access import Matrix, as_matrix
-from hinge.estimators.checks import checked_choice, checked_number, encoded_labels, held_out, row_weights
-from hinge.estimators.one_vs_rest import Order, Report, dual_coefficients, run_all, to_stderr
-from hinge.monitoring import Record, Status, Stop
+from hinge.estimators.checks import check_linear, class_weights, encoded_labels, held_out, row_weights
+from hinge.estimators.one_vs_rest import Order, Report, dual_coefficients, how_it_ended, run_all
+from hinge.estimators.reports import to_callbacks, to_stderr
+from hinge.monitoring import Stop
 from hinge.problems import Regularized, SlackConstrained, Solution
 from hinge.solvers import SOLVERS, Result, Solver, online_dual
 
@@ -109,6 +108,10 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     0.85
     """
 
+    coef_: np.ndarray
+    intercept_: np.ndarray
+    classes_: np.ndarray
+
     def __init__(
         self,
         C: float = 1.0,
@@ -172,8 +175,10 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self
         """
         began = time.perf_counter()
-        self._check_parameters()
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype="numeric", order="C", accept_large_sparse=True)
+        check_linear(self, tuple(NAMES))
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr", dtype="numeric", order="C", accept_large_sparse=True
+        )
         check_classification_targets(y)
         classes, codes = encoded_labels(y)
         rows, per_class = row_weights(sample_weight, self.class_weight, X, y, classes)
@@ -218,20 +223,26 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        self._check_parameters()
+        check_linear(self, tuple(NAMES))
         if self.slack is not None:
             raise ValueError("partial_fit takes C or lam; slack needs all rows at once.")
         if isinstance(self.class_weight, str):
-            raise ValueError("class_weight='balanced' needs all rows; give partial_fit the weights as a dict.")
+            raise ValueError(
+                "class_weight='balanced' needs all rows; give partial_fit the weights as a dict."
+            )
         first = not hasattr(self, "classes_")
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype="numeric", order="C", reset=first)
         check_classification_targets(y)
         if first:
             if classes is None:
-                raise ValueError("classes must be given in the first call of partial_fit: later rows may bring others.")
+                raise ValueError(
+                    "classes must be given in the first call of partial_fit: later rows may bring others."
+                )
             self.classes_ = np.unique(classes)
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
-            raise ValueError(f"classes={classes!r} are not those of the first call, {self.classes_.tolist()}.")
+            raise ValueError(
+                f"classes={classes!r} are not those of the first call, {self.classes_.tolist()}."
+            )
         _, codes = encoded_labels(y, self.classes_)
         rows, per_class = row_weights(sample_weight, self.class_weight, X, y, self.classes_)
         matrix = as_matrix(X)
@@ -251,6 +262,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             problem = self._problem(matrix, positive, rows, per_class, k)
             seed = int(self._rng.randint(np.iinfo(np.int32).max))
             C = self.C if self.lam is None else None
+            assert isinstance(problem, Regularized)
             self._streams[at] = online_dual.learn(self._streams[at], problem, C, seed)
         self.n_feature_reads_ += matrix.reads
         answers = [online_dual.solution(stream) for stream in self._streams]
@@ -293,35 +305,11 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     # --- parts of fit ---------------------------------------------------------------------
 
-    def _check_parameters(self) -> None:
-        checked_number("C", self.C)
-        if self.lam is not None:
-            checked_number("lam", self.lam)
-        if self.slack is not None:
-            checked_number("slack", self.slack, most=1.0)
-        if self.lam is not None and self.slack is not None:
-            raise ValueError("lam and slack both set the trade-off; give one of them.")
-        checked_number("tol", self.tol, or_equal=True)
-        checked_number("max_iter", self.max_iter)
-        checked_number("intercept_scaling", self.intercept_scaling)
-        for name in ("max_time", "max_reads", "target_error"):
-            if getattr(self, name) is not None:
-                checked_number(name, getattr(self, name), or_equal=True)
-        if not 0 < checked_number("validation_fraction", self.validation_fraction) < 1:
-            raise ValueError(f"validation_fraction must lie between 0 and 1, got {self.validation_fraction!r}.")
-        checked_choice("intercept", self.intercept, ("free", "penalized"))
-        checked_choice("on_interrupt", self.on_interrupt, ("raise", "keep"))
-        if not isinstance(self.solver, Solver):
-            checked_choice("solver", self.solver, ("auto", *NAMES))
-
     def _problem(
         self, matrix: Matrix, positive: np.ndarray, rows: np.ndarray | None, per_class: Any, k: int
     ) -> Regularized | SlackConstrained:
-        """Class k against the rest, whose weight is one where there are more classes than two."""
-        weight = rows
-        if per_class is not None:
-            factor = np.where(positive, per_class[k], per_class[0] if len(per_class) == 2 else 1.0)
-            weight = factor if rows is None else rows * factor
+        """Class k against the rest."""
+        weight = class_weights(positive, rows, per_class, k)
         bias: Any = self.intercept if self.fit_intercept else "none"
         y = np.where(positive, np.int8(1), np.int8(-1))
         if self.slack is not None:
@@ -355,19 +343,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         root = self._init_callback_context(max_subtasks=None)
         if getattr(self, "_skl_callbacks", None):
             root.call_on_fit_task_begin(estimator=self, X=X, y=y)
-
-            def ask(k: int, record: Record, solution: Solution) -> bool:
-                look = root.subcontext(task_name="look")
-                look.call_on_fit_task_begin(estimator=self, X=X, y=y)
-                model = {"classes_": classes, "coef_": solution.w[None], "intercept_": np.array([solution.b])}
-                return bool(
-                    look.call_on_fit_task_end(
-                        estimator=self, X=X, y=y, metadata=record._asdict(),
-                        reconstruction_attributes=model if len(classes) == 2 else None,
-                    )
-                )  # fmt: skip
-
-            reports.append(ask)
+            reports.append(to_callbacks(self, root, X, y, classes))
         return tuple(reports)
 
     def _keep(self, results: list[Result], problems: list[Any]) -> None:
@@ -381,21 +357,11 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.objective_ = float(objectives[0]) if len(results) == 1 else objectives
         self.n_iter_ = max(1, *(-(-r.n_iter // r.per_pass) for r in results))
         self.history_ = results[0].history if len(results) == 1 else [result.history for result in results]
-        cut_off = [result.status for result in results if not result.status.is_success]
-        status = cut_off[0] if cut_off else results[0].status
-        self.stop_reason_ = status.name.lower()
+        self.stop_reason_ = how_it_ended(results, self.tol).name.lower()
         for name in ("dual_coef_", "support_"):
             self.__dict__.pop(name, None)
         dual = dual_coefficients(results, problems)
         if dual is not None:
             self.dual_coef_, self.support_ = dual
-        if cut_off and status is not Status.INTERRUPTED:
-            reached = f"a certified relative gap of {self.gap_:.2g}" if np.isfinite(self.gap_) else "no certificate"
-            warnings.warn(
-                f"The fit ended because {status.value}, with {reached} (tol={self.tol:g}). "
-                "Allow more, or ask for less.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
         if getattr(self, "_skl_callbacks", None):
             self._callback_fit_ctx.call_on_fit_task_end(estimator=self)

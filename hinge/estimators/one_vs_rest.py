@@ -1,13 +1,14 @@
 """One class against the rest, for each class: the runs behind a fit, and what is kept of them."""
 
 import os
-import sys
 import threading
+import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from hinge.monitoring import Record, Status, Stop
 from hinge.problems import LinearProblem, Regularized, SlackConstrained, Solution
@@ -66,7 +67,9 @@ def run_one(problem: LinearProblem, k: int, order: Order) -> Result:
     """One run, by root-finding in λ where the slack is given."""
     start = order.starts[k] if k < len(order.starts) else None
     score = _error_on(problem, order.aside) if order.aside is not None else None
-    callbacks = [lambda record, solution, report=report: report(k, record, solution) for report in order.reports]
+    callbacks = [
+        lambda record, solution, report=report: report(k, record, solution) for report in order.reports
+    ]
     options: dict[str, Any] = {
         "seed": order.seed, "start": start, "score": score, "callbacks": callbacks,
         "on_interrupt": order.on_interrupt,
@@ -76,7 +79,9 @@ def run_one(problem: LinearProblem, k: int, order: Order) -> Result:
         return solve_slack(problem, order.solver, stop=stop, passes=order.passes, **options)
     solver = order.solver or choose(problem, max_reads=stop.max_reads).solver
     if stop.max_iter is None:
-        stop = Stop(stop.tol, order.passes * solver.per_pass(problem), stop.max_time, stop.max_reads, stop.target)
+        stop = Stop(
+            stop.tol, order.passes * solver.per_pass(problem), stop.max_time, stop.max_reads, stop.target
+        )
     return solve(problem, solver, stop=stop, **options)
 
 
@@ -96,7 +101,25 @@ def _interrupted(result: Result) -> Result:
     return result
 
 
-def dual_coefficients(results: Sequence[Result], problems: Sequence[LinearProblem]) -> tuple[np.ndarray, np.ndarray] | None:
+def how_it_ended(results: Sequence[Result], tol: float) -> Status:
+    """The status of all runs together, with a warning if a limit cut one off."""
+    cut_off = [result.status for result in results if not result.status.is_success]
+    status = cut_off[0] if cut_off else results[0].status
+    if cut_off and status is not Status.INTERRUPTED:
+        gap = max(result.certificate.gap for result in results)
+        reached = f"a certified relative gap of {gap:.2g}" if np.isfinite(gap) else "no certificate"
+        warnings.warn(
+            f"The fit ended because {status.value}, with {reached} (tol={tol:g}). "
+            "Allow more, or ask for less.",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
+    return status
+
+
+def dual_coefficients(
+    results: Sequence[Result], problems: Sequence[LinearProblem]
+) -> tuple[np.ndarray, np.ndarray] | None:
     """yᵢαᵢcᵢ/λ for each class, and the rows where any is not zero; None without a dual."""
     if any(result.solution.alpha is None for result in results):
         return None
@@ -113,19 +136,3 @@ def dual_coefficients(results: Sequence[Result], problems: Sequence[LinearProble
         rows.append(signed)
     support = np.flatnonzero(np.any([row != 0 for row in rows], axis=0))
     return np.array([row[support] for row in rows]), support
-
-
-def to_stderr(classes: np.ndarray) -> Report:
-    """A line for each look."""
-
-    def report(k: int, record: Record, solution: Solution) -> bool:
-        name = "" if len(classes) == 2 else f"class {classes[k]}: "
-        parts = [f"{record.seconds:8.2f} s", f"{record.feature_reads:,} reads"]
-        if np.isfinite(record.certificate):
-            parts.append(f"objective {record.objective:.6g}, gap {record.certificate:.2e}")
-        if np.isfinite(record.score):
-            parts.append(f"held-out error {record.score:.4f}")
-        sys.stderr.write(f"[hinge] {name}{', '.join(parts)}\n")
-        return False
-
-    return report

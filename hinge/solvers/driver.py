@@ -109,7 +109,7 @@ def solve(
 class _Run:
     """The moving parts of one call of `solve`."""
 
-    def __init__(self, problem, solver, stop, score, callbacks):  # type: ignore[no-untyped-def]
+    def __init__(self, problem, solver, stop, score, callbacks):
         self.problem, self.solver, self.stop = problem, solver, stop
         self.score, self.callbacks = score, callbacks
         self.state: Any = None
@@ -188,9 +188,7 @@ class _Run:
         if self.score or self.callbacks:
             solution = solution or solver.solution(problem, self.state)
             score = self.score(solution) if self.score else np.nan
-        record = Record(
-            solver.iterations(self.state), seconds, self.reads, 0, objective, gap, score
-        )
+        record = Record(solver.iterations(self.state), seconds, self.reads, 0, objective, gap, score)
         self.history.append(record)
         asked = [callback(record, solution) for callback in self.callbacks]
         self.off_clock += time.perf_counter() - paused

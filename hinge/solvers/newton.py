@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from hinge.problems import Regularized, Solution
 from hinge.solvers.base import Paper, Solver
+from hinge.solvers.linear_systems import conjugate_gradient, solved
 from hinge.solvers.smoothed_hinge import along, product, search, slopes
 
 BLOCK_ROWS = 64  # rows are sampled in blocks of neighbours, which memory likes
@@ -91,7 +91,9 @@ class Newton(Solver[Regularized, NewtonState]):
     width: float = 0.1
     shrink: float = 0.4
 
-    paper = Paper("Training a Support Vector Machine in the Primal", "Chapelle", 2007, "with smoothing and subsamples")
+    paper = Paper(
+        "Training a Support Vector Machine in the Primal", "Chapelle", 2007, "with smoothing and subsamples"
+    )
 
     def __post_init__(self) -> None:
         if not (self.width > 0 and 0 < self.shrink < 1):
@@ -99,7 +101,9 @@ class Newton(Solver[Regularized, NewtonState]):
 
     def rejects(self, problem: Any) -> str | None:
         if not isinstance(problem, Regularized):
-            return f"Newton solves Regularized problems, not {type(problem).__name__}; use SGD for a norm bound."
+            return (
+                f"Newton solves Regularized problems, not {type(problem).__name__}; use SGD for a norm bound."
+            )
         if problem.d > 2000:
             return f"Newton keeps a d x d matrix, too large for d = {problem.d}; use SDCA."
         return None
@@ -145,7 +149,14 @@ class Newton(Solver[Regularized, NewtonState]):
         along(A, rows, y, p, 0, level, q)
         penalty = self._penalty(problem)
         tau = search(
-            rows[:level], problem.weight, m, q, center, s[MU], float(penalty @ (x * p)), float(penalty @ (p * p))
+            rows[:level],
+            problem.weight,
+            m,
+            q,
+            center,
+            s[MU],
+            float(penalty @ (x * p)),
+            float(penalty @ (p * p)),
         )
         x += tau * p
         m[:level] += tau * q[:level]
@@ -175,11 +186,19 @@ class Newton(Solver[Regularized, NewtonState]):
                 H[-1, :], H[-1, -1] = 0.0, 1.0
             elif problem.bias == "free":
                 H[-1, -1] += abs(g[-1])  # without a row on the parabola nothing else holds the bias
-            p[:] = -_solved(H, g)
+            p[:] = -solved(H, g)
         else:
             curved = rows[:level][(alpha[:level] > 0) & (alpha[:level] < 1)]
             every = max(1, len(curved) // (CURVED * problem.d))  # a sample of them shows the curvature
-            p[:] = -_conjugate_gradient(problem, curved[::every], s[MU] * mass / every, penalty, g)
+            scale, out = every / (s[MU] * mass), np.empty_like(g)
+
+            def times(v: np.ndarray) -> np.ndarray:
+                product(problem.matrix.rows, curved[::every], problem.weight, v, out)
+                if problem.bias == "none":
+                    out[-1] = 0.0
+                return out * scale + penalty * v
+
+            p[:] = -conjugate_gradient(times, g, CG_STEPS)
         paid = penalty > 0
         s[SLOPE], s[GAP] = float(g @ p), gap / mass
         s[DISTANCE] = 0.5 * float((g[paid] ** 2 / penalty[paid]).sum())
@@ -216,38 +235,6 @@ class Newton(Solver[Regularized, NewtonState]):
     def refresh(self, problem: Regularized, state: NewtonState) -> NewtonState:
         state.counters[NEXT] = 1
         return state
-
-
-def _solved(H: np.ndarray, g: np.ndarray) -> np.ndarray:
-    """H⁻¹g from the lower triangle; a ridge where rounding or an idle bias made H singular."""
-    ridge = 0.0
-    while True:
-        try:
-            return cho_solve(cho_factor(H + ridge * np.eye(len(g)), lower=True), g)
-        except LinAlgError:
-            ridge = max(10 * ridge, 1e-12 * float(np.trace(H)))
-
-
-def _conjugate_gradient(
-    problem: Regularized, rows: np.ndarray, scale: float, penalty: np.ndarray, g: np.ndarray
-) -> np.ndarray:
-    """H⁻¹g to a tenth, by products with the rows on the parabola."""
-    x, residual, out = np.zeros_like(g), g.copy(), np.empty_like(g)
-    p, rr = residual.copy(), float(g @ g)
-    target = 0.01 * rr
-    for _ in range(CG_STEPS):
-        if rr <= target:
-            break
-        product(problem.matrix.rows, rows, problem.weight, p, out)
-        Hp = out / scale + penalty * p
-        if problem.bias == "none":
-            Hp[-1] = 0.0
-        step = rr / float(p @ Hp)
-        x += step * p
-        residual -= step * Hp
-        rr, before = float(residual @ residual), rr
-        p = residual + rr / before * p
-    return x
 
 
 def _shuffled_blocks(n: int, seed: int) -> np.ndarray:

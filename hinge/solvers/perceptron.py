@@ -46,7 +46,7 @@ class Perceptron(OneRow):
     passes: int = 1
 
     paper = Paper("On the generalization ability of on-line learning algorithms",
-                  "Cesa-Bianchi, Conconi, Gentile", 2004, "section 1 of Pegasos, section 5 of SBP")  # fmt: skip
+                  "Cesa-Bianchi, Conconi, Gentile", 2004, "section 1 of Pegasos, 5 of SBP")  # fmt: skip
 
     def __post_init__(self) -> None:
         if self.passes < 1:

@@ -8,14 +8,14 @@ from numba import njit
 
 from hinge.access import add_row, dot, read_row, sq_norm
 from hinge.problems import Regularized, Solution
-from hinge.sampling import draw_index, key_of
+from hinge.sampling import key_of
+from hinge.solvers.active_rows import SHRUNK, fill, shuffle, unmarked
 from hinge.solvers.base import Paper, Solver
 
 BLOCK_BYTES = 1 << 14
 CACHE_BYTES = 1 << 25  # data below this size is near anyway: smaller blocks mix it better
 MANY_BLOCKS = 4096
 SAMPLE = 2048  # rows by which the gap is guessed after a long epoch
-SHRUNK = np.uint32(1 << 31)  # marks a row of the active list that leaves it at the end of the epoch
 
 
 # Places in the state's two arrays of scalars.
@@ -83,8 +83,9 @@ class SDCA(Solver[Regularized, SDCAState]):
 
     *Differs* from the talk: rows are visited without replacement, in blocks. A free bias is the
     multiplier β of the dual constraint :math:`u = \\sum_i s_i\\alpha_i y_i = 0`: each row gets a
-    constant feature of squared value κ (0.03 of the rows' mean squared norm: more slows the ascent down), so that :math:`b = \\beta + \\kappa u/\\Lambda`, and after
-    each epoch :math:`\\beta \\leftarrow \\beta + \\kappa u/\\Lambda` (the method of multipliers, which
+    constant feature of squared value κ, 0.03 of the rows' mean squared norm (more slows the ascent
+    down), so that :math:`b = \\beta + \\kappa u/\\Lambda`, and after each epoch
+    :math:`\\beta \\leftarrow \\beta + \\kappa u/\\Lambda` (the method of multipliers, which
     does not stall where alternating between w and b does).
 
     References
@@ -112,13 +113,17 @@ class SDCA(Solver[Regularized, SDCAState]):
 
     def rejects(self, problem: Any) -> str | None:
         if not isinstance(problem, Regularized):
-            return f"SDCA solves Regularized problems, not {type(problem).__name__}; use SGD for a norm bound."
+            return (
+                f"SDCA solves Regularized problems, not {type(problem).__name__}; use SGD for a norm bound."
+            )
         return None
 
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> SDCAState:
         n, full = problem.n, problem.lam * problem.total
         scalars = np.array([0.0, 0.0, 0.0, np.inf, -np.inf, -np.inf, np.inf, 0.0, np.inf, 0.0])
-        scalars[KAPPA] = 0.03 * problem.matrix.mean_sq_norm() if problem.bias == "free" else problem.constant_sq
+        scalars[KAPPA] = (
+            0.03 * problem.matrix.mean_sq_norm() if problem.bias == "free" else problem.constant_sq
+        )
         counters = np.zeros(8, np.int64)
         counters[STALE] = 1  # the first epoch brings the rows in
         alpha, v = np.zeros(n), np.zeros(problem.d)
@@ -166,7 +171,7 @@ class SDCA(Solver[Regularized, SDCAState]):
         return max(int(c[ACTIVE] - c[VISITED]), problem.n // 16)
 
     def estimate(self, problem: Regularized, state: SDCAState) -> float:
-        """The gap summed row by row, :math:`\\ell_i - \\alpha_i(1 - m_i) \\ge 0`, as the last epoch met the rows.
+        """The gap as the last epoch met the rows, :math:`\\ell_i - \\alpha_i(1 - m_i) \\ge 0` from each.
 
         A long epoch improves much between its begin and its end: then a sample of rows is asked again.
         """
@@ -210,7 +215,11 @@ def _visit(
     left = n_iter
     while left > 0:
         if counters[VISITED] == 0:
-            _begin_epoch(active, order, weight, scalars, counters, block_rows, key)
+            if counters[STALE] or counters[ACTIVE] == 0:
+                counters[ACTIVE], counters[STALE] = fill(active, weight), 0
+                scalars[UPPER], scalars[LOWER] = np.inf, -np.inf
+            blocks = -(-counters[ACTIVE] // block_rows)
+            counters[DRAWS] = shuffle(order, blocks, key, counters[DRAWS])
             gap, highest, lowest = 0.0, -np.inf, np.inf
         upper, lower = scalars[UPPER], scalars[LOWER]
         growing = Lam < full
@@ -257,40 +266,9 @@ def _visit(
             scalars[UPPER] = highest if shrinking and highest > 0.0 and not growing else np.inf
             scalars[LOWER] = lowest if shrinking and lowest < 0.0 and not growing else -np.inf
             counters[VISITED] = counters[BLOCK] = 0
-            counters[ACTIVE] = _unmarked(active, counters[ACTIVE])
+            counters[ACTIVE] = unmarked(active, counters[ACTIVE])
     scalars[U], scalars[BETA], scalars[LAM], scalars[SUM] = u, beta, Lam, gap
     scalars[HIGHEST], scalars[LOWEST] = highest, lowest
-
-
-@njit(cache=True, error_model="numpy", nogil=True)
-def _begin_epoch(active, order, weight, scalars, counters, block_rows, key):
-    """Bring all rows back if told to, or if none is left; shuffle the blocks."""
-    if counters[STALE] or counters[ACTIVE] == 0:
-        kept = 0
-        for i in range(len(active)):
-            if len(weight) == 1 or weight[i] > 0.0:
-                active[kept] = i
-                kept += 1
-        scalars[UPPER], scalars[LOWER] = np.inf, -np.inf
-        counters[ACTIVE], counters[STALE] = kept, 0
-    blocks = -(-counters[ACTIVE] // block_rows)
-    for k in range(blocks):
-        order[k] = k
-    for k in range(blocks - 1, 0, -1):
-        j = draw_index(key, counters[DRAWS], k + 1)
-        counters[DRAWS] += 1
-        order[k], order[j] = order[j], order[k]
-
-
-@njit(cache=True, error_model="numpy", nogil=True)
-def _unmarked(active, n_active):
-    """Close the gaps that shrinking left in the list, which stays sorted."""
-    kept = 0
-    for k in range(n_active):
-        if not active[k] & SHRUNK:
-            active[kept] = active[k]
-            kept += 1
-    return kept
 
 
 @njit(cache=True, error_model="numpy", nogil=True)

@@ -53,7 +53,7 @@ def solve_slack(
     inner_tol = min(0.1, 10 * stop.tol)
     start: Solution | None = options.pop("start", None)
     points: list[tuple[float, float]] = []
-    seconds = n_iter = 0
+    seconds, n_iter = 0.0, 0
     reads_before = problem.matrix.reads
     while True:
         inner = Regularized(

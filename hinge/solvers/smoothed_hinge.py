@@ -85,10 +85,8 @@ def search(rows, weight, m, q, center, mu, first, second):
         lo, hi = (tau, hi) if slope < 0.0 else (lo, tau)
         tau -= slope / curvature if curvature > 0.0 else 0.0
         if not (lo < tau < hi) or (lo == 0.0 and 0.1 * hi < tau < np.inf and trial > 1):
-            if hi == np.inf:
-                tau = 2.0 * lo + 1.0
-            else:  # far too long a step, where the curvature at its start told nothing, is cut fast
-                tau = 0.1 * hi if lo == 0.0 else 0.5 * (lo + hi)
+            # A step far too long, where the curvature at its start told nothing, is cut fast.
+            tau = 2.0 * lo + 1.0 if hi == np.inf else 0.1 * hi if lo == 0.0 else 0.5 * (lo + hi)
     return lo  # the slope is still negative there: the way has been downhill
 
 

@@ -36,9 +36,8 @@ def test_it_converges_but_more_slowly_than_pegasos():
     problem = Regularized(known.X_train, known.y_train, 0.003)
 
     def excess(solver, T):
-        return np.mean(
-            [problem.objective(answer(solver, problem, T, seed)) for seed in range(5)] - known.objective
-        )
+        objectives = [problem.objective(answer(solver, problem, T, seed)) for seed in range(5)]
+        return np.mean(objectives) - known.objective
 
     norma = Norma(average=True, projection=True)
     assert excess(norma, 50_000) < 0.5 * excess(norma, 2_000)

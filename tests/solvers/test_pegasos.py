@@ -120,15 +120,6 @@ def test_the_dual_reproduces_w(tiny, output, weighted):
         np.testing.assert_allclose(problem.combination(solution.alpha) / 0.3, solution.w, rtol=1e-9)
 
 
-def test_the_dual_of_a_long_run_is_unclipped_somewhere_and_close():
-    known = make_known_optimum(60, 4, 0.05, seed=0)
-    problem = Regularized(known.X_train, known.y_train, 0.05)
-    solver = Pegasos()
-    alpha = solver.solution(problem, run(solver, problem, 60_000)).alpha
-    free = (known.alpha_star > 0.1) & (known.alpha_star < 0.9)
-    assert np.abs(alpha - known.alpha_star)[free].mean() < 0.1
-
-
 @pytest.mark.parametrize(
     ("solver", "bias", "T"),
     [

@@ -61,7 +61,7 @@ def test_the_dual_never_falls(tiny, first_pass):
     solver = SDCA(first_pass, shrinking=False)
     state = solver.advance(problem, solver.init(problem), 60)  # the first pass climbs towards changing ends
     before = dual(problem, state.alpha)
-    assert 0 < before
+    assert before > 0
     for _ in range(400):
         state = solver.advance(problem, state, 1)
         now = dual(problem, state.alpha)
@@ -107,10 +107,10 @@ def test_the_first_pass_is_that_of_the_rows_seen(tiny):
 def test_the_first_pass_helps_where_the_regularisation_is_strong(adult):
     gaps = {}
     for first_pass in ("plain", "sgd"):
-        problem, solver = Regularized(*adult, 0.1), SDCA(first_pass)
+        problem, solver = Regularized(*adult, 1.0), SDCA(first_pass)
         state = solver.advance(problem, solver.init(problem), problem.n)
         gaps[first_pass] = problem.certificate(solver.solution(problem, state)).gap
-    assert gaps["sgd"] < gaps["plain"]
+    assert gaps["sgd"] < gaps["plain"] / 2
 
 
 def test_rows_without_weight_are_never_visited(tiny):
@@ -149,22 +149,17 @@ def test_only_zeros():
     assert result.certificate.objective == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("size", [1e3, 1e6, 1e12])
-@pytest.mark.parametrize("bias", ["none", "free"])
-def test_one_huge_row(tiny, size, bias):
+@pytest.mark.parametrize("size", [1e3, 1e6])
+@pytest.mark.parametrize(
+    ("bias", "wrong"), [("none", False), ("none", True), ("free", False), ("penalized", False)]
+)
+def test_one_huge_row(tiny, size, bias, wrong):
     X, y = tiny
     X = X.copy()
-    X[7] = y[7] * size
-    result = tight(Regularized(X, y, 0.05, bias=bias), tol=1e-4)
-    assert result.solution.w @ X[7] * y[7] >= 1 - 1e-2
-
-
-def test_a_row_whose_squared_norm_float32_does_not_hold(tiny):
-    X, y = tiny
-    X = X.copy()
-    X[7] = y[7] * 1e20
-    result = solve(Regularized(X, y, 0.05), SDCA(), stop=Stop(1e-3, max_iter=60_000))
+    X[7] = (-size if wrong else size) * y[7] * np.array([1, 1, 0, 0, 0, 0, 0])
+    result = solve(Regularized(X, y, 0.05, bias=bias), SDCA(), stop=Stop(1e-4, max_iter=60_000))
     assert result.status is Status.CONVERGED
+    assert y[7] * (result.solution.w @ X[7] + result.solution.b) >= 0.9
 
 
 def test_conflicting_copies_of_a_row():
@@ -244,7 +239,7 @@ def test_the_estimate_is_of_the_size_of_the_gap():
     known = make_known_optimum(200, 10, 0.005, seed=1)
     problem, solver = Regularized(known.X_train, known.y_train, 0.005), SDCA(shrinking=False)
     state = solver.init(problem)
-    for _ in range(30):
+    for _ in range(5):
         state = solver.advance(problem, state, 200)
     gap = problem.certificate(solver.solution(problem, state)).gap
     assert gap / 3 <= solver.estimate(problem, state) <= 100 * gap
