@@ -1,0 +1,143 @@
+"""Memory, latency and cost per nonzero of a fit.
+
+    python benchmarks/footprint.py
+
+Peak extra memory is the growth of the resident set during `fit`, measured in a fresh process after a
+warm-up fit of the same types; latencies are measured in fresh processes with an empty and with a filled
+compilation cache. The floor is the machine's own: gather and multiply-add over indices that stay in cache.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+CASES = (
+    "dense float32",
+    "CSR float32",
+    "memory-mapped float32",
+    "scikit-learn dense float32",
+    "scikit-learn CSR float32",
+)
+
+
+def resident_peak() -> int:
+    """High-water mark of the resident set in bytes."""
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM"))
+
+
+def memory(case: str) -> None:
+    """One case, in this process: prints peak extra memory over the size of X."""
+    from sklearn.svm import LinearSVC as Liblinear
+
+    from hinge import LinearSVC, datasets
+
+    rng = np.random.default_rng(0)
+    if "CSR" in case:
+        text = datasets.make_text(150_000, seed=0)
+        X, y = text.X_train, text.y_train
+        size = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
+    else:
+        X = rng.random((250_000, 200), dtype=np.float32)
+        y = np.where(X @ rng.normal(size=200) + rng.normal(size=len(X)) > 0, 1, -1)
+        size = X.nbytes
+    if "mapped" in case:
+        file = tempfile.NamedTemporaryFile(suffix=".npy", delete=False)
+        np.save(file, X)
+        X = np.load(file.name, mmap_mode="r")
+        size = X.nbytes
+        float(X.sum())  # in memory before the measurement, so that its own pages do not count
+    model = Liblinear(loss="hinge", C=1.0, tol=1.0) if "scikit" in case else LinearSVC(lam=1e-4, tol=1e-2)
+    model.fit(X[:2000], y[:2000])
+    with open("/proc/self/clear_refs", "w") as reset:
+        reset.write("5")
+    before = resident_peak()
+    model.fit(X, y)
+    print(json.dumps((resident_peak() - before) / size))
+
+
+LATENCY = """
+import json, time, sys
+import numpy as np
+import hinge, scipy.sparse, sklearn.svm, numba, hinge.estimators
+rng = np.random.default_rng(0)
+X = rng.normal(size=(500, WIDTH)); y = np.where(X[:, 0] + rng.normal(size=500) > 0, 1, -1)
+before = time.perf_counter()
+hinge.LinearSVC().fit(X, y)
+print(json.dumps(time.perf_counter() - before))
+"""
+
+
+def fresh(code: str, cache: str) -> float:
+    run = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
+        env={**os.environ, "NUMBA_CACHE_DIR": cache}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return json.loads(run.stdout.splitlines()[-1])
+
+
+def per_nonzero() -> None:
+    from hinge import datasets
+    from hinge.access.matrix import Matrix, _responses
+    from hinge.problems import Regularized
+    from hinge.solvers import SDCA
+
+    text = datasets.make_text(200_000, seed=0)
+    problem, solver = Regularized(text.X_train, text.y_train, 1e-4), SDCA()
+    nnz = problem.matrix.n_cells
+
+    def best(run, cells, repeats=5):
+        times = []
+        for _ in range(repeats):
+            before = time.perf_counter()
+            run()
+            times.append(time.perf_counter() - before)
+        return min(times) / cells * 1e9
+
+    near = text.X_train[:4000].copy()
+    near.indices %= 4096
+    floor, w, out = Matrix(near), np.ones(problem.d), np.empty(problem.n)
+    _responses(floor.rows, w, 0, 10, out)
+    solver.advance(problem, solver.init(problem), 10)
+    states = [solver.init(problem, seed) for seed in range(3)]
+    rows = {
+        "floor: gather and multiply-add in cache": best(
+            lambda: _responses(floor.rows, w, 0, 4000, out), floor.n_cells
+        ),
+        "one pass of the certificate": best(
+            lambda: _responses(problem.matrix.rows, w, 0, problem.n, out), nnz
+        ),
+        "SDCA, first epoch": min(
+            best(lambda s=s: solver.advance(problem, s, problem.n), nnz, 1) for s in states
+        ),
+        "SDCA, second epoch": min(
+            best(lambda s=s: solver.advance(problem, s, problem.n), nnz, 1) for s in states
+        ),
+    }
+    for name, ns in rows.items():
+        print(f"{name:44} {ns:6.2f} ns per nonzero")
+
+
+def main() -> None:
+    if len(sys.argv) > 1:
+        return memory(sys.argv[1])
+    for case in CASES:
+        run = subprocess.run(
+            [sys.executable, "-W", "ignore", __file__, case], capture_output=True, text=True, check=True
+        )
+        print(f"peak extra memory, {case:28} {json.loads(run.stdout.splitlines()[-1]):6.2f} x X")
+    for name, width in (("20 features (newton)", 20), ("2000 features (sdca)", 2000)):
+        with tempfile.TemporaryDirectory() as cache:
+            code = LATENCY.replace("WIDTH", str(width))
+            print(f"first fit ever, {name:24} {fresh(code, cache):6.2f} s")
+            print(f"first fit of a process, {name:16} {fresh(code, cache):6.2f} s")
+    per_nonzero()
+
+
+if __name__ == "__main__":
+    main()

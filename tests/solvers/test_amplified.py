@@ -1,0 +1,112 @@
+import math
+
+import numpy as np
+import pytest
+
+from hinge.monitoring import Status, Stop
+from hinge.problems import NormConstrained, Regularized
+from hinge.solvers import SDCA, SGD, Amplified, Pegasos, solve
+
+
+def finished(solver, problem, seed=0):
+    state = solver.init(problem, seed)
+    return solver.advance(problem, state, 10**6)
+
+
+@pytest.mark.parametrize(("delta", "runs"), [(0.5, 1), (0.2, 2), (0.05, 3), (0.01, 5), (1e-6, 14)])
+def test_the_number_of_runs(delta, runs):
+    assert Amplified(delta=delta).n_runs == runs == math.ceil(math.log(1 / delta))
+
+
+@pytest.mark.parametrize("inner", [Pegasos(output="random"), SDCA()])
+def test_it_keeps_the_best_on_the_training_rows(tiny, inner):
+    problem = Regularized(*tiny, 0.05)
+    chosen = set()
+    for seed in range(12):
+        solver = Amplified(inner, delta=0.02, horizon=200)
+        state = finished(solver, problem, seed)
+        losses = [problem.mean_hinge(inner.solution(problem, run).w) for run in state.runs]
+        assert len(set(losses)) > 1
+        w = solver.solution(problem, state).w
+        assert problem.mean_hinge(w) == min(losses)
+        chosen.add(state.chosen)
+    assert len(chosen) > 1
+
+
+def test_it_keeps_the_best_on_validation_rows(tiny):
+    X, y = tiny
+    problem = Regularized(X[:30], y[:30], 0.05, bias="free")
+    solver = Amplified(delta=0.02, horizon=100, X=X[30:], y=y[30:])
+    for seed in range(5):
+        before = problem.matrix.reads
+        state = finished(solver, problem, seed)
+        assert problem.matrix.reads - before == 100 * 7  # choosing reads no training rows
+        answers = [solver.solver.solution(problem, run) for run in state.runs]
+        errors = [np.mean(np.where(X[30:] @ a.w + a.b > 0, 1, -1) != y[30:]) for a in answers]
+        assert errors[state.chosen] == min(errors)
+    assert solver.max_reads(problem) == 7
+
+
+def test_runs_take_turns_and_share_the_horizon(tiny):
+    problem = Regularized(*tiny, 0.05)
+    solver = Amplified(delta=0.05, horizon=90)
+    state = solver.init(problem)
+    for t in (10, 30, 45, 89):
+        state = solver.advance(problem, state, t - state.t)
+        assert state.t == t
+        assert [run.t for run in state.runs] == [min(30, max(0, t - 30 * k)) for k in range(3)]
+        assert state.chosen == -1
+        done = max(0, min(t // 30, 2) - 1)  # the last run that is whole, or the first
+        np.testing.assert_array_equal(
+            solver.solution(problem, state).w, solver.solver.solution(problem, state.runs[done]).w
+        )
+    state = solver.advance(problem, state, 10**6)
+    assert state.t == 90
+    assert state.chosen >= 0
+
+
+def test_runs_differ_and_follow_from_the_seed(tiny):
+    problem = Regularized(*tiny, 0.05)
+    solver = Amplified(delta=0.01, horizon=100)
+    keys = [run.key for run in solver.init(problem, 1).runs]
+    assert len(set(keys)) == 5
+    assert keys == [run.key for run in solver.init(problem, 1).runs]
+    assert not set(keys) & {run.key for run in solver.init(problem, 2).runs}
+
+
+def test_it_ends_and_is_certified(tiny):
+    problem = Regularized(*tiny, 0.1)
+    result = solve(problem, Amplified(Pegasos(), delta=0.1, horizon=30_000), stop=Stop(tol=0))
+    assert result.status is Status.FINISHED
+    assert result.n_iter == 30_000
+    assert result.certificate.gap < 0.2
+    default = solve(problem, Amplified(), stop=Stop(tol=0))
+    assert default.n_iter == 3 * 2 * 60  # two passes for each of three runs
+
+
+def test_amplification_amplifies():
+    # At equal length of a run, the best of five is rarely as bad as one run often is.
+    from hinge.datasets import make_known_optimum
+
+    known = make_known_optimum(100, 6, 0.01, noise=0.1, seed=0)
+    problem = Regularized(known.X_train, known.y_train, 0.01)
+
+    def excess(solver, seed):
+        return problem.objective(solver.solution(problem, finished(solver, problem, seed))) - known.objective
+
+    single = [excess(Amplified(delta=0.9, horizon=200), seed) for seed in range(60)]
+    best = [excess(Amplified(delta=0.01, horizon=1000), seed) for seed in range(60)]
+    assert np.quantile(best, 0.9) < np.quantile(single, 0.7)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1.0, -1.0, np.nan])
+def test_delta_is_a_probability(delta):
+    with pytest.raises(ValueError, match="delta must lie between 0 and 1"):
+        Amplified(delta=delta)
+
+
+def test_it_rejects_what_its_solver_rejects(tiny):
+    problem = NormConstrained(*tiny, 1.0)
+    with pytest.raises(ValueError, match="Pegasos solves Regularized problems"):
+        solve(problem, Amplified())
+    assert Amplified(SGD()).rejects(problem) is None

@@ -1,0 +1,256 @@
+import pickle
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from hinge.monitoring import History, Status, Stop
+from hinge.problems import NormConstrained, Regularized
+from hinge.solvers import SDCA, Newton, Pegasos, Solver, solve
+
+
+@pytest.fixture
+def problem(tiny):
+    return Regularized(*tiny, 0.05)
+
+
+def test_by_default_the_gap_is_a_thousandth(problem):
+    result = solve(problem, SDCA())
+    assert result.status is Status.CONVERGED
+    assert result.certificate.gap <= 1e-3
+    assert Stop().tol == 1e-3
+
+
+@pytest.mark.parametrize("bias", ["none", "free", "penalized"])
+@pytest.mark.parametrize("solver", [SDCA(), Newton(), Pegasos()])
+def test_the_certificate_is_of_the_very_solution(tiny, solver, bias):
+    problem = Regularized(*tiny, 0.05, bias=bias)
+    for stop in (Stop(0.05, max_iter=5000), Stop(0, max_iter=70)):
+        result = solve(problem, solver, stop=stop)
+        assert result.certificate == problem.certificate(result.solution)
+        assert result.solution.b == result.certificate.b
+        assert result.certificate.objective == pytest.approx(problem.objective(result.solution))
+        assert result.history[-1].objective == result.certificate.objective
+        assert result.history[-1].certificate == result.certificate.gap
+        assert result.history[-1].iteration == result.n_iter
+        assert result.per_pass == solver.per_pass(problem)
+
+
+def test_a_tolerance_of_zero_never_stops():
+    problem = Regularized(np.eye(2), [1, -1], 1.0)  # solved exactly at once
+    result = solve(problem, SDCA(), stop=Stop(0, max_iter=1000))
+    assert result.certificate.gap == 0
+    assert result.status is Status.MAX_ITER
+    assert result.n_iter == 1000
+
+
+@pytest.mark.parametrize("solver", [SDCA(), Newton(), Pegasos()])
+def test_the_history_is_in_order(problem, solver):
+    result = solve(problem, solver, stop=Stop(1e-4, max_iter=3000))
+    assert isinstance(result.history, History)
+    for name in ("iteration", "seconds", "feature_reads"):
+        column = result.history.column(name)
+        assert column == sorted(column)
+    assert result.history.column("iteration")[0] > 0
+    assert result.history[-1].feature_reads == problem.matrix.reads
+    assert set(result.history.column("kernel_evals")) == {0}
+    certified = [r for r in result.history if np.isfinite(r.certificate)]
+    assert certified
+    assert all(np.isfinite(r.objective) for r in certified)
+
+
+def test_reads_are_those_of_this_run(problem):
+    problem.matrix.responses(np.zeros(7), 0, 60)
+    before = problem.matrix.reads
+    result = solve(problem, SDCA(), stop=Stop(0, max_reads=1000))
+    assert problem.matrix.reads - before <= 1000
+    assert result.history[-1].feature_reads == problem.matrix.reads - before
+
+
+def test_callbacks_see_every_record_and_can_stop(problem):
+    seen, other = [], []
+
+    def third(record, solution):
+        seen.append((record, solution))
+        return len(seen) == 3
+
+    result = solve(
+        problem,
+        SDCA(),
+        stop=Stop(0, max_iter=10_000),
+        callbacks=[third, lambda record, s: other.append(record)],
+    )
+    assert result.status is Status.CALLBACK
+    assert [record for record, _ in seen] == list(result.history) == other
+    assert len(seen) == 3
+    for record, solution in seen:
+        assert solution.w.shape == (7,)
+        assert record.iteration > 0
+    np.testing.assert_array_equal(result.solution.w, seen[-1][1].w)
+
+
+def test_callbacks_do_not_change_the_run(problem):
+    plain = solve(problem, SDCA(), stop=Stop(1e-6))
+    watched = solve(problem, SDCA(), stop=Stop(1e-6), callbacks=[lambda record, solution: None])
+    np.testing.assert_array_equal(plain.solution.w, watched.solution.w)
+    assert plain.n_iter == watched.n_iter
+
+
+def test_scores_are_recorded_and_stopped_on(problem):
+    scores = iter([0.5, 0.4, 0.3, 0.2, 0.1])
+    result = solve(problem, SDCA(), stop=Stop(0, target=0.3, max_iter=10_000), score=lambda s: next(scores))
+    assert result.status is Status.TARGET
+    assert result.history.column("score") == [0.5, 0.4, 0.3]
+    without = solve(problem, SDCA(), stop=Stop(0, target=0.3, max_iter=300))
+    assert without.status is Status.MAX_ITER  # nothing to compare with the target
+    assert np.isnan(without.history.column("score")).all()
+
+
+def test_scores_and_callbacks_are_off_the_clock(problem):
+    solve(problem, SDCA(), stop=Stop(0, max_iter=200))
+    looks = 0
+
+    def slow(record, solution):
+        nonlocal looks
+        looks += 1
+        time.sleep(0.05)
+
+    began = time.perf_counter()
+    result = solve(problem, SDCA(), stop=Stop(0, max_iter=300, max_time=0.2), callbacks=[slow])
+    assert time.perf_counter() - began >= looks * 0.05
+    assert looks >= 5
+    assert result.status is Status.MAX_ITER
+    assert result.history[-1].seconds < 0.1
+
+
+def test_a_limit_met_together_with_the_goal_is_success(problem):
+    needed = solve(problem, SDCA(), stop=Stop(1e-4)).n_iter
+    result = solve(problem, SDCA(), stop=Stop(1e-4, max_iter=needed))
+    assert result.status is Status.CONVERGED
+
+
+def test_it_starts_from_an_earlier_answer(problem):
+    first = solve(problem, SDCA(), stop=Stop(1e-7))
+    again = solve(problem, SDCA(), stop=Stop(1e-6), start=first.solution)
+    assert again.n_iter < first.n_iter
+    np.testing.assert_allclose(again.solution.w, first.solution.w, atol=1e-3)
+
+
+def test_it_goes_on_from_a_state(problem):
+    whole = solve(problem, Pegasos(), stop=Stop(0, max_iter=500))
+    half = solve(problem, Pegasos(), stop=Stop(0, max_iter=123))
+    on = solve(problem, Pegasos(), stop=Stop(0, max_iter=500), state=pickle.loads(pickle.dumps(half.state)))
+    np.testing.assert_array_equal(on.solution.w, whole.solution.w)
+    assert on.n_iter == 500
+
+
+def test_a_limit_behind_the_state_stops_at_once(problem):
+    half = solve(problem, Pegasos(), stop=Stop(0, max_iter=123))
+    again = solve(problem, Pegasos(), stop=Stop(0, max_iter=100), state=half.state)
+    assert again.status is Status.MAX_ITER
+    assert again.n_iter == 123
+
+
+@pytest.mark.parametrize("stop", [Stop(max_iter=0), Stop(max_time=0), Stop(max_reads=0)])
+@pytest.mark.parametrize("solver", [SDCA(), Newton(), Pegasos()])
+def test_no_allowance_is_an_answer_too(problem, solver, stop):
+    result = solve(problem, solver, stop=stop)
+    assert result.n_iter == 0
+    assert not result.status.is_success
+    assert result.solution.w.tolist() == [0] * 7
+
+
+def test_without_reads_for_a_certificate_none_is_claimed(problem):
+    result = solve(problem, SDCA(), stop=Stop(1e-3, max_reads=500))
+    assert result.status is Status.MAX_READS
+    assert result.certificate.gap == np.inf
+    assert np.isnan(result.certificate.objective)
+    assert np.isfinite(result.solution.w).all()
+
+
+def test_in_a_thread_of_its_own(problem):
+    results = []
+    before = signal.getsignal(signal.SIGINT)
+    thread = threading.Thread(target=lambda: results.append(solve(problem, SDCA())))
+    thread.start()
+    thread.join(20)
+    assert results[0].status is Status.CONVERGED
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_the_handler_comes_back_after_an_error(problem):
+    before = signal.getsignal(signal.SIGINT)
+
+    def broken(record, solution):
+        raise RuntimeError("mine")
+
+    with pytest.raises(RuntimeError, match="mine"):
+        solve(problem, SDCA(), callbacks=[broken])
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_an_interrupt_within_a_callback(problem):
+    def press(record, solution):
+        signal.raise_signal(signal.SIGINT)
+
+    kept = solve(problem, SDCA(), stop=Stop(0), callbacks=[press], on_interrupt="keep")
+    assert kept.status is Status.INTERRUPTED
+    assert kept.n_iter > 0
+    assert kept.certificate.objective == pytest.approx(problem.objective(kept.solution))
+    with pytest.raises(KeyboardInterrupt):
+        solve(problem, SDCA(), stop=Stop(0), callbacks=[press])
+
+
+class Slow(SDCA):
+    """Notes whether it was torn in the middle of a step."""
+
+    def advance(self, problem, state, n_iter):
+        state.counters[-1] = -1
+        signal.raise_signal(signal.SIGINT)
+        state = super().advance(problem, state, n_iter)
+        state.counters[-1] = 0
+        return state
+
+
+def test_a_step_is_never_torn(problem):
+    result = solve(problem, Slow(), stop=Stop(0), on_interrupt="keep")
+    assert result.status is Status.INTERRUPTED
+    assert result.state.counters[-1] == 0
+    assert result.n_iter > 0
+
+
+def test_what_does_not_fit_is_said(tiny, problem):
+    with pytest.raises(ValueError, match="SDCA solves Regularized problems"):
+        solve(NormConstrained(*tiny, 1.0), SDCA())
+    with pytest.raises(ValueError, match="on_interrupt is 'raise' or 'keep', not 'ask'"):
+        solve(problem, SDCA(), on_interrupt="ask")
+
+
+@pytest.mark.parametrize("name", ["tol", "max_iter", "max_time", "max_reads", "target"])
+@pytest.mark.parametrize("value", [-1, np.nan, "much", [1]])
+def test_limits_are_numbers(name, value):
+    with pytest.raises(ValueError, match=f"{name} must be a number that is not negative"):
+        Stop(**{name: value})
+
+
+def test_statuses_are_sentences():
+    assert {s for s in Status if s.is_success} == {
+        Status.CONVERGED, Status.TARGET, Status.FINISHED, Status.CALLBACK,
+    }  # fmt: skip
+    assert all(len(s.value.split()) > 2 for s in Status)
+
+
+def test_settings_by_name():
+    solver = Pegasos(batch_size=4)
+    assert solver.get_params()["batch_size"] == 4
+    assert type(solver)(**solver.get_params()) == solver
+    assert Pegasos().set_params(batch_size=7).batch_size == 7
+    with pytest.raises(ValueError, match="Pegasos has no setting 'size'; it has "):
+        Pegasos().set_params(size=7)
+    with pytest.raises(ValueError, match="batch_size"):
+        Pegasos().set_params(batch_size=0)
+    with pytest.raises(AttributeError):
+        solver.batch_size = 9
+    assert issubclass(Pegasos, Solver)

@@ -1,0 +1,108 @@
+import numpy as np
+import pytest
+
+from hinge.datasets import make_known_optimum, make_separable
+from hinge.monitoring import Status, Stop
+from hinge.problems import SlackConstrained
+from hinge.solvers import SDCA, Newton, solve_slack
+
+
+@pytest.mark.parametrize("solver", [None, SDCA(), Newton()], ids=["auto", "sdca", "newton"])
+@pytest.mark.parametrize("bias", ["none", "free"])
+@pytest.mark.parametrize("nu", [0.15, 0.3])
+def test_the_slack_asked_for_is_met(tiny, solver, bias, nu):
+    X, y = tiny
+    problem = SlackConstrained(X, y, nu, bias=bias)
+    result = solve_slack(problem, solver, stop=Stop(1e-5, max_time=20))
+    assert result.status is Status.CONVERGED
+    assert result.certificate.gap <= 1e-5
+    certificate = problem.certificate(result.solution)
+    assert certificate.gap <= 1e-5
+    norm, loss = problem.criteria(result.solution.w, result.solution.b)
+    assert loss / norm == pytest.approx(nu, rel=0.05)
+    # w/‖w‖ and b/‖w‖ really have that margin after that slack
+    margins = y * (X @ result.solution.w + result.solution.b) / norm
+    gamma = certificate.objective
+    assert np.maximum(0, gamma - margins).mean() == pytest.approx(nu, rel=1e-6)
+
+
+def test_a_known_margin():
+    known = make_known_optimum(100, 8, 0.01, seed=0)
+    norm = np.linalg.norm(known.w_star)
+    nu = (known.objective - known.lam / 2 * norm**2) / norm
+    result = solve_slack(SlackConstrained(known.X_train, known.y_train, nu), stop=Stop(1e-6, max_time=20))
+    assert 1 / norm * (1 - 1e-6) <= result.certificate.objective <= 1 / norm * (1 + 1e-9)
+    assert result.certificate.bound >= 1 / norm * (1 - 1e-9)
+    assert result.certificate.gap <= 1e-6
+
+
+def test_little_slack_is_maximum_margin():
+    known = make_separable(60, 5, 0.3, seed=2)
+    result = solve_slack(SlackConstrained(known.X_train, known.y_train, 1e-4), stop=Stop(1e-3, max_time=20))
+    assert result.status is Status.CONVERGED
+    assert result.certificate.objective == pytest.approx(known.margin, rel=0.01)
+
+
+def test_weights(tiny):
+    X, y = tiny
+    s = np.arange(60) % 3
+    weighted = SlackConstrained(X, y, 0.3, weight=s * 1.0, bias="free")
+    repeated = SlackConstrained(np.repeat(X, s, axis=0), np.repeat(y, s), 0.3, bias="free")
+    a, b = (solve_slack(p, stop=Stop(1e-5, max_time=20)) for p in (weighted, repeated))
+    assert a.certificate.objective == pytest.approx(b.certificate.objective, rel=2e-5)
+
+
+def test_sparse_rows(adult):
+    result = solve_slack(SlackConstrained(*adult, 0.3, bias="free"), stop=Stop(1e-3, max_time=20))
+    assert result.status is Status.CONVERGED
+    assert result.certificate.gap <= 1e-3
+
+
+@pytest.mark.parametrize("bias", ["none", "free"])
+def test_no_positive_margin(bias):
+    X = np.array([[1.0, 0], [1, 0], [0, 1], [0, 1]])
+    y = np.array([1, -1, 1, -1])  # every row contradicts another
+    with pytest.raises(ValueError, match="No hyperplane has a positive margin at slack 0.1") as caught:
+        solve_slack(SlackConstrained(X, y, 0.1, bias=bias), stop=Stop(1e-3, max_time=20))
+    assert "Allow more slack." in str(caught.value)
+
+
+def test_the_history_is_one(tiny):
+    problem = SlackConstrained(*tiny, 0.2)
+    result = solve_slack(problem, SDCA(), stop=Stop(1e-5, max_time=20))
+    for name in ("seconds", "iteration", "feature_reads"):
+        column = result.history.column(name)
+        assert column == sorted(column), name
+    assert result.history[-1].iteration == result.n_iter
+
+
+@pytest.mark.parametrize("solver", [None, SDCA(), Newton()], ids=["auto", "sdca", "newton"])
+@pytest.mark.parametrize("bias", ["none", "free"])
+def test_read_budget_is_never_exceeded(tiny, solver, bias):
+    for limit in (0, 500, 5000, 20_000):
+        problem = SlackConstrained(*tiny, 0.2, bias=bias)
+        result = solve_slack(problem, solver, stop=Stop(1e-9, max_reads=limit, max_time=20))
+        assert problem.matrix.reads <= limit
+        assert result.status is Status.MAX_READS
+
+
+def test_other_limits(tiny):
+    problem = SlackConstrained(*tiny, 0.2)
+    result = solve_slack(problem, SDCA(), stop=Stop(1e-9, max_iter=500))
+    assert result.status is Status.MAX_ITER
+    assert result.n_iter == 500
+    timed = solve_slack(problem, SDCA(), stop=Stop(1e-15, max_time=0.2))
+    assert timed.status is Status.MAX_TIME
+    passes = solve_slack(problem, SDCA(), stop=Stop(1e-9), passes=2)
+    assert passes.status is Status.MAX_ITER
+    asked = solve_slack(problem, SDCA(), stop=Stop(1e-9), callbacks=[lambda record, solution: True])
+    assert asked.status is Status.CALLBACK
+
+
+def test_same_seed_same_result(tiny):
+    answers = [
+        solve_slack(SlackConstrained(*tiny, 0.2, bias="free"), SDCA(), stop=Stop(1e-4), seed=seed).solution.w
+        for seed in (1, 1, 2)
+    ]
+    np.testing.assert_array_equal(answers[0], answers[1])
+    assert not np.array_equal(answers[0], answers[2])
