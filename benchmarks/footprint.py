@@ -47,9 +47,9 @@ def memory(case: str) -> None:
         y = np.where(X @ rng.normal(size=200) + rng.normal(size=len(X)) > 0, 1, -1)
         size = X.nbytes
     if "mapped" in case:
-        file = tempfile.NamedTemporaryFile(suffix=".npy", delete=False)
-        np.save(file, X)
-        X = np.load(file.name, mmap_mode="r")
+        name = os.path.join(tempfile.mkdtemp(), "X.npy")
+        np.save(name, X)
+        X = np.load(name, mmap_mode="r")
         size = X.nbytes
         float(X.sum())  # in memory before the measurement, so that its own pages do not count
     model = Liblinear(loss="hinge", C=1.0, tol=1.0) if "scikit" in case else LinearSVC(lam=1e-4, tol=1e-2)

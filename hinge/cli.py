@@ -113,6 +113,7 @@ def train(
     seed: Annotated[int, typer.Option(help="Same seed, same model.")] = 0,
     positive: Annotated[str | None, typer.Option(help="The class to tell from all others.")] = None,
     label: Annotated[str | None, typer.Option(help="Label column of a csv file: name or position.")] = None,
+    fetch: Annotated[bool, typer.Option("--fetch", help="Download a set that is not here.")] = False,
     format_: Annotated[Format, typer.Option("--format", help="Form of the result.")] = Format.table,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show nothing but errors.")] = False,
 ) -> None:
@@ -126,7 +127,7 @@ def train(
         raise typer.BadParameter("give one of --C, --lam and --slack.")
     if output is not None:
         _check_output(output)
-    dataset = training_data(data, test, label, positive)
+    dataset = training_data(data, test, label, positive, fetch)
     model = hinge.LinearSVC(
         **(trade_off or {"lam": DEFAULT_LAM}), solver=solver.lower(), tol=tol, max_time=max_time,
         max_reads=max_reads, target_error=target_error, fit_intercept=not no_intercept,
@@ -238,18 +239,13 @@ def _check_output(output: Path) -> None:
 
 def _result(model: hinge.LinearSVC, dataset: Dataset, seconds: float, output: Path | None) -> dict[str, Any]:
     """What there is to say of a training, in JSON's terms."""
-    from hinge.problems import Regularized
-    from hinge.solvers import choose
-
     X, X_test, y_test = dataset.X_train, dataset.X_test, dataset.y_test
     objectives = [float(value) if np.isfinite(value) else None for value in np.atleast_1d(model.objective_)]
     parameters = {name: value for name, value in model.get_params().items() if value is not None}
     if {"lam", "slack"} & set(parameters):
         del parameters["C"]
-    solver, reason = model.solver, "as asked"
-    if solver == "auto":
-        choice = choose(Regularized(X, np.ones(X.shape[0], np.int8), 1.0), max_reads=model.max_reads)
-        solver, reason = type(choice.solver).__name__.lower(), choice.reason
+    solver = type(model.solver_).__name__.lower()
+    reason = "chosen for its shape" if model.solver == "auto" else "as asked"
     return {
         "data": dataset.name,
         "rows": X.shape[0],

@@ -14,13 +14,15 @@ from hinge.datasets.readers import DELIMITED, read_parts
 from hinge.datasets.tasks import binary
 
 
-def training_data(data: str, test: str | None, label: str | None, positive: str | None) -> Dataset:
+def training_data(
+    data: str, test: str | None, label: str | None, positive: str | None, fetch: bool = False
+) -> Dataset:
     """A training part and, where there is one, a test part of as many features."""
     if label is not None and _is_file(data):
         parts = read_parts([Path(data)], _column(label))
         found = Dataset(Path(data).name, *binary(parts, positive, None, data))
     else:
-        found = _named(data, label, positive)
+        found = _named(data, label, positive, fetch)
     if test is None:
         return found
     if found.X_test is not None and not _is_file(data):
@@ -58,8 +60,8 @@ def unlabelled_rows(data: str, n_features: int) -> np.ndarray:
     return smallest_float(np.column_stack([first, X]))
 
 
-def _named(data: str, label: str | None, positive: str | None) -> Dataset:
-    found = load(data, positive=positive)
+def _named(data: str, label: str | None, positive: str | None, fetch: bool = False) -> Dataset:
+    found = load(data, positive=positive, fetch=fetch)
     if label is not None:
         raise ValueError(f"--label chooses a column of a file, but {data} is a set with a name.")
     return found

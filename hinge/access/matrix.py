@@ -1,5 +1,6 @@
 """The data matrix as Python code sees it: no copy, a read counter, whole passes in row blocks."""
 
+import copy
 from collections.abc import Iterator
 from typing import Any, cast
 
@@ -54,6 +55,15 @@ class Matrix:
         self._sq_norms: np.ndarray | None = None
         self.rows: DenseRows | CSRRows = kind(*parts, self._reads)
         self.unbilled: DenseRows | CSRRows = kind(*parts, np.zeros(1, np.int64))
+
+    def fork(self) -> "Matrix":
+        """The same data with counters of its own, for a run beside others."""
+        other = copy.copy(self)
+        other._reads = np.zeros(1, np.int64)
+        other.rows = self.rows._replace(reads=other._reads)
+        other.unbilled = self.unbilled._replace(reads=np.zeros(1, np.int64))
+        other._sq_norms = self.sq_norms
+        return other
 
     @property
     def is_sparse(self) -> bool:

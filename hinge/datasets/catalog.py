@@ -230,7 +230,9 @@ def _missing(entry: Entry, folder: Path, fetch: bool) -> DatasetNotFoundError:
         f"put {entry.name}.npz, or {entry.name}.train and {entry.name}.test in svmlight form, into {folder}"
     )
     if not fetch and entry.fetcher:
-        advice += f", or pass fetch=True to download it with scikit-learn's {entry.fetcher}"
+        advice += (
+            f", or pass fetch=True (--fetch on the command line) to get it by scikit-learn's {entry.fetcher}"
+        )
     return DatasetNotFoundError(
         f"{entry.name!r} is not on this machine: {advice} (to get it: {entry.how};"
         f" to choose another folder: home or the environment variable {HOME_VARIABLE})."

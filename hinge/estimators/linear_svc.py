@@ -18,6 +18,7 @@ from hinge.problems import Regularized, SlackConstrained, Solution
 from hinge.solvers import SOLVERS, Result, Solver, online_dual
 
 NAMES = {cls.__name__.lower(): cls for cls in SOLVERS}
+OF_A_FIT = ("gap_", "objective_", "history_", "stop_reason_", "solver_", "dual_coef_", "support_")
 
 
 class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
@@ -87,6 +88,8 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Cells of X read by solver and certificates.
     stop_reason_ : str
         Why the fit ended: "converged", "target", "max_time", ...
+    solver_ : Solver
+        The solver that ran.
     history_ : list of Record, or list of such lists
         One record for each look at the answer; a list for each class where there are more than two.
     dual_coef_ : ndarray of shape (1, n_support) or (n_classes, n_support)
@@ -190,7 +193,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             rows = np.ones(len(codes)) if rows is None else rows.copy()
             rows[aside] = 0.0  # out of the problem, without a copy of X
         tasks = [1] if len(classes) == 2 else list(range(len(classes)))
-        problems = [self._problem(matrix, codes == k, rows, per_class, k) for k in tasks]
+        problems = [self._problem(matrix.fork(), codes == k, rows, per_class, k) for k in tasks]
         for problem in problems:
             if not all(problem.class_mass(np.ones(problem.n))):
                 raise ValueError("The rows with a positive weight are of one class: 2 classes are needed.")
@@ -200,7 +203,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         )  # fmt: skip
         results = run_all(problems, order, self.n_jobs)
         self.classes_ = classes
-        self.n_feature_reads_ = matrix.reads
+        self.n_feature_reads_ = sum(problem.matrix.reads for problem in problems)
         self._mass = problems[0].total
         self.__dict__.pop("_streams", None)
         self._keep(results, problems)
@@ -269,6 +272,9 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.coef_ = np.array([answer.w for answer in answers])
         self.intercept_ = np.array([answer.b for answer in answers])
         self.n_iter_ = 1
+        self._mass = self._streams[0].seen
+        for name in OF_A_FIT:  # they speak of an answer that is no more
+            self.__dict__.pop(name, None)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -358,6 +364,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.n_iter_ = max(1, *(-(-r.n_iter // r.per_pass) for r in results))
         self.history_ = results[0].history if len(results) == 1 else [result.history for result in results]
         self.stop_reason_ = how_it_ended(results, self.tol).name.lower()
+        self.solver_ = results[0].solver
         for name in ("dual_coef_", "support_"):
             self.__dict__.pop(name, None)
         dual = dual_coefficients(results, problems)

@@ -1,10 +1,13 @@
 """One class against the rest, for each class: the runs behind a fit, and what is kept of them."""
 
+import math
 import os
 import threading
+import time
 import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,21 +40,43 @@ class Order(NamedTuple):
 def run_all(problems: Sequence[LinearProblem], order: Order, n_jobs: int | None) -> list[Result]:
     """Solve every problem, over threads if asked; Ctrl-C reaches all of them."""
     jobs = min(len(problems), (os.cpu_count() or 1) if n_jobs == -1 else max(1, n_jobs or 1))
+    ends = None if order.stop.max_time is None else time.perf_counter() + order.stop.max_time
+    cancelled = threading.Event()
+
+    def run(k: int) -> Result:
+        """One class, with its share of what is left of the limits; nothing at all after Ctrl-C."""
+        stop = order.stop
+        if stop.max_reads is not None:
+            stop = replace(stop, max_reads=stop.max_reads // len(problems))
+        if ends is not None:
+            rounds = math.ceil((len(problems) - k) / jobs)
+            stop = replace(stop, max_time=max(0.0, ends - time.perf_counter()) / rounds)
+        if cancelled.is_set():
+            stop = replace(stop, max_iter=0)
+        return run_one(problems[k], k, order._replace(stop=stop))
+
     if jobs == 1:
         results = []
-        for k, problem in enumerate(problems):
-            results.append(run_one(problem, k, order))
-            if results[-1].status is Status.INTERRUPTED:  # keep what there is; the rest gets a first look
-                order = order._replace(stop=Stop(tol=order.stop.tol, max_iter=0))
+        for k in range(len(problems)):
+            try:
+                results.append(run(k))
+            except KeyboardInterrupt:  # between two runs, or before one had an answer
+                if order.on_interrupt == "raise":
+                    raise
+                cancelled.set()
+                results.append(run(k))
+            if results[-1].status is Status.INTERRUPTED:
+                cancelled.set()
+        if cancelled.is_set():
+            results = [_interrupted(result) for result in results]
         return results
-    cancelled = threading.Event()
 
     def watched(k: int, record: Record, solution: Solution) -> bool:
         return cancelled.is_set()
 
     order = order._replace(reports=(*order.reports, watched))
     with ThreadPoolExecutor(jobs) as pool:
-        futures = [pool.submit(run_one, problem, k, order) for k, problem in enumerate(problems)]
+        futures = [pool.submit(run, k) for k in range(len(problems))]
         try:
             return [future.result() for future in futures]
         except KeyboardInterrupt:
@@ -79,9 +104,7 @@ def run_one(problem: LinearProblem, k: int, order: Order) -> Result:
         return solve_slack(problem, order.solver, stop=stop, passes=order.passes, **options)
     solver = order.solver or choose(problem, max_reads=stop.max_reads).solver
     if stop.max_iter is None:
-        stop = Stop(
-            stop.tol, order.passes * solver.per_pass(problem), stop.max_time, stop.max_reads, stop.target
-        )
+        stop = replace(stop, max_iter=order.passes * solver.per_pass(problem))
     return solve(problem, solver, stop=stop, **options)
 
 
@@ -96,9 +119,8 @@ def _error_on(problem: LinearProblem, aside: np.ndarray) -> Callable[[Solution],
 
 
 def _interrupted(result: Result) -> Result:
-    if result.status is Status.CALLBACK:
-        object.__setattr__(result, "status", Status.INTERRUPTED)
-    return result
+    cut_off = result.status in (Status.CALLBACK, Status.MAX_ITER)
+    return replace(result, status=Status.INTERRUPTED) if cut_off else result
 
 
 def how_it_ended(results: Sequence[Result], tol: float) -> Status:

@@ -39,6 +39,8 @@ class Result:
     history : History
     state : Any
         Continue with ``solve(..., state=state)``.
+    solver : Solver
+        The solver that ran.
     """
 
     solution: Solution
@@ -48,6 +50,7 @@ class Result:
     per_pass: int
     history: History
     state: Any
+    solver: Solver
 
 
 def solve(
@@ -95,8 +98,8 @@ def solve(
     if reason:
         raise ValueError(reason)
     run = _Run(problem, solver, stop, score, callbacks)
-    run.state = solver.init(problem, seed, start) if state is None else state
     with _interrupts(run):
+        run.state = solver.init(problem, seed, start) if state is None else state
         try:
             status = run.loop()
         except KeyboardInterrupt:
@@ -219,7 +222,7 @@ class _Run:
             solution, certificate = self.certify()
         n_iter = self.solver.iterations(self.state)
         per_pass = self.solver.per_pass(self.problem)
-        return Result(solution, certificate, status, n_iter, per_pass, self.history, self.state)
+        return Result(solution, certificate, status, n_iter, per_pass, self.history, self.state, self.solver)
 
     @property
     def seconds(self) -> float:

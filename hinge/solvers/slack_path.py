@@ -72,13 +72,27 @@ def solve_slack(
         if passes is not None and left.max_iter is None:
             left = replace(left, max_iter=passes * method.per_pass(inner))
         result = solve(inner, method, stop=left, start=start, **options)
-        start, n_iter = result.solution, n_iter + result.n_iter
-        shift = history[-1].seconds if history else 0.0
-        history += [r._replace(seconds=r.seconds + shift, iteration=r.iteration) for r in result.history]
+        start = result.solution
+        history += [
+            r._replace(
+                iteration=r.iteration + n_iter,
+                seconds=r.seconds + seconds,
+                feature_reads=r.feature_reads + used,
+                objective=np.nan,  # those of the regularised problem
+                certificate=np.inf,
+            )
+            for r in result.history
+        ]
         seconds = history[-1].seconds
+        n_iter += result.n_iter
         norm, loss = problem.criteria(result.solution.w, result.solution.b)
         nu = loss / norm if norm > 0 else np.inf
         certificate = problem.certificate(result.solution)
+        history[-1] = history[-1]._replace(
+            feature_reads=problem.matrix.reads - reads_before,
+            objective=certificate.objective,
+            certificate=certificate.gap,
+        )
         if certificate.gap <= stop.tol:
             return _result(result, certificate, norm, Status.CONVERGED, n_iter, history)
         if result.status is not Status.CONVERGED:

@@ -18,7 +18,7 @@ def test_the_number_of_runs(delta, runs):
     assert Amplified(delta=delta).n_runs == runs == math.ceil(math.log(1 / delta))
 
 
-@pytest.mark.parametrize("inner", [Pegasos(output="random"), SDCA()])
+@pytest.mark.parametrize("inner", [Pegasos(output="random"), SDCA(block_rows=1)])
 def test_it_keeps_the_best_on_the_training_rows(tiny, inner):
     problem = Regularized(*tiny, 0.05)
     chosen = set()

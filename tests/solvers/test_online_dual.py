@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from reference.sdca import sdca
@@ -12,7 +14,7 @@ LAM, C = 0.05, 0.4
 
 def pieces(X, y, cuts, weight=None, **options):
     edges = [0, *cuts, len(y)]
-    for lo, hi in zip(edges, edges[1:], strict=False):
+    for lo, hi in pairwise(edges):
         s = None if weight is None else weight[lo:hi]
         yield Regularized(X[lo:hi], y[lo:hi], LAM, weight=s, **options)
 

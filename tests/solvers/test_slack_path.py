@@ -3,8 +3,8 @@ import pytest
 
 from hinge.datasets import make_known_optimum, make_separable
 from hinge.monitoring import Status, Stop
-from hinge.problems import SlackConstrained
-from hinge.solvers import SDCA, Newton, solve_slack
+from hinge.problems import Regularized, SlackConstrained
+from hinge.solvers import SDCA, Newton, solve, solve_slack
 
 
 @pytest.mark.parametrize("solver", [None, SDCA(), Newton()], ids=["auto", "sdca", "newton"])
@@ -59,12 +59,29 @@ def test_sparse_rows(adult):
 
 
 @pytest.mark.parametrize("bias", ["none", "free"])
-def test_no_positive_margin(bias):
-    X = np.array([[1.0, 0], [1, 0], [0, 1], [0, 1]])
-    y = np.array([1, -1, 1, -1])  # every row contradicts another
-    with pytest.raises(ValueError, match="No hyperplane has a positive margin at slack 0.1") as caught:
-        solve_slack(SlackConstrained(X, y, 0.1, bias=bias), stop=Stop(1e-3, max_time=20))
+def test_no_positive_margin(tiny, bias):
+    problem = SlackConstrained(*tiny, 0.001, bias=bias)
+    with pytest.raises(ValueError, match=r"No hyperplane has a positive margin at slack 0\.001") as caught:
+        solve_slack(problem, Newton(), stop=Stop(1e-3, max_time=20))
     assert "Allow more slack." in str(caught.value)
+
+
+@pytest.mark.parametrize("solver", [SDCA(), Newton()], ids=["sdca", "newton"])
+def test_a_margin_that_exists_is_not_denied(tiny, solver):
+    # Here no λ leaves so little slack, for the norm of w grows no further; but the margin is positive.
+    X, y = tiny
+    problem = SlackConstrained(X, y, 0.05, bias="free")
+    found = solve(Regularized(X, y, 1e-6, bias="free"), Newton(), stop=Stop(1e-6)).solution
+    margin = problem.objective(found)
+    assert margin > 0.19
+    result = solve_slack(problem, solver, stop=Stop(1e-3, max_time=2))
+    assert result.certificate.objective >= 0.99 * margin
+
+
+def test_a_tolerance_beyond_reach_is_not_blamed_on_the_margin(tiny):
+    problem = SlackConstrained(*tiny, 0.2)
+    result = solve_slack(problem, SDCA(), stop=Stop(1e-12, max_time=1))
+    assert result.certificate.gap < 1e-6
 
 
 def test_the_history_is_one(tiny):
@@ -91,7 +108,7 @@ def test_other_limits(tiny):
     result = solve_slack(problem, SDCA(), stop=Stop(1e-9, max_iter=500))
     assert result.status is Status.MAX_ITER
     assert result.n_iter == 500
-    timed = solve_slack(problem, SDCA(), stop=Stop(1e-15, max_time=0.2))
+    timed = solve_slack(problem, SDCA(), stop=Stop(1e-9, max_time=0.0))
     assert timed.status is Status.MAX_TIME
     passes = solve_slack(problem, SDCA(), stop=Stop(1e-9), passes=2)
     assert passes.status is Status.MAX_ITER

@@ -1,0 +1,187 @@
+"""The shape of the project: who may import whom, what solvers may touch, how long a file may be."""
+
+import ast
+import importlib
+import inspect
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import hinge
+
+PACKAGE = Path(hinge.__file__).parent
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+SOLVER_FILES = sorted((PACKAGE / "solvers").glob("*.py"))
+
+# What each part may import of the others: what → data → draws → how → clients. Data has no parents.
+MAY_IMPORT = {
+    "access": set(),
+    "problems": {"access"},
+    "sampling": set(),
+    "monitoring": set(),
+    "solvers": {"access", "problems", "sampling", "monitoring"},
+    "estimators": {"access", "problems", "sampling", "monitoring", "solvers"},
+    "datasets": set(),
+}
+
+
+def name_of(path):
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def part_of(module):
+    return module.split(".")[1] if "." in module else ""
+
+
+def tree_of(path):
+    return ast.parse(path.read_text(), str(path))
+
+
+def imports_of(path):
+    """All modules that a file imports anywhere, as full names."""
+    package = name_of(path) if path.name == "__init__.py" else name_of(path).rpartition(".")[0]
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parent = package.split(".")[: len(package.split(".")) - node.level + 1]
+                base = ".".join([*parent, base] if base else parent)
+            yield base
+            if base == "hinge":
+                yield from (f"hinge.{alias.name}" for alias in node.names)
+
+
+@pytest.mark.parametrize("part", MAY_IMPORT)
+def test_imports_point_one_way(part):
+    files = sorted((PACKAGE / part).rglob("*.py"))
+    assert files
+    found = {
+        (name_of(path), module)
+        for path in files
+        for module in imports_of(path)
+        if module.startswith("hinge.") and part_of(module) not in MAY_IMPORT[part] | {part}
+    }
+    assert not found
+
+
+def test_parts_do_not_import_the_package_itself():
+    # `from hinge import …` would go through the public names, and round in a circle.
+    found = {name_of(p) for p in SOURCES if p.parent != PACKAGE for m in imports_of(p) if m == "hinge"}
+    assert not found
+
+
+def test_every_part_has_its_place():
+    parts = {path.name for path in PACKAGE.iterdir() if path.is_dir() and (path / "__init__.py").exists()}
+    assert parts >= set(MAY_IMPORT)
+    unplaced = parts - set(MAY_IMPORT)
+    importers = {
+        (name_of(path), module)
+        for part in MAY_IMPORT
+        for path in (PACKAGE / part).rglob("*.py")
+        for module in imports_of(path)
+        if part_of(module) in unplaced and module.startswith("hinge.")
+    }
+    assert not importers  # newer parts are clients
+
+
+@pytest.mark.parametrize("path", SOLVER_FILES, ids=lambda path: path.stem)
+def test_solvers_touch_no_data_no_clock_and_no_files(path):
+    """Data only by the verbs of `hinge.access`; clock and signals are the driver's."""
+    forbidden_modules = {"io", "os", "pathlib", "tempfile", "pickle", "shutil", "sys", "logging"}
+    if path.stem != "driver":
+        forbidden_modules |= {"time", "signal", "threading", "datetime"}
+    touched = {m for m in imports_of(path) if m.split(".")[0] in forbidden_modules}
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Attribute) and node.attr in ("X", "data", "indices", "indptr"):
+            own = isinstance(node.value, ast.Name) and node.value.id == "self"  # a setting of the solver
+            touched |= set() if own else {f"{ast.unparse(node)}, line {node.lineno}"}
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            touched |= {node.func.id} & {"print", "open", "input", "exec", "eval"}
+    assert not touched
+
+
+def test_no_file_is_too_long():
+    def limit(path):
+        return 300 if path in SOLVER_FILES else 350
+
+    lengths = {path: len(path.read_text().splitlines()) for path in SOURCES}
+    offenders = {
+        f"{name_of(path)}: {lines} lines, {limit(path)} allowed"
+        for path, lines in lengths.items()
+        if lines > limit(path)
+    }
+    assert not offenders
+
+
+def test_no_drawer_for_odds_and_ends():
+    assert not {path.stem for path in SOURCES} & {"utils", "common", "misc", "helpers"}
+    assert not {path.parent.name for path in SOURCES} & {"utils", "common", "misc", "helpers"}
+
+
+def test_nothing_prints_but_the_command_line():
+    printing = {
+        f"{name_of(path)}:{node.lineno}"
+        for path in SOURCES
+        if path.stem != "cli"
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
+    }
+    assert not printing
+
+
+def modules():
+    for info in pkgutil.walk_packages([str(PACKAGE)], "hinge."):
+        if info.name != "hinge.__main__":
+            yield importlib.import_module(info.name)
+
+
+def test_everything_public_is_documented():
+    bare = {module.__name__ for module in modules() if not module.__doc__}
+    for module in modules():
+        for name, thing in vars(module).items():
+            if name.startswith("_") or getattr(thing, "__module__", None) != module.__name__:
+                continue
+            if not (inspect.isclass(thing) or inspect.isroutine(thing)):
+                continue
+            if not inspect.getdoc(thing):
+                bare.add(f"{module.__name__}.{name}")
+            if inspect.isclass(thing):
+                own_doc = thing.__doc__ or ""
+                if own_doc.startswith(f"{name}("):  # what dataclass writes by itself
+                    bare.add(f"{module.__name__}.{name}")
+                for attribute, member in vars(thing).items():
+                    function = getattr(member, "__func__", member)
+                    if attribute.startswith("_") or not (
+                        inspect.isfunction(function) or isinstance(function, property)
+                    ):
+                        continue
+                    # An override is documented by what it overrides.
+                    if not inspect.getdoc(getattr(thing, attribute)):
+                        bare.add(f"{module.__name__}.{name}.{attribute}")
+    assert not bare
+
+
+def test_public_names_are_there():
+    for name in hinge.__all__:
+        assert getattr(hinge, name) is not None
+    assert set(hinge.__all__) <= set(dir(hinge))
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        hinge.nothing  # noqa: B018
+
+
+def test_importing_hinge_is_cheap():
+    code = "import sys, hinge; print([m for m in ('numba', 'sklearn', 'scipy') if m in sys.modules])"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"
+
+
+def test_reading_data_needs_no_compiler():
+    code = "import sys, hinge.datasets; print([m for m in ('numba', 'hinge.solvers') if m in sys.modules])"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"
