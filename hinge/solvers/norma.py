@@ -4,14 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 
-from hinge.access import dot, read_row, sq_norm
 from hinge.problems import Regularized
-from hinge.sampling import draw_index
 from hinge.solvers.base import Paper
-from hinge.solvers.one_row import OneRow, OneRowState
-from hinge.solvers.scaled_vector import SCALE, accumulate, add, project, shrink
+from hinge.solvers.one_row import OneRow, OneRowState, subgradient_steps
 
 
 @dataclass(frozen=True)
@@ -49,22 +45,7 @@ class Norma(OneRow):
 
     def steps(self, problem: Any, state: OneRowState, n_iter: int) -> None:
         radius = 1.0 / np.sqrt(problem.lam) if self.projection else np.inf
-        _norma(problem.matrix.rows, problem.y, problem.lam, self.p, radius, self.average, n_iter, *state)
-
-
-@njit(cache=True, error_model="numpy", nogil=True)
-def _norma(A, y, lam, p, radius, average, n_iter, z, t0, key):
-    for t in range(t0 + 1, t0 + n_iter + 1):
-        eta = p / (lam * np.sqrt(t))
-        i = draw_index(key, t, len(y))
-        row = read_row(A, i)
-        yi = np.float64(y[i])
-        response = z.scalars[SCALE] * dot(A, row, z.v)
-        shrink(z, 1.0 - eta * lam)
-        if yi * response < 1.0:
-            sq = sq_norm(A, row) if radius < np.inf else 0.0
-            add(A, row, z, i, eta, yi, 0.0, (1.0 - eta * lam) * response, sq)
-        if radius < np.inf:
-            project(z, radius)
-        if average:
-            accumulate(z, 1.0)
+        subgradient_steps(
+            problem.matrix.rows, problem.y, problem.lam, self.p / problem.lam, 0.5, radius,
+            self.average, n_iter, *state,
+        )  # fmt: skip

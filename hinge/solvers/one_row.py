@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import njit
 
+from hinge.access import dot, read_row, sq_norm
 from hinge.problems import LinearProblem, Regularized, Solution
-from hinge.sampling import key_of
+from hinge.sampling import draw_index, key_of
 from hinge.solvers import scaled_vector as scaled
 from hinge.solvers.base import Solver
-from hinge.solvers.scaled_vector import Scaled
+from hinge.solvers.scaled_vector import SCALE, Scaled, accumulate, add, project, shrink
 
 
 class OneRowState(NamedTuple):
@@ -67,3 +69,22 @@ class OneRow(Solver[LinearProblem, OneRowState]):
 
     def estimate(self, problem: LinearProblem, state: OneRowState) -> float:
         return 0.0 if state.t >= problem.n else np.inf
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def subgradient_steps(A, y, lam, eta_1, power, radius, average, n_iter, z, t0, key):
+    """Steps of size η₁/t^power against λw - [yᵢ⟨w, xᵢ⟩ < 1] yᵢxᵢ, each followed by a projection."""
+    for t in range(t0 + 1, t0 + n_iter + 1):
+        eta = eta_1 / t**power
+        i = draw_index(key, t, len(y))
+        row = read_row(A, i)
+        yi = np.float64(y[i])
+        response = z.scalars[SCALE] * dot(A, row, z.v)
+        shrink(z, 1.0 - eta * lam)
+        if yi * response < 1.0:
+            sq = sq_norm(A, row) if radius < np.inf else 0.0
+            add(A, row, z, i, eta, yi, 0.0, (1.0 - eta * lam) * response, sq)
+        if radius < np.inf:
+            project(z, radius)
+        if average:
+            accumulate(z, 1.0)

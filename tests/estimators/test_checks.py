@@ -1,0 +1,209 @@
+"""Parameters, labels and weights: what is refused, with which words, and what comes of the rest."""
+
+import re
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from hinge import LinearSVC
+from hinge.estimators.checks import (
+    check_linear,
+    checked_choice,
+    checked_number,
+    class_weights,
+    encoded_labels,
+    held_out,
+    row_weights,
+)
+from hinge.solvers import SOLVERS, Pegasos
+
+NAMES = tuple(cls.__name__.lower() for cls in SOLVERS)
+
+# --- numbers and words --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", [1, 0.5, np.float32(0.5), np.int64(3), 1e-300])
+def test_numbers_of_any_kind(value):
+    number = checked_number("C", value)
+    assert type(number) is float
+    assert number == value
+
+
+@pytest.mark.parametrize(
+    "value", [0, -1, np.nan, np.inf, -np.inf, "1", None, True, np.True_, 1j, [1], np.ones(1)]
+)
+def test_what_is_no_positive_number(value):
+    with pytest.raises(ValueError, match=r"^C must be a number greater than 0, got ") as caught:
+        checked_number("C", value)
+    assert repr(value) in str(caught.value)
+
+
+def test_ranges():
+    assert checked_number("tol", 0, or_equal=True) == 0
+    assert checked_number("slack", 1, most=1.0) == 1
+    with pytest.raises(ValueError, match=r"tol must be a number at least 0, got -1"):
+        checked_number("tol", -1, or_equal=True)
+    with pytest.raises(ValueError, match=r"slack must be a number greater than 0 and at most 1, got 1\.5"):
+        checked_number("slack", 1.5, most=1.0)
+
+
+@pytest.mark.parametrize("value", ["fre", "", None, 1, "FREE"])
+def test_a_word_that_is_not_among_the_choices(value):
+    with pytest.raises(ValueError, match=re.escape(f"must be one of 'free', 'penalized', got {value!r}")):
+        checked_choice("intercept", value, ("free", "penalized"))
+
+
+WRONG = [
+    *[({"C": value}, "C must be a number") for value in (-1, 0, np.nan, np.inf, "1", None, True)],
+    *[({"lam": value}, "lam must be a number") for value in (-1, 0, np.nan, np.inf, "small")],
+    *[({"slack": value}, "slack must be a number") for value in (-0.1, 0, 1.1, np.nan, "half")],
+    ({"lam": 0.1, "slack": 0.1}, "lam and slack both"),
+    *[({"tol": value}, "tol must be a number") for value in (-1e-3, np.nan, np.inf, "tight", None)],
+    *[({"max_iter": value}, "max_iter must be") for value in (0, -1, np.nan, "many", None)],
+    *[({"max_time": value}, "max_time must be a number") for value in (-1, np.nan, "1 s")],
+    *[({"max_reads": value}, "max_reads must be a number") for value in (-1, np.nan, "all")],
+    *[({"target_error": value}, "target_error must be a number") for value in (-0.1, np.nan, "low")],
+    *[({"validation_fraction": value}, "validation_fraction must") for value in (0, 1, -0.5, 1.5, "x", None)],
+    *[({"intercept": value}, "intercept must be one of 'free', 'penalized'") for value in ("none", None, 0)],
+    *[({"intercept_scaling": value}, "intercept_scaling must be") for value in (0, -1, np.nan, "1")],
+    *[({"on_interrupt": value}, "on_interrupt must be one of 'raise', 'keep'") for value in ("stop", None)],
+    *[({"solver": value}, "solver must be") for value in ("sdcaa", "SDCA", "", None, 3, object(), Pegasos)],
+    ({"class_weight": "even"}, "class_weight"),
+    ({"class_weight": {7: 1.0}}, "class"),
+    ({"class_weight": {1: -1.0}}, "negative"),
+    ({"class_weight": {1: np.nan}}, "finite|NaN"),
+    ({"random_state": "seed"}, "seed"),
+]
+
+
+@pytest.mark.parametrize(("parameters", "words"), WRONG, ids=lambda v: str(v) if isinstance(v, dict) else "")
+def test_a_wrong_parameter_is_named(parameters, words, tiny):
+    model = LinearSVC(**parameters)  # as scikit-learn wants it, nothing is checked before fit
+    with pytest.raises(ValueError, match=words):
+        model.fit(*tiny)
+    assert not hasattr(model, "coef_")
+
+
+@pytest.mark.parametrize("max_iter", [0.5, 2.5])
+def test_passes_are_whole(max_iter, tiny):
+    """Cut to a whole number in silence, half a pass would be none."""
+    with pytest.raises(ValueError, match="max_iter"):
+        LinearSVC(max_iter=max_iter).fit(*tiny)
+
+
+@pytest.mark.parametrize("n_jobs", ["two", 1.5])
+def test_threads_are_counted_in_whole_numbers(n_jobs, tiny):
+    X, y = tiny
+    with pytest.raises((TypeError, ValueError), match="n_jobs"):
+        LinearSVC(n_jobs=n_jobs).fit(X, y + (X[:, 2] > 1))
+
+
+def test_an_unknown_solver_is_answered_with_the_known_ones():
+    with pytest.raises(ValueError, match="got 'newtom'") as caught:
+        check_linear(LinearSVC(solver="newtom"), NAMES)
+    for name in ("auto", "pegasos", "sdca", "newton", "norma", "sgd", "perceptron", "amplified"):
+        assert f"'{name}'" in str(caught.value)
+
+
+def test_partial_fit_checks_the_same_parameters(tiny):
+    X, y = tiny
+    with pytest.raises(ValueError, match="lam must be"):
+        LinearSVC(lam=-1).partial_fit(X, y, classes=[-1, 1])
+    with pytest.raises(ValueError, match="slack needs all rows"):
+        LinearSVC(slack=0.1).partial_fit(X, y, classes=[-1, 1])
+    with pytest.raises(ValueError, match=r"'balanced' needs all rows"):
+        LinearSVC(class_weight="balanced").partial_fit(X, y, classes=[-1, 1])
+
+
+def test_all_parameters_survive_cloning():
+    model = LinearSVC(2.0, lam=0.1, solver=Pegasos(4), class_weight={1: 2.0}, n_jobs=2, on_interrupt="keep")
+    assert clone(model).get_params(deep=False).keys() == model.get_params(deep=False).keys()
+    for name, value in clone(model).get_params(deep=False).items():
+        assert value == model.get_params(deep=False)[name]
+
+
+# --- labels -------------------------------------------------------------------------------
+
+
+def test_labels_become_numbers_in_the_order_of_the_classes():
+    classes, codes = encoded_labels(np.array(["b", "a", "c", "a"]))
+    assert classes.tolist() == ["a", "b", "c"]
+    assert codes.tolist() == [1, 0, 2, 0]
+    assert encoded_labels(np.array([1, 1]), np.array([0, 1]))[1].tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("label", [5, -5, 1])
+def test_a_label_outside_the_known_classes(label):
+    with pytest.raises(ValueError, match=r"y has the label .*, which is not among the classes \[0, 2\]"):
+        encoded_labels(np.array([0, label, 2]), np.array([0, 2]))
+
+
+@pytest.mark.parametrize("label", [3, "yes"])
+def test_sentences_show_labels_as_people_write_them(label):
+    with pytest.raises(ValueError, match=f"y has one class only, {label!r}: "):
+        encoded_labels(np.array([label, label]))
+    known = np.array([0, 1]) if label == 3 else np.array(["no", "other"])
+    with pytest.raises(ValueError, match=f"y has the label {label!r}, "):
+        encoded_labels(np.array([label]), known)
+
+
+# --- weights ------------------------------------------------------------------------------
+
+
+def test_no_weights_are_none():
+    X, y = np.ones((3, 1)), np.array([0, 1, 1])
+    assert row_weights(None, None, X, y, np.array([0, 1])) == (None, None)
+    assert class_weights(y == 1, None, None, 1) is None
+
+
+def test_class_weights_of_a_binary_problem_weigh_both_sides():
+    positive, rows = np.array([True, False, True]), np.array([1.0, 2.0, 3.0])
+    assert class_weights(positive, None, np.array([0.5, 4.0]), 1).tolist() == [4.0, 0.5, 4.0]
+    assert class_weights(positive, rows, np.array([0.5, 4.0]), 1).tolist() == [4.0, 1.0, 12.0]
+    assert class_weights(positive, rows, None, 1) is rows
+
+
+def test_class_weights_of_many_classes_weigh_the_positive_side():
+    positive, per_class = np.array([True, False, True]), np.array([0.5, 4.0, 3.0])
+    assert class_weights(positive, None, per_class, 0).tolist() == [0.5, 1.0, 0.5]
+    assert class_weights(positive, np.array([1.0, 2.0, 2.0]), per_class, 2).tolist() == [3.0, 2.0, 6.0]
+
+
+def test_balanced_counts_the_sample_weights():
+    X, y, classes = np.ones((4, 1)), np.array([0, 0, 0, 1]), np.array([0, 1])
+    _, plain = row_weights(None, "balanced", X, y, classes)
+    np.testing.assert_allclose(plain, [4 / (2 * 3), 4 / (2 * 1)])
+    rows, weighted = row_weights([1.0, 1.0, 0.0, 2.0], "balanced", X, y, classes)
+    assert rows.tolist() == [1.0, 1.0, 0.0, 2.0]
+    np.testing.assert_allclose(weighted, [4 / (2 * 2), 4 / (2 * 2)])
+
+
+def test_a_number_weighs_all_rows():
+    rows, _ = row_weights(2.0, None, np.ones((3, 1)), np.array([0, 1, 1]), np.array([0, 1]))
+    assert rows.tolist() == [2.0, 2.0, 2.0]
+
+
+# --- rows held out ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fraction", [0.1, 0.25, 0.5])
+def test_held_out_rows_are_a_share_of_every_class(fraction):
+    codes = np.repeat([0, 1, 2], [400, 80, 20])
+    rows = held_out(codes, fraction, seed=3)
+    assert rows.dtype == np.int64
+    assert (np.diff(rows) > 0).all()
+    assert np.bincount(codes[rows]).tolist() == [400 * fraction, 80 * fraction, 20 * fraction]
+    assert held_out(codes, fraction, seed=3).tolist() == rows.tolist()
+    assert held_out(codes, fraction, seed=4).tolist() != rows.tolist()
+
+
+def test_held_out_leaves_a_row_of_each_class():
+    codes = np.array([0, 1, 1, 1, 1])
+    rows = held_out(codes, 0.99, seed=0)
+    assert set(codes[np.setdiff1d(np.arange(5), rows)]) == {0, 1}
+
+
+def test_nothing_to_hold_out():
+    with pytest.raises(ValueError, match=r"validation_fraction=0\.1 of 2 rows leaves none to measure"):
+        held_out(np.array([0, 1]), 0.1, seed=0)
