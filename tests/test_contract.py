@@ -75,9 +75,9 @@ CASES = {
         Pegasos(batch_size=16, output="last", bias="exact", block_rows=16), "free", T=40
     ),
     "pegasos-random-penalized": Case(Pegasos(output="random", block_rows=4, projection=False), "penalized"),
-    "sdca": Case(SDCA()),
+    "sdca": Case(SDCA("sgd")),
     "sdca-plain": Case(SDCA(first_pass="plain", shrinking=False, block_rows=1)),
-    "sdca-free": Case(SDCA(block_rows=3), "free", weighted=True, T=300),
+    "sdca-free": Case(SDCA("sgd", block_rows=3), "free", weighted=True, T=300),
     "sdca-penalized": Case(SDCA(block_rows=2), "penalized", weighted=True, T=300),
     "newton": Case(Newton(), T=8),
     "newton-free": Case(Newton(), "free", weighted=True, T=8),
@@ -189,7 +189,7 @@ def test_chunked_equals_unchunked_where_the_first_pass_ends_on_rows_of_no_weight
     weight[:2] = 1.0
     problem = Regularized(X, y, 0.1, weight=weight, bias=bias)
     for seed in range(6):
-        solver = SDCA(block_rows=8)
+        solver = SDCA("sgd", block_rows=8)
         case = Case(solver)
         assert bits(run(case, problem, [16], seed)) == bits(run(case, problem, [1] * 16, seed))
 
@@ -371,11 +371,9 @@ def test_sdca_with_a_bias_is_the_talks_with_a_constant_feature(bias, first_pass)
         X, y, 0.05, sdca_epochs(range(60), 5, 1), first_pass=first_pass, kappa=kappa, free=bias == "free"
     )
     answer = answer_of(solver, problem, 300, 1)
-    # Squared norms are kept in float32, which holds κ to 7 digits.
-    tol = 1e-9 if bias == "penalized" else 1e-5
-    np.testing.assert_allclose(answer.w, w, rtol=tol, atol=tol)
-    np.testing.assert_allclose(answer.alpha, alpha, rtol=tol, atol=tol)
-    assert answer.b == pytest.approx(b, rel=tol, abs=tol)
+    np.testing.assert_allclose(answer.w, w, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(answer.alpha, alpha, rtol=1e-9, atol=1e-12)
+    assert answer.b == pytest.approx(b, rel=1e-9, abs=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(3))

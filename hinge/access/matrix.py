@@ -42,13 +42,13 @@ class Matrix:
         parts: tuple[np.ndarray, ...]
         if sp.issparse(X):
             S = cast(sp.csr_array, X)
-            unsigned = [_frozen(a.view(f"u{a.dtype.itemsize}")) for a in (S.indices, S.indptr)]
-            parts = (_frozen(S.data), *unsigned)
+            unsigned = [frozen(a.view(f"u{a.dtype.itemsize}")) for a in (S.indices, S.indptr)]
+            parts = (frozen(S.data), *unsigned)
             self.n_cells = int(S.indptr[-1])
             self.max_row_cells = int(np.diff(S.indptr).max(initial=0))
             kind: Any = CSRRows
         else:
-            parts = (_frozen(X),)
+            parts = (frozen(X),)
             self.n_cells = int(X.size)
             self.max_row_cells = self.shape[1]
             kind = DenseRows
@@ -108,8 +108,8 @@ class Matrix:
         _responses_at(self.rows if billed else self.unbilled, rows, w, out)
         return out
 
-    def mean_sq_norm(self, sample: int = 64) -> float:
-        """Mean squared norm of a few rows spread evenly over the matrix (billed)."""
+    def typical_sq_norm(self, sample: int = 64) -> float:
+        """Median squared norm of a few rows spread evenly over the matrix (billed)."""
         rows = range(0, self.shape[0], max(1, self.shape[0] // sample))
         A = self.rows
         if isinstance(A, CSRRows):
@@ -117,7 +117,7 @@ class Matrix:
         else:
             picked = [A.X[i] for i in rows]
         self._reads[0] += sum(len(x) for x in picked)
-        return float(np.mean([np.dot(x.astype(np.float64), x) for x in picked]))
+        return float(np.median([np.dot(x.astype(np.float64), x) for x in picked]))
 
     def combine(self, coef: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
         """``out += X[lo:hi].T @ coef``; rows whose coefficient is zero are not read."""
@@ -159,7 +159,7 @@ def to_float(X: np.ndarray) -> np.ndarray:
     return out
 
 
-def _frozen(a: np.ndarray) -> np.ndarray:
+def frozen(a: np.ndarray) -> np.ndarray:
     """A read-only view as a plain array: one compiled type for arrays, memory maps and read-only input."""
     view = np.asarray(a).view(np.ndarray)
     view = view[:]

@@ -19,6 +19,13 @@ def checked_number(
     raise ValueError(f"{name} must be a number {least}{most_words}, got {value!r}.")
 
 
+def checked_count(name: str, value: Any) -> int:
+    """A whole number of at least one."""
+    if isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 1:
+        return int(value)
+    raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}.")
+
+
 def checked_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
     """One of a few words."""
     if value not in choices:
@@ -36,7 +43,9 @@ def check_linear(model: Any, solvers: tuple[str, ...]) -> None:
     if model.lam is not None and model.slack is not None:
         raise ValueError("lam and slack both set the trade-off; give one of them.")
     checked_number("tol", model.tol, or_equal=True)
-    checked_number("max_iter", model.max_iter)
+    checked_count("max_iter", model.max_iter)
+    if model.n_jobs is not None and model.n_jobs != -1:
+        checked_count("n_jobs", model.n_jobs)
     checked_number("intercept_scaling", model.intercept_scaling)
     for name in ("max_time", "max_reads", "target_error"):
         if getattr(model, name) is not None:
@@ -47,7 +56,7 @@ def check_linear(model: Any, solvers: tuple[str, ...]) -> None:
     checked_choice("on_interrupt", model.on_interrupt, ("raise", "keep"))
     if isinstance(model.solver, str):
         checked_choice("solver", model.solver, ("auto", *solvers))
-    elif not hasattr(model.solver, "advance"):
+    elif isinstance(model.solver, type) or not hasattr(model.solver, "advance"):
         raise ValueError(f"solver must be a name or a hinge Solver, got {model.solver!r}.")
 
 
@@ -60,12 +69,11 @@ def encoded_labels(y: np.ndarray, classes: np.ndarray | None = None) -> tuple[np
         codes[codes == len(classes)] = 0
         unknown = classes[codes] != y
         if unknown.any():
-            raise ValueError(
-                f"y has the label {y[unknown][0]!r}, which is not among the classes {classes.tolist()}."
-            )
+            label = y[unknown].tolist()[0]
+            raise ValueError(f"y has the label {label!r}, which is not among the classes {classes.tolist()}.")
     if len(classes) < 2:
         raise ValueError(
-            f"y has one class only, {classes[0]!r}: a classifier needs 2 classes or more to tell apart."
+            f"y has one class only, {classes.tolist()[0]!r}: a classifier needs 2 classes or more."
         )
     return classes, codes
 

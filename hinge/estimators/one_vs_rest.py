@@ -125,8 +125,11 @@ def _interrupted(result: Result) -> Result:
 
 def how_it_ended(results: Sequence[Result], tol: float) -> Status:
     """The status of all runs together, with a warning if a limit cut one off."""
-    cut_off = [result.status for result in results if not result.status.is_success]
-    status = cut_off[0] if cut_off else results[0].status
+    every = [result.status for result in results]
+    cut_off = [status for status in every if not status.is_success]
+    cut_off.sort(key=lambda status: status is not Status.INTERRUPTED)
+    other = [status for status in every if status is not Status.CONVERGED]
+    status = (cut_off or other or every)[0]
     if cut_off and status is not Status.INTERRUPTED:
         gap = max(result.certificate.gap for result in results)
         reached = f"a certified relative gap of {gap:.2g}" if np.isfinite(gap) else "no certificate"

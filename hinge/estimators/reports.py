@@ -11,14 +11,15 @@ from hinge.problems import Solution
 
 
 def to_callbacks(model: Any, root: Any, X: Any, y: Any, classes: np.ndarray) -> Report:
-    """A subtask "look" of the fit for each look; its metadata is the record."""
+    """A subtask "look" of the fit for each look; its context carries the record."""
 
     def report(k: int, record: Record, solution: Solution) -> bool:
         look = root.subcontext(task_name="look")
+        look.record = record
         look.call_on_fit_task_begin(estimator=model, X=X, y=y)
         fitted = {"classes_": classes, "coef_": solution.w[None], "intercept_": np.array([solution.b])}
         asked = look.call_on_fit_task_end(
-            estimator=model, X=X, y=y, metadata=record._asdict(),
+            estimator=model, X=X, y=y,
             reconstruction_attributes=fitted if len(classes) == 2 else None,
         )  # fmt: skip
         return bool(asked)

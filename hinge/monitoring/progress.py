@@ -37,19 +37,20 @@ class ProgressBar:
     def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
         """Nothing is known yet."""
 
-    def on_fit_task_end(self, estimator: Any, context: Any, *, metadata: Any = None) -> bool:
-        """Draw one look at the answer, whose record is `metadata`; the fit itself has none."""
-        if metadata is None:
+    def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
+        """Draw one look at the answer, whose record the context carries; the fit itself has none."""
+        record = getattr(context, "record", None)
+        if record is None:
             return False
-        if math.isfinite(metadata["certificate"]):
-            self._gap = metadata["certificate"]
+        if math.isfinite(record.certificate):
+            self._gap = record.certificate
         gap = f"gap {self._gap:.1e} of {estimator.tol:g}" if math.isfinite(self._gap) else "gap not known yet"
-        share = nearness(metadata["seconds"], metadata["feature_reads"], self._gap, estimator)
+        share = nearness(record.seconds, record.feature_reads, self._gap, estimator)
         self._progress.update(
             self._task,
             total=None if share is None else 1.0,
             completed=share or 0.0,
-            description=f"{gap}, {metadata['feature_reads']:,} reads",
+            description=f"{gap}, {record.feature_reads:,} reads",
         )
         return False
 

@@ -15,6 +15,7 @@ class Status(Enum):
     MAX_ITER = "the iteration limit was reached"
     MAX_TIME = "the time limit was reached"
     MAX_READS = "the read limit was reached"
+    STALLED = "no more progress is possible in floating point"
     INTERRUPTED = "it was interrupted"
     CALLBACK = "a callback asked to stop"
 
@@ -51,5 +52,5 @@ class Stop:
     def __post_init__(self) -> None:
         for name in ("tol", "max_iter", "max_time", "max_reads", "target"):
             value = getattr(self, name)
-            if value is not None and not (np.isscalar(value) and value >= 0):  # type: ignore[operator]
+            if value is not None and not (isinstance(value, int | float | np.number) and value >= 0):
                 raise ValueError(f"{name} must be a number that is not negative, got {value!r}.")

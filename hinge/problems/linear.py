@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hinge.access import Matrix, as_matrix
+from hinge.access import Matrix, as_matrix, frozen
 
 Bias = Literal["none", "free", "penalized"]
 
@@ -50,6 +50,8 @@ class LinearProblem:
         self.total = float(self.n) if weight is None else float(self.weight.sum())
         self.bias: Bias = bias
         self.bias_scale = float(bias_scale)
+        if not (np.isfinite(self.bias_scale) and self.bias_scale > 0):
+            raise ValueError(f"bias_scale must be a positive number, got {bias_scale!r}.")
 
     @property
     def constant_sq(self) -> float:
@@ -59,7 +61,7 @@ class LinearProblem:
     def share(self, lo: int = 0, hi: int | None = None) -> np.ndarray | float:
         """The cᵢ of rows lo to hi; a number where all are equal."""
         if len(self.weight) == 1:
-            return 1.0 / self.total
+            return float(self.weight[0]) / self.total
         return self.weight[lo:hi] / self.total
 
     def criteria(self, w: np.ndarray, b: float = 0.0) -> tuple[float, float]:
@@ -145,7 +147,7 @@ class LinearProblem:
 def _checked_weight(weight: Any, n: int) -> np.ndarray:
     """Weights as float64; a single one where all rows count alike."""
     if weight is None:
-        return np.ones(1)
+        return frozen(np.ones(1))
     weight = np.ascontiguousarray(weight, dtype=np.float64)
     if weight.shape != (n,):
         raise ValueError(f"Weights have shape {weight.shape}; one weight per row ({n}) is needed.")
@@ -153,4 +155,4 @@ def _checked_weight(weight: Any, n: int) -> np.ndarray:
         raise ValueError("Weights must be finite and not negative.")
     if not weight.any():
         raise ValueError("All weights are zero: there is nothing to learn from.")
-    return weight
+    return frozen(weight)

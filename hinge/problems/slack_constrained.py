@@ -33,7 +33,7 @@ class SlackConstrained(LinearProblem):
         self.nu = float(nu)
 
     def objective(self, solution: Solution) -> float:
-        """The water level of w scaled to unit norm, at the best bias where it is free."""
+        """The water level of w, at the best bias where it is free, at unit norm or the best below."""
         return self._level(solution, billed=False)[0]
 
     def certificate(self, solution: Solution) -> Certificate:
@@ -55,8 +55,14 @@ class SlackConstrained(LinearProblem):
         r = self.responses(solution.w, billed) / norm
         c = np.broadcast_to(np.asarray(self.share()), (self.n,))
         if self.bias == "free":
-            return best_level(r, self.y, c, self.nu)
-        return water_level(self.y * r, c, self.nu), solution.b / norm
+            level, b = best_level(r, self.y, c, self.nu)
+        else:
+            level, b = water_level(self.y * r, c, self.nu), solution.b / norm
+        # Where w has margins of one at a loss L, a shorter w of margin ν/L uses up the slack as well.
+        loss = self.hinge_of(r * norm, solution.b)
+        if loss > 0 and self.nu / loss * norm <= 1.0 and self.nu / loss > level:
+            level, b = self.nu / loss, solution.b / norm
+        return level, b
 
 
 def water_level(m: np.ndarray, c: np.ndarray, nu: float) -> float:
@@ -83,7 +89,10 @@ def best_level(r: np.ndarray, y: np.ndarray, c: np.ndarray, nu: float) -> tuple[
     The level is concave in b, with slope (wet positive mass - wet negative mass)/(wet mass), so b
     is found by bisection on the sign of the slope.
     """
-    lo, hi = -float(np.abs(r).max()) - 1.0, float(np.abs(r).max()) + 1.0
+    # Beyond these even all the water in the smaller class's basin does not reach.
+    smaller = min(float(c[y > 0].sum()), float(c[y < 0].sum()))
+    hi = float(np.abs(r).max()) + 1.0 + (nu / smaller if smaller > 0 else 0.0)
+    lo = -hi
     while True:
         b = (lo + hi) / 2
         m = y * (r + b)

@@ -53,6 +53,10 @@ class Solver(Generic[P, S]):
         """No iteration reads more cells than this."""
         raise NotImplementedError
 
+    def setup_reads(self, problem: P) -> int:
+        """Cells that the first iteration reads besides its own."""
+        return 0
+
     def pause(self, problem: P, state: S) -> int:
         """Iterations to the next place where looking at the answer is worth while; 0 when finished."""
         raise NotImplementedError

@@ -161,6 +161,8 @@ class _Run:
                 return 0, Status.MAX_ITER
         if stop.max_reads is not None:
             left = stop.max_reads - self.reads
+            if self.solver.iterations(self.state) == 0:
+                left -= self.solver.setup_reads(self.problem)
             n = min(n, left // max(1, self.solver.max_reads(self.problem)))
             if n <= 0:
                 return 0, Status.MAX_READS

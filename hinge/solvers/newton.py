@@ -109,7 +109,10 @@ class Newton(Solver[Regularized, NewtonState]):
         return None
 
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> NewtonState:
-        n, d = problem.n, problem.d
+        d, rows = problem.d, _shuffled_blocks(problem.n, seed)
+        if len(problem.weight) > 1:
+            rows = rows[problem.weight[rows] > 0]
+        n = len(rows)
         x, level, mu = np.zeros(d + 1), n, self.width
         if start is None:
             # From w = 0 every row has e = 1: only a width above 2 puts them on the parabola.
@@ -121,7 +124,7 @@ class Newton(Solver[Regularized, NewtonState]):
             x[:d], x[d] = start.w, start.b
         return NewtonState(
             x, np.zeros(d + 1), np.zeros(n), np.zeros(n), np.zeros(n), np.full(n, 0.5, np.float32),
-            np.zeros(d + 1), _shuffled_blocks(n, seed),
+            np.zeros(d + 1), rows,
             np.array([mu, 0.0, np.inf, np.inf, 0.0]), np.array([0, level, 0, 0]),
         )  # fmt: skip
 
@@ -132,7 +135,7 @@ class Newton(Solver[Regularized, NewtonState]):
 
     def _iterate(self, problem: Regularized, state: NewtonState) -> None:
         x, p, m, q, alpha, center, _, rows, s, counters = state
-        A, y, n = problem.matrix.rows, problem.y, problem.n
+        A, y, n = problem.matrix.rows, problem.y, len(rows)
         if counters[NEXT]:
             if counters[LEVEL] == n and s[MU] <= self.width * 1.01:
                 center[:] = alpha
@@ -212,7 +215,7 @@ class Newton(Solver[Regularized, NewtonState]):
     def solution(self, problem: Regularized, state: NewtonState) -> Solution:
         d = problem.d
         b = 0.0 if problem.bias == "none" else float(state.x[d])
-        alpha = np.empty(problem.n)
+        alpha = np.zeros(problem.n)
         alpha[state.rows] = state.alpha
         return Solution(state.x[:d].copy(), b, alpha, state.z[:d] / problem.total)
 
@@ -228,7 +231,7 @@ class Newton(Solver[Regularized, NewtonState]):
 
     def estimate(self, problem: Regularized, state: NewtonState) -> float:
         """The exact gap of the last look, once it saw all rows (but for the bias constraint)."""
-        if state.counters[LEVEL] < problem.n or state.scalars[DUAL] <= 0:
+        if state.counters[LEVEL] < len(state.rows) or state.scalars[DUAL] <= 0:
             return np.inf
         return float((state.scalars[GAP] + state.scalars[DISTANCE]) / state.scalars[DUAL])
 

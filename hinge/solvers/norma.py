@@ -38,6 +38,10 @@ class Norma(OneRow):
 
     paper = Paper("Online Learning with Kernels", "Kivinen, Smola, Williamson", 2002, "section 5 of Pegasos")
 
+    def __post_init__(self) -> None:
+        if not self.p > 0:
+            raise ValueError(f"p must be positive, got {self.p!r}.")
+
     def rejects(self, problem: Any) -> str | None:
         if not isinstance(problem, Regularized):
             return f"Norma solves Regularized problems, not {type(problem).__name__}; try SGD."

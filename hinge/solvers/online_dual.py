@@ -27,7 +27,7 @@ def begin(d: int) -> Stream:
 def resume(w: np.ndarray, b: float, lam: float | None, C: float, mass: float, matrix: Matrix) -> Stream:
     """A stream that has learned the model (w, b) from rows of the given total weight."""
     Lam = lam * mass if lam is not None else 1.0 / C
-    kappa = matrix.mean_sq_norm() or 1.0
+    kappa = matrix.typical_sq_norm() or 1.0
     return Stream(Lam * w, Lam * b / kappa, kappa, Lam, mass)
 
 
@@ -40,13 +40,13 @@ def learn(stream: Stream, piece: Regularized, C: float | None, seed: int) -> Str
 
     Notes
     -----
-    *Differs* from a fit: a free bias is the weight of a constant feature of the rows' mean norm.
+    *Differs* from a fit: a free bias is the weight of a constant feature of the rows' typical norm.
     """
     solver = SDCA()
     state = solver.init(piece, seed)
     kappa = stream.kappa
     if piece.bias == "free" and kappa == 0.0:
-        kappa = piece.matrix.mean_sq_norm() or 1.0
+        kappa = piece.matrix.typical_sq_norm() or 1.0
     state.v[:] = stream.v
     state.scalars[[U, BETA, KAPPA]] = stream.u, 0.0, kappa if piece.bias == "free" else piece.constant_sq
     seen = stream.seen + piece.total

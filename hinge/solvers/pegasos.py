@@ -165,7 +165,7 @@ def _pegasos(
             i = rows[j]
             yi = np.float64(y[i])
             if yi * (responses[j] + b) < 1.0:
-                s = rescale * (weight[i] if len(weight) > 1 else 1.0)
+                s = rescale * (weight[i] if len(weight) > 1 else weight[0])
                 row = held_row(A, i)
                 response, sq = (1.0 - 1.0 / t) * responses[j], 0.0
                 if projection:  # only then is ‖w‖ needed

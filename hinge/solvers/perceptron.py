@@ -56,7 +56,7 @@ class Perceptron(OneRow):
         _perceptron(problem.matrix.rows, problem.y, self.average, n_iter, *state)
 
     def pause(self, problem: LinearProblem, state: OneRowState) -> int:
-        return min(super().pause(problem, state), self.passes * problem.n - state.t)
+        return max(0, min(super().pause(problem, state), self.passes * problem.n - state.t))
 
     def estimate(self, problem: LinearProblem, state: OneRowState) -> float:
         return np.inf

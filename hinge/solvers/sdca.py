@@ -16,6 +16,7 @@ BLOCK_BYTES = 1 << 14
 CACHE_BYTES = 1 << 25  # data below this size is near anyway: smaller blocks mix it better
 MANY_BLOCKS = 4096
 SGD_PAYS = 3.0  # λ Σ s from which the gradient pass is a good beginning
+TYPICAL = 16  # rows, or up to twice as many, whose norms set the scale of a free bias
 SAMPLE = 2048  # rows by which the gap is guessed after a long epoch
 
 
@@ -88,7 +89,7 @@ class SDCA(Solver[Regularized, SDCAState]):
 
     *Differs* from the talk: rows are visited without replacement, in blocks. A free bias is the
     multiplier β of the dual constraint :math:`u = \\sum_i s_i\\alpha_i y_i = 0`: each row gets a
-    constant feature of squared value κ, 0.03 of the rows' mean squared norm (more slows the ascent
+    constant feature of squared value κ, 0.03 of the rows' median squared norm (more slows the ascent
     down), so that :math:`b = \\beta + \\kappa u/\\Lambda`, and after each epoch
     :math:`\\beta \\leftarrow \\beta + \\kappa u/\\Lambda` (the method of multipliers, which
     does not stall where alternating between w and b does).
@@ -126,9 +127,6 @@ class SDCA(Solver[Regularized, SDCAState]):
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> SDCAState:
         n, full = problem.n, problem.lam * problem.total
         scalars = np.array([0.0, 0.0, 0.0, np.inf, -np.inf, -np.inf, np.inf, 0.0, np.inf, 0.0])
-        scalars[KAPPA] = (
-            0.03 * problem.matrix.mean_sq_norm() if problem.bias == "free" else problem.constant_sq
-        )
         counters = np.zeros(8, np.int64)
         counters[STALE] = 1  # the first epoch brings the rows in
         alpha, v = np.zeros(n), np.zeros(problem.d)
@@ -147,7 +145,11 @@ class SDCA(Solver[Regularized, SDCAState]):
         )
 
     def advance(self, problem: Regularized, state: SDCAState, n_iter: int) -> SDCAState:
-        self.run(problem, state, n_iter, full=problem.lam * problem.total, free=problem.bias == "free")
+        free = problem.bias == "free"
+        if state.t == 0 and n_iter > 0:
+            rows = problem.matrix.typical_sq_norm(TYPICAL) if free else 0.0
+            state.scalars[KAPPA] = 0.03 * rows if free else problem.constant_sq
+        self.run(problem, state, n_iter, full=problem.lam * problem.total, free=free)
         return state
 
     def run(self, problem: Regularized, state: SDCAState, n_iter: int, *, full: float, free: bool) -> None:
@@ -167,6 +169,9 @@ class SDCA(Solver[Regularized, SDCAState]):
 
     def max_reads(self, problem: Regularized) -> int:
         return problem.matrix.max_row_cells
+
+    def setup_reads(self, problem: Regularized) -> int:
+        return 2 * TYPICAL * problem.matrix.max_row_cells if problem.bias == "free" else 0
 
     def pause(self, problem: Regularized, state: SDCAState) -> int:
         """The end of the epoch, or later where epochs are short against a look at the answer."""
@@ -235,7 +240,7 @@ def _visit(
         for at in range(first, stop):
             i = np.uint64(active[at])
             row = read_row(A, i)
-            s = weight[i] if weighted else 1.0
+            s = weight[i] if weighted else weight[0]
             if growing:
                 Lam += lam * s
             if np.isnan(sq[i]):
@@ -281,7 +286,7 @@ def _sampled_gap(A, y, weight, Lam, every, alpha, v, scalars):
     """The rows' shares in the gap over every so-many-th row, scaled to all; plus two standard errors."""
     total, squares, rows = 0.0, 0.0, 0
     for i in range(every // 2, len(y), every):
-        s = weight[i] if len(weight) > 1 else 1.0
+        s = weight[i] if len(weight) > 1 else weight[0]
         vx = dot(A, read_row(A, i), v)
         g = 1.0 - y[i] * (scalars[BETA] + (vx + scalars[KAPPA] * scalars[U]) / Lam)
         share = s * ((1.0 - alpha[i]) * g if g > 0.0 else -alpha[i] * g)

@@ -87,6 +87,10 @@ def solve_slack(
         n_iter += result.n_iter
         norm, loss = problem.criteria(result.solution.w, result.solution.b)
         nu = loss / norm if norm > 0 else np.inf
+        used = problem.matrix.reads - reads_before
+        if stop.max_reads is not None and used + 2 * problem.matrix.n_cells > stop.max_reads:
+            unknown = Certificate(np.nan, np.nan, np.inf, result.solution.b / (norm or 1.0))
+            return _result(result, unknown, norm, Status.MAX_READS, n_iter, history)
         certificate = problem.certificate(result.solution)
         history[-1] = history[-1]._replace(
             feature_reads=problem.matrix.reads - reads_before,
@@ -103,6 +107,8 @@ def solve_slack(
         points.append((math.log(lam), math.log(max(nu, 1e-300))))
         lam = _next(points, math.log(problem.nu), low, high)
         if low >= high * (1 - 1e-12) or not SMALLEST < lam < LARGEST:
+            if certificate.objective > 0:
+                return _result(result, certificate, norm, Status.STALLED, n_iter, history)
             raise ValueError(
                 f"No hyperplane has a positive margin at slack {problem.nu:g}: the closest found leaves a "
                 f"mean slack of {nu:.3g} at unit norm. Allow more slack."

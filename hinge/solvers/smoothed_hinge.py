@@ -34,7 +34,7 @@ def slopes(A, rows, y, weight, m, center, mu, alpha, z, H):
     sharpness = 1.0 / mu
     for k in range(len(rows)):
         i = rows[k]
-        s = weight[i] if len(weight) > 1 else 1.0
+        s = weight[i] if len(weight) > 1 else weight[0]
         e = 1.0 - m[k]
         a = _clip(center[k] + e * sharpness)
         mass += s
@@ -60,7 +60,7 @@ def search(rows, weight, m, q, center, mu, first, second):
     """The minimum of F along the direction: Newton on its slope, kept within a bracket."""
     tau, lo, hi, start = 0.0, 0.0, np.inf, 0.0
     n, weighted, sharpness = len(rows), len(weight) > 1, 1.0 / mu
-    mass = weight[rows].sum() if weighted else np.float64(n)
+    mass = weight[rows].sum() if weighted else weight[0] * n
     for trial in range(60):
         slope = curvature = 0.0
         if weighted:
@@ -76,8 +76,9 @@ def search(rows, weight, m, q, center, mu, first, second):
                 c = _clip(a)
                 slope -= c * q[k]
                 curvature += q[k] * q[k] if c == a else 0.0
-        slope = first + tau * second + slope / mass
-        curvature = second + curvature / (mu * mass)
+        share = 1.0 / mass if weighted else 1.0 / n
+        slope = first + tau * second + slope * share
+        curvature = second + curvature * sharpness * share
         if trial == 0:
             start = slope
         if abs(slope) <= 0.05 * abs(start):
@@ -98,6 +99,6 @@ def product(A, rows, weight, p, out):
     out[:] = 0.0
     for i in rows:
         row = read_row(A, i)
-        c = (weight[i] if len(weight) > 1 else 1.0) * (dot(A, row, v) + b)
+        c = (weight[i] if len(weight) > 1 else weight[0]) * (dot(A, row, v) + b)
         add_row(A, row, c, out)
         out[d] += c

@@ -69,15 +69,38 @@ def test_reads_are_counted_unless_unbilled(stored):
     counts([])
 
 
-def test_mean_squared_norm_of_a_sample(stored):
+def test_typical_squared_norm_of_a_sample(stored):
     X, matrix = stored
-    assert matrix.mean_sq_norm() == pytest.approx((X**2).sum(axis=1).mean())
+    assert matrix.typical_sq_norm() == pytest.approx(np.median((X**2).sum(axis=1)))
     assert matrix.reads == matrix.n_cells
     before = matrix.reads
-    every_fifteenth = matrix.mean_sq_norm(sample=4)
-    assert every_fifteenth == pytest.approx((X[::15] ** 2).sum(axis=1).mean())
+    every_fifteenth = matrix.typical_sq_norm(sample=4)
+    assert every_fifteenth == pytest.approx(np.median((X[::15] ** 2).sum(axis=1)))
     rows = X[::15]
     assert matrix.reads - before == (np.count_nonzero(rows) if matrix.is_sparse else rows.size)
+
+
+def test_squared_norms_are_remembered_for_all(stored):
+    _, matrix = stored
+    assert np.isnan(matrix.sq_norms).all()
+    assert matrix.sq_norms.shape == (60,)
+    matrix.sq_norms[3] = 2.0
+    assert matrix.sq_norms[3] == 2.0
+    assert matrix.reads == 0
+
+
+def test_a_fork_counts_for_itself(stored):
+    X, matrix = stored
+    matrix.responses(np.ones(7), 0, 60)
+    fork = matrix.fork()
+    assert fork.reads == 0
+    np.testing.assert_allclose(fork.responses(np.ones(7), 0, 60), X.sum(axis=1), atol=1e-12)
+    assert fork.reads == matrix.reads == matrix.n_cells
+    fork.responses(np.ones(7), 0, 60)
+    matrix.responses(np.ones(7), 0, 60, billed=False)
+    assert (fork.reads, matrix.reads) == (2 * matrix.n_cells, matrix.n_cells)
+    assert np.shares_memory(fork.rows[0], matrix.rows[0])
+    assert fork.sq_norms is matrix.sq_norms
 
 
 @given(n=st.integers(1, 50), d=st.integers(0, 9), cells=st.integers(1, 60))

@@ -82,8 +82,8 @@ def test_a_free_bias_is_a_constant_feature_of_the_rows_own_size(rows):
     stream = learned(X, y, [10], bias="free")
     assert stream.kappa == pytest.approx(kappa)
     answer = online_dual.solution(stream)
-    np.testing.assert_allclose(answer.w, w[:-1], rtol=1e-5, atol=1e-6)  # squared norms are kept in float32
-    assert answer.b == pytest.approx(np.sqrt(kappa) * w[-1], rel=1e-5)
+    np.testing.assert_allclose(answer.w, w[:-1], rtol=1e-9, atol=1e-12)
+    assert answer.b == pytest.approx(np.sqrt(kappa) * w[-1])
 
 
 @pytest.mark.parametrize("C", [None, 0.4])

@@ -69,7 +69,7 @@ def test_the_dual_never_falls(tiny, first_pass):
         before = now
 
 
-@pytest.mark.parametrize("first_pass", ["plain", "sgd"])
+@pytest.mark.parametrize("first_pass", ["plain", "sgd", "auto"])
 @pytest.mark.parametrize("bias", BIASES)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_dual_is_feasible_and_its_combination_kept_at_all_times(tiny, first_pass, bias, weighted):
@@ -93,7 +93,7 @@ def test_the_dual_is_feasible_and_its_combination_kept_at_all_times(tiny, first_
 def test_the_first_pass_is_that_of_the_rows_seen(tiny):
     # After t rows of the first pass Λ is λt: the answer so far is one for the problem of these rows.
     problem = Regularized(*tiny, 0.02)
-    solver = SDCA()
+    solver = SDCA("sgd")
     state = solver.init(problem)
     for t in (1, 5, 59):
         state = solver.advance(problem, state, t - state.t)
@@ -111,6 +111,17 @@ def test_the_first_pass_helps_where_the_regularisation_is_strong(adult):
         state = solver.advance(problem, solver.init(problem), problem.n)
         gaps[first_pass] = problem.certificate(solver.solution(problem, state)).gap
     assert gaps["sgd"] < gaps["plain"] / 2
+
+
+@pytest.mark.parametrize(("lam", "same"), [(2.9 / 60, "plain"), (3.1 / 60, "sgd")])
+def test_the_gradient_pass_is_taken_where_it_pays(tiny, lam, same):
+    problem, w = Regularized(*tiny, lam), {}
+    for first_pass in ("auto", "plain", "sgd"):
+        solver = SDCA(first_pass)
+        state = solver.advance(problem, solver.init(problem), 60)
+        w[first_pass] = solver.solution(problem, state).w.tolist()
+    assert w["auto"] == w[same]
+    assert w["plain"] != w["sgd"]
 
 
 def test_rows_without_weight_are_never_visited(tiny):
@@ -255,6 +266,21 @@ def test_the_theorem_of_the_talk(adult):
         for T in (m, 2 * m, 4 * m):
             state = solver.advance(problem, state, T - state.t)
             assert best - dual(problem, state.alpha) <= 8 * np.log(1 / delta) / T * (1 / 1e-2 + m)
+
+
+def test_what_is_read_beside_the_steps_counts_against_the_budget_too(tiny):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40_000, 2))  # so many that the gap is guessed from a sample of rows
+    y = np.where(X[:, 0] + rng.standard_normal(40_000) > 0, 1, -1)
+    problem = Regularized(X, y, 1e-4)
+    result = solve(problem, SDCA(), stop=Stop(1e-9, max_reads=2 * 80_000 + 500))
+    assert problem.matrix.reads <= 2 * 80_000 + 500
+    assert result.status is Status.MAX_READS
+
+    warm = Regularized(*tiny, 0.05)
+    start = solve(Regularized(*tiny, 0.05), SDCA()).solution
+    solve(warm, SDCA(), start=start, stop=Stop(max_reads=10))
+    assert warm.matrix.reads <= 10
 
 
 @pytest.mark.parametrize("settings", [{"first_pass": "newton"}, {"block_rows": 0}])

@@ -66,15 +66,15 @@ def test_no_positive_margin(tiny, bias):
     assert "Allow more slack." in str(caught.value)
 
 
-@pytest.mark.parametrize("solver", [SDCA(), Newton()], ids=["sdca", "newton"])
-def test_a_margin_that_exists_is_not_denied(tiny, solver):
-    # Here no λ leaves so little slack, for the norm of w grows no further; but the margin is positive.
+@pytest.mark.parametrize("nu", [0.04, 0.06])
+def test_a_margin_that_exists_is_not_denied(tiny, nu):
+    # Here no λ leaves so little slack, for as λ falls w stops growing; but margins are positive.
     X, y = tiny
-    problem = SlackConstrained(X, y, 0.05, bias="free")
-    found = solve(Regularized(X, y, 1e-6, bias="free"), Newton(), stop=Stop(1e-6)).solution
+    problem = SlackConstrained(X, y, nu)
+    found = solve(Regularized(X, y, 1e-6), Newton(), stop=Stop(1e-6)).solution
     margin = problem.objective(found)
-    assert margin > 0.19
-    result = solve_slack(problem, solver, stop=Stop(1e-3, max_time=2))
+    assert margin > nu
+    result = solve_slack(problem, Newton(), stop=Stop(1e-3, max_time=20))
     assert result.certificate.objective >= 0.99 * margin
 
 

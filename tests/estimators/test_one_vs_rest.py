@@ -1,0 +1,291 @@
+"""More than two classes: one problem for each, over threads or not, with limits for all together."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from hinge import LinearSVC, Regularized, Solution
+from hinge.estimators.one_vs_rest import dual_coefficients, how_it_ended
+from hinge.monitoring import Status
+from hinge.problems import Certificate
+
+
+def clouds(n_classes, n=120, d=4, seed=0):
+    """Overlapping clouds around random centres, each class with some rows."""
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.arange(n) % n_classes)
+    return 1.5 * rng.standard_normal((n_classes, d))[y] + rng.standard_normal((n, d)), y
+
+
+def objective(w, b, X, y, lam, s=None):
+    """λ/2 ‖w‖² + the weighted mean of the hinge losses, by NumPy."""
+    loss = np.maximum(0, 1 - y * (X @ w + b))
+    return lam / 2 * w @ w + np.average(loss, weights=s)
+
+
+# --- the answer ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 4, 5])
+def test_shapes_and_objectives_of_every_class(n_classes):
+    X, y = clouds(n_classes)
+    model = LinearSVC(C=0.5, tol=1e-5, random_state=0).fit(X, y)
+    rows = 1 if n_classes == 2 else n_classes
+    assert model.coef_.shape == (rows, 4)
+    assert model.intercept_.shape == (rows,)
+    assert model.classes_.tolist() == list(range(n_classes))
+    assert model.decision_function(X).shape == ((len(y),) if n_classes == 2 else (len(y), n_classes))
+    assert model.stop_reason_ == "converged"
+    assert model.gap_ <= 1e-5
+    lam = 1 / (0.5 * len(y))
+    for k in range(rows):
+        signs = np.where(y == (1 if n_classes == 2 else k), 1, -1)
+        value = objective(model.coef_[k], model.intercept_[k], X, signs, lam)
+        reported = np.atleast_1d(model.objective_)[k]
+        assert reported == pytest.approx(value, rel=1e-9)
+        alone = LinearSVC(C=0.5, tol=1e-7).fit(X, signs)
+        assert alone.objective_ * (1 - 1e-7) <= reported <= alone.objective_ * (1 + 1e-5)
+    assert model.score(X, y) > 0.6
+    if n_classes > 2:
+        assert isinstance(model.objective_, np.ndarray)
+        assert len(model.history_) == n_classes
+        np.testing.assert_array_equal(model.predict(X), model.decision_function(X).argmax(axis=1))
+
+
+def test_a_class_is_fitted_as_it_is_alone():
+    X, y = clouds(4)
+    names = np.array(["ash", "birch", "cedar", "elm"])
+    model = LinearSVC(random_state=5).fit(X, names[y])
+    for k in range(4):
+        alone = LinearSVC(random_state=5).fit(X, y == k)
+        np.testing.assert_array_equal(model.coef_[[k]], alone.coef_)
+        assert model.objective_[k] == alone.objective_
+    assert set(model.predict(X)) <= set(names)
+
+
+@pytest.mark.parametrize("solver", ["auto", "sdca", "pegasos"])
+def test_threads_change_nothing(solver):
+    X, y = clouds(5)
+    one, two, all_of_them = (
+        LinearSVC(solver=solver, tol=0.1, n_jobs=n_jobs, random_state=0).fit(X, y) for n_jobs in (1, 2, -1)
+    )
+    for other in (two, all_of_them):
+        np.testing.assert_array_equal(other.coef_, one.coef_)
+        np.testing.assert_array_equal(other.intercept_, one.intercept_)
+        np.testing.assert_array_equal(other.objective_, one.objective_)
+        assert other.n_feature_reads_ == one.n_feature_reads_
+        assert other.n_iter_ == one.n_iter_
+        assert other.gap_ == one.gap_
+        assert [[r.feature_reads for r in h] for h in other.history_] == [
+            [r.feature_reads for r in h] for h in one.history_
+        ]
+
+
+def test_threads_of_a_slack_path():
+    X, y = clouds(3)
+    one, two = (LinearSVC(slack=0.4, n_jobs=n_jobs, random_state=0).fit(X, y) for n_jobs in (1, 2))
+    np.testing.assert_array_equal(one.coef_, two.coef_)
+    assert one.n_feature_reads_ == two.n_feature_reads_
+
+
+def test_class_weights_weigh_the_positive_side_against_ones():
+    X, y = clouds(3)
+    s = np.random.default_rng(1).integers(1, 4, len(y)).astype(float)
+    model = LinearSVC(class_weight={1: 5.0}, random_state=0, tol=1e-6).fit(X, y, s)
+    for k, factor in enumerate((1.0, 5.0, 1.0)):
+        alone = LinearSVC(random_state=0, tol=1e-6).fit(X, y == k, s * np.where(y == k, factor, 1.0))
+        np.testing.assert_array_equal(model.coef_[[k]], alone.coef_)
+    balanced = LinearSVC(class_weight="balanced", random_state=0, tol=1e-6).fit(X[:70], y[:70])
+    counts = np.bincount(y[:70])
+    given = LinearSVC(class_weight=dict(enumerate(70 / (3 * counts))), random_state=0, tol=1e-6)
+    np.testing.assert_array_equal(balanced.coef_, given.fit(X[:70], y[:70]).coef_)
+
+
+def test_dual_coefficients_give_every_class():
+    X, y = clouds(4)
+    model = LinearSVC(solver="sdca", tol=1e-6, random_state=0).fit(X, y)
+    assert model.dual_coef_.shape == (4, len(model.support_))
+    assert (np.diff(model.support_) > 0).all()
+    assert (model.dual_coef_ != 0).any(axis=0).all()
+    np.testing.assert_allclose(model.dual_coef_ @ X[model.support_], model.coef_, rtol=1e-8, atol=1e-10)
+    signs = np.where(y[model.support_] == np.arange(4)[:, None], 1, -1)
+    assert (model.dual_coef_ * signs >= 0).all()
+    assert (np.abs(model.dual_coef_) <= 1.0 + 1e-12).all()  # C
+
+
+def test_history_of_every_class_is_monotone():
+    X, y = clouds(3)
+    model = LinearSVC(solver="sdca", tol=1e-6).fit(X, y)
+    for history in model.history_:
+        for name in ("iteration", "seconds", "feature_reads"):
+            assert (np.diff(history.column(name)) >= 0).all()
+    assert model.n_feature_reads_ == sum(history[-1].feature_reads for history in model.history_)
+
+
+def test_warm_start_of_every_class():
+    X, y = clouds(4)
+    model = LinearSVC(solver="sdca", C=1.0, tol=1e-6, warm_start=True, random_state=0).fit(X, y)
+    model.set_params(C=1.02).fit(X, y)
+    cold = LinearSVC(solver="sdca", C=1.02, tol=1e-6, random_state=0).fit(X, y)
+    assert model.n_feature_reads_ < cold.n_feature_reads_
+    np.testing.assert_allclose(model.objective_, cold.objective_, rtol=2e-6)
+    fewer = model.fit(X[y < 3], y[y < 3])  # other classes: from the beginning, without a word
+    assert fewer.coef_.shape == (3, 4)
+
+
+# --- limits count for all classes together ------------------------------------------------
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_time_of_all_classes_together(n_jobs):
+    X, y = clouds(4, n=4000)
+    LinearSVC(solver="pegasos", tol=10.0).fit(X[:200], y[:200])  # compiled
+    began = time.perf_counter()
+    with pytest.warns(ConvergenceWarning, match=r"the time limit was reached, with a certified relative gap"):
+        model = LinearSVC(solver="pegasos", tol=0, max_time=0.4, max_iter=10**8, n_jobs=n_jobs).fit(X, y)
+    assert 0.3 < time.perf_counter() - began < 0.9
+    assert model.stop_reason_ == "max_time"
+    assert all(history[-1].iteration > 0 for history in model.history_)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("passes", [0, 3, 20])
+def test_reads_of_all_classes_together(n_jobs, passes):
+    X, y = clouds(4)
+    limit = passes * X.size
+    with pytest.warns(ConvergenceWarning, match="the read limit was reached"):
+        model = LinearSVC(tol=0, max_reads=limit, n_jobs=n_jobs).fit(X, y)
+    assert model.stop_reason_ == "max_reads"
+    assert limit / 2 <= model.n_feature_reads_ <= limit
+    assert np.isfinite(model.coef_).all()
+
+
+def test_target_error_of_every_class():
+    X, y = clouds(3, n=300)
+    model = LinearSVC(solver="sdca", tol=1e-9, target_error=0.4, random_state=0).fit(X, y)
+    assert model.stop_reason_ == "target"
+    assert all(history[-1].score <= 0.4 for history in model.history_)
+
+
+# --- how several runs ended ---------------------------------------------------------------
+
+
+def ended(status, gap=0.5):
+    return SimpleNamespace(status=status, certificate=Certificate(1.0, 0.5, gap))
+
+
+def test_all_well_is_silent():
+    assert how_it_ended([ended(Status.CONVERGED), ended(Status.CONVERGED)], 1e-3) is Status.CONVERGED
+    assert how_it_ended([ended(Status.INTERRUPTED), ended(Status.CONVERGED)], 1e-3) is Status.INTERRUPTED
+
+
+def test_one_run_cut_off_counts_for_all():
+    with pytest.warns(ConvergenceWarning, match=r"time limit.* gap of 0\.7 \(tol=0\.001\)"):
+        status = how_it_ended([ended(Status.CONVERGED, 0.1), ended(Status.MAX_TIME, 0.7)], 1e-3)
+    assert status is Status.MAX_TIME
+    with pytest.warns(ConvergenceWarning, match="with no certificate"):
+        how_it_ended([ended(Status.MAX_READS, np.inf)], 1e-3)
+
+
+@pytest.mark.parametrize("other", [Status.CALLBACK, Status.TARGET])
+@pytest.mark.parametrize("first", [True, False])
+def test_converged_is_said_of_all_runs_only(other, first):
+    runs = [ended(other), ended(Status.CONVERGED)]
+    assert how_it_ended(runs if first else runs[::-1], 1e-3) is other
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_interrupted_is_said_whichever_run_it_was(first):
+    runs = [ended(Status.INTERRUPTED), ended(Status.MAX_TIME)]
+    assert how_it_ended(runs if first else runs[::-1], 1e-3) is Status.INTERRUPTED
+
+
+def test_no_dual_without_alpha():
+    X, y = clouds(2)
+    problem = Regularized(X, 2 * y - 1, 0.1)
+    alone = SimpleNamespace(solution=Solution(np.zeros(4)))
+    assert dual_coefficients([alone], [problem]) is None
+    alpha = np.zeros(len(y))
+    alpha[[3, 7]] = 0.5, 1.0
+    alone = SimpleNamespace(solution=Solution(np.zeros(4), 0.0, alpha))
+    coef, support = dual_coefficients([alone], [problem])
+    assert support.tolist() == [3, 7]
+    signs = 2 * y[[3, 7]] - 1
+    np.testing.assert_allclose(coef, [signs * [0.5, 1.0] / (0.1 * len(y))])
+
+
+# --- Ctrl-C -------------------------------------------------------------------------------
+
+SCRIPT = """
+import json, sys
+import numpy as np
+from hinge import LinearSVC
+
+rng = np.random.default_rng(0)
+X = rng.standard_normal((20_000, 30))
+y = rng.integers(0, int(sys.argv[1]), len(X))
+options = json.loads(sys.argv[2])
+model = LinearSVC(solver="pegasos", tol=1e-9, max_iter=10**8, max_time=30, verbose=1, **options).fit(X, y)
+histories = model.history_ if int(sys.argv[1]) > 2 else [model.history_]
+print(json.dumps({
+    "reason": model.stop_reason_, "finite": bool(np.isfinite(model.coef_).all()),
+    "shape": model.coef_.shape, "gap": model.gap_, "iterations": [h[-1].iteration for h in histories],
+}), flush=True)
+"""
+
+
+def interrupted(n_classes, **options):
+    """What a fit in another process says to Ctrl-C, its exit code, and the seconds to its end."""
+    process = subprocess.Popen(
+        [sys.executable, "-W", "error", "-c", SCRIPT, str(n_classes), json.dumps(options)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        looks = 0
+        while looks < 3:  # each look writes a line
+            line = process.stderr.readline()
+            assert line, "the fit ended before it was interrupted"
+            looks += line.startswith("[hinge]")
+        time.sleep(0.2)
+        assert process.poll() is None
+        sent = time.perf_counter()
+        os.kill(process.pid, signal.SIGINT)
+        line = process.stdout.readline() if options.get("on_interrupt") == "keep" else ""
+        if not line:
+            process.wait(20)
+        seconds = time.perf_counter() - sent
+        out, err = process.communicate(timeout=20)
+    finally:
+        process.kill()
+    return line + out, err, process.returncode, seconds
+
+
+@pytest.mark.parametrize(
+    ("n_classes", "options"), [(2, {}), (3, {}), (3, {"n_jobs": 2})], ids=["binary", "three", "three-jobs"]
+)
+def test_interrupted_fit_keeps_the_best_model_so_far(n_classes, options):
+    out, err, code, seconds = interrupted(n_classes, on_interrupt="keep", **options)
+    assert code == 0, err
+    assert seconds < 1.5
+    answer = json.loads(out)
+    assert answer["reason"] == "interrupted"
+    assert answer["finite"]
+    assert answer["shape"] == [1 if n_classes == 2 else 3, 30]
+    assert answer["iterations"][0] > 0
+
+
+@pytest.mark.parametrize("options", [{}, {"n_jobs": 2}], ids=["one", "jobs"])
+def test_interrupted_fit_raises(options):
+    out, err, code, seconds = interrupted(3, **options)
+    assert code in (-signal.SIGINT, 130)
+    assert seconds < 1.5
+    assert out == ""
+    assert err.splitlines()[-1].startswith("KeyboardInterrupt")
