@@ -84,7 +84,7 @@ class Matrix:
     def sq_norms(self) -> np.ndarray:
         """Squared norms of the rows, nan until somebody who reads a row writes it there for all."""
         if self._sq_norms is None:
-            self._sq_norms = np.full(self.shape[0], np.nan, np.float32)
+            self._sq_norms = np.full(self.shape[0], np.nan)
         return self._sq_norms
 
     def row_blocks(self) -> Iterator[tuple[int, int]]:

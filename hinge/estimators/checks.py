@@ -78,6 +78,27 @@ def encoded_labels(y: np.ndarray, classes: np.ndarray | None = None) -> tuple[np
     return classes, codes
 
 
+def check_stream(model: Any) -> None:
+    """What only all rows together can tell is not for `partial_fit`."""
+    if model.slack is not None:
+        raise ValueError("partial_fit takes C or lam; slack needs all rows at once.")
+    if isinstance(model.class_weight, str):
+        raise ValueError("class_weight='balanced' needs all rows; give partial_fit the weights as a dict.")
+
+
+def stream_classes(classes: Any, known: np.ndarray | None) -> np.ndarray:
+    """The classes of a stream: those of its first call."""
+    if known is None and classes is None:
+        raise ValueError(
+            "classes must be given in the first call of partial_fit: later rows may bring others."
+        )
+    if known is None:
+        return np.unique(classes)
+    if classes is not None and not np.array_equal(np.unique(classes), known):
+        raise ValueError(f"classes={classes!r} are not those of the first call, {known.tolist()}.")
+    return known
+
+
 def row_weights(
     sample_weight: Any, class_weight: Any, X: Any, y: np.ndarray, classes: np.ndarray
 ) -> tuple[np.ndarray | None, np.ndarray | None]:

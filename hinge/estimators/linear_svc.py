@@ -10,11 +10,19 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
 from hinge.access import Matrix, as_matrix
-from hinge.estimators.checks import check_linear, class_weights, encoded_labels, held_out, row_weights
-from hinge.estimators.one_vs_rest import Order, Report, dual_coefficients, how_it_ended, run_all
+from hinge.estimators.checks import (
+    check_linear,
+    check_stream,
+    class_weights,
+    encoded_labels,
+    held_out,
+    row_weights,
+    stream_classes,
+)
+from hinge.estimators.one_vs_rest import Order, Report, dual_coefficients, how_it_ended, run_all, starts
 from hinge.estimators.reports import to_callbacks, to_stderr
 from hinge.monitoring import Stop
-from hinge.problems import Regularized, SlackConstrained, Solution
+from hinge.problems import Regularized, SlackConstrained
 from hinge.solvers import SOLVERS, Result, Solver, online_dual
 
 NAMES = {cls.__name__.lower(): cls for cls in SOLVERS}
@@ -197,9 +205,11 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         for problem in problems:
             if not all(problem.class_mass(np.ones(problem.n))):
                 raise ValueError("The rows with a positive weight are of one class: 2 classes are needed.")
+        last = getattr(self, "_answers", None)
+        same = self.warm_start and last and np.array_equal(classes, self.classes_)
         order = Order(
             self._solver(), self._stop(began), int(self.max_iter), seed, self.on_interrupt, aside,
-            self._reports(X, y, classes), self._starts(classes, matrix.shape),
+            self._reports(X, y, classes), starts(last if same else None, matrix.shape),
         )  # fmt: skip
         results = run_all(problems, order, self.n_jobs)
         self.classes_ = classes
@@ -227,50 +237,31 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self
         """
         check_linear(self, tuple(NAMES))
-        if self.slack is not None:
-            raise ValueError("partial_fit takes C or lam; slack needs all rows at once.")
-        if isinstance(self.class_weight, str):
-            raise ValueError(
-                "class_weight='balanced' needs all rows; give partial_fit the weights as a dict."
-            )
+        check_stream(self)
         first = not hasattr(self, "classes_")
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype="numeric", order="C", reset=first)
         check_classification_targets(y)
-        if first:
-            if classes is None:
-                raise ValueError(
-                    "classes must be given in the first call of partial_fit: later rows may bring others."
-                )
-            self.classes_ = np.unique(classes)
-        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
-            raise ValueError(
-                f"classes={classes!r} are not those of the first call, {self.classes_.tolist()}."
-            )
-        _, codes = encoded_labels(y, self.classes_)
-        rows, per_class = row_weights(sample_weight, self.class_weight, X, y, self.classes_)
+        known = stream_classes(classes, None if first else self.classes_)
+        _, codes = encoded_labels(y, known)
+        rows, per_class = row_weights(sample_weight, self.class_weight, X, y, known)
         matrix = as_matrix(X)
-        tasks = [1] if len(self.classes_) == 2 else list(range(len(self.classes_)))
-        if not hasattr(self, "_streams"):
-            self._rng = check_random_state(self.random_state)
-            self._streams = [online_dual.begin(matrix.shape[1]) for _ in tasks]
-            if not first:  # go on from what `fit` learned
-                self._streams = [
-                    online_dual.resume(w, b, self.lam, self.C, self._mass, matrix)
-                    for w, b in zip(self.coef_, self.intercept_, strict=True)
-                ]
-            else:
-                self.n_feature_reads_ = 0
-        for at, k in enumerate(tasks):
-            positive = codes == k
-            problem = self._problem(matrix, positive, rows, per_class, k)
-            seed = int(self._rng.randint(np.iinfo(np.int32).max))
-            C = self.C if self.lam is None else None
-            assert isinstance(problem, Regularized)
-            self._streams[at] = online_dual.learn(self._streams[at], problem, C, seed)
-        self.n_feature_reads_ += matrix.reads
-        answers = [online_dual.solution(stream) for stream in self._streams]
-        self.coef_ = np.array([answer.w for answer in answers])
-        self.intercept_ = np.array([answer.b for answer in answers])
+        tasks = [1] if len(known) == 2 else list(range(len(known)))
+        C = self.C if self.lam is None else None
+        pieces: list[Any] = [self._problem(matrix, codes == k, rows, per_class, k) for k in tasks]
+        streams, rng = getattr(self, "_streams", None), getattr(self, "_rng", None)
+        rng = check_random_state(self.random_state) if rng is None else rng
+        if streams is None and first:
+            streams = [online_dual.begin(matrix.shape[1]) for _ in tasks]
+        elif streams is None:  # go on from what `fit` learned
+            models = zip(self.coef_, self.intercept_, pieces, strict=True)
+            streams = [online_dual.resume(w, float(b), piece, C, self._mass) for w, b, piece in models]
+        seeds = rng.randint(np.iinfo(np.int32).max, size=len(tasks))
+        learned = zip(streams, pieces, seeds, strict=True)
+        self._streams = [online_dual.learn(stream, piece, C, int(seed)) for stream, piece, seed in learned]
+        self._rng, self.classes_ = rng, known
+        self.n_feature_reads_ = (0 if first else self.n_feature_reads_) + matrix.reads
+        self.coef_ = np.array([stream.w for stream in self._streams])
+        self.intercept_ = np.array([stream.b for stream in self._streams])
         self.n_iter_ = 1
         self._mass = self._streams[0].seen
         for name in OF_A_FIT:  # they speak of an answer that is no more
@@ -333,16 +324,6 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _stop(self, began: float) -> Stop:
         time_left = None if self.max_time is None else max(0.0, self.max_time - (time.perf_counter() - began))
         return Stop(self.tol, None, time_left, self.max_reads, self.target_error)
-
-    def _starts(self, classes: np.ndarray, shape: tuple[int, int]) -> list[Solution | None]:
-        """The last fit's answers, where `warm_start` asks for them and they fit the data."""
-        last = getattr(self, "_answers", None)
-        if not self.warm_start or not last or not np.array_equal(classes, self.classes_):
-            return []
-        if len(last[0].w) != shape[1]:
-            return []
-        same_rows = last[0].alpha is not None and len(last[0].alpha) == shape[0]
-        return [a if same_rows else a._replace(alpha=None) for a in last]
 
     def _reports(self, X: Any, y: Any, classes: np.ndarray) -> tuple[Report, ...]:
         reports: list[Report] = [to_stderr(classes)] if self.verbose else []

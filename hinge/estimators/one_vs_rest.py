@@ -37,6 +37,14 @@ class Order(NamedTuple):
     starts: Sequence[Solution | None] = ()
 
 
+def starts(last: list[Solution] | None, shape: tuple[int, int]) -> list[Solution | None]:
+    """Earlier answers as beginnings for data of this shape: the dual only for as many rows."""
+    if not last or len(last[0].w) != shape[1]:
+        return []
+    same_rows = last[0].alpha is not None and len(last[0].alpha) == shape[0]
+    return [answer if same_rows else answer._replace(alpha=None) for answer in last]
+
+
 def run_all(problems: Sequence[LinearProblem], order: Order, n_jobs: int | None) -> list[Result]:
     """Solve every problem, over threads if asked; Ctrl-C reaches all of them."""
     jobs = min(len(problems), (os.cpu_count() or 1) if n_jobs == -1 else max(1, n_jobs or 1))

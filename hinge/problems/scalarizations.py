@@ -6,6 +6,7 @@ import numpy as np
 
 from hinge.problems.base import Solution
 from hinge.problems.linear import LinearProblem
+from hinge.problems.slack_constrained import SlackConstrained
 
 
 class Scalarization(NamedTuple):
@@ -42,17 +43,17 @@ def scalarizations(problem: LinearProblem, solution: Solution) -> Scalarization:
     Reads are billed when the combination of rows is not kept by the solution.
     """
     w, b = solution.w, solution.b
-    nu = getattr(problem, "nu", None)
-    if nu is not None:
-        gamma = problem.objective(solution)  # type: ignore[attr-defined]
-        if gamma <= 0:
-            raise ValueError("The margin is not positive: no point of the Pareto front corresponds to it.")
-        w, b = w / (problem.norm(w) * gamma), b / (problem.norm(w) * gamma)
+    slack = False
+    if isinstance(problem, SlackConstrained):
+        slack = True
+        gamma, b, s = problem.level(solution)
+        scale = s / (gamma * (problem.norm(w) or 1.0))
+        w, b = scale * w, b * s / gamma
     norm, loss = problem.criteria(w, b)
     lam = np.nan
     if solution.alpha is not None and norm > 0:
-        alpha = solution.alpha if nu is None else solution.alpha / solution.alpha.max()
-        z = solution.combination if nu is None else None
+        alpha = solution.alpha if not slack else solution.alpha / solution.alpha.max()
+        z = solution.combination if not slack else None
         z = problem.combination(alpha) if z is None else z
         lam = float(np.linalg.norm(z)) / float(np.linalg.norm(w))
     return Scalarization(norm, loss, lam, loss / norm if norm > 0 else np.inf, norm)

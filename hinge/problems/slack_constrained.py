@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
 from hinge.problems.base import Certificate, Solution
 from hinge.problems.linear import Bias, LinearProblem
@@ -33,12 +34,12 @@ class SlackConstrained(LinearProblem):
         self.nu = float(nu)
 
     def objective(self, solution: Solution) -> float:
-        """The water level of w, at the best bias where it is free, at unit norm or the best below."""
-        return self._level(solution, billed=False)[0]
+        """The highest water level of any multiple of w in the unit ball, at the best bias if it is free."""
+        return self.level(solution, billed=False)[0]
 
     def certificate(self, solution: Solution) -> Certificate:
-        """The interval [γ, D(p)] with p proportional to the solution's cα."""
-        gamma, b = self._level(solution, billed=True)
+        """The interval [γ, D(p)] with p proportional to the solution's cα; `b` belongs to w at unit norm."""
+        gamma, b, _ = self.level(solution, billed=True)
         alpha = solution.alpha
         if alpha is None or alpha.max() <= 0:
             return Certificate(gamma, np.inf, np.inf, b)
@@ -47,22 +48,77 @@ class SlackConstrained(LinearProblem):
         if mass <= 0:
             return Certificate(gamma, np.inf, np.inf, b)
         upper = (float(np.linalg.norm(self.combination(alpha))) + self.nu * float(alpha.max())) / mass
-        gap = max(0.0, (upper - gamma) / gamma) if gamma > 0 else np.inf
-        return Certificate(gamma, upper, gap, b)
+        return Certificate(gamma, upper, max(0.0, (upper - gamma) / gamma), b)
 
-    def _level(self, solution: Solution, billed: bool) -> tuple[float, float]:
+    def level(self, solution: Solution, billed: bool = True) -> tuple[float, float, float]:
+        """The level γ, the bias at unit norm, and the norm s within [0, 1] at which w has that level.
+
+        Levels are homogeneous: at norm s the level is s Φ(ν/s), with Φ that of unit norm. It is highest
+        below s = 1 where w errs so much that the slack is better spent on a shorter w; w = 0 has level ν.
+        """
         norm = self.norm(solution.w) or 1.0
         r = self.responses(solution.w, billed) / norm
         c = np.broadcast_to(np.asarray(self.share()), (self.n,))
-        if self.bias == "free":
-            level, b = best_level(r, self.y, c, self.nu)
-        else:
-            level, b = water_level(self.y * r, c, self.nu), solution.b / norm
-        # Where w has margins of one at a loss L, a shorter w of margin ν/L uses up the slack as well.
-        loss = self.hinge_of(r * norm, solution.b)
-        if loss > 0 and self.nu / loss * norm <= 1.0 and self.nu / loss > level:
-            level, b = self.nu / loss, solution.b / norm
-        return level, b
+        phi = Basins(r, self.y, c, free=self.bias == "free")
+        s = 1.0
+        if phi.level(self.nu)[0] < 0.999999 * phi.level(self.nu / 0.999999)[0]:
+            s = float(minimize_scalar(
+                lambda s: -s * phi.level(self.nu / s)[0], bounds=(1e-9, 1.0), method="bounded",
+                options={"xatol": 1e-12},
+            ).x)  # fmt: skip
+        gamma, b = phi.level(self.nu / s)
+        return s * gamma, b if self.bias == "free" else solution.b / norm, s
+
+
+class Basins:
+    """Water levels for any slack, from margins sorted once.
+
+    Without a bias there is one basin: the margins, filled up from below. A free bias makes one basin of
+    each class, since it lifts the one as it lowers the other: with levels p and q in them, γ = (p + q)/2
+    and b = (q - p)/2, and at the optimum the wet masses of both are equal. So the levels rise in steps:
+    at wet mass μ by Δ, which takes the volume μΔ, and the steps are taken in order of μ.
+
+    Parameters
+    ----------
+    r, y, c : ndarray of shape (n,)
+        Responses, labels and weights, which sum to one.
+    free : bool
+        Whether there is a free bias.
+    """
+
+    def __init__(self, r: np.ndarray, y: np.ndarray, c: np.ndarray, *, free: bool) -> None:
+        m = y * r
+        sides = [y > 0, y < 0] if free else [np.ones(len(y), bool)]
+        self.free = free and all(side.any() for side in sides)
+        if not self.free:
+            sides = [np.ones(len(y), bool)]
+        self.floors: list[float] = []
+        masses, rises, basins = [], [], []
+        for k, side in enumerate(sides):
+            order = np.argsort(m[side], kind="stable")
+            margins = m[side][order]
+            self.floors.append(float(margins[0]))
+            masses.append(np.cumsum(c[side][order]))
+            rises.append(np.append(np.diff(margins), np.inf))
+            basins.append(np.full(len(margins), k))
+        mass, rise, basin = np.concatenate(masses), np.concatenate(rises), np.concatenate(basins)
+        order = np.argsort(mass, kind="stable")
+        self.mass, rise, basin = mass[order], rise[order], basin[order]
+        with np.errstate(invalid="ignore"):
+            self.volume = np.concatenate([[0.0], np.nancumsum(self.mass * rise)])
+        self.lifted = [
+            np.concatenate([[0.0], np.cumsum(np.where(basin == k, rise, 0.0))]) for k in range(len(sides))
+        ]
+        self.basin = basin
+
+    def level(self, nu: float) -> tuple[float, float]:
+        """The highest level γ that a mean slack ν reaches, and the bias that it takes."""
+        step = int(np.searchsorted(self.volume, nu, side="right")) - 1
+        levels = [floor + lifted[step] for floor, lifted in zip(self.floors, self.lifted, strict=True)]
+        levels[self.basin[step]] += (nu - self.volume[step]) / self.mass[step]
+        if not self.free:
+            return float(levels[0]), 0.0
+        return float(sum(levels) / 2), float(levels[1] - levels[0]) / 2
 
 
 def water_level(m: np.ndarray, c: np.ndarray, nu: float) -> float:
@@ -84,21 +140,5 @@ def water_level(m: np.ndarray, c: np.ndarray, nu: float) -> float:
 
 
 def best_level(r: np.ndarray, y: np.ndarray, c: np.ndarray, nu: float) -> tuple[float, float]:
-    """The highest water level over the bias b, and that b.
-
-    The level is concave in b, with slope (wet positive mass - wet negative mass)/(wet mass), so b
-    is found by bisection on the sign of the slope.
-    """
-    # Beyond these even all the water in the smaller class's basin does not reach.
-    smaller = min(float(c[y > 0].sum()), float(c[y < 0].sum()))
-    hi = float(np.abs(r).max()) + 1.0 + (nu / smaller if smaller > 0 else 0.0)
-    lo = -hi
-    while True:
-        b = (lo + hi) / 2
-        m = y * (r + b)
-        gamma = water_level(m, c, nu)
-        wet = m < gamma
-        slope = float(c[wet] @ y[wet])
-        if slope == 0.0 or hi - lo <= 1e-13 * max(1.0, abs(lo), abs(hi)):
-            return gamma, b
-        lo, hi = (b, hi) if slope > 0 else (lo, b)
+    """The highest water level over the bias b, and that b."""
+    return Basins(r, y, c, free=True).level(nu)

@@ -94,10 +94,7 @@ class Amplified(Solver[Any, AmplifiedState]):
 
     def max_reads(self, problem: Any) -> int:
         choosing = 0 if self.X is not None else self.n_runs * problem.matrix.n_cells
-        return self.solver.max_reads(problem) + choosing
-
-    def setup_reads(self, problem: Any) -> int:
-        return self.n_runs * self.solver.setup_reads(problem)
+        return self.solver.max_reads(problem) + self.solver.setup_reads(problem) + choosing
 
     def pause(self, problem: Any, state: AmplifiedState) -> int:
         return self._each(problem) * self.n_runs - state.t

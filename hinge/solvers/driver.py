@@ -98,6 +98,8 @@ def solve(
     if reason:
         raise ValueError(reason)
     run = _Run(problem, solver, stop, score, callbacks)
+    if stop.max_reads is not None and problem.matrix.n_cells > stop.max_reads:
+        start = None  # to take it up would read too much
     with _interrupts(run):
         run.state = solver.init(problem, seed, start) if state is None else state
         try:
@@ -129,10 +131,10 @@ class _Run:
         while True:
             pause = self.solver.pause(self.problem, self.state)
             status = self.run_to(pause)
-            stopped = self.look(final=status is not None or pause == 0)
+            stopped = self.look(final=status is not None or pause <= 0)
             if stopped or status:
                 return stopped or status  # type: ignore[return-value]
-            if pause == 0:
+            if pause <= 0:
                 return Status.FINISHED
 
     def run_to(self, pause: int) -> Status | None:
@@ -182,7 +184,8 @@ class _Run:
         solution: Solution | None = None
         looks = len(self.history) + 1
         doubled = looks >= 32 and looks & (looks - 1) == 0  # now and then the estimate is not trusted
-        promising = stop.tol > 0 and solver.estimate(problem, self.state) <= stop.tol
+        affordable = stop.max_reads is None or self.reads + 3 * problem.matrix.n_cells <= stop.max_reads
+        promising = stop.tol > 0 and affordable and solver.estimate(problem, self.state) <= stop.tol
         if final or promising or (doubled and stop.tol > 0):
             solution, certificate = self.certify()
             gap, objective = certificate.gap, certificate.objective
@@ -254,4 +257,4 @@ def _interrupts(run: _Run) -> Iterator[None]:
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, previous)
+        signal.signal(signal.SIGINT, signal.default_int_handler if previous is None else previous)

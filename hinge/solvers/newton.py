@@ -16,6 +16,7 @@ NARROWEST = 1e-2  # share of the width below which μ does not shrink: the centr
 SMALLEST = 500  # rows of the first level, or more
 DIRECT = 256  # features up to which the Hessian is formed and factored
 CG_STEPS = 20
+MOST_FEATURES = 20_000  # beyond, conjugate gradients take too many steps to be of use
 CURVED = 3  # rows per feature that represent the Hessian where it is not formed
 LEAVE = 1.0  # a level is left when Newton promises a decrease below this share of the smoothing error
 
@@ -104,8 +105,8 @@ class Newton(Solver[Regularized, NewtonState]):
             return (
                 f"Newton solves Regularized problems, not {type(problem).__name__}; use SGD for a norm bound."
             )
-        if problem.d > 2000:
-            return f"Newton keeps a d x d matrix, too large for d = {problem.d}; use SDCA."
+        if problem.d > MOST_FEATURES:
+            return f"Newton wants few features and many rows, not d = {problem.d}; use SDCA."
         return None
 
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> NewtonState:

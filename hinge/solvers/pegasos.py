@@ -64,7 +64,8 @@ class Pegasos(Solver[Regularized, PegasosState]):
     Notes
     -----
     *Differs* from the paper. The sub-gradient of a free bias gets steps :math:`1/\\sqrt t`: with
-    :math:`1/(\\lambda t)` it throws the bias so far out that one class is predicted for good. And
+    :math:`1/(\\lambda t)` it throws the bias so far out that one class is predicted for good. Averages
+    and the random iterate range over :math:`w_2, \\dots, w_{T+1}` instead of :math:`w_1, \\dots, w_T`. And
     there is a stopping rule, whose lack the talk names as a limitation: w is at all times a
     combination of rows with coordinates that this solver counts, which, clipped to [0, 1], are a
     dual point and give a duality gap; it is of use once every row was drawn a few times.
@@ -102,7 +103,7 @@ class Pegasos(Solver[Regularized, PegasosState]):
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> PegasosState:
         k = self.batch_size
         return PegasosState(
-            scaled.zeros(problem.n, problem.d), 0, np.empty(k, np.int64), np.empty(k), key_of(seed)
+            scaled.zeros(problem.n, problem.d), 0, np.zeros(k, np.int64), np.zeros(k), key_of(seed)
         )
 
     def advance(self, problem: Regularized, state: PegasosState, n_iter: int) -> PegasosState:

@@ -16,7 +16,7 @@ from hinge.access import add_row
 # Places in `scalars`: a, ν, A, the sum of averaging weights; the constant feature's share of v and
 # of u; the free bias and its running average.
 SCALE, SQ, AVERAGED, TOTAL, V0, U0, B, B_SUM = range(8)
-TINY = 1e-9
+TINY = 1e-5  # smaller would cost the average digits, larger time
 
 
 class Scaled(NamedTuple):

@@ -22,7 +22,7 @@ SAMPLE = 2048  # rows by which the gap is guessed after a long epoch
 
 # Places in the state's two arrays of scalars.
 U, BETA, LAM, UPPER, LOWER, HIGHEST, LOWEST, SUM, GAP, KAPPA = range(10)
-T, ACTIVE, VISITED, BLOCK, OFFSET, DRAWS, STALE, EPOCH_ROWS = range(8)
+T, ACTIVE, VISITED, BLOCK, OFFSET, DRAWS, STALE, EPOCH_ROWS, GROWING = range(9)
 
 
 class SDCAState(NamedTuple):
@@ -31,7 +31,7 @@ class SDCAState(NamedTuple):
     `scalars`: u = Σ sᵢαᵢyᵢ, the multiplier β, the Λ in use, the two shrinking bounds
     and the epoch's extremes, the epoch's gap so far and the last epoch's, κ. `counters`: iterations, active
     rows, rows visited in this epoch, blocks done, rows done of the next block, draws, whether all rows
-    are to come back, and the rows of the last epoch.
+    are to come back, the rows of the last epoch, and whether Λ still grows.
     """
 
     alpha: np.ndarray
@@ -127,7 +127,7 @@ class SDCA(Solver[Regularized, SDCAState]):
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> SDCAState:
         n, full = problem.n, problem.lam * problem.total
         scalars = np.array([0.0, 0.0, 0.0, np.inf, -np.inf, -np.inf, np.inf, 0.0, np.inf, 0.0])
-        counters = np.zeros(8, np.int64)
+        counters = np.zeros(9, np.int64)
         counters[STALE] = 1  # the first epoch brings the rows in
         alpha, v = np.zeros(n), np.zeros(problem.d)
         if start is not None and start.alpha is not None:
@@ -139,6 +139,8 @@ class SDCA(Solver[Regularized, SDCAState]):
             scalars[LAM] = full
         elif self.first_pass == "plain" or (self.first_pass == "auto" and full < SGD_PAYS):
             scalars[LAM] = full
+        else:
+            counters[GROWING] = 1
         order = np.zeros(-(-n // self._block_rows(problem)), np.uint32)
         return SDCAState(
             alpha, v, problem.matrix.sq_norms, np.zeros(n, np.uint32), order, scalars, counters, key_of(seed)
@@ -186,7 +188,7 @@ class SDCA(Solver[Regularized, SDCAState]):
         A long epoch improves much between its begin and its end: then a sample of rows is asked again.
         """
         full = problem.lam * problem.total
-        if state.scalars[LAM] < full:
+        if state.counters[GROWING]:
             return np.inf
         dual = state.alpha.sum() if len(problem.weight) == 1 else state.alpha @ problem.weight
         dual -= (state.v @ state.v + problem.constant_sq * state.scalars[U] ** 2) / (2 * full)
@@ -232,7 +234,7 @@ def _visit(
             counters[DRAWS] = shuffle(order, blocks, key, counters[DRAWS])
             gap, highest, lowest = 0.0, -np.inf, np.inf
         upper, lower = scalars[UPPER], scalars[LOWER]
-        growing = Lam < full
+        growing = counters[GROWING] == 1
         first = np.int64(order[counters[BLOCK]]) * block_rows
         last = min(first + block_rows, counters[ACTIVE])
         first += counters[OFFSET]
@@ -275,7 +277,7 @@ def _visit(
                 beta += kappa * u / Lam
             scalars[UPPER] = highest if shrinking and highest > 0.0 and not growing else np.inf
             scalars[LOWER] = lowest if shrinking and lowest < 0.0 and not growing else -np.inf
-            counters[VISITED] = counters[BLOCK] = 0
+            counters[VISITED] = counters[BLOCK] = counters[GROWING] = 0
             counters[ACTIVE] = unmarked(active, counters[ACTIVE])
     scalars[U], scalars[BETA], scalars[LAM], scalars[SUM] = u, beta, Lam, gap
     scalars[HIGHEST], scalars[LOWEST] = highest, lowest

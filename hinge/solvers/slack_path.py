@@ -50,7 +50,7 @@ def solve_slack(
     stop = Stop() if stop is None else stop
     history = History()
     lam, low, high = problem.nu, SMALLEST, LARGEST
-    inner_tol = min(0.1, 10 * stop.tol)
+    inner_tol, gap = min(0.1, 10 * stop.tol), np.inf
     start: Solution | None = options.pop("start", None)
     points: list[tuple[float, float]] = []
     seconds, n_iter = 0.0, 0
@@ -101,18 +101,14 @@ def solve_slack(
             return _result(result, certificate, norm, Status.CONVERGED, n_iter, history)
         if result.status is not Status.CONVERGED:
             return _result(result, certificate, norm, result.status, n_iter, history)
-        if abs(math.log(max(nu, 1e-300) / problem.nu)) < 0.3:
-            inner_tol = max(inner_tol / 3, 1e-9)  # near the root the inner accuracy is what is missing
+        if certificate.gap > 0.3 * gap:  # then the inner accuracy is what is missing
+            inner_tol = max(inner_tol / 3, 1e-10)
+        gap = certificate.gap
         low, high = (lam, high) if nu < problem.nu else (low, lam)
         points.append((math.log(lam), math.log(max(nu, 1e-300))))
         lam = _next(points, math.log(problem.nu), low, high)
         if low >= high * (1 - 1e-12) or not SMALLEST < lam < LARGEST:
-            if certificate.objective > 0:
-                return _result(result, certificate, norm, Status.STALLED, n_iter, history)
-            raise ValueError(
-                f"No hyperplane has a positive margin at slack {problem.nu:g}: the closest found leaves a "
-                f"mean slack of {nu:.3g} at unit norm. Allow more slack."
-            )
+            return _result(result, certificate, norm, Status.STALLED, n_iter, history)
 
 
 def _next(points: list[tuple[float, float]], target: float, low: float, high: float) -> float:

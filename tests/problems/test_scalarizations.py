@@ -44,12 +44,6 @@ def test_without_a_dual_there_is_no_lam(tiny):
     assert (at_rest.norm, at_rest.loss, at_rest.nu) == (0, 1, np.inf)
 
 
-def test_no_margin_no_place_on_the_front(tiny):
-    X, y = tiny
-    with pytest.raises(ValueError, match="margin is not positive"):
-        scalarizations(SlackConstrained(X, y, 0.01), Solution(-np.ones(7)))
-
-
 def test_reads_are_spared_where_the_combination_is_kept(tiny):
     X, y = tiny
     problem = Regularized(X, y, 0.1)

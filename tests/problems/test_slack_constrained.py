@@ -73,9 +73,25 @@ def test_bound_by_hand():
     assert certificate.gap == pytest.approx((np.sqrt(5) + 0.5 - 2) / 2)
     for solution in (Solution(np.ones(2)), Solution(np.ones(2), alpha=np.zeros(2))):
         assert problem.certificate(solution).gap == np.inf
-    away = problem.certificate(Solution(np.array([0.0, -7.0]), alpha=np.ones(2)))
-    assert away.objective < 0
-    assert away.gap == np.inf  # no relative gap without a margin
+
+
+@pytest.mark.parametrize("bias", ["none", "free"])
+@pytest.mark.parametrize("scale", [0.01, 1.0, 100.0])
+def test_objective_is_the_best_of_all_multiples_of_w_in_the_ball(tiny, bias, scale):
+    # max γ over 0 ≤ ρ ≤ 1 with yᵢ(ρrᵢ + b) + ξᵢ ≥ γ; the variables are ξ, b, γ, ρ.
+    X, y = tiny
+    rng = np.random.default_rng(0)
+    for nu in (0.02, 0.1, 0.5):
+        problem = SlackConstrained(X, y, nu, bias=bias)
+        for _ in range(3):
+            w = rng.standard_normal(7)
+            r = X @ w / np.linalg.norm(w)
+            A = np.hstack([-np.eye(60), -y[:, None], np.ones((60, 1)), -(y * r)[:, None]])
+            A = np.vstack([A, [1 / 60] * 60 + [0, 0, 0]])
+            free = (None, None) if bias == "free" else (0, 0)
+            bounds = [(0, None)] * 60 + [free, (None, None), (0, 1)]
+            best = -linprog([0.0] * 61 + [-1.0, 0.0], A, [0.0] * 60 + [nu], bounds=bounds).fun
+            assert problem.objective(Solution(scale * w)) == pytest.approx(best, abs=1e-7)
 
 
 @pytest.mark.parametrize("bias", ["none", "free"])

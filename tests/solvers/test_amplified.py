@@ -99,6 +99,28 @@ def test_amplification_amplifies():
     assert np.quantile(best, 0.9) < np.quantile(single, 0.7)
 
 
+def test_a_state_beyond_the_horizon_ends_at_once(tiny):
+    problem = Regularized(*tiny, 0.05)
+    state = solve(problem, Amplified(horizon=300), stop=Stop(0)).state
+    looks = []
+
+    def enough(record, solution):
+        looks.append(record)
+        return len(looks) > 100  # rather than for ever
+
+    result = solve(problem, Amplified(horizon=90), stop=Stop(0), state=state, callbacks=[enough])
+    assert result.status is Status.FINISHED
+
+
+def test_every_run_s_set_up_counts_against_the_read_budget(tiny):
+    X, y = tiny
+    solver = Amplified(SDCA(), delta=0.02, horizon=400, X=X, y=y)
+    for limit in range(200, 4000, 100):
+        problem = Regularized(X, y, 0.05, bias="free")
+        solve(problem, solver, stop=Stop(0, max_reads=limit))
+        assert problem.matrix.reads <= limit
+
+
 @pytest.mark.parametrize("delta", [0.0, 1.0, -1.0, np.nan])
 def test_delta_is_a_probability(delta):
     with pytest.raises(ValueError, match="delta must lie between 0 and 1"):

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
 from hinge.datasets import make_known_optimum, make_separable
 from hinge.monitoring import Status, Stop
@@ -58,12 +59,35 @@ def test_sparse_rows(adult):
     assert result.certificate.gap <= 1e-3
 
 
+def least_loss(X, y, free):
+    """The least mean hinge loss of any w, by a linear program in w, b, ξ."""
+    n, d = X.shape
+    A = -np.hstack([y[:, None] * X, y[:, None], np.eye(n)])
+    bounds = [(None, None)] * d + [(None, None) if free else (0, 0)] + [(0, None)] * n
+    solved = linprog([0.0] * (d + 1) + [1 / n] * n, A, -np.ones(n), bounds=bounds)
+    assert solved.status == 0
+    return solved.fun
+
+
 @pytest.mark.parametrize("bias", ["none", "free"])
-def test_no_positive_margin(tiny, bias):
-    problem = SlackConstrained(*tiny, 0.001, bias=bias)
-    with pytest.raises(ValueError, match=r"No hyperplane has a positive margin at slack 0\.001") as caught:
-        solve_slack(problem, Newton(), stop=Stop(1e-3, max_time=20))
-    assert "Allow more slack." in str(caught.value)
+@pytest.mark.parametrize("nu", [0.001, 0.02])
+def test_slack_below_the_regularisation_path(tiny, bias, nu):
+    # As λ falls, w stops growing at the least loss L of all: less slack than L/‖w‖ is met inside the ball,
+    # by a shorter w of margin ν/L.
+    X, y = tiny
+    problem = SlackConstrained(X, y, nu, bias=bias)
+    result = solve_slack(problem, Newton(), stop=Stop(1e-3, max_time=20))
+    assert result.status is Status.CONVERGED
+    best = nu / least_loss(X, y, bias == "free")
+    assert best * (1 - 1e-3) <= result.certificate.objective <= best * (1 + 1e-9)
+    assert result.certificate.bound >= best * (1 - 1e-9)
+
+
+def test_where_every_row_is_contradicted():
+    X, y = np.array([[1.0, 0], [1, 0], [0, 1], [0, 1]]), np.array([1, -1, 1, -1])
+    result = solve_slack(SlackConstrained(X, y, 0.1), stop=Stop(1e-6, max_time=20))
+    assert result.status is Status.CONVERGED
+    assert result.certificate.objective == pytest.approx(0.1)  # that of w = 0
 
 
 @pytest.mark.parametrize("nu", [0.04, 0.06])
