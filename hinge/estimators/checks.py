@@ -4,7 +4,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import compute_class_weight
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+LARGEST = 1e70
+"""Values above this in X are refused: sums of their fourth powers would overflow."""
 
 
 def checked_number(
@@ -58,6 +61,33 @@ def check_linear(model: Any, solvers: tuple[str, ...]) -> None:
         checked_choice("solver", model.solver, ("auto", *solvers))
     elif isinstance(model.solver, type) or not hasattr(model.solver, "advance"):
         raise ValueError(f"solver must be a name or a hinge Solver, got {model.solver!r}.")
+
+
+def validated(model: Any, X: Any, y: Any = "no_validation", *, reset: bool = True) -> Any:
+    """X, or X and y, as scikit-learn checks them, without a copy where none is needed."""
+    with np.errstate(all="ignore"):  # sums that overflow on the way to the sentence about infinity
+        checked = validate_data(
+            model,
+            X,
+            y,
+            reset=reset,
+            accept_sparse="csr",
+            dtype="numeric",
+            order="C",
+            accept_large_sparse=True,
+        )
+    check_scale(checked if isinstance(y, str) else checked[0])
+    return checked
+
+
+def check_scale(X: Any) -> None:
+    """Values whose squares overflow cannot be trained on; only float64 can hold them."""
+    values = X.data if hasattr(X, "indptr") else X
+    if values.dtype == np.float64 and values.size and max(values.max(), -values.min()) > LARGEST:
+        raise ValueError(
+            f"X has values above {LARGEST:g}, whose squares overflow; scale the features down, for instance "
+            "with sklearn.preprocessing.MaxAbsScaler."
+        )
 
 
 def encoded_labels(y: np.ndarray, classes: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:

@@ -7,18 +7,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
+from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from hinge.access import Matrix, as_matrix
-from hinge.estimators.checks import (
-    check_linear,
-    check_stream,
-    class_weights,
-    encoded_labels,
-    held_out,
-    row_weights,
-    stream_classes,
-)
+from hinge.estimators import checks
 from hinge.estimators.one_vs_rest import Order, Report, dual_coefficients, how_it_ended, run_all, starts
 from hinge.estimators.reports import to_callbacks, to_stderr
 from hinge.monitoring import Stop
@@ -186,24 +178,22 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self
         """
         began = time.perf_counter()
-        check_linear(self, tuple(NAMES))
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype="numeric", order="C", accept_large_sparse=True
-        )
+        checks.check_linear(self, tuple(NAMES))
+        X, y = checks.validated(self, X, y)
         check_classification_targets(y)
-        classes, codes = encoded_labels(y)
-        rows, per_class = row_weights(sample_weight, self.class_weight, X, y, classes)
+        classes, codes = checks.encoded_labels(y)
+        rows, per_class = checks.row_weights(sample_weight, self.class_weight, X, y, classes)
         matrix = as_matrix(X)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         aside = None
         if self.target_error is not None:
-            aside = held_out(codes, self.validation_fraction, seed)
+            aside = checks.held_out(codes, self.validation_fraction, seed)
             rows = np.ones(len(codes)) if rows is None else rows.copy()
             rows[aside] = 0.0  # out of the problem, without a copy of X
         tasks = [1] if len(classes) == 2 else list(range(len(classes)))
         problems = [self._problem(matrix.fork(), codes == k, rows, per_class, k) for k in tasks]
         for problem in problems:
-            if not all(problem.class_mass(np.ones(problem.n))):
+            if min(problem.class_mass(np.ones(problem.n))) < 1e-12:
                 raise ValueError("The rows with a positive weight are of one class: 2 classes are needed.")
         last = getattr(self, "_answers", None)
         same = self.warm_start and last and np.array_equal(classes, self.classes_)
@@ -236,14 +226,14 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        check_linear(self, tuple(NAMES))
-        check_stream(self)
+        checks.check_linear(self, tuple(NAMES))
+        checks.check_stream(self)
         first = not hasattr(self, "classes_")
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype="numeric", order="C", reset=first)
+        X, y = checks.validated(self, X, y, reset=first)
         check_classification_targets(y)
-        known = stream_classes(classes, None if first else self.classes_)
-        _, codes = encoded_labels(y, known)
-        rows, per_class = row_weights(sample_weight, self.class_weight, X, y, known)
+        known = checks.stream_classes(classes, None if first else self.classes_)
+        _, codes = checks.encoded_labels(y, known)
+        rows, per_class = checks.row_weights(sample_weight, self.class_weight, X, y, known)
         matrix = as_matrix(X)
         tasks = [1] if len(known) == 2 else list(range(len(known)))
         C = self.C if self.lam is None else None
@@ -279,8 +269,8 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype="numeric", reset=False)
+        check_is_fitted(self, "coef_")
+        X = checks.validated(self, X, reset=False)
         # The small factor takes the type of the large one: the other way round copies X.
         coef = self.coef_.T.astype(X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
         scores = np.asarray(X @ coef) + self.intercept_
@@ -306,7 +296,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self, matrix: Matrix, positive: np.ndarray, rows: np.ndarray | None, per_class: Any, k: int
     ) -> Regularized | SlackConstrained:
         """Class k against the rest."""
-        weight = class_weights(positive, rows, per_class, k)
+        weight = checks.class_weights(positive, rows, per_class, k)
         bias: Any = self.intercept if self.fit_intercept else "none"
         y = np.where(positive, np.int8(1), np.int8(-1))
         if self.slack is not None:

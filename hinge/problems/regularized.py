@@ -92,4 +92,5 @@ class Regularized(LinearProblem):
 
 def relative_gap(primal: float, dual: float) -> float:
     """(P - D)/D, infinite where the dual bound is not positive; never negative by rounding."""
-    return max(0.0, (primal - dual) / dual) if dual > 0 else np.inf
+    gap = (primal - dual) / dual if dual > 0 else np.inf
+    return max(0.0, gap) if gap < np.inf else np.inf  # nan is not within any tolerance

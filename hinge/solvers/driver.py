@@ -191,7 +191,8 @@ class _Run:
             gap, objective = certificate.gap, certificate.objective
             if gap > stop.tol and promising and not final:
                 self.state = solver.refresh(problem, self.state)
-        paused, seconds = time.perf_counter(), self.seconds
+        paused = time.perf_counter()
+        seconds = paused - self.began - self.off_clock
         score = np.nan
         if self.score or self.callbacks:
             solution = solution or solver.solution(problem, self.state)

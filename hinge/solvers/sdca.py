@@ -149,8 +149,7 @@ class SDCA(Solver[Regularized, SDCAState]):
     def advance(self, problem: Regularized, state: SDCAState, n_iter: int) -> SDCAState:
         free = problem.bias == "free"
         if state.t == 0 and n_iter > 0:
-            rows = problem.matrix.typical_sq_norm(TYPICAL) if free else 0.0
-            state.scalars[KAPPA] = 0.03 * rows if free else problem.constant_sq
+            state.scalars[KAPPA] = self._kappa(problem) if free else problem.constant_sq
         self.run(problem, state, n_iter, full=problem.lam * problem.total, free=free)
         return state
 
@@ -205,6 +204,10 @@ class SDCA(Solver[Regularized, SDCAState]):
         """Bring all rows back."""
         state.counters[STALE] = 1
         return state
+
+    def _kappa(self, problem: Regularized) -> float:
+        """More slows the steps down; less than some λ does not move the bias, by κ/λ Σ cᵢαᵢyᵢ an epoch."""
+        return max(0.03 * problem.matrix.typical_sq_norm(TYPICAL), 10.0 * problem.lam)
 
     def _block_rows(self, problem: Regularized) -> int:
         if self.block_rows is not None:

@@ -225,7 +225,7 @@ def test_a_certificate_of_nothing_is_not_zero():
 
 @every_solver
 @pytest.mark.parametrize("options", [{}, {"intercept": "penalized"}, {"fit_intercept": False}], ids=str)
-@pytest.mark.parametrize("size", [1e200, 1e160, 1e80, 1e20])
+@pytest.mark.parametrize("size", [1e200, 1e80])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_huge_values(solver, options, size, tiny):
     """A sentence about X, or a finite model whose certificate is true."""
@@ -261,11 +261,13 @@ def test_tiny_values(solver, size, tiny):
 
 
 @pytest.mark.parametrize("solver", ["sdca", "newton"])
-@pytest.mark.parametrize("size", [2.0**-30, 2.0**30])
-def test_the_scale_does_not_matter_if_C_follows(solver, size, tiny):
+@pytest.mark.parametrize("size", [2.0**-80, 2.0**-30, 2.0**30, 2.0**80])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_the_scale_does_not_matter_if_C_follows(solver, fit_intercept, size, tiny):
     X, y = tiny
-    base = LinearSVC(solver=solver, tol=1e-6, random_state=0).fit(X, y)
-    model = LinearSVC(C=1 / size**2, solver=solver, tol=1e-6, random_state=0).fit(X * size, y)
+    options = {"solver": solver, "tol": 1e-6, "random_state": 0, "fit_intercept": fit_intercept}
+    base = LinearSVC(**options).fit(X, y)
+    model = LinearSVC(C=1 / size**2, **options).fit(X * size, y)
     assert model.objective_ == pytest.approx(base.objective_, rel=2e-6)
     np.testing.assert_array_equal(model.predict(X * size), base.predict(X))
 
@@ -319,7 +321,7 @@ def test_slack_knows_no_penalized_bias(tiny):
 
 MODERATE = st.sampled_from([0.0, 0.0, 1.0, -1.0, 0.5, -2.0, 3.0, 1e-8, 1e4, -1e4, 7.0])
 EXTREME = st.sampled_from(
-    [0.0, 1.0, -1.0, 1e-310, 1e-200, 1e-160, 1e100, -1e150, 1e155, 1e200, -1e308, np.nan, np.inf]
+    [0.0, 1.0, -1.0, 1e-310, 1e-200, 1e-160, 1e100, -1e150, 1e155, 1e200, -1e300, np.nan, np.inf]
 )
 
 

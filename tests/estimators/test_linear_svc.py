@@ -27,6 +27,7 @@ from hinge import LinearSVC
 from hinge.datasets import load, make_known_optimum
 from hinge.estimators.checks import held_out
 from hinge.solvers import SDCA, SGD, Amplified, Newton, Norma, Pegasos, Perceptron
+from hinge.solvers.newton import MOST_FEATURES
 
 EXACT = ("sdca", "newton")
 PLAIN = {"norma", "sgd", "perceptron"}  # neither bias nor weights
@@ -388,7 +389,7 @@ def test_wrong_settings_are_answered_with_the_right_ones():
 
 
 def test_newton_refuses_too_many_features():
-    X = sp.random_array((6, 2500), density=0.01, rng=0, format="csr", dtype=np.float32)
+    X = sp.random_array((6, MOST_FEATURES + 1), density=0.01, rng=0, format="csr", dtype=np.float32)
     with pytest.raises(ValueError, match="use SDCA"):
         LinearSVC(solver="newton").fit(X, [0, 1] * 3)
     assert LinearSVC().fit(X, [0, 1] * 3).gap_ <= 1e-3  # "auto" knows

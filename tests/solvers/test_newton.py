@@ -171,5 +171,5 @@ def test_settings_are_checked(settings):
 def test_what_it_cannot_solve(tiny):
     with pytest.raises(ValueError, match="Newton solves Regularized problems, not NormConstrained"):
         solve(NormConstrained(*tiny, 1.0), Newton())
-    with pytest.raises(ValueError, match="too large for d = 2001; use SDCA"):
-        solve(Regularized(np.ones((2, 2001)), [1, -1], 0.1), Newton())
+    with pytest.raises(ValueError, match="not d = 20001; use SDCA"):
+        solve(Regularized(np.ones((2, 20_001)), [1, -1], 0.1), Newton())
