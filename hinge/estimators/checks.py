@@ -139,6 +139,12 @@ def row_weights(
         if not rows.any():
             raise ValueError("sample_weight is zero on every row: there is nothing to learn from.")
     per_class = None
+    if class_weight == "balanced" and rows is not None:
+        for label in classes.tolist():
+            if not rows[y == label].any():
+                raise ValueError(
+                    f"sample_weight leaves no row of the class {label!r}: it cannot be balanced."
+                )
     if class_weight is not None:
         per_class = compute_class_weight(class_weight, classes=classes, y=y, sample_weight=rows)
     return rows, per_class

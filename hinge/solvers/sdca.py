@@ -182,10 +182,7 @@ class SDCA(Solver[Regularized, SDCAState]):
         return max(int(c[ACTIVE] - c[VISITED]), problem.n // 16)
 
     def estimate(self, problem: Regularized, state: SDCAState) -> float:
-        """The gap as the last epoch met the rows, :math:`\\ell_i - \\alpha_i(1 - m_i) \\ge 0` from each.
-
-        A long epoch improves much between its begin and its end: then a sample of rows is asked again.
-        """
+        """The gap as the last epoch met the rows; after a long one a sample is asked again."""
         full = problem.lam * problem.total
         if state.counters[GROWING]:
             return np.inf
