@@ -143,7 +143,7 @@ def row_weights(
         for label in classes.tolist():
             if not rows[y == label].any():
                 raise ValueError(
-                    f"sample_weight leaves no row of the class {label!r}: it cannot be balanced."
+                    f"sample_weight leaves no row of {label!r}: 2 classes or more must have weight."
                 )
     if class_weight is not None:
         per_class = compute_class_weight(class_weight, classes=classes, y=y, sample_weight=rows)
