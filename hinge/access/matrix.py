@@ -6,9 +6,9 @@ from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 
 from hinge.access.rows import CSRRows, DenseRows, add_row, dot, read_row
+from hinge.compiled import compiled
 
 ROW_BLOCK_CELLS = 1 << 23
 """Cells per compiled call of a whole pass: some ten milliseconds, so that Ctrl-C is heard."""
@@ -167,19 +167,19 @@ def frozen(a: np.ndarray) -> np.ndarray:
     return view
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled
 def _responses(A, w, lo, hi, out):
     for i in range(lo, hi):
         out[i - lo] = dot(A, read_row(A, i), w)
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled
 def _responses_at(A, rows, w, out):
     for k in range(len(rows)):
         out[k] = dot(A, read_row(A, rows[k]), w)
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled
 def _combine(A, coef, lo, hi, out):
     for i in range(lo, hi):
         if coef[i - lo] != 0.0:

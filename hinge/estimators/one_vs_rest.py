@@ -73,10 +73,11 @@ def run_all(problems: Sequence[LinearProblem], order: Order, n_jobs: int | None)
                     raise
                 cancelled.set()
                 results.append(run(k))
-            if results[-1].status is Status.INTERRUPTED:
+            if results[-1].status in (Status.INTERRUPTED, Status.CALLBACK):  # the end of all runs
                 cancelled.set()
         if cancelled.is_set():
-            results = [_interrupted(result) for result in results]
+            why = Status.CALLBACK if any(r.status is Status.CALLBACK for r in results) else Status.INTERRUPTED
+            results = [_cut_off(result, why) for result in results]
         return results
 
     def watched(k: int, record: Record, solution: Solution) -> bool:
@@ -93,7 +94,7 @@ def run_all(problems: Sequence[LinearProblem], order: Order, n_jobs: int | None)
                 for future in futures:
                     future.cancel()
                 raise
-            return [_interrupted(future.result()) for future in futures]
+            return [_cut_off(future.result(), Status.INTERRUPTED) for future in futures]
 
 
 def run_one(problem: LinearProblem, k: int, order: Order) -> Result:
@@ -126,9 +127,9 @@ def _error_on(problem: LinearProblem, aside: np.ndarray) -> Callable[[Solution],
     return error
 
 
-def _interrupted(result: Result) -> Result:
-    cut_off = result.status in (Status.CALLBACK, Status.MAX_ITER)
-    return replace(result, status=Status.INTERRUPTED) if cut_off else result
+def _cut_off(result: Result, why: Status) -> Result:
+    ended = result.status in (Status.CALLBACK, Status.MAX_ITER)
+    return replace(result, status=why) if ended else result
 
 
 def how_it_ended(results: Sequence[Result], tol: float) -> Status:

@@ -6,7 +6,8 @@ pieces makes the same draws as the uncut run. The function is the finalizer of S
 """
 
 import numpy as np
-from numba import njit
+
+from hinge.compiled import compiled
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _M1, _M2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -19,7 +20,7 @@ def key_of(seed: int, stream: int = 0) -> np.uint64:
     return np.uint64(np.random.SeedSequence([seed, stream]).generate_state(1, np.uint64)[0])
 
 
-@njit(cache=True)
+@compiled
 def draw_unit(key, counter):
     """Uniform float64 in [0, 1)."""
     z = key + np.uint64(counter) * _GOLDEN
@@ -28,7 +29,7 @@ def draw_unit(key, counter):
     return ((z ^ (z >> _S31)) >> _S11) * _UNIT
 
 
-@njit(cache=True)
+@compiled
 def draw_index(key, counter, n):
     """Uniform integer in [0, n)."""
     return np.int64(draw_unit(key, counter) * n)

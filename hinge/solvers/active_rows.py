@@ -1,14 +1,14 @@
 """The rows that an epoch visits: a sorted list, cut into blocks whose order is drawn anew each epoch."""
 
 import numpy as np
-from numba import njit
 
+from hinge.compiled import compiled
 from hinge.sampling import draw_index
 
 SHRUNK = np.uint32(1 << 31)  # marks a row of the list that leaves it at the end of the epoch
 
 
-@njit(cache=True)
+@compiled
 def fill(active, weight):
     """List all rows that have a weight; returns their number."""
     kept = 0
@@ -19,7 +19,7 @@ def fill(active, weight):
     return kept
 
 
-@njit(cache=True)
+@compiled
 def shuffle(order, blocks, key, draws):
     """Put the blocks' numbers in a random order (Fisher and Yates); returns the draws made so far."""
     for k in range(blocks):
@@ -31,7 +31,7 @@ def shuffle(order, blocks, key, draws):
     return draws
 
 
-@njit(cache=True)
+@compiled
 def unmarked(active, n_active):
     """Close the gaps that shrinking left in the list, which stays sorted."""
     kept = 0

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from hinge.access import dot, read_row, sq_norm
+from hinge.compiled import compiled
 from hinge.problems import LinearProblem, Regularized, Solution
 from hinge.sampling import draw_index, key_of
 from hinge.solvers import scaled_vector as scaled
@@ -71,7 +71,7 @@ class OneRow(Solver[LinearProblem, OneRowState]):
         return 0.0 if state.t >= problem.n else np.inf
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled
 def subgradient_steps(A, y, lam, eta_1, power, radius, average, n_iter, z, t0, key):
     """Steps of size η₁/t^power against λw - [yᵢ⟨w, xᵢ⟩ < 1] yᵢxᵢ, each followed by a projection."""
     for t in range(t0 + 1, t0 + n_iter + 1):

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from hinge.access import dot, held_row, read_row, sq_norm
+from hinge.compiled import compiled
 from hinge.problems import Regularized, Solution
 from hinge.sampling import draw_index, draw_unit, key_of
 from hinge.solvers import scaled_vector as scaled
@@ -139,7 +139,7 @@ class Pegasos(Solver[Regularized, PegasosState]):
         return 0.0 if state.t >= self.per_pass(problem) else np.inf
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled
 def _pegasos(
     A, y, weight, rescale, lam, constant, bias, projection, output, block_rows, n_iter,
     z, t0, rows, responses, key,
@@ -189,7 +189,7 @@ def _pegasos(
             keep(z)  # the t-th iterate replaces the kept one with probability 1/t: uniform over all
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled
 def _best_bias(y, rows, responses):
     """Eq. (12) on the batch: with p positive rows, the p-th smallest of y - ⟨w, x⟩ (midpoint to the next)."""
     kinks = np.empty(len(rows))

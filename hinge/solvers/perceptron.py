@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from hinge.access import dot, read_row
+from hinge.compiled import compiled
 from hinge.problems import LinearProblem, Solution
 from hinge.sampling import draw_index
 from hinge.solvers.base import Paper
@@ -65,7 +65,7 @@ class Perceptron(OneRow):
         return super().solution(problem, state)._replace(alpha=None)
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled
 def _perceptron(A, y, average, n_iter, z, t0, key):
     n = len(y)
     order = np.empty(0, np.int64)
@@ -82,7 +82,7 @@ def _perceptron(A, y, average, n_iter, z, t0, key):
             accumulate(z, 1.0)
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled
 def _order(key, epoch, n):
     """The order of one pass, drawn from the stream: the same whenever it is asked for."""
     order = np.arange(n)

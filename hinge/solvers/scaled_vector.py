@@ -9,9 +9,9 @@ nothing while v does not change.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from hinge.access import add_row
+from hinge.compiled import compiled
 
 # Places in `scalars`: a, ν, A, the sum of averaging weights; the constant feature's share of v and
 # of u; the free bias and its running average.
@@ -49,7 +49,7 @@ def average(z: Scaled) -> tuple[np.ndarray, float, np.ndarray, float]:
     return w / total, w0 / total, coords / total, z.scalars[B_SUM] / total
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled
 def shrink(z, factor):
     """w ← factor · w, in O(1) but for rare rescaling."""
     s = z.scalars
@@ -68,7 +68,7 @@ def shrink(z, factor):
         s[SCALE] = 1.0
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled
 def add(A, row, z, i, step, yi, constant, response, sq):
     """w ← w + step · yᵢ · (xᵢ, constant), given ⟨w, (xᵢ, constant)⟩ and ‖(xᵢ, constant)‖²."""
     s = z.scalars
@@ -83,14 +83,14 @@ def add(A, row, z, i, step, yi, constant, response, sq):
         s[U0] -= s[AVERAGED] * delta * yi * constant
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled
 def project(z, radius):
     """w ← the nearest point with ‖w‖ ≤ radius."""
     if z.scalars[SQ] > radius * radius:
         shrink(z, radius / np.sqrt(z.scalars[SQ]))
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled
 def accumulate(z, rho):
     """Count the present iterate in the average with weight rho."""
     s = z.scalars
@@ -99,7 +99,7 @@ def accumulate(z, rho):
     s[B_SUM] += rho * s[B]
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled
 def keep(z):
     """Make the present iterate the average: how a random iterate is kept."""
     s = z.scalars

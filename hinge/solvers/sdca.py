@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from hinge.access import add_row, dot, read_row, sq_norm
+from hinge.compiled import compiled
 from hinge.problems import Regularized, Solution
 from hinge.sampling import key_of
 from hinge.solvers.active_rows import SHRUNK, fill, shuffle, unmarked
@@ -216,7 +216,7 @@ class SDCA(Solver[Regularized, SDCAState]):
         return int(max(1, rows, min(128, problem.n // MANY_BLOCKS if size > CACHE_BYTES else 1)))
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled
 def _visit(
     A, y, weight, lam, full, free, shrinking, block_rows, n_iter,
     alpha, v, sq, active, order, scalars, counters, key,
@@ -283,7 +283,7 @@ def _visit(
     scalars[HIGHEST], scalars[LOWEST] = highest, lowest
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled
 def _sampled_gap(A, y, weight, Lam, every, alpha, v, scalars):
     """The rows' shares in the gap over every so-many-th row, scaled to all; plus two standard errors."""
     total, squares, rows = 0.0, 0.0, 0

@@ -1,19 +1,19 @@
 """The smoothed hinge over a list of rows: what Newton's method asks of the data."""
 
 import numpy as np
-from numba import njit
 
 from hinge.access import add_outer, add_row, dot, read_row
+from hinge.compiled import compiled
 
 
-@njit(cache=True)
+@compiled
 def _clip(a):
     """a to [0, 1]; unlike min and max, which look for NaN, this compiles to vector selects."""
     a = a if a > 0.0 else 0.0
     return a if a < 1.0 else 1.0
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled
 def along(A, rows, y, p, lo, hi, q):
     """q ← yᵢ⟨p, (xᵢ, 1)⟩ for rows lo to hi of the list."""
     d = len(p) - 1
@@ -23,7 +23,7 @@ def along(A, rows, y, p, lo, hi, q):
         q[k] = y[i] * (dot(A, read_row(A, i), w) + b)
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled
 def slopes(A, rows, y, weight, m, center, mu, alpha, z, H):
     """The dual at margins m; z follows the rows whose α changed.
 
@@ -55,7 +55,7 @@ def slopes(A, rows, y, weight, m, center, mu, alpha, z, H):
     return mass, gap, linear
 
 
-@njit(cache=True, error_model="numpy", nogil=True, fastmath={"reassoc", "contract", "nsz"})
+@compiled(fastmath={"reassoc", "contract", "nsz"})
 def search(rows, weight, m, q, center, mu, first, second):
     """The minimum of F along the direction: Newton on its slope, kept within a bracket."""
     tau, lo, hi, start = 0.0, 0.0, np.inf, 0.0
@@ -91,7 +91,7 @@ def search(rows, weight, m, q, center, mu, first, second):
     return lo  # the slope is still negative there: the way has been downhill
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled
 def product(A, rows, weight, p, out):
     """out ← Σ sᵢ (xᵢ, 1)⟨(xᵢ, 1), p⟩ over the rows of the list."""
     d = len(p) - 1
