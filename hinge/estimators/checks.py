@@ -105,7 +105,7 @@ def encoded_labels(y: np.ndarray, classes: np.ndarray | None = None) -> tuple[np
         raise ValueError(
             f"y has one class only, {classes.tolist()[0]!r}: a classifier needs 2 classes or more."
         )
-    return classes, codes
+    return classes, codes.astype(np.min_scalar_type(len(classes)))
 
 
 def check_stream(model: Any) -> None:

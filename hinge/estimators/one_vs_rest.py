@@ -110,11 +110,13 @@ def run_one(problem: LinearProblem, k: int, order: Order) -> Result:
     }  # fmt: skip
     stop = order.stop
     if isinstance(problem, SlackConstrained):
-        return solve_slack(problem, order.solver, stop=stop, passes=order.passes, **options)
+        return replace(
+            solve_slack(problem, order.solver, stop=stop, passes=order.passes, **options), state=None
+        )
     solver = order.solver or choose(problem, max_reads=stop.max_reads).solver
     if stop.max_iter is None:
         stop = replace(stop, max_iter=order.passes * solver.per_pass(problem))
-    return solve(problem, solver, stop=stop, **options)
+    return replace(solve(problem, solver, stop=stop, **options), state=None)  # nobody will resume it
 
 
 def _error_on(problem: LinearProblem, aside: np.ndarray) -> Callable[[Solution], float]:
@@ -157,16 +159,16 @@ def dual_coefficients(
     """yᵢαᵢcᵢ/λ for each class, and the rows where any is not zero; None without a dual."""
     if any(result.solution.alpha is None for result in results):
         return None
-    rows = []
-    for result, problem in zip(results, problems, strict=True):
+    support = np.flatnonzero(np.logical_or.reduce([result.solution.alpha != 0 for result in results]))
+    dual = np.empty((len(results), len(support)))
+    for row, result, problem in zip(dual, results, problems, strict=True):
         alpha = result.solution.alpha
         assert alpha is not None
-        signed = alpha * problem.y * problem.share()
+        share = problem.share()
+        row[:] = alpha[support] * problem.y[support] * (share if isinstance(share, float) else share[support])
         if isinstance(problem, Regularized):
-            signed /= problem.lam
+            row /= problem.lam
         else:  # scaled so that it gives w: a slack-constrained answer has no λ of its own
             made = np.linalg.norm(problem.combination(alpha))
-            signed *= np.linalg.norm(result.solution.w) / (made or 1.0)
-        rows.append(signed)
-    support = np.flatnonzero(np.any([row != 0 for row in rows], axis=0))
-    return np.array([row[support] for row in rows]), support
+            row *= np.linalg.norm(result.solution.w) / (made or 1.0)
+    return dual, support

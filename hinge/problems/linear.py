@@ -8,6 +8,7 @@ import numpy as np
 from hinge.access import Matrix, as_matrix, frozen
 
 Bias = Literal["none", "free", "penalized"]
+BINS = 4096
 
 
 class LinearProblem:
@@ -105,20 +106,45 @@ class LinearProblem:
         :math:`c_i` at each from :math:`-\\sum_{y_i=+1} c_i`: the minimiser is the order statistic
         at which the positive mass is used up (midpoint where the slope is zero on an interval).
         """
-        kinks = self.y - r
-        if len(self.weight) == 1:
-            n_pos = int(np.count_nonzero(self.y > 0))
-            if n_pos in (0, self.n):  # any b far enough out; the outermost kink already has no loss
-                return float(kinks.min() if n_pos == 0 else kinks.max())
-            kinks.partition((n_pos - 1, n_pos))
-            return float(kinks[n_pos - 1] + kinks[n_pos]) / 2
+        n_pos = int(np.count_nonzero(self.y > 0))
+        if n_pos in (0, self.n):  # any b far enough out; the outermost kink already has no loss
+            return float((self.y - r).min() if n_pos == 0 else (self.y - r).max())
+        positive = float(self.weight[self.y > 0].sum()) if len(self.weight) > 1 else float(n_pos)
+        kinks, weights, before = self._kinks_about(r, positive)
         order = np.argsort(kinks)
-        mass = np.cumsum(self.weight[order])
-        positive = float(self.weight[self.y > 0].sum())
-        at = int(np.searchsorted(mass, positive * (1 - 1e-12)))
-        at = min(at, self.n - 1)
-        flat = at + 1 < self.n and abs(mass[at] - positive) <= 1e-12 * self.total
+        mass = before + np.cumsum(weights[order])
+        at = min(int(np.searchsorted(mass, positive * (1 - 1e-12))), len(order) - 1)
+        flat = at + 1 < len(order) and abs(mass[at] - positive) <= 1e-12 * self.total
         return float(kinks[order[at]] + kinks[order[at + 1]]) / 2 if flat else float(kinks[order[at]])
+
+    def _kinks_about(self, r: np.ndarray, target: float) -> tuple[np.ndarray, np.ndarray, float]:
+        """The kinks near that at which the mass reaches the target, their weights, and the mass before them.
+
+        Two counts into bins narrow the range down, so that no second vector of length n is needed.
+        """
+        low, high, before = float(r.min()) * -1.0, float(r.max()) * -1.0, 0.0
+        low, high = min(low, high) - 2.0, max(low, high) + 2.0
+        for _ in range(2):
+            counts = np.zeros(BINS)
+            for lo, hi in self.blocks():
+                weight = None if len(self.weight) == 1 else self.weight[lo:hi]
+                counts += np.histogram(self.y[lo:hi] - r[lo:hi], BINS, (low, high), weights=weight)[0]
+            reached = before + np.cumsum(counts)
+            at = int(np.searchsorted(reached, target * (1 - 1e-9)))
+            # One filled bin more on either side: the neighbours too, whatever rounding did.
+            filled = np.flatnonzero(counts)
+            first = filled[max(0, int(np.searchsorted(filled, at)) - 1)]
+            last = filled[min(len(filled) - 1, int(np.searchsorted(filled, at, side="right")))]
+            before = float(reached[first] - counts[first])
+            edges = np.linspace(low, high, BINS + 1)
+            low, high = float(edges[first]), float(edges[last + 1])
+        picked, weights = [], []
+        for lo, hi in self.blocks():
+            kinks = self.y[lo:hi] - r[lo:hi]
+            inside = (kinks >= low) & (kinks <= high)
+            picked.append(kinks[inside])
+            weights.append(np.ones(len(picked[-1])) if len(self.weight) == 1 else self.weight[lo:hi][inside])
+        return np.concatenate(picked), np.concatenate(weights), before
 
     def combination(self, alpha: np.ndarray) -> np.ndarray:
         """:math:`\\sum_i c_i\\alpha_i y_i x_i` in one pass over the rows with a positive α."""
@@ -141,7 +167,10 @@ class LinearProblem:
         positive, negative = self.class_mass(alpha)
         heavy = 1 if positive > negative else -1
         ratio = min(positive, negative) / max(positive, negative, np.finfo(float).tiny)
-        return np.where(self.y == heavy, alpha * ratio, alpha)
+        scaled = alpha.copy()
+        for lo, hi in self.blocks():
+            scaled[lo:hi][self.y[lo:hi] == heavy] *= ratio
+        return scaled
 
 
 def _checked_weight(weight: Any, n: int) -> np.ndarray:

@@ -60,6 +60,7 @@ class Regularized(LinearProblem):
             r = self.responses(w)
             b = self.best_bias(r)
             loss = sum(self.hinge_of(r[lo:hi], b, lo, hi) for lo, hi in self.blocks())
+            del r  # before the dual needs a vector as long
         else:
             loss = self.mean_hinge(w, b)
         primal = 0.5 * self.lam * self.norm(w, b) ** 2 + loss

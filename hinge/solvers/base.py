@@ -41,6 +41,10 @@ class Solver(Generic[P, S]):
         """The answer so far."""
         raise NotImplementedError
 
+    def view(self, problem: P, state: S) -> Solution:
+        """The answer so far, in arrays that the next `advance` may overwrite: saves memory."""
+        return self.solution(problem, state)
+
     def iterations(self, state: S) -> int:
         """Iterations run so far."""
         return int(state.t)  # type: ignore[attr-defined]

@@ -119,7 +119,7 @@ class _Run:
         self.score, self.callbacks = score, callbacks
         self.state: Any = None
         self.history = History()
-        self.latest: tuple[int, Solution, Certificate] | None = None
+        self.latest: tuple[int, Certificate] | None = None
         self.began = time.perf_counter()
         self.off_clock = 0.0
         self.first_read = problem.matrix.reads
@@ -181,13 +181,12 @@ class _Run:
         """Certify if it may be good enough, write a record, ask the callbacks."""
         solver, problem, stop = self.solver, self.problem, self.stop
         gap, objective = np.inf, np.nan
-        solution: Solution | None = None
         looks = len(self.history) + 1
         doubled = looks >= 32 and looks & (looks - 1) == 0  # now and then the estimate is not trusted
         affordable = stop.max_reads is None or self.reads + 3 * problem.matrix.n_cells <= stop.max_reads
         promising = stop.tol > 0 and affordable and solver.estimate(problem, self.state) <= stop.tol
         if final or promising or (doubled and stop.tol > 0):
-            solution, certificate = self.certify()
+            certificate = self.certify()
             gap, objective = certificate.gap, certificate.objective
             if gap > stop.tol and promising and not final:
                 self.state = solver.refresh(problem, self.state)
@@ -195,7 +194,9 @@ class _Run:
         seconds = paused - self.began - self.off_clock
         score = np.nan
         if self.score or self.callbacks:
-            solution = solution or solver.solution(problem, self.state)
+            solution = solver.solution(problem, self.state)
+            if np.isfinite(gap):
+                solution = solution._replace(b=self.certify().b)
             score = self.score(solution) if self.score else np.nan
         record = Record(solver.iterations(self.state), seconds, self.reads, 0, objective, gap, score)
         self.history.append(record)
@@ -207,28 +208,29 @@ class _Run:
             return Status.TARGET
         return Status.CALLBACK if any(asked) else None
 
-    def certify(self) -> tuple[Solution, Certificate]:
-        """The present solution and its certificate, computed once for each state."""
+    def certify(self) -> Certificate:
+        """The certificate of the present answer, computed once for each state."""
         t = self.solver.iterations(self.state)
         if self.latest is None or self.latest[0] != t:
-            solution = self.solver.solution(self.problem, self.state)
+            answer = self.solver.view(self.problem, self.state)
             limit = self.stop.max_reads
             if limit is not None and self.reads + 2 * self.problem.matrix.n_cells > limit:
-                certificate = Certificate(np.nan, np.nan, np.inf, solution.b)
+                self.latest = t, Certificate(np.nan, np.nan, np.inf, answer.b)
             else:
-                certificate = self.problem.certificate(solution)
-            self.latest = t, solution._replace(b=certificate.b), certificate
-        return self.latest[1], self.latest[2]
+                self.latest = t, self.problem.certificate(answer)
+        return self.latest[1]
 
     def result(self, status: Status) -> Result:
         if status is Status.INTERRUPTED and self.problem.matrix.n_cells > LAST_WORD_CELLS:
-            solution = self.solver.solution(self.problem, self.state)
-            certificate = Certificate(np.nan, np.nan, np.inf, solution.b)
+            b = self.solver.view(self.problem, self.state).b
+            certificate = Certificate(np.nan, np.nan, np.inf, b)
         else:
-            solution, certificate = self.certify()
-        n_iter = self.solver.iterations(self.state)
-        per_pass = self.solver.per_pass(self.problem)
-        return Result(solution, certificate, status, n_iter, per_pass, self.history, self.state, self.solver)
+            certificate = self.certify()
+        solution = self.solver.solution(self.problem, self.state)
+        return Result(
+            solution._replace(b=certificate.b), certificate, status, self.solver.iterations(self.state),
+            self.solver.per_pass(self.problem), self.history, self.state, self.solver,
+        )  # fmt: skip
 
     @property
     def seconds(self) -> float:

@@ -26,18 +26,17 @@ T, LEVEL, KNOWN, NEXT = range(4)
 
 
 class NewtonState(NamedTuple):
-    """The point and the next direction, the margins along both, the dual, and the level.
+    """The point and the next direction, the margins, the dual, and the level.
 
-    `x` and `p` have the bias as their last entry; `m` and `q` are yᵢ⟨x, (xᵢ, 1)⟩ and yᵢ⟨p, (xᵢ, 1)⟩, and
-    `alpha` the dual, all in the order of `rows`. `scalars`: the width μ, gᵀp, and of the last look the
-    row-wise gap, ‖∇F‖²/(2λ) and the dual objective. `counters`: iterations, rows in use, rows whose
-    margin is known, and whether the next iteration begins a new stage.
+    `x` and `p` have the bias as their last entry; `m` holds the margins yᵢ⟨x, (xᵢ, 1)⟩ and `center` the
+    centre of smoothing, both in the order of `rows`; `alpha` is the dual. `scalars`: the width μ, gᵀp, and
+    of the last look the row-wise gap, ‖∇F‖²/(2λ) and the dual objective. `counters`: iterations, rows in
+    use, rows whose margin is known, and whether the next iteration begins a new stage.
     """
 
     x: np.ndarray
     p: np.ndarray
     m: np.ndarray
-    q: np.ndarray
     alpha: np.ndarray
     center: np.ndarray
     z: np.ndarray
@@ -124,7 +123,7 @@ class Newton(Solver[Regularized, NewtonState]):
         else:
             x[:d], x[d] = start.w, start.b
         return NewtonState(
-            x, np.zeros(d + 1), np.zeros(n), np.zeros(n), np.zeros(n), np.full(n, 0.5, np.float32),
+            x, np.zeros(d + 1), np.zeros(n), np.zeros(problem.n), np.full(n, 0.5, np.float32),
             np.zeros(d + 1), rows,
             np.array([mu, 0.0, np.inf, np.inf, 0.0]), np.array([0, level, 0, 0]),
         )  # fmt: skip
@@ -135,11 +134,11 @@ class Newton(Solver[Regularized, NewtonState]):
         return state
 
     def _iterate(self, problem: Regularized, state: NewtonState) -> None:
-        x, p, m, q, alpha, center, _, rows, s, counters = state
+        x, p, m, alpha, center, _, rows, s, counters = state
         A, y, n = problem.matrix.rows, problem.y, len(rows)
         if counters[NEXT]:
             if counters[LEVEL] == n and s[MU] <= self.width * 1.01:
-                center[:] = alpha
+                center[:] = alpha[rows]
                 s[MU] = max(s[MU] * self.shrink, self.width * NARROWEST)
             elif s[MU] > self.width * 1.01:
                 s[MU] *= self.shrink
@@ -150,6 +149,7 @@ class Newton(Solver[Regularized, NewtonState]):
         if counters[NEXT] or counters[T] == 0:
             self._look(problem, state)
         level = int(counters[LEVEL])
+        q = np.empty(level)
         along(A, rows, y, p, 0, level, q)
         penalty = self._penalty(problem)
         tau = search(
@@ -163,7 +163,9 @@ class Newton(Solver[Regularized, NewtonState]):
             float(penalty @ (p * p)),
         )
         x += tau * p
-        m[:level] += tau * q[:level]
+        q *= tau
+        m[:level] += q
+        del q
         self._look(problem, state)
         counters[T] += 1
         if level == n and s[MU] <= self.width * 1.01:
@@ -173,7 +175,7 @@ class Newton(Solver[Regularized, NewtonState]):
 
     def _look(self, problem: Regularized, state: NewtonState) -> None:
         """The dual, the parts of the gap and the next direction at x, from the margins there."""
-        x, p, m, _, alpha, center, z, rows, s, counters = state
+        x, p, m, alpha, center, z, rows, s, counters = state
         level, penalty = int(counters[LEVEL]), self._penalty(problem)
         size = problem.d + 1 if problem.d <= DIRECT else 0
         H = np.zeros((size, size))
@@ -192,7 +194,8 @@ class Newton(Solver[Regularized, NewtonState]):
                 H[-1, -1] += abs(g[-1])  # without a row on the parabola nothing else holds the bias
             p[:] = -solved(H, g)
         else:
-            curved = rows[:level][(alpha[:level] > 0) & (alpha[:level] < 1)]
+            inner = alpha[rows[:level]]
+            curved = rows[:level][(inner > 0) & (inner < 1)]
             every = max(1, len(curved) // (CURVED * problem.d))  # a sample of them shows the curvature
             scale, out = every / (s[MU] * mass), np.empty_like(g)
 
@@ -214,11 +217,12 @@ class Newton(Solver[Regularized, NewtonState]):
         return penalty
 
     def solution(self, problem: Regularized, state: NewtonState) -> Solution:
+        return self.view(problem, state)._replace(alpha=state.alpha.copy())
+
+    def view(self, problem: Regularized, state: NewtonState) -> Solution:
         d = problem.d
         b = 0.0 if problem.bias == "none" else float(state.x[d])
-        alpha = np.zeros(problem.n)
-        alpha[state.rows] = state.alpha
-        return Solution(state.x[:d].copy(), b, alpha, state.z[:d] / problem.total)
+        return Solution(state.x[:d].copy(), b, state.alpha, state.z[:d] / problem.total)
 
     def per_pass(self, problem: Regularized) -> int:
         return 1

@@ -104,12 +104,8 @@ class SDCA(Solver[Regularized, SDCAState]):
     shrinking: bool = True
     block_rows: int | None = None
 
-    paper = Paper(
-        "Large-Scale SVM Optimization: Taking a Machine Learning Perspective",
-        "Shalev-Shwartz, Srebro",
-        2008,
-        "talk, slides on stochastic DCA",
-    )
+    paper = Paper("Large-Scale SVM Optimization: Taking a Machine Learning Perspective",
+                  "Shalev-Shwartz, Srebro", 2008, "talk, slides on stochastic DCA")  # fmt: skip
 
     def __post_init__(self) -> None:
         if self.first_pass not in ("auto", "sgd", "plain"):
@@ -161,9 +157,12 @@ class SDCA(Solver[Regularized, SDCAState]):
         )  # fmt: skip
 
     def solution(self, problem: Regularized, state: SDCAState) -> Solution:
+        return self.view(problem, state)._replace(alpha=state.alpha.copy())
+
+    def view(self, problem: Regularized, state: SDCAState) -> Solution:
         Lam = state.scalars[LAM] or 1.0  # within the first pass, that of the rows seen so far
         b = state.scalars[BETA] + state.scalars[KAPPA] * state.scalars[U] / Lam
-        return Solution(state.v / Lam, float(b), state.alpha.copy(), state.v / problem.total)
+        return Solution(state.v / Lam, float(b), state.alpha, state.v / problem.total)
 
     def per_pass(self, problem: Regularized) -> int:
         return problem.n

@@ -40,12 +40,12 @@ def slopes(A, rows, y, weight, m, center, mu, alpha, z, H):
         mass += s
         linear += s * a
         on_parabola = 0.0 < a < 1.0
-        if a != alpha[k] or on_parabola:
+        if a != alpha[i] or on_parabola:
             row = read_row(A, i)
-            step = s * (a - alpha[k]) * y[i]
+            step = s * (a - alpha[i]) * y[i]
             add_row(A, row, step, z)
             z[d] += step
-            alpha[k] = a
+            alpha[i] = a
             if on_parabola:
                 gap += s * (max(0.0, e) - a * e)
                 if len(H) > 0:

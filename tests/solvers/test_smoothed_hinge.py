@@ -37,7 +37,7 @@ def look(x, weight, alpha=None, z=None):
     A = as_matrix(X).rows
     m = np.empty(len(ROWS))
     along(A, ROWS, Y, x, 0, len(ROWS), m)
-    alpha = np.zeros(len(ROWS)) if alpha is None else alpha
+    alpha = np.zeros(N) if alpha is None else alpha
     z, H = np.zeros(D + 1) if z is None else z, np.zeros((D + 1, D + 1))
     mass, gap, linear = slopes(A, ROWS, Y, weight, m, CENTER, MU, alpha, z, H)
     H = np.tril(H) + np.tril(H, -1).T
@@ -64,9 +64,9 @@ def test_the_slopes_are_a_dual_whose_gap_splits_in_two(weight):
         x = np.random.default_rng(seed).standard_normal(D + 1) * 0.5
         g, _, alpha, z, mass, gap, linear = look(x, weight)
         e = 1 - Y[ROWS] * (X[ROWS] @ x[:D] + x[D])
-        np.testing.assert_allclose(alpha, np.clip(CENTER[:25] + e / MU, 0, 1), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(alpha[ROWS], np.clip(CENTER[:25] + e / MU, 0, 1), rtol=1e-9, atol=1e-12)
         wide = np.column_stack([X, np.ones(N)])[ROWS]
-        np.testing.assert_allclose(z / mass, (c * alpha * Y[ROWS]) @ wide, atol=1e-12)
+        np.testing.assert_allclose(z / mass, (c * alpha[ROWS] * Y[ROWS]) @ wide, atol=1e-12)
         assert mass == pytest.approx(weight[ROWS].sum() if len(weight) > 1 else 25)
         primal = PENALTY @ x**2 / 2 + c @ np.maximum(0, e)
         dual = linear / mass - ((z / mass) ** 2 / PENALTY).sum() / 2
