@@ -113,6 +113,9 @@ def train(
     seed: Annotated[int, typer.Option(help="Same seed, same model.")] = 0,
     positive: Annotated[str | None, typer.Option(help="The class to tell from all others.")] = None,
     label: Annotated[str | None, typer.Option(help="Label column of a csv file: name or position.")] = None,
+    zero_based: Annotated[
+        bool, typer.Option("--zero-based", help="Features of svmlight files count from 0.")
+    ] = False,
     fetch: Annotated[bool, typer.Option("--fetch", help="Download a set that is not here.")] = False,
     format_: Annotated[Format, typer.Option("--format", help="Form of the result.")] = Format.table,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show nothing but errors.")] = False,
@@ -127,7 +130,7 @@ def train(
         raise typer.BadParameter("give one of --C, --lam and --slack.")
     if output is not None:
         _check_output(output)
-    dataset = training_data(data, test, label, positive, fetch)
+    dataset = training_data(data, test, label, positive, fetch=fetch, zero_based=zero_based)
     model = hinge.LinearSVC(
         **(trade_off or {"lam": DEFAULT_LAM}), solver=solver.lower(), tol=tol, max_time=max_time,
         max_reads=max_reads, target_error=target_error, fit_intercept=not no_intercept,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hinge.datasets import Dataset, load, read
-from hinge.datasets.base import smallest_float
+from hinge.datasets.base import Parts, smallest_float
 from hinge.datasets.compressed import inner_suffix
 from hinge.datasets.entries import ENTRIES
 from hinge.datasets.readers import DELIMITED, read_parts
@@ -15,19 +15,28 @@ from hinge.datasets.tasks import binary
 
 
 def training_data(
-    data: str, test: str | None, label: str | None, positive: str | None, fetch: bool = False
+    data: str,
+    test: str | None,
+    label: str | None,
+    positive: str | None,
+    *,
+    fetch: bool = False,
+    zero_based: bool = False,
 ) -> Dataset:
     """A training part and, where there is one, a test part of as many features."""
     if label is not None and _is_file(data):
         parts = read_parts([Path(data)], _column(label))
         found = Dataset(Path(data).name, *binary(parts, positive, None, data))
+    elif zero_based and _is_file(data):
+        X, y = read(data, zero_based=True)
+        found = Dataset(Path(data).name, *binary(Parts(X, y, None, None), positive, None, data))
     else:
         found = _named(data, label, positive, fetch)
     if test is None:
         return found
     if found.X_test is not None and not _is_file(data):
         raise ValueError(f"{data} brings its own test rows: leave --test out.")
-    X_test, y_test = rows(test, label, positive)
+    X_test, y_test = rows(test, label, positive, zero_based=zero_based)
     width = max(found.X_train.shape[1], X_test.shape[1])
     widths = [_widened(X, width).shape[1] for X in (found.X_train, X_test)]
     if min(widths) < width:
@@ -36,11 +45,15 @@ def training_data(
 
 
 def rows(
-    data: str, label: str | None, positive: str | None, n_features: int | None = None
+    data: str,
+    label: str | None,
+    positive: str | None,
+    n_features: int | None = None,
+    zero_based: bool = False,
 ) -> tuple[Any, np.ndarray]:
     """The rows and labels of a file, or of the test part of a set."""
     if _is_file(data):
-        X, y = read(data, n_features=n_features, label=_column(label))
+        X, y = read(data, n_features=n_features, label=_column(label), zero_based=zero_based)
         return X, y if positive is None else np.where(y.astype(str) == positive, 1, -1)
     found = _named(data, label, positive)
     if found.X_test is None or found.y_test is None:

@@ -186,3 +186,11 @@ def test_reading_data_needs_no_compiler():
     code = "import sys, hinge.datasets; print([m for m in ('numba', 'hinge.solvers') if m in sys.modules])"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"
+
+
+def test_no_compiled_code_is_tracked():
+    root = PACKAGE.parent
+    if not (root / ".git").exists():
+        pytest.skip("not a checkout: nothing is tracked")
+    tracked = subprocess.run(["git", "ls-files"], cwd=root, capture_output=True, text=True, check=True).stdout
+    assert not [path for path in tracked.splitlines() if "__pycache__" in path]

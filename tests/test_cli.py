@@ -409,7 +409,7 @@ def test_brackets_are_not_markup(tmp_path):
 
 
 def test_interrupted_before_there_is_a_model(monkeypatch):
-    def interrupted(*args):
+    def interrupted(*args, **options):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(cli_data, "training_data", interrupted)

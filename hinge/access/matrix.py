@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from hinge.access.rows import CSRRows, DenseRows, add_row, dot, read_row
 from hinge.compiled import compiled
 
-ROW_BLOCK_CELLS = 1 << 23
-"""Cells per compiled call of a whole pass: some ten milliseconds, so that Ctrl-C is heard."""
+ROW_BLOCK_CELLS = 1 << 21
+"""Cells per compiled call of a whole pass: some milliseconds, so that Ctrl-C is heard."""
 
 
 class Matrix:
@@ -52,7 +52,7 @@ class Matrix:
             self.n_cells = int(X.size)
             self.max_row_cells = self.shape[1]
             kind = DenseRows
-        self._sq_norms: np.ndarray | None = None
+        self._sq_norms: list[np.ndarray] = []  # one array, when it is asked for; forks share the list
         self.rows: DenseRows | CSRRows = kind(*parts, self._reads)
         self.unbilled: DenseRows | CSRRows = kind(*parts, np.zeros(1, np.int64))
 
@@ -62,7 +62,6 @@ class Matrix:
         other._reads = np.zeros(1, np.int64)
         other.rows = self.rows._replace(reads=other._reads)
         other.unbilled = self.unbilled._replace(reads=np.zeros(1, np.int64))
-        other._sq_norms = self.sq_norms
         return other
 
     @property
@@ -83,9 +82,9 @@ class Matrix:
     @property
     def sq_norms(self) -> np.ndarray:
         """Squared norms of the rows, nan until somebody who reads a row writes it there for all."""
-        if self._sq_norms is None:
-            self._sq_norms = np.full(self.shape[0], np.nan)
-        return self._sq_norms
+        if not self._sq_norms:
+            self._sq_norms.append(np.full(self.shape[0], np.nan))
+        return self._sq_norms[0]
 
     def row_blocks(self) -> Iterator[tuple[int, int]]:
         """Ranges of rows that cover the matrix, each about `ROW_BLOCK_CELLS` cells."""
@@ -134,7 +133,7 @@ def as_matrix(X: Any) -> Matrix:
             X = sp.csr_array((X.data, X.indices, X.indptr.astype(X.indices.dtype)), shape=X.shape)
         if X.dtype not in (np.float32, np.float64):
             X = sp.csr_array((to_float(X.data), X.indices, X.indptr), shape=X.shape)
-        if not X.has_canonical_format:
+        if not X.has_canonical_format and _repeats(X.indices, X.indptr, X.shape[1]):
             X = X.copy()  # the caller's matrix is never written
             X.sum_duplicates()
         return Matrix(X)
@@ -165,6 +164,18 @@ def frozen(a: np.ndarray) -> np.ndarray:
     view = view[:]
     view.flags.writeable = False
     return view
+
+
+@compiled
+def _repeats(indices, indptr, d):
+    """Whether a row has an index twice; unsorted rows are read as they are."""
+    seen = np.full(d, -1, np.int64)
+    for i in range(len(indptr) - 1):
+        for p in range(indptr[i], indptr[i + 1]):
+            if seen[indices[p]] == i:
+                return True
+            seen[indices[p]] = i
+    return False
 
 
 @compiled

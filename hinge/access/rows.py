@@ -103,8 +103,9 @@ def _add_outer_csr(A, row, scale, H):
     for p in range(row[0], row[1]):
         xj = scale * A.data[p]
         j = A.indices[p]
-        for q in range(row[0], p + _1):
-            H[j, A.indices[q]] += xj * A.data[q]
+        for q in range(row[0], row[1]):
+            if A.indices[q] <= j:  # rows need not be sorted
+                H[j, A.indices[q]] += xj * A.data[q]
 
 
 def _sq_norm_dense(A, row):
@@ -144,6 +145,6 @@ held_row = _verb(_held_dense, _held_csr, "Row i once more, for an iteration that
 dot = _verb(_dot_dense, _dot_csr, "The inner product of a row that was read with w.")
 add_row = _verb(_add_dense, _add_csr, "w ← w + scale · x for a row x that was read.")
 add_outer = _verb(
-    _add_outer_dense, _add_outer_csr, "Lower triangle of H ← H + scale · x xᵀ (sorted indices)."
+    _add_outer_dense, _add_outer_csr, "Lower triangle of H ← H + scale · x xᵀ for a row x that was read."
 )
 sq_norm = _verb(_sq_norm_dense, _sq_norm_csr, "The squared Euclidean norm of a row that was read.")

@@ -110,7 +110,7 @@ def _below_first(token: bytes, index: int) -> str:
     if index == 0:
         return (
             f"found index 0 in {_show(token)}, but indices start at 1;"
-            " pass zero_based=True if this file counts from 0."
+            " pass zero_based=True (--zero-based on the command line) if this file counts from 0."
         )
     return f"the index in {_show(token)} is negative."
 

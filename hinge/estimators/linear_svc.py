@@ -47,7 +47,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Whether to learn a bias.
     intercept : {"free", "penalized"}, default="free"
         A free bias is not penalised. A penalised one is the weight of a constant feature of value
-        `intercept_scaling`: the objective of scikit-learn's ``LinearSVC``.
+        `intercept_scaling`: the objective of scikit-learn's ``LinearSVC(loss="hinge")``.
     intercept_scaling : float, default=1.0
     tol : float, default=1e-3
         Stop when the certified relative duality gap, (P - D)/D, is at most this.
@@ -93,8 +93,8 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     history_ : list of Record, or list of such lists
         One record for each look at the answer; a list for each class where there are more than two.
     dual_coef_ : ndarray of shape (1, n_support) or (n_classes, n_support)
-        :math:`y_i\\alpha_i` in units of the coefficients: ``coef_ = dual_coef_ @ X[support_]``, up to
-        the gap. Only where the solver has a dual.
+        :math:`y_i\\alpha_i` in units of the coefficients: ``dual_coef_ @ X[support_]`` is `coef_`, up
+        to a norm of √(2 gap D/λ). Only where the solver has a dual.
     support_ : ndarray of shape (n_support,)
         Rows with a positive α for any class.
     n_features_in_, feature_names_in_
@@ -325,7 +325,8 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _keep(self, results: list[Result], problems: list[Any]) -> None:
         """Set the attributes of a fit, and warn if it was cut off."""
-        self.coef_ = np.array([result.solution.w for result in results])
+        ws = [result.solution.w for result in results]
+        self.coef_ = ws[0][None] if len(ws) == 1 else np.array(ws)
         self.intercept_ = np.array([result.solution.b for result in results])
         self._answers = [result.solution for result in results] if self.warm_start else None
         gaps = [result.certificate.gap for result in results]

@@ -52,5 +52,7 @@ class Stop:
     def __post_init__(self) -> None:
         for name in ("tol", "max_iter", "max_time", "max_reads", "target"):
             value = getattr(self, name)
-            if value is not None and not (isinstance(value, int | float | np.number) and value >= 0):
+            if (value is not None or name == "tol") and not (
+                isinstance(value, int | float | np.number) and value >= 0
+            ):
                 raise ValueError(f"{name} must be a number that is not negative, got {value!r}.")

@@ -15,14 +15,15 @@ class Solution(NamedTuple):
         Bias; 0 where the problem has none.
     alpha : ndarray of shape (n,) or None
         Dual weights, :math:`0 \\le \\alpha_i \\le 1`.
-    combination : ndarray of shape (d,) or None
-        :math:`\\sum_i c_i\\alpha_i y_i x_i` where the method keeps it; else one pass computes it.
+    combination : ndarray of shape (d,), float or None
+        :math:`\\sum_i c_i\\alpha_i y_i x_i` where the method keeps it, or its ratio to w where it is a
+        multiple of w; else one pass computes it.
     """
 
     w: np.ndarray
     b: float = 0.0
     alpha: np.ndarray | None = None
-    combination: np.ndarray | None = None
+    combination: np.ndarray | float | None = None
 
 
 class Certificate(NamedTuple):

@@ -81,9 +81,10 @@ class Regularized(LinearProblem):
             if abs(positive - negative) > 1e-15 * (positive + negative):
                 alpha, z = self.balanced(alpha), None
         z = self.combination(alpha) if z is None else z
+        z_sq = z**2 * float(solution.w @ solution.w) if isinstance(z, float) else float(z @ z)
         positive, negative = self.class_mass(alpha)
         linear = positive + negative
-        quadratic = (float(z @ z) + self.constant_sq * (positive - negative) ** 2) / self.lam
+        quadratic = (z_sq + self.constant_sq * (positive - negative) ** 2) / self.lam
         largest = float(alpha.max())
         if largest <= 0.0:
             return 0.0

@@ -8,7 +8,6 @@ from hinge.solvers.newton import DIRECT, Newton
 from hinge.solvers.sdca import SDCA
 
 MOST_FEATURES = 1024
-ROWS_PER_FEATURE = 20
 
 
 class Choice(NamedTuple):
@@ -21,9 +20,9 @@ class Choice(NamedTuple):
 def choose(problem: Any, *, max_reads: int | None = None) -> Choice:
     """The solver that ``solver="auto"`` stands for.
 
-    Newton's method where features are few, since it needs a handful of passes however ill-conditioned
-    the data, and where there are many rows for each of some hundred features; dual coordinate ascent
-    elsewhere, and whenever reads are limited, since Newton pays for whole passes.
+    Newton's method where features are few, up to a thousand if there are as many rows, since it needs a
+    handful of passes however ill-conditioned the data; dual coordinate ascent elsewhere, and whenever
+    reads are limited, since Newton pays for whole passes.
     """
     if not isinstance(problem, Regularized):
         raise ValueError(
@@ -34,6 +33,6 @@ def choose(problem: Any, *, max_reads: int | None = None) -> Choice:
         return Choice(SDCA(), "reads are limited, and an iteration of SDCA reads a single row")
     if problem.d <= DIRECT:
         return Choice(Newton(), f"{problem.d} features are few enough to factor a Hessian")
-    if problem.d <= MOST_FEATURES and problem.n >= ROWS_PER_FEATURE * problem.d:
-        return Choice(Newton(), f"{problem.n} rows are many for {problem.d} features")
+    if problem.d <= MOST_FEATURES and problem.n >= problem.d:
+        return Choice(Newton(), f"{problem.d} features are few, and {problem.n} rows not fewer")
     return Choice(SDCA(), f"{problem.d} features are many for {problem.n} rows")

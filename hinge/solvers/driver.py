@@ -94,6 +94,8 @@ def solve(
     stop = Stop() if stop is None else stop
     if on_interrupt not in ("raise", "keep"):
         raise ValueError(f"on_interrupt is 'raise' or 'keep', not {on_interrupt!r}.")
+    if not isinstance(solver, Solver):
+        raise TypeError(f"solver must be a Solver, such as hinge.solvers.SDCA(), got {solver!r}.")
     reason = solver.rejects(problem)
     if reason:
         raise ValueError(reason)
@@ -101,7 +103,16 @@ def solve(
     if stop.max_reads is not None and problem.matrix.n_cells > stop.max_reads:
         start = None  # to take it up would read too much
     with _interrupts(run):
-        run.state = solver.init(problem, seed, start) if state is None else state
+        fresh = solver.init(problem, seed, start)
+        if state is not None and _form(state) != _form(fresh):
+            raise ValueError(
+                f"The state is not one of {type(solver).__name__} on data of {problem.n} x {problem.d}: it "
+                "can only go on with the solver that it came from, on data of the same shape."
+            )
+        run.state = fresh if state is None else state
+        if stop.max_time is not None:  # compile before the clock starts
+            run.state = solver.advance(problem, run.state, 0)
+            run.began = time.perf_counter()
         try:
             status = run.loop()
         except KeyboardInterrupt:
@@ -109,6 +120,15 @@ def solve(
     if status is Status.INTERRUPTED and on_interrupt == "raise":
         raise KeyboardInterrupt
     return run.result(status)
+
+
+def _form(state: Any) -> Any:
+    """Types and shapes of a state, all the way down."""
+    if isinstance(state, np.ndarray):
+        return state.dtype, state.shape
+    if isinstance(state, tuple):
+        return type(state), tuple(_form(part) for part in state)
+    return None
 
 
 class _Run:
@@ -123,6 +143,8 @@ class _Run:
         self.began = time.perf_counter()
         self.off_clock = 0.0
         self.first_read = problem.matrix.reads
+        certificate = 2 * problem.matrix.n_cells  # reads kept back for it, if that leaves enough for a fit
+        self.last_word = certificate if (stop.max_reads or 0) >= 4 * certificate else 0
         self.rate = 0.0  # iterations a second, once known
         self.advancing = False  # while the state may be half-written
         self.pressed = False  # Ctrl-C came meanwhile
@@ -162,7 +184,7 @@ class _Run:
             if n <= 0:
                 return 0, Status.MAX_ITER
         if stop.max_reads is not None:
-            left = stop.max_reads - self.reads
+            left = stop.max_reads - self.reads - self.last_word
             if self.solver.iterations(self.state) == 0:
                 left -= self.solver.setup_reads(self.problem)
             n = min(n, left // max(1, self.solver.max_reads(self.problem)))

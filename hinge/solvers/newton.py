@@ -12,6 +12,8 @@ from hinge.solvers.smoothed_hinge import along, product, search, slopes
 
 BLOCK_ROWS = 64  # rows are sampled in blocks of neighbours, which memory likes
 GROWTH = 4
+RARE = 25  # rows of the rarer class that the first sample has, if there are as many
+NOTHING = 1e-14  # a decrease of the objective, which is at most about one, that is not worth a step
 NARROWEST = 1e-2  # share of the width below which μ does not shrink: the centre does the rest
 SMALLEST = 500  # rows of the first level, or more
 DIRECT = 256  # features up to which the Hessian is formed and factored
@@ -120,6 +122,11 @@ class Newton(Solver[Regularized, NewtonState]):
                 mu /= self.shrink
             while level > GROWTH * SMALLEST:
                 level = -(-level // GROWTH)
+            rare = np.cumsum(
+                problem.y[rows] == (1 if np.count_nonzero(problem.y > 0) * 2 < problem.n else -1)
+            )
+            while level < n and rare[level - 1] < min(RARE, rare[-1]):
+                level = min(n, level * GROWTH)  # a sample without both classes teaches nothing
         else:
             x[:d], x[d] = start.w, start.b
         return NewtonState(
@@ -169,9 +176,9 @@ class Newton(Solver[Regularized, NewtonState]):
         self._look(problem, state)
         counters[T] += 1
         if level == n and s[MU] <= self.width * 1.01:
-            counters[NEXT] = s[DISTANCE] <= s[GAP]
+            counters[NEXT] = s[DISTANCE] <= s[GAP] or -s[SLOPE] <= NOTHING * s[GAP]
         else:
-            counters[NEXT] = -s[SLOPE] <= LEAVE * s[GAP]
+            counters[NEXT] = -s[SLOPE] <= LEAVE * s[GAP] + NOTHING
 
     def _look(self, problem: Regularized, state: NewtonState) -> None:
         """The dual, the parts of the gap and the next direction at x, from the margins there."""

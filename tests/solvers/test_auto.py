@@ -4,7 +4,7 @@ import scipy.sparse as sp
 
 from hinge.problems import NormConstrained, Regularized, SlackConstrained
 from hinge.solvers import SDCA, Newton, choose
-from hinge.solvers.auto import MOST_FEATURES, ROWS_PER_FEATURE
+from hinge.solvers.auto import MOST_FEATURES
 from hinge.solvers.newton import DIRECT
 
 
@@ -17,9 +17,9 @@ def problem(n, d):
     [
         (10_000, 20, Newton),
         (100, DIRECT, Newton),
-        (ROWS_PER_FEATURE * 500, 500, Newton),
-        (ROWS_PER_FEATURE * 500 - 1, 500, SDCA),
-        (ROWS_PER_FEATURE * (MOST_FEATURES + 1), MOST_FEATURES + 1, SDCA),
+        (500, 500, Newton),
+        (499, 500, SDCA),
+        (20 * MOST_FEATURES, MOST_FEATURES + 1, SDCA),
         (1000, 50_000, SDCA),
     ],
 )

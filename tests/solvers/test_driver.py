@@ -8,7 +8,7 @@ import pytest
 
 from hinge.monitoring import History, Status, Stop
 from hinge.problems import NormConstrained, Regularized
-from hinge.solvers import SDCA, Newton, Pegasos, Solver, solve
+from hinge.solvers import SDCA, Newton, Norma, Pegasos, Solver, solve
 
 
 @pytest.fixture
@@ -254,3 +254,28 @@ def test_settings_by_name():
     with pytest.raises(AttributeError):
         solver.batch_size = 9
     assert issubclass(Pegasos, Solver)
+
+
+@pytest.mark.parametrize("solver", [SDCA(), Pegasos(), Newton()], ids=lambda s: type(s).__name__)
+def test_a_state_of_other_data_is_refused(tiny, solver):
+    X, y = tiny
+    state = solve(Regularized(X, y, 0.1), solver, stop=Stop(0, max_iter=2)).state
+    for other in (Regularized(X[:, :5], y, 0.1), Regularized(X[:50], y[:50], 0.1)):
+        with pytest.raises(ValueError, match="on data of the same shape"):
+            solve(other, solver, state=state, stop=Stop(0, max_iter=4))
+    with pytest.raises(ValueError, match="The state is not one of Norma"):
+        solve(Regularized(X, y, 0.1), Norma(), state=state, stop=Stop(0, max_iter=4))
+
+
+def test_the_class_of_a_solver_is_no_solver(tiny):
+    with pytest.raises(TypeError, match="solver must be a Solver"):
+        solve(Regularized(*tiny, 0.1), SDCA)
+
+
+def test_a_read_limit_leaves_enough_for_the_certificate(tiny):
+    problem = Regularized(*tiny, 1e-4)
+    limit = 20 * problem.matrix.n_cells
+    result = solve(problem, SDCA(), stop=Stop(1e-12, max_reads=limit))
+    assert result.status is Status.MAX_READS
+    assert np.isfinite(result.certificate.gap)
+    assert problem.matrix.reads <= limit

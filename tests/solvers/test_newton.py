@@ -173,3 +173,16 @@ def test_what_it_cannot_solve(tiny):
         solve(NormConstrained(*tiny, 1.0), Newton())
     with pytest.raises(ValueError, match="not d = 20001; use SDCA"):
         solve(Regularized(np.ones((2, 20_001)), [1, -1], 0.1), Newton())
+
+
+@pytest.mark.parametrize("together", [False, True])
+@pytest.mark.parametrize("rare", [1, 5, 50])
+def test_a_rare_class_is_in_the_first_sample(rare, together):
+    rng = np.random.default_rng(rare)
+    X, y = rng.standard_normal((10_000, 5)), -np.ones(10_000)
+    rows = np.arange(rare) if together else rng.permutation(10_000)[:rare]
+    X[rows], y[rows] = X[rows] + 4.0, 1
+    problem = Regularized.from_C(X, y, 1.0, bias="free")
+    for seed in range(3):
+        result = solve(problem, Newton(), seed=seed, stop=Stop(max_iter=100))
+        assert result.certificate.gap <= 1e-3
