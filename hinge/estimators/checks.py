@@ -94,6 +94,8 @@ def encoded_labels(y: np.ndarray, classes: np.ndarray | None = None) -> tuple[np
     """The sorted classes, and each row's class number; there must be two or more."""
     known = classes is not None
     classes = np.unique(y) if classes is None else classes
+    if len(classes) == 2 and not known:
+        return classes, (y == classes[1]).view(np.uint8)
     codes = np.searchsorted(classes, y)
     if known:
         codes[codes == len(classes)] = 0

@@ -180,7 +180,8 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         began = time.perf_counter()
         checks.check_linear(self, tuple(NAMES))
         X, y = checks.validated(self, X, y)
-        check_classification_targets(y)
+        if y.dtype.kind in "fcO":  # other types are labels, whatever their values
+            check_classification_targets(y)
         classes, codes = checks.encoded_labels(y)
         rows, per_class = checks.row_weights(sample_weight, self.class_weight, X, y, classes)
         matrix = as_matrix(X)
