@@ -119,26 +119,3 @@ class Basins:
         if not self.free:
             return float(levels[0]), 0.0
         return float(sum(levels) / 2), float(levels[1] - levels[0]) / 2
-
-
-def water_level(m: np.ndarray, c: np.ndarray, nu: float) -> float:
-    """The γ with :math:`\\sum_i c_i(\\gamma - m_i)_+ = \\nu`, by Newton's method on a convex function.
-
-    Starting to the right of the root, the steps fall to it monotonically and end after finitely many.
-    """
-    gamma = float(m @ c) + nu  # the level over all rows together: not below the root, as c sums to 1
-    gamma = max(gamma, float(m.min()) + np.finfo(float).tiny)
-    while True:
-        wet = m < gamma
-        mass = float(c[wet].sum())
-        if mass == 0.0:
-            return gamma
-        lower = (nu + float(c[wet] @ m[wet])) / mass
-        if not lower < gamma:
-            return gamma
-        gamma = lower
-
-
-def best_level(r: np.ndarray, y: np.ndarray, c: np.ndarray, nu: float) -> tuple[float, float]:
-    """The highest water level over the bias b, and that b."""
-    return Basins(r, y, c, free=True).level(nu)

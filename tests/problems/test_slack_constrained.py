@@ -6,7 +6,17 @@ from scipy.optimize import brentq, linprog
 
 from hinge.datasets import make_known_optimum, make_separable
 from hinge.problems import SlackConstrained, Solution
-from hinge.problems.slack_constrained import best_level, water_level
+from hinge.problems.slack_constrained import Basins
+
+
+def water_level(m, c, nu):
+    """The level of one basin."""
+    return Basins(m, np.ones(len(m)), c, free=False).level(nu)[0]
+
+
+def best_level(r, y, c, nu):
+    """The level and the bias of two."""
+    return Basins(r, y, c, free=True).level(nu)
 
 
 @st.composite
