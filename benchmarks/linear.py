@@ -159,7 +159,8 @@ def main():
             t_peer, t_ours, theirs, ours, tol, gap = row.run(args.repeats)
             print(
                 f"{row.set_name:40} {row.against:36} {t_peer:8.3f} {t_ours:8.3f} {t_peer / t_ours:6.1f} "
-                f"{row.at_least:5.1f}  {theirs:.6f} / {ours:.6f}, {tol:g}, {gap:.1e}",
+                f"{row.at_least:5.1f}  {theirs:.6f} / {ours:.6f}, {tol:g}, {gap:.1e}"
+                f"{'' if ours <= theirs else '  NOT MATCHED: ours is worse'}",
                 flush=True,
             )
     except datasets.DatasetNotFoundError as missing:
