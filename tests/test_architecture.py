@@ -19,12 +19,13 @@ SOLVER_FILES = sorted((PACKAGE / "solvers").glob("*.py"))
 # What each part may import of the others: what → data → draws → how → clients. Data has no parents.
 MAY_IMPORT = {
     "compiled": set(),
-    "access": {"compiled"},
-    "problems": {"access"},
+    "kernels": {"compiled"},
+    "access": {"compiled", "kernels"},
+    "problems": {"access", "kernels"},
     "sampling": {"compiled"},
     "monitoring": set(),
     "solvers": {"compiled", "access", "problems", "sampling", "monitoring"},
-    "estimators": {"access", "problems", "sampling", "monitoring", "solvers"},
+    "estimators": {"kernels", "access", "problems", "sampling", "monitoring", "solvers"},
     "datasets": set(),
 }
 

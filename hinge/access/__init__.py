@@ -1,6 +1,21 @@
-"""DATA: the only code that touches the data matrix, and the place where reads are counted."""
+"""DATA: the only code that touches the data, and the place where reads and kernel values are counted."""
 
+from hinge.access.gram import Gram
 from hinge.access.matrix import Matrix, as_matrix, frozen
+from hinge.access.points import Points, as_points
 from hinge.access.rows import add_outer, add_row, dot, held_row, read_row, sq_norm
 
-__all__ = ["Matrix", "add_outer", "add_row", "as_matrix", "dot", "frozen", "held_row", "read_row", "sq_norm"]
+__all__ = [
+    "Gram",
+    "Matrix",
+    "Points",
+    "add_outer",
+    "add_row",
+    "as_matrix",
+    "as_points",
+    "dot",
+    "frozen",
+    "held_row",
+    "read_row",
+    "sq_norm",
+]

@@ -15,6 +15,7 @@ class Status(Enum):
     MAX_ITER = "the iteration limit was reached"
     MAX_TIME = "the time limit was reached"
     MAX_READS = "the read limit was reached"
+    MAX_KERNEL_EVALS = "the limit on kernel evaluations was reached"
     STALLED = "no more progress is possible in floating point"
     INTERRUPTED = "it was interrupted"
     CALLBACK = "a callback asked to stop"
@@ -39,6 +40,8 @@ class Stop:
         Seconds, from the start of the run.
     max_reads : int, optional
         Cells read, certificates included; never exceeded.
+    max_kernel_evals : int, optional
+        Kernel values computed; never exceeded.
     target : float, optional
         Stop when the score, an error on held-out rows, is at most this.
     """
@@ -48,9 +51,10 @@ class Stop:
     max_time: float | None = None
     max_reads: int | None = None
     target: float | None = None
+    max_kernel_evals: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("tol", "max_iter", "max_time", "max_reads", "target"):
+        for name in ("tol", "max_iter", "max_time", "max_reads", "target", "max_kernel_evals"):
             value = getattr(self, name)
             if (value is not None or name == "tol") and not (
                 isinstance(value, int | float | np.number) and value >= 0

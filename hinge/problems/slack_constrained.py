@@ -60,14 +60,8 @@ class SlackConstrained(LinearProblem):
         r = self.responses(solution.w, billed) / norm
         c = np.broadcast_to(np.asarray(self.share()), (self.n,))
         phi = Basins(r, self.y, c, free=self.bias == "free")
-        s = 1.0
-        if phi.level(self.nu)[0] < 0.999999 * phi.level(self.nu / 0.999999)[0]:
-            s = float(minimize_scalar(
-                lambda s: -s * phi.level(self.nu / s)[0], bounds=(1e-9, 1.0), method="bounded",
-                options={"xatol": 1e-12},
-            ).x)  # fmt: skip
-        gamma, b = phi.level(self.nu / s)
-        return s * gamma, b if self.bias == "free" else solution.b / norm, s
+        gamma, b, s = best_level(phi, self.nu)
+        return gamma, b if self.bias == "free" else solution.b / norm, s
 
 
 class Basins:
@@ -119,3 +113,15 @@ class Basins:
         if not self.free:
             return float(levels[0]), 0.0
         return float(sum(levels) / 2), float(levels[1] - levels[0]) / 2
+
+
+def best_level(basins: Basins, nu: float) -> tuple[float, float, float]:
+    """The highest level of any shorter w too: γ, the bias at unit norm, and the norm s that has it."""
+    s = 1.0
+    if nu > 0 and basins.level(nu)[0] < 0.999999 * basins.level(nu / 0.999999)[0]:
+        s = float(minimize_scalar(
+            lambda s: -s * basins.level(nu / s)[0], bounds=(1e-9, 1.0), method="bounded",
+            options={"xatol": 1e-12},
+        ).x)  # fmt: skip
+    gamma, b = basins.level(nu / s)
+    return s * gamma, b, s

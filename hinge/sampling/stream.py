@@ -33,3 +33,12 @@ def draw_unit(key, counter):
 def draw_index(key, counter, n):
     """Uniform integer in [0, n)."""
     return np.int64(draw_unit(key, counter) * n)
+
+
+@compiled
+def draw_units(key, first, count):
+    """Draws number first to first + count of the stream, uniform in [0, 1)."""
+    out = np.empty(count)
+    for k in range(count):
+        out[k] = draw_unit(key, first + k)
+    return out

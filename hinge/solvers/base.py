@@ -28,6 +28,8 @@ class Solver(Generic[P, S]):
     """
 
     paper: ClassVar[Paper]
+    exact_estimate: ClassVar[bool] = False
+    """Whether `estimate` is more than a guess, so that no certificate is ever computed to check it."""
 
     def init(self, problem: P, seed: int = 0, start: Solution | None = None) -> S:
         """The first state; `start` warms it where the method can use an earlier answer."""
@@ -56,6 +58,10 @@ class Solver(Generic[P, S]):
     def max_reads(self, problem: P) -> int:
         """No iteration reads more cells than this."""
         raise NotImplementedError
+
+    def max_evals(self, problem: P, state: S) -> int:
+        """The next iteration, and a look at the answer after it, compute no more kernel values than this."""
+        return 0
 
     def setup_reads(self, problem: P) -> int:
         """Cells that the first iteration reads besides its own."""

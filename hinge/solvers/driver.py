@@ -100,13 +100,13 @@ def solve(
     if reason:
         raise ValueError(reason)
     run = _Run(problem, solver, stop, score, callbacks)
-    if stop.max_reads is not None and problem.matrix.n_cells > stop.max_reads:
+    if stop.max_reads is not None and problem.pass_cells > stop.max_reads:
         start = None  # to take it up would read too much
     with _interrupts(run):
         fresh = solver.init(problem, seed, start)
         if state is not None and _form(state) != _form(fresh):
             raise ValueError(
-                f"The state is not one of {type(solver).__name__} on data of {problem.n} x {problem.d}: it "
+                f"The state is not one of {type(solver).__name__} on {problem.n} rows of such data: it "
                 "can only go on with the solver that it came from, on data of the same shape."
             )
         run.state = fresh if state is None else state
@@ -124,8 +124,8 @@ def solve(
 
 def _form(state: Any) -> Any:
     """Types and shapes of a state, all the way down."""
-    if isinstance(state, np.ndarray):
-        return state.dtype, state.shape
+    if hasattr(state, "dtype") and hasattr(state, "shape"):  # an array, on whatever device
+        return state.dtype, tuple(state.shape)
     if isinstance(state, tuple):
         return type(state), tuple(_form(part) for part in state)
     return None
@@ -142,8 +142,8 @@ class _Run:
         self.latest: tuple[int, Certificate] | None = None
         self.began = time.perf_counter()
         self.off_clock = 0.0
-        self.first_read = problem.matrix.reads
-        certificate = 2 * problem.matrix.n_cells  # reads kept back for it, if that leaves enough for a fit
+        self.first_read, self.first_eval = problem.reads, problem.kernel_evals
+        certificate = 2 * problem.pass_cells  # reads kept back for it, if that leaves enough for a fit
         self.last_word = certificate if (stop.max_reads or 0) >= 4 * certificate else 0
         self.rate = 0.0  # iterations a second, once known
         self.advancing = False  # while the state may be half-written
@@ -190,6 +190,11 @@ class _Run:
             n = min(n, left // max(1, self.solver.max_reads(self.problem)))
             if n <= 0:
                 return 0, Status.MAX_READS
+        if stop.max_kernel_evals is not None:
+            cost = self.solver.max_evals(self.problem, self.state)
+            n = min(n, (stop.max_kernel_evals - self.evals) // max(1, cost))
+            if n <= 0:
+                return 0, Status.MAX_KERNEL_EVALS
         seconds = CHUNK_SECONDS
         if stop.max_time is not None:
             seconds = min(seconds, stop.max_time - self.seconds)
@@ -204,8 +209,8 @@ class _Run:
         solver, problem, stop = self.solver, self.problem, self.stop
         gap, objective = np.inf, np.nan
         looks = len(self.history) + 1
-        doubled = looks >= 32 and looks & (looks - 1) == 0  # now and then the estimate is not trusted
-        affordable = stop.max_reads is None or self.reads + 3 * problem.matrix.n_cells <= stop.max_reads
+        doubled = looks >= 32 and looks & (looks - 1) == 0 and not solver.exact_estimate  # it may be wrong
+        affordable = stop.max_reads is None or self.reads + 3 * problem.pass_cells <= stop.max_reads
         promising = stop.tol > 0 and affordable and solver.estimate(problem, self.state) <= stop.tol
         if final or promising or (doubled and stop.tol > 0):
             certificate = self.certify()
@@ -220,7 +225,7 @@ class _Run:
             if np.isfinite(gap):
                 solution = solution._replace(b=self.certify().b)
             score = self.score(solution) if self.score else np.nan
-        record = Record(solver.iterations(self.state), seconds, self.reads, 0, objective, gap, score)
+        record = Record(solver.iterations(self.state), seconds, self.reads, self.evals, objective, gap, score)
         self.history.append(record)
         asked = [callback(record, solution) for callback in self.callbacks]
         self.off_clock += time.perf_counter() - paused
@@ -236,14 +241,14 @@ class _Run:
         if self.latest is None or self.latest[0] != t:
             answer = self.solver.view(self.problem, self.state)
             limit = self.stop.max_reads
-            if limit is not None and self.reads + 2 * self.problem.matrix.n_cells > limit:
+            if limit is not None and self.reads + 2 * self.problem.pass_cells > limit:
                 self.latest = t, Certificate(np.nan, np.nan, np.inf, answer.b)
             else:
                 self.latest = t, self.problem.certificate(answer)
         return self.latest[1]
 
     def result(self, status: Status) -> Result:
-        if status is Status.INTERRUPTED and self.problem.matrix.n_cells > LAST_WORD_CELLS:
+        if status is Status.INTERRUPTED and self.problem.pass_cells > LAST_WORD_CELLS:
             b = self.solver.view(self.problem, self.state).b
             certificate = Certificate(np.nan, np.nan, np.inf, b)
         else:
@@ -260,7 +265,11 @@ class _Run:
 
     @property
     def reads(self) -> int:
-        return self.problem.matrix.reads - self.first_read
+        return self.problem.reads - self.first_read
+
+    @property
+    def evals(self) -> int:
+        return self.problem.kernel_evals - self.first_eval
 
 
 @contextmanager

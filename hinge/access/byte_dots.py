@@ -1,0 +1,156 @@
+"""Inner products of rows of bytes: sixteen multiplications to an instruction, exact.
+
+Pixels, counts, bits and one-hot codes are whole multiples 0 to 255 of one step. Their inner products are
+whole numbers, which 64-bit Arm processors with the dot product extension (all since 2018) compute four
+times as fast as float32. Elsewhere `available` is False and float32 is used.
+"""
+
+import platform
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils, config
+from numba.extending import intrinsic
+
+from hinge.compiled import compiled
+
+LANES = 16
+_I64, _I32 = ir.IntType(64), ir.IntType(32)
+_BYTES, _INTS = ir.VectorType(ir.IntType(8), 16), ir.VectorType(_I32, 4)
+_FLOATS = ir.VectorType(ir.FloatType(), 4)
+_COLUMNS = 256
+"""Columns of a tile: their bytes stay in the second level cache while all rows meet them."""
+
+
+def available() -> bool:
+    """Whether this processor has the instruction, and code is compiled at all."""
+    if platform.machine() not in ("aarch64", "arm64") or config.DISABLE_JIT:
+        return False
+    features = llvm.get_host_cpu_features()
+    return bool(features.get("dotprod")) or "dotprod" in _implied(llvm.get_host_cpu_name())
+
+
+def _implied(cpu: str) -> str:
+    """Features that the name of a processor stands for, where the system does not list them."""
+    base = ("neoverse", "cortex-a7", "cortex-a55", "cortex-a65", "cortex-x", "apple-m", "apple-a1", "ampere")
+    older = ("cortex-a72", "cortex-a73")
+    return "dotprod" if cpu.startswith(base) and not cpu.startswith(older) else ""
+
+
+@intrinsic
+def _dots_4x4(typing, base, stride, rows, columns, scale, out, out_stride):  # type: ignore[no-untyped-def]
+    """Scaled inner products of 4 rows with 4 columns of bytes, as float32 at `out`; all are addresses."""
+    four = types.UniTuple(types.int64, 4)
+    u64 = types.uint64
+    signature = types.void(u64, u64, four, four, types.float32, u64, u64)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        base, stride, rows, columns, scale, out, out_stride = args
+
+        def instruction(name: str, *operands: Any) -> Any:
+            kind = ir.FunctionType(_INTS, operands)
+            return cgutils.get_or_insert_function(builder.module, kind, f"llvm.aarch64.neon.{name}")
+
+        udot = instruction("udot.v4i32.v16i8", _INTS, _BYTES, _BYTES)
+        add_pairs = instruction("addp.v4i32", _INTS, _INTS)
+
+        def address(numbers: Any, k: int) -> Any:
+            return builder.add(base, builder.mul(builder.extract_value(numbers, k), stride))
+
+        starts = [address(rows, k) for k in range(4)], [address(columns, k) for k in range(4)]
+        before, loop, after = (
+            builder.block, builder.append_basic_block("dots"), builder.append_basic_block("done")
+        )  # fmt: skip
+        builder.branch(loop)
+        builder.position_at_end(loop)
+        at = builder.phi(_I64)
+        at.add_incoming(ir.Constant(_I64, 0), before)
+        sums = [builder.phi(_INTS) for _ in range(16)]
+        a, b = (
+            [builder.load(builder.inttoptr(builder.add(p, at), _BYTES.as_pointer()), align=1) for p in side]
+            for side in starts
+        )
+        added = [builder.call(udot, [sums[4 * r + c], a[r], b[c]]) for r in range(4) for c in range(4)]
+        for phi, value in zip(sums, added, strict=True):
+            phi.add_incoming(ir.Constant(_INTS, [0] * 4), before)
+            phi.add_incoming(value, loop)
+        following = builder.add(at, ir.Constant(_I64, LANES))
+        at.add_incoming(following, loop)
+        builder.cbranch(builder.icmp_unsigned("<", following, stride), loop, after)
+        builder.position_at_end(after)
+        scales = ir.Constant(_FLOATS, ir.Undefined)
+        for k in range(4):
+            scales = builder.insert_element(scales, scale, ir.Constant(_I32, k))
+        for r in range(4):
+            left, right = (builder.call(add_pairs, added[4 * r + k : 4 * r + k + 2]) for k in (0, 2))
+            dots = builder.sitofp(builder.call(add_pairs, [left, right]), _FLOATS)
+            row = builder.add(out, builder.mul(ir.Constant(_I64, r), out_stride))
+            builder.store(builder.fmul(dots, scales), builder.inttoptr(row, _FLOATS.as_pointer()), align=4)
+        return context.get_dummy_value()
+
+    return signature, codegen
+
+
+@compiled
+def byte_dots(P, rows, columns, step_sq, G):
+    """``G[r, c] = step_sq * <P[rows[r]], P[columns[c]]>`` for packed bytes P and contiguous G."""
+    base, stride = np.uint64(P.ctypes.data), np.uint64(P.shape[1])
+    R, C = len(rows), len(columns)
+    to, to_stride = np.uint64(G.ctypes.data), np.uint64(4 * C)
+    edge = np.empty((4, 4), np.float32)
+    for first in range(0, C, _COLUMNS):
+        last = min(first + _COLUMNS, C)
+        for r in range(0, R, 4):
+            four = (rows[r], rows[min(r + 1, R - 1)], rows[min(r + 2, R - 1)], rows[min(r + 3, R - 1)])
+            for c in range(first, last, 4):
+                if r + 4 <= R and c + 4 <= C:
+                    place = to + np.uint64(r) * to_stride + np.uint64(4 * c)
+                    met = (columns[c], columns[c + 1], columns[c + 2], columns[c + 3])
+                    _dots_4x4(base, stride, four, met, step_sq, place, to_stride)
+                else:
+                    c1, c2, c3 = min(c + 1, C - 1), min(c + 2, C - 1), min(c + 3, C - 1)
+                    met = (columns[c], columns[c1], columns[c2], columns[c3])
+                    _dots_4x4(base, stride, four, met, step_sq, np.uint64(edge.ctypes.data), np.uint64(16))
+                    for i in range(min(4, R - r)):
+                        for j in range(min(4, C - c)):
+                            G[r + i, c + j] = edge[i, j]
+
+
+def step_of(X: Any) -> float:
+    """The step of which all values are whole multiples 0 to 255, up to float32 rounding; 0 if there is none."""
+    values = X.data if hasattr(X, "indptr") else X
+    if values.size == 0 or values.dtype.kind not in "fiub":
+        return 0.0
+    flat = values.reshape(-1)
+    sample = np.abs(flat[:: max(1, flat.size // 65536)].astype(np.float64))
+    positive = sample[sample > 0]
+    step = float(positive.min()) if len(positive) else 1.0
+    if step == 0.0 or not np.isfinite(step):
+        return 0.0
+    largest = float(values.max())
+    if largest <= 0 or float(values.min()) < 0 or not np.isfinite(largest):
+        return 0.0
+    multiple = np.rint(largest / step)
+    if not 1 <= multiple <= 255:
+        return 0.0
+    step = largest / multiple
+    for lo in range(0, flat.size, 1 << 20):
+        piece = flat[lo : lo + (1 << 20)]
+        whole = np.rint(piece * np.float32(1.0 / step))
+        if np.abs(piece - whole * np.float32(step)).max() > 2e-7 * largest:
+            return 0.0
+    return step
+
+
+def packed(X: Any, step: float) -> np.ndarray:
+    """The multiples as rows of bytes, padded with zeros to a multiple of 16."""
+    n, d = X.shape
+    P = np.zeros((n, -(-d // LANES) * LANES), np.uint8)
+    for lo in range(0, n, 4096):
+        part = X[lo : lo + 4096]
+        part = part.toarray() if hasattr(part, "indptr") else part
+        P[lo : lo + 4096, :d] = np.rint(part * np.float32(1.0 / step))
+    return P

@@ -1,0 +1,147 @@
+"""Kernels: settings only, evaluated in array-API code, so NumPy here and torch on a GPU.
+
+A kernel of inner products says how a block of them becomes kernel values (`of_dots`), which is all that
+the counted access in `hinge.access` needs; `Laplacian` needs the points themselves.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from hinge.kernels.exponential import gaussian_of_dots
+
+
+def namespace(A: Any) -> Any:
+    """The module whose functions work on `A`: NumPy, or torch where `A` is one of its tensors."""
+    return np if isinstance(A, np.ndarray | np.generic) else __import__(type(A).__module__.split(".")[0])
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A positive semidefinite function K(x, z), or one that hopes to be."""
+
+    shifts: ClassVar[bool] = False
+    """Whether a common shift of all points leaves K unchanged, so that points may be centred."""
+
+    of_dots: ClassVar[Any]
+
+    def __call__(self, X: Any, Z: Any) -> Any:
+        """The block K(X, Z) of dense points, by rows of `X`."""
+        return self.of_dots(X @ Z.T, (X * X).sum(1), (Z * Z).sum(1))
+
+    def diag(self, sq: Any) -> Any:
+        """K(x, x) from the squared norms of the points."""
+        dots = namespace(sq).asarray(sq)[:, None] * 1.0
+        return self.of_dots(dots, sq, None)[:, 0]
+
+
+@dataclass(frozen=True)
+class Linear(Kernel):
+    """:math:`\\langle x, z\\rangle`."""
+
+    def of_dots(self, G: Any, sq_x: Any, sq_z: Any) -> Any:
+        """The inner products themselves."""
+        return G
+
+
+@dataclass(frozen=True)
+class Gaussian(Kernel):
+    """:math:`\\exp(-\\gamma\\|x - z\\|^2)`, with :math:`\\gamma = 1/(2\\sigma^2)` in the SBP paper."""
+
+    gamma: float = 1.0
+    shifts = True
+
+    def of_dots(self, G: Any, sq_x: Any, sq_z: Any) -> Any:
+        """Kernel values from inner products and squared norms, in place; no `sq_z`: x with itself."""
+        if sq_z is None:
+            G[...] = 1.0
+            return G
+        if isinstance(G, np.ndarray):
+            gaussian_of_dots(G, sq_x, sq_z, self.gamma)
+            return G
+        G *= 2.0 * self.gamma
+        G -= self.gamma * sq_x[:, None]
+        G -= self.gamma * sq_z
+        return G.clamp_(max=0.0).exp_()
+
+
+@dataclass(frozen=True)
+class Polynomial(Kernel):
+    """:math:`(\\gamma\\langle x, z\\rangle + c_0)^p`."""
+
+    degree: int = 3
+    gamma: float = 1.0
+    coef0: float = 0.0
+
+    def of_dots(self, G: Any, sq_x: Any, sq_z: Any) -> Any:
+        """Kernel values from inner products, in place."""
+        G *= self.gamma
+        G += self.coef0
+        G **= self.degree
+        return G
+
+
+@dataclass(frozen=True)
+class Sigmoid(Kernel):
+    """:math:`\\tanh(\\gamma\\langle x, z\\rangle + c_0)`, which is not positive for all settings."""
+
+    gamma: float = 1.0
+    coef0: float = 0.0
+
+    def of_dots(self, G: Any, sq_x: Any, sq_z: Any) -> Any:
+        """Kernel values from inner products, in place."""
+        G *= self.gamma
+        G += self.coef0
+        return namespace(G).tanh(G, out=G)
+
+
+@dataclass(frozen=True)
+class Laplacian(Kernel):
+    """:math:`\\exp(-\\gamma\\|x - z\\|_1)`."""
+
+    gamma: float = 1.0
+    shifts = True
+
+    def __call__(self, X: Any, Z: Any) -> Any:
+        """The block K(X, Z), by rows of `X`; sparse NumPy points too."""
+        if namespace(X) is np or hasattr(X, "indptr"):
+            from sklearn.metrics.pairwise import manhattan_distances
+
+            return np.exp(-self.gamma * manhattan_distances(X, Z))
+        import torch
+
+        return torch.exp(-self.gamma * torch.cdist(X, Z, p=1.0))
+
+    def diag(self, sq: Any) -> Any:
+        """One for every point."""
+        return namespace(sq).ones_like(sq)
+
+
+@dataclass(frozen=True)
+class Precomputed(Kernel):
+    """The Gram matrix is given in place of points."""
+
+
+@dataclass(frozen=True)
+class Function(Kernel):
+    """A Python callable, evaluated where a value is needed and nowhere else.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(x, z)`` gives one value; with ``on="blocks"``, ``function(xs, zs)`` gives the block of
+        values for two lists of items (or arrays of rows).
+    on : {"pairs", "blocks", "indices"}
+        What it is called with: two items, two lists of items, or the numbers of two items.
+    """
+
+    function: Callable[[Any, Any], Any]
+    on: str = "pairs"
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise TypeError(f"kernel must be a name or a callable, got {self.function!r}.")
+        if self.on not in ("pairs", "blocks", "indices"):
+            raise ValueError(f"A callable kernel works on 'pairs', 'blocks' or 'indices', not {self.on!r}.")

@@ -1,0 +1,153 @@
+"""Labelled and weighted examples: what all SVM problems share, whatever w is made of."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from hinge.access import frozen
+from hinge.kernels import namespace
+
+BINS = 4096
+BLOCK_ROWS = 1 << 16
+
+
+class Examples:
+    """Labels, weights, and what can be said of them once the responses ⟨w, xᵢ⟩ are known.
+
+    Parameters
+    ----------
+    n : int
+        Number of examples.
+    y : array of shape (n,)
+        Labels, -1 and +1.
+    weight : array of shape (n,), optional
+        Nonnegative weights :math:`s_i`; all one where not given.
+    """
+
+    def __init__(self, n: int, y: Any, weight: Any = None) -> None:
+        self.n = n
+        y = np.asarray(y)
+        if y.shape != (self.n,):
+            raise ValueError(f"X has {self.n} rows but y has shape {y.shape}; one label per row is needed.")
+        if self.n == 0:
+            raise ValueError("There are no rows to learn from.")
+        if y.dtype.kind not in "iuf" or not (np.abs(y) == 1).all():
+            raise ValueError("Labels of a problem are -1 and +1; the estimators accept other labels.")
+        self.y = y.astype(np.int8)
+        self.weight = _checked_weight(weight, self.n)
+        self.total = float(self.n) if weight is None else float(self.weight.sum())
+
+    def blocks(self) -> Iterator[tuple[int, int]]:
+        """Row ranges of one pass."""
+        for lo in range(0, self.n, BLOCK_ROWS):
+            yield lo, min(lo + BLOCK_ROWS, self.n)
+
+    def share(self, lo: int = 0, hi: int | None = None) -> np.ndarray | float:
+        """The cᵢ of rows lo to hi; a number where all are equal."""
+        if len(self.weight) == 1:
+            return float(self.weight[0]) / self.total
+        return self.weight[lo:hi] / self.total
+
+    def hinge_of(self, r: np.ndarray, b: float, lo: int = 0, hi: int | None = None) -> float:
+        """Contribution of rows lo to hi to the mean hinge loss, from their responses ⟨w, xᵢ⟩."""
+        slack = 1.0 - self.y[lo:hi] * (r + b)
+        np.maximum(slack, 0.0, out=slack)
+        c = self.share(lo, hi)
+        return float(slack.sum() * c) if isinstance(c, float) else float(slack @ c)
+
+    def best_bias(self, r: np.ndarray) -> float:
+        """The exact minimiser over b of the mean hinge loss, given the responses.
+
+        The loss is piecewise linear in b with kinks at :math:`y_i - r_i`, and its slope rises by
+        :math:`c_i` at each from :math:`-\\sum_{y_i=+1} c_i`: the minimiser is the order statistic
+        at which the positive mass is used up (midpoint where the slope is zero on an interval).
+        """
+        n_pos = int(np.count_nonzero(self.y > 0))
+        if n_pos in (0, self.n):  # any b far enough out; the outermost kink already has no loss
+            return float((self.y - r).min() if n_pos == 0 else (self.y - r).max())
+        positive = float(self.weight[self.y > 0].sum()) if len(self.weight) > 1 else float(n_pos)
+        kinks, weights, before = self._kinks_about(r, positive)
+        order = np.argsort(kinks)
+        mass = before + np.cumsum(weights[order])
+        at = min(int(np.searchsorted(mass, positive * (1 - 1e-12))), len(order) - 1)
+        flat = at + 1 < len(order) and abs(mass[at] - positive) <= 1e-12 * self.total
+        return float(kinks[order[at]] + kinks[order[at + 1]]) / 2 if flat else float(kinks[order[at]])
+
+    def _kinks_about(self, r: np.ndarray, target: float) -> tuple[np.ndarray, np.ndarray, float]:
+        """The kinks near that at which the mass reaches the target, their weights, and the mass before them.
+
+        Two counts into bins narrow the range down, so that no second vector of length n is needed.
+        """
+        low, high, before = float(r.min()) * -1.0, float(r.max()) * -1.0, 0.0
+        low, high = min(low, high) - 2.0, max(low, high) + 2.0
+        for _ in range(2):
+            counts = np.zeros(BINS)
+            for lo, hi in self.blocks():
+                weight = None if len(self.weight) == 1 else self.weight[lo:hi]
+                counts += np.histogram(self.y[lo:hi] - r[lo:hi], BINS, (low, high), weights=weight)[0]
+            reached = before + np.cumsum(counts)
+            at = int(np.searchsorted(reached, target * (1 - 1e-9)))
+            # One filled bin more on either side: the neighbours too, whatever rounding did.
+            filled = np.flatnonzero(counts)
+            first = filled[max(0, int(np.searchsorted(filled, at)) - 1)]
+            last = filled[min(len(filled) - 1, int(np.searchsorted(filled, at, side="right")))]
+            before = float(reached[first] - counts[first])
+            edges = np.linspace(low, high, BINS + 1)
+            low, high = float(edges[first]), float(edges[last + 1])
+        picked, weights = [], []
+        for lo, hi in self.blocks():
+            kinks = self.y[lo:hi] - r[lo:hi]
+            inside = (kinks >= low) & (kinks <= high)
+            picked.append(kinks[inside])
+            weights.append(np.ones(len(picked[-1])) if len(self.weight) == 1 else self.weight[lo:hi][inside])
+        return np.concatenate(picked), np.concatenate(weights), before
+
+    def class_mass(self, alpha: np.ndarray) -> tuple[float, float]:
+        """:math:`\\sum c_i\\alpha_i` over the positive and over the negative rows."""
+        signed = total = 0.0
+        for lo, hi in self.blocks():
+            mass = alpha[lo:hi] * self.share(lo, hi)
+            total += float(mass.sum())
+            signed += float(mass @ self.y[lo:hi])
+        return (total + signed) / 2, (total - signed) / 2
+
+    def balanced(self, alpha: np.ndarray) -> np.ndarray:
+        """α with the heavier class scaled down so that :math:`\\sum_i c_i\\alpha_i y_i = 0`."""
+        positive, negative = self.class_mass(alpha)
+        heavy = 1 if positive > negative else -1
+        ratio = min(positive, negative) / max(positive, negative, np.finfo(float).tiny)
+        scaled = alpha.copy()
+        for lo, hi in self.blocks():
+            scaled[lo:hi][self.y[lo:hi] == heavy] *= ratio
+        return scaled
+
+
+def sorted_bias(r: Any, y: Any, c: Any) -> Any:
+    """`Examples.best_bias` by one sort, for arrays of NumPy or torch; `c` is a number where all weigh alike."""
+    xp = namespace(r)
+    kinks = y - r
+    if isinstance(c, float):
+        kinks = np.sort(kinks) if xp is np else kinks.sort()[0]
+        at = int((y > 0).sum())
+        return kinks[-1] if at == len(r) else kinks[0] if at == 0 else (kinks[at - 1] + kinks[at]) / 2
+    order = xp.argsort(kinks)
+    mass = xp.cumsum(c[order], 0)
+    target = (c * (y > 0)).sum()
+    at = min(int(xp.searchsorted(mass, target * (1 - 1e-12))), len(r) - 1)
+    flat = at + 1 < len(r) and abs(float(mass[at] - target)) <= 1e-12 * float(mass[-1])
+    return (kinks[order[at]] + kinks[order[at + 1]]) / 2 if flat else kinks[order[at]]
+
+
+def _checked_weight(weight: Any, n: int) -> np.ndarray:
+    """Weights as float64; a single one where all rows count alike."""
+    if weight is None:
+        return frozen(np.ones(1))
+    weight = np.ascontiguousarray(weight, dtype=np.float64)
+    if weight.shape != (n,):
+        raise ValueError(f"Weights have shape {weight.shape}; one weight per row ({n}) is needed.")
+    if not np.isfinite(weight).all() or (weight < 0).any():
+        raise ValueError("Weights must be finite and not negative.")
+    if not weight.any():
+        raise ValueError("All weights are zero: there is nothing to learn from.")
+    return frozen(weight)

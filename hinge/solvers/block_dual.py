@@ -1,0 +1,278 @@
+"""The block dual method: violators drawn as the Stochastic Batch Perceptron draws them, solved exactly."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hinge.problems import Expansion, KernelRegularized, relative_gap, sorted_bias
+from hinge.sampling import draw_units, key_of
+from hinge.solvers.base import Paper, Solver
+from hinge.solvers.two_point import pair_steps, single_steps
+
+ROUGH = 0.2
+"""Relative gap at which the first subset has taught what it can."""
+UNIFORM = 0.1
+"""Relative gap above which new points are drawn uniformly, below which the worst are taken."""
+SHARE = 0.7
+"""A gap on some of the points must be this much smaller than one asked for on all."""
+
+
+class BlockState(NamedTuple):
+    """β and responses r; `order` lists the points, of which the first `m` are worked on.
+
+    Beyond those, r belongs to an earlier β, which is `past`. `work` is the last working set, filled up
+    with -1; `gap` and `b` are those of the first m points.
+    """
+
+    beta: Any
+    r: Any
+    order: np.ndarray
+    m: int
+    work: np.ndarray
+    past: np.ndarray
+    rough: bool
+    gap: float
+    b: float
+    t: int
+    draws: int
+    key: np.uint64
+
+
+@dataclass(frozen=True)
+class BlockDual(Solver[KernelRegularized, BlockState]):
+    """Dual ascent over blocks of points, on a growing subset, to a certified gap.
+
+    .. math:: \\max_\\beta\\ \\sum_i y_i\\beta_i - \\tfrac12\\beta^\\top K\\beta, \\qquad
+              0 \\le y_i\\beta_i \\le c_i/\\lambda, \\quad \\textstyle\\sum_i\\beta_i = 0 \\text{ with a free bias}
+
+    A round takes a working set of points: half of it new, half of it kept; computes their kernel rows
+    where the cache does not hold them; solves the problem of the block to a tenth of its violation; and
+    updates all responses. New points are drawn uniformly among those that violate their margin, which is
+    the distribution p of the SBP and spares the long plateau of the worst-violator rule, then by largest
+    violation once the gap is small. When few points are left to find, the working set is all points
+    strictly between their bounds, and what violates.
+
+    The first rounds see a random subset. Its answer tells which other points come near the margin; the
+    rest stay out of all rows, and are verified before an answer is given: the certificate is always that
+    of the full problem.
+
+    A round costs at most `block` rows of kernel values and O(block²) arithmetic. An exact answer with S
+    support vectors costs at least S·n kernel values, and this method took 1.2 to 1.5 times as many on the
+    sets of the paper.
+
+    Parameters
+    ----------
+    block : int, optional
+        Points of a working set; by default 1024, fewer where kernel values are expensive or points few.
+    first : int
+        The first subset is one in `first` points; 1 begins with all.
+    margin : float
+        Points whose margin on the first answer is below this are taken in.
+    inner : float
+        A block is solved to this fraction of its largest violation.
+    most : int
+        Largest working set at the end.
+
+    References
+    ----------
+    A. Cotter, S. Shalev-Shwartz, N. Srebro, *The Kernelized Stochastic Batch Perceptron*, 2012, section 4.3;
+    R.-E. Fan, P.-H. Chen, C.-J. Lin, *Working Set Selection Using Second Order Information*, 2005.
+    """
+
+    block: int | None = None
+    first: int = 8
+    margin: float = 1.5
+    inner: float = 0.1
+    most: int = 4096
+
+    paper = Paper("The Kernelized Stochastic Batch Perceptron", "Cotter, Shalev-Shwartz, Srebro", 2012,
+                  "section 4.3: dual decomposition")  # fmt: skip
+    exact_estimate = True
+
+    def __post_init__(self) -> None:
+        for name, least in (("block", 2), ("first", 1), ("most", 2)):
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise ValueError(f"{name} must be at least {least}, got {value!r}.")
+        if not (0 < self.inner < 1 and self.margin > 1):
+            raise ValueError("inner must lie between 0 and 1, and margin above 1.")
+
+    def rejects(self, problem: Any) -> str | None:
+        if not isinstance(problem, KernelRegularized):
+            return f"BlockDual solves KernelRegularized problems, not {type(problem).__name__}; use SBP."
+        return None
+
+    def init(self, problem: KernelRegularized, seed: int = 0, start: Expansion | None = None) -> BlockState:
+        n, gram, key = problem.n, problem.gram, key_of(seed)
+        order, m, draws = np.arange(n), n, 0
+        rough = self.first > 1 and start is None and gram.narrows and n >= 16 * self._block(problem)
+        if rough:
+            order = np.argsort(draw_units(key, 0, n), kind="stable")
+            draws = n
+            aside = np.broadcast_to(problem.weight == 0, (n,))[order]
+            order = np.concatenate([order[aside], order[~aside]])  # errors on these may be asked for
+            m = min(n, int(aside.sum()) + -(-n // self.first))
+        beta, r = np.zeros(n), np.zeros(n)
+        if start is not None:
+            beta = _feasible(problem, start.beta)
+            used = np.flatnonzero(beta)
+            r = gram.host(gram.pass_over(used, beta[used], order))
+        state = BlockState(
+            gram.array(beta), gram.array(r), order, m, np.full(max(self.most, self._block(problem)), -1),
+            beta.copy(), rough, np.inf, 0.0, 0, draws, key,
+        )  # fmt: skip
+        return self._measured(problem, state)
+
+    def advance(self, problem: KernelRegularized, state: BlockState, n_iter: int) -> BlockState:
+        for _ in range(n_iter):
+            if state.rough and state.gap <= ROUGH:
+                self.view(problem, state)
+                state = self.refresh(problem, state)
+            problem.gram.focus(state.order[: state.m])
+            state = self._measured(problem, self._round(problem, state))
+        return state
+
+    def _round(self, problem: KernelRegularized, state: BlockState) -> BlockState:
+        """One working set: chosen, solved, and its change spread over all responses."""
+        gram, xp = problem.gram, problem.gram.xp
+        columns = gram.array(state.order[: state.m])
+        y, beta, r = gram.array(problem.y)[columns], state.beta[columns], state.r[columns]
+        box = gram.array(problem.boxes())[columns]
+        hi, lo = xp.where(y > 0, box, 0.0 * box), xp.where(y > 0, 0.0 * box, -box)
+        grows, falls = beta < hi, beta > lo
+        e = r - y
+        if problem.bias == "free":
+            # b as the answer has it, moved so far that there are violators on either side to pair up.
+            least, most = e[grows].min(), e[falls].max()
+            if not least < most:
+                return state._replace(gap=0.0, t=state.t + 1)
+            inset = 0.05 * (most - least)
+            e = e + min(max(state.b, float(inset - most)), float(-least - inset))
+        up, down = grows & (e < 0), falls & (e > 0)
+        size = min(self._block(problem), gram.capacity, state.m)
+        before = state.work[state.work >= 0]
+        seen = xp.zeros_like(up)
+        seen[gram.array(gram.position[before])] = True
+        wanted = size // 2 if len(before) else size
+        worst = state.gap <= UNIFORM
+        u = gram.array(draw_units(state.key, state.draws, wanted))
+        half = wanted // 2
+        fresh = gram.host(xp.concatenate([
+            _some(xp, up & ~seen, e, half, u[:half], worst), _some(xp, down & ~seen, e, half, u[half:], worst)
+        ]))  # fmt: skip
+        if int(((up | down) & (beta == 0)).sum()) < size or worst:
+            most_kept = min(self.most, gram.capacity, gram.largest_block) - len(fresh)
+            between = grows & falls
+            between[gram.array(fresh)] = False
+            kept = gram.host(_some(xp, between, e, most_kept, u, True))
+        else:
+            kept = gram.position[before[: size - len(fresh)]]
+        at = np.sort(np.concatenate([fresh, kept]))
+        work = state.order[at]
+        rows = gram.rows(work)
+        at = gram.array(at)
+        mine, pull = gram.host(beta[at]).copy(), gram.host(e[at]).copy()
+        limits = gram.host(lo[at]), gram.host(hi[at])
+        off = gram.host((up | down)[at])
+        violation = float(np.abs(pull[off]).max(initial=0.0))
+        steps = pair_steps if problem.bias == "free" else single_steps
+        steps(rows.block(), mine, pull, *limits, max(self.inner * violation, 1e-12), 50 * len(work))
+        change = gram.array(mine) - beta[at]
+        state.r[columns] = r + rows.combine(change)
+        state.beta[columns[at]] = gram.array(mine)
+        state.work[:] = -1
+        # New points first: they are kept longest.
+        recent = np.concatenate([state.order[fresh], np.setdiff1d(work, state.order[fresh])])
+        state.work[: len(recent)] = recent
+        return state._replace(t=state.t + 1, draws=state.draws + wanted)
+
+    def _measured(self, problem: KernelRegularized, state: BlockState) -> BlockState:
+        """The state with the bias and the relative gap of its first m points."""
+        gram = problem.gram
+        columns = gram.array(state.order[: state.m])
+        y, beta, r = gram.array(problem.y)[columns], state.beta[columns], state.r[columns]
+        c = problem.share()
+        c = c if isinstance(c, float) else gram.array(c)[columns]
+        b = float(sorted_bias(r, y, c)) if problem.bias == "free" else 0.0
+        loss = float((c * (1.0 - y * (r + b)).clip(0.0)).sum())
+        sq, linear = float(beta @ r), float((y * beta).sum())
+        primal, dual = 0.5 * problem.lam * sq + loss, problem.lam * (linear - 0.5 * sq)
+        return state._replace(b=b, gap=relative_gap(primal, dual))
+
+    # --- answers --------------------------------------------------------------------------
+
+    def solution(self, problem: KernelRegularized, state: BlockState) -> Expansion:
+        answer = self.view(problem, state)
+        return answer._replace(beta=answer.beta.copy(), responses=answer.responses.copy())
+
+    def view(self, problem: KernelRegularized, state: BlockState) -> Expansion:
+        gram = problem.gram
+        beta = gram.host(state.beta)
+        if state.m < problem.n:
+            moved, out = np.flatnonzero(beta != state.past), state.order[state.m :]
+            state.r[gram.array(out)] += gram.pass_over(moved, (beta - state.past)[moved], out)
+            state.past[:] = beta
+        return Expansion(beta, state.b, gram.host(state.r))
+
+    def refresh(self, problem: KernelRegularized, state: BlockState) -> BlockState:
+        """Take in the points outside that come near the margin; nearer the second time."""
+        if state.m == problem.n:
+            return state
+        answer = self.view(problem, state)
+        near = self.margin if state.rough else (1.0 + self.margin) / 2
+        out = state.order[state.m :]
+        inside = problem.y[out] * (answer.responses[out] + state.b) < near
+        order = np.concatenate([state.order[: state.m], out[inside], out[~inside]])
+        state = state._replace(order=order, m=state.m + int(inside.sum()), rough=False)
+        return self._measured(problem, state)
+
+    # --- what the driver asks -------------------------------------------------------------
+
+    def estimate(self, problem: KernelRegularized, state: BlockState) -> float:
+        if state.rough:
+            return np.inf
+        return state.gap if state.m == problem.n else state.gap / SHARE
+
+    def pause(self, problem: KernelRegularized, state: BlockState) -> int:
+        return 0 if state.gap == 0.0 and state.m == problem.n else 1
+
+    def per_pass(self, problem: KernelRegularized) -> int:
+        return max(1, problem.n // max(1, self._block(problem) // 2))
+
+    def max_reads(self, problem: KernelRegularized) -> int:
+        return 0
+
+    def max_evals(self, problem: KernelRegularized, state: BlockState) -> int:
+        n, used = problem.n, int((state.beta != 0).sum())
+        size = max(self._block(problem), min(self.most, used))
+        return size * n + (0 if state.m == n else (used + size) * n)
+
+    def _block(self, problem: KernelRegularized) -> int:
+        if self.block is not None:
+            return self.block
+        return 32 if problem.gram.by_value else min(1024, max(32, 2 * (problem.n // 16)))
+
+
+def _some(xp: Any, mask: Any, e: Any, k: int, u: Any, worst: bool) -> Any:
+    """Positions of at most k of a mask: those of largest |e|, or drawn with the uniforms u."""
+    found = xp.where(mask)[0]
+    if len(found) <= k:
+        return found
+    if worst:
+        return found[xp.argsort(-abs(e[found]))[:k]]
+    return found[xp.unique(_whole(u[:k] * len(found)))]  # drawn twice, taken once
+
+
+def _whole(x: Any) -> Any:
+    return x.astype(np.int64) if isinstance(x, np.ndarray) else x.long()
+
+
+def _feasible(problem: KernelRegularized, beta: np.ndarray) -> np.ndarray:
+    """β in its box and, with a free bias, summing to zero."""
+    beta = np.clip(beta * problem.y, 0.0, problem.boxes()) * problem.y
+    if problem.bias == "free":
+        sums = {s: float(np.abs(beta[problem.y == s]).sum()) for s in (1, -1)}
+        for s, own in sums.items():
+            beta[problem.y == s] *= min(sums.values()) / (own or 1.0)
+    return beta

@@ -1,0 +1,70 @@
+"""Exact optimisation of a small dual problem by steps in one or two coordinates.
+
+.. math:: \\min_\\Delta\\ \\tfrac12\\Delta^\\top K\\Delta + e^\\top\\Delta, \\qquad
+          lo \\le \\beta + \\Delta \\le hi, \\quad \\textstyle\\sum_i\\Delta_i = 0 \\text{ with a free bias}
+
+Working pairs by second-order information: Fan, Chen and Lin 2005, the rule of LIBSVM.
+"""
+
+import numpy as np
+
+from hinge.compiled import compiled
+
+TINY = 1e-12
+
+
+@compiled
+def pair_steps(K, beta, e, lo, hi, tol, most):
+    """Move pairs until no pair violates by more than `tol`, at most `most` times; β and e change in place."""
+    n = len(beta)
+    for step in range(most):
+        i, least = -1, np.inf
+        for k in range(n):
+            if beta[k] < hi[k] and e[k] < least:
+                i, least = k, e[k]
+        j, best, largest = -1, 0.0, -np.inf
+        if i < 0:
+            return step
+        row, own = K[i], K[i, i]
+        for k in range(n):
+            if beta[k] > lo[k]:
+                rise = e[k] - least
+                largest = max(largest, e[k])
+                if rise > 0.0:
+                    curve = own + K[k, k] - 2.0 * row[k]
+                    gain = rise * rise / (curve if curve > TINY else TINY)
+                    if gain > best:
+                        j, best = k, gain
+        if j < 0 or largest - least <= tol:
+            return step
+        other = K[j]
+        curve = max(own + K[j, j] - 2.0 * row[j], TINY)
+        d = min((e[j] - least) / curve, hi[i] - beta[i], beta[j] - lo[j])
+        # At a bound exactly: whether a coordinate can move is asked by comparison with it.
+        beta[i] = hi[i] if d == hi[i] - beta[i] else beta[i] + d
+        beta[j] = lo[j] if d == beta[j] - lo[j] else beta[j] - d
+        for k in range(n):
+            e[k] += d * (row[k] - other[k])
+    return most
+
+
+@compiled
+def single_steps(K, beta, e, lo, hi, tol, most):
+    """Move single coordinates, the one that gains most first, until none violates by more than `tol`."""
+    n = len(beta)
+    for step in range(most):
+        i, best, violation = -1, 0.0, 0.0
+        for k in range(n):
+            if (e[k] < 0.0 and beta[k] < hi[k]) or (e[k] > 0.0 and beta[k] > lo[k]):
+                violation = max(violation, abs(e[k]))
+                gain = e[k] * e[k] / max(K[k, k], TINY)
+                if gain > best:
+                    i, best = k, gain
+        if i < 0 or violation <= tol:
+            return step
+        old = beta[i]
+        beta[i] = min(max(old - e[i] / max(K[i, i], TINY), lo[i]), hi[i])
+        d, row = beta[i] - old, K[i]
+        for k in range(n):
+            e[k] += d * row[k]
+    return most
