@@ -41,7 +41,7 @@ def _implied(cpu: str) -> str:
 
 
 @intrinsic
-def _dots_4x4(typing, base, stride, rows, columns, scale, out, out_stride):  # type: ignore[no-untyped-def]
+def _dots_4x4(typing, base, stride, rows, columns, scale, out, out_stride):
     """Scaled inner products of 4 rows with 4 columns of bytes, as float32 at `out`; all are addresses."""
     four = types.UniTuple(types.int64, 4)
     u64 = types.uint64
@@ -120,7 +120,7 @@ def byte_dots(P, rows, columns, step_sq, G):
 
 
 def step_of(X: Any) -> float:
-    """The step of which all values are whole multiples 0 to 255, up to float32 rounding; 0 if there is none."""
+    """The step of which all values are multiples 0 to 255, up to float32 rounding; 0 if there is none."""
     values = X.data if hasattr(X, "indptr") else X
     if values.size == 0 or values.dtype.kind not in "fiub":
         return 0.0

@@ -57,6 +57,7 @@ class Gram:
         self._pool: ThreadPoolExecutor | None = None
         self._diag: np.ndarray | None = None
         self._clock = 0
+        self._row_of = self._filled = self._stamp = np.empty(0, np.int64)  # of each slot
         self._flat = np.empty(0, self.dtype)
         self.columns = np.empty(0, np.int64)
         self._lay(np.arange(self.n), keep=0)

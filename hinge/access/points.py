@@ -130,7 +130,7 @@ class GivenPoints(Points):
     def __init__(self, K: np.ndarray) -> None:
         if K.ndim != 2 or K.shape[0] != K.shape[1]:
             raise ValueError(
-                f"A precomputed kernel is a square matrix, K(x_i, x_j) for all training points; got {K.shape}."
+                f"A precomputed kernel is a square matrix, K(x_i, x_j) of all training points; got {K.shape}."
             )
         super().__init__(len(K), K.dtype if K.dtype == np.float32 else np.float64)
         self.matrix = K
@@ -183,7 +183,7 @@ class FunctionPoints(Points):
 
 def _pick(items: Any, numbers: np.ndarray) -> Any:
     if isinstance(items, np.ndarray) or sp.issparse(items):
-        return items[numbers]  # type: ignore[index]
+        return items[numbers]
     return [items[i] for i in numbers.tolist()]
 
 

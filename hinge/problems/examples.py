@@ -124,7 +124,7 @@ class Examples:
 
 
 def sorted_bias(r: Any, y: Any, c: Any) -> Any:
-    """`Examples.best_bias` by one sort, for arrays of NumPy or torch; `c` is a number where all weigh alike."""
+    """`Examples.best_bias` by one sort, for NumPy or torch; `c` is a number where all weigh alike."""
     xp = namespace(r)
     kinks = y - r
     if isinstance(c, float):

@@ -92,8 +92,8 @@ class KernelProblem(Examples):
         if sq < -1e-6 * scale:
             i = int(np.argmin(answer.beta * answer.responses))
             raise ValueError(
-                f"The kernel is not positive: the squared norm of an answer is {sq:.3g}, to which the point of "
-                f"row {i} contributes most. Use a positive semidefinite kernel, or add a constant to the diagonal."
+                f"The kernel is not positive: the squared norm of an answer is {sq:.3g}, and the point of "
+                f"row {i} contributes most to that. Use a positive semidefinite kernel, or add to its diagonal."
             )
         if not np.isfinite(sq):
             i = int(np.flatnonzero(~np.isfinite(answer.responses))[0])
@@ -104,7 +104,8 @@ class KernelProblem(Examples):
 class KernelRegularized(KernelProblem):
     """The norm paid for by λ: Problem 2.2 of the SBP paper.
 
-    .. math:: P(w, b) = \\frac\\lambda2\\|w\\|^2 + \\sum_i c_i\\max(0, 1 - y_i(\\langle w,\\phi(x_i)\\rangle + b))
+    .. math:: P(w, b) = \\frac\\lambda2\\|w\\|^2
+              + \\sum_i c_i\\max(0, 1 - y_i(\\langle w,\\phi(x_i)\\rangle + b))
 
     Where :math:`0 \\le \\alpha_i = \\lambda\\beta_i y_i/c_i \\le 1` the answer is its own dual point, and the
     certificate, the relative duality gap :math:`(P - D)/D`, costs O(n) and no kernel value. Other β are
@@ -165,8 +166,8 @@ class KernelSlackConstrained(KernelProblem):
     """The widest margin after a mean slack of ν: Problem 2.3 of the SBP paper.
 
     Any p of the simplex bounds the optimum from above by
-    :math:`D(p) = \\|\\sum_i p_i y_i\\phi(x_i)\\| + \\nu\\max_i p_i/c_i`, with :math:`\\sum_i p_i y_i = 0` where
-    the bias is free. The free choice p ∝ |β| is what `certificate` uses; `bound` takes any other.
+    :math:`D(p) = \\|\\sum_i p_i y_i\\phi(x_i)\\| + \\nu\\max_i p_i/c_i`, with :math:`\\sum_i p_i y_i = 0`
+    where the bias is free. The free choice p ∝ |β| is what `certificate` uses; `bound` takes any other.
     """
 
     def __init__(self, X: Any, y: Any, nu: float, kernel: Kernel | None = None, **options: Any) -> None:

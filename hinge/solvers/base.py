@@ -3,8 +3,6 @@
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
-from hinge.problems import Solution
-
 P = TypeVar("P")
 S = TypeVar("S")
 
@@ -31,7 +29,7 @@ class Solver(Generic[P, S]):
     exact_estimate: ClassVar[bool] = False
     """Whether `estimate` is more than a guess, so that no certificate is ever computed to check it."""
 
-    def init(self, problem: P, seed: int = 0, start: Solution | None = None) -> S:
+    def init(self, problem: P, seed: int = 0, start: Any = None) -> S:
         """The first state; `start` warms it where the method can use an earlier answer."""
         raise NotImplementedError
 
@@ -39,11 +37,11 @@ class Solver(Generic[P, S]):
         """Run `n_iter` iterations."""
         raise NotImplementedError
 
-    def solution(self, problem: P, state: S) -> Solution:
-        """The answer so far."""
+    def solution(self, problem: P, state: S) -> Any:
+        """The answer so far: a `Solution`, or an `Expansion` of a kernel problem."""
         raise NotImplementedError
 
-    def view(self, problem: P, state: S) -> Solution:
+    def view(self, problem: P, state: S) -> Any:
         """The answer so far, in arrays that the next `advance` may overwrite: saves memory."""
         return self.solution(problem, state)
 

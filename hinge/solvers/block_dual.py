@@ -44,7 +44,8 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
     """Dual ascent over blocks of points, on a growing subset, to a certified gap.
 
     .. math:: \\max_\\beta\\ \\sum_i y_i\\beta_i - \\tfrac12\\beta^\\top K\\beta, \\qquad
-              0 \\le y_i\\beta_i \\le c_i/\\lambda, \\quad \\textstyle\\sum_i\\beta_i = 0 \\text{ with a free bias}
+              0 \\le y_i\\beta_i \\le c_i/\\lambda,
+              \\quad \\textstyle\\sum_i\\beta_i = 0 \\text{ with a free bias}
 
     A round takes a working set of points: half of it new, half of it kept; computes their kernel rows
     where the cache does not hold them; solves the problem of the block to a tenth of its violation; and
