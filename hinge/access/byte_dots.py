@@ -27,7 +27,7 @@ _COLUMNS = 256
 
 def available() -> bool:
     """Whether this processor has the instruction, and code is compiled at all."""
-    if platform.machine() not in ("aarch64", "arm64") or config.DISABLE_JIT:
+    if platform.machine() not in ("aarch64", "arm64") or config.DISABLE_JIT:  # type: ignore[attr-defined]
         return False
     features = llvm.get_host_cpu_features()
     return bool(features.get("dotprod")) or "dotprod" in _implied(llvm.get_host_cpu_name())
@@ -109,11 +109,12 @@ def byte_dots(P, rows, columns, step_sq, G):
                 if r + 4 <= R and c + 4 <= C:
                     place = to + np.uint64(r) * to_stride + np.uint64(4 * c)
                     met = (columns[c], columns[c + 1], columns[c + 2], columns[c + 3])
-                    _dots_4x4(base, stride, four, met, step_sq, place, to_stride)
+                    _dots_4x4(base, stride, four, met, step_sq, place, to_stride)  # type: ignore[call-arg]
                 else:
                     c1, c2, c3 = min(c + 1, C - 1), min(c + 2, C - 1), min(c + 3, C - 1)
                     met = (columns[c], columns[c1], columns[c2], columns[c3])
-                    _dots_4x4(base, stride, four, met, step_sq, np.uint64(edge.ctypes.data), np.uint64(16))
+                    scratch = np.uint64(edge.ctypes.data)
+                    _dots_4x4(base, stride, four, met, step_sq, scratch, np.uint64(16))  # type: ignore[call-arg]
                     for i in range(min(4, R - r)):
                         for j in range(min(4, C - c)):
                             G[r + i, c + j] = edge[i, j]

@@ -93,7 +93,7 @@ class KernelProblem(Examples):
             i = int(np.argmin(answer.beta * answer.responses))
             raise ValueError(
                 f"The kernel is not positive: the squared norm of an answer is {sq:.3g}, and the point of "
-                f"row {i} contributes most to that. Use a positive semidefinite kernel, or add to its diagonal."
+                f"row {i} contributes most. Use a positive semidefinite kernel, or add to its diagonal."
             )
         if not np.isfinite(sq):
             i = int(np.flatnonzero(~np.isfinite(answer.responses))[0])
