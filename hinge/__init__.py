@@ -12,6 +12,7 @@ _WHERE = {
     "LinearSVC": "hinge.estimators",
     "NormConstrained": "hinge.problems",
     "Regularized": "hinge.problems",
+    "SVC": "hinge.estimators",
     "SlackConstrained": "hinge.problems",
     "Solution": "hinge.problems",
     "scalarizations": "hinge.problems",
@@ -24,6 +25,7 @@ __all__ = [*_WHERE, "datasets"]
 
 if TYPE_CHECKING:
     from hinge import datasets as datasets
+    from hinge.estimators import SVC as SVC
     from hinge.estimators import LinearSVC as LinearSVC
     from hinge.monitoring import Stop as Stop
     from hinge.problems import NormConstrained as NormConstrained

@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "problems": {"access", "kernels"},
     "sampling": {"compiled"},
     "monitoring": set(),
-    "solvers": {"compiled", "access", "problems", "sampling", "monitoring"},
+    "solvers": {"compiled", "kernels", "access", "problems", "sampling", "monitoring"},
     "estimators": {"kernels", "access", "problems", "sampling", "monitoring", "solvers"},
     "datasets": set(),
 }

@@ -1,23 +1,29 @@
 """Kernel rows: computed in tiles, counted, and kept under a byte budget."""
 
+import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
 
 import numpy as np
 
-from hinge.access.points import Points
+from hinge.access.given_points import FunctionPoints, check_own_values
+from hinge.access.inner_points import Points
+from hinge.access.pair_memo import PairMemo
+from hinge.access.pair_values import PairValues
+from hinge.access.row_cache import LEAST_ROWS, RowCache
 from hinge.compiled import compiled
 
 TILE_ROWS, TILE_COLUMNS = 256, 512
 """A tile of kernel values stays in the second level cache from its products to its last use."""
-
-LEAST_ROWS = 64
-"""Rows that are always kept, whatever the budget: less would be slower than no cache."""
+WIDEST = 16384
+"""Columns of a tile that has few rows."""
 
 
 class Gram:
     """The Gram matrix of a set of points, of which rows are computed when they are asked for.
+
+    Where single values are expensive, and those of all pairs fit the cache, no pair is evaluated twice.
 
     Parameters
     ----------
@@ -25,9 +31,9 @@ class Gram:
     cache_bytes : int
         Rows are kept in this much memory, the least recently used dropped first.
     threads : int
-        Threads over which the columns of a tile are spread.
+        Threads over which the columns of a tile are spread; values do not depend on it.
     store : RowStore, optional
-        Where rows survive a restart.
+        Where values of an expensive kernel survive a restart.
 
     Attributes
     ----------
@@ -36,13 +42,14 @@ class Gram:
         Kernel values computed so far.
     asked : int
         Kernel values asked for, those found in the cache included.
-    columns : ndarray of int64
-        The points against which rows are computed: all of them, until `focus` says otherwise.
     narrows : bool
         Whether rows against fewer columns are cheaper.
     largest_block : int
         Points whose values among themselves fit beside the cache.
     """
+
+    xp: Any = np
+    narrows = True
 
     def __init__(
         self, points: Points, cache_bytes: int = 200_000_000, threads: int = 1, store: Any = None
@@ -50,20 +57,22 @@ class Gram:
         self.points, self.n, self.dtype = points, points.n, points.dtype
         self.evals = self.asked = 0
         self.threads, self.store, self.by_value = threads, store, points.by_value
-        self._budget = max(int(cache_bytes) - points.nbytes, 0)
-        self.largest_block = max(LEAST_ROWS, int(np.sqrt(self._budget / 8 / self.dtype.itemsize)))
-        self._budget -= self.largest_block**2 * self.dtype.itemsize
-        self._memo: np.ndarray | None = None
         self._pool: ThreadPoolExecutor | None = None
+        self._pool_of = 0
         self._diag: np.ndarray | None = None
-        self._clock = 0
-        self._row_of = self._filled = self._stamp = np.empty(0, np.int64)  # of each slot
-        self._flat = np.empty(0, self.dtype)
-        self.columns = np.empty(0, np.int64)
-        self._lay(np.arange(self.n), keep=0)
-
-    xp: Any = np
-    narrows = True
+        self._pairs: PairValues | None = None
+        budget, item = max(int(cache_bytes) - points.nbytes, 0), self.dtype.itemsize
+        self.largest_block = min(self.n, max(LEAST_ROWS, int(np.sqrt(budget / 8 / item))))
+        self._cache: RowCache | PairMemo
+        if isinstance(points, FunctionPoints):
+            fits = self.n * self.n * item <= budget
+            self._pairs = PairValues(points, store, consults=not fits)
+            if fits:
+                self._cache = PairMemo(self.n)
+                for row, columns, values in store.records() if store is not None else ():
+                    self._cache.learn(np.array([row]), columns, values[None])
+                return
+        self._cache = RowCache(self.n, self.dtype, budget - self.largest_block**2 * item)
 
     def array(self, a: Any) -> Any:
         """`a` where this Gram computes: on the host, as it is."""
@@ -79,22 +88,25 @@ class Gram:
     def diag(self) -> np.ndarray:
         """K(x, x) of every point; a negative one is refused."""
         if self._diag is None:
-            diag = self.points.diag()
-            if self.by_value:
-                self.evals += self.n
-            bad = np.flatnonzero(~(diag >= 0) | ~np.isfinite(diag))
-            if len(bad):
-                i = int(bad[0])
-                raise ValueError(
-                    f"The kernel is not positive: K(x, x) is {diag[i]:g} for the point of row {i}."
-                )
+            diag = self.points.diag() if self._pairs is None else self._diagonal(self._pairs)
+            check_own_values(np.arange(self.n), diag)
             self._diag = diag
         return self._diag
 
     @property
     def capacity(self) -> int:
         """Rows that are kept at once."""
-        return len(self._row_of)
+        return self._cache.capacity
+
+    @property
+    def columns(self) -> np.ndarray:
+        """The points against which rows are computed: all of them, until `focus` says otherwise."""
+        return self._cache.columns
+
+    @property
+    def position(self) -> np.ndarray:
+        """Where among the columns each point is; -1 if it is not."""
+        return self._cache.position
 
     def focus(self, columns: np.ndarray | None) -> None:
         """Compute rows against these columns only, from now on; None for all.
@@ -102,171 +114,134 @@ class Gram:
         Rows in the cache are kept, and completed when they are asked for again, where the new columns
         begin with the old ones.
         """
-        columns = np.arange(self.n) if columns is None else np.ascontiguousarray(columns, np.int64)
-        old = self.columns
-        if len(columns) == len(old) and np.array_equal(columns, old):
-            return
-        extends = len(columns) > len(old) and np.array_equal(columns[: len(old)], old)
-        self._lay(columns, keep=len(old) if extends else 0)
+        self._cache.lay(np.arange(self.n) if columns is None else np.array(columns, np.int64))
 
     def rows(self, i: np.ndarray) -> "Rows":
         """The rows of points `i`, at most `capacity` of them, until the next call."""
-        return Rows(self, self._fetch(np.ascontiguousarray(i, np.int64)))
+        i = np.ascontiguousarray(i, np.int64)
+        slots = self._cache.claim(i)
+        self.asked += len(i) * len(self.columns)
+        for first, part in self._cache.unfilled(slots):
+            self._compute(part, first)
+        return Rows(self, slots)
 
     def combine(self, i: np.ndarray, coef: np.ndarray) -> np.ndarray:
         """``coef @ K[i, columns]`` in float64, by rows that are kept."""
         out = np.zeros(len(self.columns))
-        step = min(self.capacity, 1024)
+        step = max(1, min(self.capacity, 1024))
         for lo in range(0, len(i), step):
             self.rows(i[lo : lo + step]).add_to(out, coef[lo : lo + step])
         return out
 
     def pass_over(self, i: np.ndarray, coef: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """``coef @ K[i, columns]`` for any columns, each tile dropped after use."""
-        out = np.zeros(len(columns))
+        i, columns = np.ascontiguousarray(i, np.int64), np.ascontiguousarray(columns, np.int64)
+        coef, out = np.ascontiguousarray(coef, np.float64), np.zeros(len(columns))
         self.asked += len(i) * len(columns)
-        self.evals += len(i) * len(columns)
+        if self._pairs is not None:
+            rows, back = np.unique(i, return_inverse=True)
+            weight = np.bincount(back, coef, len(rows))
+            some, where = np.unique(columns, return_inverse=True)
+            for lo in range(0, len(rows), TILE_ROWS):
+                part = rows[lo : lo + TILE_ROWS]
+                out += (weight[lo : lo + TILE_ROWS] @ self._values(self._pairs, part, some))[where]
+            return out
 
-        def span(lo: int, hi: int) -> None:
-            buffer = np.empty(TILE_ROWS * TILE_COLUMNS, self.dtype)
-            for c in range(lo, hi, TILE_COLUMNS):
-                some = columns[c : min(c + TILE_COLUMNS, hi)]
-                for r in range(0, len(i), TILE_ROWS):
-                    part = i[r : r + TILE_ROWS]
-                    tile = buffer[: len(part) * len(some)].reshape(len(part), len(some))
-                    self.points.fill(part, some, tile)
-                    _combine(tile, np.arange(len(part)), coef[r : r + TILE_ROWS], out[c : c + len(some)])
+        def tile(r: int, c: int, some: np.ndarray, buffer: np.ndarray) -> None:
+            part = i[r : r + TILE_ROWS]
+            self.points.fill(part, some, buffer)
+            _combine(buffer, 0, np.arange(len(part)), coef[r : r + TILE_ROWS], out[c : c + len(some)])
 
-        self._spread(span, len(columns))
+        self._tiles(tile, len(i), columns)
         return out
 
-    # --- the cache ------------------------------------------------------------------------
-
-    def _lay(self, columns: np.ndarray, keep: int) -> None:
-        """Lay the cache out for rows of this length; the first `keep` values of old rows remain."""
-        m, old_m = max(1, len(columns)), max(1, len(self.columns))
-        slots = min(self.n, max(LEAST_ROWS, self._budget // (m * self.dtype.itemsize)))
-        if len(self._flat) < slots * m:
-            new = np.empty(max(slots * m, self._budget // self.dtype.itemsize), self.dtype)
-            new = new[: min(len(new), self.n * self.n)]
-            if keep:
-                new[: len(self._flat)] = self._flat
-            self._flat = new
-        survivors = np.empty(0, np.int64)
-        if keep:
-            used = np.flatnonzero(self._row_of >= 0)
-            survivors = np.sort(used[np.argsort(-self._stamp[used], kind="stable")[:slots]])
-        rows, filled = np.full(slots, -1), np.zeros(slots, np.int64)
-        stamps = np.zeros(slots, np.int64)
-        for k, slot in enumerate(survivors):  # downwards in memory, then upwards: nothing is overwritten
-            self._flat[k * old_m : k * old_m + old_m] = self._flat[slot * old_m : slot * old_m + old_m]
-        for k in range(len(survivors) - 1, -1, -1):
-            self._flat[k * m : k * m + keep] = self._flat[k * old_m : k * old_m + keep].copy()
-        if len(survivors):
-            rows[: len(survivors)] = self._row_of[survivors]
-            filled[: len(survivors)] = self._filled[survivors]
-            stamps[: len(survivors)] = self._stamp[survivors]
-        self._row_of, self._filled, self._stamp = rows, filled, stamps
-        self._slot_of = np.full(self.n, -1)
-        self._slot_of[rows[rows >= 0]] = np.flatnonzero(rows >= 0)
-        self.columns = columns
-        self.position = np.full(self.n, -1)
-        self.position[columns] = np.arange(len(columns))
-        self._slab = self._flat[: slots * m].reshape(slots, m)
-
-    def _fetch(self, i: np.ndarray) -> np.ndarray:
-        """Slots that hold the complete rows of points `i`."""
-        if len(i) > self.capacity:
-            raise ValueError(f"{len(i)} rows were asked for at once; the cache holds {self.capacity}.")
-        m = len(self.columns)
-        self.asked += len(i) * m
-        self._clock += 1
-        slots = self._slot_of[i]
-        self._stamp[slots[slots >= 0]] = self._clock
-        missing = np.unique(i[slots < 0])
-        if len(missing):
-            free = np.argsort(self._stamp, kind="stable")[: len(missing)]
-            gone = self._row_of[free]
-            self._slot_of[gone[gone >= 0]] = -1
-            self._row_of[free], self._slot_of[missing] = missing, free
-            self._filled[free] = 0
-            self._stamp[free] = self._clock
-            slots = self._slot_of[i]
-        short = np.unique(slots[self._filled[slots] < m])
-        for first in np.unique(self._filled[short]):
-            part = short[self._filled[short] == first]
-            self._compute(part, int(first))
-            self._filled[part] = m
-        return slots
+    # --- computing ------------------------------------------------------------------------
 
     def _compute(self, slots: np.ndarray, first: int) -> None:
         """Complete rows from column `first` on."""
-        rows, columns = self._row_of[slots], self.columns[first:]
+        cache, columns = self._cache, self.columns[first:]
+        rows = cache.row_of[slots]
         try:
-            if self.by_value:
-                for slot, row in zip(slots, rows, strict=True):
-                    self._compute_values(int(slot), int(row), first)
+            if self._pairs is not None:
+                for lo in range(0, len(rows), TILE_ROWS):
+                    part = slots[lo : lo + TILE_ROWS]
+                    values = self._values(self._pairs, rows[lo : lo + TILE_ROWS], columns)
+                    if not cache.keeps_pairs:
+                        cache.slab[part, first:] = values
+                    cache.complete(part)
                 return
-            self.evals += len(rows) * len(columns)
 
-            def span(lo: int, hi: int) -> None:
-                buffer = np.empty(TILE_ROWS * TILE_COLUMNS, self.dtype)
-                for c in range(lo, hi, TILE_COLUMNS):
-                    some = columns[c : min(c + TILE_COLUMNS, hi)]
-                    for r in range(0, len(rows), TILE_ROWS):
-                        part = rows[r : r + TILE_ROWS]
-                        tile = buffer[: len(part) * len(some)].reshape(len(part), len(some))
-                        self.points.fill(part, some, tile)
-                        _store(self._slab, slots[r : r + TILE_ROWS], first + c, tile)
+            def tile(r: int, c: int, some: np.ndarray, buffer: np.ndarray) -> None:
+                part = slice(r, r + TILE_ROWS)
+                self.points.fill_rows(rows[part], some, buffer, cache.slab, slots[part], first + c)
 
-            self._spread(span, len(columns))
-        except BaseException:  # what was only begun is not kept
-            self._slot_of[rows] = -1
-            self._row_of[slots] = -1
-            self._stamp[slots] = 0
+            self._tiles(tile, len(rows), columns)
+            cache.complete(slots)
+        except BaseException:
+            cache.drop(slots)
             raise
 
-    def _compute_values(self, slot: int, row: int, first: int) -> None:
-        """One row of an expensive kernel: what is known by symmetry or from the store is not computed."""
-        target, columns = self._slab[slot], self.columns
-        unknown = np.zeros(len(columns), bool)
-        unknown[first:] = True
-        at = self.position[row]
-        if at >= 0:
-            theirs = self._slot_of[columns]
-            known = unknown & (theirs >= 0) & (self._filled[theirs] > at)
-            target[known] = self._slab[theirs[known], at]
-            unknown &= ~known
-        if self.store is not None:
-            known, values = self.store.look_up(row, columns)
-            known &= unknown
-            target[known] = values[known]
-            unknown &= ~known
-        wanted = np.flatnonzero(unknown)
-        if len(wanted) == 0:
-            return
-        values = np.empty((1, len(wanted)), np.float64)
-        self.points.fill(np.array([row]), columns[wanted], values)
-        self.evals += len(wanted)
-        bad = np.flatnonzero(~np.isfinite(values[0]))
-        if len(bad):
-            j = int(columns[wanted[bad[0]]])
-            raise ValueError(f"The kernel gave {values[0, bad[0]]!r} for the points of rows {row} and {j}.")
-        target[wanted] = values[0]
-        if self.store is not None:
-            self.store.keep(row, columns[wanted], values[0])
+    def _values(self, pairs: PairValues, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Values of an expensive kernel, of which only those that are unknown are evaluated."""
+        values = self._cache.known(rows, columns)
+        try:
+            pairs.fill(rows, columns, values)
+        finally:
+            self.evals += pairs.billed()
+            self._cache.learn(rows, columns, values)
+        return values
 
-    def _spread(self, span: Callable[[int, int], None], m: int) -> None:
-        """Run `span` over the columns 0 to m, in as many threads as there are."""
-        jobs = min(self.threads, max(1, m // TILE_COLUMNS))
+    def _diagonal(self, pairs: PairValues) -> np.ndarray:
+        held = self._cache.diagonal()
+        pairs.diagonal = np.where(np.isnan(held), pairs.diagonal, held)
+        try:
+            return np.array([pairs.own(i) for i in range(self.n)])
+        finally:
+            self.evals += pairs.billed()
+
+    def _tiles(self, tile: Callable[..., None], n_rows: int, columns: np.ndarray) -> None:
+        """Call ``tile(r, c, columns[c:...], buffer)`` for all tiles, in several threads; count the values."""
+        height = max(1, min(n_rows, TILE_ROWS))
+        width = min(WIDEST, TILE_ROWS * TILE_COLUMNS // height)
+
+        def span(lo: int, hi: int) -> None:
+            buffer = np.empty(height * min(width, hi - lo), self.dtype)
+            for c in range(lo, hi, width):
+                some = columns[c : min(c + width, hi)]
+                for r in range(0, n_rows, height):
+                    shape = min(height, n_rows - r), len(some)
+                    tile(r, c, some, buffer[: shape[0] * shape[1]].reshape(shape))
+
+        self._spread(span, len(columns), width)
+        self.evals += n_rows * len(columns)
+
+    def _spread(self, span: Callable[[int, int], None], m: int, step: int) -> None:
+        """Run `span` over the columns 0 to m in as many threads as there are, cut at multiples of `step`.
+
+        That way threads see the same tiles as one thread would, and sums are the same bit by bit.
+        """
+        steps = -(-m // step)
+        jobs = min(self.threads, steps)
         if jobs <= 1:
-            span(0, m)
+            if m:
+                span(0, m)
             return
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.threads)
-        cuts = [m * k // jobs for k in range(jobs + 1)]
-        for future in [self._pool.submit(span, cuts[k], cuts[k + 1]) for k in range(jobs)]:
-            future.result()
+        if self._pool is None or self._pool_of != os.getpid():  # threads do not survive a fork
+            self._pool, self._pool_of = ThreadPoolExecutor(self.threads), os.getpid()
+        cuts = [min(m, steps * k // jobs * step) for k in range(jobs + 1)]
+        futures: list[Future[None]] = []
+        try:
+            for k in range(jobs):
+                futures.append(self._pool.submit(span, cuts[k], cuts[k + 1]))
+            for future in futures:
+                future.result()
+        except BaseException:
+            _await(futures)
+            raise
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy has no threads yet."""
+        return {**self.__dict__, "_pool": None}
 
 
 class Rows:
@@ -277,9 +252,13 @@ class Rows:
 
     def block(self) -> np.ndarray:
         """The kernel values of these points among themselves, which must be among the columns."""
-        gram = self.gram
-        K = np.empty((len(self.slots), len(self.slots)), gram.dtype)
-        _gather(gram._slab, self.slots, gram.position[gram._row_of[self.slots]], K)
+        cache = self.gram._cache
+        places = cache.places(self.slots)
+        if len(places) and places.min() < 0:
+            i = int(cache.row_of[self.slots[places.argmin()]])
+            raise ValueError(f"The point of row {i} is not among the columns: its values are not there.")
+        K = np.empty((len(self.slots), len(self.slots)), self.gram.dtype)
+        _gather(cache.slab, self.slots, places, K)
         return K
 
     def combine(self, coef: np.ndarray) -> np.ndarray:
@@ -290,39 +269,74 @@ class Rows:
 
     def add_to(self, out: np.ndarray, coef: np.ndarray) -> None:
         """``out += coef @ rows``."""
-        gram, coef = self.gram, np.ascontiguousarray(coef, np.float64)
+        slab, where = self.gram._cache.slab, self.gram._cache.where
+        coef = np.ascontiguousarray(coef, np.float64)
+        used = np.flatnonzero(coef)
+        slots, coef = self.slots[used], coef[used]
 
         def span(lo: int, hi: int) -> None:
-            _combine(gram._slab[:, lo:hi], self.slots, coef, out[lo:hi])
+            if where is None:
+                _combine(slab, lo, slots, coef, out[lo:hi])
+            else:
+                _combine_at(slab, slots, coef, where[lo:hi], out[lo:hi])
 
-        gram._spread(span, len(gram.columns))
+        self.gram._spread(span, len(out), 4096)
+
+
+def _await(futures: list["Future[None]"]) -> None:
+    """Wait for threads that still write, however often Ctrl-C is pressed."""
+    while True:
+        try:
+            for future in futures:
+                future.cancel()
+            wait(futures)
+            return
+        except KeyboardInterrupt:
+            continue
 
 
 @compiled
-def _gather(slab, slots, positions, K):
+def _gather(slab, slots, places, K):
     """One triangle is read and mirrored: the reads, far apart, are what this costs."""
     for r in range(len(slots)):
         row = slab[slots[r]]
         for c in range(r + 1):
-            K[r, c] = row[positions[c]]
+            K[r, c] = row[places[c]]
     for r in range(len(slots)):
         for c in range(r):
             K[c, r] = K[r, c]
 
 
-@compiled
-def _store(slab, slots, first, tile):
-    for r in range(len(slots)):
-        slab[slots[r], first : first + tile.shape[1]] = tile[r]
+@compiled(fastmath={"contract", "nsz"})
+def _combine(slab, first, slots, coef, out):
+    """In blocks of columns, so that the sums stay in the first level cache; four rows to a pass over them."""
+    R = len(slots)
+    for at in range(0, len(out), 1024):
+        sums = out[at : at + 1024]
+        lo, hi = first + at, first + at + len(sums)
+        for r in range(0, R - R % 4, 4):
+            _add_four(slab[slots[r], lo:hi], slab[slots[r + 1], lo:hi], slab[slots[r + 2], lo:hi],
+                      slab[slots[r + 3], lo:hi], coef[r : r + 4], sums)  # fmt: skip
+        for r in range(R - R % 4, R):
+            row, a = slab[slots[r], lo:hi], coef[r]
+            for c in range(len(sums)):
+                sums[c] += a * row[c]
 
 
 @compiled(fastmath={"contract", "nsz"})
-def _combine(slab, slots, coef, out):
-    """In blocks of columns, so that the sums stay in the first level cache."""
-    for lo in range(0, len(out), 1024):
-        sums = out[lo : lo + 1024]
-        for r in range(len(slots)):
-            if coef[r] != 0.0:
-                row, a = slab[slots[r], lo : lo + 1024], coef[r]
-                for c in range(len(sums)):
-                    sums[c] += a * row[c]
+def _add_four(x0, x1, x2, x3, coef, sums):
+    """Added one after the other, as single rows are, so that their number does not change the sums."""
+    a0, a1, a2, a3 = coef[0], coef[1], coef[2], coef[3]
+    for c in range(len(sums)):
+        s = sums[c] + a0 * x0[c]
+        s += a1 * x1[c]
+        s += a2 * x2[c]
+        sums[c] = s + a3 * x3[c]
+
+
+@compiled(fastmath={"contract", "nsz"})
+def _combine_at(slab, slots, coef, where, out):
+    for r in range(len(slots)):
+        row, a = slab[slots[r]], coef[r]
+        for c in range(len(out)):
+            out[c] += a * row[where[c]]

@@ -1,5 +1,6 @@
 """Estimators in scikit-learn's conventions: thin clients of `solve`."""
 
 from hinge.estimators.linear_svc import LinearSVC
+from hinge.estimators.svc import SVC
 
-__all__ = ["LinearSVC"]
+__all__ = ["SVC", "LinearSVC"]

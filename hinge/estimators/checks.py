@@ -6,6 +6,8 @@ import numpy as np
 from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+KERNEL_NAMES = ("linear", "rbf", "poly", "sigmoid", "laplacian", "precomputed")
+
 LARGEST = 1e70
 """Values above this in X are refused: sums of their fourth powers would overflow."""
 
@@ -17,9 +19,10 @@ def checked_number(
     fine = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
     if fine and np.isfinite(value) and value <= most and (value >= above if or_equal else value > above):
         return float(value)
-    least = f"at least {above:g}" if or_equal else f"greater than {above:g}"
+    least = f" at least {above:g}" if or_equal else f" greater than {above:g}"
+    least = least if np.isfinite(above) else ", and finite"
     most_words = f" and at most {most:g}" if np.isfinite(most) else ""
-    raise ValueError(f"{name} must be a number {least}{most_words}, got {value!r}.")
+    raise ValueError(f"{name} must be a number{least}{most_words}, got {value!r}.")
 
 
 def checked_count(name: str, value: Any) -> int:
@@ -45,17 +48,61 @@ def check_linear(model: Any, solvers: tuple[str, ...]) -> None:
         checked_number("slack", model.slack, most=1.0)
     if model.lam is not None and model.slack is not None:
         raise ValueError("lam and slack both set the trade-off; give one of them.")
-    checked_number("tol", model.tol, or_equal=True)
     checked_count("max_iter", model.max_iter)
+    checked_number("intercept_scaling", model.intercept_scaling)
+    checked_choice("intercept", model.intercept, ("free", "penalized"))
+    check_run(model, solvers, ("max_time", "max_reads", "target_error"))
+
+
+def check_kernel_machine(model: Any, solvers: tuple[str, ...]) -> None:
+    """Every parameter of `SVC`, or a sentence that names the one that is wrong."""
+    checked_number("C", model.C)
+    if model.slack is not None:
+        checked_number("slack", model.slack, most=1.0, or_equal=True)
+    if isinstance(model.kernel, str):
+        checked_choice("kernel", model.kernel, KERNEL_NAMES)
+    elif isinstance(model.kernel, type) or not callable(model.kernel):
+        raise ValueError(
+            f"kernel must be one of {', '.join(map(repr, KERNEL_NAMES))}, a function of two items, or one of "
+            f"hinge.kernels, got {model.kernel!r}."
+        )
+    if isinstance(model.degree, bool) or not isinstance(model.degree, int | np.integer) or model.degree < 0:
+        raise ValueError(f"degree must be a whole number of at least 0, got {model.degree!r}.")
+    if isinstance(model.gamma, str):
+        checked_choice("gamma", model.gamma, ("scale", "auto"))
+    else:
+        checked_number("gamma", model.gamma, or_equal=True)
+    checked_number("coef0", model.coef0, above=-np.inf)
+    if model.max_iter != -1:
+        checked_count("max_iter", model.max_iter)
+    checked_number("cache_size", model.cache_size)
+    checked_choice("multiclass", model.multiclass, ("ovo", "ovr"))
+    check_shape(model)
+    checked_choice("precision", model.precision, ("float32", "tf32", "bf16"))
+    if model.device is not None and not str(model.device).startswith(("cpu", "cuda")):
+        raise ValueError(f"device must be 'cpu' or 'cuda', got {model.device!r}.")
+    check_run(model, solvers, ("max_time", "max_kernel_evals", "target_error"))
+
+
+def check_shape(model: Any) -> None:
+    """What `decision_function` is asked to give must be there to give."""
+    checked_choice("decision_function_shape", model.decision_function_shape, ("ovo", "ovr"))
+    if model.decision_function_shape == "ovo" and model.break_ties:
+        raise ValueError("break_ties must be False when decision_function_shape is 'ovo'.")
+    if model.decision_function_shape == "ovo" and model.multiclass == "ovr":
+        raise ValueError("decision_function_shape='ovo' needs multiclass='ovo': 'ovr' learns no pairs.")
+
+
+def check_run(model: Any, solvers: tuple[str, ...], limits: tuple[str, ...]) -> None:
+    """The parameters that say how a run is made."""
+    checked_number("tol", model.tol, or_equal=True)
     if model.n_jobs is not None and model.n_jobs != -1:
         checked_count("n_jobs", model.n_jobs)
-    checked_number("intercept_scaling", model.intercept_scaling)
-    for name in ("max_time", "max_reads", "target_error"):
+    for name in limits:
         if getattr(model, name) is not None:
             checked_number(name, getattr(model, name), or_equal=True)
     if not 0 < checked_number("validation_fraction", model.validation_fraction) < 1:
         raise ValueError(f"validation_fraction must lie between 0 and 1, got {model.validation_fraction!r}.")
-    checked_choice("intercept", model.intercept, ("free", "penalized"))
     checked_choice("on_interrupt", model.on_interrupt, ("raise", "keep"))
     if isinstance(model.solver, str):
         checked_choice("solver", model.solver, ("auto", *solvers))

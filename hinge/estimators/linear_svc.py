@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, check_random_state
 from hinge.access import Matrix, as_matrix
 from hinge.estimators import checks
 from hinge.estimators.one_vs_rest import Order, Report, dual_coefficients, how_it_ended, run_all, starts
-from hinge.estimators.reports import to_callbacks, to_stderr
+from hinge.estimators.reports import reports_of
 from hinge.monitoring import Stop
 from hinge.problems import Regularized, SlackConstrained
 from hinge.solvers import SOLVERS, Result, Solver, online_dual
@@ -317,12 +317,14 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return Stop(self.tol, None, time_left, self.max_reads, self.target_error)
 
     def _reports(self, X: Any, y: Any, classes: np.ndarray) -> tuple[Report, ...]:
-        reports: list[Report] = [to_stderr(classes)] if self.verbose else []
-        root = self._init_callback_context(max_subtasks=None)
-        if getattr(self, "_skl_callbacks", None):
-            root.call_on_fit_task_begin(estimator=self, X=X, y=y)
-            reports.append(to_callbacks(self, root, X, y, classes))
-        return tuple(reports)
+        if len(classes) > 2:  # one class of three predicts nothing yet
+            return reports_of(self, X, y, [f"class {label}" for label in classes], None)
+        return reports_of(
+            self, X, y, [],
+            lambda answer: {
+                "classes_": classes, "coef_": answer.w[None], "intercept_": np.array([answer.b])
+            },
+        )  # fmt: skip
 
     def _keep(self, results: list[Result], problems: list[Any]) -> None:
         """Set the attributes of a fit, and warn if it was cut off."""

@@ -14,7 +14,14 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from hinge.monitoring import Record, Status, Stop
-from hinge.problems import LinearProblem, Regularized, SlackConstrained, Solution
+from hinge.problems import (
+    KernelProblem,
+    KernelSlackConstrained,
+    LinearProblem,
+    Regularized,
+    SlackConstrained,
+    Solution,
+)
 from hinge.solvers import Result, Solver, choose, solve, solve_slack
 
 Report = Callable[[int, Record, Solution], bool]
@@ -29,12 +36,12 @@ class Order(NamedTuple):
 
     solver: Solver | None
     stop: Stop
-    passes: int
+    passes: int | None
     seed: int
     on_interrupt: Any
     aside: np.ndarray | None = None
     reports: tuple[Report, ...] = ()
-    starts: Sequence[Solution | None] = ()
+    starts: Sequence[Any] = ()
 
 
 def starts(last: list[Solution] | None, shape: tuple[int, int]) -> list[Solution | None]:
@@ -47,25 +54,32 @@ def starts(last: list[Solution] | None, shape: tuple[int, int]) -> list[Solution
 
 def run_all(problems: Sequence[LinearProblem], order: Order, n_jobs: int | None) -> list[Result]:
     """Solve every problem, over threads if asked; Ctrl-C reaches all of them."""
-    jobs = min(len(problems), (os.cpu_count() or 1) if n_jobs == -1 else max(1, n_jobs or 1))
+    return run_each(len(problems), lambda k, own: run_one(problems[k], k, own), order, n_jobs)
+
+
+def run_each(
+    count: int, run_task: Callable[[int, Order], Result], order: Order, n_jobs: int | None
+) -> list[Result]:
+    """``run_task(k, order)`` for each k, with orders among which the limits of `order` are shared out."""
+    jobs = min(count, (os.cpu_count() or 1) if n_jobs == -1 else max(1, n_jobs or 1))
     ends = None if order.stop.max_time is None else time.perf_counter() + order.stop.max_time
     cancelled = threading.Event()
 
     def run(k: int) -> Result:
-        """One class, with its share of what is left of the limits; nothing at all after Ctrl-C."""
+        """One task, with its share of what is left of the limits; nothing at all after Ctrl-C."""
         stop = order.stop
         if stop.max_reads is not None:
-            stop = replace(stop, max_reads=stop.max_reads // len(problems))
+            stop = replace(stop, max_reads=stop.max_reads // count)
         if ends is not None:
-            rounds = math.ceil((len(problems) - k) / jobs)
+            rounds = math.ceil((count - k) / jobs)
             stop = replace(stop, max_time=max(0.0, ends - time.perf_counter()) / rounds)
         if cancelled.is_set():
             stop = replace(stop, max_iter=0)
-        return run_one(problems[k], k, order._replace(stop=stop))
+        return run_task(k, order._replace(stop=stop))
 
     if jobs == 1:
         results = []
-        for k in range(len(problems)):
+        for k in range(count):
             try:
                 results.append(run(k))
             except KeyboardInterrupt:  # between two runs, or before one had an answer
@@ -85,7 +99,7 @@ def run_all(problems: Sequence[LinearProblem], order: Order, n_jobs: int | None)
 
     order = order._replace(reports=(*order.reports, watched))
     with ThreadPoolExecutor(jobs) as pool:
-        futures = [pool.submit(run, k) for k in range(len(problems))]
+        futures = [pool.submit(run, k) for k in range(count)]
         try:
             return [future.result() for future in futures]
         except KeyboardInterrupt:
@@ -97,7 +111,7 @@ def run_all(problems: Sequence[LinearProblem], order: Order, n_jobs: int | None)
             return [_cut_off(future.result(), Status.INTERRUPTED) for future in futures]
 
 
-def run_one(problem: LinearProblem, k: int, order: Order) -> Result:
+def run_one(problem: LinearProblem | KernelProblem, k: int, order: Order) -> Result:
     """One run, by root-finding in λ where the slack is given."""
     start = order.starts[k] if k < len(order.starts) else None
     score = _error_on(problem, order.aside) if order.aside is not None else None
@@ -114,16 +128,21 @@ def run_one(problem: LinearProblem, k: int, order: Order) -> Result:
             solve_slack(problem, order.solver, stop=stop, passes=order.passes, **options), state=None
         )
     solver = order.solver or choose(problem, max_reads=stop.max_reads).solver
-    if stop.max_iter is None:
+    if stop.max_iter is None and order.passes is not None:
         stop = replace(stop, max_iter=order.passes * solver.per_pass(problem))
     return replace(solve(problem, solver, stop=stop, **options), state=None)  # nobody will resume it
 
 
-def _error_on(problem: LinearProblem, aside: np.ndarray) -> Callable[[Solution], float]:
+def _error_on(problem: Any, aside: np.ndarray) -> Callable[[Any], float]:
     truth = problem.y[aside] > 0
 
-    def error(solution: Solution) -> float:
-        scores = problem.matrix.responses_at(aside, solution.w, billed=False) + solution.b
+    def error(solution: Any) -> float:
+        if isinstance(problem, KernelSlackConstrained):  # its bias is one of unit norm
+            solution = solution._replace(b=problem.level(solution)[1] * np.sqrt(max(solution.sq_norm, 0.0)))
+        if isinstance(problem, KernelProblem):
+            scores = solution.responses[aside] + solution.b
+        else:
+            scores = problem.matrix.responses_at(aside, solution.w, billed=False) + solution.b
         return float(np.mean((scores > 0) != truth))
 
     return error

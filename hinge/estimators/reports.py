@@ -1,38 +1,56 @@
 """Who is told of each look at the answer: standard error, and scikit-learn's callbacks."""
 
 import sys
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from hinge.estimators.one_vs_rest import Report
 from hinge.monitoring import Record
-from hinge.problems import Solution
 
 
-def to_callbacks(model: Any, root: Any, X: Any, y: Any, classes: np.ndarray) -> Report:
+def reports_of(
+    model: Any, X: Any, y: Any, names: Sequence[str], rebuilt: Callable[[Any], dict[str, Any]] | None
+) -> tuple[Report, ...]:
+    """All that ask to be told of a fit of several runs with these names, of one run without any.
+
+    `rebuilt` makes of an answer the attributes of a model that predicts by it, where one run is a model.
+    """
+    reports: list[Report] = [to_stderr(names)] if model.verbose else []
+    root = model._init_callback_context(max_subtasks=None)
+    if getattr(model, "_skl_callbacks", None):
+        root.call_on_fit_task_begin(estimator=model, X=X, y=y)
+        reports.append(to_callbacks(model, root, X, y, rebuilt))
+    return tuple(reports)
+
+
+def to_callbacks(
+    model: Any, root: Any, X: Any, y: Any, rebuilt: Callable[[Any], dict[str, Any]] | None
+) -> Report:
     """A subtask "look" of the fit for each look; its context carries the record."""
 
-    def report(k: int, record: Record, solution: Solution) -> bool:
+    def report(k: int, record: Record, solution: Any) -> bool:
         look = root.subcontext(task_name="look")
         look.record = record
         look.call_on_fit_task_begin(estimator=model, X=X, y=y)
-        fitted = {"classes_": classes, "coef_": solution.w[None], "intercept_": np.array([solution.b])}
         asked = look.call_on_fit_task_end(
             estimator=model, X=X, y=y,
-            reconstruction_attributes=fitted if len(classes) == 2 else None,
+            reconstruction_attributes=None if rebuilt is None else lambda: rebuilt(solution),
         )  # fmt: skip
         return bool(asked)
 
     return report
 
 
-def to_stderr(classes: np.ndarray) -> Report:
+def to_stderr(names: Sequence[str]) -> Report:
     """A line for each look."""
 
-    def report(k: int, record: Record, solution: Solution) -> bool:
-        name = "" if len(classes) == 2 else f"class {classes[k]}: "
+    def report(k: int, record: Record, solution: Any) -> bool:
+        name = f"{names[k]}: " if names else ""
         parts = [f"{record.seconds:8.2f} s", f"{record.feature_reads:,} reads"]
+        if record.kernel_evals:
+            parts[1] = f"{record.kernel_evals:,} kernel values"
         if np.isfinite(record.certificate):
             parts.append(f"objective {record.objective:.6g}, gap {record.certificate:.2e}")
         if np.isfinite(record.score):

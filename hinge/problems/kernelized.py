@@ -78,7 +78,7 @@ class KernelProblem(Examples):
         """Kernel values computed so far."""
         return self.gram.evals
 
-    def criteria(self, answer: Expansion) -> tuple[float, float]:
+    def criteria_of(self, answer: Expansion) -> tuple[float, float]:
         """Both criteria: the norm and the mean hinge loss."""
         return float(np.sqrt(max(answer.sq_norm, 0.0))), self.loss(answer.responses, answer.b)
 
@@ -180,6 +180,11 @@ class KernelSlackConstrained(KernelProblem):
             if min(sides) == 0.0:
                 raise ValueError("There are rows of one class only: a free bias has no best value.")
 
+    def regularized(self, lam: float) -> KernelRegularized:
+        """The same examples and kernel, with the norm paid for by λ."""
+        weight = self.weight if len(self.weight) > 1 else None
+        return KernelRegularized(self.gram, self.y, lam, weight=weight, bias=self.bias)
+
     def level(self, answer: Expansion) -> tuple[float, float, float]:
         """The water level γ, the bias at unit norm, and the norm within [0, 1] at which w has it."""
         norm = np.sqrt(self.checked(answer)) or 1.0
@@ -210,7 +215,7 @@ class KernelSlackConstrained(KernelProblem):
                 p[self.y == side] /= 2.0 * (p[self.y == side].sum() or 1.0)
         p = p / p.sum()
         used = np.flatnonzero(p)
-        v = self.gram.pass_over(used, (p * self.y)[used], used)
+        v = self.gram.host(self.gram.pass_over(used, (p * self.y)[used], used))
         return self._bound(p, float(np.sqrt(max((p * self.y)[used] @ v, 0.0))))
 
     def _bound(self, p: np.ndarray, norm: float) -> float:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 import numpy as np
 
 from hinge.access import Matrix, as_matrix
+from hinge.problems.base import Solution
 from hinge.problems.examples import Examples
 
 Bias = Literal["none", "free", "penalized"]
@@ -65,6 +66,10 @@ class LinearProblem(Examples):
     def criteria(self, w: np.ndarray, b: float = 0.0) -> tuple[float, float]:
         """Both criteria at (w, b): the norm and the mean hinge loss (reads not billed)."""
         return self.norm(w, b), self.mean_hinge(w, b, billed=False)
+
+    def criteria_of(self, solution: Solution) -> tuple[float, float]:
+        """Both criteria of an answer."""
+        return self.criteria(solution.w, solution.b)
 
     def norm(self, w: np.ndarray, b: float = 0.0) -> float:
         """‖w‖, with the constant feature's weight where the bias is penalised."""

@@ -7,6 +7,7 @@ from scipy.optimize import minimize_scalar
 
 from hinge.problems.base import Certificate, Solution
 from hinge.problems.linear import Bias, LinearProblem
+from hinge.problems.regularized import Regularized
 
 
 class SlackConstrained(LinearProblem):
@@ -32,6 +33,11 @@ class SlackConstrained(LinearProblem):
         if not 0 < nu <= 1:
             raise ValueError(f"nu must lie in (0, 1], got {nu!r}: it is the mean slack at unit norm.")
         self.nu = float(nu)
+
+    def regularized(self, lam: float) -> Regularized:
+        """The same examples, with the norm paid for by λ."""
+        weight = self.weight if len(self.weight) > 1 else None
+        return Regularized(self.matrix, self.y, lam, weight=weight, bias=self.bias)
 
     def objective(self, solution: Solution) -> float:
         """The highest water level of any multiple of w in the unit ball, at the best bias if it is free."""

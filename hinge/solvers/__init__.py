@@ -5,27 +5,37 @@ from hinge.solvers.auto import choose
 from hinge.solvers.base import Solver
 from hinge.solvers.block_dual import BlockDual
 from hinge.solvers.driver import Result, solve
+from hinge.solvers.kernel_pegasos import KernelPegasos
+from hinge.solvers.kernel_perceptron import KernelPerceptron
+from hinge.solvers.kernel_sdca import KernelSDCA
 from hinge.solvers.newton import Newton
 from hinge.solvers.norma import Norma
 from hinge.solvers.pegasos import Pegasos
 from hinge.solvers.perceptron import Perceptron
+from hinge.solvers.sbp import SBP
 from hinge.solvers.sdca import SDCA
 from hinge.solvers.sgd import SGD
 from hinge.solvers.slack_path import solve_slack
+from hinge.solvers.smo import SMO
 
 SOLVERS: tuple[type[Solver], ...] = (Pegasos, SDCA, Newton, Norma, SGD, Perceptron, Amplified)
 """All of them: the laws that every solver obeys are tested over this tuple."""
 
-KERNEL_SOLVERS: tuple[type[Solver], ...] = (BlockDual,)
+KERNEL_SOLVERS: tuple[type[Solver], ...] = (SBP, BlockDual, KernelPegasos, KernelSDCA, KernelPerceptron, SMO)
 """Those that see the points only through a kernel."""
 
 __all__ = [
     "KERNEL_SOLVERS",
+    "SBP",
     "SDCA",
     "SGD",
+    "SMO",
     "SOLVERS",
     "Amplified",
     "BlockDual",
+    "KernelPegasos",
+    "KernelPerceptron",
+    "KernelSDCA",
     "Newton",
     "Norma",
     "Pegasos",

@@ -2,8 +2,9 @@
 
 from typing import Any, NamedTuple
 
-from hinge.problems import Regularized
+from hinge.problems import KernelRegularized, KernelSlackConstrained, Regularized
 from hinge.solvers.base import Solver
+from hinge.solvers.block_dual import BlockDual
 from hinge.solvers.newton import DIRECT, Newton
 from hinge.solvers.sdca import SDCA
 
@@ -22,8 +23,17 @@ def choose(problem: Any, *, max_reads: int | None = None) -> Choice:
 
     Newton's method where features are few, up to a thousand if there are as many rows, since it needs a
     handful of passes however ill-conditioned the data; dual coordinate ascent elsewhere, and whenever
-    reads are limited, since Newton pays for whole passes.
+    reads are limited, since Newton pays for whole passes. For kernel problems the block dual method, which
+    certifies; for those with a given slack the Stochastic Batch Perceptron, in batches that grow with n.
     """
+    if isinstance(problem, KernelRegularized):
+        return Choice(BlockDual(), "blocks of kernel rows, to a certified gap")
+    if isinstance(problem, KernelSlackConstrained):
+        from hinge.solvers.sbp import SBP
+
+        # Even, so that both classes are drawn from alike; more than two only where they are few of many.
+        batch = 2 * max(1, min(16, problem.n // 256))
+        return Choice(SBP(batch_size=batch), "the slack is given, and its steps need no λ")
     if not isinstance(problem, Regularized):
         raise ValueError(
             f"No solver is chosen automatically for {type(problem).__name__}; for a norm bound use SGD, "

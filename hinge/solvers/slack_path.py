@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hinge.monitoring import History, Status, Stop
-from hinge.problems import Certificate, Regularized, SlackConstrained, Solution
+from hinge.problems import Certificate, KernelSlackConstrained, SlackConstrained
 from hinge.solvers.base import Solver
 from hinge.solvers.driver import Result, solve
 
@@ -15,7 +15,7 @@ SMALLEST, LARGEST = 1e-13, 1e13
 
 
 def solve_slack(
-    problem: SlackConstrained,
+    problem: SlackConstrained | KernelSlackConstrained,
     solver: Solver | None = None,
     *,
     stop: Stop | None = None,
@@ -24,14 +24,15 @@ def solve_slack(
 ) -> Result:
     """Solve a slack-constrained problem by regularised ones (Lemma 2.1 of the SIMBA and SBP papers).
 
-    At the optimum of `Regularized` for λ, :math:`\\nu(\\lambda) = \\hat L(w)/\\|w\\|`, which grows with λ.
+    At the optimum of the regularised problem for λ, :math:`\\nu(\\lambda) = \\hat L(w)/\\|w\\|`, which grows with λ.
     The root of ν(λ) = ν is found by the secant rule in logarithms within a bracket; each solve starts
     from the dual of the one before. The run ends when the certificate *of the slack-constrained
     problem*, the interval [γ, D(p)], is within ``stop.tol``: nothing is trusted of the road to it.
 
     Parameters
     ----------
-    problem : SlackConstrained
+    problem : SlackConstrained or KernelSlackConstrained
+        With a positive ν.
     solver : Solver, optional
         A solver of regularised problems; by default the one that suits the data.
     stop : Stop, optional
@@ -47,26 +48,28 @@ def solve_slack(
     """
     from hinge.solvers.auto import choose
 
+    if problem.nu <= 0:
+        raise ValueError("nu = 0 is the limit of no λ: use SBP, whose last water is none.")
     stop = Stop() if stop is None else stop
     history = History()
     lam, low, high = problem.nu, SMALLEST, LARGEST
     inner_tol, gap = min(0.1, 10 * stop.tol), np.inf
-    start: Solution | None = options.pop("start", None)
+    start: Any = options.pop("start", None)
     points: list[tuple[float, float]] = []
     seconds, n_iter = 0.0, 0
-    reads_before = problem.matrix.reads
+    reads_before, evals_before = problem.reads, problem.kernel_evals
     while True:
-        inner = Regularized(
-            problem.matrix, problem.y, lam, bias=problem.bias,
-            weight=problem.weight if len(problem.weight) > 1 else None,
-        )  # fmt: skip
-        used = problem.matrix.reads - reads_before
+        inner = problem.regularized(lam)
+        used, evals = problem.reads - reads_before, problem.kernel_evals - evals_before
         left = replace(
             stop,
             tol=inner_tol,
             max_iter=None if stop.max_iter is None else max(0, stop.max_iter - n_iter),
             max_time=None if stop.max_time is None else max(0.0, stop.max_time - seconds),
             max_reads=None if stop.max_reads is None else max(0, stop.max_reads - used),
+            max_kernel_evals=(
+                None if stop.max_kernel_evals is None else max(0, stop.max_kernel_evals - evals)
+            ),
         )
         method = solver or choose(inner, max_reads=stop.max_reads).solver
         if passes is not None and left.max_iter is None:
@@ -78,6 +81,7 @@ def solve_slack(
                 iteration=r.iteration + n_iter,
                 seconds=r.seconds + seconds,
                 feature_reads=r.feature_reads + used,
+                kernel_evals=r.kernel_evals + evals,
                 objective=np.nan,  # those of the regularised problem
                 certificate=np.inf,
             )
@@ -85,15 +89,15 @@ def solve_slack(
         ]
         seconds = history[-1].seconds
         n_iter += result.n_iter
-        norm, loss = problem.criteria(result.solution.w, result.solution.b)
+        norm, loss = problem.criteria_of(result.solution)
         nu = loss / norm if norm > 0 else np.inf
-        used = problem.matrix.reads - reads_before
-        if stop.max_reads is not None and used + 2 * problem.matrix.n_cells > stop.max_reads:
+        used = problem.reads - reads_before
+        if stop.max_reads is not None and used + 2 * problem.pass_cells > stop.max_reads:
             unknown = Certificate(np.nan, np.nan, np.inf, result.solution.b / (norm or 1.0))
             return _result(result, unknown, norm, Status.MAX_READS, n_iter, history)
         certificate = problem.certificate(result.solution)
         history[-1] = history[-1]._replace(
-            feature_reads=problem.matrix.reads - reads_before,
+            feature_reads=problem.reads - reads_before,
             objective=certificate.objective,
             certificate=certificate.gap,
         )
@@ -107,7 +111,9 @@ def solve_slack(
         low, high = (lam, high) if nu < problem.nu else (low, lam)
         points.append((math.log(lam), math.log(max(nu, 1e-300))))
         lam = _next(points, math.log(problem.nu), low, high)
-        if low >= high * (1 - 1e-12) or not SMALLEST < lam < LARGEST:
+        if low >= high * (1 - 1e-6) and inner_tol > 1e-10:  # by answers too rough to tell on which side they are
+            inner_tol, low, high, points = inner_tol / 10, low / 3, high * 3, points[-1:]
+        elif low >= high * (1 - 1e-12) or not SMALLEST < lam < LARGEST:
             return _result(result, certificate, norm, Status.STALLED, n_iter, history)
 
 

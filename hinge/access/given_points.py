@@ -1,0 +1,126 @@
+"""Points whose kernel values come from outside: a matrix of them, or a Python function."""
+
+from collections.abc import Sequence
+from math import isfinite
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from hinge.access.inner_points import Points
+from hinge.kernels import Function
+
+SYMMETRIC = 1e-6, 1e-5
+"""Largest relative difference between K(x, z) and K(z, x) of a given matrix, in float64 and float32."""
+
+
+class GivenPoints(Points):
+    """A Gram matrix that was computed elsewhere: symmetric on some pairs, finite wherever it is used."""
+
+    def __init__(self, K: np.ndarray) -> None:
+        if K.ndim != 2 or K.shape[0] != K.shape[1] or K.dtype.kind not in "fiub":
+            raise ValueError(
+                "A precomputed kernel is a square matrix of numbers, K(x_i, x_j) of all training points; got "
+                f"shape {K.shape} and type {K.dtype}."
+            )
+        super().__init__(len(K), K.dtype if K.dtype == np.float32 else np.float64)
+        self.matrix = K
+        i, j = np.random.default_rng(0).integers(0, max(1, self.n), (2, 256 if self.n else 0))
+        a, b, own = K[i, j].astype(float), K[j, i].astype(float), np.abs(np.diagonal(K).astype(float))
+        with np.errstate(invalid="ignore"):  # values that are not finite are refused when they are used
+            scale = np.maximum(np.maximum(np.abs(a), np.abs(b)), np.sqrt(own[i] * own[j]))
+            bad = np.flatnonzero(np.abs(a - b) > SYMMETRIC[self.dtype == np.float32] * scale)
+        if len(bad):
+            k = int(bad[0])
+            raise ValueError(
+                f"The precomputed kernel is not symmetric: K[{i[k]}, {j[k]}] is {a[k]:.9g} and "
+                f"K[{j[k]}, {i[k]}] is {b[k]:.9g}."
+            )
+
+    def fill(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
+        """Looked up; what is not finite is refused."""
+        out[...] = self.matrix[rows[:, None], columns]
+        with np.errstate(over="ignore", invalid="ignore"):
+            suspicious = not np.isfinite(out.sum())
+        if suspicious:
+            check_finite(rows, columns, out)
+
+    def diag(self) -> np.ndarray:
+        """Looked up."""
+        return np.array(np.diagonal(self.matrix), np.float64)
+
+
+class FunctionPoints(Points):
+    """Any items, and a Python function of two of them."""
+
+    by_value = True
+
+    def __init__(self, items: Sequence[Any], kernel: Function) -> None:
+        super().__init__(items.shape[0] if hasattr(items, "shape") else len(items), np.float64)
+        self.items, self.kernel = items, kernel
+
+    @property
+    def in_blocks(self) -> bool:
+        """Whether the function gives a block of values at once."""
+        return self.kernel.on == "blocks"
+
+    def fill(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
+        """By calls of the function; values given one by one are in `out` even if a later call fails."""
+        f = self.kernel.function
+        if self.in_blocks:
+            values = np.asarray(f(_pick(self.items, rows), _pick(self.items, columns)), np.float64)
+            if values.shape != out.shape:
+                raise ValueError(
+                    f"The kernel was asked for a block of {out.shape[0]} x {out.shape[1]} values and gave "
+                    f"shape {values.shape}. A function of two items is hinge.kernels.Function(f, on='pairs')."
+                )
+            check_finite(rows, columns, values)
+            out[...] = values
+            return
+        by_number = self.kernel.on == "indices"
+        for r, i in enumerate(rows.tolist()):
+            x = i if by_number else self.items[i]
+            for c, j in enumerate(columns.tolist()):
+                value = f(x, j if by_number else self.items[j])
+                try:
+                    number = float(value)
+                except (TypeError, ValueError):
+                    raise TypeError(
+                        f"The kernel gave {type(value).__name__!r} in place of a number for the points of "
+                        f"rows {i} and {j}."
+                    ) from None
+                if not isfinite(number):
+                    check_finite(rows[r : r + 1], columns[c : c + 1], np.array([[number]]))
+                out[r, c] = number
+
+    def diag(self) -> np.ndarray:
+        """By one call for each item."""
+        out = np.empty(self.n)
+        for i in range(self.n):
+            one = np.array([i])
+            self.fill(one, one, out[i : i + 1].reshape(1, 1))
+        return out
+
+
+def check_finite(rows: np.ndarray, columns: np.ndarray, values: np.ndarray) -> None:
+    """Refuse a block of kernel values of which one is nan or infinite."""
+    if not np.isfinite(values).all():
+        r, c = np.argwhere(~np.isfinite(values))[0]
+        raise ValueError(
+            f"The kernel gave {float(values[r, c])} for the points of rows {rows[r]} and {columns[c]}; it "
+            "must give a finite number for all pairs."
+        )
+
+
+def check_own_values(points: np.ndarray, values: np.ndarray) -> None:
+    """Refuse a kernel of which a value K(x, x) is negative or not finite."""
+    bad = np.flatnonzero(~(values >= 0) | ~np.isfinite(values))
+    if len(bad):
+        i, value = points[bad[0]], values[bad[0]]
+        raise ValueError(f"The kernel is not positive: K(x, x) is {value:g} for the point of row {i}.")
+
+
+def _pick(items: Any, numbers: np.ndarray) -> Any:
+    if isinstance(items, np.ndarray) or sp.issparse(items):
+        return items[numbers]
+    return [items[i] for i in numbers.tolist()]

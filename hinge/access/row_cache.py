@@ -1,0 +1,213 @@
+"""Rows of a matrix in one stretch of memory, the least recently used given up first.
+
+It knows numbers of rows and of columns, and nothing of kernels.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from hinge.compiled import compiled
+
+LEAST_ROWS = 64
+"""Rows that are always kept, whatever the budget: less would be slower than no cache."""
+
+
+class RowCache:
+    """Complete or begun rows of an n x n matrix, against some of its columns.
+
+    Where ``_slot_of[i] = s`` is not negative, ``row_of[s] = i`` and the first ``_filled[s]`` values of
+    ``slab[s]`` are those of row i. Every method keeps to an order in which this holds between any two
+    statements, so that an exception, Ctrl-C among them, costs rows and never their truth.
+
+    Parameters
+    ----------
+    n : int
+    dtype : dtype
+    budget : int
+        Bytes that the rows may take, if that is `LEAST_ROWS` rows or more. Memory is touched as rows are
+        added, not before.
+
+    Attributes
+    ----------
+    columns : ndarray of int64
+    position : ndarray of shape (n,)
+        Where in a row a column is; -1 if it is not.
+    slab : ndarray of shape (capacity, len(columns))
+    row_of : ndarray of shape (capacity,)
+        The row in each slot of the slab; -1 where it is empty.
+    """
+
+    keeps_pairs = False
+    """Whether values of single pairs are kept, apart from rows."""
+
+    def __init__(self, n: int, dtype: Any, budget: int) -> None:
+        self.n, self.dtype, self.budget = n, np.dtype(dtype), max(0, budget)
+        self._empty()
+
+    def _empty(self) -> None:
+        size = max(LEAST_ROWS * self.n, self.budget // self.dtype.itemsize)
+        self._flat = np.empty(min(size, self.n * self.n), self.dtype)
+        self._install(np.arange(self.n), *(np.empty(0, np.int64) for _ in range(3)))
+
+    @property
+    def capacity(self) -> int:
+        """Rows that are kept at once."""
+        return len(self.row_of)
+
+    @property
+    def where(self) -> np.ndarray | None:
+        """Where in a row of the slab the columns are: side by side."""
+        return None
+
+    def places(self, slots: np.ndarray) -> np.ndarray:
+        """Where in a row of the slab the points of these slots are; -1 if they are not."""
+        return self.position[self.row_of[slots]]
+
+    # --- layout ---------------------------------------------------------------------------
+
+    def lay(self, columns: np.ndarray) -> None:
+        """Hold rows against these columns; old rows remain where these begin with the old columns."""
+        old = len(self.columns)
+        extends = len(columns) >= old > 0 and np.array_equal(columns[:old], self.columns)
+        if extends and len(columns) == old:
+            return
+        slots = np.empty(0, np.int64)
+        if extends:
+            used = np.flatnonzero(self.row_of >= 0)
+            recent = np.argsort(-self._stamp[used], kind="stable")[: self._slots_for(len(columns))]
+            slots = np.sort(used[recent])
+        rows, filled, stamp = self.row_of[slots], self._filled[slots], self._stamp[slots]
+        self._slot_of[:] = -1  # until their rows have moved
+        self.row_of[:] = -1
+        _move(self._flat, slots, filled, old, len(columns))
+        self._install(columns, rows, filled, stamp)
+
+    def _slots_for(self, m: int) -> int:
+        return min(self.n, max(LEAST_ROWS, self.budget // (max(1, m) * self.dtype.itemsize)))
+
+    def _install(self, columns: np.ndarray, rows: np.ndarray, filled: np.ndarray, stamp: np.ndarray) -> None:
+        slots, k = self._slots_for(len(columns)), len(rows)
+
+        def padded(a: np.ndarray, value: int) -> np.ndarray:
+            return np.concatenate([a, np.full(slots - k, value, np.int64)])
+
+        slot_of, position = np.full(self.n, -1), np.full(self.n, -1)
+        slot_of[rows] = np.arange(k)
+        position[columns] = np.arange(len(columns))
+        slab = self._flat[: slots * len(columns)].reshape(slots, len(columns))
+        state = padded(rows, -1), padded(filled, 0), padded(stamp, 0)
+        clock = int(stamp.max(initial=0)) + 1
+        # No call from here on: an interrupt comes before or after.
+        self.columns, self.position, self.slab, self._slot_of, self._begun = (
+            columns,
+            position,
+            slab,
+            slot_of,
+            k,
+        )
+        self.row_of, self._filled, self._stamp, self._clock = *state, clock
+
+    # --- rows -----------------------------------------------------------------------------
+
+    def claim(self, i: np.ndarray) -> np.ndarray:
+        """Slots for rows `i`, at most `capacity` of them; what they hold, `unfilled` says."""
+        if len(i) > self.capacity:
+            raise ValueError(f"{len(i)} rows were asked for at once; the cache holds {self.capacity}.")
+        self._clock += 1
+        slots = self._slot_of[i]
+        self._stamp[slots[slots >= 0]] = self._clock
+        if (slots >= 0).all():
+            return slots
+        missing = np.unique(i[slots < 0])
+        free = self._free(len(missing))
+        self._begun = max(self._begun, int(free.max()) + 1)
+        gone = self.row_of[free]
+        self._slot_of[gone[gone >= 0]] = -1
+        self.row_of[free] = -1
+        self._filled[free] = 0
+        self._stamp[free] = self._clock
+        self.row_of[free] = missing
+        self._slot_of[missing] = free
+        return self._slot_of[i]
+
+    def _free(self, k: int) -> np.ndarray:
+        """k slots to fill: those never used, in order, then those used longest ago."""
+        fresh = np.arange(self._begun, min(self._begun + k, self.capacity))
+        if len(fresh) == k:
+            return fresh
+        stamp = self._stamp[: self._begun]
+        old = np.argpartition(stamp, k - len(fresh) - 1)[: k - len(fresh)]
+        return np.concatenate([old, fresh])
+
+    def unfilled(self, slots: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+        """The slots that are not complete, by how many of their values are there."""
+        short = np.unique(slots[self._filled[slots] < len(self.columns)])
+        filled = self._filled[short]
+        for first in np.unique(filled).tolist():
+            yield first, short[filled == first]
+
+    def complete(self, slots: np.ndarray) -> None:
+        """Say that all values of these slots are there."""
+        self._filled[slots] = len(self.columns)
+
+    def drop(self, slots: np.ndarray) -> None:
+        """Give up what was begun in these slots."""
+        rows = self.row_of[slots]
+        self._slot_of[rows[rows >= 0]] = -1
+        self.row_of[slots] = -1
+        self._stamp[slots] = 0
+
+    # --- single values --------------------------------------------------------------------
+
+    def known(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """The values of these rows and columns as far as they are held in either order, else nan."""
+        values = np.full((len(rows), len(columns)), np.nan)
+        at, theirs = self.position[columns], self._slot_of[columns]
+        theirs_filled = np.where(theirs >= 0, self._filled[theirs], 0)
+        for k, row in enumerate(rows.tolist()):
+            slot = int(self._slot_of[row])
+            if slot >= 0:
+                held = (at >= 0) & (at < self._filled[slot])
+                values[k, held] = self.slab[slot, at[held]]
+            own = int(self.position[row])
+            if own >= 0:
+                held = theirs_filled > own
+                values[k, held] = self.slab[theirs[held], own]
+        return values
+
+    def learn(self, rows: np.ndarray, columns: np.ndarray, values: np.ndarray) -> None:
+        """Single values are not kept here."""
+
+    def diagonal(self) -> np.ndarray:
+        """The values of points with themselves, nan where they are not held."""
+        out = np.full(self.n, np.nan)
+        slots = np.flatnonzero(self.row_of >= 0)
+        at = self.places(slots)
+        held = (at >= 0) & (at < self._filled[slots])
+        out[self.row_of[slots[held]]] = self.slab[slots[held], at[held]]
+        return out
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy begins without rows: they can be many, and are computed again."""
+        return {"n": self.n, "dtype": self.dtype, "budget": self.budget, "columns": self.columns}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        columns = state.pop("columns")
+        self.__dict__.update(state)
+        self._empty()
+        self.lay(columns)
+
+
+@compiled
+def _move(flat, slots, filled, old, new):
+    """Rows of length `old` in ascending `slots` become rows of length `new` >= `old` in slots 0, 1, ..."""
+    for k in range(len(slots)):
+        here, there = slots[k] * old, k * old
+        if here != there:
+            for j in range(filled[k]):
+                flat[there + j] = flat[here + j]
+    for k in range(len(slots) - 1, 0, -1):
+        for j in range(filled[k] - 1, -1, -1):
+            flat[k * new + j] = flat[k * old + j]

@@ -1,0 +1,120 @@
+"""Sums over support vectors: what a kernel machine predicts by, in tiles of bounded memory."""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from hinge.access.points import ROUNDING
+from hinge.kernels import Function, Kernel, Precomputed
+
+TILE_ROWS, TILE_COLUMNS = 512, 1024
+ROWS_BYTES = 1 << 22
+"""Rows that are written out in full at once take no more than this."""
+
+GEMM_GAIN = 32
+"""A product of full matrices does this many times as many multiplications a second as a compressed one."""
+
+SINGLE = tuple(np.dtype(name) for name in ("float32", "float16", "bool", "int8", "uint8", "int16", "uint16"))
+
+
+def kernel_sums(
+    kernel: Kernel, X: Any, vectors: Any, coef: np.ndarray, cuts: np.ndarray, *, exact: bool = False
+) -> np.ndarray:
+    """Σ coef · K(x, z) over the support vectors z, for each group of them.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : array, CSR matrix, or a list of items
+        For a `Precomputed` kernel, the kernel values of all training points.
+    vectors : array, CSR matrix, or a list of items
+        The support vectors; for a `Precomputed` kernel, their numbers.
+    coef : ndarray of shape (k, n_SV)
+    cuts : ndarray of shape (groups + 1,)
+        Group g is the support vectors from ``cuts[g]`` to ``cuts[g + 1]``.
+    exact : bool
+        Compute in float64 even where X and the support vectors hold no more than float32.
+
+    Returns
+    -------
+    ndarray of shape (m, groups, k)
+    """
+    n = len(X) if isinstance(X, list) else X.shape[0]
+    out = np.zeros((n, len(cuts) - 1, len(coef)))
+    block = _blocks_of(kernel, X, vectors, exact)
+    step = TILE_ROWS
+    if not isinstance(X, list):
+        step = max(1, min(step, ROWS_BYTES // (8 * max(1, X.shape[1]))))
+    for lo in range(0, n, step):
+        rows = slice(lo, min(lo + step, n))
+        for group, (first, last) in enumerate(pairwise(cuts.tolist())):
+            for c in range(first, last, TILE_COLUMNS):
+                some = slice(c, min(c + TILE_COLUMNS, last))
+                out[rows, group] += np.asarray(block(rows, some), np.float64) @ coef[:, some].T
+    return out
+
+
+def _blocks_of(kernel: Kernel, X: Any, vectors: Any, exact: bool) -> Any:
+    """A function of two slices that gives the kernel values of those rows and support vectors."""
+    if isinstance(kernel, Precomputed):
+        return lambda rows, some: X[rows][:, vectors[some]]
+    if isinstance(kernel, Function):
+        return lambda rows, some: function_block(kernel, X[rows], vectors[some])
+    if not hasattr(kernel, "of_dots"):
+        both = sp.issparse(X) and sp.issparse(vectors)
+        return lambda rows, some: kernel(_full(X[rows], both), _full(vectors[some], both))
+    sq_x, sq_z = _sq_norms(X), _sq_norms(vectors)
+    dtype: Any = np.float32 if X.dtype in SINGLE and vectors.dtype in SINGLE and not exact else np.float64
+    if kernel.shifts and dtype is np.float32:
+        largest = max(sq_x.max(initial=0.0), sq_z.max(initial=0.0))
+        loses = getattr(kernel, "gamma", 1.0) * largest * np.finfo(np.float32).eps > ROUNDING
+        dtype = np.float64 if loses else dtype
+    sq_x, sq_z = sq_x.astype(dtype), sq_z.astype(dtype)
+    thin = sp.issparse(vectors) and vectors.nnz * GEMM_GAIN < vectors.shape[0] * vectors.shape[1]
+    held: dict[str, Any] = {"rows": None}
+
+    def block(rows: slice, some: slice) -> np.ndarray:
+        if held["rows"] != rows:  # one tile of rows meets all support vectors
+            held.update(rows=rows, part=np.ascontiguousarray(_full(X[rows]), dtype))
+        if thin:
+            dots = np.ascontiguousarray((vectors[some].astype(dtype, copy=False) @ held["part"].T).T)
+        else:
+            dots = held["part"] @ _full(vectors[some]).astype(dtype, copy=False).T
+        return kernel.of_dots(dots, sq_x[rows], sq_z[some])
+
+    return block
+
+
+def function_block(kernel: Function, xs: Any, zs: Any) -> np.ndarray:
+    """K(xs, zs) by calls of the function; what it gives must be finite, and of the right shape."""
+    shape = tuple(len(part) if isinstance(part, list) else part.shape[0] for part in (xs, zs))
+    if kernel.on == "blocks":
+        values = np.asarray(kernel.function(xs, zs), np.float64)
+        if values.shape != shape:
+            raise ValueError(
+                f"The kernel was asked for a block of {shape[0]} x {shape[1]} values and gave shape "
+                f"{values.shape}. A function of two items is hinge.kernels.Function(f, on='pairs')."
+            )
+    else:
+        pairs = [[kernel.function(x, z) for z in zs] for x in xs]
+        values = np.asarray(pairs, np.float64).reshape(shape)
+    if not np.isfinite(values).all():
+        raise ValueError("The kernel gave a value that is not finite; it must give a finite number for all.")
+    return values
+
+
+def _full(part: Any, keep: bool = False) -> Any:
+    return part.toarray() if sp.issparse(part) and not keep else part
+
+
+def _sq_norms(X: Any) -> np.ndarray:
+    """Squared norms of the rows in float64, a few rows at a time."""
+    sq = np.empty(X.shape[0])
+    step = max(1, ROWS_BYTES // (8 * max(1, X.shape[1])))
+    for lo in range(0, len(sq), step):
+        part = X[lo : lo + step].astype(np.float64)
+        squares = part.multiply(part) if sp.issparse(part) else part * part
+        sq[lo : lo + step] = np.asarray(squares.sum(axis=1)).ravel()
+    return sq

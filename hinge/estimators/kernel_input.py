@@ -1,0 +1,159 @@
+"""What kernel machines take: tables of numbers, sequences of anything, matrices of kernel values."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_consistent_length, column_or_1d
+
+from hinge.estimators import checks
+from hinge.kernels import (
+    Function,
+    Gaussian,
+    Kernel,
+    Laplacian,
+    Linear,
+    Polynomial,
+    Precomputed,
+    Sigmoid,
+)
+
+BLOCK_CELLS = 1 << 19
+
+
+def is_precomputed(kernel: Any) -> bool:
+    """Whether X holds kernel values in place of points."""
+    return isinstance(kernel, Precomputed) or (isinstance(kernel, str) and kernel == "precomputed")
+
+
+def is_function(kernel: Any) -> bool:
+    """Whether kernel values come from a Python function, which may take any items."""
+    return isinstance(kernel, Function) or (callable(kernel) and not isinstance(kernel, Kernel))
+
+
+def is_table(X: Any) -> bool:
+    """Whether X is a table of numbers, rather than a sequence of other things."""
+    if sp.issparse(X) or hasattr(X, "__dataframe__"):
+        return True
+    if not hasattr(X, "__array__"):
+        first = X[0] if isinstance(X, list | tuple) and X else None
+        if not (isinstance(first, list | tuple) or hasattr(first, "__array__")):
+            return False
+    try:
+        array = np.asarray(X)
+    except ValueError:  # rows of several lengths
+        return False
+    return array.ndim == 2 and array.dtype.kind in "biuf"
+
+
+def as_items(X: Any, kernel: Any) -> list[Any]:
+    """The items of a sequence; whole numbers where the kernel works on the numbers of items."""
+    if isinstance(X, str | bytes) or not hasattr(X, "__len__") or not hasattr(X, "__iter__"):
+        raise ValueError(f"X must be a sequence of items for the kernel, got {X!r}.")
+    if isinstance(kernel, Function) and kernel.on == "indices":
+        numbers = np.asarray(X)
+        if numbers.dtype.kind not in "iu" or numbers.shape not in ((len(X),), (len(X), 1)):
+            raise ValueError(
+                "A kernel on='indices' is called with numbers of items: X must hold them, whole numbers of "
+                f"shape (n,) or (n, 1), got shape {numbers.shape} of {numbers.dtype}."
+            )
+        return numbers.ravel().tolist()
+    return list(X)
+
+
+def training_data(model: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+    """X and y of a fit, checked: a table as it lies, or a list of items."""
+    if is_function(model.kernel) and not _is_tabular(X, model.kernel):
+        if y is None:
+            raise ValueError("SVC requires y to be passed, but the target y is None.")
+        X = as_items(X, model.kernel)
+        y = column_or_1d(y, warn=True)
+        if not X:
+            raise ValueError("X has no items: there is nothing to learn from.")
+        check_consistent_length(X, y)
+        for name in ("n_features_in_", "feature_names_in_"):  # of an earlier fit
+            model.__dict__.pop(name, None)
+        return X, y
+    if is_precomputed(model.kernel):
+        _check_given(X)
+    X, y = checks.validated(model, X, y)
+    if is_precomputed(model.kernel) and X.shape[0] != X.shape[1]:
+        raise ValueError(
+            "A precomputed kernel is a square matrix, K(x, z) for all training points x and z; got shape "
+            f"{X.shape}."
+        )
+    return X, y
+
+
+def new_data(model: Any, X: Any) -> Any:
+    """X of a prediction, checked against the fit."""
+    if isinstance(model.support_vectors_, list):
+        return as_items(X, model.kernel_)
+    if is_precomputed(model.kernel_):
+        _check_given(X)
+        shape, n = np.shape(X), model.shape_fit_[0]
+        if len(shape) == 2 and shape[1] != n:
+            raise ValueError(
+                f"With a precomputed kernel, X holds K(x, z) of new points x and all {n} training points z: "
+                f"its shape must be (m, {n}), got {shape}."
+            )
+    return checks.validated(model, X, reset=False)
+
+
+def _is_tabular(X: Any, kernel: Any) -> bool:
+    return is_table(X) and not (isinstance(kernel, Function) and kernel.on == "indices")
+
+
+def _check_given(X: Any) -> None:
+    if sp.issparse(X):
+        raise TypeError("Sparse precomputed kernels are not supported: give a dense matrix, X.toarray().")
+
+
+def kernel_of(model: Any, X: Any) -> Kernel:
+    """The kernel that the parameters of the model stand for, on these data."""
+    kernel = model.kernel
+    if isinstance(kernel, Kernel):
+        return kernel
+    if callable(kernel):
+        return Function(kernel, on="pairs" if isinstance(X, list) else "blocks")
+    if kernel == "linear":
+        return Linear()
+    if kernel == "precomputed":
+        return Precomputed()
+    gamma = model.gamma
+    if gamma == "scale":
+        spread = variance(X)
+        gamma = 1.0 / (X.shape[1] * spread) if spread > 0 else 1.0
+    elif gamma == "auto":
+        gamma = 1.0 / X.shape[1]
+    gamma, coef0 = float(gamma), float(model.coef0)
+    if kernel == "poly":
+        return Polynomial(int(model.degree), gamma, coef0)
+    if kernel == "sigmoid":
+        return Sigmoid(gamma, coef0)
+    return Laplacian(gamma) if kernel == "laplacian" else Gaussian(gamma)
+
+
+def variance(X: Any) -> float:
+    """The variance of all cells of a table, in float64 and a few rows at a time."""
+    cells = X.shape[0] * X.shape[1]
+    values = X.data if sp.issparse(X) else X
+    step = max(1, BLOCK_CELLS // (1 if values.ndim == 1 else max(1, X.shape[1])))
+    parts = range(0, len(values), step)
+    mean = sum(float(values[lo : lo + step].sum(dtype=np.float64)) for lo in parts) / cells
+    squares = sum(float(np.square(values[lo : lo + step] - mean, dtype=np.float64).sum()) for lo in parts)
+    return (squares + (cells - values.size) * mean**2) / cells
+
+
+def part_of(X: Any, rows: np.ndarray | None, kernel: Kernel) -> Any:
+    """Some rows of the data, with their columns where it holds kernel values; all where `rows` is None."""
+    if rows is None:
+        return X
+    if isinstance(X, list):
+        return [X[i] for i in rows.tolist()]
+    return X[np.ix_(rows, rows)] if isinstance(kernel, Precomputed) else X[rows]
+
+
+def shape_of(X: Any) -> tuple[int, ...]:
+    """The shape of a table, the length of a sequence."""
+    return (len(X),) if isinstance(X, list) else tuple(X.shape)

@@ -1,0 +1,153 @@
+"""What kernel machines share: from parameters to runs, from runs to attributes, and decision values."""
+
+import time
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from hinge.access import Gram, as_points
+from hinge.estimators import one_vs_one
+from hinge.estimators.expansions import kernel_sums
+from hinge.estimators.kernel_input import is_precomputed, new_data, part_of
+from hinge.estimators.kernel_tasks import Runs, Task
+from hinge.estimators.one_vs_rest import how_it_ended
+from hinge.kernels import Function, Kernel, Linear
+from hinge.monitoring import Stop
+from hinge.problems import Expansion, KernelProblem, KernelRegularized, KernelSlackConstrained
+from hinge.solvers import KERNEL_SOLVERS, BlockDual, Solver
+
+NAMES = {cls.__name__.lower(): cls for cls in KERNEL_SOLVERS}
+EXACT = 1e-5
+"""Tolerances below this need kernel values in float64."""
+
+
+class KernelMachine:
+    """The parts of a fit and of a prediction, for estimators with the parameters of `SVC`."""
+
+    classes_: np.ndarray
+    support_: np.ndarray
+    support_vectors_: Any
+    n_support_: np.ndarray
+    dual_coef_: np.ndarray
+    intercept_: np.ndarray
+    kernel_: Kernel
+
+    C: Any
+    slack: Any
+    solver: Any
+    fit_intercept: Any
+    tol: Any
+    max_time: Any
+    max_kernel_evals: Any
+    target_error: Any
+    cache_size: Any
+    cache_folder: Any
+    device: Any
+    precision: Any
+    multiclass: Any
+    warm_start: Any
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """w of each decision value, for the linear kernel."""
+        if not isinstance(getattr(self, "kernel_", None), Linear):
+            raise AttributeError("coef_ is only available when using a linear kernel, after fit.")
+        vectors = self.support_vectors_
+        vectors = vectors.toarray() if hasattr(vectors, "toarray") else vectors
+        if self._paired:
+            return one_vs_one.pair_coefficients(self.dual_coef_, vectors, self.n_support_)
+        return self.dual_coef_ @ vectors
+
+    # --- parts of fit ---------------------------------------------------------------------
+
+    def _solver(self, n_tasks: int) -> Solver | None:
+        if isinstance(self.solver, Solver):
+            return self.solver
+        if self.solver != "auto":
+            return NAMES[self.solver]()
+        if n_tasks > 1 and self.multiclass == "ovr" and self.slack is None:
+            return BlockDual(first=1)  # a subset for each class would leave no rows to share
+        return None
+
+    def _stop(self, began: float) -> Stop:
+        time_left = None if self.max_time is None else max(0.0, self.max_time - (time.perf_counter() - began))
+        return Stop(
+            self.tol, None, time_left, target=self.target_error, max_kernel_evals=self.max_kernel_evals
+        )
+
+    def _starts(self, tasks: list[Task], classes: np.ndarray) -> list[Expansion | None]:
+        """The last answers, where they belong to as many rows of the same classes."""
+        last: list[Expansion] | None = getattr(self, "_answers", None)
+        if not (self.warm_start and last and np.array_equal(classes, self.classes_)):
+            return []
+        if [len(answer.beta) for answer in last] != [len(task.y) for task in tasks]:
+            return []
+        return list(last)
+
+    def _gram(self, X: Any, rows: np.ndarray | None, kernel: Kernel, threads: int) -> Any:
+        """Kernel rows of these rows of X."""
+        X = part_of(X, rows, kernel)
+        if self.device is not None and self.device != "cpu":
+            from hinge.access.device import DeviceGram
+
+            return DeviceGram(X, kernel, device=self.device, precision=self.precision)
+        if isinstance(kernel, Function) and kernel.on == "indices":
+            kernel = Function(kernel.function, on="pairs")  # X holds the numbers
+        budget = int(self.cache_size * 1e6)
+        points = as_points(X, kernel, exact=self.tol < EXACT, most_bytes=budget // 2)
+        return Gram(points, budget, threads, self._store(X, kernel))
+
+    def _store(self, X: Any, kernel: Kernel) -> Any:
+        """Where kernel values survive the fit; None if nowhere."""
+        if self.cache_folder is None:
+            return None
+        from hinge.access.row_store import open_store
+
+        return open_store(self.cache_folder, X, kernel)
+
+    def _problem(self, gram: Any, task: Task) -> KernelProblem:
+        options: dict[str, Any] = {"weight": task.weight, "bias": "free" if self.fit_intercept else "none"}
+        if self.slack is not None:
+            return KernelSlackConstrained(gram, task.y, self.slack, **options)
+        return KernelRegularized.from_C(gram, task.y, self.C, **options)
+
+    def _keep(self, runs: Runs) -> None:
+        """Set the attributes of a fit that say how it went, and warn if it was cut off."""
+        results, several = runs.results, len(runs.results) > 1
+
+        def of_each(values: list[float]) -> Any:
+            return np.array(values) if several else float(values[0])
+
+        self._answers = [result.solution for result in results] if self.warm_start else None
+        self.gap_ = float(max(result.certificate.gap for result in results))
+        self.objective_ = of_each([result.certificate.objective for result in results])
+        self.lam_ = of_each([outcome.lam for outcome in runs.outcomes])
+        self.slack_ = of_each([outcome.nu for outcome in runs.outcomes])
+        self.n_kernel_evals_, self.n_kernel_asked_ = runs.evals, runs.asked
+        self.n_iter_ = max(1, *(-(-result.n_iter // result.per_pass) for result in results))
+        self.history_ = [result.history for result in results] if several else results[0].history
+        self.solver_ = results[0].solver
+        self.fit_status_ = int(any(not result.status.is_success for result in results))
+        self.stop_reason_ = how_it_ended(results, self.tol).name.lower()
+        if getattr(self, "_skl_callbacks", None):
+            self._callback_fit_ctx.call_on_fit_task_end(estimator=self)  # type: ignore[attr-defined]
+
+    # --- decision values ------------------------------------------------------------------
+
+    @property
+    def _paired(self) -> bool:
+        """Whether each class was learned against each other, rather than against the rest."""
+        return len(self.classes_) > 2 and len(self.dual_coef_) < len(self.classes_)
+
+    def _scores(self, X: Any) -> np.ndarray:
+        """The decision value of every run for every row."""
+        check_is_fitted(self, "support_")
+        X = new_data(self, X)
+        vectors = self.support_ if is_precomputed(self.kernel_) else self.support_vectors_
+        sizes = self.n_support_ if self._paired else [len(self.support_)]
+        cuts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        sums = kernel_sums(self.kernel_, X, vectors, self.dual_coef_, cuts, exact=self.tol < EXACT)
+        if self._paired:
+            return one_vs_one.pair_scores(sums, self.intercept_)
+        return sums[:, 0] + self.intercept_

@@ -1,0 +1,82 @@
+"""Every class against every other: which rows meet, LIBSVM's layout of the answers, and the votes."""
+
+from collections.abc import Sequence
+from itertools import combinations, pairwise
+
+import numpy as np
+
+
+def pairs(n_classes: int) -> list[tuple[int, int]]:
+    """Classes i < j that meet, in LIBSVM's order; i is the positive side."""
+    return list(combinations(range(n_classes), 2))
+
+
+def by_class(support: np.ndarray, codes: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Support vectors class after class, each in the order of the rows, and how many each class has."""
+    classes = codes[support]
+    return support[np.argsort(classes, kind="stable")], np.bincount(classes, minlength=n_classes)
+
+
+def dual_layout(
+    betas: Sequence[np.ndarray], rows: Sequence[np.ndarray], codes: np.ndarray, n_classes: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The coefficients of all pairs as LIBSVM lays them out.
+
+    A support vector of class i takes part in n_classes - 1 pairs; its coefficient in the one with class j is
+    in row j - 1 where j > i, in row j where j < i.
+
+    Parameters
+    ----------
+    betas, rows : sequence of ndarray
+        For each pair, the coefficients and the numbers of its rows.
+    codes : ndarray of shape (n,)
+    n_classes : int
+
+    Returns
+    -------
+    dual_coef : ndarray of shape (n_classes - 1, n_SV)
+    support : ndarray of shape (n_SV,)
+    n_support : ndarray of shape (n_classes,)
+    """
+    used = np.zeros(len(codes), bool)
+    for beta, own in zip(betas, rows, strict=True):
+        used[own[beta != 0]] = True
+    support, n_support = by_class(np.flatnonzero(used), codes, n_classes)
+    place = np.full(len(codes), -1)
+    place[support] = np.arange(len(support))
+    dual = np.zeros((n_classes - 1, len(support)))
+    for (i, j), beta, own in zip(pairs(n_classes), betas, rows, strict=True):
+        own, beta = own[beta != 0], beta[beta != 0]
+        dual[np.where(codes[own] == i, j - 1, i), place[own]] = beta
+    return dual, support, n_support
+
+
+def pair_scores(sums: np.ndarray, intercept: np.ndarray) -> np.ndarray:
+    """Decision values of all pairs from ``sums[:, i, row]``, the sum over the support vectors of class i."""
+    both = [sums[:, i, j - 1] + sums[:, j, i] for i, j in pairs(sums.shape[1])]
+    return np.stack(both, axis=1) + intercept
+
+
+def votes(scores: np.ndarray, n_classes: int) -> np.ndarray:
+    """How many pairs each class wins."""
+    won = np.zeros((len(scores), n_classes), np.int64)
+    for score, (i, j) in zip(scores.T, pairs(n_classes), strict=True):
+        won[:, i] += score > 0
+        won[:, j] += score <= 0
+    return won
+
+
+def per_class(scores: np.ndarray, n_classes: int) -> np.ndarray:
+    """One value for each class: its votes and, between equal votes, its summed scores, as in scikit-learn."""
+    summed = np.zeros((len(scores), n_classes))
+    for score, (i, j) in zip(scores.T, pairs(n_classes), strict=True):
+        summed[:, i] += score
+        summed[:, j] -= score
+    return votes(scores, n_classes) + summed / (3.0 * (np.abs(summed) + 1.0))
+
+
+def pair_coefficients(dual_coef: np.ndarray, vectors: np.ndarray, n_support: np.ndarray) -> np.ndarray:
+    """w of each pair, for the linear kernel."""
+    cuts = list(pairwise(np.concatenate([[0], np.cumsum(n_support)])))
+    parts = [dual_coef[:, lo:hi] @ vectors[lo:hi] for lo, hi in cuts]
+    return np.stack([parts[i][j - 1] + parts[j][i] for i, j in pairs(len(n_support))])

@@ -1,0 +1,281 @@
+"""`SVC`: the kernel support vector machine for scikit-learn pipelines."""
+
+import time
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, check_random_state
+
+from hinge.estimators import checks, kernel_input, one_vs_one
+from hinge.estimators.kernel_machine import NAMES, KernelMachine
+from hinge.estimators.kernel_tasks import check_mass, expanded, gram_threads, run_tasks, tasks_of
+from hinge.estimators.one_vs_rest import Order
+from hinge.estimators.reports import reports_of
+from hinge.kernels import Kernel
+from hinge.problems import Expansion
+from hinge.solvers import Solver
+
+
+class SVC(CallbackSupportMixin, KernelMachine, ClassifierMixin, BaseEstimator):
+    """Kernel support vector classifier that stops when it is provably good enough.
+
+    The objective, the parameters and the attributes are those of ``sklearn.svm.SVC``,
+
+    .. math:: \\frac12\\|w\\|^2 + C\\sum_i s_i \\max(0,\\, 1 - y_i(\\langle w, \\phi(x_i)\\rangle + b)),
+
+    but it is solved in blocks of kernel rows, to a certified duality gap, and kernel values are counted.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Weight of the losses; λ = 1/(C Σ s) in the papers' terms.
+    kernel : str, callable or hinge.kernels.Kernel, default="rbf"
+        "linear", "rbf", "poly", "sigmoid", "laplacian", "precomputed", or a function. A function is called
+        with two arrays of rows and gives a block of values where X is a table of numbers; where X is any
+        other sequence (of strings, graphs, ...) it is called with two items and gives one value.
+        ``hinge.kernels.Function(f, on=...)`` says which.
+    degree, gamma, coef0
+        Parameters of the named kernels, as in scikit-learn: gamma is "scale", "auto" or a number.
+    slack : float in [0, 1], optional
+        ν of the papers: the mean slack allowed at unit norm. Takes the place of `C`; decision values are in
+        units of the margin then too.
+    solver : str or Solver, default="auto"
+        "auto", the name of a kernel solver ("blockdual", "sbp", ...), or one with its settings, which grids
+        reach as ``solver__block`` and the like.
+    fit_intercept : bool, default=True
+    tol : float, default=1e-3
+        Stop when the certified relative duality gap, (P - D)/D, is at most this. Below 1e-5 kernel values
+        are computed in float64.
+    max_iter : int, default=-1
+        Limit in passes of the solver; -1 for none.
+    max_time : float, optional
+        Limit in seconds.
+    max_kernel_evals : int, optional
+        Limit in kernel values computed; never exceeded.
+    target_error : float, optional
+        Stop when the error on held-out rows is at most this.
+    validation_fraction : float, default=0.1
+        Fraction of the rows held out for `target_error`, stratified.
+    cache_size : float, default=200
+        Megabytes in which kernel rows are kept.
+    cache_folder : path-like, optional
+        Where kernel values are kept for later fits on the same data.
+    class_weight : dict or "balanced", optional
+        Weights of classes, multiplied with the sample weights.
+    multiclass : {"ovo", "ovr"}, default="ovo"
+        More than two classes: each against each other, or each against the rest. The latter share every
+        kernel row that is computed.
+    decision_function_shape : {"ovr", "ovo"}, default="ovr"
+        One decision value for each class, or for each pair of classes.
+    break_ties : bool, default=False
+        Between classes with as many votes decide by decision values, not by order.
+    device : {"cpu", "cuda"}, optional
+    precision : {"float32", "tf32", "bf16"}, default="float32"
+        Of products on a GPU.
+    n_jobs : int, optional
+        Threads that compute kernel rows.
+    warm_start : bool, default=False
+        Begin from the last fit's answer, where there are as many rows.
+    random_state : int, RandomState or None
+    verbose : bool or int, default=0
+        Write a line for each look at the answer to standard error.
+    on_interrupt : {"raise", "keep"}, default="raise"
+        What Ctrl-C does: raise, or end the fit with the best model so far.
+
+    Attributes
+    ----------
+    classes_, support_, support_vectors_, n_support_, dual_coef_, intercept_, fit_status_, shape_fit_, \
+class_weight_
+        As in scikit-learn, in LIBSVM's order and layout; arrays are dense but for the support vectors of
+        sparse X, which are sparse, and of sequences, which are a list. With ``multiclass="ovr"``,
+        `dual_coef_` has shape (n_classes, n_SV) and `intercept_` (n_classes,).
+    kernel_ : hinge.kernels.Kernel
+    gap_ : float
+        The certified relative gap; the largest of all runs. Infinite where none is known.
+    objective_, lam_, slack_ : float or ndarray of shape (n_runs,)
+        Of each run: λ/2‖w‖² + mean hinge loss, or the margin where `slack` is given; the λ, nan where
+        `slack` is given; and the ν at the answer, mean hinge loss over ‖w‖.
+    n_kernel_evals_, n_kernel_asked_ : int
+        Kernel values computed, and asked for: those that the cache held included.
+    n_iter_ : int
+        Passes of the solver, rounded up; the most of all runs.
+    stop_reason_ : str
+        Why the fit ended: "converged", "target", "max_time", ...
+    solver_ : Solver
+    history_ : list of Record, or list of such lists
+        One record for each look at the answer; a list for each run where there are several.
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from hinge import SVC
+    >>> X, y = [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]], [0, 0, 1, 1]
+    >>> model = SVC(C=10.0, gamma=2.0).fit(X, y)
+    >>> model.predict([[0.1, 0.9]])
+    array([1])
+    >>> model.gap_ <= 1e-3
+    True
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        kernel: str | Kernel | Callable[[Any, Any], Any] = "rbf",
+        degree: int = 3,
+        gamma: float | Literal["scale", "auto"] = "scale",
+        coef0: float = 0.0,
+        slack: float | None = None,
+        solver: str | Solver = "auto",
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        max_iter: int = -1,
+        max_time: float | None = None,
+        max_kernel_evals: int | None = None,
+        target_error: float | None = None,
+        validation_fraction: float = 0.1,
+        cache_size: float = 200,
+        cache_folder: Any = None,
+        class_weight: Any = None,
+        multiclass: Literal["ovo", "ovr"] = "ovo",
+        decision_function_shape: Literal["ovo", "ovr"] = "ovr",
+        break_ties: bool = False,
+        device: str | None = None,
+        precision: Literal["float32", "tf32", "bf16"] = "float32",
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+        verbose: int = 0,
+        on_interrupt: Literal["raise", "keep"] = "raise",
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.slack = slack
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.max_kernel_evals = max_kernel_evals
+        self.target_error = target_error
+        self.validation_fraction = validation_fraction
+        self.cache_size = cache_size
+        self.cache_folder = cache_folder
+        self.class_weight = class_weight
+        self.multiclass = multiclass
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.device = device
+        self.precision = precision
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+        self.on_interrupt = on_interrupt
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = kernel_input.is_precomputed(self.kernel)
+        tags.input_tags.sparse = not tags.input_tags.pairwise
+        return tags
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "SVC":
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
+            Kernel values of shape (n_samples, n_samples) where the kernel is precomputed.
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        began = time.perf_counter()
+        checks.check_kernel_machine(self, tuple(NAMES))
+        X, y = kernel_input.training_data(self, X, y)
+        if y.dtype.kind in "fcO":  # other types are labels, whatever their values
+            check_classification_targets(y)
+        classes, codes = checks.encoded_labels(y)
+        weight, per_class = checks.row_weights(sample_weight, self.class_weight, X, y, classes)
+        kernel = kernel_input.kernel_of(self, X)
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        aside = None
+        if self.target_error is not None:
+            kept = np.arange(len(codes)) if weight is None else np.flatnonzero(weight)
+            aside = kept[checks.held_out(codes[kept], self.validation_fraction, seed)]
+        check_mass(codes, classes.tolist(), weight, per_class, aside)
+        paired = len(classes) > 2 and self.multiclass == "ovo"
+        tasks = tasks_of(codes, len(classes), weight, per_class, aside, one_vs_one=paired)
+
+        def attributes(answers: list[Expansion]) -> dict[str, Any]:
+            return {
+                "classes_": classes, "kernel_": kernel, "shape_fit_": kernel_input.shape_of(X),
+                **expanded(answers, tasks, X, codes, len(classes), kernel, one_vs_one=paired),
+            }  # fmt: skip
+
+        names = [f"class {label}" for label in classes] if len(tasks) > 1 else []
+        if paired:
+            names = [f"{classes[i]} against {classes[j]}" for i, j in one_vs_one.pairs(len(classes))]
+        one_model = len(tasks) == 1 and self.slack is None
+        reports = reports_of(self, X, y, names, (lambda answer: attributes([answer])) if one_model else None)
+        order = Order(
+            self._solver(len(tasks)), self._stop(began), None if self.max_iter == -1 else int(self.max_iter),
+            seed, self.on_interrupt, None, reports, self._starts(tasks, classes),
+        )  # fmt: skip
+        with gram_threads(self.n_jobs) as threads:
+            runs = run_tasks(tasks, order, lambda rows: self._gram(X, rows, kernel, threads), self._problem)
+        for name, value in attributes([outcome.answer for outcome in runs.outcomes]).items():
+            setattr(self, name, value)
+        self.class_weight_ = np.ones(len(classes)) if per_class is None else per_class
+        self._keep(runs)
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Signed distances in units of the margin.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_classes * (n_classes - 1) / 2)
+        """
+        scores = self._scores(X)
+        if scores.shape[1] == 1:
+            return scores.ravel()
+        if self._paired and self.decision_function_shape == "ovr":
+            return one_vs_one.per_class(scores, len(self.classes_))
+        return scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self, "support_")
+        checks.check_shape(self)
+        scores, n_classes = self._scores(X), len(self.classes_)
+        if n_classes == 2:
+            return self.classes_[(scores[:, 0] > 0).astype(int)]
+        if not self._paired:
+            return self.classes_[scores.argmax(axis=1)]
+        decide = one_vs_one.per_class if self.break_ties else one_vs_one.votes
+        return self.classes_[decide(scores, n_classes).argmax(axis=1)]
