@@ -105,8 +105,8 @@ def report(name, make, sets, repeats, top, goal):
     print(
         f"{name}: {seconds:.3f} s (of {len(times)}: {min(times):.3f} to {max(times):.3f}), test error "
         f"{error:.3f}%, goal {goal}\n"
-        f"    {len(model.support_)} support vectors, {values:.2e} kernel values: {values / seconds / 1e9:.0f} G/s, "
-        f"products {product:.1f} TFLOP/s = {100 * product / top[precision]:.1f}% of the {precision} ceiling; "
+        f"    {len(model.support_)} support vectors, {values:.2e} kernel values: "
+        f"{values / seconds / 1e9:.0f} G/s, products {product:.1f} TFLOP/s = {100 * product / top[precision]:.1f}% of the {precision} ceiling; "
         f"values alone, if each were written and read once: {8 * values / seconds / 1e9:.0f} GB/s = "
         f"{800 * values / seconds / 1e9 / top['GB/s']:.0f}% of the card's",
         flush=True,
@@ -149,13 +149,14 @@ def main():
             for limit in (0.1, 0.15, 0.2):
                 report(
                     f"MNIST, {precision}, at most {limit} s of solving",
-                    lambda: SVC(1000.0, gamma=gamma, solver=BlockDual(block=2048), device="cuda", max_time=limit,  # noqa: B023
-                                precision=precision),  # noqa: B023
+                    lambda: SVC(1000.0, gamma=gamma, solver=BlockDual(block=2048), device="cuda",
+                                max_time=limit, precision=precision),  # noqa: B023
                     digits, options.repeats, top, "0.25 s, 0.47%",
                 )  # fmt: skip
         report(
             "MNIST, bf16, to a gap of 1e-3 at C = 1",
-            lambda: SVC(1.0, gamma=gamma, device="cuda", precision="bf16"), digits, options.repeats, top, "none",
+            lambda: SVC(1.0, gamma=gamma, device="cuda", precision="bf16"),
+            digits, options.repeats, top, "none",
         )  # fmt: skip
     if "agree" in options.only:
         agree(digits, options.repeats)

@@ -14,38 +14,56 @@ import stat
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from hinge import __version__
-from hinge.estimators import LinearSVC
-from hinge.solvers import SOLVERS, Solver
+from hinge.estimators import SVC, LinearSVC
+from hinge.estimators.fitted_shapes import check_kernel_machine, check_linear
+from hinge.kernels import Function, Gaussian, Kernel, Laplacian, Linear, Polynomial, Precomputed, Sigmoid
+from hinge.solvers import KERNEL_SOLVERS, SOLVERS, Solver
 
-FORMAT = "hinge.LinearSVC"
 VERSION = 1
 HEADER = "hinge.json"
 CHECKSUM = "sha256.txt"
-NEEDED = ("classes_", "coef_", "intercept_", "n_features_in_")
-ATTRIBUTES = (
-    *NEEDED, "feature_names_in_", "gap_", "objective_", "stop_reason_", "n_iter_", "n_feature_reads_",
-    "support_", "dual_coef_", "_mass",
-)  # fmt: skip
+MODELS: dict[str, Any] = {f"hinge.{cls.__name__}": cls for cls in (LinearSVC, SVC)}
+"""By the name of their format."""
+NEEDED: dict[Any, tuple[str, ...]] = {
+    LinearSVC: ("classes_", "intercept_", "n_features_in_", "coef_"),
+    SVC: (
+        "classes_", "intercept_", "n_features_in_", "kernel_", "shape_fit_", "support_", "support_vectors_",
+        "n_support_", "dual_coef_",
+    ),
+}  # fmt: skip
+ATTRIBUTES = tuple(dict.fromkeys((
+    *NEEDED[LinearSVC], *NEEDED[SVC], "feature_names_in_", "gap_", "objective_", "stop_reason_", "n_iter_",
+    "n_feature_reads_", "_mass", "class_weight_", "fit_status_", "lam_", "slack_", "n_kernel_evals_",
+    "n_kernel_asked_",
+)))  # fmt: skip
+NAMED: dict[str, dict[str, Any]] = {
+    "solver": {cls.__name__: cls for cls in (*SOLVERS, *KERNEL_SOLVERS)},
+    "kernel": {cls.__name__: cls for cls in (Linear, Gaussian, Polynomial, Sigmoid, Laplacian, Precomputed)},
+    "csr": {cls.__name__: cls for cls in (sp.csr_array, sp.csr_matrix)},
+}
+CSR_PARTS = ("data", "indices", "indptr")
 
 
 class ModelFileError(ValueError):
     """A file does not hold a whole model that this version of hinge can read."""
 
 
-def save(model: LinearSVC, path: str | os.PathLike[str]) -> None:
+def save(model: LinearSVC | SVC, path: str | os.PathLike[str]) -> None:
     """Write a fitted model into one file, which appears whole or not at all.
 
     Parameters
     ----------
-    model : LinearSVC
-        A fitted one.
+    model : LinearSVC or SVC
+        A fitted one; not an SVC whose kernel is a function, which is code.
     path : str or path-like
         The file. One that is there already stays as it is until the new one is on the disk.
 
@@ -63,11 +81,16 @@ def save(model: LinearSVC, path: str | os.PathLike[str]) -> None:
     >>> model_files.load("yes_or_no.hinge").predict([[2.0]])  # doctest: +SKIP
     array(['yes'], dtype='<U3')
     """
-    if type(model) is not LinearSVC:
+    if type(model) not in MODELS.values():
         raise TypeError(
-            f"Model files hold a fitted LinearSVC, not a {type(model).__name__}: use pickle for that."
+            f"Model files hold a fitted LinearSVC or SVC, not a {type(model).__name__}: use pickle for that."
         )
     check_is_fitted(model)
+    if isinstance(getattr(model, "kernel_", None), Function):
+        raise ValueError(
+            "The kernel of this model is a function, and model files hold no code: use pickle for that, or "
+            "fit the matrix of kernel values with kernel='precomputed'."
+        )
     members = _members(model)
     members[CHECKSUM] = _checksum(members)
     with replacing(path) as stream, zipfile.ZipFile(stream, "w") as archive:
@@ -75,7 +98,7 @@ def save(model: LinearSVC, path: str | os.PathLike[str]) -> None:
             archive.writestr(zipfile.ZipInfo(name), content)  # of a fixed date: same model, same bytes
 
 
-def load(path: str | os.PathLike[str]) -> LinearSVC:
+def load(path: str | os.PathLike[str]) -> LinearSVC | SVC:
     """Read a model that `save` wrote.
 
     Parameters
@@ -85,7 +108,7 @@ def load(path: str | os.PathLike[str]) -> LinearSVC:
 
     Returns
     -------
-    LinearSVC
+    LinearSVC or SVC
         It predicts what the saved one did, bit for bit.
 
     Raises
@@ -162,12 +185,15 @@ def _sync_folder(folder: Path) -> None:
 # --- from a model to the members of an archive -------------------------------------------------
 
 
-def _members(model: LinearSVC) -> dict[str, bytes]:
+def _members(model: LinearSVC | SVC) -> dict[str, bytes]:
     """The header and the arrays of a model, as bytes by name."""
     attributes, arrays = {}, {}
     for name in ATTRIBUTES:
-        value = getattr(model, name, None)
-        if isinstance(value, np.ndarray) and value.dtype.kind in "biufU":
+        value: Any = vars(model).get(name)
+        if sp.issparse(value):
+            arrays.update({f"{name}.{part}.npy": _npy(getattr(value, part)) for part in CSR_PARTS})
+            attributes[name] = {"csr": type(value).__name__, "shape": list(value.shape)}
+        elif isinstance(value, np.ndarray) and value.dtype.kind in "biufU":
             arrays[f"{name}.npy"] = _npy(value)
         elif value is not None:
             try:
@@ -181,7 +207,7 @@ def _members(model: LinearSVC) -> dict[str, bytes]:
         except TypeError:
             continue  # the loaded model has the default
     header = {
-        "format": FORMAT, "version": VERSION, "hinge": __version__,
+        "format": f"hinge.{type(model).__name__}", "version": VERSION, "hinge": __version__,
         "parameters": parameters, "attributes": attributes,
     }  # fmt: skip
     return {HEADER: json.dumps(header, indent=1, allow_nan=False).encode(), **arrays}
@@ -203,9 +229,14 @@ def _plain(value: Any) -> Any:
         return value if math.isfinite(value) else {"float": repr(value)}
     if isinstance(value, dict):
         return {"dict": [[_plain(key), _plain(item)] for key, item in value.items()]}
-    if isinstance(value, Solver) and type(value) in SOLVERS:
+    if isinstance(value, tuple):
+        return {"tuple": [_plain(item) for item in value]}
+    if isinstance(value, Solver) and type(value) in NAMED["solver"].values():
         settings = {name: _plain(item) for name, item in value.get_params().items()}
         return {"solver": type(value).__name__, "settings": settings}
+    if isinstance(value, Kernel) and type(value) in NAMED["kernel"].values():
+        settings = {name: _plain(item) for name, item in asdict(value).items()}
+        return {"kernel": type(value).__name__, "settings": settings}
     if isinstance(value, np.ndarray) and value.ndim == 1 and all(type(item) is str for item in value):
         return {"strings": value.tolist()}
     raise TypeError(f"{value!r} is neither numbers nor text.")
@@ -250,8 +281,8 @@ def _stored(archive: zipfile.ZipFile, name: str) -> bytes:
 
 
 def _check_version(header: Any, path: Path) -> None:
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise ModelFileError(f"{path} is an archive, but does not hold a {FORMAT}.")
+    if not isinstance(header, dict) or header.get("format") not in MODELS:
+        raise ModelFileError(f"{path} is an archive, but does not hold a {' or '.join(MODELS)}.")
     version = header.get("version")
     if type(version) is not int or version < 1:
         raise ModelFileError(f"{path} states no version of its format: save the model again.")
@@ -262,18 +293,28 @@ def _check_version(header: Any, path: Path) -> None:
         )
 
 
-def _model(header: dict[str, Any], members: dict[str, bytes]) -> LinearSVC:
-    values = {name: _value(value) for name, value in header["attributes"].items()}
-    for name, content in members.items():
-        if name != HEADER:
-            array = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
-            values[name.removesuffix(".npy")] = array
-    unknown = set(values) - set(ATTRIBUTES)
-    absent = set(NEEDED) - set(values)
+def _model(header: dict[str, Any], members: dict[str, bytes]) -> LinearSVC | SVC:
+    cls = MODELS[header["format"]]
+    arrays = {
+        name.removesuffix(".npy"): np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
+        for name, content in members.items()
+        if name != HEADER
+    }
+    values: dict[str, Any] = {}
+    for name, stored in header["attributes"].items():
+        if isinstance(stored, dict) and "csr" in stored:
+            parts = tuple(arrays.pop(f"{name}.{part}") for part in CSR_PARTS)
+            values[name] = NAMED["csr"][stored["csr"]](parts, shape=tuple(stored["shape"]))
+            values[name].check_format(full_check=True)
+        else:
+            values[name] = _value(stored)
+    values.update(arrays)
+    unknown, absent = set(values) - set(ATTRIBUTES), set(NEEDED[cls]) - set(values)
     if unknown or absent:
         raise ValueError(f"{min(unknown or absent)} is {'not an attribute' if unknown else 'missing'}.")
-    _check_shapes(**{name: values[name] for name in NEEDED})
-    model = LinearSVC(**{name: _value(value) for name, value in header["parameters"].items()})
+    check = check_linear if cls is LinearSVC else check_kernel_machine
+    check(**{name: values[name] for name in NEEDED[cls]})
+    model = cls(**{name: _value(value) for name, value in header["parameters"].items()})
     for name, value in values.items():
         setattr(model, name, value)
     return model
@@ -287,21 +328,11 @@ def _value(stored: Any) -> Any:
         return float(stored["float"])
     if "dict" in stored:
         return {_value(key): _value(item) for key, item in stored["dict"]}
+    if "tuple" in stored:
+        return tuple(_value(item) for item in stored["tuple"])
     if "strings" in stored:
         return np.array([str(item) for item in stored["strings"]], dtype=object)
-    solvers = {cls.__name__: cls for cls in SOLVERS}
-    if stored.get("solver") not in solvers:
-        raise ValueError(f"{stored} names no solver of hinge {__version__}.")
-    return solvers[stored["solver"]](**{name: _value(item) for name, item in stored["settings"].items()})
-
-
-def _check_shapes(classes_: Any, coef_: Any, intercept_: Any, n_features_in_: Any) -> None:
-    rows = 1 if len(classes_) == 2 else len(classes_)
-    shapes = classes_.shape, coef_.shape, intercept_.shape
-    if rows == 0 or shapes != ((len(classes_),), (rows, n_features_in_), (rows,)):
-        raise ValueError(
-            f"coef_ of shape {coef_.shape} and intercept_ of shape {intercept_.shape} are not those of"
-            f" {len(classes_)} classes and {n_features_in_} features."
-        )
-    if coef_.dtype.kind != "f" or intercept_.dtype.kind != "f":
-        raise ValueError("the coefficients are not floating-point numbers.")
+    kind = "kernel" if "kernel" in stored else "solver"
+    if stored.get(kind) not in NAMED[kind]:
+        raise ValueError(f"{stored} names no {kind} of hinge {__version__}.")
+    return NAMED[kind][stored[kind]](**{name: _value(item) for name, item in stored["settings"].items()})

@@ -498,12 +498,12 @@ def optimum(seed, bias, weighted):
     X = rng.standard_normal((n, 4)) + 0.5
     y = np.where(X @ [1.0, -1, 0.5, 0] + rng.standard_normal(n) > 0.3, 1, -1)
     s = rng.integers(0, 4, n) / 2.0 if weighted else np.ones(n)
-    kernel = (Gaussian(0.3), Polynomial(2, 0.5, 1.0))[seed // 2 % 2]
+    kernel = (Gaussian(0.3), Polynomial(2, 0.5, 1.0))[seed % 2]
     points = as_points(X, kernel, exact=True)
     K = np.empty((n, n))
     points.fill(np.arange(n), np.arange(n), K)
     problem = KernelRegularized(Gram(points), y, lam, bias=bias, weight=s if weighted else None)
-    best = solve(problem, SMO(), stop=Stop(tol=1e-11, max_iter=10**6)).solution
+    best = solve(problem, SMO(), stop=Stop(tol=1e-10, max_iter=10**6)).solution
     c, beta = s / s.sum(), best.beta
     assert (beta * y >= 0).all()
     assert (beta * y <= c / lam * (1 + 1e-12)).all()
@@ -534,7 +534,7 @@ def stages(case):
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if not case.slack])
 def test_certificate_covers_the_optimum(name):
     case = CASES[name]
-    for seed in range(4):
+    for seed in range(3):
         problem, K, _, best = optimum(seed, case.bias, case.weighted)
         state = case.solver.init(problem, seed)
         assert_certified(problem, K, case.solver.solution(problem, state), best)
@@ -546,7 +546,7 @@ def test_certificate_covers_the_optimum(name):
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.slack])
 def test_certificate_covers_the_highest_level(name):
     case = CASES[name]
-    for seed in range(4):
+    for seed in range(3):
         regularized, K, w, _ = optimum(seed, case.bias, case.weighted)
         norm, loss = regularized.criteria_of(w)  # Lemma 2.1: the highest level for ν = loss/‖w‖ is 1/‖w‖
         problem = case.problem(regularized.gram, regularized.y, nu=loss / norm)

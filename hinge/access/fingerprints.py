@@ -22,7 +22,7 @@ def fingerprint_of(items: Any, kernel: Any) -> str:
     ever unpickled.
     """
     digest = _Digest()
-    if isinstance(items, np.ndarray) or sp.issparse(items):
+    if (isinstance(items, np.ndarray) and not items.dtype.hasobject) or sp.issparse(items):
         digest.add(items)
     else:
         digest.text(f"items {len(items)}")

@@ -1,6 +1,6 @@
-"""Gaussian kernel rows computed, exponentiated and summed in one pass on the GPU (Triton).
+"""Gaussian kernel values in one pass on the GPU (Triton): products, exponentials, and sums or a store.
 
-No kernel value leaves the chip: the traffic is the points, and a number for each of them.
+Where they are summed no kernel value leaves the chip: the traffic is the points, and a number for each.
 """
 
 from typing import Any
@@ -15,6 +15,23 @@ PRECISIONS = {"float32": "tf32x3", "tf32": "tf32", "bf16": "ieee"}
 
 
 @triton.jit
+def _exponents(
+    x, z, i, j, inside, drawn, own, other, gamma2, a, D: tl.constexpr, PRECISION: tl.constexpr,
+    FEATURES: tl.constexpr,
+):  # fmt: skip
+    """-γ‖x - z‖² in units of log 2, for a tile of pairs; `a` holds the first features of x."""
+    f = tl.arange(0, FEATURES)
+    b = tl.load(z + j[None, :] * D + f[:, None], mask=drawn[None, :], other=0.0)
+    dots = tl.dot(a, b, input_precision=PRECISION)
+    for low in range(FEATURES, D, FEATURES):
+        more = low + f
+        a_more = tl.load(x + i[:, None] * D + more[None, :], mask=inside[:, None], other=0.0)
+        b_more = tl.load(z + j[None, :] * D + more[:, None], mask=drawn[None, :], other=0.0)
+        dots = tl.dot(a_more, b_more, dots, input_precision=PRECISION)
+    return tl.minimum(2.0 * gamma2 * dots - own[:, None] - other[None, :], 0.0)
+
+
+@triton.jit
 def _combine(
     x, sq_x, z, sq_z, coef, out, n, k, gamma2, D: tl.constexpr, PRECISION: tl.constexpr,
     ROWS: tl.constexpr, POINTS: tl.constexpr, FEATURES: tl.constexpr,
@@ -23,23 +40,42 @@ def _combine(
     inside = i < n
     own = gamma2 * tl.load(sq_x + i, mask=inside, other=0.0)
     total = tl.zeros((ROWS,), tl.float32)
-    f = tl.arange(0, FEATURES)
-    a = tl.load(x + i[:, None] * D + f[None, :], mask=inside[:, None], other=0.0)
+    a = tl.load(x + i[:, None] * D + tl.arange(0, FEATURES)[None, :], mask=inside[:, None], other=0.0)
     for first in range(0, k, POINTS):
         j = first + tl.arange(0, POINTS)
         drawn = j < k
-        b = tl.load(z + j[None, :] * D + f[:, None], mask=drawn[None, :], other=0.0)
-        dots = tl.dot(a, b, input_precision=PRECISION)
-        for low in range(FEATURES, D, FEATURES):
-            more = low + f
-            a_more = tl.load(x + i[:, None] * D + more[None, :], mask=inside[:, None], other=0.0)
-            b_more = tl.load(z + j[None, :] * D + more[:, None], mask=drawn[None, :], other=0.0)
-            dots = tl.dot(a_more, b_more, dots, input_precision=PRECISION)
         other = gamma2 * tl.load(sq_z + j, mask=drawn, other=0.0)
         weight = tl.load(coef + j, mask=drawn, other=0.0)
-        exponent = 2.0 * gamma2 * dots - own[:, None] - other[None, :]
-        total += tl.sum(tl.exp2(tl.minimum(exponent, 0.0)) * weight[None, :], axis=1)
+        e = _exponents(x, z, i, j, inside, drawn, own, other, gamma2, a, D, PRECISION, FEATURES)
+        total += tl.sum(tl.exp2(e) * weight[None, :], axis=1)
     tl.store(out + i, total, mask=inside)
+
+
+@triton.jit
+def _fill(
+    x, sq_x, z, sq_z, out, n, k, gamma2, D: tl.constexpr, PRECISION: tl.constexpr,
+    ROWS: tl.constexpr, POINTS: tl.constexpr, FEATURES: tl.constexpr,
+):  # fmt: skip
+    i = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
+    j = tl.program_id(1).to(tl.int64) * POINTS + tl.arange(0, POINTS)
+    inside, drawn = i < n, j < k
+    own = gamma2 * tl.load(sq_x + i, mask=inside, other=0.0)
+    other = gamma2 * tl.load(sq_z + j, mask=drawn, other=0.0)
+    a = tl.load(x + i[:, None] * D + tl.arange(0, FEATURES)[None, :], mask=inside[:, None], other=0.0)
+    e = _exponents(x, z, i, j, inside, drawn, own, other, gamma2, a, D, PRECISION, FEATURES)
+    tl.store(out + i[:, None] * k + j[None, :], tl.exp2(e), mask=inside[:, None] & drawn[None, :])
+
+
+def gaussian_values(x: Any, sq_x: Any, z: Any, sq_z: Any, gamma: float, precision: str) -> Any:
+    """``K(x, z)`` in float32, written once; the number of features is a multiple of `FEATURES`."""
+    n, k = len(x), len(z)
+    out = torch.empty((n, k), device=x.device, dtype=torch.float32)
+    _fill[(triton.cdiv(n, ROWS), triton.cdiv(k, POINTS))](
+        x.contiguous(), sq_x.contiguous(), z.contiguous(), sq_z.contiguous(), out, n, k, gamma * LOG2E,
+        D=x.shape[1], PRECISION=PRECISIONS[precision],
+        ROWS=ROWS, POINTS=POINTS, FEATURES=FEATURES, num_warps=WARPS,
+    )  # fmt: skip
+    return out
 
 
 def gaussian_combine(x: Any, sq_x: Any, z: Any, sq_z: Any, coef: Any, gamma: float, precision: str) -> Any:

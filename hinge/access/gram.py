@@ -61,6 +61,7 @@ class Gram:
         self._pool_of = 0
         self._diag: np.ndarray | None = None
         self._pairs: PairValues | None = None
+        self._last: tuple[np.ndarray, ...] | None = None
         budget, item = max(int(cache_bytes) - points.nbytes, 0), self.dtype.itemsize
         self.largest_block = min(self.n, max(LEAST_ROWS, int(np.sqrt(budget / 8 / item))))
         self._cache: RowCache | PairMemo
@@ -134,10 +135,12 @@ class Gram:
         return out
 
     def pass_over(self, i: np.ndarray, coef: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """``coef @ K[i, columns]`` for any columns, each tile dropped after use."""
+        """``coef @ K[i, columns]`` for any columns, each tile dropped after use; free when asked twice."""
         i, columns = np.ascontiguousarray(i, np.int64), np.ascontiguousarray(columns, np.int64)
         coef, out = np.ascontiguousarray(coef, np.float64), np.zeros(len(columns))
         self.asked += len(i) * len(columns)
+        if self._last is not None and all(map(np.array_equal, (i, coef, columns), self._last)):
+            return self._last[-1].copy()
         if self._pairs is not None:
             rows, back = np.unique(i, return_inverse=True)
             weight = np.bincount(back, coef, len(rows))
@@ -153,6 +156,7 @@ class Gram:
             _combine(buffer, 0, np.arange(len(part)), coef[r : r + TILE_ROWS], out[c : c + len(some)])
 
         self._tiles(tile, len(i), columns)
+        self._last = i.copy(), coef.copy(), columns.copy(), out.copy()
         return out
 
     # --- computing ------------------------------------------------------------------------
@@ -216,10 +220,7 @@ class Gram:
         self.evals += n_rows * len(columns)
 
     def _spread(self, span: Callable[[int, int], None], m: int, step: int) -> None:
-        """Run `span` over the columns 0 to m in as many threads as there are, cut at multiples of `step`.
-
-        That way threads see the same tiles as one thread would, and sums are the same bit by bit.
-        """
+        """Run `span` over columns 0 to m in several threads, cut so that tiles are those of one thread."""
         steps = -(-m // step)
         jobs = min(self.threads, steps)
         if jobs <= 1:

@@ -9,6 +9,11 @@ from hinge.compiled import compiled
 from hinge.kernels import Gaussian, Kernel, Laplacian
 from hinge.kernels.exponential import gaussian_to_rows
 
+THIN = 0.03
+"""Density below which a product of two compressed matrices is faster than one with a full matrix."""
+SMALLEST = 43.0
+"""Half the exponent of the smallest kernel value that is kept apart from zero."""
+
 
 class Points:
     """What `Gram` needs of points.
@@ -52,7 +57,7 @@ class InnerPoints(Points):
 
     kernel: Kernel
     sq: np.ndarray
-    """Squared norms, in the type of the kernel values."""
+    """Squared norms, in the type of the kernel values, or zeros where `dots` has taken them into account."""
 
     def dots(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
         """``out[r, c]``: the inner product of points rows[r] and columns[c]."""
@@ -80,15 +85,46 @@ class InnerPoints(Points):
         return np.asarray(self.kernel.diag(self.sq), np.float64)
 
 
-class DensePoints(InnerPoints):
+class TablePoints(InnerPoints):
+    """Rows of a table as it is, of which inner products are computed in the type `work`.
+
+    A Gaussian kernel whose distances need float64 has values in float32 all the same: the distance is
+    formed in float64, and only then rounded.
+    """
+
+    def __init__(self, X: Any, kernel: Kernel, work: Any, exact: bool, sq: np.ndarray) -> None:
+        self.work = np.dtype(work)
+        self._mixed = isinstance(kernel, Gaussian) and self.work == np.float64 and not exact
+        super().__init__(X.shape[0], np.float32 if self._mixed else work)
+        self.points, self.kernel = X, kernel
+        self.sq = np.zeros(self.n, np.float32) if self._mixed else sq.astype(work)
+        self._halves = 0.5 * sq if self._mixed else sq
+
+    def products(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
+        """Inner products, in the type `work`."""
+        raise NotImplementedError
+
+    def dots(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
+        """Inner products, less half the squared norms where the differences are large."""
+        if not self._mixed:
+            self.products(rows, columns, out)
+            return
+        G = np.empty(out.shape)
+        self.products(rows, columns, G)
+        least = -SMALLEST / max(self.kernel.gamma, 1e-300)  # type: ignore[attr-defined]
+        _half_distances(G, self._halves.take(rows), self._halves.take(columns), least, out)
+
+
+class DensePoints(TablePoints):
     """Rows of a dense array, used where they lie: inner products by BLAS, a tile at a time."""
 
-    def __init__(self, X: np.ndarray, kernel: Kernel, dtype: Any, centre: np.ndarray | None = None) -> None:
-        super().__init__(len(X), dtype)
-        self.points, self.kernel = X, kernel
-        single = X.dtype == np.float32
-        self.centre = None if centre is None else centre.astype(np.float32 if single else np.float64)
-        self.sq = sq_norms(X, self.centre).astype(dtype)
+    def __init__(
+        self, X: np.ndarray, kernel: Kernel, work: Any, centre: np.ndarray | None = None, exact: bool = False
+    ) -> None:
+        if centre is not None:
+            centre = centre.astype(np.result_type(X.dtype, work))
+        super().__init__(X, kernel, work, exact, sq_norms(X, centre))
+        self.centre = centre
 
     def _take(self, numbers: np.ndarray) -> np.ndarray:
         consecutive = len(numbers) and numbers[-1] - numbers[0] == len(numbers) - 1
@@ -99,9 +135,9 @@ class DensePoints(InnerPoints):
             part = self.points[numbers]
         if self.centre is not None:
             part = part - self.centre
-        return part.astype(self.dtype, copy=False)
+        return part.astype(self.work, copy=False)
 
-    def dots(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
+    def products(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
         """By one product of matrices."""
         np.matmul(self._take(rows), self._take(columns).T, out=out)
 
@@ -113,23 +149,33 @@ class DensePoints(InnerPoints):
             super().fill(rows, columns, out)
 
 
+def _in_steps(kernel: Kernel, step: float) -> tuple[Kernel, float]:
+    """The kernel of points in whole numbers, and the factor of their inner products.
+
+    Distances stay whole numbers, so that no difference of large ones is rounded.
+    """
+    if isinstance(kernel, Gaussian):
+        return Gaussian(kernel.gamma * step * step), 1.0
+    return kernel, step * step
+
+
 class BytePoints(InnerPoints):
     """Points whose values are whole multiples of a step, as rows of bytes."""
 
     def __init__(self, X: Any, kernel: Kernel, step: float) -> None:
         super().__init__(X.shape[0])
-        self.kernel, self.step_sq = kernel, np.float32(step * step)
+        self.kernel, self.scale = _in_steps(kernel, step)
         self.bytes = packed(X, step)
         self.nbytes = self.bytes.nbytes
         sq = np.empty(self.n)
         for lo in range(0, self.n, 4096):
             part = self.bytes[lo : lo + 4096].astype(np.float32)
             sq[lo : lo + 4096] = np.einsum("ij,ij->i", part, part, dtype=np.float64)
-        self.sq = (sq * step * step).astype(np.float32)
+        self.sq = (sq * self.scale).astype(np.float32)
 
     def dots(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
         """By whole-number products."""
-        byte_dots(self.bytes, rows, columns, self.step_sq, out)
+        byte_dots(self.bytes, rows, columns, np.float32(self.scale), out)
 
 
 class BitPoints(InnerPoints):
@@ -137,33 +183,36 @@ class BitPoints(InnerPoints):
 
     def __init__(self, planes: np.ndarray, kernel: Kernel, step: float) -> None:
         super().__init__(planes.shape[1])
-        self.kernel, self.step_sq = kernel, np.float32(step * step)
+        self.kernel, self.scale = _in_steps(kernel, step)
         self.planes, self.nbytes = planes, planes.nbytes
         ones = sum(np.bitwise_count(plane).astype(np.int64) for plane in planes)
-        self.sq = (ones * step * step).astype(np.float32)
+        self.sq = (ones * self.scale).astype(np.float32)
 
     def dots(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
         """By counts of bits."""
-        bit_dots(self.planes, rows, columns, self.step_sq, out)
+        bit_dots(self.planes, rows, columns, np.float32(self.scale), out)
 
 
-class SparsePoints(InnerPoints):
-    """Compressed rows: the rows asked for are written out in full, the columns stay compressed."""
+class SparsePoints(TablePoints):
+    """Compressed rows; those asked for are written out in full where they are not very thin."""
 
-    def __init__(self, S: Any, kernel: Kernel, dtype: Any) -> None:
-        super().__init__(S.shape[0], dtype)
-        self.points, self.kernel = S, kernel
-        self.sq = sparse_sq_norms(S).astype(dtype)
+    def __init__(self, S: Any, kernel: Kernel, work: Any, exact: bool = False) -> None:
+        super().__init__(S, kernel, work, exact, sparse_sq_norms(S))
+        self._thin = S.nnz < THIN * S.shape[0] * S.shape[1]
 
-    def dots(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
-        """By one product of a compressed with a full matrix."""
-        full = np.ascontiguousarray(self.points[rows].toarray().T, dtype=self.dtype)
-        out[...] = (self.points[columns].astype(self.dtype, copy=False) @ full).T
+    def products(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
+        """By one product of a compressed matrix with another, or with a full one."""
+        mine, theirs = (self.points[numbers].astype(self.work, copy=False) for numbers in (rows, columns))
+        if self._thin:
+            (mine @ theirs.T).toarray(out=out)
+        else:
+            out[...] = (theirs @ np.ascontiguousarray(mine.toarray().T)).T
 
     def fill(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
         """By inner products, or by distances for the kernel that needs those."""
         if isinstance(self.kernel, Laplacian):
-            out[...] = self.kernel(self.points[rows], self.points[columns])
+            both = (self.points[numbers].astype(self.work, copy=False) for numbers in (rows, columns))
+            out[...] = self.kernel(*both)
         else:
             super().fill(rows, columns, out)
 
@@ -180,9 +229,20 @@ def sq_norms(X: np.ndarray, centre: np.ndarray | None = None) -> np.ndarray:
 
 def sparse_sq_norms(S: Any) -> np.ndarray:
     """Squared norms of compressed rows, in float64."""
-    squares = S.data.astype(np.float64) ** 2
+    with np.errstate(over="ignore"):
+        squares = S.data.astype(np.float64) ** 2
     row = np.repeat(np.arange(S.shape[0]), np.diff(S.indptr))
     return np.bincount(row, squares, S.shape[0])
+
+
+@compiled
+def _half_distances(G, own, other, least, out):
+    """``out = G - own - other``, which is minus half a squared distance, rounded at the end."""
+    for r in range(len(own)):
+        a = own[r]
+        for c in range(len(other)):
+            half = (G[r, c] - a) - other[c]
+            out[r, c] = least if half < least else half
 
 
 @compiled

@@ -71,11 +71,12 @@ class PairMemo:
         return self.slab[rows[:, None], columns]
 
     def learn(self, rows: np.ndarray, columns: np.ndarray, values: np.ndarray) -> None:
-        """Keep these values, in both orders; nan stands for none, and must be unknown before."""
+        """Keep these values, in both orders; nan stands for none, where `known` gave none."""
         self._begin(rows)
         self.slab[rows[:, None], columns] = values
         begun = self._begun[columns]
-        self.slab[columns[begun][:, None], rows] = values[:, begun].T
+        mirror, place = values[:, begun].T, (columns[begun][:, None], rows)
+        self.slab[place] = np.where(np.isnan(mirror), self.slab[place], mirror)
 
     def _begin(self, rows: np.ndarray) -> None:
         rows = rows[~self._begun[rows]]

@@ -13,7 +13,7 @@ MOST_AT_ONCE = 1 << 17
 SECONDS = 0.5
 """Values that took this long are handed to the store before more are evaluated."""
 MIRRORED = 8
-"""The first values are also evaluated with their points exchanged."""
+"""So many values are also evaluated with their points exchanged, in calls where symmetry spares as many."""
 SYMMETRIC = 1e-6
 """Largest difference between K(x, z) and K(z, x), relative to the largest value beside them."""
 
@@ -32,7 +32,7 @@ class PairValues:
     def __init__(self, points: FunctionPoints, store: Any = None, consults: bool = True) -> None:
         self.points, self.store, self.consults = points, store, consults
         self.diagonal = np.full(points.n, np.nan)
-        self._evals = self._mirrored = 0
+        self._evals = self._spared = self._mirrored = 0
         self._piece = 1
 
     def billed(self) -> int:
@@ -53,6 +53,7 @@ class PairValues:
         values[own] = np.where(np.isnan(values[own]), self.diagonal[columns[both]], values[own])
         if self.store is not None and self.consults:
             self._look_up(rows, columns, values)
+        self._spared = int(np.count_nonzero(~np.isnan(values)))
         if self.points.in_blocks:
             for group, at in _alike(np.isnan(values) & (twin < 0)):
                 self._evaluate(rows, columns, values, group, at)
@@ -66,8 +67,9 @@ class PairValues:
                     self._evaluate(rows, columns, values, np.array([r]), at)
             finally:
                 if place[r] >= 0:
-                    also = unknown[twin[unknown] >= 0]
+                    also = unknown[twin[unknown] > r]
                     values[twin[also], place[r]] = values[r, also]
+                    self._spared += len(also)
         check_own_values(columns[both], values[own])
         self.diagonal[columns[both]] = values[own]
 
@@ -109,6 +111,8 @@ class PairValues:
         except BaseException:
             self._keep(rows, columns, values, r, at, fresh)
             raise
+        finally:
+            self._evals += int(np.count_nonzero(~np.isnan(fresh)))
         self._check_symmetry(int(rows[r[0]]), columns[at], fresh[0])
         self._keep(rows, columns, values, r, at, fresh)
 
@@ -117,7 +121,6 @@ class PairValues:
         fresh: np.ndarray,
     ) -> None:  # fmt: skip
         done = ~np.isnan(fresh)
-        self._evals += int(done.sum())
         values[r[:, None], at] = fresh
         if self.store is not None:
             for k, own in enumerate(done):
@@ -126,14 +129,14 @@ class PairValues:
 
     def _check_symmetry(self, row: int, columns: np.ndarray, values: np.ndarray) -> None:
         others = np.flatnonzero(columns != row)
-        k = min(MIRRORED - self._mirrored, len(others))
+        k = min(MIRRORED - self._mirrored, self._spared, len(others))
         if k <= 0:
             return
         some = others[np.linspace(0, len(others) - 1, k).astype(np.int64)]
         mirrored = np.full((k, 1), np.nan)
         self.points.fill(columns[some], np.array([row]), mirrored)
         self._evals += k
-        self._mirrored += k
+        self._spared -= k
         scale = float(np.abs(values).max())
         for j, a, b in zip(columns[some], values[some], mirrored[:, 0], strict=True):
             if abs(a - b) > SYMMETRIC * max(scale, abs(b)):
@@ -141,6 +144,7 @@ class PairValues:
                     f"The kernel is not symmetric: it gave {a:.9g} for the points of rows {row} and {j}, and "
                     f"{b:.9g} for those of rows {j} and {row}."
                 )
+        self._mirrored += k
 
 
 def _alike(wanted: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -71,20 +71,17 @@ def as_points(X: Any, kernel: Kernel, *, exact: bool = False, most_bytes: int = 
             f"for which {kernel} is too large. Scale the features, or use a smaller degree."
         )
     if not exact:
-        whole = _whole_points(X, kernel, most_bytes)
+        whole = _whole_points(X, kernel, most_bytes, largest)
         if whole is not None:
             return whole
-
-    def loses(largest: float) -> bool:
-        return kernel.shifts and getattr(kernel, "gamma", 1.0) * largest * EPS > ROUNDING
-
     if sp.issparse(X):
-        return SparsePoints(X, kernel, np.float64 if exact or loses(largest) else np.float32)
+        return SparsePoints(X, kernel, np.float64 if exact or _loses(kernel, largest) else np.float32, exact)
     centre = None
-    if loses(largest) and not isinstance(kernel, Laplacian):
+    if _loses(kernel, largest) and not isinstance(kernel, Laplacian):
         centre = X.mean(axis=0, dtype=np.float64)
         largest = float(sq_norms(X, centre).max(initial=0.0))
-    return DensePoints(X, kernel, np.float64 if exact or loses(largest) else np.float32, centre)
+    work = np.float64 if exact or _loses(kernel, largest) else np.float32
+    return DensePoints(X, kernel, work, centre, exact)
 
 
 def _overflows(kernel: Kernel, sq: float, dtype: Any) -> bool:
@@ -95,7 +92,12 @@ def _overflows(kernel: Kernel, sq: float, dtype: Any) -> bool:
     return not (sq < limit and float(own[0]) < limit)
 
 
-def _whole_points(X: Any, kernel: Kernel, most_bytes: int) -> Points | None:
+def _loses(kernel: Kernel, largest: float) -> bool:
+    """Whether distances in float32, of points up to this squared norm, are not good enough."""
+    return kernel.shifts and getattr(kernel, "gamma", 1.0) * largest * EPS > ROUNDING
+
+
+def _whole_points(X: Any, kernel: Kernel, most_bytes: int, largest: float) -> Points | None:
     """Points of bits or bytes, where the data are that."""
     n, d = X.shape
     if n * (d // 8 + 4) <= most_bytes and not config.DISABLE_JIT:  # type: ignore[attr-defined]
@@ -105,6 +107,7 @@ def _whole_points(X: Any, kernel: Kernel, most_bytes: int) -> Points | None:
             return BitPoints(planes, kernel, step)
     if n * (d + 16) <= most_bytes and available() and d * 255 * 255 < 1 << 31:
         step = step_of(X)
-        if step:
+        exact = step > 0 and 4 * largest / step**2 < 1 << 24
+        if step and (exact or not _loses(kernel, largest)):
             return BytePoints(X, kernel, step)
     return None

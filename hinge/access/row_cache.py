@@ -42,6 +42,16 @@ class RowCache:
     keeps_pairs = False
     """Whether values of single pairs are kept, apart from rows."""
 
+    columns: np.ndarray
+    position: np.ndarray
+    slab: np.ndarray
+    row_of: np.ndarray
+    _slot_of: np.ndarray
+    _filled: np.ndarray
+    _stamp: np.ndarray
+    _begun: int
+    _clock: int
+
     def __init__(self, n: int, dtype: Any, budget: int) -> None:
         self.n, self.dtype, self.budget = n, np.dtype(dtype), max(0, budget)
         self._empty()
@@ -96,18 +106,11 @@ class RowCache:
         slot_of, position = np.full(self.n, -1), np.full(self.n, -1)
         slot_of[rows] = np.arange(k)
         position[columns] = np.arange(len(columns))
-        slab = self._flat[: slots * len(columns)].reshape(slots, len(columns))
-        state = padded(rows, -1), padded(filled, 0), padded(stamp, 0)
-        clock = int(stamp.max(initial=0)) + 1
-        # No call from here on: an interrupt comes before or after.
-        self.columns, self.position, self.slab, self._slot_of, self._begun = (
-            columns,
-            position,
-            slab,
-            slot_of,
-            k,
-        )
-        self.row_of, self._filled, self._stamp, self._clock = *state, clock
+        self.__dict__.update(  # all at once, whatever interrupts
+            columns=columns, position=position, _slot_of=slot_of, _begun=k,
+            slab=self._flat[: slots * len(columns)].reshape(slots, len(columns)), row_of=padded(rows, -1),
+            _filled=padded(filled, 0), _stamp=padded(stamp, 0), _clock=int(stamp.max(initial=0)) + 1,
+        )  # fmt: skip
 
     # --- rows -----------------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
 """What kernel machines share: from parameters to runs, from runs to attributes, and decision values."""
 
 import time
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -147,7 +148,15 @@ class KernelMachine:
         vectors = self.support_ if is_precomputed(self.kernel_) else self.support_vectors_
         sizes = self.n_support_ if self._paired else [len(self.support_)]
         cuts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        sums = kernel_sums(self.kernel_, X, vectors, self.dual_coef_, cuts, exact=self.tol < EXACT)
+        if self.device is not None and self.device != "cpu":
+            from hinge.access.device import kernel_sums_on
+
+            parts = [(vectors[lo:hi], self.dual_coef_[:, lo:hi]) for lo, hi in pairwise(cuts.tolist())]
+            sums = np.stack(
+                [kernel_sums_on(self.device, X, *part, self.kernel_, self.precision) for part in parts], 1
+            )
+        else:
+            sums = kernel_sums(self.kernel_, X, vectors, self.dual_coef_, cuts, exact=self.tol < EXACT)
         if self._paired:
             return one_vs_one.pair_scores(sums, self.intercept_)
         return sums[:, 0] + self.intercept_

@@ -123,7 +123,7 @@ def run_one(problem: LinearProblem | KernelProblem, k: int, order: Order) -> Res
         "on_interrupt": order.on_interrupt,
     }  # fmt: skip
     stop = order.stop
-    if isinstance(problem, SlackConstrained):
+    if isinstance(problem, SlackConstrained | KernelSlackConstrained) and _by_lambda(problem, order.solver):
         return replace(
             solve_slack(problem, order.solver, stop=stop, passes=order.passes, **options), state=None
         )
@@ -131,6 +131,11 @@ def run_one(problem: LinearProblem | KernelProblem, k: int, order: Order) -> Res
     if stop.max_iter is None and order.passes is not None:
         stop = replace(stop, max_iter=order.passes * solver.per_pass(problem))
     return replace(solve(problem, solver, stop=stop, **options), state=None)  # nobody will resume it
+
+
+def _by_lambda(problem: SlackConstrained | KernelSlackConstrained, solver: Solver | None) -> bool:
+    """Whether a given slack is met by regularised problems: unless it is zero, or the solver takes it."""
+    return problem.nu > 0 and (solver is None or solver.rejects(problem) is not None)
 
 
 def _error_on(problem: Any, aside: np.ndarray) -> Callable[[Any], float]:

@@ -42,7 +42,8 @@ class SVC(CallbackSupportMixin, KernelMachine, ClassifierMixin, BaseEstimator):
         Parameters of the named kernels, as in scikit-learn: gamma is "scale", "auto" or a number.
     slack : float in [0, 1], optional
         ν of the papers: the mean slack allowed at unit norm. Takes the place of `C`; decision values are in
-        units of the margin then too.
+        units of the margin then too. It is met by root-finding in C, certified; ``solver="sbp"`` is the
+        papers' own method.
     solver : str or Solver, default="auto"
         "auto", the name of a kernel solver ("blockdual", "sbp", ...), or one with its settings, which grids
         reach as ``solver__block`` and the like.

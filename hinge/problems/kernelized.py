@@ -211,8 +211,11 @@ class KernelSlackConstrained(KernelProblem):
         """D(p) for any nonnegative p, scaled to the simplex and to balance; its kernel values are billed."""
         p = np.maximum(np.asarray(p, np.float64), 0.0)
         if self.bias == "free":
-            for side in (1, -1):
-                p[self.y == side] /= 2.0 * (p[self.y == side].sum() or 1.0)
+            sides = self.y > 0, self.y < 0
+            if not all(p[side].any() for side in sides):
+                return np.inf  # no multiple of it is balanced
+            for side in sides:
+                p[side] /= 2.0 * p[side].sum()
         p = p / p.sum()
         used = np.flatnonzero(p)
         v = self.gram.host(self.gram.pass_over(used, (p * self.y)[used], used))

@@ -128,7 +128,6 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
     def advance(self, problem: KernelRegularized, state: BlockState, n_iter: int) -> BlockState:
         for _ in range(n_iter):
             if state.rough and state.gap <= ROUGH:
-                self.view(problem, state)
                 state = self.refresh(problem, state)
             problem.gram.focus(state.order[: state.m])
             state = self._measured(problem, self._round(problem, state))
@@ -209,18 +208,19 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
 
     def view(self, problem: KernelRegularized, state: BlockState) -> Expansion:
         gram = problem.gram
-        beta = gram.host(state.beta)
-        if state.m < problem.n:
-            moved, out = np.flatnonzero(beta != state.past), state.order[state.m :]
-            state.r[gram.array(out)] += gram.pass_over(moved, (beta - state.past)[moved], out)
-            state.past[:] = beta
-        return Expansion(beta, state.b, gram.host(state.r))
+        beta, r = gram.host(state.beta), gram.host(state.r)
+        if state.m < problem.n:  # a look leaves the state as it is: runs that are looked at stay the same
+            moved, out, r = np.flatnonzero(beta != state.past), state.order[state.m :], r.copy()
+            r[out] += gram.host(gram.pass_over(moved, (beta - state.past)[moved], out))
+        return Expansion(beta, state.b, r)
 
     def refresh(self, problem: KernelRegularized, state: BlockState) -> BlockState:
         """Take in the points outside that come near the margin; nearer the second time."""
         if state.m == problem.n:
             return state
         answer = self.view(problem, state)
+        state.r[:] = problem.gram.array(answer.responses)
+        state.past[:] = answer.beta
         near = self.margin if state.rough else (1.0 + self.margin) / 2
         out = state.order[state.m :]
         inside = problem.y[out] * (answer.responses[out] + state.b) < near
@@ -245,9 +245,14 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         return 0
 
     def max_evals(self, problem: KernelRegularized, state: BlockState) -> int:
-        n, used = problem.n, int((state.beta != 0).sum())
-        size = max(self._block(problem), min(self.most, used))
-        return size * n + (0 if state.m == n else (used + size) * n)
+        n, used, size = problem.n, int((state.beta != 0).sum()), self._block(problem)
+        if problem.gram.by_value:  # no value is computed twice: new points alone cost
+            new = size // 2 if (state.work >= 0).any() else size
+            rows = new * (n if state.rough and state.gap <= ROUGH else state.m)
+        else:
+            new = size + min(self.most, used)
+            rows = new * n
+        return rows + (0 if state.m == n else (used + new) * (n - state.m))
 
     def _block(self, problem: KernelRegularized) -> int:
         if self.block is not None:

@@ -29,7 +29,7 @@ class Result:
 
     Attributes
     ----------
-    solution : Solution
+    solution : Solution or Expansion
     certificate : Certificate
         Of that very solution; its gap is infinite where none is known or affordable.
     status : Status
@@ -43,7 +43,7 @@ class Result:
         The solver that ran.
     """
 
-    solution: Solution
+    solution: Any
     certificate: Certificate
     status: Status
     n_iter: int
@@ -192,7 +192,8 @@ class _Run:
                 return 0, Status.MAX_READS
         if stop.max_kernel_evals is not None:
             cost = self.solver.max_evals(self.problem, self.state)
-            n = min(n, (stop.max_kernel_evals - self.evals) // max(1, cost))
+            left = stop.max_kernel_evals - self.evals
+            n = min(n, left // max(1, cost))
             if n <= 0:
                 return 0, Status.MAX_KERNEL_EVALS
         seconds = CHUNK_SECONDS

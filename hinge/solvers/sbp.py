@@ -106,7 +106,9 @@ class SBP(Solver[KernelSlackConstrained, SBPState]):
             return "SBP takes no weights other than zero: p* is uniform. Give C instead of slack."
         return None
 
-    def init(self, problem: KernelSlackConstrained, seed: int = 0, start: Expansion | None = None) -> SBPState:
+    def init(
+        self, problem: KernelSlackConstrained, seed: int = 0, start: Expansion | None = None
+    ) -> SBPState:
         gram = problem.gram
 
         def zeros(kept: bool = True) -> Any:
@@ -120,6 +122,7 @@ class SBP(Solver[KernelSlackConstrained, SBPState]):
 
     def advance(self, problem: KernelSlackConstrained, state: SBPState, n_iter: int) -> SBPState:
         gram, k, t = problem.gram, self.batch_size, state.t
+        gram.focus(None)
         v, a, u, ua, s, sq, A, W, gamma, top, best_v, best_a, p, drawn = state[:14]
         y = gram.array(problem.y.astype(np.float64))
         basins = [gram.array(points) for points in _basins(problem)]
@@ -205,7 +208,7 @@ def _basins(problem: KernelSlackConstrained) -> list[np.ndarray]:
 def _level(c: Any, basins: list[Any], volume: float, guess: float, k: int) -> Level:
     """The level, and at least as many wet points as a batch has."""
     if len(basins) == 2:
-        return two_basins(c, *basins, volume, k // 2)
+        return two_basins(c, basins[0], basins[1], volume, k // 2)
     return one_basin(c, basins[0], volume, guess)
 
 
@@ -215,7 +218,9 @@ def _drawn(level: Level, u: Any) -> Any:
     if len(level.wet) == 1:
         return _some(level.wet[0], u)
     if half:
-        return namespace(u).concatenate([_some(level.wet[0], u[:half]), _some(level.wet[1], u[half : 2 * half])])
+        return namespace(u).concatenate(
+            [_some(level.wet[0], u[:half]), _some(level.wet[1], u[half : 2 * half])]
+        )
     return _some(level.wet[int(u[0] >= 0.5)], (2.0 * u) % 1.0)
 
 

@@ -71,7 +71,7 @@ def solve_slack(
                 None if stop.max_kernel_evals is None else max(0, stop.max_kernel_evals - evals)
             ),
         )
-        method = solver or choose(inner, max_reads=stop.max_reads).solver
+        method: Solver = solver or choose(inner, max_reads=stop.max_reads).solver
         if passes is not None and left.max_iter is None:
             left = replace(left, max_iter=passes * method.per_pass(inner))
         result = solve(inner, method, stop=left, start=start, **options)
@@ -111,7 +111,9 @@ def solve_slack(
         low, high = (lam, high) if nu < problem.nu else (low, lam)
         points.append((math.log(lam), math.log(max(nu, 1e-300))))
         lam = _next(points, math.log(problem.nu), low, high)
-        if low >= high * (1 - 1e-6) and inner_tol > 1e-10:  # by answers too rough to tell on which side they are
+        if (
+            low >= high * (1 - 1e-6) and inner_tol > 1e-10
+        ):  # by answers too rough to tell on which side they are
             inner_tol, low, high, points = inner_tol / 10, low / 3, high * 3, points[-1:]
         elif low >= high * (1 - 1e-12) or not SMALLEST < lam < LARGEST:
             return _result(result, certificate, norm, Status.STALLED, n_iter, history)

@@ -165,3 +165,15 @@ def test_the_cpu_never_imports_torch():
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize("where", DEVICES)
+def test_sums_over_support_vectors(points, where):
+    X, _ = points
+    coef = np.random.default_rng(1).standard_normal((2, 40))
+    for kernel in KERNELS:
+        expected = np.stack(
+            [Gram(as_points(X, kernel, exact=True)).combine(np.arange(40), row) for row in coef], 1
+        )
+        sums = device.kernel_sums_on(where, X, X[:40], coef, kernel)
+        np.testing.assert_allclose(sums, expected, atol=2e-5 * np.abs(expected).max())

@@ -93,15 +93,29 @@ def test_many_projections_lose_no_digits(tiny, average):
     np.testing.assert_allclose(solver.solution(problem, state).beta, beta, rtol=1e-7, atol=1e-7)
 
 
-def test_the_average_is_better_than_the_last_and_near_the_optimum(tiny):
+def test_it_approaches_the_optimum(tiny):
     problem = problem_of(tiny, 1 / 60)
     best = solve(problem, SMO(), stop=Stop(tol=1e-9)).certificate.objective
+    for average in (False, True):
+        means = [
+            np.mean(
+                [problem.objective(answer(KernelPegasos(average=average), problem, T, s)) for s in range(5)]
+            )
+            for T in (300, 1500)
+        ]
+        assert best < means[1] < means[0]
+        assert means[1] < 1.04 * best
+
+
+def test_the_average_is_better_than_the_last_after_a_few_passes(adult):
+    X, y = adult
+    problem = KernelRegularized(Gram(as_points(X[:1000], Gaussian(0.05))), y[:1000], 1e-3)
     last, mean = (
-        np.mean([problem.objective(answer(KernelPegasos(average=a), problem, 1500, s)) for s in range(5)])
+        np.mean([problem.objective(answer(KernelPegasos(average=a), problem, 2000, s)) for s in range(4)])
         for a in (False, True)
     )
-    assert best < mean < 1.04 * best
-    assert mean - best < 0.5 * (last - best)
+    best = solve(problem, SMO(), stop=Stop(tol=1e-4)).certificate.objective
+    assert mean - best < 0.75 * (last - best)
 
 
 def test_it_stops_by_its_gap(tiny):

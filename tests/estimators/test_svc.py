@@ -1,0 +1,421 @@
+"""SVC against scikit-learn's: the same machine, certified; and what it offers besides."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn import svm
+from sklearn.base import clone
+from sklearn.datasets import load_digits, load_iris
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from hinge import SVC
+from hinge.kernels import Gaussian, Laplacian, Linear
+from hinge.problems import KernelRegularized
+from hinge.solvers import BlockDual
+
+
+@pytest.fixture(autouse=True)
+def same_draws():
+    """A fit without `random_state` asks NumPy's global generator."""
+    np.random.seed(0)  # noqa: NPY002
+
+
+@pytest.fixture(scope="module")
+def two():
+    """200 rows whose classes no line separates."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 3))
+    return X, np.where(X[:, 0] * X[:, 1] + 0.3 * rng.standard_normal(200) > 0, 1, -1)
+
+
+@pytest.fixture(scope="module")
+def many():
+    """Five overlapping classes of unequal size, with names."""
+    rng = np.random.default_rng(1)
+    codes = rng.choice(5, 250, p=[0.3, 0.25, 0.2, 0.15, 0.1])
+    X = 1.3 * rng.standard_normal((5, 3))[codes] + rng.standard_normal((250, 3))
+    return X, np.array(["ash", "birch", "cedar", "elm", "fir"])[codes]
+
+
+def dense(A):
+    return A.toarray() if sp.issparse(A) else A
+
+
+def assert_same_machine(ours, theirs, X, at=1e-2):
+    """Decision values, predictions up to near-ties, support vectors but for a few at their bounds."""
+    one, other = ours.decision_function(X), theirs.decision_function(X)
+    assert one.shape == other.shape
+    np.testing.assert_allclose(one, other, atol=at)
+    if len(ours.classes_) == 2 or ours.decision_function_shape == "ovo":
+        differ = ours.predict(X) != theirs.predict(X)
+        assert not (differ & (np.abs(other).reshape(len(other), -1).min(axis=1) > at)).any()
+    np.testing.assert_array_equal(ours.classes_, theirs.classes_)
+    assert ours.dual_coef_.shape[0] == theirs.dual_coef_.shape[0]
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=at)
+    assert len(set(ours.support_) ^ set(theirs.support_)) <= max(2, 0.02 * len(theirs.support_))
+    if np.array_equal(ours.support_, theirs.support_):
+        np.testing.assert_array_equal(ours.n_support_, theirs.n_support_)
+        np.testing.assert_allclose(dense(ours.support_vectors_), dense(theirs.support_vectors_))
+
+
+# --- the same machine as scikit-learn's ---------------------------------------------------------
+
+KERNELS = [
+    {}, {"kernel": "rbf", "gamma": 2.0, "C": 10.0}, {"gamma": "auto"}, {"kernel": "linear"},
+    {"kernel": "poly"}, {"kernel": "poly", "degree": 2, "coef0": 1.0, "C": 0.1},
+    {"kernel": "sigmoid", "gamma": 0.01, "coef0": 0.1},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("parameters", KERNELS, ids=str)
+def test_two_classes(parameters, two):
+    X, y = two
+    ours = SVC(tol=1e-5, **parameters).fit(X, y)
+    theirs = svm.SVC(tol=1e-6, **parameters).fit(X, y)
+    assert_same_machine(ours, theirs, X)
+    assert ours.gap_ <= 1e-5
+    assert ours.stop_reason_ == "converged"
+    assert ours.fit_status_ == theirs.fit_status_ == 0
+    assert ours.shape_fit_ == theirs.shape_fit_
+    if np.array_equal(ours.support_, theirs.support_):
+        np.testing.assert_allclose(ours.dual_coef_, theirs.dual_coef_, atol=0.02 * ours.C)
+
+
+@pytest.mark.parametrize("shape", ["ovo", "ovr"])
+@pytest.mark.parametrize("parameters", [{}, {"kernel": "poly", "degree": 2}, {"kernel": "linear"}], ids=str)
+def test_many_classes(shape, parameters, many):
+    X, y = many
+    options = {"decision_function_shape": shape, **parameters}
+    ours = SVC(tol=1e-5, **options).fit(X, y)
+    theirs = svm.SVC(tol=1e-6, **options).fit(X, y)
+    scores = svm.SVC(tol=1e-6, **{**options, "decision_function_shape": "ovo"}).fit(X, y).decision_function(X)
+    clear = np.abs(scores).min(axis=1) > 1e-2
+    assert clear.mean() > 0.9
+    assert_same_machine(ours, theirs, X[clear])
+    np.testing.assert_array_equal(ours.predict(X[clear]), theirs.predict(X[clear]))
+    assert ours.dual_coef_.shape == (4, len(ours.support_))
+    assert ours.intercept_.shape == (10,)
+    codes = np.searchsorted(ours.classes_, y)
+    assert (np.diff(codes[ours.support_]) >= 0).all()  # class by class, as LIBSVM has them
+    if np.array_equal(ours.support_, theirs.support_):
+        np.testing.assert_allclose(ours.dual_coef_, theirs.dual_coef_, atol=0.05)
+    if parameters.get("kernel") == "linear":
+        np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=2e-2)
+        np.testing.assert_allclose(
+            X @ ours.coef_.T + ours.intercept_, ours.set_params(decision_function_shape="ovo")
+            .decision_function(X), atol=1e-10,
+        )  # fmt: skip
+
+
+def test_ties_are_broken_as_scikit_learn_breaks_them(many):
+    X, y = many
+    for data in ((X, y), load_iris(return_X_y=True)):
+        ours = SVC(tol=1e-6, break_ties=True).fit(*data)
+        theirs = svm.SVC(tol=1e-7, break_ties=True).fit(*data)
+        differ = ours.predict(data[0]) != theirs.predict(data[0])
+        assert differ.mean() < 0.01
+        np.testing.assert_array_equal(
+            ours.predict(data[0]), ours.classes_[ours.decision_function(data[0]).argmax(axis=1)]
+        )
+
+
+def test_weights_of_rows_and_classes(two, many):
+    rng = np.random.default_rng(2)
+    for X, y in (two, many):
+        s = rng.integers(1, 4, len(y)).astype(float)
+        balanced = {"class_weight": "balanced"}
+        by_name = {"class_weight": {label: 1.0 + k for k, label in enumerate(np.unique(y).tolist())}}
+        for options, weight in (({}, s), (balanced, None), (by_name, None), (balanced, s)):
+            parameters = {"decision_function_shape": "ovo", **options}
+            if options is balanced and weight is not None:  # scikit-learn balances without the weights
+                counts = np.array([s[y == label].sum() for label in np.unique(y)])
+                each = dict(zip(np.unique(y).tolist(), s.sum() / (len(counts) * counts), strict=True))
+                theirs = svm.SVC(tol=1e-6, **{**parameters, "class_weight": each}).fit(X, y, weight)
+            else:
+                theirs = svm.SVC(tol=1e-6, **parameters).fit(X, y, weight)
+            ours = SVC(tol=1e-5, **parameters).fit(X, y, weight)
+            assert_same_machine(ours, theirs, X)
+            np.testing.assert_allclose(ours.class_weight_, theirs.class_weight_)
+
+
+def test_rows_without_weight_drop_out(many):
+    X, y = many
+    s = (np.arange(len(y)) % 3 > 0).astype(float)
+    options = {"tol": 1e-6, "gamma": 0.3, "random_state": 0}
+    for multiclass in ("ovo", "ovr"):
+        ours = SVC(multiclass=multiclass, **options).fit(X, y, s)
+        fewer = SVC(multiclass=multiclass, **options).fit(X[s > 0], y[s > 0])
+        np.testing.assert_allclose(ours.decision_function(X), fewer.decision_function(X), atol=1e-12)
+        np.testing.assert_array_equal(np.flatnonzero(s)[fewer.support_], ours.support_)
+        assert ours.n_kernel_evals_ == fewer.n_kernel_evals_
+    theirs = svm.SVC(tol=1e-6, gamma=0.3, decision_function_shape="ovo").fit(X, y, s)
+    ours = SVC(decision_function_shape="ovo", **options).fit(X, y, s)
+    np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-2)
+
+
+@pytest.mark.parametrize("form", [sp.csr_array, sp.csc_matrix, sp.csr_matrix])
+def test_sparse(form, two, many):
+    for X, y in (two, many):
+        X = np.where(X > 0.3, X, 0.0)
+        for kernel in ("rbf", "linear"):
+            parameters = {"kernel": kernel, "decision_function_shape": "ovo"}
+            theirs = svm.SVC(tol=1e-6, **parameters).fit(form(X), y)
+            ours = SVC(tol=1e-5, **parameters).fit(form(X), y)
+            assert_same_machine(ours, theirs, form(X))
+            assert sp.issparse(ours.support_vectors_)
+            np.testing.assert_allclose(ours.decision_function(X), ours.decision_function(form(X)), atol=1e-9)
+            if kernel == "linear":
+                np.testing.assert_allclose(ours.coef_, dense(theirs.coef_), atol=1e-2)
+    narrow = SVC(tol=1e-6).fit(X, y)
+    np.testing.assert_allclose(
+        narrow.decision_function(form(X)), SVC(tol=1e-6).fit(form(X), y).decision_function(X), atol=1e-3
+    )
+
+
+def test_thin_sparse_rows_are_not_written_out_in_full():
+    rng = np.random.default_rng(0)
+    X = sp.random_array((90, 3000), density=0.003, rng=rng, format="csr", dtype=np.float32)
+    y = np.asarray(X[:, :1500].sum(axis=1) > X[:, 1500:].sum(axis=1)).ravel().astype(int)
+    ours = SVC(tol=1e-5, gamma=0.5).fit(X, y)
+    theirs = svm.SVC(tol=1e-6, gamma=0.5).fit(X, y)
+    np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-3)
+    np.testing.assert_allclose(ours.decision_function(X.toarray()), ours.decision_function(X), atol=1e-6)
+
+
+def test_digits():
+    X, y = load_digits(return_X_y=True)
+    theirs = svm.SVC().fit(X[:1000], y[:1000])
+    for multiclass in ("ovo", "ovr"):
+        ours = SVC(multiclass=multiclass).fit(X[:1000], y[:1000])
+        assert abs(ours.score(X[1000:], y[1000:]) - theirs.score(X[1000:], y[1000:])) < 0.01
+        assert ours.gap_ <= 1e-3
+
+
+# --- one against the rest -----------------------------------------------------------------------
+
+
+def test_one_against_the_rest(many):
+    X, y = many
+    model = SVC(multiclass="ovr", tol=1e-5, random_state=0).fit(X, y)
+    assert model.dual_coef_.shape == (5, len(model.support_))
+    assert model.intercept_.shape == model.objective_.shape == model.lam_.shape == model.slack_.shape == (5,)
+    scores = model.decision_function(X)
+    for k, label in enumerate(model.classes_):
+        alone = SVC(tol=1e-5).fit(X, y == label)
+        np.testing.assert_allclose(scores[:, k], alone.decision_function(X), atol=5e-3)
+        assert model.objective_[k] == pytest.approx(alone.objective_, rel=2e-5)
+    np.testing.assert_array_equal(model.predict(X), model.classes_[scores.argmax(axis=1)])
+    assert model.n_support_.sum() == len(model.support_)
+
+
+def test_one_against_the_rest_shares_kernel_rows(many):
+    X, y = many
+    model = SVC(multiclass="ovr", random_state=0).fit(X, y)
+    assert model.n_kernel_evals_ <= len(y) ** 2
+    alone = sum(SVC(random_state=0).fit(X, y == label).n_kernel_evals_ for label in np.unique(y))
+    assert model.n_kernel_evals_ < 0.5 * alone
+    assert model.n_kernel_asked_ > 2 * model.n_kernel_evals_
+
+
+# --- attributes ---------------------------------------------------------------------------------
+
+
+def test_the_answer_is_what_it_says(two):
+    """Objective, λ, ν and gap by plain NumPy, from the public attributes."""
+    X, y = two
+    for s in (None, 0.5 + np.random.default_rng(0).random(200)):
+        model = SVC(C=2.0, gamma=0.4, tol=1e-4).fit(X, y, s)
+        total = 200.0 if s is None else s.sum()
+        assert model.lam_ == pytest.approx(1 / (2.0 * total))
+        K = Gaussian(0.4)(X, X[model.support_])
+        beta = model.dual_coef_[0]
+        sq = beta @ Gaussian(0.4)(X[model.support_], X[model.support_]) @ beta
+        slack = np.average(np.maximum(0, 1 - y * (K @ beta + model.intercept_[0])), weights=s)
+        assert model.objective_ == pytest.approx(model.lam_ / 2 * sq + slack, rel=1e-5)
+        assert model.slack_ == pytest.approx(slack / np.sqrt(sq), rel=1e-4)
+        best = SVC(C=2.0, gamma=0.4, tol=1e-7).fit(X, y, s).objective_
+        assert best * (1 - 1e-6) <= model.objective_ <= best * (1 + model.gap_ + 1e-6)
+        assert (beta * y[model.support_] > 0).all()
+        assert (np.abs(beta) <= 2.0 * (1 if s is None else s[model.support_]) + 1e-9).all()
+
+
+def test_the_slack_of_a_regularised_answer_is_the_papers(two):
+    """ν = mean hinge over norm: the slack problem with that ν has the same answer, by Lemma 2.1."""
+    from hinge.problems import Expansion, KernelSlackConstrained
+
+    X, y = two
+    model = SVC(gamma=0.4, tol=1e-7).fit(X, y)
+    problem = KernelSlackConstrained(X, y, model.slack_, Gaussian(0.4), bias="free")
+    beta = np.zeros(200)
+    beta[model.support_] = model.dual_coef_[0]
+    answer = Expansion(beta, model.intercept_[0], model.decision_function(X) - model.intercept_[0])
+    norm = np.sqrt(answer.sq_norm)
+    certificate = problem.certificate(answer)
+    assert certificate.objective == pytest.approx(1 / norm, rel=1e-4)  # γ = 1/‖w‖
+    assert certificate.gap < 1e-4
+
+
+def test_counts(two):
+    X, y = two
+    model = SVC(tol=1e-5).fit(X, y)
+    assert isinstance(model.n_iter_, int)
+    assert model.n_iter_ >= 1
+    assert isinstance(model.n_kernel_evals_, int)
+    assert len(model.support_) * 200 <= model.n_kernel_evals_ <= 200 * 200
+    assert model.n_kernel_asked_ > model.n_kernel_evals_
+    assert model.history_[-1].kernel_evals == model.n_kernel_evals_
+    assert model.history_[-1].certificate == model.gap_
+    assert model.n_features_in_ == 3
+    assert isinstance(model.solver_, BlockDual)
+    assert model.kernel_ == Gaussian(pytest.approx(1 / (3 * X.var())))
+
+
+def test_coef_is_for_the_linear_kernel(two):
+    model = SVC()
+    with pytest.raises(AttributeError, match="only available when using a linear kernel"):
+        model.coef_  # noqa: B018
+    model.fit(*two)
+    with pytest.raises(AttributeError, match="only available when using a linear kernel"):
+        model.coef_  # noqa: B018
+    linear = SVC(kernel="linear").fit(*two)
+    np.testing.assert_allclose(
+        linear.decision_function(two[0]), two[0] @ linear.coef_[0] + linear.intercept_, atol=1e-9
+    )
+
+
+def test_without_a_bias(two):
+    X, y = two
+    model = SVC(fit_intercept=False, gamma=0.4, tol=1e-6).fit(X, y)
+    assert model.intercept_.tolist() == [0.0]
+    problem = KernelRegularized.from_C(X, y, 1.0, Gaussian(0.4))
+    r = model.decision_function(X)
+    beta = np.zeros(200)
+    beta[model.support_] = model.dual_coef_[0]
+    assert problem.loss(r, 0.0) + problem.lam / 2 * beta @ r == pytest.approx(model.objective_, rel=1e-5)
+
+
+# --- input --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.uint8, bool])
+def test_types_of_numbers(dtype, two):
+    X, y = np.clip(np.round(two[0] * 2) + 3, 0, 9), two[1]
+    X = (X > 3).astype(dtype) if dtype is bool else X.astype(dtype)
+    ours = SVC(tol=1e-5).fit(X, y)
+    theirs = svm.SVC(tol=1e-6).fit(X, y)
+    np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-2)
+    assert ours.support_vectors_.dtype == dtype
+
+
+def test_float32_predicts_as_float64_does(two):
+    X, y = two[0].astype(np.float32), two[1]
+    model = SVC(C=5.0).fit(X, y)
+    exact = model.set_params(tol=1e-6).decision_function(X)
+    single = model.set_params(tol=1e-3).decision_function(X)
+    assert single.dtype == np.float64
+    np.testing.assert_allclose(single, exact, atol=2e-5)
+    assert not np.array_equal(single, exact)
+    far = SVC(C=5.0).fit(X + 1000, y)  # where float32 products cancel
+    np.testing.assert_allclose(
+        far.decision_function(X + 1000), far.set_params(tol=1e-6).decision_function(X + 1000), atol=2e-5
+    )
+
+
+def test_memory_maps_and_frames(two, tmp_path):
+    X, y = two
+    X.tofile(tmp_path / "X.bin")
+    mapped = np.memmap(tmp_path / "X.bin", dtype=X.dtype, mode="r", shape=X.shape)
+    plain = SVC(random_state=0).fit(X, y).decision_function(X)
+    np.testing.assert_array_equal(SVC(random_state=0).fit(mapped, y).decision_function(mapped), plain)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    model = SVC(random_state=0).fit(frame, pd.Series(y))
+    np.testing.assert_array_equal(model.decision_function(frame), plain)
+    assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame[["c", "b", "a"]])
+
+
+def test_small_and_strange_data():
+    for X, y in (
+        ([[0.0], [1.0]], [0, 1]),
+        ([[0.0], [0.0]], [0, 1]),  # the same row in two classes
+        (np.ones((6, 3)), [0, 1, 1, 1, 0, 1]),  # nothing to tell rows apart
+        (np.c_[np.ones(8), np.arange(8)], [0, 0, 0, 0, 1, 1, 1, 1]),
+        (np.repeat([[0.0, 1], [1, 0], [5, 5]], 4, axis=0), np.repeat(["a", "b", "c"], 4)),
+        (np.zeros((5, 1)), [0, 1, 0, 1, 1]),
+    ):
+        for kernel in ("rbf", "linear", "poly", "laplacian"):
+            for multiclass in ("ovo", "ovr"):
+                model = SVC(kernel=kernel, multiclass=multiclass).fit(X, y)
+                assert model.gap_ <= 1e-3
+                assert np.isfinite(model.decision_function(X)).all()
+                assert set(model.predict(X)) <= set(y)
+    assert SVC().fit(X, y).predict(X).tolist() == [1] * 5
+
+
+def test_the_data_stay_as_they_are(two):
+    X, y = two[0].copy(), two[1]
+    X.flags.writeable = False
+    before = X.copy()
+    for kernel in ("rbf", "linear", "poly", "laplacian", "sigmoid"):
+        SVC(kernel=kernel, gamma=0.01, max_iter=5, tol=0.5).fit(X, y).predict(X)
+    np.testing.assert_array_equal(X, before)
+
+
+# --- among scikit-learn's tools -----------------------------------------------------------------
+
+
+def test_grid_search_reaches_the_solver(two):
+    grid = {"solver__block": [16, 64], "C": [0.1, 10.0], "kernel": [Gaussian(0.5), "linear", Laplacian(0.5)]}
+    search = GridSearchCV(SVC(solver=BlockDual()), grid, cv=2).fit(*two)
+    assert search.best_score_ > 0.7
+    assert search.best_estimator_.solver_.block == search.best_params_["solver__block"]
+    assert search.best_estimator_.kernel_ != Linear()
+
+
+def test_pipelines(two, many):
+    for X, y in (two, many):
+        pipeline = make_pipeline(StandardScaler(), SVC(C=3.0))
+        theirs = make_pipeline(StandardScaler(), svm.SVC(C=3.0))
+        mine, reference = (cross_val_score(p, X, y, cv=3).mean() for p in (pipeline, theirs))
+        assert mine == pytest.approx(reference, abs=0.02)
+
+
+def test_clone_and_pickle(many):
+    X, y = many
+    for model in (
+        SVC(kernel=Laplacian(0.2), warm_start=True),
+        SVC(multiclass="ovr", solver=BlockDual(block=64)),
+    ):
+        model.fit(X, y)
+        copy = clone(model)
+        assert not hasattr(copy, "support_")
+        assert copy.get_params(deep=False).keys() == model.get_params(deep=False).keys()
+        thawed = pickle.loads(pickle.dumps(model))
+        np.testing.assert_array_equal(thawed.decision_function(X), model.decision_function(X))
+        assert thawed.fit(X, y).gap_ <= 1e-3
+
+
+def test_repr():
+    assert repr(SVC()) == "SVC()"
+    assert repr(SVC(C=2.0, kernel=Gaussian(0.5))) == "SVC(C=2.0, kernel=Gaussian(gamma=0.5))"
+
+
+def test_deterministic(many):
+    X, y = many
+    a, b = (SVC(solver=BlockDual(block=16), tol=0.1, random_state=1).fit(X, y) for _ in range(2))
+    np.testing.assert_array_equal(a.dual_coef_, b.dual_coef_)
+    c = SVC(solver=BlockDual(block=16), tol=0.1, random_state=2).fit(X, y)
+    assert not np.array_equal(a.intercept_, c.intercept_)
+
+
+def test_threads_change_nothing(many):
+    X, y = many
+    one, two, every = (SVC(n_jobs=n, random_state=0).fit(X, y) for n in (1, 2, -1))
+    for other in (two, every):
+        np.testing.assert_array_equal(other.dual_coef_, one.dual_coef_)

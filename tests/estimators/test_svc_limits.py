@@ -1,0 +1,360 @@
+"""When a fit of SVC ends, and how: limits, held-out errors, Ctrl-C, callbacks, earlier answers, slack."""
+
+import os
+import re
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from hinge import SVC
+from hinge.kernels import Function
+from hinge.solvers import KERNEL_SOLVERS, BlockDual
+
+
+@pytest.fixture(autouse=True)
+def same_draws():
+    """A fit without `random_state` asks NumPy's global generator."""
+    np.random.seed(0)  # noqa: NPY002
+
+
+@pytest.fixture(scope="module")
+def two():
+    """400 rows of two overlapping classes."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 5))
+    return X, np.where(X[:, 0] * X[:, 1] + 0.5 * rng.standard_normal(400) > 0.2, "yes", "no")
+
+
+@pytest.fixture(scope="module")
+def three(two):
+    X, y = two
+    return X, np.where(X[:, 2] > 0.9, "perhaps", y)
+
+
+# --- limits -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("multiclass", ["ovo", "ovr"])
+@pytest.mark.parametrize("solver", [BlockDual(), BlockDual(block=8, first=4)], ids=["plain", "subset"])
+@pytest.mark.parametrize("share", [0.0, 0.03, 0.1, 0.3, 0.6])
+def test_kernel_values_are_never_more_than_allowed(multiclass, solver, share, two, three):
+    for X, y in (two, three):
+        limit = int(share * len(y) ** 2)
+        with pytest.warns(ConvergenceWarning, match="limit on kernel evaluations was reached"):
+            model = SVC(
+                C=100.0, gamma=1.0, tol=1e-9, max_kernel_evals=limit, multiclass=multiclass, solver=solver
+            ).fit(X, y)
+        assert model.n_kernel_evals_ <= limit
+        assert model.stop_reason_ == "max_kernel_evals"
+        assert model.fit_status_ == 1
+        assert np.isfinite(model.decision_function(X)).all()
+
+
+def test_what_one_pair_leaves_the_next_may_use(three):
+    X, y = three
+    free = SVC(random_state=0).fit(X, y)
+    limited = SVC(random_state=0, max_kernel_evals=3 * 400**2).fit(X, y)
+    assert limited.n_kernel_evals_ == free.n_kernel_evals_
+    assert limited.stop_reason_ == "converged"
+
+
+def test_a_function_is_not_called_more_often_than_allowed(two):
+    X, y = two[0][:60], two[1][:60]
+    calls = []
+
+    def counted(x, z):
+        calls.append(1)
+        return float(np.exp(-np.sum((x - z) ** 2)))
+
+    with pytest.warns(ConvergenceWarning, match="limit on kernel evaluations"):
+        SVC(kernel=Function(counted), max_kernel_evals=1500, solver=BlockDual(block=8)).fit(X, y)
+    assert 0 < len(calls) <= 1500
+
+
+def test_a_warm_start_counts_too(two):
+    X, y = two
+    model = SVC(warm_start=True).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="limit on kernel evaluations"):
+        model.set_params(max_kernel_evals=10_000, tol=1e-9).fit(X, y)
+    assert model.n_kernel_evals_ <= 10_000
+
+
+def test_time(two, three):
+    for X, y in (two, three):
+        SVC(solver=BlockDual(block=8), tol=0.5).fit(X, y)  # compiled
+        began = time.perf_counter()
+        with pytest.warns(ConvergenceWarning, match=r"the time limit was reached.*tol=0\)"):
+            model = SVC(solver=BlockDual(block=8), tol=0, max_time=0.3).fit(X, y)
+        assert 0.2 < time.perf_counter() - began < 1.5
+        assert model.stop_reason_ == "max_time"
+        assert np.isfinite(model.decision_function(X)).all()
+
+
+def test_passes(two):
+    with pytest.warns(ConvergenceWarning, match="the iteration limit was reached") as caught:
+        model = SVC(solver=BlockDual(block=8), tol=1e-12, max_iter=1, C=100.0).fit(*two)
+    assert model.n_iter_ == 1
+    assert model.history_[-1].iteration == BlockDual(block=8).per_pass(_Size(400))
+    assert caught[0].filename == __file__
+
+
+class _Size:
+    def __init__(self, n):
+        self.n = n
+
+
+@pytest.mark.parametrize("multiclass", ["ovo", "ovr"])
+def test_target_error(multiclass, two, three):
+    for X, y in (two, three):
+        model = SVC(
+            tol=1e-9, target_error=0.45, random_state=0, multiclass=multiclass, solver=BlockDual(block=8)
+        ).fit(X, y)
+        assert model.stop_reason_ == "target"
+        histories = [model.history_] if len(model.classes_) == 2 else model.history_
+        assert all(history[-1].score <= 0.45 for history in histories)
+        assert model.fit_status_ == 0
+
+
+def test_held_out_rows_are_not_trained_on(two, three):
+    for X, y in (two, three):
+        options = {"tol": 1e-6, "target_error": 0.0, "validation_fraction": 0.3, "random_state": 3}
+        model = SVC(gamma=0.5, **options).fit(X, np.random.default_rng(0).permutation(y))
+        assert model.stop_reason_ == "converged"
+        assert len(model.support_) <= 0.71 * 400
+    X, y = two
+    s = np.where(np.arange(400) < 100, 0.0, 1.0)
+    model = SVC(gamma=0.5, **options).fit(X, y, s)
+    assert model.support_.min() >= 100  # held out are rows that would have counted
+    assert model.history_[-1].score == pytest.approx(round(90 * model.history_[-1].score) / 90)
+
+
+# --- Ctrl-C -------------------------------------------------------------------------------------
+
+
+def interrupt_after(seconds):
+    """Ctrl-C from another thread; the time of sending goes into the list."""
+    sent = []
+
+    def send():
+        sent.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(seconds, send)
+    timer.daemon = True
+    timer.start()
+    return sent
+
+
+@pytest.fixture
+def interruptible():
+    """Whatever happens to the handler in a test, it is Python's own before and after."""
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, previous)
+
+
+ENDLESS = {"solver": BlockDual(block=8), "tol": 0, "max_time": 20.0}
+
+
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.parametrize("multiclass", ["ovo", "ovr"])
+def test_interrupted_it_keeps_what_it_has(multiclass, two, three):
+    for X, y in (two, three):
+        SVC(solver=BlockDual(block=8), tol=0.5).fit(X, y)  # compiled
+        sent = interrupt_after(0.2)
+        model = SVC(on_interrupt="keep", multiclass=multiclass, **ENDLESS).fit(X, y)
+        assert time.perf_counter() - sent[0] < 1.5
+        assert model.stop_reason_ == "interrupted"
+        assert model.fit_status_ == 1
+        assert np.isfinite(model.decision_function(X)).all()
+        assert set(model.predict(X)) <= set(y)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_interrupted_it_raises(three):
+    X, y = three
+    SVC(solver=BlockDual(block=8), tol=0.5).fit(X, y)
+    model = SVC(**ENDLESS)
+    sent = interrupt_after(0.2)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert time.perf_counter() - sent[0] < 1.5
+    assert not hasattr(model, "support_")
+
+
+# --- who is told --------------------------------------------------------------------------------
+
+
+class Watcher:
+    """A scikit-learn callback that writes down its calls, and asks to stop after so many looks."""
+
+    def __init__(self, looks=10**9):
+        self.looks, self.records, self.fitted, self.ended = looks, [], [], 0
+
+    def setup(self, estimator, context):
+        pass
+
+    def teardown(self, estimator, context):
+        self.ended += 1
+
+    def on_fit_task_begin(self, estimator, context):
+        pass
+
+    def on_fit_task_end(self, estimator, context, *, X=None, y=None, fitted_estimator=None):
+        if context.task_name != "look":
+            return False
+        self.records.append(context.record)
+        self.fitted.append(None if fitted_estimator is None else fitted_estimator.score(X, y))
+        return len(self.records) >= self.looks
+
+
+def test_callbacks(two, three):
+    watcher = Watcher()
+    model = SVC(random_state=0, solver=BlockDual(block=16)).set_callbacks(watcher).fit(*two)
+    np.testing.assert_equal(watcher.records, list(model.history_))
+    assert watcher.fitted[-1] == model.score(*two)
+    assert watcher.ended == 1
+    plain = SVC(random_state=0, solver=BlockDual(block=16)).fit(*two)
+    np.testing.assert_array_equal(plain.dual_coef_, model.dual_coef_)
+    watcher = Watcher()
+    model = SVC(random_state=0).set_callbacks(watcher).fit(*three)
+    assert len(watcher.records) == sum(map(len, model.history_))
+    assert set(watcher.fitted) == {None}
+    model = SVC(tol=1e-9, C=100.0, solver=BlockDual(block=8)).set_callbacks(Watcher(looks=2)).fit(*two)
+    assert model.stop_reason_ == "callback"
+    assert len(model.history_) == 2
+
+
+def test_lines_on_standard_error(two, three, capfd):
+    SVC().fit(*two)
+    assert capfd.readouterr() == ("", "")
+    model = SVC(verbose=1).fit(*two)
+    lines = capfd.readouterr().err.splitlines()
+    assert len(lines) == len(model.history_)
+    assert all(re.match(r"\[hinge\] +\d+\.\d\d s, [\d,]+ kernel values", line) for line in lines)
+    SVC(verbose=1).fit(*three)
+    names = {
+        re.match(r"\[hinge\] (\w+ against \w+): ", line)[1] for line in capfd.readouterr().err.splitlines()
+    }
+    assert names == {"no against perhaps", "no against yes", "perhaps against yes"}
+    SVC(verbose=1, multiclass="ovr").fit(*three)
+    assert "class perhaps: " in capfd.readouterr().err
+
+
+# --- earlier answers ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("multiclass", ["ovo", "ovr"])
+def test_warm_start(multiclass, two, three):
+    for X, y in (two, three):
+        options = {"tol": 1e-5, "random_state": 0, "multiclass": multiclass, "solver": BlockDual(block=32)}
+        model = SVC(C=1.0, warm_start=True, **options).fit(X, y)
+        model.set_params(C=1.01).fit(X, y)
+        cold = SVC(C=1.01, **options).fit(X, y)
+        looks = [
+            sum(map(len, np.atleast_1d(m.history_) if len(m.classes_) == 2 else m.history_))
+            for m in (model, cold)
+        ]
+        assert looks[0] < looks[1]
+        np.testing.assert_allclose(model.objective_, cold.objective_, rtol=2e-5)
+
+
+def test_warm_start_with_other_data(two, three):
+    model = SVC(warm_start=True, tol=1e-5)
+    X, y = two
+    for A, b in (
+        (X, y),
+        (X[:90], y[:90]),
+        (X[:90, :2], y[:90]),
+        three,
+        (X, np.where(y == "yes", "no", "yes")),
+    ):
+        model.fit(A, b)
+        np.testing.assert_allclose(model.objective_, SVC(tol=1e-5).fit(A, b).objective_, rtol=3e-5)
+    model.set_params(multiclass="ovr").fit(*three)
+    np.testing.assert_allclose(
+        model.objective_, SVC(tol=1e-5, multiclass="ovr").fit(*three).objective_, rtol=3e-5
+    )
+
+
+# --- solvers and slack --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cls", KERNEL_SOLVERS, ids=lambda cls: cls.__name__)
+def test_every_kernel_solver_by_name(cls, two):
+    X, y = two
+    options = {"solver": cls.__name__.lower(), "tol": 0.1, "max_time": 2.0, "random_state": 0}
+    for extra in ({}, {"fit_intercept": False}, {"slack": 0.05}):
+        try:
+            model = SVC(**options, **extra).fit(X, y)
+            break
+        except ValueError as error:
+            assert str(error).endswith(".")
+    assert isinstance(model.solver_, cls)
+    assert model.score(X, y) > 0.7
+
+
+def test_settings_of_solvers_are_parameters():
+    model = SVC(solver=BlockDual()).set_params(solver__block=64)
+    assert model.get_params()["solver__block"] == 64
+    with pytest.raises(ValueError, match="BlockDual has no setting 'blocks'"):
+        model.set_params(solver__blocks=3)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_a_given_slack(fit_intercept, two):
+    """The ν of a regularised answer leads back to about its margin, in the same units."""
+    X, y = two
+    reference = SVC(gamma=0.3, tol=1e-4, fit_intercept=fit_intercept).fit(X, y)
+    model = SVC(gamma=0.3, slack=reference.slack_, fit_intercept=fit_intercept, random_state=0).fit(X, y)
+    assert model.slack_ == pytest.approx(reference.slack_, rel=1e-6)
+    scores, expected = model.decision_function(X), reference.decision_function(X)
+    assert np.corrcoef(scores, expected)[0, 1] > 0.95
+    signs = np.where(y == "yes", 1, -1)
+    loss = np.maximum(0, 1 - signs * scores).mean()
+    assert loss * model.objective_ == pytest.approx(reference.slack_, rel=1e-6)  # w/γ has norm 1/γ
+    assert np.isnan(model.lam_)
+    assert model.objective_ <= reference_margin(reference) * 1.0001
+
+
+def reference_margin(model):
+    """γ = 1/‖w‖, from ν = loss/‖w‖ and the objective λ/2‖w‖² + loss."""
+    a, b = model.lam_ / 2, model.slack_
+    return 1 / ((-b + np.sqrt(b * b + 4 * a * model.objective_)) / (2 * a))
+
+
+@pytest.mark.parametrize("multiclass", ["ovo", "ovr"])
+def test_a_given_slack_for_many_classes(multiclass, three):
+    X, y = three
+    model = SVC(slack=0.02, gamma=0.5, multiclass=multiclass, random_state=0).fit(X, y)
+    np.testing.assert_allclose(model.slack_, 0.02, rtol=1e-6)
+    assert model.score(X, y) > 0.8
+
+
+def test_slack_with_a_target(two):
+    model = SVC(slack=0.05, gamma=0.5, target_error=0.4, random_state=0).fit(*two)
+    assert model.stop_reason_ == "target"
+    assert model.score(*two) > 0.6
+
+
+def test_slacks_that_leave_nothing(two):
+    X, y = two
+    with pytest.raises(ValueError, match="is too large"):
+        SVC(slack=1.0, gamma=0.3).fit(X, y)
+    with pytest.raises(ValueError, match="leaves no margin: the kernel does not separate"):
+        SVC(slack=0.0, kernel="linear").fit(X, y)
+    contradiction = np.repeat([[1.0], [-1.0]], 2, axis=0)
+    with pytest.raises(ValueError, match=r"is too large|leaves no margin"):
+        SVC(slack=0.3, kernel="linear").fit(contradiction, [0, 1, 0, 1])
+
+
+def test_slack_without_time():
+    X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
+    with pytest.warns(ConvergenceWarning, match="the time limit"):
+        model = SVC(slack=0.1, max_time=0).fit(X, y)
+    assert np.isfinite(model.decision_function(X)).all()
