@@ -105,9 +105,9 @@ def report(name, make, sets, repeats, top, goal):
     print(
         f"{name}: {seconds:.3f} s (of {len(times)}: {min(times):.3f} to {max(times):.3f}), test error "
         f"{error:.3f}%, goal {goal}\n"
-        f"    {len(model.support_)} support vectors, {values:.2e} kernel values: "
-        f"{values / seconds / 1e9:.0f} G/s, products {product:.1f} TFLOP/s = {100 * product / top[precision]:.1f}% of the {precision} ceiling; "
-        f"values alone, if each were written and read once: {8 * values / seconds / 1e9:.0f} GB/s = "
+        f"    {len(model.support_)} support vectors, {values:.2e} kernel values: {values / seconds / 1e9:.0f} "
+        f"G/s; products {product:.1f} TFLOP/s = {100 * product / top[precision]:.1f}% of the {precision} "
+        f"ceiling; were each value written and read once, {8 * values / seconds / 1e9:.0f} GB/s = "
         f"{800 * values / seconds / 1e9 / top['GB/s']:.0f}% of the card's",
         flush=True,
     )

@@ -173,15 +173,8 @@ class DeviceGram:
     def _fused_sum(self, x: Any, sq: Any, i: Any, coef: Any) -> Any:
         from hinge.access.fused import gaussian_combine
 
-        return gaussian_combine(
-            x,
-            sq,
-            self._points[i],
-            self._sq[i],
-            coef,
-            self.kernel.gamma,
-            self.precision,  # type: ignore[attr-defined]
-        )
+        gamma = self.kernel.gamma  # type: ignore[attr-defined]
+        return gaussian_combine(x, sq, self._points[i], self._sq[i], coef, gamma, self.precision)
 
     # --- tiles ----------------------------------------------------------------------------
 

@@ -116,8 +116,8 @@ class SBP(Solver[KernelSlackConstrained, SBPState]):
 
         best = zeros(self.output == "best"), zeros(self.output == "best")
         return SBPState(
-            zeros(), zeros(), zeros(), zeros(), 1.0, 0.0, 0.0, 0.0, np.inf, -np.inf, *best, zeros(self.keep_p),
-            0, 0, key_of(seed),
+            zeros(), zeros(), zeros(), zeros(), 1.0, 0.0, 0.0, 0.0, np.inf, -np.inf, *best,
+            zeros(self.keep_p), 0, 0, key_of(seed),
         )  # fmt: skip
 
     def advance(self, problem: KernelSlackConstrained, state: SBPState, n_iter: int) -> SBPState:
@@ -237,6 +237,6 @@ def _flooded(problem: KernelSlackConstrained, c: np.ndarray, s: float) -> str:
     depth = lows[0][:m] + lows[1][:m]
     usable = float(m * depth[-1] - depth.sum()) / sum(map(len, lows))
     return (
-        f"nu={problem.nu:g} is too large: the slack covers the whole of the smaller class, of {m} rows, and the "
-        f"bias runs off. The largest usable nu is about {usable:.2g}."
+        f"nu={problem.nu:g} is too large: the slack covers the whole of the smaller class, of {m} rows, and "
+        f"the bias runs off. The largest usable nu is about {usable:.2g}."
     )

@@ -24,8 +24,8 @@ def solve_slack(
 ) -> Result:
     """Solve a slack-constrained problem by regularised ones (Lemma 2.1 of the SIMBA and SBP papers).
 
-    At the optimum of the regularised problem for λ, :math:`\\nu(\\lambda) = \\hat L(w)/\\|w\\|`, which grows with λ.
-    The root of ν(λ) = ν is found by the secant rule in logarithms within a bracket; each solve starts
+    At the optimum of the regularised problem for λ, :math:`\\nu(\\lambda) = \\hat L(w)/\\|w\\|`, which grows
+    with λ. The root of ν(λ) = ν is found by the secant rule in logarithms within a bracket; each solve starts
     from the dual of the one before. The run ends when the certificate *of the slack-constrained
     problem*, the interval [γ, D(p)], is within ``stop.tol``: nothing is trusted of the road to it.
 
