@@ -83,30 +83,31 @@ def ceilings():
 
 
 def timed(make, X, y, repeats):
-    """Seconds of warm fits, and the last model."""
+    """Seconds of warm fits from different seeds, and the models."""
     make().fit(X, y)
-    times = []
-    for _ in range(repeats):
+    times, models = [], []
+    for seed in range(repeats):
         before = time.perf_counter()
-        model = make().fit(X, y)
+        models.append(make().set_params(random_state=seed).fit(X, y))
         torch.cuda.synchronize()
         times.append(time.perf_counter() - before)
-    return times, model
+    return times, models
 
 
 def report(name, make, sets, repeats, top, goal):
     X, y, X_test, y_test = sets
-    times, model = timed(make, X, y, repeats)
-    error = 100 * np.mean(model.predict(X_test) != y_test)
+    times, models = timed(make, X, y, repeats)
+    errors = [100 * np.mean(model.predict(X_test) != y_test) for model in models]
+    model = models[-1]
     seconds = statistics.median(times)
     values, d = model.n_kernel_evals_, X.shape[1]
     product = 2.0 * values * d / seconds / 1e12
     precision = model.precision
     print(
         f"{name}: {seconds:.3f} s (of {len(times)}: {min(times):.3f} to {max(times):.3f}), test error "
-        f"{error:.3f}%, goal {goal}\n"
-        f"    {len(model.support_)} support vectors, {values:.2e} kernel values: {values / seconds / 1e9:.0f} "
-        f"G/s; products {product:.1f} TFLOP/s = {100 * product / top[precision]:.1f}% of the {precision} "
+        f"{min(errors):.3f} to {max(errors):.3f}%, goal {goal}\n"
+        f"    {len(model.support_)} support vectors, {values:.2e} kernel values: "
+        f"{values / seconds / 1e9:.0f} G/s; products {product:.1f} TFLOP/s = {100 * product / top[precision]:.1f}% of the {precision} "
         f"ceiling; were each value written and read once, {8 * values / seconds / 1e9:.0f} GB/s = "
         f"{800 * values / seconds / 1e9 / top['GB/s']:.0f}% of the card's",
         flush=True,
@@ -146,10 +147,10 @@ def main():
     if "mnist" in options.only:
         gamma = 1 / (50 * 255**2)  # the paper's σ² = 25 for pixels in [0, 1]
         for precision in ("float32", "bf16"):
-            for limit in (0.1, 0.15, 0.2):
+            for limit in (0.15, 0.18):
                 report(
                     f"MNIST, {precision}, at most {limit} s of solving",
-                    lambda: SVC(1000.0, gamma=gamma, solver=BlockDual(block=2048), device="cuda",
+                    lambda: SVC(1000.0, gamma=gamma, solver=BlockDual(block=2048, inner=0.3), device="cuda",
                                 max_time=limit, precision=precision),  # noqa: B023
                     digits, options.repeats, top, "0.25 s, 0.47%",
                 )  # fmt: skip

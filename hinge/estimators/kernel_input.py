@@ -89,15 +89,19 @@ def new_data(model: Any, X: Any) -> Any:
     """X of a prediction, checked against the fit."""
     if isinstance(model.support_vectors_, list):
         return as_items(X, model.kernel_)
-    if is_precomputed(model.kernel_):
-        _check_given(X)
-        shape, n = np.shape(X), model.shape_fit_[0]
-        if len(shape) == 2 and shape[1] != n:
-            raise ValueError(
-                f"With a precomputed kernel, X holds K(x, z) of new points x and all {n} training points z: "
-                f"its shape must be (m, {n}), got {shape}."
-            )
-    return checks.validated(model, X, reset=False)
+    if not is_precomputed(model.kernel_):
+        return checks.validated(model, X, reset=False)
+    _check_given(X)
+    try:
+        return checks.validated(model, X, reset=False)
+    except ValueError as error:
+        n = model.shape_fit_[0]
+        if f"expecting {n} features" not in str(error):
+            raise
+        raise ValueError(
+            f"{error} With a precomputed kernel these are kernel values: X holds K(x, z) of new points x and "
+            f"all {n} training points z, so its shape must be (m, {n})."
+        ) from error
 
 
 def _is_tabular(X: Any, kernel: Any) -> bool:

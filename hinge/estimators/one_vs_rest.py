@@ -134,7 +134,7 @@ def run_one(problem: LinearProblem | KernelProblem, k: int, order: Order) -> Res
 
 
 def _by_lambda(problem: SlackConstrained | KernelSlackConstrained, solver: Solver | None) -> bool:
-    """Whether a given slack is met by regularised problems: unless it is zero, or a kernel solver takes it."""
+    """Whether a slack is met by regularised problems: unless it is zero, or a kernel solver takes it."""
     if isinstance(problem, SlackConstrained):
         return True
     return problem.nu > 0 and (solver is None or solver.rejects(problem) is not None)

@@ -16,7 +16,13 @@ ESTIMATORS = {
 }
 
 
-@parametrize_with_checks(list(ESTIMATORS.values()))
+def expected_failures(estimator):
+    if estimator.kernel == "precomputed":
+        return {"check_estimators_dtypes": "rounded to whole numbers, its matrix is not positive"}
+    return {}
+
+
+@parametrize_with_checks(list(ESTIMATORS.values()), expected_failed_checks=expected_failures)
 def test_sklearn_compatible(estimator, check):
     check(estimator)
 
