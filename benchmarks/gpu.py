@@ -107,8 +107,9 @@ def report(name, make, sets, repeats, top, goal):
         f"{name}: {seconds:.3f} s (of {len(times)}: {min(times):.3f} to {max(times):.3f}), test error "
         f"{min(errors):.3f} to {max(errors):.3f}%, goal {goal}\n"
         f"    {len(model.support_)} support vectors, {values:.2e} kernel values: "
-        f"{values / seconds / 1e9:.0f} G/s; products {product:.1f} TFLOP/s = {100 * product / top[precision]:.1f}% of the {precision} "
-        f"ceiling; were each value written and read once, {8 * values / seconds / 1e9:.0f} GB/s = "
+        f"{values / seconds / 1e9:.0f} G/s; products {product:.1f} TFLOP/s = "
+        f"{100 * product / top[precision]:.1f}% of the {precision} ceiling; were each value written and "
+        f"read once, {8 * values / seconds / 1e9:.0f} GB/s = "
         f"{800 * values / seconds / 1e9 / top['GB/s']:.0f}% of the card's",
         flush=True,
     )

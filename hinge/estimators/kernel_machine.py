@@ -67,7 +67,7 @@ class KernelMachine:
             return self.solver
         if self.solver != "auto":
             return NAMES[self.solver]()
-        if n_tasks > 1 and self.multiclass == "ovr" and self.slack is None:
+        if n_tasks > 1 and self.multiclass == "ovr" and self.slack != 0:
             return BlockDual(first=1)  # a subset for each class would leave no rows to share
         return None
 

@@ -50,14 +50,15 @@ def assert_same_machine(ours, theirs, X, at=1e-2):
     """Decision values, predictions up to near-ties, support vectors but for a few at their bounds."""
     one, other = ours.decision_function(X), theirs.decision_function(X)
     assert one.shape == other.shape
-    np.testing.assert_allclose(one, other, atol=at)
+    np.testing.assert_allclose(one, other, atol=at, rtol=at)
     if len(ours.classes_) == 2 or ours.decision_function_shape == "ovo":
         differ = ours.predict(X) != theirs.predict(X)
         assert not (differ & (np.abs(other).reshape(len(other), -1).min(axis=1) > at)).any()
     np.testing.assert_array_equal(ours.classes_, theirs.classes_)
     assert ours.dual_coef_.shape[0] == theirs.dual_coef_.shape[0]
     np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=at)
-    assert len(set(ours.support_) ^ set(theirs.support_)) <= max(2, 0.02 * len(theirs.support_))
+    if isinstance(ours.kernel_, Gaussian):  # of full rank, so that the dual has one answer
+        assert len(set(ours.support_) ^ set(theirs.support_)) <= max(2, 0.02 * len(theirs.support_))
     if np.array_equal(ours.support_, theirs.support_):
         np.testing.assert_array_equal(ours.n_support_, theirs.n_support_)
         np.testing.assert_allclose(dense(ours.support_vectors_), dense(theirs.support_vectors_))
@@ -82,7 +83,8 @@ def test_two_classes(parameters, two):
     assert ours.stop_reason_ == "converged"
     assert ours.fit_status_ == theirs.fit_status_ == 0
     assert ours.shape_fit_ == theirs.shape_fit_
-    if np.array_equal(ours.support_, theirs.support_):
+    if ours.kernel == "rbf":
+        np.testing.assert_array_equal(ours.support_, theirs.support_)
         np.testing.assert_allclose(ours.dual_coef_, theirs.dual_coef_, atol=0.02 * ours.C)
 
 
@@ -102,7 +104,8 @@ def test_many_classes(shape, parameters, many):
     assert ours.intercept_.shape == (10,)
     codes = np.searchsorted(ours.classes_, y)
     assert (np.diff(codes[ours.support_]) >= 0).all()  # class by class, as LIBSVM has them
-    if np.array_equal(ours.support_, theirs.support_):
+    if not parameters:
+        np.testing.assert_array_equal(ours.support_, theirs.support_)
         np.testing.assert_allclose(ours.dual_coef_, theirs.dual_coef_, atol=0.05)
     if parameters.get("kernel") == "linear":
         np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=2e-2)
@@ -161,7 +164,9 @@ def test_rows_without_weight_drop_out(many):
 @pytest.mark.parametrize("form", [sp.csr_array, sp.csc_matrix, sp.csr_matrix])
 def test_sparse(form, two, many):
     for X, y in (two, many):
+        X = X @ np.random.default_rng(0).standard_normal((3, 9))
         X = np.where(X > 0.3, X, 0.0)
+        X[:, 0] += 0.1 * two[0][: len(X), 0].sum() + np.arange(len(X)) / len(X)  # no row twice
         for kernel in ("rbf", "linear"):
             parameters = {"kernel": kernel, "decision_function_shape": "ovo"}
             theirs = svm.SVC(tol=1e-6, **parameters).fit(form(X), y)
