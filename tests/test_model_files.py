@@ -10,13 +10,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 
-from hinge import LinearSVC, model_files
+from hinge import SVC, LinearSVC, model_files
+from hinge.kernels import Function, Gaussian, Laplacian, Polynomial
 from hinge.model_files import ModelFileError, load, replacing, save
-from hinge.solvers import SDCA, Amplified, Newton, Pegasos
+from hinge.solvers import SDCA, Amplified, BlockDual, Newton, Pegasos
 
 LABELS = {
     "signs": np.array([-1, 1], np.int8),
@@ -58,13 +60,16 @@ def folder(tmp_path_factory):
 
 
 def assert_same(a, b):
-    assert type(a) is type(b) is LinearSVC
+    assert type(a) is type(b)
     assert a.get_params(deep=False) == b.get_params(deep=False)
     for name in model_files.ATTRIBUTES:
         assert hasattr(a, name) == hasattr(b, name), name
         if hasattr(a, name):
             one, other = getattr(a, name), getattr(b, name)
             assert type(one) is type(other), name
+            if sp.issparse(one):
+                assert one.dtype == other.dtype
+                one, other = one.toarray(), other.toarray()
             one, other = np.asarray(one), np.asarray(other)
             assert (one.dtype, one.shape) == (other.dtype, other.shape), name
             same = np.array_equal(one, other) if one.dtype == object else one.tobytes() == other.tobytes()
@@ -197,6 +202,119 @@ def test_numpy_reads_it_too_and_the_same_model_gives_the_same_bytes(fitted, cont
     assert (tmp_path / "m.hinge").read_bytes() == content
     with np.load(io.BytesIO(content), allow_pickle=False) as archive:
         assert np.array_equal(archive["coef_"], fitted.coef_)
+
+
+# --- kernel machines -------------------------------------------------------------------------------
+
+KERNEL_MACHINES = {
+    "two classes": SVC(),
+    "pairs": SVC(kernel=Polynomial(2, 0.5, 1.0), decision_function_shape="ovo", warm_start=True),
+    "the rest": SVC(multiclass="ovr", gamma=0.5, solver=BlockDual(block=16), class_weight="balanced"),
+    "linear": SVC(kernel="linear", tol=1e-6),
+    "laplacian": SVC(kernel=Laplacian(0.3), fit_intercept=False),
+    "precomputed": SVC(kernel="precomputed"),
+    "slack": SVC(slack=0.1, gamma=0.3),
+}
+
+
+@pytest.fixture(scope="module")
+def kernel_file(tiny_csr, tmp_path_factory):
+    """A fitted machine of three classes on sparse rows, and the bytes of its file."""
+    X, y = tiny_csr
+    model = SVC(gamma=0.5, random_state=0).fit(X, labelled(y, np.array([0, 1, 2])))
+    path = tmp_path_factory.mktemp("kernel") / "m.hinge"
+    save(model, path)
+    return model, path.read_bytes()
+
+
+@pytest.mark.parametrize("name", KERNEL_MACHINES)
+@pytest.mark.parametrize("form", ["dense", "float32", "csr_array", "csr_matrix"])
+def test_kernel_machines(name, form, tiny, tmp_path):
+    model, (X, y) = KERNEL_MACHINES[name], tiny
+    X = X.astype(np.float32) if form == "float32" else X
+    X = getattr(sp, form)(X) if form.startswith("csr") else X
+    if name == "precomputed":
+        X = X @ X.T
+        X = X.toarray() if sp.issparse(X) else X
+    words = ["a", "bb"] if name in ("two classes", "slack") else ["a", "bb", "ccc"]
+    model = SVC(**model.get_params(deep=False)).fit(X, labelled(y, np.array(words)))
+    save(model, tmp_path / "m.hinge")
+    again = load(tmp_path / "m.hinge")
+    assert_same(model, again)
+    assert model.decision_function(X).tobytes() == again.decision_function(X).tobytes()
+    assert again.predict(X).tolist() == model.predict(X).tolist()
+    assert again.kernel_ == model.kernel_
+    assert again.fit(X, labelled(y, np.array(words))).gap_ <= 1e-3
+    assert b"pickle" not in (tmp_path / "m.hinge").read_bytes()
+
+
+def test_a_kernel_that_is_code_is_refused(tiny, tmp_path):
+    X, y = tiny
+    for model in (
+        SVC(kernel=lambda A, B: A @ B.T).fit(X, y),
+        SVC(kernel=Function(lambda a, b: a @ b)).fit(X, y),
+    ):
+        with pytest.raises(ValueError, match=r"model files hold no code: use pickle .*kernel='precomputed'"):
+            save(model, tmp_path / "m.hinge")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_machine_whose_parameters_were_changed_since(tiny, tmp_path):
+    X, y = tiny
+    model = SVC(kernel=Gaussian(0.5)).fit(X, y).set_params(kernel=lambda A, B: A @ B.T)
+    save(model, tmp_path / "m.hinge")
+    again = load(tmp_path / "m.hinge")
+    assert again.kernel == "rbf"  # the default
+    assert model.decision_function(X).tobytes() == again.decision_function(X).tobytes()
+
+
+def test_bytes_of_a_kernel_machine(kernel_file, folder):
+    model, content = kernel_file
+    survived = sum(
+        same_or_sentence(model, content[:at] + bytes([content[at] ^ 0xFF]) + content[at + 1 :], folder / "k")
+        for at in range(0, len(content), 11)
+    )
+    assert survived < 0.2 * len(content) / 11
+
+
+def test_sealed_nonsense_of_a_kernel_machine(kernel_file, tmp_path):
+    model, content = kernel_file
+    n = len(model.support_)
+    indices = model.support_vectors_.indices.copy()
+    indices[0] = 10**6
+    for changes in (
+        {"dual_coef_.npy": npy(np.ones((2, n - 1)))},
+        {"dual_coef_.npy": npy(np.ones((4, n)))},
+        {"dual_coef_.npy": npy(np.ones((2, n), int))},
+        {"intercept_.npy": npy(np.ones(2))},
+        {"n_support_.npy": npy(np.array([n, 1, -1]))},
+        {"n_support_.npy": npy(model.n_support_ + 1)},
+        {"support_.npy": npy(model.support_ + 60)},
+        {"support_.npy": npy(model.support_[:-1])},
+        {"support_vectors_.indices.npy": npy(indices)},
+        {"support_vectors_.indptr.npy": npy(model.support_vectors_.indptr[:-1])},
+        {"support_vectors_.data.npy": npy(np.array(["a"] * len(indices)))},
+        {"support_vectors_.npy": npy(np.ones((n, 3)))},
+        {"classes_.npy": npy(np.arange(4))},
+        header_with(content, attributes={}),
+    ):
+        (tmp_path / "m.hinge").write_bytes(rewritten(content, changes))
+        with pytest.raises(ModelFileError, match="does not hold a model that fits together"):
+            load(tmp_path / "m.hinge")
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        attributes = json.loads(archive.read(model_files.HEADER))["attributes"]
+    for name, value in (
+        ("kernel_", {"kernel": "Function", "settings": {"function": "print"}}),
+        ("kernel_", {"kernel": "Gaussian", "settings": {"sigma": 1.0}}),
+        ("kernel_", "rbf"),
+        ("support_vectors_", {"csr": "csc_array", "shape": [n, 7]}),
+        ("support_vectors_", {"csr": "csr_array", "shape": [n, 9]}),
+        ("shape_fit_", {"tuple": [60, 8]}),
+    ):
+        changes = header_with(content, attributes={**attributes, name: value})
+        (tmp_path / "m.hinge").write_bytes(rewritten(content, changes))
+        with pytest.raises(ModelFileError, match="fits together"):
+            load(tmp_path / "m.hinge")
 
 
 # --- refusals to save ------------------------------------------------------------------------------
@@ -382,7 +500,9 @@ def test_other_archives(tmp_path, content):
     [
         ({"version": 2}, "version 2 of the format, but hinge .* reads versions up to 1: upgrade hinge"),
         ({"version": "1"}, "states no version"),
-        ({"format": "hinge.SVC"}, "does not hold a hinge.LinearSVC"),
+        ({"format": "hinge.Forest"}, "does not hold a hinge.LinearSVC or hinge.SVC"),
+        ({"format": "hinge.SVC"}, "is missing"),
+        ({"format": ["hinge.SVC"]}, "damaged|does not hold"),
         ({"parameters": {"D": 1}}, "fits together"),
         ({"parameters": {"solver": {"solver": "Magic", "settings": {}}}}, "names no solver"),
         ({"parameters": {"solver": {"solver": "SDCA", "settings": {"first_pass": "x"}}}}, "first_pass is"),

@@ -68,6 +68,7 @@ class DeviceGram:
         self.n = X.shape[0]
         self.evals = self.asked = 0
         self._pinned: Any = None
+        self._sent: dict[int, tuple[np.ndarray, Any]] = {}
         points = self._send(X)
         self._centre = None
         if kernel.shifts and points.is_floating_point():  # or the products cancel; whole numbers do not
@@ -106,6 +107,12 @@ class DeviceGram:
         if isinstance(a, self.xp.Tensor):
             return a
         return self.xp.from_numpy(np.array(a)).to(self.device)
+
+    def constant(self, a: np.ndarray) -> Any:
+        """An array that is never written, sent to the device once."""
+        if id(a) not in self._sent:
+            self._sent[id(a)] = a, self.array(a)
+        return self._sent[id(a)][1]
 
     def host(self, a: Any) -> np.ndarray:
         """An array of the device as one of NumPy's."""

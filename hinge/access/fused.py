@@ -31,7 +31,7 @@ def _exponents(
     return tl.minimum(2.0 * gamma2 * dots - own[:, None] - other[None, :], 0.0)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["n", "k"])
 def _combine(
     x, sq_x, z, sq_z, coef, out, n, k, gamma2, D: tl.constexpr, PRECISION: tl.constexpr,
     ROWS: tl.constexpr, POINTS: tl.constexpr, FEATURES: tl.constexpr,
@@ -51,7 +51,7 @@ def _combine(
     tl.store(out + i, total, mask=inside)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["n", "k"])
 def _fill(
     x, sq_x, z, sq_z, out, n, k, gamma2, D: tl.constexpr, PRECISION: tl.constexpr,
     ROWS: tl.constexpr, POINTS: tl.constexpr, FEATURES: tl.constexpr,

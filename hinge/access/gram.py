@@ -79,6 +79,8 @@ class Gram:
         """`a` where this Gram computes: on the host, as it is."""
         return np.asarray(a)
 
+    constant = array
+
     def host(self, a: Any) -> np.ndarray:
         """An array of this Gram's as one of NumPy's."""
         return np.asarray(a)

@@ -10,7 +10,7 @@ from hinge.access.points import ROUNDING
 from hinge.kernels import Function, Kernel, Precomputed
 
 TILE_ROWS, TILE_COLUMNS = 512, 1024
-ROWS_BYTES = 1 << 22
+ROWS_BYTES = 1 << 21
 """Rows that are written out in full at once take no more than this."""
 
 GEMM_GAIN = 32
@@ -115,6 +115,8 @@ def _sq_norms(X: Any) -> np.ndarray:
     step = max(1, ROWS_BYTES // (8 * max(1, X.shape[1])))
     for lo in range(0, len(sq), step):
         part = X[lo : lo + step].astype(np.float64)
-        squares = part.multiply(part) if sp.issparse(part) else part * part
-        sq[lo : lo + step] = np.asarray(squares.sum(axis=1)).ravel()
+        if sp.issparse(part):
+            sq[lo : lo + step] = np.asarray(part.multiply(part).sum(axis=1)).ravel()
+        else:
+            sq[lo : lo + step] = np.einsum("ij,ij->i", part, part)
     return sq

@@ -122,7 +122,7 @@ def run_tasks(
     def run(k: int, own: Order) -> Result:
         task, stop = tasks[k], own.stop
         if not held or held[0] is not task.rows:
-            held.clear()  # its memory goes before the next Gram asks for some
+            _let_go(held)  # its memory goes before the next Gram asks for some
             held[:] = task.rows, gram_of(task.rows)
         problem = problem_of(held[1], task)
         gram, start = problem.gram, own.starts[k] if k < len(own.starts) else None
@@ -141,8 +141,18 @@ def run_tasks(
         outcomes[k] = outcome_of(problem, result)
         return result
 
-    results = run_each(len(tasks), run, order, 1)
+    try:
+        results = run_each(len(tasks), run, order, 1)
+    finally:
+        _let_go(held)
     return Runs(results, [outcomes[k] for k in range(len(tasks))], int(spent[0]), int(spent[1]))
+
+
+def _let_go(held: list[Any]) -> None:
+    """Drop a Gram, and let others write where it kept its values."""
+    if held and getattr(held[1], "store", None) is not None:
+        held[1].store.close()
+    held.clear()
 
 
 def outcome_of(problem: KernelProblem, result: Result) -> Outcome:

@@ -117,6 +117,7 @@ class KernelRegularized(KernelProblem):
         if not (np.isfinite(lam) and lam > 0):
             raise ValueError(f"lam must be a positive number, got {lam!r}.")
         self.lam = float(lam)
+        self._boxes: tuple[float, np.ndarray] | None = None
 
     @classmethod
     def from_C(
@@ -129,9 +130,12 @@ class KernelRegularized(KernelProblem):
         problem.lam = 1.0 / (C * problem.total)
         return problem
 
+    @property
     def boxes(self) -> np.ndarray:
         """The largest |βᵢ| of the dual, cᵢ/λ."""
-        return np.broadcast_to(np.asarray(self.share()) / self.lam, (self.n,))
+        if self._boxes is None or self._boxes[0] != self.lam:
+            self._boxes = self.lam, np.broadcast_to(np.asarray(self.share()) / self.lam, (self.n,))
+        return self._boxes[1]
 
     def objective(self, answer: Expansion) -> float:
         """P(w, b), exact."""
@@ -156,7 +160,7 @@ class KernelRegularized(KernelProblem):
         if size == 0.0:
             return 0.0
         with np.errstate(divide="ignore", invalid="ignore"):
-            largest = float(np.nanmax(signed / self.boxes()))
+            largest = float(np.nanmax(signed / self.boxes))
         linear, quadratic = self.lam * size, self.lam * sq_norm
         scale = min(1.0 / largest, linear / quadratic if quadratic > 0 else np.inf)
         return scale * linear - 0.5 * scale**2 * quadratic

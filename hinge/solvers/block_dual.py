@@ -136,9 +136,8 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
     def _round(self, problem: KernelRegularized, state: BlockState) -> BlockState:
         """One working set: chosen, solved, and its change spread over all responses."""
         gram, xp = problem.gram, problem.gram.xp
-        columns = gram.array(state.order[: state.m])
-        y, beta, r = gram.array(problem.y)[columns], state.beta[columns], state.r[columns]
-        box = gram.array(problem.boxes())[columns]
+        columns, y, beta, r = _inside(problem, state)
+        box = gram.constant(problem.boxes)[columns]
         hi, lo = xp.where(y > 0, box, 0.0 * box), xp.where(y > 0, 0.0 * box, -box)
         grows, falls = beta < hi, beta > lo
         e = r - y
@@ -180,7 +179,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         steps(rows.block(), mine, pull, *limits, max(self.inner * violation, 1e-12), 50 * len(work))
         change = gram.array(mine) - beta[at]
         state.r[columns] = r + rows.combine(change)
-        state.beta[columns[at]] = gram.array(mine)
+        state.beta[gram.array(work)] = gram.array(mine)
         state.work[:] = -1
         # New points first: they are kept longest.
         recent = np.concatenate([state.order[fresh], np.setdiff1d(work, state.order[fresh])])
@@ -189,11 +188,9 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
 
     def _measured(self, problem: KernelRegularized, state: BlockState) -> BlockState:
         """The state with the bias and the relative gap of its first m points."""
-        gram = problem.gram
-        columns = gram.array(state.order[: state.m])
-        y, beta, r = gram.array(problem.y)[columns], state.beta[columns], state.r[columns]
+        columns, y, beta, r = _inside(problem, state)
         c = problem.share()
-        c = c if isinstance(c, float) else gram.array(c)[columns]
+        c = c if isinstance(c, float) else problem.gram.array(c)[columns]
         b = float(sorted_bias(r, y, c)) if problem.bias == "free" else 0.0
         loss = float((c * (1.0 - y * (r + b)).clip(0.0)).sum())
         sq, linear = float(beta @ r), float((y * beta).sum())
@@ -260,6 +257,13 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         return 32 if problem.gram.by_value else min(1024, max(32, 2 * (problem.n // 16)))
 
 
+def _inside(problem: KernelRegularized, state: BlockState) -> tuple[Any, Any, Any, Any]:
+    """Where the points worked on are, and their y, β and r; without a copy where they are all."""
+    gram = problem.gram
+    columns = slice(None) if state.m == problem.n else gram.array(state.order[: state.m])
+    return columns, gram.constant(problem.y)[columns], state.beta[columns], state.r[columns]
+
+
 def _some(xp: Any, mask: Any, e: Any, k: int, u: Any, worst: bool) -> Any:
     """Positions of at most k of a mask: those of largest |e|, or drawn with the uniforms u."""
     found = xp.where(mask)[0]
@@ -276,7 +280,7 @@ def _whole(x: Any) -> Any:
 
 def _feasible(problem: KernelRegularized, beta: np.ndarray) -> np.ndarray:
     """β in its box and, with a free bias, summing to zero."""
-    beta = np.clip(beta * problem.y, 0.0, problem.boxes()) * problem.y
+    beta = np.clip(beta * problem.y, 0.0, problem.boxes) * problem.y
     if problem.bias == "free":
         sums = {s: float(np.abs(beta[problem.y == s]).sum()) for s in (1, -1)}
         for s, own in sums.items():

@@ -82,12 +82,12 @@ class KernelSDCA(Solver[KernelRegularized, KernelSDCAState]):
         beta, r = np.zeros(problem.n), np.zeros(problem.n)
         if start is not None and (start.beta * problem.y >= 0).all() and start.beta.any():
             used = start.beta != 0
-            share = min(1.0, float((problem.boxes()[used] / np.abs(start.beta[used])).min()))
+            share = min(1.0, float((problem.boxes[used] / np.abs(start.beta[used])).min()))
             beta, r = share * start.beta, share * start.responses
         return KernelSDCAState(beta, r, self._gap(problem, beta, r), 0, key_of(seed))
 
     def advance(self, problem: KernelRegularized, state: KernelSDCAState, n_iter: int) -> KernelSDCAState:
-        gram, n, y, box = problem.gram, problem.n, problem.y, np.ascontiguousarray(problem.boxes())
+        gram, n, y, box = problem.gram, problem.n, problem.y, np.ascontiguousarray(problem.boxes)
         beta, r, gap, t, key = state
         end, stride = t + n_iter, self._stride(problem)
         order, epoch = np.empty(n, np.int64), -1

@@ -70,7 +70,7 @@ class SMO(Solver[KernelRegularized, SMOState]):
         return self._measured(problem, state)
 
     def advance(self, problem: KernelRegularized, state: SMOState, n_iter: int) -> SMOState:
-        y, box = problem.y, problem.boxes()
+        y, box = problem.y, problem.boxes
         lo, hi = np.where(y > 0, 0.0, -box), np.where(y > 0, box, 0.0)
         step = self._pair if problem.bias == "free" else self._single
         problem.gram.focus(None)

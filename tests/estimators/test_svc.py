@@ -1,6 +1,7 @@
 """SVC against scikit-learn's: the same machine, certified; and what it offers besides."""
 
 import pickle
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -370,6 +371,22 @@ def test_the_data_stay_as_they_are(two):
     for kernel in ("rbf", "linear", "poly", "laplacian", "sigmoid"):
         SVC(kernel=kernel, gamma=0.01, max_iter=5, tol=0.5).fit(X, y).predict(X)
     np.testing.assert_array_equal(X, before)
+
+
+def test_predictions_take_little_memory(two):
+    X, y = np.tile(two[0], 30).astype(np.float32), two[1]
+    new = np.random.default_rng(0).standard_normal((60_000, 90)).astype(np.float32)
+    for form in (np.asarray, sp.csr_array):
+        model = SVC(gamma=0.01).fit(form(X), y)
+        many = form(new[:20_000]) if form is sp.csr_array else new
+        model.decision_function(many[:10])
+        tracemalloc.start()
+        try:
+            model.decision_function(many)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert peak < 12e6 < new.nbytes
 
 
 # --- among scikit-learn's tools -----------------------------------------------------------------

@@ -132,6 +132,17 @@ def test_items_of_other_kinds():
     assert numbers.predict(np.array([0.2, 4.9])).tolist() == [0, 1]
 
 
+@pytest.mark.parametrize("multiclass", ["ovo", "ovr"])
+def test_values_in_a_folder_are_not_computed_again(multiclass, tmp_path):
+    options = {"kernel": bigrams, "cache_folder": tmp_path, "multiclass": multiclass, "random_state": 0}
+    first = SVC(**options).fit(WORDS, SIDES)
+    assert first.n_kernel_evals_ > 0
+    again = SVC(C=1.0, **options).fit(WORDS, SIDES)
+    assert again.n_kernel_evals_ == 0
+    np.testing.assert_array_equal(again.dual_coef_, first.dual_coef_)
+    assert SVC(**{**options, "cache_folder": None}).fit(WORDS, SIDES).n_kernel_evals_ == first.n_kernel_evals_
+
+
 def test_a_function_of_blocks_of_items():
     def block(s, t):
         return np.array([[bigrams(a, b) for b in t] for a in s])

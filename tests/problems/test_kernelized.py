@@ -110,7 +110,7 @@ def test_the_optimum_is_certified():
     )  # fmt: skip
     beta = solved.x * y / 0.2
     assert problem.certificate(Expansion(beta, 0.0, K @ beta)).gap < 1e-9
-    assert (np.abs(beta) <= problem.boxes() * (1 + 1e-12)).all()
+    assert (np.abs(beta) <= problem.boxes * (1 + 1e-12)).all()
 
 
 def test_weights_count_like_copies():
@@ -120,14 +120,14 @@ def test_weights_count_like_copies():
     a = KernelRegularized.from_C(X, y, 2.0, Gaussian(0.5), weight=s, bias="free")
     b = KernelRegularized.from_C(X[copies], y[copies], 2.0, Gaussian(0.5), bias="free")
     assert a.lam == b.lam == 1 / (2.0 * 7)
-    beta = rng.random(5) * a.boxes() * y * 0.3
+    beta = rng.random(5) * a.boxes * y * 0.3
     K = np.exp(-0.5 * ((X[:, None] - X) ** 2).sum(2))
     r = K @ beta
     spread = np.array([beta[i] / s[i] for i in copies])
     one, other = a.certificate(Expansion(beta, 0.0, r)), b.certificate(Expansion(spread, 0.0, r[copies]))
     assert one.objective == pytest.approx(other.objective) and one.b == pytest.approx(other.b)
     assert a.best_bias(r) == pytest.approx(b.best_bias(r[copies]))
-    assert np.allclose(a.boxes(), s / 7 / a.lam)
+    assert np.allclose(a.boxes, s / 7 / a.lam)
 
 
 def test_what_has_no_dual():

@@ -51,7 +51,7 @@ def test_it_finds_the_optimum(tiny, weighted):
     assert result.certificate.objective == pytest.approx(best, rel=2e-6)
     beta = result.solution.beta * problem.y
     assert (beta >= 0).all()
-    assert (beta <= problem.boxes()).all()
+    assert (beta <= problem.boxes).all()
     if weighted:
         assert not beta[weight == 0].any()
 
@@ -93,7 +93,7 @@ def test_an_earlier_answer_is_taken_up_without_kernel_values(tiny):
     problem = problem_of(tiny, 0.1)  # smaller boxes
     state = KernelSDCA().init(problem, 0, first.solution)
     assert problem.kernel_evals == 0
-    assert (np.abs(state.beta) <= problem.boxes() * (1 + 1e-12)).all()
+    assert (np.abs(state.beta) <= problem.boxes * (1 + 1e-12)).all()
     assert state.gap < KernelSDCA().init(problem).gap
     share = np.abs(state.beta).max() / np.abs(first.solution.beta).max()
     np.testing.assert_allclose(state.beta, share * first.solution.beta)

@@ -48,7 +48,7 @@ def test_every_step_is_feasible_and_upwards(tiny, bias):
         state = solver.advance(problem, state, 1)
         signed = state.beta * problem.y
         assert (signed >= 0).all()
-        assert (signed <= problem.boxes()).all()
+        assert (signed <= problem.boxes).all()
         if bias == "free":
             assert abs(state.beta.sum()) < 1e-12
             assert np.count_nonzero(state.beta) <= 2 * (t + 1)
