@@ -106,12 +106,13 @@ def first(options, results):
     for name, C, t_peer, wanted, (X, y, X_test, y_test, gamma) in results:
         runs = []
         for tol in GRID:
-            seconds = statistics.median(
-                clocked(lambda: SVC(C, gamma=gamma, cache_size=options.cache, tol=tol), X, y)[0]  # noqa: B023
-                for _ in range(options.repeats)
-            )
-            model = SVC(C, gamma=gamma, cache_size=options.cache, tol=tol).fit(X, y)
-            runs.append((tol, seconds, 100 * np.mean(model.predict(X_test) != y_test)))
+            fits = [
+                clocked(lambda: SVC(C, gamma=gamma, cache_size=options.cache, tol=tol, random_state=k), X, y)  # noqa: B023
+                for k in range(min(2, options.repeats))
+            ]
+            seconds = statistics.median(seconds for seconds, _ in fits)
+            worst = max(np.mean(model.predict(X_test) != y_test) for _, model in fits)
+            runs.append((tol, seconds, 100 * worst))
         late = [k for k, (_, _, error) in enumerate(runs) if error > wanted + 0.1]
         tol, seconds, error = runs[min(len(runs) - 1, late[-1] + 1 if late else 0)]
         print(f"{name:6s} {C:6g}  tol={tol:g}  {seconds:6.2f} s  {error:.2f}%  {t_peer / seconds:6.1f}  all: "

@@ -11,8 +11,9 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from hinge import SVC
-from hinge.kernels import Function
-from hinge.solvers import KERNEL_SOLVERS, SBP, BlockDual
+from hinge.kernels import Function, Gaussian
+from hinge.problems import KernelRegularized, KernelSlackConstrained
+from hinge.solvers import KERNEL_SOLVERS, SBP, BlockDual, choose
 
 
 @pytest.fixture(autouse=True)
@@ -298,6 +299,17 @@ def test_every_kernel_solver_by_name(cls, two):
             assert str(error).endswith(".")
     assert isinstance(model.solver_, cls)
     assert model.score(X, y) > 0.7
+
+
+def test_the_solver_that_auto_stands_for(two):
+    X, y = two[0], np.where(two[1] == "yes", 1, -1)
+    assert isinstance(choose(KernelRegularized(X, y, 0.1, Gaussian(0.3))).solver, BlockDual)
+    for n, batch in ((100, 2), (400, 2), (1200, 8)):
+        problem = KernelSlackConstrained(np.tile(X, (3, 1))[:n], np.tile(y, 3)[:n], 0.1, Gaussian(0.3))
+        choice = choose(problem)
+        assert isinstance(choice.solver, SBP)
+        assert choice.solver.batch_size == batch
+        assert choice.solver.rejects(problem) is None
 
 
 def test_settings_of_solvers_are_parameters():
