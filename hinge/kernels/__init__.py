@@ -109,7 +109,7 @@ class Laplacian(Kernel):
         if namespace(X) is np or hasattr(X, "indptr"):
             from sklearn.metrics.pairwise import manhattan_distances
 
-            return np.exp(-self.gamma * manhattan_distances(X, Z))
+            return np.exp(-self.gamma * manhattan_distances(_short(X), _short(Z)))
         import torch
 
         return torch.exp(-self.gamma * torch.cdist(X, Z, p=1.0))
@@ -117,6 +117,13 @@ class Laplacian(Kernel):
     def diag(self, sq: Any) -> Any:
         """One for every point."""
         return namespace(sq).ones_like(sq)
+
+
+def _short(S: Any) -> Any:
+    """Compressed rows with indices of 32 bits, which is what scikit-learn's distances take."""
+    if not hasattr(S, "indptr") or S.indices.dtype == np.int32:
+        return S
+    return type(S)((S.data, S.indices.astype(np.int32), S.indptr.astype(np.int32)), shape=S.shape)
 
 
 @dataclass(frozen=True)

@@ -45,23 +45,26 @@ class ProgressBar:
         if math.isfinite(record.certificate):
             self._gap = record.certificate
         gap = f"gap {self._gap:.1e} of {estimator.tol:g}" if math.isfinite(self._gap) else "gap not known yet"
-        share = nearness(record.seconds, record.feature_reads, self._gap, estimator)
+        share = nearness(record.seconds, record.feature_reads, self._gap, estimator, record.kernel_evals)
         self._progress.update(
             self._task,
             total=None if share is None else 1.0,
             completed=share or 0.0,
-            description=f"{gap}, {record.feature_reads:,} reads",
+            description=f"{gap}, {record.feature_reads or record.kernel_evals:,} "
+            + ("kernel values" if record.kernel_evals else "reads"),
         )
         return False
 
 
-def nearness(seconds: float, reads: int, gap: float, limits: Any) -> float | None:
-    """The share of the way to the first of the limits `tol`, `max_time` and `max_reads`; None if unknown."""
+def nearness(seconds: float, reads: int, gap: float, limits: Any, evals: int = 0) -> float | None:
+    """The share of the way to the first limit on gap, time, reads or kernel values; None if unknown."""
     shares = []
     if 0 < limits.tol < 1 and math.isfinite(gap):
         shares.append(math.log(min(1.0, max(gap, limits.tol))) / math.log(limits.tol))
     if limits.max_time:
         shares.append(seconds / limits.max_time)
-    if limits.max_reads:
+    if getattr(limits, "max_reads", None):
         shares.append(reads / limits.max_reads)
+    if getattr(limits, "max_kernel_evals", None):
+        shares.append(evals / limits.max_kernel_evals)
     return min(1.0, max(shares)) if shares else None

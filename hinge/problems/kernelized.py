@@ -89,7 +89,8 @@ class KernelProblem(Examples):
     def checked(self, answer: Expansion) -> float:
         """‖w‖², which a kernel that is not positive can make negative."""
         sq, scale = answer.sq_norm, float(np.abs(answer.beta) @ np.abs(answer.responses))
-        if sq < -1e-6 * scale:
+        rounding = 1e-6 if self.gram.dtype == np.float64 else 1e-4
+        if sq < -rounding * max(scale, float(np.abs(answer.beta).sum())):
             i = int(np.argmin(answer.beta * answer.responses))
             raise ValueError(
                 f"The kernel is not positive: the squared norm of an answer is {sq:.3g}, and the point of "

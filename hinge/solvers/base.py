@@ -3,6 +3,8 @@
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
+from hinge.monitoring import Status
+
 P = TypeVar("P")
 S = TypeVar("S")
 
@@ -28,6 +30,9 @@ class Solver(Generic[P, S]):
     paper: ClassVar[Paper]
     exact_estimate: ClassVar[bool] = False
     """Whether `estimate` is more than a guess, so that no certificate is ever computed to check it."""
+
+    finished: ClassVar[Status] = Status.FINISHED
+    """What it means that `pause` is 0."""
 
     def init(self, problem: P, seed: int = 0, start: Any = None) -> S:
         """The first state; `start` warms it where the method can use an earlier answer."""

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hinge.monitoring import Status
 from hinge.problems import Expansion, KernelRegularized, relative_gap, sorted_bias
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
@@ -14,6 +15,8 @@ ROUGH = 0.2
 """Relative gap at which the first subset has taught what it can."""
 UNIFORM = 0.1
 """Relative gap above which new points are drawn uniformly, below which the worst are taken."""
+STILL = 16
+"""Rounds without a gain after which there is none to be had in floating point."""
 SHARE = 0.7
 """A gap on some of the points must be this much smaller than one asked for on all."""
 
@@ -22,7 +25,8 @@ class BlockState(NamedTuple):
     """β and responses r; `order` lists the points, of which the first `m` are worked on.
 
     Beyond those, r belongs to an earlier β, which is `past`. `work` is the last working set, filled up
-    with -1; `gap` and `b` are those of the first m points.
+    with -1; `gap`, `b` and `dual` are those of the first m points, and the dual has been `still` for so many
+    rounds.
     """
 
     beta: Any
@@ -34,6 +38,8 @@ class BlockState(NamedTuple):
     rough: bool
     gap: float
     b: float
+    dual: float
+    still: int
     t: int
     draws: int
     key: np.uint64
@@ -90,6 +96,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
     paper = Paper("The Kernelized Stochastic Batch Perceptron", "Cotter, Shalev-Shwartz, Srebro", 2012,
                   "section 4.3: dual decomposition")  # fmt: skip
     exact_estimate = True
+    finished = Status.STALLED
 
     def __post_init__(self) -> None:
         for name, least in (("block", 2), ("first", 1), ("most", 2)):
@@ -121,7 +128,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
             r = gram.host(gram.pass_over(used, beta[used], order))
         state = BlockState(
             gram.array(beta), gram.array(r), order, m, np.full(max(self.most, self._block(problem)), -1),
-            beta.copy(), rough, np.inf, 0.0, 0, draws, key,
+            beta.copy(), rough, np.inf, 0.0, -np.inf, 0, 0, draws, key,
         )  # fmt: skip
         return self._measured(problem, state)
 
@@ -144,8 +151,8 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         if problem.bias == "free":
             # b as the answer has it, moved so far that there are violators on either side to pair up.
             least, most = e[grows].min(), e[falls].max()
-            if not least < most:
-                return state._replace(gap=0.0, t=state.t + 1)
+            if not least < most:  # nothing is left to do
+                return state._replace(t=state.t + 1)
             inset = 0.05 * (most - least)
             e = e + min(max(state.b, float(inset - most)), float(-least - inset))
         up, down = grows & (e < 0), falls & (e > 0)
@@ -153,7 +160,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         before = state.work[state.work >= 0]
         seen = xp.zeros_like(up)
         seen[gram.array(gram.position[before])] = True
-        wanted = size // 2 if len(before) else size
+        wanted = max(2, size // 2 if len(before) else size)
         worst = state.gap <= UNIFORM
         u = gram.array(draw_units(state.key, state.draws, wanted))
         half = wanted // 2
@@ -162,7 +169,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         ]))  # fmt: skip
         if int(((up | down) & (beta == 0)).sum()) < size or worst:
             most_kept = min(self.most, gram.capacity, gram.largest_block) - len(fresh)
-            between = grows & falls
+            between = (grows & falls) | ((up | down) & seen)
             between[gram.array(fresh)] = False
             kept = gram.host(_some(xp, between, e, most_kept, u, True))
         else:
@@ -195,7 +202,10 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         loss = float((c * (1.0 - y * (r + b)).clip(0.0)).sum())
         sq, linear = float(beta @ r), float((y * beta).sum())
         primal, dual = 0.5 * problem.lam * sq + loss, problem.lam * (linear - 0.5 * sq)
-        return state._replace(b=b, gap=relative_gap(primal, dual))
+        moves = dual > state.dual + 1e-14 * abs(dual)
+        return state._replace(
+            b=b, gap=relative_gap(primal, dual), dual=dual, still=0 if moves else state.still + 1
+        )
 
     # --- answers --------------------------------------------------------------------------
 
@@ -233,7 +243,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         return state.gap if state.m == problem.n else state.gap / SHARE
 
     def pause(self, problem: KernelRegularized, state: BlockState) -> int:
-        return 0 if state.gap == 0.0 and state.m == problem.n else 1
+        return 0 if state.still >= STILL else 1
 
     def per_pass(self, problem: KernelRegularized) -> int:
         return max(1, problem.n // max(1, self._block(problem) // 2))
@@ -260,7 +270,8 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
 def _inside(problem: KernelRegularized, state: BlockState) -> tuple[Any, Any, Any, Any]:
     """Where the points worked on are, and their y, β and r; without a copy where they are all."""
     gram = problem.gram
-    columns = slice(None) if state.m == problem.n else gram.array(state.order[: state.m])
+    whole = state.m == problem.n and bool((np.diff(state.order) == 1).all())
+    columns = slice(None) if whole else gram.array(state.order[: state.m])
     return columns, gram.constant(problem.y)[columns], state.beta[columns], state.r[columns]
 
 

@@ -157,7 +157,7 @@ class _Run:
             if stopped or status:
                 return stopped or status  # type: ignore[return-value]
             if pause <= 0:
-                return Status.FINISHED
+                return self.solver.finished
 
     def run_to(self, pause: int) -> Status | None:
         """Advance by `pause` iterations in short pieces; the reason if a limit cuts it off."""

@@ -36,6 +36,9 @@ def three(two):
     return X, np.where(X[:, 2] > 0.9, "perhaps", y)
 
 
+ENDLESS = {"slack": 0.05, "solver": SBP(4, passes=10**9), "tol": 0}
+
+
 # --- limits -------------------------------------------------------------------------------------
 
 
@@ -86,13 +89,20 @@ def test_a_warm_start_counts_too(two):
 
 def test_time(two, three):
     for X, y in (two, three):
-        SVC(solver=BlockDual(block=8), tol=0.5).fit(X, y)  # compiled
+        SVC(slack=0.05, solver=SBP(4, passes=1)).fit(X, y)  # compiled
         began = time.perf_counter()
         with pytest.warns(ConvergenceWarning, match=r"the time limit was reached.*tol=0\)"):
-            model = SVC(solver=BlockDual(block=8), tol=0, max_time=0.3).fit(X, y)
+            model = SVC(max_time=0.3, **ENDLESS).fit(X, y)
         assert 0.2 < time.perf_counter() - began < 1.5
         assert model.stop_reason_ == "max_time"
         assert np.isfinite(model.decision_function(X)).all()
+
+
+def test_a_tolerance_out_of_reach_ends_where_nothing_moves(two):
+    with pytest.warns(ConvergenceWarning, match="no more progress is possible in floating point"):
+        model = SVC(tol=0, gamma=0.5).fit(*two)
+    assert model.stop_reason_ == "stalled"
+    assert model.gap_ < 1e-6
 
 
 def test_passes(two):
@@ -158,14 +168,11 @@ def interruptible():
     signal.signal(signal.SIGINT, previous)
 
 
-ENDLESS = {"solver": BlockDual(block=8), "tol": 0, "max_time": 20.0}
-
-
 @pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("multiclass", ["ovo", "ovr"])
 def test_interrupted_it_keeps_what_it_has(multiclass, two, three):
     for X, y in (two, three):
-        SVC(solver=BlockDual(block=8), tol=0.5).fit(X, y)  # compiled
+        SVC(slack=0.05, solver=SBP(4, passes=1)).fit(X, y)  # compiled
         sent = interrupt_after(0.2)
         model = SVC(on_interrupt="keep", multiclass=multiclass, **ENDLESS).fit(X, y)
         assert time.perf_counter() - sent[0] < 1.5
@@ -179,7 +186,7 @@ def test_interrupted_it_keeps_what_it_has(multiclass, two, three):
 @pytest.mark.usefixtures("interruptible")
 def test_interrupted_it_raises(three):
     X, y = three
-    SVC(solver=BlockDual(block=8), tol=0.5).fit(X, y)
+    SVC(slack=0.05, solver=SBP(4, passes=1)).fit(X, y)
     model = SVC(**ENDLESS)
     sent = interrupt_after(0.2)
     with pytest.raises(KeyboardInterrupt):
