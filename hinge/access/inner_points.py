@@ -1,5 +1,6 @@
 """Points whose kernel values come from their inner products: one class for each way they are stored."""
 
+from threading import get_ident
 from typing import Any
 
 import numpy as np
@@ -125,6 +126,7 @@ class DensePoints(TablePoints):
             centre = centre.astype(np.result_type(X.dtype, work))
         super().__init__(X, kernel, work, exact, sq_norms(X, centre))
         self.centre = centre
+        self._held: dict[int, tuple[np.ndarray, np.ndarray]] = {}  # the last columns of each thread
 
     def _take(self, numbers: np.ndarray) -> np.ndarray:
         consecutive = len(numbers) and numbers[-1] - numbers[0] == len(numbers) - 1
@@ -138,8 +140,12 @@ class DensePoints(TablePoints):
         return part.astype(self.work, copy=False)
 
     def products(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
-        """By one product of matrices."""
-        np.matmul(self._take(rows), self._take(columns).T, out=out)
+        """By one product of matrices; columns that meet several tiles of rows are taken once."""
+        thread = get_ident()
+        held = self._held.get(thread)
+        if held is None or held[0] is not columns:
+            held = self._held[thread] = columns, self._take(columns)
+        np.matmul(self._take(rows), held[1].T, out=out)
 
     def fill(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
         """By inner products, or by distances for the kernel that needs those."""
