@@ -168,6 +168,9 @@ def outcome_of(problem: KernelProblem, result: Result) -> Outcome:
             raise ValueError(
                 f"slack={problem.nu:g} leaves no margin: the kernel does not separate the classes. Give more."
             )
+        usable = problem.usable(answer)
+        if ended and problem.nu > usable * (1 + 1e-6):
+            raise ValueError(problem.flooded(usable))
         scale = s / gamma if gamma > 0 else 1.0
         norm = float(np.sqrt(problem.checked(answer))) or 1.0
         answer = Expansion(answer.beta * (scale / norm), b * scale, answer.responses * (scale / norm))

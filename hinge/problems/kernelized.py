@@ -197,6 +197,28 @@ class KernelSlackConstrained(KernelProblem):
         basins = Basins(answer.responses / norm, self.y, c, free=self.bias == "free")
         return best_level(basins, self.nu)
 
+    def usable(self, answer: Expansion) -> float:
+        """The slack at which the smaller class is all wet; more of it only lets the bias run off.
+
+        Infinite without a free bias, and with weights that differ, for which it is not worked out.
+        """
+        counts = np.broadcast_to(self.weight > 0, (self.n,))
+        if self.bias != "free" or len(np.unique(self.weight[self.weight > 0])) > 1:
+            return np.inf
+        c = self.y * answer.responses / (np.sqrt(self.checked(answer)) or 1.0)
+        lows = [np.sort(c[counts & (self.y == side)]) for side in (1, -1)]
+        m = min(map(len, lows))
+        depth = lows[0][:m] + lows[1][:m]
+        return float(m * depth[-1] - depth.sum()) / sum(map(len, lows))
+
+    def flooded(self, usable: float) -> str:
+        """The sentence for a slack that covers the whole of the smaller class."""
+        m = min(int(((self.y == side) & (self.weight > 0)).sum()) for side in (1, -1))
+        return (
+            f"nu={self.nu:g} is too large: the slack covers the whole of the smaller class, of {m} rows, and "
+            f"the bias runs off. The largest usable nu is about {usable:.2g}."
+        )
+
     def objective(self, answer: Expansion) -> float:
         """The highest water level of any multiple of w in the unit ball."""
         return self.level(answer)[0]

@@ -134,7 +134,8 @@ class SBP(Solver[KernelSlackConstrained, SBPState]):
             level = _level(c, basins, volume / s, gamma, k)  # step 1: levels are homogeneous, so s can wait
             gamma = level.gamma
             if t & (t - 1) == 0 and t >= 64 and level.floods:
-                raise ValueError(_flooded(problem, gram.host(c), s))
+                answer = Expansion(gram.host(a) * problem.y, 0.0, gram.host(v))
+                raise ValueError(problem.flooded(problem.usable(answer)))
             if self.output == "best" and gamma * s > top:
                 top = gamma * s
                 best_v[:], best_a[:] = s * v, s * a
@@ -228,15 +229,3 @@ def _some(wet: Any, u: Any) -> Any:
     """One wet point from each of as many equal parts as there are draws; all if there are no more."""
     k = len(u)
     return wet if len(wet) <= k and k > 1 else wet[whole((counts_to(k, u) - 1.0 + u) * (len(wet) / k))]
-
-
-def _flooded(problem: KernelSlackConstrained, c: np.ndarray, s: float) -> str:
-    """The sentence for a slack that covers the whole of the smaller class."""
-    lows = [np.sort(c[points]) * s for points in _basins(problem)]
-    m = min(map(len, lows))
-    depth = lows[0][:m] + lows[1][:m]
-    usable = float(m * depth[-1] - depth.sum()) / sum(map(len, lows))
-    return (
-        f"nu={problem.nu:g} is too large: the slack covers the whole of the smaller class, of {m} rows, and "
-        f"the bias runs off. The largest usable nu is about {usable:.2g}."
-    )

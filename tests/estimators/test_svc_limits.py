@@ -367,7 +367,7 @@ def test_slacks_that_leave_nothing(two):
         SVC(slack=0.0, kernel="linear").fit(*two)
     contradiction = np.repeat([[1.0], [-1.0]], 2, axis=0)
     for fit_intercept in (True, False):
-        with pytest.raises(ValueError, match=r"slack=0\.3 is too large for the smaller class"):
+        with pytest.raises(ValueError, match=r"0\.3 is too large.*the smaller class"):
             SVC(slack=0.3, kernel="linear", fit_intercept=fit_intercept).fit(contradiction, [0, 1, 0, 1])
     rare = np.arange(400) < 4
     with pytest.raises(ValueError, match="is too large"):
