@@ -3,6 +3,7 @@
 import hashlib
 import os
 import shutil
+import signal
 import time
 from importlib.util import find_spec
 from pathlib import Path
@@ -79,3 +80,11 @@ def adult():
 def _frozen(a):
     a.flags.writeable = False
     return a
+
+
+@pytest.fixture
+def interruptible():
+    """Whatever happens to the handler in a test, it is Python's own before and after."""
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, previous)

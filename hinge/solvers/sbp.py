@@ -48,9 +48,9 @@ class SBP(Solver[KernelSlackConstrained, SBPState]):
               \\eta_t = 1/\\sqrt t
 
     where p* is uniform on the points below the water level of the responses (section 3.2) and P projects
-    on the unit ball. Each iteration updates all n responses by one kernel row (3.4), and the level costs
-    O(n). After T iterations the average is within :math:`O(\\sqrt{\\log(1/\\delta)/T})` of the optimum with
-    probability 1 - δ (Lemma 3.2).
+    on the unit ball. Each iteration updates all n responses by one kernel row (3.4). The level costs O(n), by
+    Newton's method; with a free bias it costs a sort of each class. After T iterations the average is within
+    :math:`O(\\sqrt{\\log(1/\\delta)/T})` of the optimum with probability 1 - δ (Lemma 3.2).
 
     With a free bias there are two basins (section 3.6): p* has mass one half, uniform on m points, in each
     class.
@@ -59,7 +59,7 @@ class SBP(Solver[KernelSlackConstrained, SBPState]):
     ----------
     batch_size : int
         Points drawn in an iteration. 1 is the paper's algorithm; 32 to 64 let kernel rows be computed
-        together and are much faster on a CPU, 256 to 1024 on a GPU.
+        together and are much faster on a CPU; on a GPU thousands pay where there are as many rows.
     eta : float, optional
         The step of a point is eta/√(points drawn so far). By default 1 up to batches of 4, then
         2.5/√batch_size: many points drawn at one w pull the same way.
@@ -90,6 +90,7 @@ class SBP(Solver[KernelSlackConstrained, SBPState]):
 
     paper = Paper("The Kernelized Stochastic Batch Perceptron", "Cotter, Shalev-Shwartz, Srebro", 2012,
                   "section 3.4")  # fmt: skip
+    exact_estimate = True
 
     def __post_init__(self) -> None:
         if self.batch_size < 1 or self.passes < 1:
@@ -194,8 +195,6 @@ class SBP(Solver[KernelSlackConstrained, SBPState]):
 
     def max_evals(self, problem: KernelSlackConstrained, state: SBPState) -> int:
         return self.batch_size * problem.n
-
-    exact_estimate = True
 
 
 def _basins(problem: KernelSlackConstrained) -> list[np.ndarray]:
