@@ -3,6 +3,7 @@
 import re
 import signal
 import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -92,7 +93,7 @@ def test_time(two, three):
         SVC(slack=0.05, solver=SBP(4, passes=1)).fit(X, y)  # compiled
         model = SVC(max_time=0.3, **ENDLESS)
         with pytest.warns(ConvergenceWarning, match=r"the time limit was reached.*tol=0\)"):
-            within(0.2, 1.5, lambda: model.fit(X, y))
+            within(0.2, 1.5, partial(model.fit, X, y))
         assert model.stop_reason_ == "max_time"
         assert np.isfinite(model.decision_function(X)).all()
 
