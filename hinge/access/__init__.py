@@ -1,18 +1,25 @@
 """DATA: the only code that touches the data, and the place where reads and kernel values are counted."""
 
+from hinge.access.both_ways import DenseTable, SparseTable, as_table
 from hinge.access.gram import Gram
 from hinge.access.matrix import Matrix, as_matrix, frozen
 from hinge.access.points import Points, as_points
 from hinge.access.rows import add_outer, add_row, dot, held_row, read_row, sq_norm
+from hinge.access.table import Line, Table
 
 __all__ = [
+    "DenseTable",
     "Gram",
+    "Line",
     "Matrix",
     "Points",
+    "SparseTable",
+    "Table",
     "add_outer",
     "add_row",
     "as_matrix",
     "as_points",
+    "as_table",
     "dot",
     "frozen",
     "held_row",

@@ -1,0 +1,182 @@
+"""What was read of a matrix: cells, distinct cells, bytes, pages, and what they cost."""
+
+from typing import Any
+
+import numpy as np
+
+from hinge.compiled import compiled
+
+PAGE = 4096
+"""Bytes of a page, the least that a disk or a memory map hands out."""
+
+_1, _2, _4 = np.uint64(1), np.uint64(2), np.uint64(4)
+_6, _56, _63 = np.uint64(6), np.uint64(56), np.uint64(63)
+_M1, _M2 = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
+_M4, _H01 = np.uint64(0x0F0F0F0F0F0F0F0F), np.uint64(0x0101010101010101)
+
+
+class Bill:
+    """The running account of one matrix of n rows and d columns.
+
+    Two conventions are counted side by side. *Dense*: a row is d cells, a column n. *Nonzero*: a row or a
+    column is as many as it has nonzeros. Distinct cells are exact in both: rows and columns read whole are
+    two sets, anything else one bit a cell in rows of which parts were read.
+
+    Parameters
+    ----------
+    n, d : int
+        Rows and columns.
+    prices : array of shape (d,), optional
+        Price of a cell in each column; one where not given.
+
+    Attributes
+    ----------
+    cells, nonzeros : int
+        Cells read so far, in the dense and the nonzero convention; as often as they were read, unless the
+        reader keeps them: then each counts once.
+    bytes, pages : int
+        What was moved to get them, and the 4096-byte pages that it lies in.
+    cost : float
+        The prices of `cells`.
+    """
+
+    def __init__(self, n: int, d: int, prices: Any = None) -> None:
+        self.n, self.d = n, d
+        self.cells = self.nonzeros = self.bytes = self.pages = 0
+        self.cost = 0.0
+        self.prices = None if prices is None else _checked_prices(prices, d)
+        self.row_price = float(d) if self.prices is None else float(self.prices.sum())
+        self.whole_rows = np.zeros(n, bool)
+        self.whole_columns = np.zeros(d, bool)
+        self.in_part = np.zeros(n, bool)
+        """Rows of which cells were read that belong to no row or column read whole."""
+        self._bits: np.ndarray | None = None
+
+    def fork(self) -> "Bill":
+        """An empty bill for the same matrix."""
+        return Bill(self.n, self.d, self.prices)
+
+    @property
+    def distinct(self) -> int:
+        """Distinct cells, dense convention."""
+        R, C = int(self.whole_rows.sum()), int(self.whole_columns.sum())
+        count = R * self.d + (self.n - R) * C
+        rows = np.flatnonzero(self.in_part & ~self.whole_rows)
+        if self._bits is not None and len(rows):
+            count += int(_common_bits(self._bits, rows, ~_bits_of(self.whole_columns)))
+        return count
+
+    @property
+    def bits(self) -> np.ndarray:
+        """One bit a cell, by rows; the system gives memory only to the rows that are used."""
+        if self._bits is None:
+            self._bits = np.zeros((self.n, -(-self.d // 64)), np.uint64)
+        return self._bits
+
+    def missing(self, i: int, columns: np.ndarray) -> np.ndarray:
+        """Which of these cells of row i were never read."""
+        if self.whole_rows[i]:
+            return np.zeros(len(columns), bool)
+        fresh = ~self.whole_columns[columns]
+        if self.in_part[i]:
+            fresh &= ~_test_bits(self.bits[i], columns)
+        return fresh
+
+    def missing_below(self, j: int) -> np.ndarray:
+        """Which cells of column j were never read."""
+        if self.whole_columns[j]:
+            return np.zeros(self.n, bool)
+        fresh = ~self.whole_rows
+        if self._bits is not None:
+            fresh &= (self._bits[:, j >> 6] >> np.uint64(j & 63)) & _1 == 0
+        return fresh
+
+    def moved(self, nbytes: int, pages: int) -> None:
+        """Bytes that were moved, from so many pages."""
+        self.bytes += int(nbytes)
+        self.pages += int(pages)
+
+    def charge(self, cells: int, nonzeros: int, cost: float) -> None:
+        """Cells that were read."""
+        self.cells += int(cells)
+        self.nonzeros += int(nonzeros)
+        self.cost += float(cost)
+
+    def charge_block(self, rows: np.ndarray, columns: np.ndarray, nonzeros: int, keep: bool) -> None:
+        """The cells rows × columns, with the nonzeros that count; with `keep` those read before are free."""
+        count, cost = len(rows) * len(columns), len(rows) * self.price_of(columns)
+        if keep and self.prices is not None:
+            fresh = np.array([self.missing(i, columns) for i in rows.tolist()]).reshape(len(rows), -1)
+            count, cost = int(fresh.sum()), float(fresh.sum(axis=0) @ self.prices[columns])
+        elif keep:
+            count = self._count_fresh(rows, columns)
+            cost = float(count)
+        self.charge(count, nonzeros, cost)
+
+    def _count_fresh(self, rows: np.ndarray, columns: np.ndarray) -> int:
+        taken = np.zeros(self.d, bool)
+        taken[columns] = True
+        taken &= ~self.whole_columns
+        rows = rows[~self.whole_rows[rows]]
+        return len(rows) * int(taken.sum()) - int(_common_bits(self.bits, rows, _bits_of(taken)))
+
+    def price_of(self, columns: np.ndarray) -> float:
+        """The prices of one cell in each of these columns."""
+        return float(len(columns)) if self.prices is None else float(self.prices[columns].sum())
+
+    def mark(self, rows: np.ndarray, columns: np.ndarray) -> None:
+        """Note that all cells (rows × columns) were read."""
+        taken = np.zeros(self.d, bool)
+        taken[columns] = True
+        rows = np.ascontiguousarray(rows, np.int64)
+        _set_bits(self.bits, rows, _bits_of(taken))
+        self.in_part[rows] = True
+
+
+def pages_of(address: int, nbytes: int) -> int:
+    """Pages that a stretch of memory or of a file lies in."""
+    return (address % PAGE + nbytes + PAGE - 1) // PAGE if nbytes else 0
+
+
+def _checked_prices(prices: Any, d: int) -> np.ndarray:
+    prices = np.asarray(prices, np.float64)
+    if prices.shape != (d,) or not (np.isfinite(prices).all() and (prices >= 0).all()):
+        raise ValueError(f"prices must be {d} finite numbers, one a column, none negative.")
+    return prices
+
+
+def _bits_of(flags: np.ndarray) -> np.ndarray:
+    """Flags as 64-bit words, the first in the lowest bit."""
+    padded = np.zeros(-(-len(flags) // 64) * 64, bool)
+    padded[: len(flags)] = flags
+    return np.packbits(padded, bitorder="little").view("<u8").astype(np.uint64)
+
+
+@compiled
+def _set_bits(bits, rows, mask):
+    for i in rows:
+        for k in range(bits.shape[1]):
+            bits[i, k] |= mask[k]
+
+
+@compiled
+def _test_bits(words, columns):
+    out = np.empty(len(columns), np.bool_)
+    for k in range(len(columns)):
+        j = np.uint64(columns[k])
+        out[k] = (words[j >> _6] >> (j & _63)) & _1 == _1
+    return out
+
+
+@compiled
+def _common_bits(bits, rows, mask):
+    """Bits of these rows that the mask has too."""
+    total = np.int64(0)
+    for i in rows:
+        for k in range(bits.shape[1]):
+            v = bits[i, k] & mask[k]
+            v = v - ((v >> _1) & _M1)
+            v = (v & _M2) + ((v >> _2) & _M2)
+            v = (v + (v >> _4)) & _M4
+            total += np.int64((v * _H01) >> _56)
+    return total

@@ -1,0 +1,222 @@
+"""Rows, columns and single cells of a matrix, wherever it lies: what is handed out is billed."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from hinge.access.bill import Bill
+
+BLOCK_CELLS = 1 << 21
+"""Cells of the blocks in which whole passes are made."""
+
+
+class Line(NamedTuple):
+    """A row or a column: values at positions; `at` is empty where all are there, in order."""
+
+    at: np.ndarray
+    values: np.ndarray
+
+
+EVERYWHERE = np.zeros(0, np.int32)
+"""The index of a line that has all its values."""
+
+
+class Table(ABC):
+    """A matrix that is read by rows, by columns and by cells.
+
+    What a subclass hands out by `_row`, `_column` and `_block` is billed here; it adds the bytes and pages
+    itself, by ``self.bill.moved``.
+
+    Parameters
+    ----------
+    shape : tuple of int
+    prices : array of shape (d,), optional
+        Price of a cell in each column.
+    keep : bool
+        Whether the reader keeps what it has read: then a cell is billed once, and `held` gives it back.
+
+    Attributes
+    ----------
+    shape : tuple of int
+    bill : Bill
+    keep : bool
+    """
+
+    in_memory = False
+    """Whether the cells can be read again at no cost."""
+
+    max_reads: int | None = None
+    max_cost: float | None = None
+    """Budgets of the data's owner; None where there are none."""
+
+    def __init__(self, shape: tuple[int, int], prices: Any = None, *, keep: bool = False) -> None:
+        self.shape = int(shape[0]), int(shape[1])
+        self.bill = Bill(*self.shape, prices)
+        self.keep = keep
+
+    # --- what a subclass supplies ---------------------------------------------------------
+
+    @abstractmethod
+    def _row(self, i: int) -> Line: ...
+
+    @abstractmethod
+    def _column(self, j: int) -> Line: ...
+
+    @abstractmethod
+    def _block(self, rows: np.ndarray, columns: np.ndarray) -> Any:
+        """The cells rows × columns, as an array or a CSR matrix of that shape."""
+
+    @abstractmethod
+    def held(self, rows: np.ndarray) -> sp.csr_array:
+        """All that was read of these rows, at no cost: cells never read are absent."""
+
+    # --- what readers call ----------------------------------------------------------------
+
+    def row(self, i: int) -> Line:
+        """Row i."""
+        i = self._checked(i, 0)
+        fresh = ~self.bill.whole_columns if self.keep else None
+        if self.keep and self.bill.whole_rows[i]:
+            fresh = np.zeros(self.shape[1], bool)
+        elif self.keep and self.bill.in_part[i]:
+            fresh = self.bill.missing(i, np.arange(self.shape[1]))
+        line = self._row(i)
+        self._charge(line, fresh, self.shape[1], self.bill.row_price)
+        self.bill.whole_rows[i] = True
+        return line
+
+    def column(self, j: int) -> Line:
+        """Column j."""
+        j = self._checked(j, 1)
+        fresh = self.bill.missing_below(j) if self.keep else None
+        line = self._column(j)
+        price = 1.0 if self.bill.prices is None else float(self.bill.prices[j])
+        count = self.shape[0] if fresh is None else int(fresh.sum())
+        self.bill.charge(count, _nonzeros(line, fresh), price * count)
+        self.bill.whole_columns[j] = True
+        return line
+
+    def block(self, rows: np.ndarray, columns: np.ndarray) -> Any:
+        """The cells rows × columns, as an array or a CSR matrix of that shape."""
+        rows, columns = np.asarray(rows, np.int64), np.asarray(columns, np.int64)
+        cells = self._block(rows, columns)
+        self.bill.charge_block(rows, columns, self._nonzeros_of(cells, rows, columns), self.keep)
+        self.bill.mark(rows, columns)
+        return cells
+
+    def dot(self, rows: np.ndarray, columns: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """``X[rows][:, columns] @ w``, with a weight for each of the columns."""
+        step = max(1, BLOCK_CELLS // max(1, len(columns)))
+        parts = [self.block(rows[lo : lo + step], columns) @ w for lo in range(0, len(rows), step)]
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    # --- the counts -----------------------------------------------------------------------
+
+    @property
+    def reads(self) -> int:
+        """Cells read, in the convention of the storage: nonzeros of compressed data, cells of other."""
+        return self.bill.nonzeros if self.is_sparse else self.bill.cells
+
+    @property
+    def distinct_nonzeros(self) -> int:
+        """Distinct cells read that are not zero."""
+        seen = self.bill.whole_rows | self.bill.in_part
+        if self.bill.whole_columns.any():
+            seen = np.ones(self.shape[0], bool)
+        count = 0
+        for rows in self._pieces(np.flatnonzero(seen)):
+            count += int(np.count_nonzero(self.held(rows).data))
+        return count
+
+    # --- what problems ask of a matrix ----------------------------------------------------
+
+    is_sparse = False
+
+    @property
+    def n_cells(self) -> int:
+        """Cells that one pass over all rows reads."""
+        return self.shape[0] * self.shape[1]
+
+    @property
+    def max_row_cells(self) -> int:
+        """Cells of the longest row."""
+        return self.shape[1]
+
+    @property
+    def max_column_cells(self) -> int:
+        """Cells of the longest column."""
+        return self.shape[0]
+
+    def fork(self) -> "Table":
+        """The same data for another run; what is kept of it serves both, on one bill."""
+        return self
+
+    def row_blocks(self) -> Iterator[tuple[int, int]]:
+        """Ranges of rows that cover the matrix."""
+        n, d = self.shape
+        step = max(1, min(n, BLOCK_CELLS // max(1, d)))
+        for lo in range(0, n, step):
+            yield lo, min(lo + step, n)
+
+    def responses(
+        self, w: np.ndarray, lo: int, hi: int, out: np.ndarray | None = None, billed: bool = True
+    ) -> np.ndarray:
+        """``X[lo:hi] @ w``; every cell that is not in memory is billed."""
+        out = np.empty(hi - lo) if out is None else out
+        for i in range(lo, hi):
+            index, values = self.row(i)
+            out[i - lo] = values @ (w[index] if len(index) else w[: len(values)])
+        return out
+
+    def responses_at(self, rows: np.ndarray, w: np.ndarray, billed: bool = True) -> np.ndarray:
+        """``X[rows] @ w``."""
+        return np.array([self.responses(w, i, i + 1)[0] for i in rows])
+
+    def combine(self, coef: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
+        """``out += X[lo:hi].T @ coef``; rows whose coefficient is zero are not read."""
+        for i in np.flatnonzero(coef).tolist():
+            index, values = self.row(lo + i)
+            if len(index):
+                out[index] += coef[i] * values
+            else:
+                out[: len(values)] += coef[i] * values
+
+    # --- parts ----------------------------------------------------------------------------
+
+    def _checked(self, k: int, axis: int) -> int:
+        if not 0 <= k < self.shape[axis]:
+            name = ("row", "column")[axis]
+            raise IndexError(f"There is no {name} {k}: the matrix has {self.shape[axis]}.")
+        return int(k)
+
+    def _charge(self, line: Line, fresh: np.ndarray | None, count: int, price: float) -> None:
+        if fresh is not None:
+            count, price = int(fresh.sum()), self.bill.price_of(np.flatnonzero(fresh))
+        self.bill.charge(count, _nonzeros(line, fresh), price)
+
+    def _nonzeros_of(self, cells: Any, rows: np.ndarray, columns: np.ndarray) -> int:
+        """Nonzeros of a block that count: with `keep`, of the cells that were never read."""
+        if not self.keep:
+            return int(cells.nnz) if sp.issparse(cells) else int(np.count_nonzero(cells))
+        cells = cells if sp.issparse(cells) else sp.csr_array(cells)
+        count = 0
+        for k, i in enumerate(rows.tolist()):
+            lo, hi = cells.indptr[k], cells.indptr[k + 1]
+            count += int(self.bill.missing(i, columns[cells.indices[lo:hi]]).sum())
+        return count
+
+    def _pieces(self, rows: np.ndarray) -> Iterator[np.ndarray]:
+        step = max(1, BLOCK_CELLS // max(1, self.shape[1]))
+        for lo in range(0, len(rows), step):
+            yield rows[lo : lo + step]
+
+
+def _nonzeros(line: Line, fresh: np.ndarray | None) -> int:
+    """Nonzeros of a line, of its fresh part where that is given."""
+    if fresh is None:
+        return int(np.count_nonzero(line.values))
+    there = fresh[line.at] if len(line.at) else fresh[: len(line.values)]
+    return int(np.count_nonzero(line.values[there]))
