@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hinge.access.rows import CSRRows, DenseRows, add_row, dot, read_row
+from hinge.access.table import Table
 from hinge.compiled import compiled
 
 ROW_BLOCK_CELLS = 1 << 21
@@ -123,9 +124,9 @@ class Matrix:
         _combine(self.rows, coef, lo, hi, out)
 
 
-def as_matrix(X: Any) -> Matrix:
+def as_matrix(X: Any) -> Any:
     """Wrap `X` for counted access, converting only what no compiled row can be read from."""
-    if isinstance(X, Matrix):
+    if isinstance(X, Matrix | Table):
         return X
     if sp.issparse(X):
         X = X if X.format == "csr" else X.tocsr()

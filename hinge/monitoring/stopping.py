@@ -16,6 +16,7 @@ class Status(Enum):
     MAX_TIME = "the time limit was reached"
     MAX_READS = "the read limit was reached"
     MAX_KERNEL_EVALS = "the limit on kernel evaluations was reached"
+    MAX_COST = "the limit on the cost of reads was reached"
     STALLED = "no more progress is possible in floating point"
     INTERRUPTED = "it was interrupted"
     CALLBACK = "a callback asked to stop"
@@ -42,6 +43,8 @@ class Stop:
         Cells read, certificates included; never exceeded.
     max_kernel_evals : int, optional
         Kernel values computed; never exceeded.
+    max_cost : float, optional
+        Price of the cells read; never exceeded.
     target : float, optional
         Stop when the score, an error on held-out rows, is at most this.
     """
@@ -52,9 +55,10 @@ class Stop:
     max_reads: int | None = None
     target: float | None = None
     max_kernel_evals: int | None = None
+    max_cost: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("tol", "max_iter", "max_time", "max_reads", "target", "max_kernel_evals"):
+        for name in ("tol", "max_iter", "max_time", "max_reads", "target", "max_kernel_evals", "max_cost"):
             value = getattr(self, name)
             if (value is not None or name == "tol") and not (
                 isinstance(value, int | float | np.number) and value >= 0

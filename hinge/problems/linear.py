@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hinge.access import Matrix, as_matrix
+from hinge.access import Matrix, Table, as_matrix, as_table
 from hinge.problems.base import Solution
 from hinge.problems.examples import Examples
 
@@ -21,7 +21,7 @@ class LinearProblem(Examples):
 
     Parameters
     ----------
-    X : array, CSR matrix or Matrix
+    X : array, CSR matrix, Matrix or Table
     y : array of shape (n,)
         Labels, -1 and +1.
     weight : array of shape (n,), optional
@@ -36,7 +36,8 @@ class LinearProblem(Examples):
     def __init__(
         self, X: Any, y: Any, *, weight: Any = None, bias: Bias = "none", bias_scale: float = 1.0
     ) -> None:
-        self.matrix: Matrix = as_matrix(X)
+        self.matrix: Matrix | Any = as_matrix(X)
+        self._table: Table | None = X if isinstance(X, Table) else None
         super().__init__(self.matrix.shape[0], y, weight)
         self.d = self.matrix.shape[1]
         if bias not in ("none", "free", "penalized"):
@@ -49,9 +50,31 @@ class LinearProblem(Examples):
     kernel_evals = 0
 
     @property
+    def table(self) -> Table:
+        """The same data by rows, columns and cells, on the same bill."""
+        if self._table is None:
+            self._table = as_table(self.matrix)
+        return self._table
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether compiled code can take rows from it."""
+        return isinstance(self.matrix, Matrix)
+
+    @property
     def reads(self) -> int:
         """Cells of X handed out so far."""
-        return self.matrix.reads
+        return (self.matrix if self._table is None else self._table).reads
+
+    @property
+    def cost(self) -> float:
+        """The prices of those cells, 0 where nobody has asked for them by rows, columns or cells."""
+        return 0.0 if self._table is None else self._table.bill.cost
+
+    @property
+    def budget(self) -> tuple[int | None, float | None]:
+        """The most cells, and the highest cost, that the owner of the data allows."""
+        return (None, None) if self._table is None else (self._table.max_reads, self._table.max_cost)
 
     @property
     def pass_cells(self) -> int:

@@ -31,6 +31,9 @@ class Solver(Generic[P, S]):
     exact_estimate: ClassVar[bool] = False
     """Whether `estimate` is more than a guess, so that no certificate is ever computed to check it."""
 
+    takes_tables: ClassVar[bool] = False
+    """Whether it can read rows, columns or cells of data that is not in memory."""
+
     finished: ClassVar[Status] = Status.FINISHED
     """What it means that `pause` is 0."""
 
@@ -62,9 +65,23 @@ class Solver(Generic[P, S]):
         """No iteration reads more cells than this."""
         raise NotImplementedError
 
+    def max_cost(self, problem: P) -> float:
+        """No iteration reads cells of a higher price in all."""
+        table = problem.table  # type: ignore[attr-defined]
+        dearest = 1.0 if table.bill.prices is None else float(table.bill.prices.max(initial=0.0))
+        return dearest * self.max_reads(problem)
+
     def max_evals(self, problem: P, state: S) -> int:
         """The next iteration, and a look at the answer after it, compute no more kernel values than this."""
         return 0
+
+    def certificate(self, problem: P, state: S, answer: Any) -> Any:
+        """The certificate of an answer; one with an infinite gap where it would cost too much."""
+        return problem.certificate(answer)  # type: ignore[attr-defined]
+
+    def certificate_reads(self, problem: P) -> int:
+        """No certificate reads more cells than this."""
+        return 2 * problem.pass_cells  # type: ignore[attr-defined]
 
     def setup_reads(self, problem: P) -> int:
         """Cells that the first iteration reads besides its own."""

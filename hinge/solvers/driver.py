@@ -13,6 +13,7 @@ import numpy as np
 from hinge.monitoring import History, Record, Status, Stop
 from hinge.problems import Certificate, Solution
 from hinge.solvers.base import Solver
+from hinge.solvers.budgets import cannot_read, within_budget
 
 CHUNK_SECONDS = 0.1
 """A compiled call is kept about this short, so that clocks and Ctrl-C are heeded."""
@@ -96,9 +97,10 @@ def solve(
         raise ValueError(f"on_interrupt is 'raise' or 'keep', not {on_interrupt!r}.")
     if not isinstance(solver, Solver):
         raise TypeError(f"solver must be a Solver, such as hinge.solvers.SDCA(), got {solver!r}.")
-    reason = solver.rejects(problem)
+    reason = solver.rejects(problem) or cannot_read(problem, solver)
     if reason:
         raise ValueError(reason)
+    stop = within_budget(stop, problem)
     run = _Run(problem, solver, stop, score, callbacks)
     if stop.max_reads is not None and problem.pass_cells > stop.max_reads:
         start = None  # to take it up would read too much
@@ -143,7 +145,8 @@ class _Run:
         self.began = time.perf_counter()
         self.off_clock = 0.0
         self.first_read, self.first_eval = problem.reads, problem.kernel_evals
-        certificate = 2 * problem.pass_cells  # reads kept back for it, if that leaves enough for a fit
+        self.first_cost = getattr(problem, "cost", 0.0)
+        certificate = solver.certificate_reads(problem)  # kept back for it, if that leaves enough for a fit
         self.last_word = certificate if (stop.max_reads or 0) >= 4 * certificate else 0
         self.rate = 0.0  # iterations a second, once known
         self.advancing = False  # while the state may be half-written
@@ -190,10 +193,14 @@ class _Run:
             n = min(n, left // max(1, self.solver.max_reads(self.problem)))
             if n <= 0:
                 return 0, Status.MAX_READS
+        if stop.max_cost is not None:
+            left = stop.max_cost - (self.problem.cost - self.first_cost)
+            n = min(n, int(left / max(self.solver.max_cost(self.problem), 1e-300)))
+            if n <= 0:
+                return 0, Status.MAX_COST
         if stop.max_kernel_evals is not None:
             cost = self.solver.max_evals(self.problem, self.state)
-            left = stop.max_kernel_evals - self.evals
-            n = min(n, left // max(1, cost))
+            n = min(n, (stop.max_kernel_evals - self.evals) // max(1, cost))
             if n <= 0:
                 return 0, Status.MAX_KERNEL_EVALS
         seconds = CHUNK_SECONDS
@@ -211,7 +218,8 @@ class _Run:
         gap, objective = np.inf, np.nan
         looks = len(self.history) + 1
         doubled = looks >= 32 and looks & (looks - 1) == 0 and not solver.exact_estimate  # it may be wrong
-        affordable = stop.max_reads is None or self.reads + 3 * problem.pass_cells <= stop.max_reads
+        limit = np.inf if stop.max_reads is None else stop.max_reads
+        affordable = self.reads + 1.5 * solver.certificate_reads(problem) <= limit
         promising = stop.tol > 0 and affordable and solver.estimate(problem, self.state) <= stop.tol
         if final or promising or (doubled and stop.tol > 0):
             certificate = self.certify()
@@ -242,10 +250,10 @@ class _Run:
         if self.latest is None or self.latest[0] != t:
             answer = self.solver.view(self.problem, self.state)
             limit = self.stop.max_reads
-            if limit is not None and self.reads + 2 * self.problem.pass_cells > limit:
+            if limit is not None and self.reads + self.solver.certificate_reads(self.problem) > limit:
                 self.latest = t, Certificate(np.nan, np.nan, np.inf, answer.b)
             else:
-                self.latest = t, self.problem.certificate(answer)
+                self.latest = t, self.solver.certificate(self.problem, self.state, answer)
         return self.latest[1]
 
     def result(self, status: Status) -> Result:
@@ -275,10 +283,7 @@ class _Run:
 
 @contextmanager
 def _interrupts(run: _Run) -> Iterator[None]:
-    """Let Ctrl-C wait for the end of a step, so that no state is left half-written.
-
-    Between steps it raises at once. A second Ctrl-C does not wait.
-    """
+    """Let Ctrl-C wait for the end of a step, so that no state is left half-written; a second does not."""
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread receives signals
         return
