@@ -106,7 +106,8 @@ class Bill:
         """The cells rows × columns, with the nonzeros that count; with `keep` those read before are free."""
         count, cost = len(rows) * len(columns), len(rows) * self.price_of(columns)
         if keep and self.prices is not None:
-            fresh = np.array([self.missing(i, columns) for i in rows.tolist()]).reshape(len(rows), -1)
+            size = len(rows), len(columns)
+            fresh = np.array([self.missing(i, columns) for i in rows.tolist()]).reshape(size)
             count, cost = int(fresh.sum()), float(fresh.sum(axis=0) @ self.prices[columns])
         elif keep:
             count = self._count_fresh(rows, columns)

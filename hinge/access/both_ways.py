@@ -110,15 +110,19 @@ class DenseTable(MemoryTable):
         self.bill.moved(len(rows) * len(columns) * size, len(rows) * pages)
         return self._X[np.ix_(rows, columns)]
 
+    def _nonzeros_of(self, cells: Any, rows: np.ndarray, columns: np.ndarray) -> int:
+        if not self.keep:
+            return int(np.count_nonzero(cells))
+        return int(_unread_dense(cells, rows, columns, *self._marks))
+
+    @property
+    def _marks(self) -> tuple[np.ndarray, ...]:
+        return self.bill.whole_rows, self.bill.whole_columns, self.bill.bits
+
     def held(self, rows: np.ndarray) -> sp.csr_array:
         """All that was read of these rows."""
         rows = np.asarray(rows, np.int64)
-        bill = self.bill
-        X = self._X[rows]
-        for k, i in enumerate(rows.tolist()):
-            if not bill.whole_rows[i]:
-                X[k, bill.missing(i, np.arange(self.shape[1]))] = 0
-        return sp.csr_array(X)
+        return sp.csr_array(_read_part_dense(self._X, rows, *self._marks), shape=(len(rows), self.shape[1]))
 
 
 class SparseTable(MemoryTable):
@@ -194,10 +198,8 @@ class SparseTable(MemoryTable):
         """All that was read of these rows."""
         rows = np.asarray(rows, np.int64)
         bill = self.bill
-        data, indices, indptr = _read_part(
-            *self._by_rows, rows, bill.whole_rows, bill.whole_columns, bill.bits
-        )
-        return sp.csr_array((data, indices, indptr), shape=(len(rows), self.shape[1]))
+        part = _read_part(*self._by_rows, rows, bill.whole_rows, bill.whole_columns, bill.bits)
+        return sp.csr_array(part, shape=(len(rows), self.shape[1]))
 
 
 def as_table(X: Any, *, keep: bool = False) -> Table:
@@ -237,6 +239,39 @@ def _is_read(i, j, whole_rows, whole_columns, bits):
         return True
     j = np.uint64(j)
     return (bits[i, j >> _6] >> (j & _63)) & _1 == _1
+
+
+@compiled
+def _unread_dense(cells, rows, columns, whole_rows, whole_columns, bits):
+    """Nonzeros of a dense block that were never read."""
+    count = 0
+    for k in range(len(rows)):
+        for c in range(len(columns)):
+            if cells[k, c] != 0 and not _is_read(rows[k], columns[c], whole_rows, whole_columns, bits):
+                count += 1
+    return count
+
+
+@compiled
+def _read_part_dense(X, rows, whole_rows, whole_columns, bits):
+    """The nonzeros that were read of some rows of a dense matrix."""
+    starts = np.zeros(len(rows) + 1, np.int64)
+    for k in range(len(rows)):
+        count = 0
+        for j in range(X.shape[1]):
+            if X[rows[k], j] != 0 and _is_read(rows[k], j, whole_rows, whole_columns, bits):
+                count += 1
+        starts[k + 1] = starts[k] + count
+    values = np.empty(starts[-1], X.dtype)
+    where = np.empty(starts[-1], np.int32)
+    q = 0
+    for k in range(len(rows)):
+        for j in range(X.shape[1]):
+            if X[rows[k], j] != 0 and _is_read(rows[k], j, whole_rows, whole_columns, bits):
+                values[q] = X[rows[k], j]
+                where[q] = j
+                q += 1
+    return values, where, starts
 
 
 @compiled

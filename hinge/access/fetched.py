@@ -48,7 +48,11 @@ class Fetched(Table):
         if not self.keep:
             return self._fetch_column(j)
         if not self.bill.whole_columns[j]:
-            self.kept.put_column(j, self._fetch_column(j))
+            if self.bill.missing_below(j).any():
+                line = self._fetch_column(j)
+            else:
+                line = Line(EVERYWHERE, self.kept.below(j, np.arange(self.shape[0])))
+            self.kept.put_column(j, line)
         return self.kept.column(j)
 
     def _block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
@@ -83,6 +87,9 @@ class KeptCells:
     def put(self, i: int, line: Line) -> None:
         """Cells of row i, in place of those that were there."""
         index, values = _spelled_out(line)
+        if len(line.at) == 0 and len(values):  # the whole row
+            self._rows[i] = Line(index, values)
+            return
         if i in self._rows:
             old = self._rows[i]
             index, values = np.concatenate([index, old.at]), np.concatenate([values, old.values])
@@ -99,6 +106,8 @@ class KeptCells:
     def row(self, i: int) -> Line:
         """All that is known of row i, in the order of the columns."""
         own = self._rows.get(i, Line(EVERYWHERE, np.zeros(0)))
+        if not self._columns:
+            return own
         whole = np.array(sorted(self._columns), np.int32)
         whole = np.setdiff1d(whole, own.at, assume_unique=True)
         if len(whole) == 0:
@@ -123,6 +132,18 @@ class KeptCells:
         for k, j in enumerate(columns.tolist()):
             if j in self._columns:
                 out[k] = self._columns[j][i]
+        return out
+
+    def below(self, j: int, rows: np.ndarray) -> np.ndarray:
+        """Known cells of column j in these rows, as in `cells`."""
+        if j in self._columns:
+            return self._columns[j][rows]
+        out = np.zeros(len(rows))
+        for k, i in enumerate(rows.tolist()):
+            own = self._rows.get(i)
+            place = 0 if own is None else int(own.at.searchsorted(j))
+            if own is not None and place < len(own.at) and own.at[place] == j:
+                out[k] = own.values[place]
         return out
 
 

@@ -61,6 +61,8 @@ class RowStore:
         Number of items.
     fingerprint : str
         Of the items and the kernel, 64 hexadecimal digits.
+    what : str
+        What is stored, for warnings.
 
     Attributes
     ----------
@@ -68,17 +70,30 @@ class RowStore:
         The file, which is made when there is something to keep.
     read_only : bool
         Whether nothing is kept.
+    taken : bool
+        Whether that is because another store writes the file.
     """
 
-    def __init__(self, folder: str | Path, n: int, fingerprint: str, *, read_only: bool = False) -> None:
+    def __init__(
+        self,
+        folder: str | Path,
+        n: int,
+        fingerprint: str,
+        *,
+        read_only: bool = False,
+        what: str = "kernel values",
+    ) -> None:
         self.folder, self.n, self.fingerprint, self.read_only = Path(folder), n, fingerprint, read_only
+        self.what, self.taken = what, False
         self._header = _HEADER.pack(_MAGIC, VERSION, 0, n, bytes.fromhex(fingerprint))
         self._fd = -1
         self._pid = os.getpid()
         self._end = 0
         self._map: mmap.mmap | None = None
         self._records: dict[int, list[tuple[int, int]]] = {}  # of each row: where, and how many values
-        self.path = self._choose()
+        self.path, sound = self._choose()
+        for record in sound:
+            self.keep(*record)
 
     # --- what Gram uses -------------------------------------------------------------------
 
@@ -128,17 +143,23 @@ class RowStore:
                 yield row, *self._read(at, count)
 
     def close(self) -> None:
-        """Let another process write; what was read stays known."""
+        """Let another process write; what is known stays known."""
         self.read_only = True
         if self._fd >= 0:
+            if self._records:  # some may have come since the file was mapped
+                self._map = mmap.mmap(self._fd, 0, access=mmap.ACCESS_READ)
             self._closer()
             self._fd = -1
 
     # --- the file -------------------------------------------------------------------------
 
-    def _choose(self) -> Path:
-        """The first file of this fingerprint that is sound, opened; else a name that is free."""
+    def _choose(self) -> tuple[Path, list[tuple[int, np.ndarray, np.ndarray]]]:
+        """The first file of this fingerprint that is sound, opened.
+
+        Else a name that is free, and the records that come before the damage in others.
+        """
         damaged: list[tuple[Path, str]] = []
+        sound: list[tuple[int, np.ndarray, np.ndarray]] = []
         for k in range(1, 1000):
             path = self.folder / f"{self.fingerprint}{'' if k == 1 else f'-{k}'}.rows"
             try:
@@ -147,14 +168,19 @@ class RowStore:
                 fault = self._open(path)
             except OSError as error:
                 self.read_only = True
-                _warn(f"The stored kernel values in {path} cannot be read ({error}).")
-                return path
+                _warn(f"The stored {self.what} in {path} cannot be read ({error}).")
+                return path, []
             if fault is None:
-                return path
+                return path, []
             damaged.append((path, fault))
+            sound += list(self.records())
+            self._records, self._map, self._end = {}, None, 0
         for old, fault in damaged:
-            _warn(f"The stored kernel values in {old} are damaged ({fault}); new ones go to {path.name}.")
-        return path
+            _warn(
+                f"The stored {self.what} in {old} are damaged ({fault}); those before that and new ones go "
+                f"to {path.name}."
+            )
+        return path, sound
 
     def _open(self, path: Path) -> str | None:
         """Open a file and read where its records are; a sentence about what is wrong with it, if anything."""
@@ -169,7 +195,7 @@ class RowStore:
         if not writes:
             fd = os.open(path, os.O_RDONLY | flags)
         elif not _locked(fd):
-            writes, self.read_only = False, True
+            writes, self.read_only, self.taken = False, True, True
         try:
             size = os.fstat(fd).st_size
             if size:
@@ -197,7 +223,7 @@ class RowStore:
         fd = os.open(self.path, flags, 0o644)
         if not _locked(fd) or os.fstat(fd).st_size:
             os.close(fd)
-            self.read_only = True
+            self.read_only = self.taken = True
             return False
         self._hold(fd)
         os.write(fd, self._header)
@@ -206,7 +232,7 @@ class RowStore:
 
     def _hold(self, fd: int) -> None:
         self._fd = fd
-        self._closer = weakref.finalize(self, os.close, fd)
+        self._closer = weakref.finalize(self, _release, fd, self._pid)
 
     def _scan(self, size: int) -> str | None:
         """Find all records of the mapped file; `_end` is behind the last that is complete."""
@@ -245,11 +271,12 @@ class RowStore:
     def _give_up(self, error: OSError) -> None:
         if not self.read_only:
             self.read_only = True
-            _warn(f"Kernel values cannot be stored in {self.folder} ({error}): the fit goes on without.")
+            what = self.what[0].upper() + self.what[1:]
+            _warn(f"{what} cannot be stored in {self.folder} ({error}): the fit goes on without.")
 
     def __getstate__(self) -> dict[str, Any]:
         """A copy reads only."""
-        return {"folder": self.folder, "n": self.n, "fingerprint": self.fingerprint}
+        return {"folder": self.folder, "n": self.n, "fingerprint": self.fingerprint, "what": self.what}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(**state, read_only=True)  # type: ignore[misc]
@@ -266,6 +293,14 @@ def _locked(fd: int) -> bool:
     except OSError:  # a file system without locks
         return True
     return True
+
+
+def _release(fd: int, pid: int) -> None:
+    """Close a file; a map of it has a descriptor of its own, which would keep the lock."""
+    if fcntl is not None and pid == os.getpid():  # the lock of a fork is its parent's
+        with contextlib.suppress(OSError):
+            fcntl.flock(fd, fcntl.LOCK_UN)
+    os.close(fd)
 
 
 def _warn(sentence: str) -> None:

@@ -100,8 +100,8 @@ class Table(ABC):
         return line
 
     def block(self, rows: np.ndarray, columns: np.ndarray) -> Any:
-        """The cells rows × columns, as an array or a CSR matrix of that shape."""
-        rows, columns = np.asarray(rows, np.int64), np.asarray(columns, np.int64)
+        """The cells rows × columns, as an array or a CSR matrix of that shape; none of them twice."""
+        rows, columns = self._all_checked(rows, 0), self._all_checked(columns, 1)
         cells = self._block(rows, columns)
         self.bill.charge_block(rows, columns, self._nonzeros_of(cells, rows, columns), self.keep)
         self.bill.mark(rows, columns)
@@ -191,6 +191,17 @@ class Table(ABC):
             name = ("row", "column")[axis]
             raise IndexError(f"There is no {name} {k}: the matrix has {self.shape[axis]}.")
         return int(k)
+
+    def _all_checked(self, these: np.ndarray, axis: int) -> np.ndarray:
+        these = np.asarray(these, np.int64)
+        if len(these):
+            self._checked(int(these.min()), axis)
+            self._checked(int(these.max()), axis)
+            seen = np.zeros(self.shape[axis], bool)
+            seen[these] = True
+            if int(seen.sum()) < len(these):
+                raise ValueError(f"A block has each {('row', 'column')[axis]} once: leave out the repeated.")
+        return these
 
     def _charge(self, line: Line, fresh: np.ndarray | None, count: int, price: float) -> None:
         if fresh is not None:

@@ -129,6 +129,23 @@ def test_damage_is_told_and_set_aside(tmp_path, where):
     agrees(open_store(tmp_path, X, KERNEL), [5])  # said once: the new file is found from now on
 
 
+def test_what_comes_before_the_damage_is_taken_over(tmp_path):
+    path = filled(tmp_path, [3, 7, 9])
+    data = bytearray(path.read_bytes())
+    data[600] ^= 0xFF  # in row 7
+    path.write_bytes(data)
+    with pytest.warns(RuntimeWarning, match="those before that and new ones go to"):
+        store = open_store(tmp_path, X, KERNEL)
+    agrees(store, [3])
+    store.keep(5, np.arange(25), K[5])
+    agrees(store, [3, 5])
+    store.close()
+    for _ in range(2):  # once only
+        agrees(open_store(tmp_path, X, KERNEL), [3, 5])
+    assert path.read_bytes() == data and len(list(tmp_path.iterdir())) == 2
+    assert store.path.stat().st_size == 64 + 2 * (24 + 16 * 25)
+
+
 def test_other_data_are_left_alone(tmp_path):
     path = filled(tmp_path)
     before = path.read_bytes()
@@ -219,6 +236,20 @@ def test_the_second_one_reads(tmp_path):
     third = open_store(tmp_path, X, KERNEL)
     assert not third.read_only
     agrees(third, [3, 7, 11])
+
+
+def test_one_that_was_read_and_closed_lets_others_write(tmp_path):
+    pytest.importorskip("fcntl", reason="no advisory locks on this system")
+    filled(tmp_path)
+    first = open_store(tmp_path, X, KERNEL)
+    agrees(first)
+    first.keep(9, np.arange(25), K[9])
+    first.close()
+    second = open_store(tmp_path, X, KERNEL)
+    assert not second.read_only and not second.taken
+    agrees(first, [3, 7, 9])
+    third = open_store(tmp_path, X, KERNEL)
+    assert third.read_only and third.taken
 
 
 def test_the_second_one_reads_a_file_made_meanwhile(tmp_path):
