@@ -26,7 +26,9 @@ class MemoryTable(Table):
         self.matrix = matrix
 
     def fork(self) -> "MemoryTable":
-        """The same data with a bill of its own."""
+        """The same data with a bill of its own, unless what is kept of it serves both."""
+        if self.keep:
+            return self
         other = copy.copy(self)
         other.matrix, other.bill = self.matrix.fork(), self.bill.fork()
         return other

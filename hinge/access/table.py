@@ -110,7 +110,7 @@ class Table(ABC):
     def dot(self, rows: np.ndarray, columns: np.ndarray, w: np.ndarray) -> np.ndarray:
         """``X[rows][:, columns] @ w``, with a weight for each of the columns."""
         step = max(1, BLOCK_CELLS // max(1, len(columns)))
-        parts = [self.block(rows[lo : lo + step], columns) @ w for lo in range(0, len(rows), step)]
+        parts = [_products(self.block(rows[lo : lo + step], columns), w) for lo in range(0, len(rows), step)]
         return np.concatenate(parts) if parts else np.zeros(0)
 
     # --- the counts -----------------------------------------------------------------------
@@ -223,6 +223,11 @@ class Table(ABC):
         step = max(1, BLOCK_CELLS // max(1, self.shape[1]))
         for lo in range(0, len(rows), step):
             yield rows[lo : lo + step]
+
+
+def _products(cells: Any, w: np.ndarray) -> np.ndarray:
+    """``cells @ w``, each row on its own: the sums of BLAS differ with the number of rows."""
+    return cells @ w if sp.issparse(cells) else (cells * w).sum(axis=1)
 
 
 def _nonzeros(line: Line, fresh: np.ndarray | None) -> int:

@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils import compute_class_weight
+from sklearn.utils import check_array, column_or_1d, compute_class_weight
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 KERNEL_NAMES = ("linear", "rbf", "poly", "sigmoid", "laplacian", "precomputed")
@@ -125,6 +125,18 @@ def validated(model: Any, X: Any, y: Any = "no_validation", *, reset: bool = Tru
         )
     check_scale(checked if isinstance(y, str) else checked[0])
     return checked
+
+
+def validated_labels(model: Any, table: Any, y: Any) -> np.ndarray:
+    """The labels of a table's rows, one for each; notes the number of features."""
+    if y is None:
+        raise ValueError(f"{type(model).__name__} requires y to be passed, but the target y is None.")
+    y = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True)
+    if len(y) != table.shape[0]:
+        raise ValueError(f"There are {table.shape[0]} rows and {len(y)} labels: one label a row is needed.")
+    model.n_features_in_ = table.shape[1]
+    model.__dict__.pop("feature_names_in_", None)
+    return y
 
 
 def check_scale(X: Any) -> None:

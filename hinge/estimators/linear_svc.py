@@ -9,16 +9,20 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
-from hinge.access import Matrix, as_matrix
-from hinge.estimators import checks
-from hinge.estimators.one_vs_rest import Order, Report, dual_coefficients, how_it_ended, run_all, starts
+from hinge.access import Table, as_matrix
+from hinge.access.oracle import as_oracle
+from hinge.estimators import checks, tables
+from hinge.estimators.one_vs_rest import Order, Report, keep_results, run_all, starts
 from hinge.estimators.reports import reports_of
 from hinge.monitoring import Stop
 from hinge.problems import Regularized, SlackConstrained
-from hinge.solvers import SOLVERS, Result, Solver, online_dual
+from hinge.solvers import SOLVERS, TABLE_SOLVERS, Simba, Solver, online_dual
 
-NAMES = {cls.__name__.lower(): cls for cls in SOLVERS}
-OF_A_FIT = ("gap_", "objective_", "history_", "stop_reason_", "solver_", "dual_coef_", "support_")
+NAMES = {cls.__name__.lower(): cls for cls in (*SOLVERS, *TABLE_SOLVERS)}
+OF_A_FIT = (
+    "gap_", "objective_", "history_", "stop_reason_", "solver_", "dual_coef_", "support_",
+    "n_distinct_reads_", "bytes_read_", "cost_",
+)  # fmt: skip
 
 
 class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
@@ -39,7 +43,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         λ of the papers: ½λ‖w‖² + mean hinge loss. Takes the place of `C`.
     slack : float in (0, 1], optional
         ν of the papers: the mean slack allowed at unit norm. Takes the place of `C`; the gap is then
-        that of the slack-constrained problem.
+        that of the slack-constrained problem. 0.005 where the solver is SIMBA and none is given.
     solver : str or Solver, default="auto"
         "auto", the name of a solver ("sdca", "newton", "pegasos", ...), or one with its settings, which
         grids reach as ``solver__batch_size`` and the like.
@@ -56,7 +60,8 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     max_time : float, optional
         Limit in seconds.
     max_reads : int, optional
-        Limit in cells of X read, certificates included.
+        Limit in cells of X read, certificates included. With it, "auto" is the frugal learner, which keeps
+        what it has read, unless the limit is many passes.
     target_error : float, optional
         Stop when the error on held-out rows is at most this.
     validation_fraction : float, default=0.1
@@ -85,7 +90,10 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     n_iter_ : int
         Passes over the data, rounded up; the most over the classes. Newton steps for Newton.
     n_feature_reads_ : int
-        Cells of X read by solver and certificates.
+        Cells of X read by solver and certificates: nonzeros of sparse data.
+    n_distinct_reads_, bytes_read_, cost_
+        Distinct cells, zeros included; bytes moved; price paid. Where the solver reads rows and columns or
+        keeps cells, and for oracles.
     stop_reason_ : str
         Why the fit ended: "converged", "target", "max_time", ...
     solver_ : Solver
@@ -114,6 +122,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     coef_: np.ndarray
     intercept_: np.ndarray
     classes_: np.ndarray
+    n_feature_reads_: int
 
     def __init__(
         self,
@@ -169,7 +178,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, FeatureOracle or Table} of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
 
@@ -179,12 +188,15 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """
         began = time.perf_counter()
         checks.check_linear(self, tuple(NAMES))
-        X, y = checks.validated(self, X, y)
+        table = as_oracle(X)
+        if table is None:
+            X, y = checks.validated(self, X, y)
+        else:
+            X, y = table, checks.validated_labels(self, table, y)
         if y.dtype.kind in "fcO":  # other types are labels, whatever their values
             check_classification_targets(y)
         classes, codes = checks.encoded_labels(y)
         rows, per_class = checks.row_weights(sample_weight, self.class_weight, X, y, classes)
-        matrix = as_matrix(X)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         aside = None
         if self.target_error is not None:
@@ -192,22 +204,25 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             rows = np.ones(len(codes)) if rows is None else rows.copy()
             rows[aside] = 0.0  # out of the problem, without a copy of X
         tasks = [1] if len(classes) == 2 else list(range(len(classes)))
-        problems = [self._problem(matrix.fork(), codes == k, rows, per_class, k) for k in tasks]
+        solver, matrix = tables.solver_and_data(self, as_matrix(X), self._solver(), len(tasks))
+        problems = [self._problem(matrix.fork(), codes == k, rows, per_class, k, solver) for k in tasks]
         for problem in problems:
             if min(problem.class_mass(np.ones(problem.n))) < 1e-12:
                 raise ValueError("The rows with a positive weight are of one class: 2 classes are needed.")
         last = getattr(self, "_answers", None)
         same = self.warm_start and last and np.array_equal(classes, self.classes_)
         order = Order(
-            self._solver(), self._stop(began), int(self.max_iter), seed, self.on_interrupt, aside,
+            solver, self._stop(began), int(self.max_iter), seed, self.on_interrupt, aside,
             self._reports(X, y, classes), starts(last if same else None, matrix.shape),
         )  # fmt: skip
-        results = run_all(problems, order, self.n_jobs)
+        # Cells that are kept serve all classes, one after the other.
+        results = run_all(problems, order, None if isinstance(matrix, Table) else self.n_jobs)
+        tables.check_begun(results, problems)
         self.classes_ = classes
-        self.n_feature_reads_ = sum(problem.matrix.reads for problem in problems)
+        tables.set_counts(self, problems)
         self._mass = problems[0].total
         self.__dict__.pop("_streams", None)
-        self._keep(results, problems)
+        keep_results(self, results, problems)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> "LinearSVC":
@@ -294,14 +309,21 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     # --- parts of fit ---------------------------------------------------------------------
 
     def _problem(
-        self, matrix: Matrix, positive: np.ndarray, rows: np.ndarray | None, per_class: Any, k: int
+        self,
+        matrix: Any,
+        positive: np.ndarray,
+        rows: Any,
+        per_class: Any,
+        k: int,
+        solver: Solver | None = None,
     ) -> Regularized | SlackConstrained:
         """Class k against the rest."""
         weight = checks.class_weights(positive, rows, per_class, k)
         bias: Any = self.intercept if self.fit_intercept else "none"
         y = np.where(positive, np.int8(1), np.int8(-1))
-        if self.slack is not None:
-            return SlackConstrained(matrix, y, self.slack, weight=weight, bias=bias)
+        slack = tables.SLACK if self.slack is None and isinstance(solver, Simba) else self.slack
+        if slack is not None:
+            return SlackConstrained(matrix, y, slack, weight=weight, bias=bias)
         options: dict[str, Any] = {"weight": weight, "bias": bias, "bias_scale": self.intercept_scaling}
         if self.lam is not None:
             return Regularized(matrix, y, self.lam, **options)
@@ -325,25 +347,3 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 "classes_": classes, "coef_": answer.w[None], "intercept_": np.array([answer.b])
             },
         )  # fmt: skip
-
-    def _keep(self, results: list[Result], problems: list[Any]) -> None:
-        """Set the attributes of a fit, and warn if it was cut off."""
-        ws = [result.solution.w for result in results]
-        self.coef_ = ws[0][None] if len(ws) == 1 else np.array(ws)
-        self.intercept_ = np.array([result.solution.b for result in results])
-        self._answers = [result.solution for result in results] if self.warm_start else None
-        gaps = [result.certificate.gap for result in results]
-        self.gap_ = float(max(gaps))
-        objectives = np.array([result.certificate.objective for result in results])
-        self.objective_ = float(objectives[0]) if len(results) == 1 else objectives
-        self.n_iter_ = max(1, *(-(-r.n_iter // r.per_pass) for r in results))
-        self.history_ = results[0].history if len(results) == 1 else [result.history for result in results]
-        self.stop_reason_ = how_it_ended(results, self.tol).name.lower()
-        self.solver_ = results[0].solver
-        for name in ("dual_coef_", "support_"):
-            self.__dict__.pop(name, None)
-        dual = dual_coefficients(results, problems)
-        if dual is not None:
-            self.dual_coef_, self.support_ = dual
-        if getattr(self, "_skl_callbacks", None):
-            self._callback_fit_ctx.call_on_fit_task_end(estimator=self)

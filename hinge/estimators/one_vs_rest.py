@@ -22,7 +22,7 @@ from hinge.problems import (
     SlackConstrained,
     Solution,
 )
-from hinge.solvers import Result, Solver, choose, solve, solve_slack
+from hinge.solvers import Result, Simba, Solver, choose, solve, solve_slack
 
 Report = Callable[[int, Record, Solution], bool]
 
@@ -136,7 +136,7 @@ def run_one(problem: LinearProblem | KernelProblem, k: int, order: Order) -> Res
 def _by_lambda(problem: SlackConstrained | KernelSlackConstrained, solver: Solver | None) -> bool:
     """Whether a slack is met by regularised problems: unless it is zero, or a kernel solver takes it."""
     if isinstance(problem, SlackConstrained):
-        return True
+        return not isinstance(solver, Simba)
     return problem.nu > 0 and (solver is None or solver.rejects(problem) is not None)
 
 
@@ -160,10 +160,16 @@ def _cut_off(result: Result, why: Status) -> Result:
     return replace(result, status=why) if ended else result
 
 
+def _as_asked(result: Result) -> bool:
+    """Whether a run got what it was asked for: one that keeps cells is asked for what a budget gives."""
+    spent = result.status in (Status.MAX_READS, Status.MAX_COST)
+    return result.status.is_success or (spent and result.solver.keeps_cells)
+
+
 def how_it_ended(results: Sequence[Result], tol: float) -> Status:
     """The status of all runs together, with a warning if a limit cut one off."""
     every = [result.status for result in results]
-    cut_off = [status for status in every if not status.is_success]
+    cut_off = [result.status for result in results if not _as_asked(result)]
     cut_off.sort(key=lambda status: status is not Status.INTERRUPTED)
     other = [status for status in every if status is not Status.CONVERGED]
     status = (cut_off or other or every)[0]
@@ -179,12 +185,34 @@ def how_it_ended(results: Sequence[Result], tol: float) -> Status:
     return status
 
 
+def keep_results(model: Any, results: list[Result], problems: list[Any]) -> None:
+    """Set the attributes of a linear fit, and warn if it was cut off."""
+    ws = [result.solution.w for result in results]
+    model.coef_ = ws[0][None] if len(ws) == 1 else np.array(ws)
+    model.intercept_ = np.array([result.solution.b for result in results])
+    model._answers = [result.solution for result in results] if model.warm_start else None
+    model.gap_ = float(max(result.certificate.gap for result in results))
+    objectives = np.array([result.certificate.objective for result in results])
+    model.objective_ = float(objectives[0]) if len(results) == 1 else objectives
+    model.n_iter_ = max(1, *(-(-r.n_iter // r.per_pass) for r in results))
+    model.history_ = results[0].history if len(results) == 1 else [result.history for result in results]
+    model.stop_reason_ = how_it_ended(results, model.tol).name.lower()
+    model.solver_ = results[0].solver
+    for name in ("dual_coef_", "support_"):
+        model.__dict__.pop(name, None)
+    dual = dual_coefficients(results, problems)
+    if dual is not None:
+        model.dual_coef_, model.support_ = dual
+    if getattr(model, "_skl_callbacks", None):
+        model._callback_fit_ctx.call_on_fit_task_end(estimator=model)
+
+
 def dual_coefficients(
     results: Sequence[Result], problems: Sequence[LinearProblem]
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """yᵢαᵢcᵢ/λ for each class, and the rows where any is not zero; None without a dual."""
-    if any(result.solution.alpha is None for result in results):
-        return None
+    if any(result.solution.alpha is None or isinstance(result.solver, Simba) for result in results):
+        return None  # Simba's p bounds the optimum, it does not make up w
     support = np.flatnonzero(np.logical_or.reduce([result.solution.alpha != 0 for result in results]))
     dual = np.empty((len(results), len(support)))
     for row, result, problem in zip(dual, results, problems, strict=True):

@@ -64,7 +64,12 @@ class LinearProblem(Examples):
     @property
     def reads(self) -> int:
         """Cells of X handed out so far."""
-        return (self.matrix if self._table is None else self._table).reads
+        return self.read_through.reads
+
+    @property
+    def read_through(self) -> Any:
+        """What counts the reads: the table, as soon as there is one, else the matrix."""
+        return self.matrix if self._table is None else self._table
 
     @property
     def cost(self) -> float:

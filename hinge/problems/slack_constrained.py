@@ -62,12 +62,29 @@ class SlackConstrained(LinearProblem):
         Levels are homogeneous: at norm s the level is s Φ(ν/s), with Φ that of unit norm. It is highest
         below s = 1 where w errs so much that the slack is better spent on a shorter w; w = 0 has level ν.
         """
-        norm = self.norm(solution.w) or 1.0
-        r = self.responses(solution.w, billed) / norm
+        gamma, b, s = best_level(self._basins(solution, billed), self.nu)
+        return gamma, b if self.bias == "free" else solution.b / (self.norm(solution.w) or 1.0), s
+
+    def usable(self, solution: Solution) -> float:
+        """The slack at which the smaller class is all wet; more of it only lets the bias run off.
+
+        Infinite without a free bias; its reads are not billed.
+        """
+        return self._basins(solution, billed=False).usable
+
+    def flooded(self, usable: float) -> str:
+        """The sentence for a slack that covers the whole of the smaller class."""
+        m = min(int((self.y == side).sum()) for side in (1, -1))
+        known = f" The largest usable nu is about {usable:.2g}." if np.isfinite(usable) else ""
+        return (
+            f"nu={self.nu:g} is too large: the slack covers the whole of the smaller class, of {m} rows, and "
+            f"the bias runs off, so that all rows get the label of the other class.{known}"
+        )
+
+    def _basins(self, solution: Solution, billed: bool) -> "Basins":
+        r = self.responses(solution.w, billed) / (self.norm(solution.w) or 1.0)
         c = np.broadcast_to(np.asarray(self.share()), (self.n,))
-        phi = Basins(r, self.y, c, free=self.bias == "free")
-        gamma, b, s = best_level(phi, self.nu)
-        return gamma, b if self.bias == "free" else solution.b / norm, s
+        return Basins(r, self.y, c, free=self.bias == "free")
 
 
 class Basins:
@@ -110,6 +127,11 @@ class Basins:
             np.concatenate([[0.0], np.cumsum(np.where(basin == k, rise, 0.0))]) for k in range(len(sides))
         ]
         self.basin = basin
+
+    @property
+    def usable(self) -> float:
+        """The slack at which one of two basins is all wet; infinite where there is one only."""
+        return float(self.volume[np.isfinite(self.volume)][-1]) if self.free else np.inf
 
     def level(self, nu: float) -> tuple[float, float]:
         """The highest level γ that a mean slack ν reaches, and the bias that it takes."""

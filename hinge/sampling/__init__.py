@@ -1,5 +1,18 @@
 """DRAWS: randomness as a value."""
 
 from hinge.sampling.stream import draw_index, draw_unit, draw_units, key_of
+from hinge.sampling.sum_tree import SumTree, find, group_total, resum, resum_coarse, set_leaf, sum_tree
 
-__all__ = ["draw_index", "draw_unit", "draw_units", "key_of"]
+__all__ = [
+    "SumTree",
+    "draw_index",
+    "draw_unit",
+    "draw_units",
+    "find",
+    "group_total",
+    "key_of",
+    "resum",
+    "resum_coarse",
+    "set_leaf",
+    "sum_tree",
+]

@@ -1,10 +1,11 @@
 """HOW: one algorithm a file, and the driver that runs them all."""
 
 from hinge.solvers.amplified import Amplified
-from hinge.solvers.auto import choose
+from hinge.solvers.auto import choose, frugal_for
 from hinge.solvers.base import Solver
 from hinge.solvers.block_dual import BlockDual
 from hinge.solvers.driver import Result, solve
+from hinge.solvers.frugal import Frugal
 from hinge.solvers.kernel_pegasos import KernelPegasos
 from hinge.solvers.kernel_perceptron import KernelPerceptron
 from hinge.solvers.kernel_sdca import KernelSDCA
@@ -15,6 +16,7 @@ from hinge.solvers.perceptron import Perceptron
 from hinge.solvers.sbp import SBP
 from hinge.solvers.sdca import SDCA
 from hinge.solvers.sgd import SGD
+from hinge.solvers.simba import Simba
 from hinge.solvers.slack_path import solve_slack
 from hinge.solvers.smo import SMO
 
@@ -24,6 +26,9 @@ SOLVERS: tuple[type[Solver], ...] = (Pegasos, SDCA, Newton, Norma, SGD, Perceptr
 KERNEL_SOLVERS: tuple[type[Solver], ...] = (SBP, BlockDual, KernelPegasos, KernelSDCA, KernelPerceptron, SMO)
 """Those that see the points only through a kernel."""
 
+TABLE_SOLVERS: tuple[type[Solver], ...] = (Simba, Frugal)
+"""Those that read rows, columns and cells, of data that need not be in memory."""
+
 __all__ = [
     "KERNEL_SOLVERS",
     "SBP",
@@ -31,8 +36,10 @@ __all__ = [
     "SGD",
     "SMO",
     "SOLVERS",
+    "TABLE_SOLVERS",
     "Amplified",
     "BlockDual",
+    "Frugal",
     "KernelPegasos",
     "KernelPerceptron",
     "KernelSDCA",
@@ -41,8 +48,10 @@ __all__ = [
     "Pegasos",
     "Perceptron",
     "Result",
+    "Simba",
     "Solver",
     "choose",
+    "frugal_for",
     "solve",
     "solve_slack",
 ]

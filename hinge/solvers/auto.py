@@ -5,10 +5,12 @@ from typing import Any, NamedTuple
 from hinge.problems import KernelRegularized, KernelSlackConstrained, Regularized
 from hinge.solvers.base import Solver
 from hinge.solvers.block_dual import BlockDual
+from hinge.solvers.frugal import Frugal
 from hinge.solvers.newton import DIRECT, Newton
 from hinge.solvers.sdca import SDCA
 
 MOST_FEATURES = 1024
+MANY_PASSES = 8  # of reading, from which on dual coordinate ascent is done too, and certifies
 
 
 class Choice(NamedTuple):
@@ -18,12 +20,23 @@ class Choice(NamedTuple):
     reason: str
 
 
+def frugal_for(cells: int, max_reads: float, tol: float = 1e-3) -> Solver | None:
+    """The frugal learner, where a limit of reads is too low for whole passes over so many cells.
+
+    Below one pass it stops when little changes; from one pass on it goes on to the SVM of all rows.
+    """
+    if max_reads >= MANY_PASSES * cells:
+        return None
+    return Frugal(tol=tol) if max_reads < cells else Frugal(flips=0.0, tol=tol)
+
+
 def choose(problem: Any, *, max_reads: int | None = None) -> Choice:
     """The solver that ``solver="auto"`` stands for.
 
     Newton's method where features are few, up to a thousand if there are as many rows, since it needs a
-    handful of passes however ill-conditioned the data; dual coordinate ascent elsewhere, and whenever
-    reads are limited, since Newton pays for whole passes. For kernel problems the block dual method, which
+    handful of passes however ill-conditioned the data; dual coordinate ascent elsewhere. Where reads are
+    limited to a few passes, or the data is not in memory, the frugal learner, which keeps what it has read
+    and needs no second pass. For kernel problems the block dual method, which
     certifies; for those with a given slack the Stochastic Batch Perceptron, in batches that grow with n.
     """
     if isinstance(problem, KernelRegularized):
@@ -39,8 +52,13 @@ def choose(problem: Any, *, max_reads: int | None = None) -> Choice:
             f"No solver is chosen automatically for {type(problem).__name__}; for a norm bound use SGD, "
             "for a slack bound solve_slack."
         )
+    if not problem.in_memory:
+        return Choice(Frugal(), "the data is not in memory, and cells once read are kept")
     if max_reads is not None:
-        return Choice(SDCA(), "reads are limited, and an iteration of SDCA reads a single row")
+        frugal = frugal_for(problem.pass_cells, max_reads)
+        if frugal is not None:
+            return Choice(frugal, "reads are limited, and cells once read are kept")
+        return Choice(SDCA(), "reads are limited to many passes, and an iteration reads a single row")
     if problem.d <= DIRECT:
         return Choice(Newton(), f"{problem.d} features are few enough to factor a Hessian")
     if problem.d <= MOST_FEATURES and problem.n >= problem.d:

@@ -34,6 +34,9 @@ class Solver(Generic[P, S]):
     takes_tables: ClassVar[bool] = False
     """Whether it can read rows, columns or cells of data that is not in memory."""
 
+    keeps_cells: ClassVar[bool] = False
+    """Whether it keeps the cells it reads: then each is billed once, and a budget is its first control."""
+
     finished: ClassVar[Status] = Status.FINISHED
     """What it means that `pause` is 0."""
 

@@ -84,6 +84,8 @@ class Frugal(Solver[Regularized, FrugalState]):
         Share of each batch that is read whole, to measure what is unread.
     levels : int
         Levels of columns, the first the 256th part of all, in geometric progression.
+    tol : float
+        Gap to which the SVM of all rows is solved at the end, and never more than a hundredth before.
 
     Notes
     -----
@@ -101,10 +103,11 @@ class Frugal(Solver[Regularized, FrugalState]):
     least: float = 0.05
     checks: float = 0.01
     levels: int = 12
+    tol: float = LAST_TOL
 
     paper = Paper("A generalization of sampling without replacement from a finite universe",
                   "Horvitz, Thompson", 1952, "the weights; the rest is our own")  # fmt: skip
-    takes_tables = True
+    takes_tables = keeps_cells = True
 
     def __post_init__(self) -> None:
         if self.mode not in ("auto", "scan", "rows"):
@@ -231,7 +234,7 @@ class Frugal(Solver[Regularized, FrugalState]):
     def _fit(self, problem: Regularized, state: FrugalState) -> tuple[np.ndarray, Regularized, Solution]:
         rows, inner = self.sample(problem, state)
         start = Solution(state.w.copy(), float(state.scalars[B]), state.alpha[rows])
-        return rows, inner, solve_sample(inner, start, LAST_TOL if len(rows) == problem.n else READING_TOL)
+        return rows, inner, solve_sample(inner, start, self.tol if len(rows) == problem.n else READING_TOL)
 
     def _next(self, problem: Regularized, state: FrugalState) -> None:
         """The next batch, or the end."""

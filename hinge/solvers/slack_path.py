@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hinge.monitoring import History, Status, Stop
-from hinge.problems import Certificate, KernelSlackConstrained, SlackConstrained
+from hinge.problems import Certificate, KernelSlackConstrained, Regularized, SlackConstrained
 from hinge.solvers.base import Solver
 from hinge.solvers.driver import Result, solve
 
@@ -47,6 +47,7 @@ def solve_slack(
         Its solution has the scale of the regularised one: w/‖w‖ is the slack-constrained answer.
     """
     from hinge.solvers.auto import choose
+    from hinge.solvers.sdca import SDCA
 
     if problem.nu <= 0:
         raise ValueError("nu = 0 is the limit of no λ: use SBP, whose last water is none.")
@@ -71,7 +72,9 @@ def solve_slack(
                 None if stop.max_kernel_evals is None else max(0, stop.max_kernel_evals - evals)
             ),
         )
-        method: Solver = solver or choose(inner, max_reads=stop.max_reads).solver
+        # Where reads are limited, one λ after the other begins at the last answer: an iteration is a row.
+        limited = stop.max_reads is not None and isinstance(inner, Regularized)
+        method: Solver = solver or (SDCA() if limited else choose(inner).solver)
         if passes is not None and left.max_iter is None:
             left = replace(left, max_iter=passes * method.per_pass(inner))
         result = solve(inner, method, stop=left, start=start, **options)

@@ -25,11 +25,11 @@ def sample_problem(problem: Regularized, rows: np.ndarray, share: np.ndarray) ->
 
 def solve_sample(inner: Regularized, start: Solution, tol: float) -> Solution:
     """Its answer; it costs nothing, since all cells are held."""
-    return solve(inner, SDCA(), stop=Stop(tol, max_iter=1000 * inner.n), start=start).solution
+    return solve(inner, SDCA(), stop=Stop(max(tol, 1e-9), max_iter=1000 * inner.n), start=start).solution
 
 
 def shares_of_classes(y: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """For rows of whole random classes: the share of a row's class that was taken, at a mean weight of one."""
+    """The share of each row's class that was taken, scaled to a mean weight of one."""
     taken = y[rows]
     share = np.ones(len(rows))
     for side in (1, -1):

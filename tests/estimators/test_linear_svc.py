@@ -26,7 +26,7 @@ from sklearn.utils import check_random_state
 from hinge import LinearSVC
 from hinge.datasets import load, make_known_optimum
 from hinge.estimators.checks import held_out
-from hinge.solvers import SDCA, SGD, Amplified, Newton, Norma, Pegasos, Perceptron
+from hinge.solvers import SDCA, SGD, Amplified, Frugal, Newton, Norma, Pegasos, Perceptron
 from hinge.solvers.newton import MOST_FEATURES
 
 EXACT = ("sdca", "newton")
@@ -418,7 +418,7 @@ def test_no_time_at_all(adult):
     assert np.isfinite(model.coef_).all()
 
 
-@pytest.mark.parametrize("solver", ["auto", "sdca", "newton", "pegasos"])
+@pytest.mark.parametrize("solver", ["sdca", "newton", "pegasos"])
 @pytest.mark.parametrize("passes", [0, 0.5, 2.5, 3, 10])
 def test_max_reads_is_never_exceeded(solver, passes, tiny):
     X, y = tiny
@@ -428,6 +428,21 @@ def test_max_reads_is_never_exceeded(solver, passes, tiny):
     assert model.stop_reason_ == "max_reads"
     assert model.n_feature_reads_ <= limit
     assert np.isfinite(model.coef_).all()
+
+
+def test_max_reads_takes_the_frugal_learner(tiny):
+    X, y = tiny
+    model = LinearSVC(max_reads=X.size // 2, random_state=0).fit(X, y)  # within a pass: what it gives
+    assert isinstance(model.solver_, Frugal) and model.stop_reason_ == "max_reads"
+    assert 0 < model.n_feature_reads_ == model.n_distinct_reads_ == model.cost_ <= X.size // 2
+    assert model.bytes_read_ >= model.n_feature_reads_ * X.itemsize
+    model = LinearSVC(max_reads=3 * X.size, tol=1e-6).fit(X, y)  # a few passes: all rows, each cell once
+    assert isinstance(model.solver_, Frugal) and model.stop_reason_ == "converged"
+    assert model.n_feature_reads_ <= X.size and model.gap_ <= 1e-6
+    model = LinearSVC(max_reads=200 * X.size).fit(X, y)
+    assert not isinstance(model.solver_, Frugal) and not hasattr(model, "cost_")
+    with pytest.raises(ValueError, match=r"too small: one iteration of Frugal reads up to \d+ cells"):
+        LinearSVC(max_reads=X.shape[1] - 1).fit(X, y)
 
 
 @pytest.mark.parametrize("passes", [0, 3, 20, 40])

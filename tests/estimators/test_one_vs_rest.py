@@ -17,6 +17,7 @@ from hinge import LinearSVC, Regularized, Solution
 from hinge.estimators.one_vs_rest import dual_coefficients, how_it_ended
 from hinge.monitoring import Status
 from hinge.problems import Certificate
+from hinge.solvers import SDCA
 
 
 @pytest.fixture(autouse=True)
@@ -163,12 +164,22 @@ def test_time_of_all_classes_together(n_jobs):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
+def test_cells_that_are_kept_serve_all_classes(n_jobs):
+    X, y = clouds(4)
+    model = LinearSVC(max_reads=2 * X.size, n_jobs=n_jobs, random_state=0).fit(X, y)
+    alone = LinearSVC(max_reads=2 * X.size, random_state=0).fit(X, y == model.classes_[0])
+    assert model.n_feature_reads_ == model.n_distinct_reads_ <= X.size
+    assert alone.n_feature_reads_ <= model.n_feature_reads_
+    assert model.score(X, y) > LinearSVC().fit(X, y).score(X, y) - 0.05
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("passes", [0, 3, 20])
 def test_reads_of_all_classes_together(n_jobs, passes):
     X, y = clouds(4)
     limit = passes * X.size
     with pytest.warns(ConvergenceWarning, match="the read limit was reached"):
-        model = LinearSVC(tol=0, max_reads=limit, n_jobs=n_jobs).fit(X, y)
+        model = LinearSVC(solver="sdca", tol=0, max_reads=limit, n_jobs=n_jobs).fit(X, y)
     assert model.stop_reason_ == "max_reads"
     assert limit / 2 <= model.n_feature_reads_ <= limit
     assert np.isfinite(model.coef_).all()
@@ -185,7 +196,7 @@ def test_target_error_of_every_class():
 
 
 def ended(status, gap=0.5):
-    return SimpleNamespace(status=status, certificate=Certificate(1.0, 0.5, gap))
+    return SimpleNamespace(status=status, certificate=Certificate(1.0, 0.5, gap), solver=SDCA())
 
 
 def test_all_well_is_silent():
@@ -217,11 +228,11 @@ def test_interrupted_is_said_whichever_run_it_was(first):
 def test_no_dual_without_alpha():
     X, y = clouds(2)
     problem = Regularized(X, 2 * y - 1, 0.1)
-    alone = SimpleNamespace(solution=Solution(np.zeros(4)))
+    alone = SimpleNamespace(solution=Solution(np.zeros(4)), solver=SDCA())
     assert dual_coefficients([alone], [problem]) is None
     alpha = np.zeros(len(y))
     alpha[[3, 7]] = 0.5, 1.0
-    alone = SimpleNamespace(solution=Solution(np.zeros(4), 0.0, alpha))
+    alone = SimpleNamespace(solution=Solution(np.zeros(4), 0.0, alpha), solver=SDCA())
     coef, support = dual_coefficients([alone], [problem])
     assert support.tolist() == [3, 7]
     signs = 2 * y[[3, 7]] - 1

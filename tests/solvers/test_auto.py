@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from hinge.access import as_table
 from hinge.problems import NormConstrained, Regularized, SlackConstrained
-from hinge.solvers import SDCA, Newton, choose
+from hinge.solvers import SDCA, Frugal, Newton, choose
 from hinge.solvers.auto import MOST_FEATURES
 from hinge.solvers.newton import DIRECT
 
@@ -31,9 +32,17 @@ def test_the_choice_and_its_reason(n, d, kind):
 
 
 def test_where_reads_are_limited():
-    choice = choose(problem(10_000, 20), max_reads=10**6)
-    assert type(choice.solver) is SDCA
-    assert "reads are limited" in choice.reason
+    for passes, solver in ((0.5, Frugal()), (1, Frugal(flips=0.0)), (7.9, Frugal(flips=0.0)), (8, SDCA())):
+        X = np.ones((100, 5))
+        choice = choose(Regularized(X, np.resize([1, -1], 100), 0.1), max_reads=int(passes * 500))
+        assert choice.solver == solver
+        assert "reads are limited" in choice.reason
+
+
+def test_where_the_data_is_not_in_memory():
+    X = np.ones((100, 5))
+    choice = choose(Regularized(as_table(X), np.resize([1, -1], 100), 0.1))
+    assert type(choice.solver) is Frugal and "not in memory" in choice.reason
 
 
 @pytest.mark.parametrize(

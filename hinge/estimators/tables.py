@@ -1,0 +1,55 @@
+"""Fits on data that is read by rows, columns and cells: oracles, files, and arrays under a read budget."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from hinge.access import Table, as_table
+from hinge.monitoring import Status
+from hinge.problems import LinearProblem
+from hinge.solvers import Frugal, Result, Solver, frugal_for
+
+SLACK = 0.005
+"""The slack of SIMBA where none is given: what suits text in the unit ball."""
+
+
+def solver_and_data(model: Any, matrix: Any, solver: Solver | None, tasks: int) -> tuple[Solver | None, Any]:
+    """Who solves the tasks of a fit and what it reads: the matrix, or one table that keeps cells for all."""
+    if isinstance(matrix, Table):
+        if model.target_error is not None:
+            raise ValueError(
+                "target_error holds rows out, which would have to be bought: give max_reads, or an array."
+            )
+        if solver is None and model.slack is None:
+            return Frugal(tol=model.tol), matrix
+        return solver, matrix
+    if solver is None and model.slack is None and model.max_reads is not None and model.target_error is None:
+        solver = frugal_for(matrix.n_cells, model.max_reads / tasks, model.tol)
+    if solver is not None and solver.keeps_cells:
+        return solver, as_table(matrix, keep=True)
+    return solver, matrix
+
+
+def check_begun(results: Sequence[Result], problems: Sequence[LinearProblem]) -> None:
+    """Refuse an answer that rests on nothing, since its budget did not allow one iteration."""
+    for result, problem in zip(results, problems, strict=True):
+        spent = result.status in (Status.MAX_READS, Status.MAX_COST)
+        if result.solver.takes_tables and spent and result.n_iter == 0:
+            name, solver = type(result.solver).__name__, result.solver
+            if result.status is Status.MAX_READS:
+                needs = f"reads up to {solver.max_reads(problem):,} cells"
+            else:
+                needs = f"costs up to {solver.max_cost(problem):g}"
+            raise ValueError(f"The budget is too small: one iteration of {name} {needs}. Allow more.")
+
+
+def set_counts(model: Any, problems: Sequence[LinearProblem]) -> None:
+    """What the fit has read; more is known of tables than of rows."""
+    for name in ("n_distinct_reads_", "bytes_read_", "cost_"):
+        model.__dict__.pop(name, None)
+    known = {id(problem.read_through): problem.read_through for problem in problems}.values()
+    model.n_feature_reads_ = sum(data.reads for data in known)
+    bills = [data.bill for data in known if isinstance(data, Table)]
+    if len(bills) == len(known):
+        model.n_distinct_reads_ = sum(bill.distinct for bill in bills)
+        model.bytes_read_ = sum(bill.bytes for bill in bills)
+        model.cost_ = sum(bill.cost for bill in bills)
