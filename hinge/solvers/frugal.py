@@ -8,6 +8,7 @@ from scipy.special import ndtr
 
 from hinge.problems import Certificate, Regularized, Solution
 from hinge.sampling import draw_units, key_of
+from hinge.solvers import weighted_sample as sampled
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.frugal_state import (
     B_BEFORE,
@@ -27,13 +28,6 @@ from hinge.solvers.frugal_state import (
     enqueue,
 )  # fmt: skip
 from hinge.solvers.tails import tails_behind
-from hinge.solvers.weighted_sample import (
-    alike,
-    cost_of_a_row,
-    sample_problem,
-    shares_of_classes,
-    solve_sample,
-)
 
 FEWEST_ROWS, MOST_ROWS_A_COLUMN = 1500, 500  # beyond these, whole rows serve better
 OF_EACH_CLASS = 10  # rows of a class that the first batch has at least, if there are as many
@@ -72,8 +66,8 @@ class Frugal(Solver[Regularized, FrugalState]):
     Parameters
     ----------
     mode : {"auto", "scan", "rows"}
-        "scan" is the above. "rows" reads whole random rows of both classes alike, twice as many each time,
-        weighted back to the classes' shares: "auto" does so for under 1500 rows, or over 500 a column.
+        "scan" is the above. "rows" reads whole random rows, of a rare class more than its share, weighted
+        back, twice as many each time: "auto" does so for n < 1500, n > 500 d, or cells that come in rows.
     flips : float
         Stop after a pass that changes as few predictions as this share of the errors. Changes are counted
         on the sample, errors on rows of the first pass that were new to the answer, both weighted by 1/π;
@@ -89,12 +83,11 @@ class Frugal(Solver[Regularized, FrugalState]):
 
     Notes
     -----
-    There is no certificate before the end: 1/π makes the objective unbiased, not bounded. Labels are free.
+    No certificate before the end: 1/π makes the objective unbiased, not bounded. Labels are free.
 
     References
     ----------
-    D. G. Horvitz, D. J. Thompson, *A Generalization of Sampling Without Replacement from a Finite
-    Universe*, 1952, for the weights 1/π.
+    D. G. Horvitz, D. J. Thompson, 1952, for the weights 1/π.
     """
 
     mode: Literal["auto", "scan", "rows"] = "auto"
@@ -114,8 +107,8 @@ class Frugal(Solver[Regularized, FrugalState]):
             raise ValueError(f"mode is 'auto', 'scan' or 'rows', not {self.mode!r}.")
         if not all(0 < share <= 1 for share in (self.gamma, self.least, self.checks)):
             raise ValueError("gamma, least and checks are shares: they must lie in (0, 1].")
-        if self.flips < 0 or self.levels < 2:
-            raise ValueError("flips must not be negative, and levels be at least 2.")
+        if min(self.flips, self.tol) < 0 or self.levels < 2:
+            raise ValueError("flips and tol must not be negative, and levels be at least 2.")
 
     def rejects(self, problem: Any) -> str | None:
         if isinstance(problem, Regularized):
@@ -128,12 +121,14 @@ class Frugal(Solver[Regularized, FrugalState]):
         key = key_of(seed)
         state = FrugalState(
             np.zeros(d), np.zeros(d), np.zeros(n), np.zeros(n), np.zeros(n, bool), draw_units(key, 0, n),
-            np.argsort(draw_units(key, n, n), kind="stable"), np.zeros(n, np.int64), np.zeros(d, np.int64),
+            # Rows without weight come last.
+            np.argsort(draw_units(key, n, n) + (problem.weight == 0), kind="stable"),
+            np.zeros(n, np.int64), np.zeros(d, np.int64),
             np.zeros(self.levels + 1, np.int64), np.zeros((2, self.levels + 1, 2)), np.zeros(5),
             np.zeros(8, np.int64),
         )  # fmt: skip
         if self.by_rows(problem):
-            first = alike(problem.y, state.order, 60)
+            first = sampled.alike(problem.y, state.order, 60)
         else:  # random rows, and some of a rare class
             size = min(n, max(60, n // 100))
             positive = problem.y[state.order] > 0
@@ -144,9 +139,9 @@ class Frugal(Solver[Regularized, FrugalState]):
         return state
 
     def by_rows(self, problem: Regularized) -> bool:
-        """Whether it reads whole rows of both classes alike."""
+        """Whether it reads whole rows."""
         few = problem.n < FEWEST_ROWS or problem.n > MOST_ROWS_A_COLUMN * problem.d
-        few |= not getattr(problem.table, "sells_cells", True)
+        few |= not problem.table.sells_cells
         return self.mode == "rows" or (self.mode == "auto" and few)
 
     # --- the run --------------------------------------------------------------------------
@@ -186,7 +181,7 @@ class Frugal(Solver[Regularized, FrugalState]):
         state.cuts[1:] = np.ceil(size * FIRST_LEVEL ** (1 - np.arange(self.levels) / (self.levels - 1)))
         rows = np.flatnonzero(state.random)
         E = table.held(rows)
-        own = cost_of_a_row(problem) * state.alpha[rows]  # by which they make up w
+        own = sampled.cost_of_a_row(problem) * state.alpha[rows]  # by which they make up w
         own *= problem.weight[rows] if len(problem.weight) > 1 else 1.0
         state.tails[:] = tails_behind(E, problem.y[rows], own, w, state.ranked, state.cuts)
         moved = E @ (w - state.before) + state.scalars[B] - state.scalars[B_BEFORE]
@@ -215,34 +210,38 @@ class Frugal(Solver[Regularized, FrugalState]):
         c, s = state.counters, state.scalars
         rows, inner, new = self._fit(problem, state)
         if not c[COMPLETING]:
-            old, signs = inner.responses(state.w) + s[B], inner.responses(new.w) + new.b
-            s[FLIPS] = np.average((old > 0) != (signs > 0), weights=inner.weight)
+            old = inner.responses(state.w) + s[B]
+            s[FLIPS] = sampled.changed(inner, old > 0, inner.responses(new.w) + new.b > 0)
             fresh = np.isin(rows, state.queue[: c[SIZE]])
-            if c[PASS] <= 1:
+            if c[PASS] <= 1 and inner.weight @ fresh > 0:
                 s[ERROR] = np.average((old > 0) != (inner.y > 0), weights=inner.weight * fresh)
             state.before[:], s[B_BEFORE] = state.w, s[B]
         state.w[:], s[B] = new.w, new.b
-        state.alpha[:] = 0.0
-        state.alpha[rows] = new.alpha
+        state.alpha[:], state.alpha[rows] = 0.0, new.alpha
 
     def sample(self, problem: Regularized, state: FrugalState) -> tuple[np.ndarray, Regularized]:
         """The rows kept so far, and their problem with what was read of them: it costs nothing to solve."""
         rows = np.flatnonzero(state.pi)
-        share = shares_of_classes(problem.y, rows) if self.by_rows(problem) else state.pi[rows]
-        return rows, sample_problem(problem, rows, share)
+        share = (
+            sampled.shares_of_classes(problem.y, rows, problem.d) if self.by_rows(problem) else state.pi[rows]
+        )
+        return rows, sampled.sample_problem(problem, rows, share)
 
     def _fit(self, problem: Regularized, state: FrugalState) -> tuple[np.ndarray, Regularized, Solution]:
         rows, inner = self.sample(problem, state)
         start = Solution(state.w.copy(), float(state.scalars[B]), state.alpha[rows])
-        return rows, inner, solve_sample(inner, start, self.tol if len(rows) == problem.n else READING_TOL)
+        tol = self.tol if len(rows) == problem.n else READING_TOL
+        return rows, inner, sampled.solve_sample(inner, start, tol)
 
     def _next(self, problem: Regularized, state: FrugalState) -> None:
         """The next batch, or the end."""
-        c, s, whole = state.counters, state.scalars, problem.table.bill.whole_rows
-        still = s[FLIPS] <= self.flips * s[ERROR] and self.flips > 0
+        c, whole = state.counters, problem.table.bill.whole_rows
+        still = self.flips > 0 and state.scalars[FLIPS] <= self.flips * state.scalars[ERROR]
         if self.by_rows(problem):
             c[PASS] = 1
-            rows = alike(problem.y, state.order[state.pi[state.order] == 0], int((state.pi > 0).sum()))
+            rows = sampled.alike(
+                problem.y, state.order[state.pi[state.order] == 0], int((state.pi > 0).sum())
+            )
             c[OVER] = len(rows) == 0 or (still and c[T] >= FEWEST_ROWS)
             return enqueue(state, rows, len(rows))
         c[SCANNED] += c[SIZE] if c[PASS] <= 1 else 0
@@ -252,7 +251,8 @@ class Frugal(Solver[Regularized, FrugalState]):
             return enqueue(state, rows, min(len(rows), max(10, int(self.checks * len(rows)))))
         support = np.flatnonzero((state.alpha > 0) & ~whole)
         every = bool((state.pi >= 1.0).all())
-        exact = every and len(support) == 0 and not np.delete(state.w, state.ranked[: state.cuts[-1]]).any()
+        unread = np.delete(state.w, state.ranked[: state.cuts[-1]])
+        exact = every and len(support) == 0 and (bool(whole.all()) or not unread.any())
         # The second pass has the rate of the first: that it changes little says nothing.
         c[OVER] = exact or (not c[COMPLETING] and c[PASS] != 2 and still)
         if not c[COMPLETING]:
@@ -297,4 +297,4 @@ class Frugal(Solver[Regularized, FrugalState]):
 
     def pause(self, problem: Regularized, state: FrugalState) -> int:
         c = state.counters
-        return 0 if c[OVER] else int(c[SIZE] - c[DONE])
+        return 0 if c[OVER] else max(1, int(c[SIZE] - c[DONE]))  # 1 after Ctrl-C before it had learned
