@@ -1,4 +1,4 @@
-"""The command line: ``hinge train``, ``hinge predict`` and ``hinge datasets``."""
+"""The command line: ``hinge train``, ``hinge predict``, ``hinge datasets`` and ``hinge pair``."""
 
 from __future__ import annotations
 
@@ -51,7 +51,9 @@ def application() -> typer.Typer:
     """The commands, ready to be called."""
     app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
     app.callback()(_common)
-    for command in (train, predict, datasets):
+    from hinge.cli_pair import pair
+
+    for command in (train, predict, datasets, pair):
         app.command()(_in_sentences(command))
     return app
 

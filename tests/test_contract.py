@@ -40,6 +40,7 @@ from hinge.solvers import (
     Norma,
     Pegasos,
     Perceptron,
+    StaleSDCA,
     solve,
 )
 
@@ -77,6 +78,10 @@ CASES = {
     ),
     "pegasos-random-penalized": Case(Pegasos(output="random", block_rows=4, projection=False), "penalized"),
     "sdca": Case(SDCA("sgd")),
+    "stale": Case(StaleSDCA(block_rows=1)),
+    "stale-blocks": Case(StaleSDCA(least=0.3, width=0.1, block_rows=7)),
+    "stale-free": Case(StaleSDCA(), "free", weighted=True, T=300),
+    "stale-penalized": Case(StaleSDCA(block_rows=2), "penalized", weighted=True, T=300),
     "sdca-plain": Case(SDCA(first_pass="plain", shrinking=False, block_rows=1)),
     "sdca-free": Case(SDCA("sgd", block_rows=3), "free", weighted=True, T=300),
     "sdca-penalized": Case(SDCA(block_rows=2), "penalized", weighted=True, T=300),
@@ -634,6 +639,7 @@ def test_without_the_jit(tmp_path):
 ENDLESS = {
     "pegasos": Case(Pegasos()),
     "sdca": Case(SDCA(), "free"),
+    "stale": Case(StaleSDCA(), "free"),
     "newton": Case(Newton(), "free"),
     "norma": Case(Norma()),
     "sgd": Case(SGD(), ball=True),

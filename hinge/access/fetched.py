@@ -68,8 +68,8 @@ class Fetched(Table):
         return out
 
     def held(self, rows: np.ndarray) -> sp.csr_array:
-        """All that was fetched and kept of these rows."""
-        lines = [self.kept.row(int(i)) for i in rows]
+        """All that was fetched and kept of these rows; zeros are left out, as of arrays in memory."""
+        lines = [_nonzeros(self.kept.row(int(i))) for i in rows]
         indptr = np.concatenate([[0], np.cumsum([len(line.at) for line in lines])]).astype(np.int64)
         index = np.concatenate([line.at for line in lines]) if lines else np.zeros(0, np.int32)
         values = np.concatenate([line.values for line in lines]) if lines else np.zeros(0)
@@ -145,6 +145,11 @@ class KeptCells:
             if own is not None and place < len(own.at) and own.at[place] == j:
                 out[k] = own.values[place]
         return out
+
+
+def _nonzeros(line: Line) -> Line:
+    there = line.values != 0
+    return Line(line.at[there], line.values[there])
 
 
 def _spelled_out(line: Line) -> Line:

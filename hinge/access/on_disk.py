@@ -73,6 +73,7 @@ class DiskTable(Stretched):
         header = read_header(self.folder)
         super().__init__(header.shape, prices, keep=keep)
         self.dtype, self.is_sparse = header.dtype, header.nonzeros is not None
+        self.sells_cells = self.is_sparse  # a cell of a dense row comes with its page
         self._recent = Recent(page_cache)
         self._files = {name: PageFile(self.folder / name, self.bill, self._recent) for name in header.files}
         self._by_rows, self._by_columns = (

@@ -48,6 +48,9 @@ class Table(ABC):
     in_memory = False
     """Whether the cells can be read again at no cost."""
 
+    sells_cells = True
+    """Whether a few cells of a row are cheaper than the row."""
+
     max_reads: int | None = None
     max_cost: float | None = None
     """Budgets of the data's owner; None where there are none."""

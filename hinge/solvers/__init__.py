@@ -13,20 +13,22 @@ from hinge.solvers.newton import Newton
 from hinge.solvers.norma import Norma
 from hinge.solvers.pegasos import Pegasos
 from hinge.solvers.perceptron import Perceptron
+from hinge.solvers.probe import Probe
 from hinge.solvers.sbp import SBP
 from hinge.solvers.sdca import SDCA
 from hinge.solvers.sgd import SGD
 from hinge.solvers.simba import Simba
 from hinge.solvers.slack_path import solve_slack
 from hinge.solvers.smo import SMO
+from hinge.solvers.stale_sdca import StaleSDCA
 
-SOLVERS: tuple[type[Solver], ...] = (Pegasos, SDCA, Newton, Norma, SGD, Perceptron, Amplified)
+SOLVERS: tuple[type[Solver], ...] = (Pegasos, SDCA, StaleSDCA, Newton, Norma, SGD, Perceptron, Amplified)
 """All of them: the laws that every solver obeys are tested over this tuple."""
 
 KERNEL_SOLVERS: tuple[type[Solver], ...] = (SBP, BlockDual, KernelPegasos, KernelSDCA, KernelPerceptron, SMO)
 """Those that see the points only through a kernel."""
 
-TABLE_SOLVERS: tuple[type[Solver], ...] = (Simba, Frugal)
+TABLE_SOLVERS: tuple[type[Solver], ...] = (Simba, Frugal, Probe)
 """Those that read rows, columns and cells, of data that need not be in memory."""
 
 __all__ = [
@@ -47,9 +49,11 @@ __all__ = [
     "Norma",
     "Pegasos",
     "Perceptron",
+    "Probe",
     "Result",
     "Simba",
     "Solver",
+    "StaleSDCA",
     "choose",
     "frugal_for",
     "solve",

@@ -13,7 +13,7 @@ def cannot_read(problem: Any, solver: Solver) -> str | None:
         return None
     return (
         f"{type(solver).__name__} takes rows of arrays in memory, not of a "
-        f"{type(problem.table).__name__}: use Frugal or Simba, or read the data into an array."
+        f"{type(problem.table).__name__}: use Frugal, Probe or Simba, or read it into an array."
     )
 
 

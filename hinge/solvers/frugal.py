@@ -222,9 +222,7 @@ class Frugal(Solver[Regularized, FrugalState]):
     def sample(self, problem: Regularized, state: FrugalState) -> tuple[np.ndarray, Regularized]:
         """The rows kept so far, and their problem with what was read of them: it costs nothing to solve."""
         rows = np.flatnonzero(state.pi)
-        share = (
-            sampled.shares_of_classes(problem.y, rows, problem.d) if self.by_rows(problem) else state.pi[rows]
-        )
+        share = sampled.shares_of_classes(problem.y, rows) if self.by_rows(problem) else state.pi[rows]
         return rows, sampled.sample_problem(problem, rows, share)
 
     def _fit(self, problem: Regularized, state: FrugalState) -> tuple[np.ndarray, Regularized, Solution]:

@@ -137,7 +137,7 @@ class SDCA(Solver[Regularized, SDCAState]):
             scalars[LAM] = full
         else:
             counters[GROWING] = 1
-        order = np.zeros(-(-n // self._block_rows(problem)), np.uint32)
+        order = np.zeros(-(-n // self.rows_a_block(problem)), np.uint32)
         return SDCAState(
             alpha, v, problem.matrix.sq_norms, np.zeros(n, np.uint32), order, scalars, counters, key_of(seed)
         )
@@ -145,7 +145,7 @@ class SDCA(Solver[Regularized, SDCAState]):
     def advance(self, problem: Regularized, state: SDCAState, n_iter: int) -> SDCAState:
         free = problem.bias == "free"
         if state.t == 0 and n_iter > 0:
-            state.scalars[KAPPA] = self._kappa(problem) if free else problem.constant_sq
+            state.scalars[KAPPA] = self.kappa(problem) if free else problem.constant_sq
         self.run(problem, state, n_iter, full=problem.lam * problem.total, free=free)
         return state
 
@@ -153,7 +153,7 @@ class SDCA(Solver[Regularized, SDCAState]):
         """Iterations towards a given Λ; whether the bias multiplier moves."""
         _visit(
             problem.matrix.rows, problem.y, problem.weight, problem.lam, full,
-            free, self.shrinking, self._block_rows(problem), n_iter, *state,
+            free, self.shrinking, self.rows_a_block(problem), n_iter, *state,
         )  # fmt: skip
 
     def solution(self, problem: Regularized, state: SDCAState) -> Solution:
@@ -201,11 +201,12 @@ class SDCA(Solver[Regularized, SDCAState]):
         state.counters[STALE] = 1
         return state
 
-    def _kappa(self, problem: Regularized) -> float:
+    def kappa(self, problem: Regularized) -> float:
         """More slows the steps down; less than some λ does not move the bias, by κ/λ Σ cᵢαᵢyᵢ an epoch."""
         return max(0.03 * problem.matrix.typical_sq_norm(TYPICAL), 10.0 * problem.lam)
 
-    def _block_rows(self, problem: Regularized) -> int:
+    def rows_a_block(self, problem: Regularized) -> int:
+        """Neighbouring rows that are visited together."""
         if self.block_rows is not None:
             return self.block_rows
         cell = problem.matrix.dtype.itemsize + (4 if problem.matrix.is_sparse else 0)

@@ -7,6 +7,7 @@ from hinge.problems import Regularized, Solution
 from hinge.solvers.driver import solve
 from hinge.solvers.sdca import SDCA
 
+FEW = 10  # rows of a rare class that are taken at least
 ROUNDING = 1e-12  # what is smaller than the largest weight by this is none
 
 
@@ -37,18 +38,13 @@ def solve_sample(inner: Regularized, start: Solution, tol: float) -> Solution:
     return answer._replace(w=np.where(size > ROUNDING * size.max(initial=0.0), answer.w, 0.0))
 
 
-def shares_of_classes(y: np.ndarray, rows: np.ndarray, d: int) -> np.ndarray:
-    """The share of each row's class that was taken, scaled to a mean weight.
-
-    A weight of one keeps C, which suits samples of no more rows than columns. From there on the weight rises
-    with the rows, up to the inverse of the share of all rows, which keeps λ.
-    """
+def shares_of_classes(y: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """The share of each row's class that was taken, scaled to a mean weight of one, which keeps C."""
     taken = y[rows]
     share = np.ones(len(rows))
     for side in (1, -1):
         share[taken == side] = np.sum(taken == side) / max(1, np.sum(y == side))
-    mean_weight = min(max(1.0, len(rows) / d), len(y) / len(rows))
-    return share * np.mean(1.0 / share) / mean_weight
+    return share * np.mean(1.0 / share)
 
 
 def alike(y: np.ndarray, left: np.ndarray, count: int) -> np.ndarray:
@@ -59,7 +55,9 @@ def alike(y: np.ndarray, left: np.ndarray, count: int) -> np.ndarray:
     """
     sides = [left[y[left] > 0], left[y[left] < 0]]
     roots = np.sqrt([np.sum(y > 0), np.sum(y < 0)])
-    size = int(np.clip(max(1, round(count * roots[0] / roots.sum())), count - len(sides[1]), len(sides[0])))
+    few = [min(FEW, count // 2, len(side)) for side in sides]
+    size = np.clip(round(count * roots[0] / roots.sum()), few[0], count - few[1])
+    size = int(np.clip(size, count - len(sides[1]), len(sides[0])))
     sides = [sides[0][:size], sides[1][: count - size]]
     turns = np.concatenate([(np.arange(len(side)) + 0.5) / max(1, len(side)) for side in sides])
     return np.concatenate(sides)[np.argsort(turns, kind="stable")]
