@@ -22,8 +22,7 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import StandardScaler
 
-from hinge import LinearSVC
-from hinge.access.oracle import Oracle
+from hinge import LinearSVC, Oracle
 
 data = load_breast_cancer()
 X = StandardScaler().fit_transform(data.data)

@@ -9,22 +9,30 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _WHERE = {
+    "FeatureOracle": "hinge.access.oracle",
     "LinearSVC": "hinge.estimators",
     "NormConstrained": "hinge.problems",
+    "Oracle": "hinge.access.oracle",
     "Regularized": "hinge.problems",
     "SVC": "hinge.estimators",
     "SlackConstrained": "hinge.problems",
     "Solution": "hinge.problems",
     "scalarizations": "hinge.problems",
     "Stop": "hinge.monitoring",
+    "open_pair": "hinge.access.on_disk",
     "solve": "hinge.solvers",
     "solve_slack": "hinge.solvers",
+    "write_pair": "hinge.access.pair_writer",
 }
 
 __all__ = [*_WHERE, "datasets"]
 
 if TYPE_CHECKING:
     from hinge import datasets as datasets
+    from hinge.access.on_disk import open_pair as open_pair
+    from hinge.access.oracle import FeatureOracle as FeatureOracle
+    from hinge.access.oracle import Oracle as Oracle
+    from hinge.access.pair_writer import write_pair as write_pair
     from hinge.estimators import SVC as SVC
     from hinge.estimators import LinearSVC as LinearSVC
     from hinge.monitoring import Stop as Stop
