@@ -29,7 +29,7 @@ from hinge.solvers.frugal_state import (
 )  # fmt: skip
 from hinge.solvers.tails import tails_behind
 
-FEWEST_ROWS, MOST_ROWS_A_COLUMN = 1500, 500  # beyond these, whole rows serve better
+FEWEST_ROWS, MOST_ROWS_A_COLUMN = 2000, 500  # beyond these, whole rows serve better
 OF_EACH_CLASS = 10  # rows of a class that the first batch has at least, if there are as many
 FIRST_LEVEL = 1 / 256  # share of the columns that the first level takes
 READING_TOL, LAST_TOL = 1e-2, 1e-3
@@ -67,7 +67,7 @@ class Frugal(Solver[Regularized, FrugalState]):
     ----------
     mode : {"auto", "scan", "rows"}
         "scan" is the above. "rows" reads whole random rows, of a rare class more than its share, weighted
-        back, twice as many each time: "auto" does so for n < 1500, n > 500 d, or cells that come in rows.
+        back, twice as many each time: "auto" does so for n < 2000, n > 500 d, or cells that come in rows.
     flips : float
         Stop after a pass that changes as few predictions as this share of the errors. Changes are counted
         on the sample, errors on rows of the first pass that were new to the answer, both weighted by 1/π;

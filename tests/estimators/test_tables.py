@@ -16,7 +16,7 @@ from hinge.access.oracle import Oracle, OracleError
 from hinge.access.pair_writer import write_pair
 from hinge.solvers import Frugal, Simba
 
-N, D = 1800, 60
+N, D = 2400, 60
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +120,7 @@ def test_a_table_goes_into_the_next_fit_with_what_it_has(data):
 
 def test_what_is_refused(data):
     X, y = data
-    with pytest.raises(ValueError, match="There are 1800 rows and 1799 labels"):
+    with pytest.raises(ValueError, match="There are 2400 rows and 2399 labels"):
         LinearSVC().fit(Seller(X), y[1:])
     with pytest.raises(ValueError, match="SDCA takes rows of arrays in memory, not of a Oracle"):
         LinearSVC(solver="sdca").fit(Seller(X), y)

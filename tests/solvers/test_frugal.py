@@ -22,7 +22,7 @@ from hinge.solvers.frugal_state import PASS, SCANNED
 
 every_bias = pytest.mark.parametrize("bias", ["none", "free", "penalized"])
 every_mode = pytest.mark.parametrize("mode", ["scan", "rows"])
-N = 1800
+N = 2400
 
 
 def text(n=N, d=1200, noise=0.003, seed=0):
@@ -487,7 +487,7 @@ def test_the_flip_rule_stops_early_and_near_the_best():
 # --- whole rows instead ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("n", "d", "by_rows"), [(1499, 1200, True), (1500, 1200, False), (1800, 3, True)])
+@pytest.mark.parametrize(("n", "d", "by_rows"), [(1999, 1200, True), (2000, 1200, False), (2400, 3, True)])
 def test_few_rows_or_few_columns_are_read_by_whole_rows(n, d, by_rows):
     A = X[:n] if d == 1200 else X[:n, [0, 31, 60]]
     problem = problem_of(A, Y[:n])
