@@ -141,7 +141,9 @@ def test_sizes(kind):
 
 def test_a_table_in_memory_forks_with_an_empty_bill():
     for kind in (dense, sparse):
-        table = kind(X, PRICES, keep=True)
+        keeps = kind(X, PRICES, keep=True)
+        assert keeps.fork() is keeps  # what is kept serves both
+        table = kind(X, PRICES, keep=False)
         table.row(3)
         other = table.fork()
         assert (other.reads, other.bill.distinct, other.bill.cost) == (0, 0, 0.0)
