@@ -353,6 +353,7 @@ LINES = {
     "Pegasos": ("#E69F00", "--"), "SDCA": ("#009E73", "-."), "Simba": ("#CC79A7", ":"),
     "random rows": ("#56B4E9", "-"), "Frugal": ("#000000", "-"),
 }  # fmt: skip
+PAYING = ("Pegasos", "SDCA", "Simba")  # for every read
 
 
 def curves(sets, seeds, out):
@@ -376,15 +377,14 @@ def curves(sets, seeds, out):
                 at, lines = common(kept, of, points=100)
                 low, high = np.quantile(lines, [0.1, 0.9], axis=0)
                 panel.fill_between(at, 100 * low, 100 * high, color=colour, alpha=0.18, linewidth=0)
-                panel.plot(at, 100 * lines.mean(axis=0), style, color=colour, label=method, linewidth=1.8)
-                rows += [
-                    (name, of, method, *row) for row in zip(at, lines.mean(axis=0), low, high, strict=True)
-                ]
+                mean, legend = lines.mean(axis=0), method if method in PAYING else f"{method} (cells kept)"
+                panel.plot(at, 100 * mean, style, color=colour, label=legend, linewidth=1.8)
+                rows += [(name, of, method, *row) for row in zip(at, mean, low, high, strict=True)]
                 reached.append("/".join(share(c) for c in crossings(kept, level, of).values()))
             print(f"{name:18} {of:9} " + " ".join(f"{r:>22}" for r in reached), flush=True)
             panel.axhline(100 * level, color="0.5", linewidth=1, label="SVM of all rows")
             panel.set(xscale="log", xlabel=f"share of all, {label}", title=name,
-                      ylim=(85 * level, 250 * level))  # fmt: skip
+                      ylim=(85 * level, min(250 * level, panel.get_ylim()[1])))  # fmt: skip
         axis[0].set_ylabel("test error, %")
     axes[0][0].legend(fontsize=9)
     figure.tight_layout()
