@@ -45,8 +45,8 @@ class Frugal(Solver[Regularized, FrugalState]):
     .. math:: \\min_w\\ \\tfrac12\\|w\\|^2 + C\\sum_{i\\,\\text{kept}} \\frac1{\\pi_i}\\,
               \\max(0,\\, 1 - y_i\\langle w, x_i\\rangle),
 
-    an estimate of the objective of all rows, unbiased in the first pass. Row i is kept if its permanent random
-    number :math:`u_i` is below :math:`\\pi_i`, which falls while the row is read, level by level:
+    an estimate of the objective of all rows, unbiased in the first pass. Row i is kept if its permanent
+    random number :math:`u_i` is below :math:`\\pi_i`, which falls while the row is read, level by level:
 
     .. math:: \\pi_i = \\min_\\ell\\ \\max\\big(\\pi_0,\\ \\gamma\\, g\\, P_{i\\ell}^{3/4}\\big), \\qquad
               P_{i\\ell} = \\Phi\\Big(\\frac{1 - m_{i\\ell} - \\mu_\\ell}
