@@ -34,6 +34,7 @@ OF_EACH_CLASS = 10  # rows of a class that the first batch has at least, if ther
 FIRST_LEVEL = 1 / 256  # share of the columns that the first level takes
 READING_TOL, LAST_TOL = 1e-2, 1e-3
 MOST_PASSES = 12  # after which the rest is read
+EXACT = 2  # an end at which nothing unread could change the answer
 
 
 @dataclass(frozen=True)
@@ -79,11 +80,11 @@ class Frugal(Solver[Regularized, FrugalState]):
     levels : int
         Levels of columns, the first the 256th part of all, in geometric progression.
     tol : float
-        Gap to which the SVM of all rows is solved at the end, and never more than a hundredth before.
+        Gap to which the SVM of all rows is solved at the end; those of samples are solved to 0.01.
 
     Notes
     -----
-    No certificate before the end: 1/π makes the objective unbiased, not bounded. Labels are free.
+    No certificate before the end: weights 1/π estimate the objective, they do not bound it. Labels are free.
 
     References
     ----------
@@ -193,13 +194,13 @@ class Frugal(Solver[Regularized, FrugalState]):
         least = min(1.0, self.least * max(1.0, g / 8.0))
         y = problem.y[rows].astype(float)
         side, m, pi = (y > 0).astype(int), y * state.scalars[B], np.ones(len(rows))
-        sampled = state.pi[rows] > 0  # such a row is read to the end, for its new probability
+        kept = state.pi[rows] > 0  # such a row is read to the end, for its new probability
         alive = np.arange(len(rows))
         for level in range(self.levels + 1):
             mu, sd = state.tails[side[alive], level].T
             P = ndtr((1.0 - m[alive] - mu) / np.sqrt(sd**2 + state.scalars[DRIFT] ** 2 + 1e-300))
             pi[alive] = np.minimum(pi[alive], np.maximum(least, self.gamma * g * P**0.75))
-            alive = alive[(state.u[rows[alive]] < pi[alive]) | sampled[alive]]
+            alive = alive[(state.u[rows[alive]] < pi[alive]) | kept[alive]]
             if level < self.levels:
                 columns = state.ranked[state.cuts[level] : state.cuts[level + 1]]
                 m[alive] += y[alive] * problem.table.dot(rows[alive], columns, state.w[columns])
@@ -240,7 +241,7 @@ class Frugal(Solver[Regularized, FrugalState]):
             rows = sampled.alike(
                 problem.y, state.order[state.pi[state.order] == 0], int((state.pi > 0).sum())
             )
-            c[OVER] = len(rows) == 0 or (still and c[T] >= FEWEST_ROWS)
+            c[OVER] = EXACT if len(rows) == 0 else still and c[T] >= FEWEST_ROWS
             return enqueue(state, rows, len(rows))
         c[SCANNED] += c[SIZE] if c[PASS] <= 1 else 0
         if c[SCANNED] < problem.n:
@@ -252,7 +253,7 @@ class Frugal(Solver[Regularized, FrugalState]):
         unread = np.delete(state.w, state.ranked[: state.cuts[-1]])
         exact = every and len(support) == 0 and (bool(whole.all()) or not unread.any())
         # The second pass has the rate of the first: that it changes little says nothing.
-        c[OVER] = exact or (not c[COMPLETING] and c[PASS] != 2 and still)
+        c[OVER] = EXACT if exact else not c[COMPLETING] and c[PASS] != 2 and still
         if not c[COMPLETING]:
             c[PASS] = max(2, c[PASS] + 1)
             share = min(1.0, 0.1 * 2.0 ** (c[PASS] - 3)) if c[PASS] > 2 else 0.0
@@ -270,7 +271,7 @@ class Frugal(Solver[Regularized, FrugalState]):
         c = state.counters
         if 0 < c[DONE] < c[SIZE] and len(np.unique(problem.y[state.pi > 0])) == 2:  # cut off within a batch
             return self._fit(problem, state)[2]._replace(alpha=None)
-        alpha = state.alpha.copy() if (state.pi >= 1.0).all() and c[OVER] else None
+        alpha = state.alpha.copy() if c[OVER] == EXACT else None
         return Solution(state.w.copy(), float(state.scalars[B]), alpha)
 
     def certificate(self, problem: Regularized, state: FrugalState, answer: Solution) -> Certificate:
@@ -282,7 +283,7 @@ class Frugal(Solver[Regularized, FrugalState]):
         return 0
 
     def estimate(self, problem: Regularized, state: FrugalState) -> float:
-        return 0.0 if state.counters[OVER] else np.inf
+        return 0.0 if state.counters[OVER] == EXACT else np.inf
 
     def per_pass(self, problem: Regularized) -> int:
         return problem.n

@@ -630,3 +630,16 @@ def test_no_iteration_reads_more_than_a_row():
     before = problem.reads
     solver.solution(problem, state)
     assert problem.reads == before
+
+
+def test_a_stop_by_the_flip_rule_is_never_certified():
+    """Also when every row is kept already: cells that were never read may still count."""
+    problem, solver = problem_of(), Frugal("scan", flips=1e9)
+    state = solver.init(problem)
+    state.pi[:] = 1.0  # all rows are in the sample, few of their cells are known
+    while solver.pause(problem, state):
+        state = solver.advance(problem, state, solver.pause(problem, state))
+    assert not problem.table.bill.whole_rows[state.alpha > 0].all()
+    answer = solver.solution(problem, state)
+    assert answer.alpha is None
+    assert solver.certificate(problem, state, answer).gap == np.inf
