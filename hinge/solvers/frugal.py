@@ -27,7 +27,7 @@ from hinge.solvers.frugal_state import (
     T,
     enqueue,
 )  # fmt: skip
-from hinge.solvers.tails import tails_behind
+from hinge.solvers.tails import squares_in_levels, tails_behind
 
 FEWEST_ROWS, MOST_ROWS_A_COLUMN = 2000, 500  # beyond these, whole rows serve better
 OF_EACH_CLASS = 10  # rows of a class that the first batch has at least, if there are as many
@@ -46,8 +46,8 @@ class Frugal(Solver[Regularized, FrugalState]):
     .. math:: \\min_w\\ \\tfrac12\\|w\\|^2 + C\\sum_{i\\,\\text{kept}} \\frac1{\\pi_i}\\,
               \\max(0,\\, 1 - y_i\\langle w, x_i\\rangle),
 
-    an estimate of the objective of all rows, unbiased in the first pass. Row i is kept if its permanent
-    random number :math:`u_i` is below :math:`\\pi_i`, which falls while the row is read, level by level:
+    an estimate of the objective of all rows. Row i is kept if its permanent random number :math:`u_i` is
+    below :math:`\\pi_i`, which falls while the row is read, level by level:
 
     .. math:: \\pi_i = \\min_\\ell\\ \\max\\big(\\pi_0,\\ \\gamma\\, g\\, P_{i\\ell}^{3/4}\\big), \\qquad
               P_{i\\ell} = \\Phi\\Big(\\frac{1 - m_{i\\ell} - \\mu_\\ell}
@@ -55,14 +55,14 @@ class Frugal(Solver[Regularized, FrugalState]):
 
     where :math:`m_{i\\ell}` is the margin of the columns read so far, taken in the order of
     :math:`w_j^2\\,E[x_j^2]` (a price divides it), :math:`\\mu_\\ell, s_\\ell` are mean and deviation of what
-    is unread, by class, measured on random rows that were read whole with their own share of w left out,
-    and σ is how much w still moves. So P is the chance that the margin is below one, and a row that
-    certainly has no loss is dropped after few cells. Every decision rests on cells that were read.
+    is unread, by class, measured on random rows that were read whole, and σ is how much w still moves. So P
+    is the chance that the margin is below one, and a row that certainly has no loss is dropped after few
+    cells. A row's own share of w is left out of its margins, else its probability would depend on its
+    random number and the estimate be biased. Every decision rests on cells that were read.
 
-    The first pass goes over random rows in batches that double, the later over all rows with g = 1, 2, 4,
-    ... and more and more support vectors read whole, which brings new columns. When every row is kept, every
-    support vector whole and every column of w read, it is the SVM of all rows, and the certificate says so.
-    An iteration looks at one row and reads at most its d cells.
+    The first pass goes over random rows in batches that double, the later over all rows with g = 1, 2, 4 and
+    so on, and more support vectors read whole, which brings new columns. Once every row is kept, every
+    support vector whole and every column of w read, it is the SVM of all rows, with its certificate.
 
     Parameters
     ----------
@@ -182,8 +182,7 @@ class Frugal(Solver[Regularized, FrugalState]):
         state.cuts[1:] = np.ceil(size * FIRST_LEVEL ** (1 - np.arange(self.levels) / (self.levels - 1)))
         rows = np.flatnonzero(state.random)
         E = table.held(rows)
-        own = sampled.cost_of_a_row(problem) * state.alpha[rows]  # by which they make up w
-        own *= problem.weight[rows] if len(problem.weight) > 1 else 1.0
+        own = sampled.coefficients(problem, rows, state.alpha, state.pi)
         state.tails[:] = tails_behind(E, problem.y[rows], own, w, state.ranked, state.cuts)
         moved = E @ (w - state.before) + state.scalars[B] - state.scalars[B_BEFORE]
         state.scalars[DRIFT] = np.sqrt(np.mean(moved**2)) if c[PASS] == 1 else 0.0
@@ -195,6 +194,9 @@ class Frugal(Solver[Regularized, FrugalState]):
         y = problem.y[rows].astype(float)
         side, m, pi = (y > 0).astype(int), y * state.scalars[B], np.ones(len(rows))
         kept = state.pi[rows] > 0  # such a row is read to the end, for its new probability
+        own = sampled.coefficients(problem, rows[kept], state.alpha, state.pi)
+        known = own[:, None] * squares_in_levels(problem.table.held(rows[kept]), state.ranked, state.cuts)
+        m[kept] -= own * problem.constant_sq
         alive = np.arange(len(rows))
         for level in range(self.levels + 1):
             mu, sd = state.tails[side[alive], level].T
@@ -204,6 +206,7 @@ class Frugal(Solver[Regularized, FrugalState]):
             if level < self.levels:
                 columns = state.ranked[state.cuts[level] : state.cuts[level + 1]]
                 m[alive] += y[alive] * problem.table.dot(rows[alive], columns, state.w[columns])
+                m[kept] -= known[:, level]
         state.pi[rows[alive]] = np.maximum(state.pi[rows[alive]], pi[alive])
 
     def _learn(self, problem: Regularized, state: FrugalState) -> None:
@@ -238,9 +241,8 @@ class Frugal(Solver[Regularized, FrugalState]):
         still = self.flips > 0 and state.scalars[FLIPS] <= self.flips * state.scalars[ERROR]
         if self.by_rows(problem):
             c[PASS] = 1
-            rows = sampled.alike(
-                problem.y, state.order[state.pi[state.order] == 0], int((state.pi > 0).sum())
-            )
+            left = state.order[state.pi[state.order] == 0]
+            rows = sampled.alike(problem.y, left, int((state.pi > 0).sum()))
             c[OVER] = EXACT if len(rows) == 0 else still and c[T] >= FEWEST_ROWS
             return enqueue(state, rows, len(rows))
         c[SCANNED] += c[SIZE] if c[PASS] <= 1 else 0

@@ -45,3 +45,11 @@ def tails_behind(
         out[side, :, 0] = share * own_mean + (1 - share) * mean
         out[side, :, 1] = np.sqrt(share * own_var + (1 - share) * var)
     return out
+
+
+def squares_in_levels(E: sp.csr_array, ranked: np.ndarray, cuts: np.ndarray) -> np.ndarray:
+    """The sum of the squares that each row holds of the columns of each level, of shape (m, levels)."""
+    size, levels = cuts[-1], len(cuts) - 1
+    level = np.repeat(np.arange(levels), np.diff(cuts))
+    membership = sp.csr_array((np.ones(size), (ranked[:size], level)), shape=(E.shape[1], levels))
+    return (E.power(2) @ membership).toarray()

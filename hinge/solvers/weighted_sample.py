@@ -26,6 +26,12 @@ def sample_problem(problem: Regularized, rows: np.ndarray, share: np.ndarray) ->
     )  # fmt: skip
 
 
+def coefficients(problem: Regularized, rows: np.ndarray, alpha: np.ndarray, pi: np.ndarray) -> np.ndarray:
+    """What rows of the sample have as factor in w, without sign: C α / π times the row's weight."""
+    own = cost_of_a_row(problem) * alpha[rows] / pi[rows]
+    return own * problem.weight[rows] if len(problem.weight) > 1 else own
+
+
 def solve_sample(inner: Regularized, start: Solution, tol: float) -> Solution:
     """Its answer; it costs nothing, since all cells are held.
 

@@ -332,6 +332,26 @@ def test_the_weighted_loss_of_the_sample_is_unbiased():
         assert abs(np.mean(found[name]) - truth) < 4 * error
 
 
+def test_the_weighted_loss_stays_unbiased_in_later_passes():
+    # Rows that w was trained on are judged without their own part of w; with it the mean was 10% too high.
+    rng = np.random.default_rng(0)
+    weight, w = rng.random(400) + 0.5, solve(little(C=0.1), SDCA(), stop=Stop(1e-3)).solution.w
+    solver, found = Frugal("scan", flips=0), {3: [], 4: []}
+    for seed in range(60):
+        problem = little(weight=weight)
+        state = run(solver, problem, 400, seed=seed)
+        for last, losses in found.items():
+            while state.counters[PASS] <= last:
+                solver.advance(problem, state, solver.pause(problem, state))
+            rows, inner = solver.sample(problem, state)
+            assert 200 < len(rows) < 360
+            losses.append(inner.weight @ np.maximum(0.0, 1.0 - LABELS[rows] * (COMPRESSED[rows] @ w)))
+    truth = weight @ np.maximum(0.0, 1.0 - LABELS * (COMPRESSED @ w))
+    for losses in found.values():
+        assert np.std(losses) / np.sqrt(60) < 0.008 * truth
+        assert abs(np.mean(losses) - truth) < 0.03 * truth
+
+
 def test_more_of_a_rate_keeps_a_superset():
     # The first batch is the same, so the columns and what is expected of them are too.
     found = [
