@@ -7,7 +7,7 @@ from typing import Any, cast
 import numpy as np
 import scipy.sparse as sp
 
-from hinge.access.rows import CSRRows, DenseRows, add_row, dot, read_row
+from hinge.access.rows import CSRRows, DenseRows, add_row, dot, held_row, read_row, sq_norm
 from hinge.access.table import Table
 from hinge.compiled import compiled
 
@@ -119,9 +119,43 @@ class Matrix:
         self._reads[0] += sum(len(x) for x in picked)
         return float(np.median([np.dot(x.astype(np.float64), x) for x in picked]))
 
+    def largest_norm(self) -> float:
+        """The largest norm of a row (not billed)."""
+        return float(np.sqrt(_largest_sq_norm(self.unbilled, self.shape[0])))
+
+    def largest_entry(self) -> float:
+        """The largest entry, without sign (not billed)."""
+        values = self.rows[0]
+        return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+
     def combine(self, coef: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
         """``out += X[lo:hi].T @ coef``; rows whose coefficient is zero are not read."""
         _combine(self.rows, coef, lo, hi, out)
+
+    def times(self, x: np.ndarray) -> np.ndarray:
+        """``X @ x`` by the fastest routine there is, in the precision of the storage."""
+        self._reads[0] += self.n_cells
+        return self._array @ x.astype(self.dtype, copy=False)
+
+    def transposed_times(self, p: np.ndarray) -> np.ndarray:
+        """``X.T @ p``, likewise."""
+        self._reads[0] += self.n_cells
+        return p.astype(self.dtype, copy=False) @ self._array
+
+    def gather(self, rows: np.ndarray) -> "Matrix":
+        """A copy of some rows, with counters of its own; only the copying is counted here."""
+        copied = Matrix(self._array[rows])
+        self._reads[0] += copied.n_cells
+        return copied
+
+    @property
+    def _array(self) -> Any:
+        """The data as NumPy and SciPy know it."""
+        A = self.rows
+        if isinstance(A, DenseRows):
+            return A.X
+        signed = [a.view(f"i{a.dtype.itemsize}") for a in (A.indices, A.indptr)]
+        return sp.csr_array((A.data, *signed), shape=self.shape, copy=False)
 
 
 def as_matrix(X: Any) -> Any:
@@ -177,6 +211,14 @@ def _repeats(indices, indptr, d):
                 return True
             seen[indices[p]] = i
     return False
+
+
+@compiled
+def _largest_sq_norm(A, n):
+    largest = 0.0
+    for i in range(n):
+        largest = max(largest, sq_norm(A, held_row(A, i)))
+    return largest
 
 
 @compiled

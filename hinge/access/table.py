@@ -187,6 +187,15 @@ class Table(ABC):
             else:
                 out[: len(values)] += coef[i] * values
 
+    def gather(self, rows: np.ndarray) -> Any:
+        """Some rows, in memory."""
+        lines = [self.row(i) for i in rows.tolist()]
+        if not self.is_sparse:
+            return np.stack([line.values for line in lines])
+        ends = np.cumsum([0, *(len(line.values) for line in lines)])
+        parts = np.concatenate([line.values for line in lines]), np.concatenate([line.at for line in lines])
+        return sp.csr_array((*parts, ends.astype(parts[1].dtype)), shape=(len(rows), self.shape[1]))
+
     # --- parts ----------------------------------------------------------------------------
 
     def _checked(self, k: int, axis: int) -> int:

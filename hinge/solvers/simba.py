@@ -7,8 +7,6 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from hinge.access import held_row, sq_norm
-from hinge.compiled import compiled
 from hinge.problems import Certificate, SlackConstrained, Solution
 from hinge.sampling import key_of
 from hinge.solvers import simba_exact, simba_lazy
@@ -152,7 +150,7 @@ class Simba(Solver[SlackConstrained, SimbaState]):
         if len(problem.weight) > 1:
             return "Simba takes no weights: the slack of all points counts alike. Use solve_slack."
         if self.scale is None and self.radius is None and problem.table.in_memory:
-            norm = _largest_norm(problem)
+            norm = problem.table.matrix.largest_norm()
             if norm > 1.0 + ROUNDING:
                 return f"There are rows of norm up to {norm:.6g}, outside of the unit ball: use scale='max'."
         return None
@@ -160,7 +158,7 @@ class Simba(Solver[SlackConstrained, SimbaState]):
     def init(self, problem: SlackConstrained, seed: int = 0, start: Solution | None = None) -> SimbaState:
         radius, form = self.radius or 1.0, self.form_for(problem)
         if self._looked(problem):
-            radius = _largest_norm(problem) or 1.0
+            radius = problem.table.matrix.largest_norm() or 1.0
         parts: Exact | Lazy
         if form == "exact":
             parts = simba_exact.start(problem.n, problem.d)
@@ -263,19 +261,6 @@ class Simba(Solver[SlackConstrained, SimbaState]):
 
     def _certifies(self, problem: SlackConstrained) -> bool:
         return problem.table.in_memory if self.certify is None else self.certify
-
-
-def _largest_norm(problem: SlackConstrained) -> float:
-    """The radius of the ball that the rows lie in: bookkeeping of an assumption, not billed."""
-    return math.sqrt(_largest_sq_norm(problem.table.matrix.unbilled, problem.n))  # type: ignore[attr-defined]
-
-
-@compiled
-def _largest_sq_norm(A, n):
-    largest = 0.0
-    for i in range(n):
-        largest = max(largest, sq_norm(A, held_row(A, i)))
-    return largest
 
 
 def _too_long(i: int, x: np.ndarray, R: float) -> str:

@@ -6,9 +6,9 @@ import numpy as np
 
 from hinge.compiled import compiled
 from hinge.sampling import draw_unit
+from hinge.solvers.multiplicative_weights import FLOOR, factor, pick
 
 OUTSIDE = -2
-FLOOR = 1e-250  # under which no weight falls
 TIES = 1e-9  # weights so near to one another are the same but for rounding
 
 # Places in `scalars`: the bias and its sum.
@@ -76,13 +76,6 @@ def reweigh(arrays, y, at, x, ratio, eta, t, amount, refresh):
 
 
 @compiled
-def factor(z):
-    """1 - z + z² of z = ηv, with v clipped at 1/η."""
-    z = min(1.0, max(-1.0, z))
-    return 1.0 - z + z * z
-
-
-@compiled
 def greedy_slack(p, count):
     """The ξ of Ξ_ν with the largest pᵀξ: 2 on the `count` largest p, in equal parts on ties at the cut."""
     cut, part = cut_of(p, count)
@@ -124,20 +117,6 @@ def whole(at, x, size):
     for k in range(len(at)):
         line[at[k]] = x[k]
     return line
-
-
-@compiled
-def pick(weights, unit):
-    """The first place where the cumulative sum exceeds the unit's part of the whole; -1 if all are zero."""
-    target = unit * weights.sum()
-    last = -1
-    for i in range(len(weights)):
-        if weights[i] > 0.0:
-            last = i
-            if target < weights[i]:
-                break
-            target -= weights[i]
-    return last
 
 
 @compiled(fastmath={"reassoc", "contract", "nsz"})

@@ -22,7 +22,8 @@ import numpy as np
 
 from hinge.compiled import compiled
 from hinge.sampling import SumTree, draw_unit, find, group_total, resum, set_leaf, sum_tree
-from hinge.solvers.simba_exact import OUTSIDE, TIES, cut_of, factor, sign_of, sq_length
+from hinge.solvers.multiplicative_weights import factor
+from hinge.solvers.simba_exact import OUTSIDE, TIES, cut_of, sign_of, sq_length
 
 FLOOR = 1e-15  # of the largest weight: smaller ones would drown in the rounding of the sums
 FAR = 1e100

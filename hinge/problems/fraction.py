@@ -1,0 +1,50 @@
+"""A lower bound on all but a fraction of the functions, from a random sample of them."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+MOST_LOOKS = 16  # that the sample is made for; each is another chance to be wrong
+
+
+class Fraction:
+    """With probability 1 - δ, at most a fraction ρ of all functions is below the bound.
+
+    Of m functions drawn independently, all are at least as large as their smallest. If more than a fraction
+    ρ of all functions were smaller than that, none of them was hit, which has the probability
+    :math:`(1-\\rho)^m`. Every look at another x is another chance, so after L looks
+    :math:`\\delta = L (1-\\rho)^m`. The sample must be drawn apart from what x was made of.
+
+    The bound is blind to rare functions: that is its price, and its name.
+
+    Parameters
+    ----------
+    rho : float
+        The fraction.
+    delta : float
+        The probability to be wrong, at most; after 16 looks no more bounds are given.
+    seed : int
+    """
+
+    def __init__(self, rho: float = 0.01, delta: float = 0.01, seed: int = 0) -> None:
+        if not (0 < rho < 1 and 0 < delta < 1):
+            raise ValueError(f"rho and delta must lie in (0, 1), got {rho!r} and {delta!r}.")
+        self.rho, self.size, self.looks = rho, math.ceil(math.log(delta / MOST_LOOKS) / math.log1p(-rho)), 0
+        self.most, self.seed = delta, seed
+        self._sample: Any = None
+
+    @property
+    def delta(self) -> float:
+        """The probability that one of the bounds given so far is wrong."""
+        return self.looks * (1.0 - self.rho) ** self.size
+
+    def lower(self, problem: Any, x: np.ndarray) -> float:
+        """The smallest value of the sample at x; the rows of the sample are read once, and kept."""
+        if self.looks == MOST_LOOKS:
+            return -np.inf
+        if self._sample is None:
+            drawn = np.random.default_rng([self.seed, 0x46]).integers(0, problem.n, self.size)
+            self._sample = problem.sample_of(np.unique(drawn))
+        self.looks += 1
+        return float(self._sample(x).min())

@@ -1,0 +1,153 @@
+"""Linear functions that are the rows of a matrix: what margins, games and semidefinite programs share."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from hinge.access import Matrix, Table, as_matrix, as_table
+from hinge.problems.fraction import Fraction
+from hinge.problems.max_min import MaxMin
+
+
+class LinearMaxMin(MaxMin):
+    """:math:`c_i(x) = \\langle A_i, x\\rangle` for the rows of a matrix that is read with counts.
+
+    Parameters
+    ----------
+    A : array, CSR matrix, Matrix or Table of shape (n, d)
+    relative : bool
+        Whether gaps are relative to the value, or absolute.
+    fraction : Fraction, optional
+        Certify the lower bound for all but a fraction of the rows, from a sample of them, instead of reading
+        them all.
+    """
+
+    def __init__(self, A: Any, *, relative: bool = True, fraction: Fraction | None = None) -> None:
+        self._table: Table | None = A if isinstance(A, Table) else None
+        self.matrix: Matrix | Any = getattr(A, "matrix", A) if isinstance(A, Table) else as_matrix(A)
+        self.n, self.d = self.matrix.shape
+        if self.n == 0 or self.d == 0:
+            raise ValueError(f"There is nothing to solve: the matrix is {self.n} × {self.d}.")
+        self.relative, self.fraction = relative, fraction
+
+    # --- counts ---------------------------------------------------------------------------
+
+    @property
+    def table(self) -> Table:
+        """The same data by rows, columns and cells, on the same bill."""
+        if self._table is None:
+            self._table = as_table(self.matrix)
+        return self._table
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether compiled code can take rows from it."""
+        return isinstance(self.matrix, Matrix)
+
+    @property
+    def reads(self) -> int:  # type: ignore[override]
+        """Entries of A handed out so far."""
+        return (self.matrix if self._table is None else self._table).reads
+
+    @property
+    def cost(self) -> float:  # type: ignore[override]
+        """Their prices, where they have any."""
+        return 0.0 if self._table is None else self._table.bill.cost
+
+    @property
+    def budget(self) -> tuple[int | None, float | None]:
+        """The most entries, and the highest cost, that the owner of the data allows."""
+        return (None, None) if self._table is None else (self._table.max_reads, self._table.max_cost)
+
+    @property
+    def pass_cells(self) -> int:  # type: ignore[override]
+        """Entries that one pass over A reads."""
+        return self.matrix.n_cells
+
+    @property
+    def step_reads(self) -> int:  # type: ignore[override]
+        """Entries of the longest row and the longest column."""
+        return self.table.max_row_cells + self.table.max_column_cells
+
+    @property
+    def lower_reads(self) -> int:  # type: ignore[override]
+        """Entries that a lower bound reads: all, or those of the sample, which is read once."""
+        if self.fraction is None:
+            return self.pass_cells
+        return 0 if self.fraction.looks else self.fraction.size * self.matrix.max_row_cells
+
+    # --- tiers ----------------------------------------------------------------------------
+
+    def start(self) -> np.ndarray:
+        return np.zeros(self.d)
+
+    def values(self, x: np.ndarray) -> np.ndarray:
+        """A x, summed in float64: what certificates rest on."""
+        out = np.empty(self.n)
+        for lo, hi in self.matrix.row_blocks():
+            self.matrix.responses(x, lo, hi, out[lo:hi])
+        return _finite(out)
+
+    def combine(self, p: np.ndarray) -> np.ndarray:
+        """Aᵀp, summed in float64; rows without weight are not read."""
+        g = np.zeros(self.d)
+        for lo, hi in self.matrix.row_blocks():
+            self.matrix.combine(p[lo:hi], lo, hi, g)
+        return g
+
+    def quick_values(self, x: np.ndarray) -> np.ndarray:
+        return _finite(self.matrix.times(x)) if self.in_memory else self.values(x)
+
+    def quick_combine(self, p: np.ndarray) -> np.ndarray:
+        return self.matrix.transposed_times(p) if self.in_memory else self.combine(p)
+
+    def values_at(self, rows: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return self.matrix.responses_at(rows, x)
+
+    def grad_at(self, i: int, x: Any = None) -> np.ndarray:
+        """Row i."""
+        at, values = self.table.row(i)
+        if not len(at):
+            return values
+        row = np.zeros(self.d)
+        row[at] = values
+        return row
+
+    def estimate_values(self, x: np.ndarray, unit: float) -> np.ndarray | None:
+        """The ℓ2-sample: :math:`A_{\\cdot j}\\|x\\|^2/x_j` for j drawn with probability :math:`x_j^2/\\|x\\|^2`.
+
+        Its mean is A x, and its mean square at most :math:`\\|A_i\\|^2\\|x\\|^2`. None at x = 0.
+        """
+        mass = np.cumsum(x * x)
+        if mass[-1] == 0.0:
+            return None
+        j = int(np.searchsorted(mass, unit * mass[-1], side="right"))
+        return self.column(j) * (mass[-1] / x[j])
+
+    def column(self, j: int) -> np.ndarray:
+        """Column j with its zeros."""
+        at, values = self.table.column(j)
+        if not len(at):
+            return values
+        column = np.zeros(self.n)
+        column[at] = values
+        return column
+
+    # --- bounds ---------------------------------------------------------------------------
+
+    def sample_of(self, rows: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        """The values of these rows as a function of x; the rows are read now, and not again."""
+        kept = as_matrix(self.matrix.gather(rows))
+        return lambda x: _finite(kept.responses(x, 0, len(rows)))
+
+
+def _finite(values: np.ndarray) -> np.ndarray:
+    """The values, if all entries that they were made of are finite."""
+    if not np.isfinite(values).all():
+        i = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise ValueError(
+            f"A value is not finite, that of row {i} or of a row of a sample: the matrix has NaN or infinite "
+            "entries. Remove or replace them."
+        )
+    return values

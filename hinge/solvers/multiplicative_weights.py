@@ -1,0 +1,48 @@
+"""Variance multiplicative weights, Definition 1 of the survey, and draws from them."""
+
+import numpy as np
+
+from hinge.compiled import compiled
+
+FLOOR = 1e-250  # under which no weight falls
+
+
+@compiled
+def factor(z):
+    """1 - z + z² of z = ηv, with v clipped at 1/η."""
+    z = min(1.0, max(-1.0, z))
+    return 1.0 - z + z * z
+
+
+@compiled
+def reweigh(p, v, eta):
+    """p(i) ← p(i)(1 - ηv(i) + η²v(i)²), normalised; the mass whose estimate was clipped."""
+    clipped, total = 0.0, 0.0
+    for i in range(len(p)):
+        z = eta * v[i]
+        if abs(z) > 1.0:
+            clipped += p[i]
+        p[i] = max(p[i] * factor(z), FLOOR)
+        total += p[i]
+    for i in range(len(p)):
+        p[i] /= total
+    return clipped
+
+
+@compiled
+def pick(weights, unit):
+    """The first place where the cumulative sum exceeds the unit's part of the whole; -1 if all are zero."""
+    target = unit * weights.sum()
+    last = -1
+    for i in range(len(weights)):
+        if weights[i] > 0.0:
+            last = i
+            if target < weights[i]:
+                break
+            target -= weights[i]
+    return last
+
+
+def even(n: int) -> np.ndarray:
+    """The same weight for all."""
+    return np.full(n, 1.0 / n)
