@@ -11,6 +11,7 @@ __version__ = "0.1.0"
 _WHERE = {
     "FeatureOracle": "hinge.access.oracle",
     "LinearSVC": "hinge.estimators",
+    "MaxMin": "hinge.problems.max_min",
     "NormConstrained": "hinge.problems",
     "Oracle": "hinge.access.oracle",
     "Regularized": "hinge.problems",
@@ -19,8 +20,14 @@ _WHERE = {
     "Solution": "hinge.problems",
     "scalarizations": "hinge.problems",
     "Stop": "hinge.monitoring",
+    "check_problem": "hinge.problems.check_problem",
+    "enclosing_ball": "hinge.saddle",
+    "max_margin": "hinge.saddle",
+    "maxmin": "hinge.saddle",
     "open_pair": "hinge.access.on_disk",
+    "semidefinite": "hinge.saddle",
     "solve": "hinge.solvers",
+    "solve_game": "hinge.saddle",
     "solve_slack": "hinge.solvers",
     "write_pair": "hinge.access.pair_writer",
 }
@@ -41,6 +48,13 @@ if TYPE_CHECKING:
     from hinge.problems import SlackConstrained as SlackConstrained
     from hinge.problems import Solution as Solution
     from hinge.problems import scalarizations as scalarizations
+    from hinge.problems.check_problem import check_problem as check_problem
+    from hinge.problems.max_min import MaxMin as MaxMin
+    from hinge.saddle import enclosing_ball as enclosing_ball
+    from hinge.saddle import max_margin as max_margin
+    from hinge.saddle import maxmin as maxmin
+    from hinge.saddle import semidefinite as semidefinite
+    from hinge.saddle import solve_game as solve_game
     from hinge.solvers import solve as solve
     from hinge.solvers import solve_slack as solve_slack
 

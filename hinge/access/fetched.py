@@ -69,7 +69,7 @@ class Fetched(Table):
 
     def held(self, rows: np.ndarray) -> sp.csr_array:
         """All that was fetched and kept of these rows; zeros are left out, as of arrays in memory."""
-        lines = [_nonzeros(self.kept.row(int(i))) for i in rows]
+        lines = [_nonzeros(_spelled_out(self.kept.row(int(i)))) for i in rows]
         indptr = np.concatenate([[0], np.cumsum([len(line.at) for line in lines])]).astype(np.int64)
         index = np.concatenate([line.at for line in lines]) if lines else np.zeros(0, np.int32)
         values = np.concatenate([line.values for line in lines]) if lines else np.zeros(0)
@@ -106,6 +106,8 @@ class KeptCells:
     def row(self, i: int) -> Line:
         """All that is known of row i, in the order of the columns."""
         own = self._rows.get(i, Line(EVERYWHERE, np.zeros(0)))
+        if len(own.values) == self.shape[1]:
+            return Line(EVERYWHERE, own.values)
         if not self._columns:
             return own
         whole = np.array(sorted(self._columns), np.int32)

@@ -133,9 +133,11 @@ class DiskTable(Stretched):
         return out[0, back]
 
     def _row(self, i: int) -> Line:
-        if not (self.is_sparse and self.keep) or self.bill.whole_rows[i]:
-            return super()._row(i)
-        self.kept.put(i, self._fetch_row(i))  # by its missing cells, it would be kept with all its zeros
+        if not self.keep:
+            return self._fetch_row(i)
+        if not self.bill.whole_rows[i]:
+            # Not by its missing cells: they lie in the same pages, and zeros would be kept with them.
+            self.kept.put(i, self._fetch_row(i))
         return self.kept.row(i)
 
     def _block(self, rows: np.ndarray, columns: np.ndarray) -> Any:

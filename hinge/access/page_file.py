@@ -12,8 +12,8 @@ from hinge.access.recent import Recent
 BATCH = 2048
 """Pages that are held at once while cells are gathered from them."""
 
-LONG = 64
-"""The share of the budget from which on a stretch does not push recent pages out."""
+LONG, LONGEST = 64, 1 << 16
+"""The share of the budget, and the bytes, from which on a stretch does not push recent pages out."""
 
 
 class PageFile:
@@ -42,7 +42,7 @@ class PageFile:
 
     def stretch(self, at: int, nbytes: int) -> np.ndarray:
         """Bytes that lie side by side; long stretches pass by the recent pages."""
-        if nbytes > self.recent.budget // LONG:
+        if nbytes > min(self.recent.budget // LONG, LONGEST):
             self.bill.moved(nbytes, pages_of(at, nbytes))
             return self._read(at, nbytes)
         first = at // PAGE

@@ -217,7 +217,8 @@ class Table(ABC):
 
     def _charge(self, line: Line, fresh: np.ndarray | None, count: int, price: float) -> None:
         if fresh is not None:
-            count, price = int(fresh.sum()), self.bill.price_of(np.flatnonzero(fresh))
+            count = int(fresh.sum())
+            price = float(count) if self.bill.prices is None else float(self.bill.prices[fresh].sum())
         self.bill.charge(count, _nonzeros(line, fresh), price)
 
     def _nonzeros_of(self, cells: Any, rows: np.ndarray, columns: np.ndarray) -> int:

@@ -1,5 +1,7 @@
 """Tests of a user's own max-min problem: what it offers must fit together."""
 
+from itertools import pairwise
+
 import numpy as np
 
 from hinge.problems.max_min import MaxMin, offers
@@ -9,7 +11,7 @@ SLACK = 1e-6
 
 
 def check_problem(problem: MaxMin, seed: int = 0, draws: int = DRAWS) -> list[str]:
-    """Test what a problem supplies, by random points; the first fault is a ValueError that says what is wrong.
+    """Test what a problem supplies, by random points; the first fault is a ValueError that says what it is.
 
     Parameters
     ----------
@@ -44,7 +46,12 @@ def check_problem(problem: MaxMin, seed: int = 0, draws: int = DRAWS) -> list[st
     if offers(problem, "values", "values_at"):
         rows = rng.integers(0, problem.n, min(problem.n, 5))
         for x in points:
-            _same(problem.values_at(rows, x), np.asarray(problem.values(x))[rows], "values_at(rows, x)", "values(x)")
+            _same(
+                problem.values_at(rows, x),
+                np.asarray(problem.values(x))[rows],
+                "values_at(rows, x)",
+                "values(x)",
+            )
         tested.append("values_at")
     if offers(problem, "values", "grad_at"):
         _check_gradient(problem, points, rng)
@@ -58,7 +65,9 @@ def check_problem(problem: MaxMin, seed: int = 0, draws: int = DRAWS) -> list[st
         for x in points:
             reached = float(p @ problem.values(x))
             if reached > upper + SLACK * (1 + abs(upper)):
-                raise ValueError(f"The upper bound of some p is {upper:.6g}, but a point of K reaches {reached:.6g}.")
+                raise ValueError(
+                    f"The upper bound of some p is {upper:.6g}, but a point of K reaches {reached:.6g}."
+                )
         tested.append("dual_bound")
     return tested
 
@@ -97,7 +106,7 @@ def _check_adjoint(problem: MaxMin, points: list[np.ndarray], rng: np.random.Gen
         there, back = float(p @ problem.values(x)), float(np.vdot(g, x))
         if abs(there - back) > SLACK * (1 + abs(there)):
             raise ValueError(
-                f"combine is not the adjoint of values: p·values(x) is {there:.6g}, combine(p)·x is {back:.6g}."
+                f"combine is not the adjoint of values: p·values(x) is {there:.6g}, combine(p)·x {back:.6g}."
             )
 
 
@@ -115,12 +124,14 @@ def _check_support(problem: MaxMin, points: list[np.ndarray], rng: np.random.Gen
 
 def _check_gradient(problem: MaxMin, points: list[np.ndarray], rng: np.random.Generator) -> None:
     for i in rng.integers(0, problem.n, 3).tolist():
-        for x, z in zip(points, points[1:], strict=False):
+        for x, z in pairwise(points):
             g = np.asarray(problem.grad_at(i, x))
             above = float(problem.values(x)[i] + np.vdot(g, z - x))
             value = float(problem.values(z)[i])
             if value > above + SLACK * (1 + abs(value)):
-                raise ValueError(f"grad_at({i}, x) is no gradient of a concave function: it underestimates c_{i}.")
+                raise ValueError(
+                    f"grad_at({i}, x) is no gradient of a concave function: it underestimates c_{i}."
+                )
             if problem.linear and value < above - SLACK * (1 + abs(value)):
                 raise ValueError(f"grad_at({i}, x) is not the gradient of c_{i}.")
 
@@ -141,14 +152,14 @@ def _check_estimate(problem: MaxMin, points: list[np.ndarray], rng: np.random.Ge
         if (off > 0).any():
             i = int(np.argmax(off))
             raise ValueError(
-                f"estimate_values is biased: its mean for c_{i} is {mean[i]:.4g} ± {error[i]:.1g}, the value is "
-                f"{problem.values(x)[i]:.4g}."
+                f"estimate_values is biased: its mean for c_{i} is {mean[i]:.4g} ± {error[i]:.1g}, the value "
+                f"is {problem.values(x)[i]:.4g}."
             )
         spread = np.sqrt(np.maximum(square, 0.0) / count) * np.sqrt(limit)  # of the mean square, about
         if (square > limit + 6.0 * spread + SLACK * limit).any():
             raise ValueError(
-                f"The mean square of an estimate is {square.max():.4g}, above second_moment · scale² = {limit:.4g}: "
-                "state a larger second_moment or scale, or average several samples."
+                f"The mean square of an estimate is {square.max():.4g}, above second_moment · scale² = "
+                f"{limit:.4g}: state a larger second_moment or scale, or average several samples."
             )
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-MOST_LOOKS = 16  # that the sample is made for; each is another chance to be wrong
+MOST_LOOKS = 20  # that the sample is made for; each is another chance to be wrong
 
 
 class Fraction:
@@ -23,7 +23,7 @@ class Fraction:
     rho : float
         The fraction.
     delta : float
-        The probability to be wrong, at most; after 16 looks no more bounds are given.
+        The probability to be wrong, at most; after 20 looks no more bounds are given.
     seed : int
     """
 

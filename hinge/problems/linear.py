@@ -86,6 +86,10 @@ class LinearProblem(Examples):
         """Cells that one pass over the data reads; a certificate takes at most two passes."""
         return self.matrix.n_cells
 
+    def largest_norm(self) -> float:
+        """The largest norm of a row in memory: bookkeeping of an assumption, not billed."""
+        return getattr(self.matrix, "matrix", self.matrix).largest_norm()
+
     @property
     def constant_sq(self) -> float:
         """Square of the constant feature's value, 0 where there is none."""

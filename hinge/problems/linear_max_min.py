@@ -26,7 +26,8 @@ class LinearMaxMin(MaxMin):
     def __init__(self, A: Any, *, relative: bool = True, fraction: Fraction | None = None) -> None:
         self._table: Table | None = A if isinstance(A, Table) else None
         self.matrix: Matrix | Any = getattr(A, "matrix", A) if isinstance(A, Table) else as_matrix(A)
-        self.n, self.d = self.matrix.shape
+        self.n: int = self.matrix.shape[0]
+        self.d: int = self.matrix.shape[1]
         if self.n == 0 or self.d == 0:
             raise ValueError(f"There is nothing to solve: the matrix is {self.n} × {self.d}.")
         self.relative, self.fraction = relative, fraction
@@ -115,7 +116,7 @@ class LinearMaxMin(MaxMin):
         return row
 
     def estimate_values(self, x: np.ndarray, unit: float) -> np.ndarray | None:
-        """The ℓ2-sample: :math:`A_{\\cdot j}\\|x\\|^2/x_j` for j drawn with probability :math:`x_j^2/\\|x\\|^2`.
+        """The ℓ2-sample :math:`A_{\\cdot j}\\|x\\|^2/x_j`, j drawn with probability :math:`x_j^2/\\|x\\|^2`.
 
         Its mean is A x, and its mean square at most :math:`\\|A_i\\|^2\\|x\\|^2`. None at x = 0.
         """

@@ -35,8 +35,8 @@ class MaxMin:
     .. math:: \\sigma = \\max_{x \\in K}\\ \\min_{i \\le n}\\ c_i(x)
               = \\min_{p \\in \\Delta_n}\\ \\max_{x \\in K}\\ \\sum_i p_i c_i(x).
 
-    Any x and any p bound σ: :math:`\\min_i c_i(x) \\le \\sigma \\le \\max_{x' \\in K}\\sum_i p_i c_i(x')`. That
-    is the certificate of every method.
+    Any x and any p bound σ: :math:`\\min_i c_i(x) \\le \\sigma \\le \\max_{x' \\in K}\\sum_i p_i c_i(x')`.
+    That is the certificate of every method.
 
     A subclass says what it can do; each tier unlocks more methods.
 
@@ -151,13 +151,13 @@ class MaxMin:
         raise NotImplementedError
 
     def respond(self, p: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """x with its coordinates that are played by best response set to that against p; x if there are none."""
+        """x with the coordinates that are played by best response set to that against p; there may be none."""
         return x
 
     # --- bounds ---------------------------------------------------------------------------
 
     def dual_bound(self, p: np.ndarray, combined: np.ndarray | None = None) -> float:
-        """:math:`\\max_{x \\in K}\\sum_i p_i c_i(x)`; `combined` is `combine(p)` where a method has it already."""
+        """:math:`\\max_{x \\in K}\\sum_i p_i c_i(x)`; `combined` is `combine(p)`, where known."""
         return self.support(self.combine(p) if combined is None else combined)
 
     def least(self, x: Any) -> float:

@@ -31,13 +31,14 @@ class GameState(NamedTuple):
 class GrigoriadisKhachiyan(Solver[MatrixGame, GameState]):
     """Both players answer the past by exponential weights, and each sees one draw of the other.
 
-    With :math:`U = \\sum_s A e_{j_s}` and :math:`V = \\sum_s A^\\top e_{i_s}`, the columns and rows read so far,
+    With :math:`U = \\sum_s A e_{j_s}` and :math:`V = \\sum_s A^\\top e_{i_s}`, the columns and rows read so
+    far,
 
     .. math:: P(i_t = i) \\propto e^{-\\eta_t U_i}, \\qquad P(j_t = j) \\propto e^{\\eta_t V_j}, \\qquad
               \\eta_t = \\sqrt{\\log(\\max(n, d)) / t} \\,/ \\max|A_{ij}| .
 
-    The answer is the frequencies of the draws. Then :math:`A\\bar x = U/t` and :math:`A^\\top\\bar p = V/t`, so
-    the certificate :math:`[\\min_i U_i/t,\\ \\max_j V_j/t]` is exact and free: it reads nothing. After
+    The answer is the frequencies of the draws. Then :math:`A\\bar x = U/t` and :math:`A^\\top\\bar p = V/t`,
+    so the certificate :math:`[\\min_i U_i/t,\\ \\max_j V_j/t]` is exact and free: it reads nothing. After
     :math:`O(\\varepsilon^{-2}\\log n)` iterations of n + d entries it is as narrow as ε.
 
     Parameters
@@ -47,8 +48,8 @@ class GrigoriadisKhachiyan(Solver[MatrixGame, GameState]):
 
     References
     ----------
-    M. D. Grigoriadis, L. G. Khachiyan, *A sublinear-time randomized approximation algorithm for matrix games*,
-    1995.
+    M. D. Grigoriadis, L. G. Khachiyan, *A sublinear-time randomized approximation algorithm for matrix
+    games*, 1995.
     """
 
     rate: float = 1.0

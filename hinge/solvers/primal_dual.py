@@ -47,18 +47,19 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
     .. math:: v_t(i) = \\mathrm{clip}(\\tilde v_t(i),\\ 1/\\eta_t), \\qquad
               p_{t+1}(i) \\propto p_t(i)\\,(1 - \\eta_t v_t(i) + \\eta_t^2 v_t(i)^2).
 
-    The answer is the mean of all :math:`x_t`. Gradients and estimates are divided by the problem's `scale` (and
-    the root of its `second_moment`), steps multiplied by its `diameter`.
+    The answer is the mean of all :math:`x_t`. Gradients and estimates are divided by the problem's `scale`
+    (and the root of its `second_moment`), steps multiplied by its `diameter`.
 
     *The primal player* is what the problem says: lazy gradient steps as above, of regret
-    :math:`2\\sqrt{2T}`; the mean of the points drawn, for strongly concave functions; multiplicative weights on a
-    simplex; or the best response to :math:`p_t` of Plotkin, Shmoys and Tardos. Where only some coordinates are
-    played by best response, ``problem.respond`` sets them after the step: that is SIMBA, Algorithm 4.
+    :math:`2\\sqrt{2T}`; the mean of the points drawn, for strongly concave functions; multiplicative weights
+    on a simplex; or the best response to :math:`p_t` of Plotkin, Shmoys and Tardos. Where only some
+    coordinates are played by best response, ``problem.respond`` sets them after the step: that is SIMBA,
+    Algorithm 4.
 
-    Theorem 3.1: after :math:`T = c^2\\varepsilon^{-2}\\log n` iterations, with T for t in both rates, the answer
-    is ε-suboptimal with probability 1/2. The proofs have c = 200 (the perceptron, Theorem 2.8), 100, and 60
-    (semidefinite programs, Theorem 4.6); c = 2 was enough in every case tried. An iteration costs a gradient,
-    an estimate and O(n): for rows of a matrix n + d entries.
+    Theorem 3.1: after :math:`T = c^2\\varepsilon^{-2}\\log n` iterations, with T for t in both rates, the
+    answer is ε-suboptimal with probability 1/2. The proofs have c = 200 (the perceptron, Theorem 2.8), 100,
+    and 60 (semidefinite programs, Theorem 4.6); c = 2 was enough in every case tried. An iteration costs a
+    gradient, an estimate and O(n): for rows of a matrix n + d entries.
 
     Parameters
     ----------
@@ -73,12 +74,13 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
     -----
     The certificate is :math:`[\\min_i c_i(\\bar x),\\ \\max_{x\\in K}\\sum_i \\bar p_i c_i(x)]`, with
     :math:`\\bar p` the frequencies of the draws: then :math:`\\sum_t \\nabla c_{i_t}/T` is at hand, and for
-    linear functions the upper bound is free. It is looked at when t doubles; the lower bound takes a pass, so
-    it is computed only once as much was read.
+    linear functions the upper bound is free. It is looked at twice while t doubles; the lower bound takes a
+    pass, so it is computed only once as much was read.
 
-    *Differs* from the survey as printed. Algorithm 2 has :math:`\\eta = \\sqrt{\\log n/T}/100`, by which nothing
-    is learned in that many iterations; it is used without the 100. x and p of one iteration are used together,
-    as in Algorithm 1. Where x = 0 the estimate is undefined, and p stays as it is. Weights are kept above 1e-250.
+    *Differs* from the survey as printed. Algorithm 2 has :math:`\\eta = \\sqrt{\\log n/T}/100`, by which
+    nothing is learned in that many iterations; it is used without the 100. x and p of one iteration are used
+    together, as in Algorithm 1. Where x = 0 the estimate is undefined, and p stays as it is. Weights are kept
+    above 1e-250.
 
     References
     ----------
@@ -126,7 +128,8 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
             eta = math.sqrt(log_n / (T or t))
             x = problem.respond(p, y if problem.primal != "gradient" else problem.project(y))
             x_sum += x
-            p_sum += p
+            if problem.averages:
+                p_sum += p
             i = pick(p, draw_unit(key, 2 * t))
             v = problem.estimate_values(x, draw_unit(key, 2 * t + 1))
             if problem.primal != "response":
@@ -164,9 +167,10 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
         clipped, expected = state.scalars
         if state.t >= FIRST_LOOK and clipped > 4.0 * expected + 8.0:
             warnings.warn(
-                f"{clipped / state.t:.0%} of the estimates were clipped, where a mean square of second_moment="
-                f"{problem.second_moment:g} allows {expected / state.t:.0%}: state a larger second_moment, or let "
-                "estimate_values return the mean of several samples. Clipped estimates are biased.",
+                f"{clipped / state.t:.0%} of the estimates were clipped, where a mean square of "
+                f"second_moment={problem.second_moment:g} allows {expected / state.t:.0%}: state a larger "
+                "second_moment, or let estimate_values return the mean of several samples. Clipped estimates "
+                "are biased.",
                 stacklevel=2,
             )
         if not problem.linear or problem.averages or state.t == 0:
@@ -189,8 +193,9 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
         return bill.row_price + dearest * problem.n
 
     def pause(self, problem: MaxMin, state: PrimalDualState) -> int:
-        """To the next power of two, and no further than T of fixed steps."""
-        left = max(FIRST_LOOK, 1 << state.t.bit_length()) - state.t
+        """To the next of the times 64 · 2^(k/2), and no further than T of fixed steps."""
+        k = math.floor(2.0 * math.log2(max(state.t, 1) / FIRST_LOOK) + 1e-9)
+        left = max(FIRST_LOOK, math.ceil(FIRST_LOOK * 2.0 ** ((k + 1) / 2.0))) - state.t
         return min(left, max(0, self.horizon(problem) - state.t)) if self.steps == "fixed" else left
 
     def estimate(self, problem: MaxMin, state: PrimalDualState) -> float:

@@ -150,7 +150,7 @@ class Simba(Solver[SlackConstrained, SimbaState]):
         if len(problem.weight) > 1:
             return "Simba takes no weights: the slack of all points counts alike. Use solve_slack."
         if self.scale is None and self.radius is None and problem.table.in_memory:
-            norm = problem.table.matrix.largest_norm()
+            norm = problem.largest_norm()
             if norm > 1.0 + ROUNDING:
                 return f"There are rows of norm up to {norm:.6g}, outside of the unit ball: use scale='max'."
         return None
@@ -158,7 +158,7 @@ class Simba(Solver[SlackConstrained, SimbaState]):
     def init(self, problem: SlackConstrained, seed: int = 0, start: Solution | None = None) -> SimbaState:
         radius, form = self.radius or 1.0, self.form_for(problem)
         if self._looked(problem):
-            radius = problem.table.matrix.largest_norm() or 1.0
+            radius = problem.largest_norm() or 1.0
         parts: Exact | Lazy
         if form == "exact":
             parts = simba_exact.start(problem.n, problem.d)

@@ -1,4 +1,4 @@
-"""The widest margin by dual coordinate ascent on a growing set of rows: the default for `MaxMargin` in memory."""
+"""The widest margin by dual coordinate ascent on a growing set of rows: the default in memory."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -23,7 +23,7 @@ LOWER, UPPER, AIM = range(3)
 
 
 class WorkingSetState(NamedTuple):
-    """α and w = Σ αᵢyᵢaᵢ; the set, in the front of `members`, with a copy of its rows; the best of both bounds."""
+    """α and w = Σ αᵢyᵢaᵢ; the set, first in `members`, with a copy of its rows; the best of both bounds."""
 
     alpha: np.ndarray
     w: np.ndarray
@@ -43,12 +43,13 @@ class WorkingSetState(NamedTuple):
 
 @dataclass(frozen=True)
 class WorkingSet(Solver[MaxMargin, WorkingSetState]):
-    """Hard margin dual coordinate ascent on few rows; a pass over all rows certifies, and finds the next rows.
+    """Hard margin dual coordinate ascent on few rows; a pass over all rows certifies, and finds more rows.
 
     On the rows of the working set W,
 
     .. math:: \\alpha_i \\leftarrow \\max\\Big(0,\\ \\alpha_i +
-              \\frac{1 - y_i\\langle w, a_i\\rangle}{\\|a_i\\|^2}\\Big), \\qquad w = \\sum_i \\alpha_i y_i a_i,
+              \\frac{1 - y_i\\langle w, a_i\\rangle}{\\|a_i\\|^2}\\Big), \\qquad w = \\sum_i \\alpha_i y_i
+              a_i,
 
     in random order, until the gap on W is a fraction of the gap on all rows. Any α ≥ 0 and any w bound σ,
 
@@ -69,7 +70,8 @@ class WorkingSet(Solver[MaxMargin, WorkingSetState]):
 
     References
     ----------
-    C.-J. Hsieh et al., *A Dual Coordinate Descent Method for Large-scale Linear SVM*, ICML 2008, for the step.
+    C.-J. Hsieh et al., *A Dual Coordinate Descent Method for Large-scale Linear SVM*, ICML 2008, for the
+    step.
     """
 
     first: int = FIRST

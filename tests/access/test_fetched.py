@@ -82,6 +82,9 @@ def test_kept_cells_against_a_dictionary(puts):
         columns = np.array([j for j in range(D)[::-1] if (i, j) in known], np.int64)
         assert kept.cells(i, columns).tolist() == [known[i, j] for j in columns.tolist()]
         line = kept.row(i)
+        if len(line.values) == D:
+            assert len(line.at) == 0  # all are there, in order
+            line = Line(np.arange(D), line.values)
         assert (np.diff(line.at) > 0).all() and len(line.at) == len(line.values)
         assert all(known[i, j] == v for j, v in zip(line.at.tolist(), line.values, strict=True))
         nonzeros = {j for j in columns.tolist() if known[i, j]}

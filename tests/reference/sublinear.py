@@ -1,4 +1,4 @@
-"""Algorithms 1, 3 and 4 of the survey, to the letter, on given draws; the slips that are mended are marked."""
+"""Algorithms 1, 3 and 4 of the survey, to the letter, on given draws."""
 
 import numpy as np
 

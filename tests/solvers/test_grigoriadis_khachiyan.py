@@ -22,7 +22,8 @@ def value_of(A):
 
 GAMES = {
     "random": np.random.default_rng(0).uniform(-1, 1, (40, 30)),
-    "low rank": np.random.default_rng(1).uniform(-1, 1, (30, 2)) @ np.random.default_rng(2).uniform(-1, 1, (2, 50)),
+    "low rank": np.random.default_rng(1).uniform(-1, 1, (30, 2))
+    @ np.random.default_rng(2).uniform(-1, 1, (2, 50)),
     "pure": np.add.outer(np.linspace(-1, 1, 20), np.linspace(-0.5, 0.5, 25)),
     "payoffs of a hundred": 100.0 + np.random.default_rng(3).integers(-100, 100, (25, 25)).astype(float),
 }

@@ -18,7 +18,7 @@ def planted(n, d, margin, seed=0, spread=0.3):
 
 
 def sigma_of(A):
-    """The widest margin by LIBSVM's one-class machine, to many digits: its dual is the least norm of a mixture."""
+    """The widest margin by LIBSVM's one-class machine: its dual is the least norm of a mixture."""
     from sklearn.svm import OneClassSVM
 
     machine = OneClassSVM(kernel="linear", nu=0.999999 / len(A), tol=1e-10).fit(A)
