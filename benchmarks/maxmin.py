@@ -242,9 +242,7 @@ def disk(options):
             lambda: write_pair(instances.planted_blocks(n, n, 0.15), folder, shape=(n, n), dtype="f4")
         )
         print(f"\npair written in {seconds:.0f} s")
-    print(
-        f"margin on disk, {n:,} x {n:,} float32, {size / 1e9:.1f} GB by rows and by columns, cold cache"
-    )
+    print(f"margin on disk, {n:,} x {n:,} float32, {size / 1e9:.1f} GB by rows and by columns, cold cache")
     try:
         for seed in range(options.seeds):
             drop_cache(folder)

@@ -13,6 +13,7 @@ _WHERE = {
     "LinearSVC": "hinge.estimators",
     "MaxMin": "hinge.problems.max_min",
     "NormConstrained": "hinge.problems",
+    "OneClassSVM": "hinge.estimators",
     "Oracle": "hinge.access.oracle",
     "Regularized": "hinge.problems",
     "SVC": "hinge.estimators",
@@ -23,6 +24,7 @@ _WHERE = {
     "check_problem": "hinge.problems.check_problem",
     "enclosing_ball": "hinge.saddle",
     "max_margin": "hinge.saddle",
+    "maximize_semidefinite": "hinge.solvers.semidefinite_program",
     "maxmin": "hinge.saddle",
     "open_pair": "hinge.access.on_disk",
     "semidefinite": "hinge.saddle",
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from hinge.access.pair_writer import write_pair as write_pair
     from hinge.estimators import SVC as SVC
     from hinge.estimators import LinearSVC as LinearSVC
+    from hinge.estimators import OneClassSVM as OneClassSVM
     from hinge.monitoring import Stop as Stop
     from hinge.problems import NormConstrained as NormConstrained
     from hinge.problems import Regularized as Regularized
@@ -57,6 +60,7 @@ if TYPE_CHECKING:
     from hinge.saddle import solve_game as solve_game
     from hinge.solvers import solve as solve
     from hinge.solvers import solve_slack as solve_slack
+    from hinge.solvers.semidefinite_program import maximize_semidefinite as maximize_semidefinite
 
 
 def __getattr__(name: str) -> Any:

@@ -123,6 +123,26 @@ def _sq_norm_csr(A, row):
     return s
 
 
+def _sq_distance_dense(A, row, z, sq_z):
+    x = A.X[row[0]]
+    s = 0.0
+    for j in range(row[1]):
+        d = np.float64(x[j]) - z[j]
+        s += d * d
+    return s
+
+
+def _sq_distance_csr(A, row, z, sq_z):
+    # What z has where the row has nothing is the rest of its squared norm.
+    near = there = 0.0
+    for p in range(row[0], row[1]):
+        zj = z[A.indices[p]]
+        d = np.float64(A.data[p]) - zj
+        near += d * d
+        there += zj * zj
+    return near + max(0.0, sq_z - there)
+
+
 def _verb(dense: Callable, csr: Callable, doc: str) -> Callable[..., Any]:
     """A function that takes the dense or the CSR body by the type of its first argument."""
 
@@ -148,3 +168,8 @@ add_outer = _verb(
     _add_outer_dense, _add_outer_csr, "Lower triangle of H ← H + scale · x xᵀ for a row x that was read."
 )
 sq_norm = _verb(_sq_norm_dense, _sq_norm_csr, "The squared Euclidean norm of a row that was read.")
+sq_distance = _verb(
+    _sq_distance_dense,
+    _sq_distance_csr,
+    "The squared distance of a row that was read from z, of which the squared norm is known.",
+)

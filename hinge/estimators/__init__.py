@@ -1,6 +1,7 @@
 """Estimators in scikit-learn's conventions: thin clients of `solve`."""
 
 from hinge.estimators.linear_svc import LinearSVC
+from hinge.estimators.one_class import OneClassSVM
 from hinge.estimators.svc import SVC
 
-__all__ = ["SVC", "LinearSVC"]
+__all__ = ["SVC", "LinearSVC", "OneClassSVM"]

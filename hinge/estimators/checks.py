@@ -59,6 +59,17 @@ def check_kernel_machine(model: Any, solvers: tuple[str, ...]) -> None:
     checked_number("C", model.C)
     if model.slack is not None:
         checked_number("slack", model.slack, most=1.0, or_equal=True)
+    check_kernel(model)
+    checked_choice("multiclass", model.multiclass, ("ovo", "ovr"))
+    check_shape(model)
+    checked_choice("precision", model.precision, ("float32", "tf32", "bf16"))
+    if model.device is not None and not str(model.device).startswith(("cpu", "cuda")):
+        raise ValueError(f"device must be 'cpu' or 'cuda', got {model.device!r}.")
+    check_run(model, solvers, ("max_time", "max_kernel_evals", "target_error"))
+
+
+def check_kernel(model: Any) -> None:
+    """The parameters of the kernel, and those of what works with it."""
     if isinstance(model.kernel, str):
         checked_choice("kernel", model.kernel, KERNEL_NAMES)
     elif isinstance(model.kernel, type) or not callable(model.kernel):
@@ -76,12 +87,18 @@ def check_kernel_machine(model: Any, solvers: tuple[str, ...]) -> None:
     if model.max_iter != -1:
         checked_count("max_iter", model.max_iter)
     checked_number("cache_size", model.cache_size)
-    checked_choice("multiclass", model.multiclass, ("ovo", "ovr"))
-    check_shape(model)
-    checked_choice("precision", model.precision, ("float32", "tf32", "bf16"))
-    if model.device is not None and not str(model.device).startswith(("cpu", "cuda")):
-        raise ValueError(f"device must be 'cpu' or 'cuda', got {model.device!r}.")
-    check_run(model, solvers, ("max_time", "max_kernel_evals", "target_error"))
+
+
+def check_one_class(model: Any) -> None:
+    """Every parameter of `OneClassSVM`, or a sentence that names the one that is wrong."""
+    check_kernel(model)
+    checked_number("nu", model.nu, most=1.0)
+    checked_number("tol", model.tol, or_equal=True)
+    if model.n_jobs is not None and model.n_jobs != -1:
+        checked_count("n_jobs", model.n_jobs)
+    if model.max_time is not None:
+        checked_number("max_time", model.max_time, or_equal=True)
+    checked_choice("on_interrupt", model.on_interrupt, ("raise", "keep"))
 
 
 def check_shape(model: Any) -> None:

@@ -85,6 +85,22 @@ def training_data(model: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
     return X, y
 
 
+def training_points(model: Any, X: Any) -> Any:
+    """X of a fit without labels, checked likewise."""
+    if is_function(model.kernel) and not _is_tabular(X, model.kernel):
+        X = as_items(X, model.kernel)
+        return training_data(model, X, np.zeros(len(X)))[0]
+    if is_precomputed(model.kernel):
+        _check_given(X)
+    X = checks.validated(model, X)
+    if is_precomputed(model.kernel) and X.shape[0] != X.shape[1]:
+        raise ValueError(
+            "A precomputed kernel is a square matrix, K(x, z) for all training points x and z; got shape "
+            f"{X.shape}."
+        )
+    return X
+
+
 def new_data(model: Any, X: Any) -> Any:
     """X of a prediction, checked against the fit."""
     if isinstance(model.support_vectors_, list):

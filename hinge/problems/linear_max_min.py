@@ -23,6 +23,9 @@ class LinearMaxMin(MaxMin):
         them all.
     """
 
+    readers = "PrimalDual"
+    """Who can read what is not in memory."""
+
     def __init__(self, A: Any, *, relative: bool = True, fraction: Fraction | None = None) -> None:
         self._table: Table | None = A if isinstance(A, Table) else None
         self.matrix: Matrix | Any = getattr(A, "matrix", A) if isinstance(A, Table) else as_matrix(A)

@@ -151,7 +151,7 @@ class MaxMin:
         raise NotImplementedError
 
     def respond(self, p: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """x with the coordinates that are played by best response set to that against p; there may be none."""
+        """x, with the coordinates that are played by best response set to that against p."""
         return x
 
     # --- bounds ---------------------------------------------------------------------------

@@ -11,9 +11,10 @@ def cannot_read(problem: Any, solver: Solver) -> str | None:
     """Why this method cannot read the problem's data; None if it can."""
     if solver.takes_tables or getattr(problem, "in_memory", True):
         return None
+    others = getattr(problem, "readers", "Frugal, Probe or Simba")
     return (
         f"{type(solver).__name__} takes rows of arrays in memory, not of a "
-        f"{type(problem.table).__name__}: use Frugal, Probe or Simba, or read it into an array."
+        f"{type(problem.table).__name__}: use {others}, or read it into an array."
     )
 
 

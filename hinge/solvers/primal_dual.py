@@ -114,7 +114,7 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
 
     def init(self, problem: MaxMin, seed: int = 0, start: Any = None) -> PrimalDualState:
         x = np.asarray(problem.start(), dtype=np.float64)
-        y = even(len(x)) if problem.primal == "multiplicative" else np.zeros_like(x)
+        y = x.copy() if problem.primal in ("mean", "multiplicative") else np.zeros_like(x)
         return PrimalDualState(
             y, np.zeros_like(x), even(problem.n), np.zeros(problem.n), np.zeros(problem.n, np.int64),
             np.zeros_like(x), np.zeros(2), 0, key_of(seed),

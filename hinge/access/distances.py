@@ -1,0 +1,79 @@
+"""Squared distances of rows from a point, in float64: no difference of large squares is taken."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from hinge.access.matrix import Matrix
+from hinge.access.rows import read_row, sq_distance
+from hinge.access.stretches import Stretched
+from hinge.compiled import compiled
+
+
+def sq_distances(matrix: Any, z: np.ndarray, lo: int, hi: int, out: np.ndarray | None = None) -> np.ndarray:
+    """:math:`\\|a_i - z\\|^2` of rows lo to hi.
+
+    Parameters
+    ----------
+    matrix : Matrix or Table
+        Its rows are read, and billed.
+    z : ndarray of shape (d,)
+    lo, hi : int
+    out : ndarray of shape (hi - lo,), optional
+
+    Returns
+    -------
+    ndarray of shape (hi - lo,)
+    """
+    out = np.empty(hi - lo) if out is None else out
+    if isinstance(matrix, Matrix):
+        _between(matrix.rows, z, float(z @ z), lo, hi, out)
+    elif isinstance(matrix, Stretched):
+        out[:] = _of(matrix._rows_between(lo, hi), z)
+    else:
+        out[:] = _of(matrix.gather(np.arange(lo, hi)), z)
+    return out
+
+
+def sq_distances_at(matrix: Any, rows: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """:math:`\\|a_i - z\\|^2` of some rows, which are billed."""
+    if not isinstance(matrix, Matrix):
+        return _of(matrix.gather(np.asarray(rows)), z)
+    out = np.empty(len(rows))
+    _at(matrix.rows, z, float(z @ z), np.asarray(rows), out)
+    return out
+
+
+def inner_products(matrix: Matrix, z: np.ndarray, dtype: Any) -> np.ndarray:
+    """:math:`\\langle a_i - z, a_j - z\\rangle` of all rows, computed in a given type; nothing is billed."""
+    rows = matrix._array
+    if not sp.issparse(rows):
+        centred = rows - z if dtype == np.float64 else (rows - z.astype(dtype)).astype(dtype, copy=False)
+        return np.asarray(centred @ centred.T, np.float64)
+    rows = rows.astype(np.float64)
+    G, along = (rows @ rows.T).toarray(), rows @ z
+    return G - along[:, None] - along + z @ z
+
+
+def _of(rows: Any, z: np.ndarray) -> np.ndarray:
+    """Squared distances of rows in memory, as an array or a CSR matrix."""
+    if not sp.issparse(rows):
+        away = rows - z
+        return np.einsum("ij,ij->i", away, away)
+    there = z[rows.indices]
+    owner = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+    near = np.bincount(owner, (rows.data - there) ** 2, rows.shape[0])
+    return near + np.maximum(0.0, z @ z - np.bincount(owner, there**2, rows.shape[0]))
+
+
+@compiled
+def _between(A, z, sq_z, lo, hi, out):
+    for i in range(lo, hi):
+        out[i - lo] = sq_distance(A, read_row(A, i), z, sq_z)
+
+
+@compiled
+def _at(A, z, sq_z, rows, out):
+    for k in range(len(rows)):
+        out[k] = sq_distance(A, read_row(A, rows[k]), z, sq_z)

@@ -1,0 +1,270 @@
+"""`OneClassSVM`: which points are unlike the others, for scikit-learn pipelines."""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.base import BaseEstimator, OutlierMixin
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.utils.validation import check_random_state
+
+from hinge.access import Gram, as_points
+from hinge.estimators import checks, kernel_input
+from hinge.estimators.kernel_machine import KernelMachine
+from hinge.estimators.kernel_tasks import gram_threads
+from hinge.estimators.one_vs_rest import how_it_ended
+from hinge.estimators.reports import reports_of
+from hinge.kernels import Function, Gaussian, Kernel, Precomputed
+from hinge.monitoring import Stop
+from hinge.problems import Expansion
+from hinge.problems.one_class import KernelOneClass
+from hinge.solvers import Result, solve
+from hinge.solvers.level_blocks import LevelBlocks
+
+EXACT = 5e-4
+"""Tolerances below this need kernel values in float64: the certificate is a root."""
+
+
+class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimator):
+    """Outlier detector that stops when its decision function is provably near the best.
+
+    The objective, the parameters and the attributes are those of ``sklearn.svm.OneClassSVM``,
+
+    .. math:: \\min_\\alpha\\ \\tfrac12\\alpha^\\top K\\alpha, \\qquad 0 \\le \\alpha_i \\le s_i,
+              \\quad \\textstyle\\sum_i\\alpha_i = \\nu S, \\quad S = \\sum_i s_i,
+
+    with the decision function :math:`f(x) = \\sum_i\\alpha_i K(x_i, x) - \\rho`. It is solved in blocks of
+    kernel rows on a growing subset, to a certified error.
+
+    For kernels with :math:`K(x, x) = \\kappa` for all x, such as "rbf", this is the smallest ball in feature
+    space with a price on what lies outside,
+
+    .. math:: \\min_{c, R}\\ R^2 + \\frac{1}{\\nu S}\\sum_i s_i\\max(0, \\|\\phi(x_i) - c\\|^2 - R^2), \\qquad
+              c = \\frac{1}{\\nu S}\\sum_i\\alpha_i\\phi(x_i),
+
+    and :math:`R^2 = \\kappa - 2\\rho/(\\nu S) + \\|c\\|^2`: outliers are the points outside the ball. With
+    :math:`\\nu S \\le \\min_i s_i` it is the smallest ball that holds all points.
+
+    Parameters
+    ----------
+    kernel : str, callable or hinge.kernels.Kernel, default="rbf"
+        As for `SVC`: "linear", "rbf", "poly", "sigmoid", "laplacian", "precomputed", or a function.
+    degree, gamma, coef0
+        Parameters of the named kernels, as in scikit-learn: gamma is "scale", "auto" or a number.
+    tol : float, default=1e-3
+        Stop when :math:`\\|w - w^*\\| \\le` tol :math:`\\|w\\|` is certified for the best w*; decision values
+        are then within tol ‖w‖ √K(x, x) of the best, up to the constant ρ. Below 5e-4, and for kernels
+        other than "rbf", kernel values are computed in float64.
+    nu : float in (0, 1], default=0.5
+        An upper bound on the share of points left outside, and a lower bound on that of support vectors.
+    cache_size : float, default=200
+        Megabytes in which kernel rows are kept.
+    max_iter : int, default=-1
+        Limit in passes of the solver; -1 for none.
+    max_time : float, optional
+        Limit in seconds.
+    n_jobs : int, optional
+        Threads that compute kernel rows.
+    random_state : int, RandomState or None, default=0
+        Of the first subset: it decides how fast the answer comes, and its last digits.
+    verbose : bool or int, default=0
+        Write a line for each look at the answer to standard error.
+    on_interrupt : {"raise", "keep"}, default="raise"
+        What Ctrl-C does: raise, or end the fit with the model so far.
+
+    Attributes
+    ----------
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, offset_, fit_status_, shape_fit_
+        As in scikit-learn; `offset_` is ρ and `intercept_` is -ρ.
+    coef_ : ndarray of shape (1, n_features)
+        w, for the linear kernel.
+    radius_ : float
+        R of the ball above; nan where K(x, x) is not the same for all points.
+    kernel_ : hinge.kernels.Kernel
+    gap_ : float
+        The certified bound on ‖w - w*‖/‖w‖; infinite where none is known.
+    objective_ : float
+        :math:`\\tfrac12\\|w\\|^2 - \\nu S\\rho + \\sum_i s_i\\max(0, -f(x_i))`.
+    n_kernel_evals_, n_kernel_asked_ : int
+        Kernel values computed, and asked for: those that the cache held included.
+    n_iter_ : int
+        Passes of the solver, rounded up.
+    stop_reason_ : str
+        Why the fit ended: "converged", "max_time", ...
+    solver_ : Solver
+    history_ : list of Record
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from hinge.estimators.one_class import OneClassSVM
+    >>> X = [[0.0], [0.44], [0.45], [0.46], [1.0]]
+    >>> model = OneClassSVM(gamma="auto").fit(X)
+    >>> model.predict(X)
+    array([-1,  1,  1,  1, -1])
+    >>> model.score_samples(X).round(3)
+    array([1.78 , 2.055, 2.056, 2.056, 1.733])
+    """
+
+    # What `KernelMachine` asks of an `SVC`.
+    device = None
+    _paired = False
+
+    def __init__(
+        self,
+        *,
+        kernel: str | Kernel | Callable[[Any, Any], Any] = "rbf",
+        degree: int = 3,
+        gamma: float | Literal["scale", "auto"] = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        nu: float = 0.5,
+        cache_size: float = 200,
+        max_iter: int = -1,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        verbose: int = 0,
+        on_interrupt: Literal["raise", "keep"] = "raise",
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.nu = nu
+        self.cache_size = cache_size
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.on_interrupt = on_interrupt
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = kernel_input.is_precomputed(self.kernel)
+        tags.input_tags.sparse = not tags.input_tags.pairwise
+        return tags
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "OneClassSVM":
+        """Find the boundary of the points.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
+            Kernel values of shape (n_samples, n_samples) where the kernel is precomputed.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            The :math:`s_i`.
+
+        Returns
+        -------
+        self
+        """
+        began = time.perf_counter()
+        checks.check_one_class(self)
+        X = kernel_input.training_points(self, X)
+        weight, _ = checks.row_weights(sample_weight, None, X, np.zeros(0), np.zeros(0))
+        kernel = kernel_input.kernel_of(self, X)
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        rows = None if weight is None or (weight > 0).all() else np.flatnonzero(weight)
+        weight = weight if rows is None or weight is None else weight[rows]
+        reports = reports_of(self, X, None, (), lambda answer: self._attributes(answer, X, rows, kernel))
+        with gram_threads(self.n_jobs) as threads:
+            gram = self._gram(X, rows, kernel, threads)
+            problem = KernelOneClass(gram, self.nu, weight=weight)
+            result = self._run(problem, seed, began, reports)
+        for name, value in self._attributes(result.solution, X, rows, kernel).items():
+            setattr(self, name, value)
+        self.radius_ = problem.radius(result.solution)
+        self._keep_run(result, gram)
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """:math:`f(x)`, positive for the points inside.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self._scores(X).ravel()
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """:math:`f(x) + \\rho`, which is the larger the more the point is like the others.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self.decision_function(X) + self.offset_
+
+    def predict(self, X: Any) -> np.ndarray:
+        """+1 for the points inside, -1 for outliers.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return np.where(self.decision_function(X) >= 0, 1, -1).astype(np.intp)
+
+    # --- parts of fit ---------------------------------------------------------------------
+
+    def _gram(self, X: Any, rows: np.ndarray | None, kernel: Kernel, threads: int) -> Gram:
+        X = kernel_input.part_of(X, rows, kernel)
+        if isinstance(kernel, Function) and kernel.on == "indices":
+            kernel = Function(kernel.function, on="pairs")  # X holds the numbers
+        budget = int(self.cache_size * 1e6)
+        exact = self.tol < EXACT or not isinstance(kernel, Gaussian)  # values of both signs may cancel
+        return Gram(as_points(X, kernel, exact=exact, most_bytes=budget // 2), budget, threads)
+
+    def _run(self, problem: KernelOneClass, seed: int, began: float, reports: Any) -> Result:
+        solver = LevelBlocks()
+        spent = time.perf_counter() - began
+        stop = Stop(self.tol, max_time=None if self.max_time is None else max(0.0, self.max_time - spent))
+        if self.max_iter != -1:
+            stop = replace(stop, max_iter=int(self.max_iter) * solver.per_pass(problem))
+        callbacks = [lambda record, answer, report=report: report(0, record, answer) for report in reports]
+        return solve(
+            problem, solver, stop=stop, seed=seed, callbacks=callbacks, on_interrupt=self.on_interrupt
+        )
+
+    def _attributes(
+        self, answer: Expansion, X: Any, rows: np.ndarray | None, kernel: Kernel
+    ) -> dict[str, Any]:
+        """What predictions are made of."""
+        used = np.flatnonzero(answer.beta)
+        support = used if rows is None else rows[used]
+        given = isinstance(kernel, Precomputed)
+        return {
+            "support_": support.astype(np.int32), "n_support_": np.array([len(support)], np.int32),
+            "support_vectors_": np.empty((0, 0)) if given else kernel_input.part_of(X, support, kernel),
+            "dual_coef_": answer.beta[used][None], "intercept_": np.array([answer.b]),
+            "offset_": np.array([-answer.b]), "kernel_": kernel, "shape_fit_": kernel_input.shape_of(X),
+        }  # fmt: skip
+
+    def _keep_run(self, result: Result, gram: Gram) -> None:
+        """Set the attributes that say how it went, and warn if it was cut off."""
+        self.gap_, self.objective_ = float(result.certificate.gap), float(result.certificate.objective)
+        self.n_kernel_evals_, self.n_kernel_asked_ = gram.evals, gram.asked
+        self.n_iter_ = max(1, -(-result.n_iter // result.per_pass))
+        self.history_, self.solver_ = result.history, result.solver
+        self.fit_status_ = int(not result.status.is_success)
+        self.stop_reason_ = how_it_ended([result], self.tol).name.lower()
+        if getattr(self, "_skl_callbacks", None):
+            self._callback_fit_ctx.call_on_fit_task_end(estimator=self)

@@ -1,0 +1,133 @@
+"""What the solvers of max-min problems give back."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hinge.monitoring import History, Status
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """What an interval holds for.
+
+    Attributes
+    ----------
+    kind : {"exact", "fraction", "none"}
+        "exact": σ lies in it. "fraction": its lower end holds for all but a fraction `rho` of the functions,
+        with probability 1 - `delta`. "none": there is no lower end.
+    rho, delta : float
+    """
+
+    kind: str
+    rho: float = 0.0
+    delta: float = 0.0
+
+    def __str__(self) -> str:
+        if self.kind == "fraction":
+            return (
+                f"at most a fraction {self.rho:g} of the rows is below the lower bound, with probability "
+                f"{1 - self.delta:.4g}"
+            )
+        return {"exact": "the value lies in the interval", "none": "nothing is certified"}[self.kind]
+
+
+@dataclass(frozen=True)
+class MaxMinResult:
+    """The answer of `maxmin`.
+
+    Attributes
+    ----------
+    x : Any
+        The maximiser's strategy.
+    p : ndarray of shape (n,)
+        The minimiser's weights.
+    lower, upper : float
+        The interval that holds σ, as far as `certificate` says.
+    gap : float
+        Its width, relative or absolute, as was asked.
+    certificate : Guarantee
+    entries_read : int
+        Entries of the data, certificates included.
+    passes : float
+        The same, in passes over the data.
+    history : History
+    status : Status
+        Why it ended.
+    n_iter : int
+    method : str
+        The solver that ran.
+    """
+
+    x: Any
+    p: np.ndarray
+    lower: float
+    upper: float
+    gap: float
+    certificate: Guarantee
+    entries_read: int
+    passes: float
+    history: History
+    status: Status
+    n_iter: int
+    method: str
+
+
+class Margin(MaxMinResult):
+    """The answer of `max_margin`."""
+
+    @property
+    def direction(self) -> np.ndarray:
+        """The normal of the hyperplane, of unit norm; zero where none was found that separates."""
+        norm = float(np.linalg.norm(self.x))
+        return self.x / norm if self.lower > 0 and norm > 0 else np.zeros_like(self.x)
+
+    @property
+    def margin(self) -> tuple[float, float]:
+        """The interval that holds the widest margin."""
+        return self.lower, self.upper
+
+    @property
+    def separable(self) -> bool | None:
+        """Whether a hyperplane through zero separates the rows; None where it is not known.
+
+        False where `p` is a witness that no margin exceeds a negligible `upper`.
+        """
+        if self.lower > 0:
+            return True if self.certificate.kind == "exact" else None
+        return False if self.status is Status.CONVERGED and self.certificate.kind != "none" else None
+
+
+class Ball(MaxMinResult):
+    """The answer of `enclosing_ball`; `lower` and `upper` bound minus the squared radius."""
+
+    @property
+    def center(self) -> np.ndarray:
+        """The centre."""
+        return np.asarray(self.x)
+
+    @property
+    def radius(self) -> tuple[float, float]:
+        """The interval that holds the smallest radius; the ball about `center` needs the upper one."""
+        return float(np.sqrt(max(0.0, -self.upper))), float(np.sqrt(max(0.0, -self.lower)))
+
+
+class Game(MaxMinResult):
+    """The answer of `solve_game`."""
+
+    @property
+    def value(self) -> float:
+        """The middle of the interval that holds the value."""
+        return 0.5 * (self.lower + self.upper)
+
+
+class Feasibility(MaxMinResult):
+    """The answer of `semidefinite`; `x` is the matrix X."""
+
+    @property
+    def feasible(self) -> bool | None:
+        """Whether some X has all A_i∘X > 0; False where `p` proves that none has; None where it is open."""
+        if self.lower > 0:
+            return True
+        return False if self.upper <= 0 else None

@@ -1,0 +1,26 @@
+"""scikit-learn's own checks of OneClassSVM, counted: none may be skipped without being seen."""
+
+import pytest
+from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
+
+from hinge.estimators.one_class import OneClassSVM
+
+ESTIMATORS = {
+    "plain": OneClassSVM(gamma=0.5, tol=1e-7),
+    "linear": OneClassSVM(kernel="linear", tol=1e-5),
+}
+
+
+def expected_failures(estimator):
+    on_it = "points on the boundary have the decision value zero, and its sign is that of a rounding error"
+    return {f"check_sample_weight_equivalence_on_{kind}_data": on_it for kind in ("dense", "sparse")}
+
+
+@parametrize_with_checks(list(ESTIMATORS.values()), expected_failed_checks=expected_failures)
+def test_sklearn_compatible(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_number_of_checks(name):
+    assert len(list(estimator_checks_generator(ESTIMATORS[name]))) >= 45
