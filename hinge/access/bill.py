@@ -9,6 +9,8 @@ from hinge.compiled import compiled
 PAGE = 4096
 """Bytes of a page, the least that a disk or a memory map hands out."""
 
+FEW = 256  # columns are few where they are one in so many: a word in four
+
 _1, _2, _4 = np.uint64(1), np.uint64(2), np.uint64(4)
 _6, _56, _63 = np.uint64(6), np.uint64(56), np.uint64(63)
 _M1, _M2 = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
@@ -63,7 +65,8 @@ class Bill:
         count = R * self.d + (self.n - R) * C
         rows = np.flatnonzero(self.in_part & ~self.whole_rows)
         if self._bits is not None and len(rows):
-            count += int(_common_bits(self._bits, rows, ~_bits_of(self.whole_columns)))
+            others = ~_bits_of(self.whole_columns)
+            count += int(_common_bits(self._bits, rows, np.arange(len(others)), others))
         return count
 
     @property
@@ -115,11 +118,10 @@ class Bill:
         self.charge(count, nonzeros, cost)
 
     def _count_fresh(self, rows: np.ndarray, columns: np.ndarray) -> int:
-        taken = np.zeros(self.d, bool)
-        taken[columns] = True
-        taken &= ~self.whole_columns
         rows = rows[~self.whole_rows[rows]]
-        return len(rows) * int(taken.sum()) - int(_common_bits(self.bits, rows, _bits_of(taken)))
+        at, mask = _words_of(columns[~self.whole_columns[columns]], self.d)
+        taken = int(np.bitwise_count(mask).sum())
+        return len(rows) * taken - int(_common_bits(self.bits, rows, at, mask))
 
     def price_of(self, columns: np.ndarray) -> float:
         """The prices of one cell in each of these columns."""
@@ -127,10 +129,8 @@ class Bill:
 
     def mark(self, rows: np.ndarray, columns: np.ndarray) -> None:
         """Note that all cells (rows × columns) were read."""
-        taken = np.zeros(self.d, bool)
-        taken[columns] = True
         rows = np.ascontiguousarray(rows, np.int64)
-        _set_bits(self.bits, rows, _bits_of(taken))
+        _set_bits(self.bits, rows, *_words_of(columns, self.d))
         self.in_part[rows] = True
 
 
@@ -153,11 +153,30 @@ def _bits_of(flags: np.ndarray) -> np.ndarray:
     return np.packbits(padded, bitorder="little").view("<u8").astype(np.uint64)
 
 
+def _words_of(columns: np.ndarray, d: int) -> tuple[np.ndarray, np.ndarray]:
+    """The bits of some of d columns, and in which words they are: all words, or those of few columns."""
+    if len(columns) * FEW > d:
+        flags = np.zeros(d, bool)
+        flags[columns] = True
+        mask = _bits_of(flags)
+        return np.arange(len(mask)), mask
+    j = np.sort(columns).astype(np.uint64)
+    word = (j >> _6).astype(np.int64)
+    first = np.flatnonzero(np.diff(word, prepend=-1))
+    bit = _1 << (j & _63)
+    return word[first], np.bitwise_or.reduceat(bit, first) if len(first) else bit
+
+
 @compiled
-def _set_bits(bits, rows, mask):
+def _set_bits(bits, rows, at, mask):
+    every = len(at) == bits.shape[1]
     for i in rows:
-        for k in range(bits.shape[1]):
-            bits[i, k] |= mask[k]
+        if every:  # a plain loop is twice as fast
+            for k in range(len(at)):
+                bits[i, k] |= mask[k]
+        else:
+            for k in range(len(at)):
+                bits[i, at[k]] |= mask[k]
 
 
 @compiled
@@ -170,14 +189,24 @@ def _test_bits(words, columns):
 
 
 @compiled
-def _common_bits(bits, rows, mask):
-    """Bits of these rows that the mask has too."""
+def _count(v):
+    """The bits of a word."""
+    v = v - ((v >> _1) & _M1)
+    v = (v & _M2) + ((v >> _2) & _M2)
+    v = (v + (v >> _4)) & _M4
+    return np.int64((v * _H01) >> _56)
+
+
+@compiled
+def _common_bits(bits, rows, at, mask):
+    """Bits that these rows have in common with the mask, in the words at which it is."""
     total = np.int64(0)
+    every = len(at) == bits.shape[1]
     for i in rows:
-        for k in range(bits.shape[1]):
-            v = bits[i, k] & mask[k]
-            v = v - ((v >> _1) & _M1)
-            v = (v & _M2) + ((v >> _2) & _M2)
-            v = (v + (v >> _4)) & _M4
-            total += np.int64((v * _H01) >> _56)
+        if every:
+            for k in range(len(at)):
+                total += _count(bits[i, k] & mask[k])
+        else:
+            for k in range(len(at)):
+                total += _count(bits[i, at[k]] & mask[k])
     return total

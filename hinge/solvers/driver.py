@@ -208,8 +208,8 @@ class _Run:
             seconds = min(seconds, stop.max_time - self.seconds)
             if seconds <= 0:
                 return 0, Status.MAX_TIME
-        # The first piece is small: nothing is known of the speed yet, and it may compile.
-        piece = self.rate * seconds if self.rate else max(1, self.solver.per_pass(self.problem) // 16)
+        per_pass = self.solver.per_pass(self.problem)  # the first piece is small: it may compile
+        piece = max(self.rate * seconds, per_pass // 128) if self.rate else per_pass // 16
         return max(1, min(n, int(piece))), None
 
     def look(self, final: bool = False) -> Status | None:

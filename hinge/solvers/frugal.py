@@ -25,6 +25,7 @@ from hinge.solvers.frugal_state import (
     B,
     FrugalState,
     T,
+    empty_state,
     enqueue,
 )  # fmt: skip
 from hinge.solvers.tails import squares_in_levels, tails_behind
@@ -69,10 +70,12 @@ class Frugal(Solver[Regularized, FrugalState]):
     mode : {"auto", "scan", "rows"}
         "scan" is the above. "rows" reads whole random rows, of a rare class more than its share, weighted
         back, twice as many each time: "auto" does so for n < 2000, n > 500 d, or cells that come in rows.
+        C stays that of a row, so that few rows are not overfitted.
     flips : float
         Stop after a pass that changes as few predictions as this share of the errors. Changes are counted
-        on the sample, errors on rows of the first pass that were new to the answer, both weighted by 1/π;
-        0 never stops by it. It is the second control: a limit of reads or of cost is the first.
+        on the sample, errors on rows of the first pass that were new to the answer, both weighted by 1/π.
+        Answers of whole rows have weights that add up to all rows for it: at C a row, few rows change
+        little and err. 0 never stops by it. It is the second control: a limit of reads or cost is the first.
     gamma, least : float
         γ and π₀.
     checks : float
@@ -119,22 +122,13 @@ class Frugal(Solver[Regularized, FrugalState]):
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> FrugalState:
         n, d = problem.n, problem.d
         problem.table.keep = True
-        key = key_of(seed)
-        state = FrugalState(
-            np.zeros(d), np.zeros(d), np.zeros(n), np.zeros(n), np.zeros(n, bool), draw_units(key, 0, n),
-            # Rows without weight come last.
-            np.argsort(draw_units(key, n, n) + (problem.weight == 0), kind="stable"),
-            np.zeros(n, np.int64), np.zeros(d, np.int64),
-            np.zeros(self.levels + 1, np.int64), np.zeros((2, self.levels + 1, 2)), np.zeros(5),
-            np.zeros(8, np.int64),
-        )  # fmt: skip
+        u = draw_units(key_of(seed), 0, 2 * n)
+        order = np.argsort(u[n:] + (problem.weight == 0), kind="stable")  # rows without weight come last
+        state = empty_state(d, u[:n].copy(), order, self.levels)
         if self.by_rows(problem):
             first = sampled.alike(problem.y, state.order, 60)
-        else:  # random rows, and some of a rare class
-            size = min(n, max(60, n // 100))
-            positive = problem.y[state.order] > 0
-            rare = [np.flatnonzero(side)[:OF_EACH_CLASS] for side in (positive, ~positive)]
-            first = state.order[np.unique(np.concatenate([np.arange(size), *rare]))]
+        else:
+            first = sampled.with_rare(problem.y, state.order, min(n, max(60, n // 100)), OF_EACH_CLASS)
             state.order[:] = np.concatenate([first, state.order[~np.isin(state.order, first)]])
         enqueue(state, first, len(first))
         return state
@@ -214,19 +208,22 @@ class Frugal(Solver[Regularized, FrugalState]):
         c, s = state.counters, state.scalars
         rows, inner, new = self._fit(problem, state)
         if not c[COMPLETING]:
-            old = inner.responses(state.w) + s[B]
-            s[FLIPS] = sampled.changed(inner, old > 0, inner.responses(new.w) + new.b > 0)
+            whole = self.by_rows(problem)
+            now = sampled.solve_for_all(problem, rows, new, READING_TOL) if whole and self.flips else new
+            last = Solution(state.before, s[B_BEFORE]) if whole else Solution(state.w, s[B])
+            old = inner.responses(last.w) + last.b
+            s[FLIPS] = sampled.changed(inner, old > 0, inner.responses(now.w) + now.b > 0)
             fresh = np.isin(rows, state.queue[: c[SIZE]])
             if c[PASS] <= 1 and inner.weight @ fresh > 0:
                 s[ERROR] = np.average((old > 0) != (inner.y > 0), weights=inner.weight * fresh)
-            state.before[:], s[B_BEFORE] = state.w, s[B]
+            state.before[:], s[B_BEFORE] = now[:2] if whole else last[:2]
         state.w[:], s[B] = new.w, new.b
         state.alpha[:], state.alpha[rows] = 0.0, new.alpha
 
     def sample(self, problem: Regularized, state: FrugalState) -> tuple[np.ndarray, Regularized]:
         """The rows kept so far, and their problem with what was read of them: it costs nothing to solve."""
         rows = np.flatnonzero(state.pi)
-        share = sampled.shares_of_classes(problem.y, rows) if self.by_rows(problem) else state.pi[rows]
+        share = sampled.shares_at_C(problem.y, rows) if self.by_rows(problem) else state.pi[rows]
         return rows, sampled.sample_problem(problem, rows, share)
 
     def _fit(self, problem: Regularized, state: FrugalState) -> tuple[np.ndarray, Regularized, Solution]:
@@ -244,6 +241,8 @@ class Frugal(Solver[Regularized, FrugalState]):
             left = state.order[state.pi[state.order] == 0]
             rows = sampled.alike(problem.y, left, int((state.pi > 0).sum()))
             c[OVER] = EXACT if len(rows) == 0 else still and c[T] >= FEWEST_ROWS
+            if c[OVER] and len(rows):
+                state.w[:], state.scalars[B] = state.before, state.scalars[B_BEFORE]
             return enqueue(state, rows, len(rows))
         c[SCANNED] += c[SIZE] if c[PASS] <= 1 else 0
         if c[SCANNED] < problem.n:

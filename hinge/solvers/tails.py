@@ -49,7 +49,10 @@ def tails_behind(
 
 def squares_in_levels(E: sp.csr_array, ranked: np.ndarray, cuts: np.ndarray) -> np.ndarray:
     """The sum of the squares that each row holds of the columns of each level, of shape (m, levels)."""
-    size, levels = cuts[-1], len(cuts) - 1
-    level = np.repeat(np.arange(levels), np.diff(cuts))
-    membership = sp.csr_array((np.ones(size), (ranked[:size], level)), shape=(E.shape[1], levels))
-    return (E.power(2) @ membership).toarray()
+    (m, d), levels = E.shape, len(cuts) - 1
+    level = np.full(d, levels, np.int16)  # columns of none come last
+    level[ranked[: cuts[-1]]] = np.repeat(np.arange(levels), np.diff(cuts))
+    row, column, value = sp.find(E)  # a product with a matrix of levels would sort all columns
+    place = row.astype(np.int64) * (levels + 1) + level[column]
+    sums = np.bincount(place, value.astype(float) ** 2, m * (levels + 1))
+    return sums.reshape(m, levels + 1)[:, :-1]

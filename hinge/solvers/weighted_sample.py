@@ -44,13 +44,31 @@ def solve_sample(inner: Regularized, start: Solution, tol: float) -> Solution:
     return answer._replace(w=np.where(size > ROUNDING * size.max(initial=0.0), answer.w, 0.0))
 
 
+def solve_for_all(problem: Regularized, rows: np.ndarray, start: Solution, tol: float) -> Solution:
+    """The answer of whole rows, with weights that add up to those of all rows, class by class."""
+    return solve_sample(sample_problem(problem, rows, shares_of_classes(problem.y, rows)), start, tol)
+
+
 def shares_of_classes(y: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """The share of each row's class that was taken, scaled to a mean weight of one, which keeps C."""
+    """The share of each row's class that was taken."""
     taken = y[rows]
     share = np.ones(len(rows))
     for side in (1, -1):
         share[taken == side] = np.sum(taken == side) / max(1, np.sum(y == side))
+    return share
+
+
+def shares_at_C(y: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Those shares, scaled to a mean weight of one: C stays that of a row, few rows are not overfitted."""
+    share = shares_of_classes(y, rows)
     return share * np.mean(1.0 / share)
+
+
+def with_rare(y: np.ndarray, order: np.ndarray, count: int, least: int) -> np.ndarray:
+    """The first of these rows, and further ones of a class that has fewer than `least` among them."""
+    positive = y[order] > 0
+    rare = [np.flatnonzero(side)[:least] for side in (positive, ~positive)]
+    return order[np.unique(np.concatenate([np.arange(count), *rare]))]
 
 
 def alike(y: np.ndarray, left: np.ndarray, count: int) -> np.ndarray:

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from hinge.access.bill import PAGE, Bill, pages_of
+from hinge.access.bill import FEW, PAGE, Bill, _bits_of, _words_of, pages_of
 
 
 def brute(bill):
@@ -29,6 +29,40 @@ def test_distinct_cells_are_exact(d):
         assert (brute(bill) == read).all()
         for j in range(d):
             assert (bill.missing_below(j) == ~read[:, j]).all()
+
+
+@pytest.mark.parametrize("d", [1, 64, 1000, 4097, 20_000])
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_few_columns_have_the_words_of_the_plain_way(d, dtype):
+    rng = np.random.default_rng(d)
+    for size in (0, 1, 2, d // FEW, d // FEW + 1, d // 3, d):
+        columns = rng.integers(d, size=size).astype(dtype)  # in any order, some of them twice
+        flags = np.zeros(d, bool)
+        flags[columns] = True
+        plain = _bits_of(flags)
+        at, mask = _words_of(columns, d)
+        assert len(at) <= max(size, len(plain) * (size * FEW > d))
+        assert (np.diff(at) > 0).all()
+        words = np.zeros_like(plain)
+        words[at] = mask
+        assert (words == plain).all()
+
+
+@pytest.mark.parametrize("size", [3, 5000 // FEW, 5000 // FEW + 1, 2000])
+def test_counts_of_few_and_of_many_columns_are_exact(size):
+    rng = np.random.default_rng(size)
+    bill, read = Bill(6, 5000), np.zeros((6, 5000), bool)
+    bill.whole_rows[4] = read[4] = True
+    bill.whole_columns[::7] = read[:, ::7] = True
+    for _ in range(8):
+        rows, columns = rng.permutation(6)[:3], rng.permutation(5000)[:size]
+        before = bill.cells
+        bill.charge_block(rows, columns, 0, keep=True)
+        assert bill.cells - before == (~read[np.ix_(rows, columns)]).sum()
+        bill.mark(rows, columns)
+        read[np.ix_(rows, columns)] = True
+        assert bill.distinct == read.sum()
+    assert (brute(bill) == read).all()
 
 
 def test_blocks_are_free_where_they_were_read():

@@ -19,6 +19,7 @@ from hinge.problems import NormConstrained, Regularized
 from hinge.solvers import SDCA, solve
 from hinge.solvers.frugal import OF_EACH_CLASS, Frugal
 from hinge.solvers.frugal_state import PASS, SCANNED
+from hinge.solvers.tails import squares_in_levels
 
 every_bias = pytest.mark.parametrize("bias", ["none", "free", "penalized"])
 every_mode = pytest.mark.parametrize("mode", ["scan", "rows"])
@@ -430,6 +431,14 @@ def test_most_rows_may_have_no_weight(mode, seed):
     assert result.certificate.objective == pytest.approx(few.certificate.objective, rel=2e-3)
 
 
+def test_squares_of_levels_are_those_of_their_columns():
+    ranked, cuts = np.random.default_rng(0).permutation(240), np.array([0, 1, 1, 30, 100])
+    for rows in ([], [5], [3, 0, 399]):
+        found = squares_in_levels(COMPRESSED[rows], ranked, cuts)
+        plain = [(LITTLE[rows][:, ranked[lo:hi]] ** 2).sum(axis=1) for lo, hi in pairwise(cuts)]
+        np.testing.assert_allclose(found, np.stack(plain, axis=1))
+
+
 # --- the columns ----------------------------------------------------------------------------
 
 
@@ -541,6 +550,40 @@ def test_whole_rows_are_of_both_classes_alike():
             assert (LABELS[rows] > 0).sum() == pytest.approx(size * roots[0] / roots.sum(), abs=3)
         weight = solver.sample(problem, state)[1].weight
         assert weight[LABELS[rows] > 0].sum() / weight.sum() == pytest.approx(np.mean(LABELS > 0))
+
+
+def two_scales(n=32_000):
+    """A large column that errs on a fifth of the rows, and a small one that errs on none but takes weight."""
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(n) < 0.5, 1, -1).astype(np.int8)
+    large = np.where(rng.random(n) < 0.8, y, -y)
+    return np.stack([large, 0.2 * y * rng.random(n), 0.1 * rng.standard_normal(n)], axis=1), y
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_whole_rows_stop_where_all_rows_would_change_little(seed):
+    # At C a row, thousands of rows use the large column only and agree on it: that is no reason to stop.
+    A, y = two_scales()
+
+    def error(solution):
+        return np.mean((A @ solution.w + solution.b > 0) != (y > 0))
+
+    problem, solver = problem_of(A, y, C=0.03), Frugal()
+    result = solve(problem, solver, stop=Stop(0), seed=seed)
+    best = solve(problem_of(A, y, C=0.03), SDCA(), stop=Stop(1e-3)).solution
+    assert error(best) < 0.06
+    assert error(result.solution) < 1.2 * error(best)
+    rows, inner = solver.sample(problem, result.state)
+    assert 2000 <= len(rows) < len(y) // 2
+    assert error(solve(inner, SDCA(), stop=Stop(1e-3)).solution) > 0.15
+    assert result.solution.alpha is None
+
+
+def test_a_stop_of_whole_rows_does_not_depend_on_chunks():
+    A, y = two_scales(8000)
+    states = [run(Frugal(), problem_of(A, y, C=0.1), chunk=chunk) for chunk in (None, 501)]
+    assert bits(states[0]) == bits(states[1])
+    assert states[0].t < 8000
 
 
 # --- interrupts -----------------------------------------------------------------------------
