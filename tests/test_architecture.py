@@ -22,7 +22,7 @@ MAY_IMPORT = {
     "compiled": set(),
     "kernels": {"compiled"},
     "access": {"compiled", "kernels"},
-    "problems": {"access", "kernels"},
+    "problems": {"access", "kernels", "sampling"},
     "sampling": {"compiled"},
     "monitoring": set(),
     "solvers": {"compiled", "kernels", "access", "problems", "sampling", "monitoring"},

@@ -86,21 +86,22 @@ class KeptCells:
 
     def put(self, i: int, line: Line) -> None:
         """Cells of row i, in place of those that were there."""
-        index, values = _spelled_out(line)
-        if len(line.at) == 0 and len(values):  # the whole row
-            self._rows[i] = Line(index, values)
+        if len(line.at) == 0 and len(line.values):  # the whole row
+            self._rows[i] = line
             return
+        index, values = line
         if i in self._rows:
-            old = self._rows[i]
+            old = _spelled_out(self._rows[i])
             index, values = np.concatenate([index, old.at]), np.concatenate([values, old.values])
         index, first = np.unique(index, return_index=True)
         self._rows[i] = Line(index.astype(np.int32), values[first])
 
     def put_column(self, j: int, line: Line) -> None:
         """The whole of column j."""
-        column = np.zeros(self.shape[0])
-        index, values = _spelled_out(line)
-        column[index] = values
+        column = line.values
+        if len(column) < self.shape[0]:
+            column = np.zeros(self.shape[0])
+            column[line.at] = line.values
         self._columns[j] = column
 
     def row(self, i: int) -> Line:
@@ -126,8 +127,11 @@ class KeptCells:
     def cells(self, i: int, columns: np.ndarray) -> np.ndarray:
         """Known cells of row i; those of a row that was put as nonzeros are 0 where it has none."""
         out = np.zeros(len(columns))
-        if i in self._rows and len(self._rows[i].at):
-            index, values = self._rows[i]
+        own = self._rows.get(i, Line(EVERYWHERE, np.zeros(0)))
+        if len(own.at) == 0 and len(own.values):
+            return own.values[columns]
+        if len(own.at):
+            index, values = own
             place = np.minimum(np.searchsorted(index, columns), len(index) - 1)
             there = index[place] == columns
             out[there] = values[place[there]]
@@ -142,9 +146,12 @@ class KeptCells:
             return self._columns[j][rows]
         out = np.zeros(len(rows))
         for k, i in enumerate(rows.tolist()):
-            own = self._rows.get(i)
-            place = 0 if own is None else int(own.at.searchsorted(j))
-            if own is not None and place < len(own.at) and own.at[place] == j:
+            own = self._rows.get(i, Line(EVERYWHERE, np.zeros(0)))
+            if len(own.at) == 0 and len(own.values):
+                out[k] = own.values[j]
+                continue
+            place = int(own.at.searchsorted(j))
+            if place < len(own.at) and own.at[place] == j:
                 out[k] = own.values[place]
         return out
 

@@ -140,6 +140,11 @@ class DiskTable(Stretched):
             self.kept.put(i, self._fetch_row(i))
         return self.kept.row(i)
 
+    def expect(self, rows: np.ndarray) -> None:
+        """Have the system fetch rows that will be asked for: a disk brings several at once."""
+        for i in rows[~(self.keep & self.bill.whole_rows[rows])].tolist():
+            self._by_rows.expect(i)
+
     def _block(self, rows: np.ndarray, columns: np.ndarray) -> Any:
         out = np.empty((len(rows), len(columns)), self.dtype)
         columns, place = np.unique(columns, return_inverse=True)
@@ -197,6 +202,11 @@ class DenseLines:
         """Line k."""
         return Line(EVERYWHERE, self.between(k, k + 1)[0])
 
+    def expect(self, k: int) -> None:
+        """Line k will be asked for."""
+        size = self.longest * self.dtype.itemsize
+        self.file.expect(k * size, size)
+
     def between(self, lo: int, hi: int) -> np.ndarray:
         """Lines lo to hi."""
         size = self.longest * self.dtype.itemsize
@@ -237,6 +247,11 @@ class CompressedLines:
     def line(self, k: int) -> Line:
         """Line k."""
         return Line(*self._stretch(int(self.indptr[k]), int(self.indptr[k + 1])))
+
+    def expect(self, k: int) -> None:
+        """Line k will be asked for."""
+        for file, itemsize in ((self.indices, self.index.itemsize), (self.values, self.dtype.itemsize)):
+            file.expect(int(self.indptr[k]) * itemsize, int(self.indptr[k + 1] - self.indptr[k]) * itemsize)
 
     def between(self, lo: int, hi: int) -> sp.csr_array:
         """Lines lo to hi."""

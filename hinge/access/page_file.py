@@ -31,7 +31,7 @@ class PageFile:
     """
 
     def __init__(self, path: Path, bill: Bill, recent: Recent) -> None:
-        if not hasattr(os, "pread"):
+        if not hasattr(os, "preadv"):
             raise OSError("Pairs on disk need positioned reads, which this system does not have.")
         self.path, self.bill, self.recent = path, bill, recent
         self._fd = os.open(path, os.O_RDONLY)
@@ -48,6 +48,11 @@ class PageFile:
         first = at // PAGE
         pages = self.pages(np.arange(first, first + pages_of(at, nbytes)))
         return pages.reshape(-1)[at - first * PAGE :][:nbytes]
+
+    def expect(self, at: int, nbytes: int) -> None:
+        """Have the system fetch these bytes while others are worked on; they will be asked for."""
+        if hasattr(os, "posix_fadvise"):
+            os.posix_fadvise(self._fd, at, nbytes, os.POSIX_FADV_WILLNEED)
 
     def gather(self, places: np.ndarray, dtype: np.dtype) -> np.ndarray:
         """The numbers at some places, counted in numbers and in ascending order."""
@@ -95,11 +100,10 @@ class PageFile:
     def _read(self, at: int, nbytes: int) -> np.ndarray:
         out, done = np.empty(nbytes, np.uint8), 0
         while done < nbytes:
-            part = os.pread(self._fd, nbytes - done, at + done)
-            if not part:
+            count = os.preadv(self._fd, [out[done:].data], at + done)
+            if not count:
                 raise OSError(f"{self.path} was cut short while it was open: write the pair again.")
-            out[done : done + len(part)] = np.frombuffer(part, np.uint8)
-            done += len(part)
+            done += count
         return out
 
     @staticmethod

@@ -13,6 +13,10 @@ BLOCK_CELLS = 1 << 21
 """Cells of the blocks in which whole passes are made."""
 
 
+AHEAD = 64
+"""Rows that are announced before they are read, where many are gathered."""
+
+
 class Line(NamedTuple):
     """A row or a column: values at positions; `at` is empty where all are there, in order."""
 
@@ -187,9 +191,16 @@ class Table(ABC):
             else:
                 out[: len(values)] += coef[i] * values
 
+    def expect(self, rows: np.ndarray) -> None:  # noqa: B027
+        """Told that these rows will be asked for soon; nothing is billed."""
+
     def gather(self, rows: np.ndarray) -> Any:
         """Some rows, in memory."""
-        lines = [self.row(i) for i in rows.tolist()]
+        lines: list[Line] = []
+        for k, i in enumerate(rows.tolist()):
+            if k % AHEAD == 0:
+                self.expect(rows[k : k + AHEAD])
+            lines.append(self.row(i))
         if not self.is_sparse:
             return np.stack([line.values for line in lines])
         ends = np.cumsum([0, *(len(line.values) for line in lines)])

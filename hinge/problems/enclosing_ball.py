@@ -11,6 +11,7 @@ from hinge.access.matrix import Matrix
 from hinge.problems.fraction import Fraction
 from hinge.problems.linear_max_min import LinearMaxMin, _finite
 from hinge.problems.projections import onto_ball
+from hinge.sampling import pick_square
 
 CENTRE_ROWS = 256
 """Rows whose mean is the point from which all else is measured."""
@@ -125,12 +126,11 @@ class EnclosingBall(LinearMaxMin):
     def estimate_values(self, x: np.ndarray, unit: float) -> np.ndarray:
         """The ℓ2-sample of all inner products with x - z, made values; at x = z they are exact."""
         u = x - self.centre
-        mass = np.cumsum(u * u)
-        if mass[-1] == 0.0:
+        j, sq_norm = pick_square(u, unit)
+        if j < 0:
             return -self.from_centre
-        j = int(np.searchsorted(mass, unit * mass[-1], side="right"))
-        along = (self.column(j) - self.centre[j]) * (2.0 * mass[-1] / u[j])
-        return along - self.from_centre - mass[-1]
+        along = (self.column(j) - self.centre[j]) * (2.0 * sq_norm / u[j])
+        return along - self.from_centre - sq_norm
 
     # --- what core-sets need --------------------------------------------------------------
 

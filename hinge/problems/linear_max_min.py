@@ -8,6 +8,7 @@ import numpy as np
 from hinge.access import Matrix, Table, as_matrix, as_table
 from hinge.problems.fraction import Fraction
 from hinge.problems.max_min import MaxMin
+from hinge.sampling import pick_square
 
 
 class LinearMaxMin(MaxMin):
@@ -123,11 +124,8 @@ class LinearMaxMin(MaxMin):
 
         Its mean is A x, and its mean square at most :math:`\\|A_i\\|^2\\|x\\|^2`. None at x = 0.
         """
-        mass = np.cumsum(x * x)
-        if mass[-1] == 0.0:
-            return None
-        j = int(np.searchsorted(mass, unit * mass[-1], side="right"))
-        return self.column(j) * (mass[-1] / x[j])
+        j, sq_norm = pick_square(x, unit)
+        return None if j < 0 else self.column(j) * (sq_norm / x[j])
 
     def column(self, j: int) -> np.ndarray:
         """Column j with its zeros."""

@@ -7,6 +7,7 @@ import numpy as np
 from hinge.problems.fraction import Fraction
 from hinge.problems.linear_max_min import LinearMaxMin
 from hinge.problems.projections import onto_simplex
+from hinge.sampling import pick
 
 
 class MatrixGame(LinearMaxMin):
@@ -54,8 +55,7 @@ class MatrixGame(LinearMaxMin):
 
     def estimate_values(self, x: np.ndarray, unit: float) -> np.ndarray:
         """The ℓ1-sample: column j for j drawn with probability :math:`x_j`."""
-        mass = np.cumsum(x)
-        return self.column(int(np.searchsorted(mass, unit * mass[-1], side="right")))
+        return self.column(pick(x, unit))
 
     def unit(self, lower: float, upper: float) -> float:
         return self.scale

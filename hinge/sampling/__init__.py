@@ -1,5 +1,6 @@
 """DRAWS: randomness as a value."""
 
+from hinge.sampling.categorical import pick, pick_square
 from hinge.sampling.stream import draw_index, draw_unit, draw_units, key_of
 from hinge.sampling.sum_tree import SumTree, find, group_total, resum, resum_coarse, set_leaf, sum_tree
 
@@ -11,6 +12,8 @@ __all__ = [
     "find",
     "group_total",
     "key_of",
+    "pick",
+    "pick_square",
     "resum",
     "resum_coarse",
     "set_leaf",

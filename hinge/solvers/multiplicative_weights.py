@@ -1,4 +1,4 @@
-"""Variance multiplicative weights, Definition 1 of the survey, and draws from them."""
+"""Variance multiplicative weights, Definition 1 of the survey."""
 
 import numpy as np
 
@@ -27,20 +27,6 @@ def reweigh(p, v, eta):
     for i in range(len(p)):
         p[i] /= total
     return clipped
-
-
-@compiled
-def pick(weights, unit):
-    """The first place where the cumulative sum exceeds the unit's part of the whole; -1 if all are zero."""
-    target = unit * weights.sum()
-    last = -1
-    for i in range(len(weights)):
-        if weights[i] > 0.0:
-            last = i
-            if target < weights[i]:
-                break
-            target -= weights[i]
-    return last
 
 
 def even(n: int) -> np.ndarray:

@@ -9,9 +9,9 @@ import numpy as np
 
 from hinge.problems import Certificate
 from hinge.problems.max_min import MaxMin, Strategies
-from hinge.sampling import draw_unit, key_of
+from hinge.sampling import draw_unit, key_of, pick
 from hinge.solvers.base import Paper, Solver
-from hinge.solvers.multiplicative_weights import even, pick, reweigh
+from hinge.solvers.multiplicative_weights import even, reweigh
 
 FIRST_LOOK = 64
 PRACTICAL = 2.0  # c for which the guarantee of ε was met in every case tried

@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from hinge.compiled import compiled
-from hinge.sampling import draw_unit
-from hinge.solvers.multiplicative_weights import FLOOR, factor, pick
+from hinge.sampling import draw_unit, pick
+from hinge.solvers.multiplicative_weights import FLOOR, factor
 
 OUTSIDE = -2
 TIES = 1e-9  # weights so near to one another are the same but for rounding
