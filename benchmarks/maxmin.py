@@ -244,6 +244,8 @@ def disk(options):
             lambda: write_pair(instances.planted_blocks(n, n, 0.15), folder, shape=(n, n), dtype="f4")
         )
         print(f"\npair written in {seconds:.0f} s")
+    small = instances.planted(300, 300, 0.15)
+    hinge.max_margin(small, eps=0.2, relative=False, method="sublinear", certificate="fraction")  # compiled
     print(f"margin on disk, {n:,} x {n:,} float32, {size / 1e9:.1f} GB by rows and by columns, cold cache")
     try:
         for seed in range(options.seeds):

@@ -85,24 +85,28 @@ class Table(ABC):
     def row(self, i: int) -> Line:
         """Row i."""
         i = self._checked(i, 0)
-        fresh = ~self.bill.whole_columns if self.keep else None
-        if self.keep and self.bill.whole_rows[i]:
-            fresh = np.zeros(self.shape[1], bool)
-        elif self.keep and self.bill.in_part[i]:
-            fresh = self.bill.missing(i, np.arange(self.shape[1]))
+        bill = self.bill
+        known = bill.whole_columns  # all of them, or those read of this row
+        if self.keep and bill.in_part[i] and not bill.whole_rows[i]:
+            known = ~bill.missing(i, np.arange(self.shape[1]))
+        free = self.keep and bool(bill.whole_rows[i])
         line = self._row(i)
-        self._charge(line, fresh, self.shape[1], self.bill.row_price)
-        self.bill.whole_rows[i] = True
+        if not free:
+            old = np.flatnonzero(known) if self.keep else EVERYWHERE
+            price = bill.row_price - (bill.price_of(old) if len(old) else 0.0)
+            bill.charge(self.shape[1] - len(old), _nonzeros(line) - _nonzeros_at(line, old, known), price)
+        bill.whole_rows[i] = True
         return line
 
     def column(self, j: int) -> Line:
         """Column j."""
         j = self._checked(j, 1)
-        fresh = self.bill.missing_below(j) if self.keep else None
+        known = ~self.bill.missing_below(j) if self.keep else None
         line = self._column(j)
         price = 1.0 if self.bill.prices is None else float(self.bill.prices[j])
-        count = self.shape[0] if fresh is None else int(fresh.sum())
-        self.bill.charge(count, _nonzeros(line, fresh), price * count)
+        old = EVERYWHERE if known is None else np.flatnonzero(known)
+        count = self.shape[0] - len(old)
+        self.bill.charge(count, _nonzeros(line) - _nonzeros_at(line, old, known), price * count)
         self.bill.whole_columns[j] = True
         return line
 
@@ -226,12 +230,6 @@ class Table(ABC):
                 raise ValueError(f"A block has each {('row', 'column')[axis]} once: leave out the repeated.")
         return these
 
-    def _charge(self, line: Line, fresh: np.ndarray | None, count: int, price: float) -> None:
-        if fresh is not None:
-            count = int(fresh.sum())
-            price = float(count) if self.bill.prices is None else float(self.bill.prices[fresh].sum())
-        self.bill.charge(count, _nonzeros(line, fresh), price)
-
     def _nonzeros_of(self, cells: Any, rows: np.ndarray, columns: np.ndarray) -> int:
         """Nonzeros of a block that count: with `keep`, of the cells that were never read."""
         if not self.keep:
@@ -254,9 +252,14 @@ def _products(cells: Any, w: np.ndarray) -> np.ndarray:
     return cells @ w if sp.issparse(cells) else (cells * w).sum(axis=1)
 
 
-def _nonzeros(line: Line, fresh: np.ndarray | None) -> int:
-    """Nonzeros of a line, of its fresh part where that is given."""
-    if fresh is None:
-        return int(np.count_nonzero(line.values))
-    there = fresh[line.at] if len(line.at) else fresh[: len(line.values)]
-    return int(np.count_nonzero(line.values[there]))
+def _nonzeros(line: Line) -> int:
+    return int(np.count_nonzero(line.values))
+
+
+def _nonzeros_at(line: Line, places: np.ndarray, flags: np.ndarray | None) -> int:
+    """Nonzeros of a line at some places, which the flags mark."""
+    if not len(places) or flags is None:
+        return 0
+    if len(line.at):
+        return int(np.count_nonzero(line.values[flags[line.at]]))
+    return int(np.count_nonzero(line.values[places])) if len(line.values) else 0

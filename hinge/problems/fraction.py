@@ -39,12 +39,15 @@ class Fraction:
         """The probability that one of the bounds given so far is wrong."""
         return self.looks * (1.0 - self.rho) ** self.size
 
+    def rows(self, n: int) -> np.ndarray:
+        """The functions of the sample, ascending; those drawn twice once."""
+        return np.unique(np.random.default_rng([self.seed, 0x46]).integers(0, n, self.size))
+
     def lower(self, problem: Any, x: np.ndarray) -> float:
         """The smallest value of the sample at x; the rows of the sample are read once, and kept."""
         if self.looks == MOST_LOOKS:
             return -np.inf
         if self._sample is None:
-            drawn = np.random.default_rng([self.seed, 0x46]).integers(0, problem.n, self.size)
-            self._sample = problem.sample_of(np.unique(drawn))
+            self._sample = problem.sample_of(self.rows(problem.n))
         self.looks += 1
         return float(self._sample(x).min())

@@ -138,6 +138,10 @@ class LinearMaxMin(MaxMin):
 
     # --- bounds ---------------------------------------------------------------------------
 
+    def announce(self) -> None:
+        if self.fraction is not None:
+            self.table.expect(self.fraction.rows(self.n))
+
     def sample_of(self, rows: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         """The values of these rows as a function of x; the rows are read now, and not again."""
         kept = as_matrix(self.matrix.gather(rows))

@@ -168,6 +168,9 @@ class MaxMin:
         """A lower bound on σ: the smallest value at x, or at a multiple of x that is better."""
         return self.least(x)
 
+    def announce(self) -> None:
+        """Told that a lower bound will be asked for: what it reads may be fetched meanwhile."""
+
     def sample_of(self, rows: np.ndarray) -> Callable[[Any], np.ndarray]:
         """The values of some functions at x; what they are made of is read once."""
         return lambda x: self.values_at(rows, x)

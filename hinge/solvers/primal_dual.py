@@ -15,11 +15,11 @@ from hinge.solvers.multiplicative_weights import even, reweigh
 
 FIRST_LOOK = 64
 PRACTICAL = 2.0  # c for which the guarantee of ε was met in every case tried
-CLIPPED, EXPECTED = range(2)  # places in the state's scalars
+CLIPPED, EXPECTED, LOWER, UPPER = range(4)  # places in the state's scalars
 
 
 class PrimalDualState(NamedTuple):
-    """Both players: y and p as they stand, the sums of all x and p, and how often each i was drawn."""
+    """Both players as they stand; sums of all x, p and gradients, draws of each i; the best bounds."""
 
     y: np.ndarray
     x_sum: np.ndarray
@@ -27,6 +27,8 @@ class PrimalDualState(NamedTuple):
     p_sum: np.ndarray
     drawn: np.ndarray
     g_sum: np.ndarray
+    best_x: np.ndarray
+    best_p: np.ndarray
     scalars: np.ndarray
     t: int
     key: np.uint64
@@ -69,6 +71,8 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
         For fixed steps, in the units of the functions.
     constants : {"practical", "paper"} or float
         c: 2, that of the proof, or any other.
+    rate : float
+        Multiplies η of the adaptive steps; one half reached ε = 0.1 soonest on the synthetic margins tried.
 
     Notes
     -----
@@ -91,6 +95,7 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
     steps: Literal["adaptive", "fixed"] = "adaptive"
     epsilon: float | None = None
     constants: Literal["practical", "paper"] | float = "practical"
+    rate: float = 0.5
 
     paper = Paper("Sublinear Optimization for Machine Learning", "Clarkson, Hazan, Woodruff", 2012,
                   "Algorithm 2 of the survey; 1, 3 and 4 are instances")  # fmt: skip
@@ -104,6 +109,8 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
         named = isinstance(self.constants, str) and self.constants in ("practical", "paper")
         if not named and (isinstance(self.constants, str) or not 0 < self.constants < np.inf):
             raise ValueError(f"constants is 'practical', 'paper' or a number, not {self.constants!r}.")
+        if not 0 < self.rate < np.inf:
+            raise ValueError(f"rate must be a positive number, got {self.rate!r}.")
         if self.steps == "fixed" and self.epsilon is None:
             raise ValueError("Fixed steps need epsilon, from which the number of iterations follows.")
 
@@ -113,19 +120,21 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
         return f"PrimalDual solves MaxMin problems, not {type(problem).__name__}."
 
     def init(self, problem: MaxMin, seed: int = 0, start: Any = None) -> PrimalDualState:
+        problem.announce()
         x = np.asarray(problem.start(), dtype=np.float64)
         y = x.copy() if problem.primal in ("mean", "multiplicative") else np.zeros_like(x)
         return PrimalDualState(
             y, np.zeros_like(x), even(problem.n), np.zeros(problem.n), np.zeros(problem.n, np.int64),
-            np.zeros_like(x), np.zeros(2), 0, key_of(seed),
+            np.zeros_like(x), x.copy(), even(problem.n), np.array([0.0, 0.0, -np.inf, np.inf]), 0,
+            key_of(seed),
         )  # fmt: skip
 
     def advance(self, problem: MaxMin, state: PrimalDualState, n_iter: int) -> PrimalDualState:
-        y, x_sum, p, p_sum, drawn, g_sum, scalars, begun, key = state
+        y, x_sum, p, p_sum, drawn, g_sum, _, _, scalars, begun, key = state
         log_n, reach = math.log(max(2, problem.n)), problem.scale * math.sqrt(problem.second_moment)
         T = self.horizon(problem) if self.steps == "fixed" else 0
         for t in range(begun + 1, begun + n_iter + 1):
-            eta = math.sqrt(log_n / (T or t))
+            eta = math.sqrt(log_n / T) if T else self.rate * math.sqrt(log_n / t)
             x = problem.respond(p, y if problem.primal != "gradient" else problem.project(y))
             x_sum += x
             if problem.averages:
@@ -158,13 +167,22 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
         return max(1, math.ceil((float(c) / eps) ** 2 * math.log(max(2, problem.n))))
 
     def solution(self, problem: MaxMin, state: PrimalDualState) -> Strategies:
+        """The best of the means at all looks, on either side; before the first look those of now."""
+        s, now = state.scalars, self._means(problem, state)
+        return Strategies(
+            state.best_x.copy() if s[LOWER] > -np.inf else now.x,
+            state.best_p.copy() if s[UPPER] < np.inf else now.p,
+        )
+
+    def _means(self, problem: MaxMin, state: PrimalDualState) -> Strategies:
         if state.t == 0:
-            return Strategies(np.asarray(problem.start(), np.float64), even(problem.n))
+            return Strategies(state.best_x.copy(), state.best_p.copy())
         p = state.p_sum if problem.averages else state.drawn
         return Strategies(state.x_sum / state.t, p / state.t)
 
     def certificate(self, problem: MaxMin, state: PrimalDualState, answer: Strategies) -> Certificate:
-        clipped, expected = state.scalars
+        """The bounds of the present means; the best so far stay, on either side."""
+        clipped, expected, best_lower, best_upper = state.scalars
         if state.t >= FIRST_LOOK and clipped > 4.0 * expected + 8.0:
             warnings.warn(
                 f"{clipped / state.t:.0%} of the estimates were clipped, where a mean square of "
@@ -173,11 +191,16 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
                 "are biased.",
                 stacklevel=2,
             )
-        if not problem.linear or problem.averages or state.t == 0:
-            return problem.certificate(answer)
-        assert answer.p is not None
-        upper = problem.dual_bound(answer.p, state.g_sum / state.t)
-        return problem.certified(problem.lower(answer.x), upper)
+        now = self._means(problem, state)
+        assert now.p is not None
+        drawn = problem.linear and not problem.averages and state.t > 0
+        upper = problem.dual_bound(now.p, state.g_sum / state.t if drawn else None)
+        lower = problem.lower(now.x)
+        if lower > best_lower:
+            state.best_x[:], state.scalars[LOWER] = now.x, lower
+        if upper < best_upper:
+            state.best_p[:], state.scalars[UPPER] = now.p, upper
+        return problem.certified(float(state.scalars[LOWER]), float(state.scalars[UPPER]))
 
     # --- what the driver asks -------------------------------------------------------------
 

@@ -54,7 +54,7 @@ def test_it_is_the_perceptron_of_algorithm_1(seed):
 
 
 def test_adaptive_rates_are_those_of_every_t():
-    result = solve(MaxMargin(A), PrimalDual(), stop=Stop(0, max_iter=200), seed=3)
+    result = solve(MaxMargin(A), PrimalDual(rate=1.0), stop=Stop(0, max_iter=200), seed=3)
     x, _ = sublinear.perceptron(A / MaxMargin(A).scale, 200, 3, T_of=lambda t: t)
     np.testing.assert_allclose(result.solution.x, x, atol=1e-12)
 
@@ -114,6 +114,20 @@ def test_the_certificate_holds_sigma_and_stops_the_run():
         assert result.status is Status.CONVERGED
         assert result.certificate.objective - 1e-9 <= sigma <= result.certificate.bound + 1e-9
         assert result.certificate.gap <= 0.08
+
+
+def test_the_best_bounds_of_all_looks_are_kept():
+    found = []
+    result = solve(
+        MaxMargin(A, relative=False), PrimalDual(), stop=Stop(1e-9, max_iter=3000),
+        callbacks=[lambda record, answer: found.append((record.objective, (A @ answer.x).min()))],
+    )  # fmt: skip
+    seen = [lower for lower, _ in found if np.isfinite(lower)]
+    assert len(seen) > 3
+    assert seen == sorted(seen)
+    x = result.solution.x / np.linalg.norm(result.solution.x)
+    assert (A @ x).min() == pytest.approx(result.certificate.objective)
+    assert np.linalg.norm(A.T @ result.solution.p) == pytest.approx(result.certificate.bound)
 
 
 def test_a_longer_row_only_changes_the_units():
@@ -260,6 +274,7 @@ def test_a_clipped_sample_is_noticed():
         (dict(epsilon=0), "epsilon must be"),
         (dict(constants="none"), "constants is"),
         (dict(constants=-1), "constants is"),
+        (dict(rate=0), "rate must be"),
     ],
 )
 def test_bad_settings(settings, words):
