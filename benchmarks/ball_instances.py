@@ -24,7 +24,7 @@ def heavy(n: int, d: int, seed: int = 0) -> np.ndarray:
 FAMILIES = {"gauss": gauss, "decay": decay, "heavy": heavy}
 
 
-def clarabel_ball(A: Any) -> tuple[np.ndarray, float]:
+def clarabel_ball(A: Any, tol: float = 1e-11) -> tuple[np.ndarray, float]:
     """Centre and squared radius by Clarabel, from the quadratic program of the weights.
 
     .. math:: \\min_{p \\in \\Delta}\\ \\|u\\|^2 - \\sum_i p_i\\|b_i\\|^2, \\qquad u = \\sum_i p_i b_i,
@@ -47,7 +47,7 @@ def clarabel_ball(A: Any) -> tuple[np.ndarray, float]:
     b = np.concatenate([np.zeros(d), [1.0], np.zeros(n)])
     settings = clarabel.DefaultSettings()
     settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tol
     cones = [clarabel.ZeroConeT(d + 1), clarabel.NonnegativeConeT(n)]
     answer = clarabel.DefaultSolver(sp.csc_matrix(P), q, sp.csc_matrix(rows), b, cones, settings).solve()
     return mean + size * np.asarray(answer.x)[n:], -(size**2) * float(answer.obj_val)

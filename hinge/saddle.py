@@ -81,7 +81,7 @@ def maxmin(
         raise ValueError(f"certificate is 'auto', 'exact', 'fraction' or 'none', not {certificate!r}.")
     problem = copy.copy(problem)
     problem.relative = relative
-    solver = method if isinstance(method, Solver) else _solver_for(problem, method)
+    solver = method if isinstance(method, Solver) else _solver_for(problem, method, eps if relative else 0.0)
     free = isinstance(solver, GrigoriadisKhachiyan)  # its exact certificate reads nothing
     if certificate == "auto":
         certificate = "exact" if free or getattr(problem, "in_memory", True) else "fraction"
@@ -112,10 +112,10 @@ def _guarantee(problem: MaxMin, lower: float) -> Guarantee:
     return Guarantee("fraction", problem.fraction.rho, problem.fraction.delta)
 
 
-def _solver_for(problem: MaxMin, method: str) -> Solver:
+def _solver_for(problem: MaxMin, method: str, tol: float) -> Solver:
     """The solver that a method's name stands for."""
     sublinear: Solver = GrigoriadisKhachiyan() if isinstance(problem, MatrixGame) else PrimalDual()
-    named: dict[str, Solver] = {"workingset": WorkingSet(), "coreset": CoreSet(), "pdhg": PDHG()}
+    named: dict[str, Solver] = {"workingset": WorkingSet(tol=tol), "coreset": CoreSet(), "pdhg": PDHG()}
     named["sublinear"] = sublinear
     if method in named:
         return named[method]
@@ -124,7 +124,7 @@ def _solver_for(problem: MaxMin, method: str) -> Solver:
     if not getattr(problem, "in_memory", True):
         return sublinear
     if type(problem) is MaxMargin:
-        return WorkingSet()
+        return named["workingset"]
     if isinstance(problem, EnclosingBall):
         return CoreSet()
     full = problem.linear and offers(problem, "values", "combine", "project", "support")
