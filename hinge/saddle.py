@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +14,7 @@ from hinge.problems.matrix_game import MatrixGame
 from hinge.problems.max_margin import MaxMargin
 from hinge.problems.max_min import MaxMin, offers
 from hinge.problems.semidefinite import Semidefinite
+from hinge.problems.spectral import few_threads
 from hinge.saddle_results import Ball, Feasibility, Game, Guarantee, Margin, MaxMinResult
 from hinge.solvers.base import Solver
 from hinge.solvers.core_set import CoreSet
@@ -92,10 +94,10 @@ def maxmin(
             raise ValueError("The theorem's iterations are for an absolute eps: set relative=False.")
         solver = PrimalDual("fixed", float(eps), constants or "practical")
     before = problem.reads
-    ended = solve(
-        problem, solver, seed=random_state, callbacks=() if callback is None else (callback,),
-        stop=Stop(0.0 if certificate == "none" else eps, max_iter, max_time, max_reads),
-    )  # fmt: skip
+    stop = Stop(0.0 if certificate == "none" else eps, max_iter, max_time, max_reads)
+    callbacks = () if callback is None else (callback,)
+    with few_threads(problem.order) if isinstance(problem, Semidefinite) else nullcontext():
+        ended = solve(problem, solver, seed=random_state, callbacks=callbacks, stop=stop)
     lower, upper, gap = ended.certificate[:3]
     read, answer = problem.reads - before, ended.solution
     return result(

@@ -1,13 +1,24 @@
 """Eigenvalues of symmetric matrices, as far as bounds and projections need them."""
 
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
 import numpy as np
 import scipy.linalg
 from scipy.linalg import lapack
+from threadpoolctl import threadpool_limits
 
 from hinge.problems.projections import onto_cap, onto_simplex
 
 SMALL = 16  # up to this order one call for all is the fastest
 FEW = 0.25  # share of the eigenvectors below which they are computed one by one
+
+ONE_THREAD = 512  # orders up to which threads wait longer for one another than they work
+
+
+def few_threads(order: int) -> AbstractContextManager[Any]:
+    """While it lasts, linear algebra on small matrices has one thread: two to three times as fast."""
+    return threadpool_limits(1, user_api="blas") if order <= ONE_THREAD else nullcontext()
 
 
 def top_eigenvalue(M: np.ndarray) -> float:

@@ -9,7 +9,7 @@ from hinge.compiled import compiled
 from hinge.monitoring import Status, Stop
 from hinge.problems.max_min import MaxMin
 from hinge.problems.semidefinite import EPS, Semidefinite
-from hinge.problems.spectral import onto_bounded_cone, top_eigenvalue
+from hinge.problems.spectral import few_threads, onto_bounded_cone, top_eigenvalue
 from hinge.problems.svec import smat, svec
 from hinge.solvers.driver import solve
 from hinge.solvers.pdhg import PDHG
@@ -161,10 +161,10 @@ def maximize_semidefinite(
     # A constraint that is zero always holds, and would keep every value at zero.
     binding = np.flatnonzero(_norms(problem.matrix.unbilled, problem.n) > 0.0)
     y = np.zeros(problem.n)
-    if len(binding) == problem.n:
-        result = _Bisection(problem, C, eps).run(max_steps, max_time)
-    else:
+    kept: Semidefinite | None = problem
+    if len(binding) < problem.n:
         kept = Semidefinite(problem.matrix.gather(binding), packed=True) if len(binding) else None
+    with few_threads(problem.order):
         result = _Bisection(kept, C, eps).run(max_steps, max_time)
     y[binding] = result.y
     return result._replace(y=y)
