@@ -68,7 +68,10 @@ WRONG = [
     *[({"intercept": value}, "intercept must be one of 'free', 'penalized'") for value in ("none", None, 0)],
     *[({"intercept_scaling": value}, "intercept_scaling must be") for value in (0, -1, np.nan, "1")],
     *[({"on_interrupt": value}, "on_interrupt must be one of 'raise', 'keep'") for value in ("stop", None)],
-    *[({"solver": value}, "solver must be") for value in ("sdcaa", "SDCA", "", None, 3, frozenset(), Pegasos)],
+    *[
+        ({"solver": value}, "solver must be")
+        for value in ("sdcaa", "SDCA", "", None, 3, frozenset(), Pegasos)
+    ],
     ({"class_weight": "even"}, "class_weight"),
     ({"class_weight": {7: 1.0}}, "class"),
     ({"class_weight": {1: -1.0}}, "negative"),

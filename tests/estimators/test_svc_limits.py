@@ -275,7 +275,7 @@ def test_warm_start_with_other_data(two, three):
 @pytest.mark.parametrize("cls", KERNEL_SOLVERS, ids=lambda cls: cls.__name__)
 def test_every_kernel_solver_by_name(cls, two):
     X, y = two
-    options = {"solver": cls.__name__.lower(), "tol": 0.1, "max_time": 1.0, "random_state": 0}
+    options = {"solver": cls.__name__.lower(), "tol": 0.1, "max_time": 4.0, "random_state": 0}
     for extra in ({}, {"fit_intercept": False}, {"slack": 0.05}):
         try:
             model = SVC(**options, **extra).fit(X, y)
