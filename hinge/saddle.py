@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from hinge.access import Matrix
 from hinge.monitoring import Record, Stop
 from hinge.problems.enclosing_ball import EnclosingBall
 from hinge.problems.fraction import Fraction
@@ -81,6 +82,7 @@ def maxmin(
         raise ValueError(f"eps must be a positive number, got {eps!r}.")
     if certificate not in ("auto", "exact", "fraction", "none"):
         raise ValueError(f"certificate is 'auto', 'exact', 'fraction' or 'none', not {certificate!r}.")
+    _check_size(problem)
     problem = copy.copy(problem)
     problem.relative = relative
     solver = method if isinstance(method, Solver) else _solver_for(problem, method, eps if relative else 0.0)
@@ -89,10 +91,16 @@ def maxmin(
         certificate = "exact" if free or getattr(problem, "in_memory", True) else "fraction"
     if certificate == "fraction" and not free:
         problem.fraction = Fraction(seed=random_state)
-    if (constants is not None or certificate == "none") and isinstance(solver, PrimalDual):
+    if certificate == "none" and not isinstance(solver, PrimalDual):
+        raise ValueError(
+            f"certificate='none' is for the theorem's iterations; {type(solver).__name__} has none."
+        )
+    if constants is not None and not isinstance(solver, PrimalDual):
+        raise ValueError("constants are those of the theorem: set method='sublinear'.")
+    if constants is not None or certificate == "none":
         if relative:
             raise ValueError("The theorem's iterations are for an absolute eps: set relative=False.")
-        solver = PrimalDual("fixed", float(eps), constants or "practical")
+        solver = PrimalDual("fixed", float(eps), "practical" if constants is None else constants)
     before = problem.reads
     stop = Stop(0.0 if certificate == "none" else eps, max_iter, max_time, max_reads)
     callbacks = () if callback is None else (callback,)
@@ -103,7 +111,22 @@ def maxmin(
     return result(
         problem.present(answer.x), answer.p, lower, upper, gap, _guarantee(problem, lower), read,
         read / max(1, problem.pass_cells), ended.history, ended.status, ended.n_iter, type(solver).__name__,
+        problem.negligible,
     )  # fmt: skip
+
+
+def _check_size(problem: MaxMin) -> None:
+    """Refuse entries whose squares overflow or vanish, judged by a few rows."""
+    matrix = getattr(problem, "matrix", None)
+    if not isinstance(matrix, Matrix):
+        return
+    rows = np.unique(np.linspace(0, matrix.shape[0] - 1, 64).astype(np.int64))
+    largest = matrix.gather(rows).largest_entry()
+    limit = 1e15 if matrix.dtype == np.float32 else 1e70
+    if np.isfinite(largest) and largest > 0 and not 1 / limit < largest < limit:
+        raise ValueError(
+            f"The entries are about {largest:.0e} in size: divide the matrix by that number first."
+        )
 
 
 def _guarantee(problem: MaxMin, lower: float) -> Guarantee:
@@ -169,7 +192,12 @@ def _signs(y: Any) -> np.ndarray | None:
     if y is None:
         return None
     y = np.asarray(y)
-    labels = np.unique(y)
+    if y.size == 0 or (y.dtype.kind == "f" and np.isnan(y).any()):
+        raise ValueError("y must hold a label for each row: there are none, or some are NaN.")
+    try:
+        labels = np.unique(y)
+    except TypeError as error:
+        raise ValueError("y mixes labels that cannot be compared: use numbers or strings only.") from error
     if len(labels) > 2:
         raise ValueError(f"y has {len(labels)} different labels; a margin has two sides.")
     if len(labels) == 1:

@@ -58,6 +58,8 @@ class MaxMinResult:
     n_iter : int
     method : str
         The solver that ran.
+    negligible : float
+        Values up to this count as none.
     """
 
     x: Any
@@ -72,6 +74,7 @@ class MaxMinResult:
     status: Status
     n_iter: int
     method: str
+    negligible: float = 0.0
 
 
 class Margin(MaxMinResult):
@@ -92,11 +95,11 @@ class Margin(MaxMinResult):
     def separable(self) -> bool | None:
         """Whether a hyperplane through zero separates the rows; None where it is not known.
 
-        False where `p` is a witness that no margin exceeds a negligible `upper`.
+        False where `p` is a witness that no margin exceeds a ten-thousandth of a typical row.
         """
         if self.lower > 0:
             return True if self.certificate.kind == "exact" else None
-        return False if self.status is Status.CONVERGED and self.certificate.kind != "none" else None
+        return False if self.upper <= self.negligible else None
 
 
 class Ball(MaxMinResult):
@@ -110,7 +113,8 @@ class Ball(MaxMinResult):
     @property
     def radius(self) -> tuple[float, float]:
         """The interval that holds the smallest radius; the ball about `center` needs the upper one."""
-        return float(np.sqrt(max(0.0, -self.upper))), float(np.sqrt(max(0.0, -self.lower)))
+        least = 0.0 if np.isnan(self.upper) else float(np.sqrt(max(0.0, -self.upper)))
+        return least, np.inf if np.isnan(self.lower) else float(np.sqrt(max(0.0, -self.lower)))
 
 
 class Game(MaxMinResult):

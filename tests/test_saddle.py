@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import hinge
 from hinge.access import DenseTable
@@ -193,3 +194,128 @@ def test_the_problem_that_was_given_stays_as_it_was():
 def test_other_things_are_no_problem():
     with pytest.raises(TypeError, match="problem must be"):
         hinge.maxmin(ROWS)
+
+
+# --- what a stranger tried ----------------------------------------------------------------------
+
+
+class Box(hinge.MaxMin):
+    """A user's problem, of the first tier: linear functions on a box."""
+
+    n = 8
+    G = np.random.default_rng(4).standard_normal((8, 3))
+
+    def start(self):
+        return np.zeros(3)
+
+    def values(self, x):
+        return self.G @ x
+
+    def combine(self, p):
+        return self.G.T @ p
+
+    def project(self, x):
+        return np.clip(x, -1, 1)
+
+    def support(self, g):
+        return float(np.abs(g).sum())
+
+
+def test_a_users_problem_of_the_first_tier():
+    found = hinge.maxmin(Box(), eps=1e-3, relative=False)
+    assert found.status is Status.CONVERGED
+    assert found.upper - found.lower <= 1e-3
+    with pytest.raises(ValueError, match=r"does not supply estimate_values\(\)"):
+        hinge.maxmin(Box(), method="sublinear")
+
+
+@pytest.mark.parametrize(
+    "values, words",
+    [
+        (lambda self, x: self.G @ x + 1.0, "contradict each other"),
+        (lambda self, x: np.full(8, np.nan), "not a number"),
+    ],
+)
+def test_values_that_make_no_sense_are_not_certified(values, words):
+    with pytest.raises(ValueError, match=words):
+        hinge.maxmin(type("Broken", (Box,), {"values": values})())
+
+
+def test_an_estimate_of_the_wrong_length_is_refused():
+    short = {
+        "grad_at": lambda self, i, x: self.G[i],
+        "estimate_values": lambda self, x, u: self.values(x)[:3],
+    }
+    with pytest.raises(ValueError, match="must give 8 numbers"):
+        hinge.maxmin(type("Short", (Box,), short)(), method="sublinear")
+
+
+def test_a_missing_method_is_named():
+    with pytest.raises(NotImplementedError, match=r"does not supply support\(\)"):
+        hinge.MaxMin().support(np.zeros(3))
+
+
+def test_a_wide_interval_says_nothing_of_separability():
+    assert hinge.max_margin(ROWS, eps=10.0, relative=False).separable in (None, True)
+    assert hinge.max_margin(0.01 * ROWS, eps=0.5, relative=False).separable in (None, True)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("options", [{}, {"method": "sublinear"}], ids=["fast", "sublinear"])
+def test_entries_that_are_not_finite(bad, options):
+    A = PAYOFFS.copy()
+    A[3, 2] = bad
+    calls = (hinge.solve_game, hinge.max_margin, hinge.enclosing_ball)
+    for call in calls:
+        with pytest.raises(ValueError, match=r"finite"), np.errstate(invalid="ignore"):
+            call(A, eps=0.1, **options)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e-160, 1e160])
+def test_entries_whose_squares_vanish_or_overflow(size):
+    for call in (hinge.solve_game, hinge.max_margin, hinge.enclosing_ball):
+        with pytest.raises(ValueError, match="divide the matrix"):
+            call(size * PAYOFFS)
+
+
+def test_labels_that_are_none():
+    with pytest.raises(ValueError, match="some are NaN"):
+        hinge.max_margin(ROWS, np.where(np.arange(400) % 2, 1.0, np.nan))
+    with pytest.raises(ValueError, match="there are none"):
+        hinge.max_margin(np.zeros((0, 3)), [])
+
+
+def test_empty_rows_and_columns_of_compressed_data():
+    A = PAYOFFS.copy()
+    A[3], A[:, 5] = 0.0, 0.0
+    for call in (hinge.solve_game, hinge.max_margin):
+        wide = call(sp.csr_array(A), eps=0.5, relative=False, method="sublinear")
+        assert wide.lower <= call(A, eps=1e-3, relative=False).upper + 1e-9
+
+
+def test_full_rows_of_a_compressed_pair(tmp_path):
+    Z = sp.csr_array([[1.0, 2.0, 3.0], [1.0, 0, 0], [0, 1.0, 0], [0, 0, 1.0]] * 5)
+    write_pair(Z, tmp_path / "pair")
+    found = hinge.max_margin(open_pair(tmp_path / "pair"), eps=0.5, relative=False, radius=4.0)
+    assert found.lower <= 1 / np.sqrt(3) <= found.upper
+
+
+def test_a_gap_that_rounding_forbids_ends_the_run():
+    assert hinge.max_margin(ROWS[:40], eps=1e-18).status in (Status.STALLED, Status.CONVERGED)
+
+
+def test_no_certificate_is_for_the_theorem():
+    with pytest.raises(ValueError, match="theorem's iterations"):
+        hinge.max_margin(ROWS, certificate="none")
+
+
+def test_an_unknown_radius_is_infinite():
+    found = hinge.enclosing_ball(RNG.standard_normal((300, 50)), method="sublinear", max_reads=40_000)
+    assert found.radius[0] <= found.radius[1]
+    assert np.isfinite(found.radius[1]) or found.certificate.kind == "none"
+
+
+def test_only_zero_is_feasible():
+    found = hinge.maximize_semidefinite(np.diag([1.0, 2.0, 0.0]), [-np.eye(3)])
+    assert found.status is Status.CONVERGED
+    assert found.upper <= 1e-9

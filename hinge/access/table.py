@@ -207,6 +207,7 @@ class Table(ABC):
             lines.append(self.row(i))
         if not self.is_sparse:
             return np.stack([line.values for line in lines])
+        lines = [Line(_places(line), line.values) for line in lines]
         ends = np.cumsum([0, *(len(line.values) for line in lines)])
         parts = np.concatenate([line.values for line in lines]), np.concatenate([line.at for line in lines])
         return sp.csr_array((*parts, ends.astype(parts[1].dtype)), shape=(len(rows), self.shape[1]))
@@ -250,6 +251,11 @@ class Table(ABC):
 def _products(cells: Any, w: np.ndarray) -> np.ndarray:
     """``cells @ w``, each row on its own: the sums of BLAS differ with the number of rows."""
     return cells @ w if sp.issparse(cells) else (cells * w).sum(axis=1)
+
+
+def _places(line: Line) -> np.ndarray:
+    """Where the values of a line are, spelled out."""
+    return line.at if len(line.at) == len(line.values) else np.arange(len(line.values), dtype=np.int32)
 
 
 def _nonzeros(line: Line) -> int:

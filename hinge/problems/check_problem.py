@@ -25,6 +25,10 @@ def check_problem(problem: MaxMin, seed: int = 0, draws: int = DRAWS) -> list[st
     list of str
         What was tested.
     """
+    if not isinstance(problem, MaxMin):
+        raise TypeError(f"check_problem takes a hinge.MaxMin, not {type(problem).__name__}.")
+    if not isinstance(getattr(problem, "n", None), int | np.integer):
+        raise ValueError(f"{type(problem).__name__} does not say n, the number of its functions.")
     rng = np.random.default_rng(seed)
     start = np.asarray(problem.start(), np.float64)
     tested = ["start"]
@@ -142,6 +146,10 @@ def _check_estimate(problem: MaxMin, points: list[np.ndarray], rng: np.random.Ge
         total, squares, count = np.zeros(problem.n), np.zeros(problem.n), 0
         for unit in rng.random(draws):
             v = problem.estimate_values(x, unit)
+            if v is not None and (np.shape(v) != (problem.n,) or not np.isfinite(v).all()):
+                raise ValueError(
+                    f"estimate_values must give {problem.n} finite numbers; it gave {np.shape(v)}."
+                )
             if v is not None:
                 total, squares, count = total + v, squares + np.square(v), count + 1
         if count == 0:

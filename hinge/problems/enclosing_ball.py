@@ -65,7 +65,8 @@ class EnclosingBall(LinearMaxMin):
             kept.combine(np.ones(len(rows)), 0, len(rows), total)
             # The mean of equal rows is that row, and no rounding of it.
             self._centre = first + (total - len(rows) * first) / len(rows)
-            _finite(self._centre)
+            if not np.isfinite(self._centre).all():
+                raise ValueError("The points have NaN or infinite entries: remove or replace them.")
         return self._centre
 
     @property

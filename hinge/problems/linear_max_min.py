@@ -113,7 +113,7 @@ class LinearMaxMin(MaxMin):
     def grad_at(self, i: int, x: Any = None) -> np.ndarray:
         """Row i."""
         at, values = self.table.row(i)
-        if not len(at):
+        if len(values) == self.d and not len(at):
             return values
         row = np.zeros(self.d)
         row[at] = values
@@ -130,7 +130,7 @@ class LinearMaxMin(MaxMin):
     def column(self, j: int) -> np.ndarray:
         """Column j with its zeros."""
         at, values = self.table.column(j)
-        if not len(at):
+        if len(values) == self.n and not len(at):
             return values
         column = np.zeros(self.n)
         column[at] = values
@@ -153,7 +153,7 @@ def _finite(values: np.ndarray) -> np.ndarray:
     if not np.isfinite(values).all():
         i = int(np.flatnonzero(~np.isfinite(values))[0])
         raise ValueError(
-            f"A value is not finite, that of row {i} or of a row of a sample: the matrix has NaN or infinite "
-            "entries. Remove or replace them."
+            f"A value is not finite, the {i + 1}. of those computed: the matrix has NaN or infinite entries, "
+            "or such as are too large to be squared. Remove, replace or rescale them."
         )
     return values

@@ -90,7 +90,22 @@ class MaxMargin(LinearMaxMin):
         values = super().sample_of(rows)
         return lambda x: self.y[rows] * values(x)
 
-    def unit(self, lower: float, upper: float) -> float:
+    @property
+    def typical(self) -> float:
+        """The norm of a typical row; of data that is not in memory, the bound on all norms."""
         if self._typical is None:
             self._typical = self.matrix.typical_sq_norm() ** 0.5 if self.in_memory else self.scale
-        return max(upper, SMALL_MARGIN * self._typical)
+        return self._typical
+
+    @property
+    def negligible(self) -> float:  # type: ignore[override]
+        """A margin of a ten-thousandth of a typical row counts as none."""
+        return 0.1 * SMALL_MARGIN * self.typical
+
+    def unit(self, lower: float, upper: float) -> float:
+        return max(upper, SMALL_MARGIN * self.typical)
+
+    def present(self, x: np.ndarray) -> np.ndarray:
+        """At unit norm, which the lower bound is about."""
+        norm = float(np.linalg.norm(x))
+        return x / norm if norm > 0.0 else x

@@ -8,6 +8,8 @@ import numpy as np
 from hinge.problems.base import Certificate
 from hinge.problems.fraction import Fraction
 
+ROUNDING = 1e-6  # of the values and their scale, by which bounds may cross
+
 Primal = Literal["gradient", "mean", "multiplicative", "response"]
 
 
@@ -74,6 +76,8 @@ class MaxMin:
     n: int
     linear: ClassVar[bool] = True
     relative: bool = True
+    negligible: float = 0.0
+    """Values up to this count as none."""
     fraction: Fraction | None = None
     """Certify lower bounds for all but a fraction of the functions, from a sample."""
     scale: float = 1.0
@@ -99,25 +103,31 @@ class MaxMin:
 
     def start(self) -> np.ndarray:
         """A point of K to begin from; zeros where they lie in K."""
-        raise NotImplementedError
+        raise self._lacks("start")
+
+    def _lacks(self, name: str) -> NotImplementedError:
+        return NotImplementedError(
+            f"{type(self).__name__} does not supply {name}(), which is needed here: hinge.MaxMin says what "
+            "each method unlocks, and hinge.check_problem(problem) tests those that are there."
+        )
 
     # --- first tier -----------------------------------------------------------------------
 
     def values(self, x: Any) -> np.ndarray:
         """All :math:`c_i(x)`."""
-        raise NotImplementedError
+        raise self._lacks("values")
 
     def combine(self, p: np.ndarray) -> np.ndarray:
         """:math:`\\sum_i p_i g_i`, the gradient of the mixture, for linear functions."""
-        raise NotImplementedError
+        raise self._lacks("combine")
 
     def project(self, x: np.ndarray) -> np.ndarray:
         """The point of K nearest to x."""
-        raise NotImplementedError
+        raise self._lacks("project")
 
     def support(self, g: np.ndarray) -> float:
         """:math:`\\max_{x \\in K}\\langle g, x\\rangle`."""
-        raise NotImplementedError
+        raise self._lacks("support")
 
     def quick_values(self, x: Any) -> np.ndarray:
         """`values` as fast as they can be had, to the precision of the storage: methods steer by them."""
@@ -131,11 +141,11 @@ class MaxMin:
 
     def values_at(self, rows: np.ndarray, x: Any) -> np.ndarray:
         """:math:`c_i(x)` for some i."""
-        raise NotImplementedError
+        raise self._lacks("values_at")
 
     def grad_at(self, i: int, x: Any) -> np.ndarray:
         """The gradient of :math:`c_i` at x."""
-        raise NotImplementedError
+        raise self._lacks("grad_at")
 
     # --- third tier -----------------------------------------------------------------------
 
@@ -148,7 +158,7 @@ class MaxMin:
 
         Its mean square must not exceed `second_moment` times `scale` squared.
         """
-        raise NotImplementedError
+        raise self._lacks("estimate_values")
 
     def respond(self, p: np.ndarray, x: np.ndarray) -> np.ndarray:
         """x, with the coordinates that are played by best response set to that against p."""
@@ -189,6 +199,8 @@ class MaxMin:
 
     def gap(self, lower: float, upper: float) -> float:
         """The width of an interval that holds σ, in the measure of the problem."""
+        if np.isnan(lower) or np.isnan(upper):
+            return np.inf
         width = max(0.0, upper - lower)
         if not self.relative or width == 0.0 or not np.isfinite(width):
             return width
@@ -196,6 +208,16 @@ class MaxMin:
 
     def certified(self, lower: float, upper: float) -> Certificate:
         """The certificate that these bounds make."""
+        rounding = ROUNDING * (abs(lower) + abs(upper)) if np.isfinite(lower) and np.isfinite(upper) else 0.0
+        if np.isnan(lower) or np.isnan(upper):
+            raise ValueError(
+                "A bound is not a number: the problem's values or its upper bounds are not finite."
+            )
+        if self.fraction is None and lower > upper + rounding + ROUNDING * self.scale:
+            raise ValueError(
+                f"The bounds contradict each other, {lower:.6g} from below and {upper:.6g} from above: run "
+                "hinge.check_problem(problem). Linear functions have no constant term."
+            )
         return Certificate(lower, upper, self.gap(lower, upper))
 
     def objective(self, answer: Strategies) -> float:

@@ -79,6 +79,9 @@ class SlackGame(MaxMargin):
     def lower(self, x: np.ndarray) -> float:
         return self.least(x)
 
+    def present(self, x: np.ndarray) -> np.ndarray:
+        return x
+
     def _greedy(self, p: np.ndarray) -> np.ndarray:
         """2 on the νn/2 largest p, and what is left on the next."""
         xi, left = np.zeros(self.n), self.nu * self.n

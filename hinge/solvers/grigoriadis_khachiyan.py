@@ -82,6 +82,8 @@ class GrigoriadisKhachiyan(Solver[MatrixGame, GameState]):
             U += problem.column(j)
             p[i] += 1.0
             x[j] += 1.0
+        if not (np.isfinite(top) and np.isfinite(U).all() and np.isfinite(V).all()):
+            raise ValueError("The matrix has entries that are not finite: remove or replace them.")
         return state._replace(t=begun + n_iter)
 
     def solution(self, problem: MatrixGame, state: GameState) -> Strategies:
@@ -93,8 +95,6 @@ class GrigoriadisKhachiyan(Solver[MatrixGame, GameState]):
         if state.t == 0:
             return Certificate(-np.inf, np.inf, np.inf)
         lower, upper = float(state.columns.min()) / state.t, float(state.rows.max()) / state.t
-        if not np.isfinite(upper - lower):
-            raise ValueError("The matrix has entries that are not finite: remove or replace them.")
         return problem.certified(lower, upper)
 
     # --- what the driver asks -------------------------------------------------------------
@@ -106,7 +106,7 @@ class GrigoriadisKhachiyan(Solver[MatrixGame, GameState]):
         return self.certificate(problem, state, self.solution(problem, state)).gap
 
     def per_pass(self, problem: MatrixGame) -> int:
-        return max(1, problem.pass_cells // problem.step_reads)
+        return max(1, problem.pass_cells // max(1, problem.step_reads))
 
     def max_reads(self, problem: MatrixGame) -> int:
         return problem.step_reads

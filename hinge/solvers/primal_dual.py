@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from hinge.problems import Certificate
-from hinge.problems.max_min import MaxMin, Strategies
+from hinge.problems.max_min import MaxMin, Strategies, offers
 from hinge.sampling import draw_unit, key_of, pick
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.multiplicative_weights import even, reweigh
@@ -115,9 +115,14 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
             raise ValueError("Fixed steps need epsilon, from which the number of iterations follows.")
 
     def rejects(self, problem: Any) -> str | None:
-        if isinstance(problem, MaxMin):
-            return None
-        return f"PrimalDual solves MaxMin problems, not {type(problem).__name__}."
+        if not isinstance(problem, MaxMin):
+            return f"PrimalDual solves MaxMin problems, not {type(problem).__name__}."
+        if not offers(problem, "estimate_values"):
+            return (
+                f"{type(problem).__name__} does not supply estimate_values(), by which PrimalDual sees all "
+                "functions; with values, combine, project and support PDHG solves it."
+            )
+        return None
 
     def init(self, problem: MaxMin, seed: int = 0, start: Any = None) -> PrimalDualState:
         problem.announce()
@@ -147,7 +152,10 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
                 g_sum += g
             drawn[i] += 1
             if v is not None:  # else x = 0, which tells nothing of the functions
-                scalars[CLIPPED] += reweigh(p, np.asarray(v, np.float64), eta / reach)
+                v = np.asarray(v, np.float64)
+                if v.shape != p.shape:
+                    raise ValueError(f"estimate_values must give {problem.n} numbers; it gave {v.shape}.")
+                scalars[CLIPPED] += reweigh(p, v, eta / reach)
                 scalars[EXPECTED] += min(1.0, eta * eta)
         return state._replace(t=begun + n_iter)
 
@@ -191,6 +199,7 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
                 "are biased.",
                 stacklevel=2,
             )
+            state.scalars[CLIPPED] = -np.inf  # once is enough
         now = self._means(problem, state)
         assert now.p is not None
         drawn = problem.linear and not problem.averages and state.t > 0

@@ -180,6 +180,7 @@ class _Bisection:
         self.wanted = eps * (float(np.abs(values).max()) or 1.0)
         self.y = np.zeros(0 if problem is None else problem.n)
         self.upper = max(0.0, float(values[-1]) + self.n * EPS * float(np.abs(values).max()))
+        self.top = self.upper
         self.x, self.lower, self.violation = svec(np.zeros_like(C)), 0.0, 0.0  # X = 0 is feasible
         self.inner: tuple[np.ndarray, float] | None = None  # a strictly feasible X, and how strictly
         self.offer(svec(np.outer(vectors[:, -1], vectors[:, -1])), 0.0)
@@ -237,7 +238,7 @@ class _Bisection:
         else:
             top = top_eigenvalue(smat(level.constraints.combine(weighted), self.n))
             if top < 0.0:  # only X = 0 is feasible
-                y = weighted * (2.0 * self.upper / -top)
+                y = weighted * (2.0 * self.top / -top)
         if y is None:
             return
         M = self.C + smat(level.constraints.combine(y), self.n)

@@ -7,6 +7,7 @@ import numpy as np
 
 from hinge.access import Matrix, add_row, dot, held_row, sq_norm
 from hinge.compiled import compiled
+from hinge.monitoring import Status
 from hinge.problems.max_margin import MaxMargin
 from hinge.problems.max_min import Strategies
 from hinge.sampling import draw_unit, draw_units, key_of
@@ -19,8 +20,9 @@ EPOCHS_AT_ONCE = 4
 PATIENCE = 200  # epochs after which all rows are looked at in any case
 NEAR = 0.3  # of the relative gap: within it rows count as near the margin, and a set as solved
 
-T, SIZE, PASSES, EPOCHS = range(4)
-LOWER, UPPER, AIM = range(3)
+T, SIZE, PASSES, EPOCHS, STILL = range(5)
+LOWER, UPPER, AIM, NARROWEST = range(4)
+STALLED = 1000  # iterations without a thousandth of progress that end a run
 
 
 class WorkingSetState(NamedTuple):
@@ -82,6 +84,7 @@ class WorkingSet(Solver[MaxMargin, WorkingSetState]):
     tol: float = 0.0
 
     exact_estimate = True
+    finished = Status.STALLED
     paper = Paper("A Dual Coordinate Descent Method for Large-scale Linear SVM", "Hsieh et al.", 2008,
                   "the step; the working set is our own")  # fmt: skip
 
@@ -101,13 +104,17 @@ class WorkingSet(Solver[MaxMargin, WorkingSetState]):
         chosen = np.argpartition(draw_units(key, 0, n), size - 1)[:size] if size < n else np.arange(n)
         members[:size] = np.sort(chosen)
         return WorkingSetState(
-            np.zeros(n), np.zeros(d), members, np.zeros(d), np.full(n, 1.0 / n), np.array([0.0, np.inf, 1.0]),
-            np.array([0, size, 0, 0]), key, None,
+            np.zeros(n), np.zeros(d), members, np.zeros(d), np.full(n, 1.0 / n),
+            np.array([0.0, np.inf, 1.0, np.inf]), np.array([0, size, 0, 0, 0]), key, None,
         )  # fmt: skip
 
     def advance(self, problem: MaxMargin, state: WorkingSetState, n_iter: int) -> WorkingSetState:
         for _ in range(n_iter):
             state = self._epoch(problem, state)
+            s, c = state.scalars, state.counters
+            width = max(0.0, s[UPPER] - s[LOWER])
+            c[STILL] = 0 if width < 0.999 * s[NARROWEST] else c[STILL] + 1
+            s[NARROWEST] = s[NARROWEST] if c[STILL] else width
         return state
 
     def _epoch(self, problem: MaxMargin, state: WorkingSetState) -> WorkingSetState:
@@ -170,7 +177,7 @@ class WorkingSet(Solver[MaxMargin, WorkingSetState]):
 
     def estimate(self, problem: MaxMargin, state: WorkingSetState) -> float:
         """The gap of the bounds found on the way, in the precision of the storage."""
-        lower, upper, _ = state.scalars
+        lower, upper = state.scalars[:2]
         return problem.gap(lower, upper)
 
     def per_pass(self, problem: MaxMargin) -> int:
@@ -180,7 +187,7 @@ class WorkingSet(Solver[MaxMargin, WorkingSetState]):
         return 2 * problem.pass_cells
 
     def pause(self, problem: MaxMargin, state: WorkingSetState) -> int:
-        return 1
+        return int(state.counters[STILL] < STALLED)
 
 
 @compiled
