@@ -5,6 +5,7 @@ from hinge.solvers.auto import choose, frugal_for
 from hinge.solvers.base import Solver
 from hinge.solvers.block_dual import BlockDual
 from hinge.solvers.core_set import CoreSet
+from hinge.solvers.cutting_plane import CuttingPlane
 from hinge.solvers.driver import Result, solve
 from hinge.solvers.frugal import Frugal
 from hinge.solvers.grigoriadis_khachiyan import GrigoriadisKhachiyan
@@ -28,7 +29,17 @@ from hinge.solvers.smo import SMO
 from hinge.solvers.stale_sdca import StaleSDCA
 from hinge.solvers.working_set import WorkingSet
 
-SOLVERS: tuple[type[Solver], ...] = (Pegasos, SDCA, StaleSDCA, Newton, Norma, SGD, Perceptron, Amplified)
+SOLVERS: tuple[type[Solver], ...] = (
+    Pegasos,
+    SDCA,
+    StaleSDCA,
+    Newton,
+    CuttingPlane,
+    Norma,
+    SGD,
+    Perceptron,
+    Amplified,
+)
 """All of them: the laws that every solver obeys are tested over this tuple."""
 
 KERNEL_SOLVERS: tuple[type[Solver], ...] = (SBP, BlockDual, KernelPegasos, KernelSDCA, KernelPerceptron, SMO)
@@ -53,6 +64,7 @@ __all__ = [
     "Amplified",
     "BlockDual",
     "CoreSet",
+    "CuttingPlane",
     "Frugal",
     "GrigoriadisKhachiyan",
     "KernelPegasos",
