@@ -1,5 +1,6 @@
 """The same max-min problems for other people's solvers; each answer is to be certified by ours."""
 
+import time
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -116,35 +117,40 @@ def _clarabel(q: np.ndarray, P: np.ndarray, G: np.ndarray, h: np.ndarray, cones:
     return clarabel.DefaultSolver(sp.csc_matrix(P), q, sp.csc_matrix(G), h, cones, settings).solve()
 
 
-def highs_game(A: np.ndarray, method: str) -> str:
+def highs_game(A: np.ndarray, method: str) -> tuple[float, str]:
     """HiGHS on max v with Ax ≥ v, x on the simplex."""
     from scipy.optimize import linprog
 
     n, d = A.shape
+    left = np.c_[-A.astype(float), np.ones(n)]
+    began = time.perf_counter()
     found = linprog(
-        np.r_[np.zeros(d), -1.0], A_ub=np.c_[-A.astype(float), np.ones(n)], b_ub=np.zeros(n),
+        np.r_[np.zeros(d), -1.0], A_ub=left, b_ub=np.zeros(n),
         A_eq=np.r_[np.ones(d), 0.0][None], b_eq=[1.0], bounds=[(0, None)] * d + [(None, None)], method=method,
     )  # fmt: skip
-    return f"value {-found.fun:.5f}"
+    return time.perf_counter() - began, f"value {-found.fun:.5f}"
 
 
-def linear_svc_margin(A: np.ndarray) -> str:
+def linear_svc_margin(A: np.ndarray) -> tuple[float, str]:
     """LinearSVC with the hinge loss and a large C: rows and their negatives as two classes would double the
     work, so half of the rows change sign and label."""
     from sklearn.svm import LinearSVC
 
     y = np.where(np.arange(len(A)) % 2, 1, -1)
-    machine = LinearSVC(loss="hinge", C=100.0, fit_intercept=False, max_iter=1000).fit(
-        A * y[:, None].astype(A.dtype), y
-    )
+    X = A * y[:, None].astype(A.dtype)
+    began = time.perf_counter()
+    machine = LinearSVC(loss="hinge", C=100.0, fit_intercept=False, max_iter=1000).fit(X, y)
+    seconds = time.perf_counter() - began
     w = machine.coef_[0]
-    return f"margin {(A @ w).min() / np.linalg.norm(w):.5f}"
+    return seconds, f"margin {(A @ w).min() / np.linalg.norm(w):.5f}"
 
 
-def one_class_margin(A: np.ndarray) -> str:
+def one_class_margin(A: np.ndarray) -> tuple[float, str]:
     """LIBSVM's one-class machine, whose dual is the least norm of a mixture of rows."""
     from sklearn.svm import OneClassSVM
 
+    began = time.perf_counter()
     machine = OneClassSVM(kernel="linear", nu=0.9 / len(A)).fit(A)
+    seconds = time.perf_counter() - began
     w = machine.dual_coef_[0] @ machine.support_vectors_
-    return f"margin {(A @ w).min() / np.linalg.norm(w):.5f}"
+    return seconds, f"margin {(A @ w).min() / np.linalg.norm(w):.5f}"

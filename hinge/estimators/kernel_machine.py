@@ -48,6 +48,13 @@ class KernelMachine:
     precision: Any
     multiclass: Any
     warm_start: Any
+    kernel: Any
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        tags.input_tags.sparse = not tags.input_tags.pairwise
+        return tags
 
     @property
     def coef_(self) -> np.ndarray:

@@ -10,14 +10,14 @@ from hinge.compiled import compiled
 from hinge.problems import Certificate
 from hinge.problems.matrix_game import MatrixGame
 from hinge.problems.max_min import Strategies
-from hinge.sampling import draw_unit, key_of
+from hinge.sampling import draw_unit, key_of, pick
 from hinge.solvers.base import Paper, Solver
 
 FIRST_LOOK = 64
 
 
 class GameState(NamedTuple):
-    """The sums of all columns and rows read, how often each was drawn, and the best of both so far."""
+    """The sums of all columns and rows read, and how often each was drawn."""
 
     columns: np.ndarray
     rows: np.ndarray
@@ -127,13 +127,4 @@ def draw_exponential(sums, eta, unit):
     top = -np.inf
     for s in sums:
         top = max(top, eta * s)
-    weights = np.exp(eta * sums - top)
-    target = unit * weights.sum()
-    last = 0
-    for i in range(len(weights)):
-        if weights[i] > 0.0:
-            last = i
-            if target < weights[i]:
-                break
-            target -= weights[i]
-    return last
+    return pick(np.exp(eta * sums - top), unit)
