@@ -127,4 +127,4 @@ def draw_exponential(sums, eta, unit):
     top = -np.inf
     for s in sums:
         top = max(top, eta * s)
-    return pick(np.exp(eta * sums - top), unit)
+    return max(0, pick(np.exp(eta * sums - top), unit))  # sums that are not finite are found out later
