@@ -1,0 +1,211 @@
+"""What an experiment is: independent cells, and what their results say beside the paper."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, ClassVar, Literal
+
+from hinge.display.figure import Figure, Table
+
+Scale = Literal["tiny", "full"]
+Cell = dict[str, Any]
+"""Parameters of one independent measurement, in JSON's terms; its seed is one of them."""
+
+
+class Verdict(Enum):
+    """Whether a claim of a paper was found again."""
+
+    REPRODUCED = "reproduced"
+    PARTLY = "partly"
+    NOT = "not reproduced"
+    UNKNOWN = "not measured"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One number of a paper beside ours.
+
+    Attributes
+    ----------
+    what : str
+        The claim, in a line.
+    paper : float or str or None
+        The paper's number, or its words where it gives none.
+    ours : float or None
+        None where it could not be measured.
+    verdict : Verdict
+    rule : str
+        Which numbers count as reproduced and as partly.
+    conditions : str
+        Data (stand-ins and synthetic sets by that name), sizes, seeds, what was tuned on which rows.
+    unit : str
+    """
+
+    what: str
+    paper: float | str | None
+    ours: float | None
+    verdict: Verdict
+    rule: str
+    conditions: str
+    unit: str = ""
+
+    @property
+    def ratio(self) -> float | None:
+        """Ours over the paper's, where both are numbers."""
+        if isinstance(self.paper, str) or not self.paper or self.ours is None:
+            return None
+        return self.ours / self.paper
+
+
+def claim(
+    what: str,
+    paper: float | str | None,
+    ours: float | None,
+    conditions: str,
+    *,
+    at_least: tuple[float, float] | None = None,
+    at_most: tuple[float, float] | None = None,
+    within: tuple[float, float] | None = None,
+    unit: str = "",
+) -> Claim:
+    """A claim with its verdict; of the three rules exactly one is given.
+
+    Parameters
+    ----------
+    at_least, at_most : (float, float)
+        The number from which on, or up to which, the claim counts as reproduced, and as partly.
+    within : (float, float)
+        The relative distance from the paper's number that counts as reproduced, and as partly.
+    """
+    if sum(rule is not None for rule in (at_least, at_most, within)) != 1:
+        raise ValueError("A claim is judged by exactly one of at_least, at_most and within.")
+    if at_least is not None:
+        whole, part = at_least
+        rule = f"reproduced from {whole:g} on, partly from {part:g} on"
+        met = (ours is not None and ours >= whole, ours is not None and ours >= part)
+    elif at_most is not None:
+        whole, part = at_most
+        rule = f"reproduced up to {whole:g}, partly up to {part:g}"
+        met = (ours is not None and ours <= whole, ours is not None and ours <= part)
+    else:
+        assert within is not None
+        if isinstance(paper, str) or paper is None:
+            raise ValueError("within needs the paper's number.")
+        whole, part = within
+        rule = f"reproduced within {100 * whole:g}% of the paper's number, partly within {100 * part:g}%"
+        apart = math.inf if ours is None else abs(ours / paper - 1)
+        met = (apart <= whole, apart <= part)
+    if ours is None or math.isnan(ours):
+        verdict, ours = Verdict.UNKNOWN, None
+    else:
+        verdict = Verdict.REPRODUCED if met[0] else Verdict.PARTLY if met[1] else Verdict.NOT
+    return Claim(what, paper, ours, verdict, rule, conditions, unit)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a cell gave.
+
+    Attributes
+    ----------
+    cell : dict
+        Its parameters.
+    values : dict
+        What `Experiment.run` returned.
+    seconds : float
+        How long the cell took, evaluation included.
+    machine : str
+        Where it ran, and with which versions.
+    """
+
+    cell: Cell
+    values: dict[str, Any]
+    seconds: float
+    machine: str
+
+
+class Results(list[Result]):
+    """Results of cells, chosen by their parameters."""
+
+    def where(self, **parameters: Any) -> Results:
+        """Those whose cells have all these parameters."""
+        return Results(r for r in self if all(r.cell.get(k) == v for k, v in parameters.items()))
+
+    def column(self, name: str) -> list[Any]:
+        """One value of all of them."""
+        return [r.values[name] for r in self]
+
+    def of(self, parameter: str) -> list[Any]:
+        """The distinct values of a parameter, in order of first appearance."""
+        return list(dict.fromkeys(r.cell[parameter] for r in self if parameter in r.cell))
+
+    def notes(self) -> list[str]:
+        """What the cells had to say of their data, each once."""
+        return sorted({note for r in self if (note := r.values.get("note"))})
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an experiment found, ready to be shown."""
+
+    claims: Sequence[Claim]
+    figures: Sequence[Figure] = ()
+    tables: Sequence[Table] = ()
+    notes: Sequence[str] = ()
+
+
+class Experiment:
+    """One table or figure of a paper.
+
+    A subclass says in `cells` what is to be measured, measures one cell in `run`, and puts the results beside
+    the paper in `outcome`. Cells know nothing of each other, so that they may be spread over processes and a
+    run that was interrupted goes on with those that are missing.
+
+    Attributes
+    ----------
+    name : str
+        What to type: paper and place, as in "pegasos-table1".
+    title : str
+    paper : str
+        Authors and year.
+    place : str
+        "Table 1", "Figure 2", "section 5".
+    question : str
+        What the paper says there, in a sentence or two of our own.
+    timed : bool
+        Whether cells measure seconds: then they run one at a time, on an otherwise idle machine.
+    version : int
+        To be raised when a change makes cached cells worthless.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    paper: ClassVar[str]
+    place: ClassVar[str]
+    question: ClassVar[str]
+    timed: ClassVar[bool] = False
+    version: ClassVar[int] = 1
+
+    def cells(self, scale: Scale) -> list[Cell]:
+        """What to measure."""
+        raise NotImplementedError
+
+    def run(self, cell: Cell) -> dict[str, Any]:
+        """Measure one cell; the result is of JSON's types."""
+        raise NotImplementedError
+
+    def outcome(self, results: Results, scale: Scale) -> Outcome:
+        """What the results say. Some cells may be missing, after an interrupted run."""
+        raise NotImplementedError
+
+
+def grid(**axes: Iterable[Any]) -> list[Cell]:
+    """All combinations of parameters, the last one changing fastest."""
+    cells: list[Cell] = [{}]
+    for name, values in axes.items():
+        values = list(values)
+        cells = [{**cell, name: value} for cell in cells for value in values]
+    return cells

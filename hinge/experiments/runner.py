@@ -1,0 +1,144 @@
+"""Cells run, spread over processes, and kept: what is finished is never measured again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from hinge.experiments.base import Cell, Experiment, Result, Results, Scale
+from hinge.experiments.sets import is_own
+from hinge.model_files import replacing
+
+
+class Progress(Protocol):
+    """Who wants to know how far a run is."""
+
+    def begin(self, experiment: Experiment, cells: int, kept: int) -> None:
+        """An experiment has so many cells, of which so many were kept from an earlier run."""
+
+    def done(self, experiment: Experiment, cell: Cell, failure: str | None) -> None:
+        """A cell was measured, or failed with this error."""
+
+
+class Run(NamedTuple):
+    """What became of one experiment: the results of its cells, and the errors of those that failed."""
+
+    experiment: Experiment
+    results: Results
+    failures: list[str]
+
+
+def run(
+    experiments: Sequence[Experiment],
+    scale: Scale,
+    out: Path,
+    *,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> list[Run]:
+    """Measure all cells that are not kept in `out` yet.
+
+    Cells that measure time run one after the other in this process, the others in `jobs` processes. Each is
+    written as soon as it is finished, so that an interrupted run loses the cells at hand only.
+    """
+    runs = []
+    for experiment in experiments:
+        results, failures, missing = Results(), [], []
+        cells = experiment.cells(scale)
+        for cell in cells:
+            kept = _kept(place(experiment, cell, out))
+            if kept is None:
+                missing.append(cell)
+            else:
+                results.append(kept)
+        if progress is not None:
+            progress.begin(experiment, len(cells), len(results))
+        for cell, result, failure in _measured(experiment, missing, 1 if experiment.timed else jobs):
+            if result is None:
+                failures.append(failure or "")
+            else:
+                _keep(result, place(experiment, cell, out))
+                results.append(result)
+            if progress is not None:
+                progress.done(experiment, cell, failure)
+        order = {_key(experiment, cell): i for i, cell in enumerate(cells)}
+        results.sort(key=lambda r: order[_key(experiment, r.cell)])
+        runs.append(Run(experiment, results, failures))
+    return runs
+
+
+def place(experiment: Experiment, cell: Cell, out: Path) -> Path:
+    """The file that keeps a cell's result."""
+    return out / "cells" / experiment.name / f"{_key(experiment, cell)}.json"
+
+
+@cache
+def machine() -> str:
+    """This machine in words: processor, cores, versions of what computes."""
+    import numba
+    import numpy
+    import sklearn
+
+    processor = platform.machine()
+    try:
+        with open("/proc/cpuinfo") as lines:
+            names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+        processor = names[0] if names else processor
+    except OSError:
+        pass
+    return (
+        f"{processor}, {os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}, "
+        f"NumPy {numpy.__version__}, Numba {numba.__version__}, scikit-learn {sklearn.__version__}"
+    )
+
+
+def _key(experiment: Experiment, cell: Cell) -> str:
+    own = is_own(cell["set"]) if "set" in cell else None  # what a stand-in gave is not what the set gives
+    said = json.dumps([experiment.name, experiment.version, cell, own], sort_keys=True)
+    return hashlib.sha256(said.encode()).hexdigest()[:16]
+
+
+def _kept(path: Path) -> Result | None:
+    try:
+        said = json.loads(path.read_text())
+        return Result(said["cell"], said["values"], said["seconds"], said["machine"])
+    except (OSError, ValueError, KeyError):
+        return None  # missing or cut short: it is measured again
+
+
+def _keep(result: Result, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as stream:
+        stream.write(json.dumps(vars(result), indent=1).encode())
+
+
+Measured = tuple[Cell, Result | None, str | None]
+
+
+def _measured(experiment: Experiment, cells: Sequence[Cell], jobs: int) -> Iterator[Measured]:
+    if jobs == 1 or len(cells) < 2:
+        yield from (_measure(experiment, cell) for cell in cells)
+        return
+    from joblib import Parallel, delayed
+
+    spread: Callable[..., Any] = Parallel(n_jobs=jobs, return_as="generator_unordered")
+    yield from spread(delayed(_measure)(experiment, cell) for cell in cells)
+
+
+def _measure(experiment: Experiment, cell: Cell) -> Measured:
+    before = time.perf_counter()
+    try:
+        values = json.loads(json.dumps(experiment.run(cell)))  # a value that JSON cannot hold fails here
+    except Exception as error:  # one cell is not to cost the others
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        said = f"{type(error).__name__}: {error} ({Path(where.filename).name}, line {where.lineno})"
+        return cell, None, f"{experiment.name} {json.dumps(cell)}: {said}"
+    return cell, Result(cell, values, time.perf_counter() - before, machine()), None
