@@ -9,7 +9,7 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 
 import hinge
+from hinge.cli_show import INTERRUPTED, PIPED_WIDTH, console, say, show_table
 
 try:
     import typer
     from rich.console import Console
-    from rich.table import Table
 except ImportError:  # `main` says how to get them; the annotations below are not evaluated before that
     typer = None  # type: ignore[assignment]
 
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from hinge.datasets import Dataset
 
 DEFAULT_LAM = 1e-4
-INTERRUPTED = 130  # what shells expect after Ctrl-C
-PIPED_WIDTH = 1000  # columns of a table that no terminal limits: a line stays a line
 
 Format = Enum("Format", {"table": "table", "json": "json"})
 ClassWeight = Enum("ClassWeight", {"balanced": "balanced"})
@@ -52,8 +50,9 @@ def application() -> typer.Typer:
     app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
     app.callback()(_common)
     from hinge.cli_pair import pair
+    from hinge.cli_reproduce import reproduce
 
-    for command in (train, predict, datasets, pair):
+    for command in (train, predict, datasets, pair, reproduce):
         app.command()(_in_sentences(command))
     return app
 
@@ -84,12 +83,12 @@ def _in_sentences(command: Callable[..., None]) -> Callable[..., None]:
             command(ctx, **options)
             sys.stdout.flush()  # a reader who has gone is to be noticed here
         except KeyboardInterrupt:
-            _say("error: It was interrupted before it was finished.", style="red")
+            say("error: It was interrupted before it was finished.", style="red")
             raise typer.Exit(INTERRUPTED) from None
         except (ValueError, OSError, MemoryError) as error:
             if ctx.obj or isinstance(error, BrokenPipeError):
                 raise
-            _say(f"error: {_sentence(error)}", style="red")
+            say(f"error: {_sentence(error)}", style="red")
             raise typer.Exit(1) from None
 
     return run
@@ -200,12 +199,12 @@ def predict(
         with model_files.replacing(output) as stream:
             stream.writelines(line.encode() for line in lines)
     counts = zip(*np.unique(predicted, return_counts=True), strict=True)
-    _say(f"{len(predicted):,} rows: {', '.join(f'{count:,} of {name}' for name, count in counts)}.")
+    say(f"{len(predicted):,} rows: {', '.join(f'{count:,} of {name}' for name, count in counts)}.")
     error = None if y is None else _error(fitted.classes_, predicted, y)
     if error is not None:
-        _say(f"Error rate: {_percent(error)}.")
+        say(f"Error rate: {_percent(error)}.")
     elif y is not None:
-        _say("Error rate: not measured, since no label of the data is a class of the model.")
+        say("Error rate: not measured, since no label of the data is a class of the model.")
 
 
 def datasets(ctx: typer.Context) -> None:
@@ -216,9 +215,9 @@ def datasets(ctx: typer.Context) -> None:
     for e in catalog():
         features = f"{e.features:,}" if e.features else ""
         lines.append([e.name, e.rows, features, e.task, e.paper.partition(" (")[0], e.found or e.how])
-    if _console().width < PIPED_WIDTH:  # no terminal is wide enough for six columns
+    if console().width < PIPED_WIDTH:  # no terminal is wide enough for six columns
         lines = [[*line[:3], "\n".join(line[3:])] for line in lines]
-    _show_table(lines)
+    show_table(lines)
 
 
 # --- parts of train --------------------------------------------------------------------------------
@@ -280,7 +279,7 @@ def _show_result(result: dict[str, Any], by_default: bool) -> None:
     gap = "none" if result["gap"] is None else f"{result['gap']:.2e}"
     kind = next(name for name in ("slack", "lam", "C") if name in parameters)
     objectives = result["objective"] if isinstance(result["objective"], list) else [result["objective"]]
-    _show_table([
+    show_table([
         ("data", result["data"]),
         ("rows x features", f"{result['rows']:,} x {result['features']:,}, {cells:,} cells stored"),
         ("trade-off", f"{kind} = {parameters[kind]:g}{' (the default)' if by_default else ''}"),
@@ -318,24 +317,3 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
     return " ".join(str(error).split())
-
-
-def _say(line: str, style: str | None = None) -> None:
-    Console(stderr=True).print(line, style=style, markup=False, highlight=False, soft_wrap=True)
-
-
-def _console() -> Console:
-    console = Console(markup=False, highlight=False, emoji=False)
-    if not console.is_terminal and "COLUMNS" not in os.environ:
-        console.width = PIPED_WIDTH
-    return console
-
-
-def _show_table(lines: Sequence[Sequence[str]]) -> None:
-    table = Table.grid(padding=(0, 2))
-    for _ in lines[0][:-1]:
-        table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    for line in lines:
-        table.add_row(*line)
-    _console().print(table)

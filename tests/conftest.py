@@ -17,8 +17,10 @@ def _keyed_cache() -> Path:
     package = Path(find_spec("hinge").origin).parent
     digest = hashlib.sha256()
     for source in sorted(package.rglob("*.py")):
-        digest.update(str(source.relative_to(package)).encode())
-        digest.update(source.read_bytes())
+        text = source.read_bytes()
+        if b"hinge.compiled" in text or source.stem == "compiled":  # no other file has compiled functions
+            digest.update(str(source.relative_to(package)).encode())
+            digest.update(text)
     caches = ROOT / ".numba_cache"
     folder = caches / digest.hexdigest()[:16]
     folder.mkdir(parents=True, exist_ok=True)

@@ -142,6 +142,11 @@ class Matrix:
         self._reads[0] += self.n_cells
         return p.astype(self.dtype, copy=False) @ self._array
 
+    def whole(self) -> Any:
+        """All rows as NumPy and SciPy know them, for who copies them; counted as one pass."""
+        self._reads[0] += self.n_cells
+        return self._array
+
     def gather(self, rows: np.ndarray) -> "Matrix":
         """A copy of some rows, with counters of its own; only the copying is counted here."""
         copied = Matrix(self._array[rows])

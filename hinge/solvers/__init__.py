@@ -9,6 +9,7 @@ from hinge.solvers.cutting_plane import CuttingPlane
 from hinge.solvers.driver import Result, solve
 from hinge.solvers.frugal import Frugal
 from hinge.solvers.grigoriadis_khachiyan import GrigoriadisKhachiyan
+from hinge.solvers.interior_point import InteriorPoint
 from hinge.solvers.kernel_pegasos import KernelPegasos
 from hinge.solvers.kernel_perceptron import KernelPerceptron
 from hinge.solvers.kernel_sdca import KernelSDCA
@@ -67,6 +68,7 @@ __all__ = [
     "CuttingPlane",
     "Frugal",
     "GrigoriadisKhachiyan",
+    "InteriorPoint",
     "KernelPegasos",
     "KernelPerceptron",
     "KernelSDCA",

@@ -1,0 +1,148 @@
+"""``hinge reproduce``: the papers' tables and figures measured again, and a report of them."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from hinge.cli_show import INTERRUPTED, number, say, show_table
+from hinge.experiments import NAMES, Experiment, find
+
+if TYPE_CHECKING:
+    from hinge.experiments.base import Cell, Outcome
+    from hinge.experiments.runner import Run
+
+try:
+    import typer
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+    from rich.progress import Progress as Bars
+except ImportError:  # `hinge.cli.main` says how to get them
+    typer = None  # type: ignore[assignment]
+
+Scale = Enum("Scale", {"tiny": "tiny", "full": "full"})
+
+
+def reproduce(
+    ctx: typer.Context,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME…|all]", help="Experiments, or a paper: pegasos, talk, ..."),
+    ] = None,
+    scale: Annotated[Scale, typer.Option(help="tiny shows that all runs; full takes an hour.")] = Scale.tiny,
+    out: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("hinge_report"),
+    jobs: Annotated[int, typer.Option(min=1, help="Processes for cells that measure no time.")] = 1,
+) -> None:
+    """Measure tables and figures of the papers again, and write a report that puts ours beside them.
+
+    Finished cells are kept in the folder of the report: after Ctrl-C the same command goes on where it was.
+    """
+    if not names:
+        _show_names()
+        return
+    chosen = find(names)
+    from hinge.experiments.runner import machine, run
+
+    out.mkdir(parents=True, exist_ok=True)
+    began = time.perf_counter()
+    with _Bars(chosen, scale.value) as progress:
+        try:
+            runs = run(chosen, scale.value, out, jobs=jobs, progress=progress)
+        except KeyboardInterrupt:
+            progress.stop()
+            say(f"Interrupted: {progress.kept} cells are kept in {out}; the same command goes on.")
+            raise typer.Exit(INTERRUPTED) from None
+    sections, outcomes, failures = [], [], [line for one in runs for line in one.failures]
+    from hinge.display.report import Section, write_report
+
+    for one in runs:
+        outcome = one.experiment.outcome(one.results, scale.value)
+        outcomes.append(outcome)
+        sections.append(_section(Section, one, outcome))
+    command = f"hinge reproduce {shlex.join(names)} --scale {scale.value}"
+    title = "The papers' tables and figures, beside ours"
+    page = write_report(out, sections, title=title, scale=scale.value, machine=machine(), command=command)
+    _show_claims(list(zip(chosen, outcomes, strict=True)))
+    for note in dict.fromkeys(note for outcome in outcomes for note in outcome.notes):
+        say(note)
+    for line in failures:
+        say(f"error: {line}", style="red")
+    say(f"{len(chosen)} experiments in {time.perf_counter() - began:.0f} s. The report: {page}")
+    if failures:
+        raise typer.Exit(1)
+
+
+def _section(kind: Any, one: Run, outcome: Outcome) -> Any:
+    e = one.experiment
+    return kind(
+        name=e.name, title=e.title, paper=e.paper, place=e.place, question=e.question,
+        outcome=outcome, results=one.results, failures=one.failures,
+    )  # fmt: skip
+
+
+class _Bars:
+    """A bar for each experiment, and one for all with the time left."""
+
+    def __init__(self, experiments: list[Experiment], scale: str) -> None:
+        self.kept = 0
+        self._bars = Bars(
+            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+            TimeRemainingColumn(elapsed_when_finished=False), console=Console(stderr=True),
+        )  # fmt: skip
+        cells = {e.name: len(e.cells(scale)) for e in experiments}  # type: ignore[arg-type]
+        self._all = self._bars.add_task("all cells", total=sum(cells.values()))
+        self._tasks = {
+            name: self._bars.add_task(name, total=n, start=False, visible=False) for name, n in cells.items()
+        }
+
+    def __enter__(self) -> _Bars:
+        self._bars.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Draw no more."""
+        self._bars.stop()
+
+    def begin(self, experiment: Experiment, cells: int, kept: int) -> None:
+        """Show the bar of an experiment."""
+        task = self._tasks[experiment.name]
+        self._bars.start_task(task)
+        self._bars.update(task, visible=True, completed=kept)
+        self._bars.advance(self._all, kept)
+        self.kept += kept
+
+    def done(self, experiment: Experiment, cell: Cell, failure: str | None) -> None:
+        """One cell more."""
+        self._bars.advance(self._tasks[experiment.name])
+        self._bars.advance(self._all)
+        self.kept += failure is None
+
+
+# --- showing --------------------------------------------------------------------------------------
+
+
+def _show_names() -> None:
+    lines = [(e.name, f"{e.paper}, {e.place}", e.title) for e in find(NAMES)]
+    show_table([("name", "paper", "what"), *lines])
+    say("Run some of them with 'hinge reproduce NAME …', or all with 'hinge reproduce all'.")
+
+
+def _show_claims(outcomes: list[tuple[Experiment, Outcome]]) -> None:
+    lines = [("experiment", "claim", "paper", "ours", "ratio", "verdict")]
+    for experiment, outcome in outcomes:
+        for c in outcome.claims:
+            lines.append((experiment.name, c.what, number(c.paper), number(c.ours), number(c.ratio),
+                          c.verdict.value))  # fmt: skip
+    show_table(lines)

@@ -1,0 +1,72 @@
+import numpy as np
+import pytest
+
+from hinge.display.figure import Series
+from hinge.experiments import NAMES, Result, Results, Verdict, find, nearest
+from hinge.experiments.base import claim, grid
+
+
+@pytest.mark.parametrize(
+    ("rule", "ours", "verdict"),
+    [
+        ({"at_least": (10, 2)}, 10, Verdict.REPRODUCED),
+        ({"at_least": (10, 2)}, 9.99, Verdict.PARTLY),
+        ({"at_least": (10, 2)}, 1.99, Verdict.NOT),
+        ({"at_most": (1.5, 3)}, 1.5, Verdict.REPRODUCED),
+        ({"at_most": (1.5, 3)}, 2.0, Verdict.PARTLY),
+        ({"at_most": (1.5, 3)}, 3.01, Verdict.NOT),
+        ({"within": (0.02, 0.2)}, 101.9, Verdict.REPRODUCED),
+        ({"within": (0.02, 0.2)}, 81.0, Verdict.PARTLY),
+        ({"within": (0.02, 0.2)}, 121.0, Verdict.NOT),
+        ({"at_least": (10, 2)}, None, Verdict.UNKNOWN),
+        ({"at_most": (1.5, 3)}, float("nan"), Verdict.UNKNOWN),
+        ({"within": (0.02, 0.2)}, None, Verdict.UNKNOWN),
+    ],
+)
+def test_a_verdict_follows_from_the_number(rule, ours, verdict):
+    found = claim("what", 100.0, ours, "conditions", **rule)
+    assert found.verdict is verdict
+    assert found.ratio == (None if verdict is Verdict.UNKNOWN else ours / 100)
+    assert found.rule
+
+
+def test_a_claim_has_one_rule_that_can_be_applied():
+    with pytest.raises(ValueError, match="exactly one"):
+        claim("what", 1.0, 1.0, "")
+    with pytest.raises(ValueError, match="exactly one"):
+        claim("what", 1.0, 1.0, "", at_least=(1, 1), at_most=(1, 1))
+    with pytest.raises(ValueError, match="paper's number"):
+        claim("what", "much", 1.0, "", within=(0.1, 0.2))
+    assert claim("what", "much", 3.0, "", at_least=(2, 1)).ratio is None
+
+
+def test_grids_and_what_is_picked_from_them():
+    cells = grid(set=["a", "b"], seed=range(3))
+    assert cells[:2] == [{"set": "a", "seed": 0}, {"set": "a", "seed": 1}]
+    assert len(cells) == 6
+    results = Results(Result(cell, {"v": 10 * cell["seed"], "note": cell["set"]}, 0.0, "") for cell in cells)
+    assert results.where(set="b", seed=2).column("v") == [20]
+    assert results.where(set="c") == []
+    assert results.of("set") == ["a", "b"]
+    assert results.notes() == ["a", "b"]
+
+
+def test_experiments_are_found_by_name_by_paper_and_all_together():
+    assert [e.name for e in find(["all"])] == list(NAMES)
+    assert {e.name for e in find(["talk"])} == {name for name in NAMES if name.startswith("talk-")}
+    assert [e.name for e in find(["SBP_Table2", "pegasos-figure3"])] == ["pegasos-figure3", "sbp-table2"]
+
+
+def test_an_unknown_name_gets_the_nearest_and_the_list():
+    with pytest.raises(ValueError, match="did you mean 'pegasos-figure3'") as caught:
+        find(["pegasos-figur3"])
+    assert all(name in str(caught.value) for name in NAMES)
+    with pytest.raises(ValueError, match="no solver 'zzz': The solvers are") as caught:
+        nearest("zzz", ["sdca", "pegasos"], "solver")
+    assert "did you mean" not in str(caught.value)
+
+
+def test_a_series_has_coordinates_of_one_length():
+    with pytest.raises(ValueError, match="'late' differ in length"):
+        Series("late", [1, 2], [1.0])
+    assert Series("good", np.arange(2), [1.0, 2.0]).low is None

@@ -1,0 +1,71 @@
+"""Every experiment at its tiny scale: it runs, says what it found, and survives an interrupted run."""
+
+import json
+import math
+
+import pytest
+
+from hinge.experiments import NAMES, Results, Verdict, find
+from hinge.experiments.runner import run
+
+
+@pytest.fixture(scope="session")
+def measured(tmp_path_factory):
+    """Runs of experiments, each made once."""
+    out, made = tmp_path_factory.mktemp("experiments"), {}
+
+    def of(name):
+        if name not in made:
+            made[name] = run(find([name]), "tiny", out)[0]
+        return made[name]
+
+    return of
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_runs_and_says_what_it_found(measured, name):
+    one = measured(name)
+    assert not one.failures
+    outcome = one.experiment.outcome(one.results, "tiny")
+    assert outcome.claims
+    for claim in outcome.claims:
+        assert claim.verdict in Verdict
+        assert claim.what
+        assert claim.conditions
+        assert claim.rule
+        assert claim.ours is None or math.isfinite(claim.ours)
+    assert any(claim.ours is not None for claim in outcome.claims)
+    assert outcome.figures or outcome.tables
+    for figure in outcome.figures:
+        assert figure.caption
+        assert figure.panels
+        for panel in figure.panels:
+            assert panel.x
+            assert panel.y
+            assert panel.title
+            labels = [series.label for series in panel.series]
+            assert len(set(labels)) == len(labels)
+            assert any(math.isfinite(y) for series in panel.series for y in series.y)
+    for table in outcome.tables:
+        assert table.caption
+        assert all(len(row) == len(table.columns) for row in table.rows)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_half_of_the_cells_are_enough_for_an_outcome(measured, name):
+    one = measured(name)
+    for part in (one.results[::2], one.results[1::2], one.results[:1], []):
+        one.experiment.outcome(Results(part), "tiny")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_full_scale_is_spelled_out_and_seeded(name):
+    (experiment,) = find([name])
+    cells = experiment.cells("full")
+    assert cells
+    assert all(json.loads(json.dumps(cell)) == cell for cell in cells)
+    assert len({json.dumps(cell, sort_keys=True) for cell in cells}) == len(cells)
+    assert len(cells) >= len(experiment.cells("tiny"))
+    for attribute in (experiment.title, experiment.paper, experiment.place, experiment.question):
+        assert attribute
+    assert experiment.name == name

@@ -1,0 +1,88 @@
+import numpy as np
+import pytest
+
+from hinge.datasets import make_known_optimum
+from hinge.experiments.base import Result, Results
+from hinge.experiments.measure import (
+    band,
+    error,
+    first_below,
+    mean_hinge,
+    minimum,
+    slope,
+    spaced,
+    spread,
+    trace,
+)
+from hinge.problems import Regularized, Solution
+from hinge.solvers import Newton, Pegasos
+
+
+def test_numbers_are_spaced_evenly_in_their_logarithm():
+    assert spaced(1, 1000, 1) == [1, 10, 100, 1000]
+    assert spaced(5, 5) == [5]
+    assert spaced(1, 4, 50) == [1, 2, 3, 4]
+
+
+def test_a_trace_bills_the_solver_alone():
+    known = make_known_optimum(50, 6, 0.05, seed=0)
+    problem = Regularized(known.X_train, known.y_train, 0.05)
+
+    def looked(solution):
+        return {"objective": problem.certificate(solution).objective}  # which reads, on the bill
+
+    looks = trace(problem, Pegasos(batch_size=2), [1, 5, 20], looked, seed=3)
+    assert [look["iteration"] for look in looks] == [1, 5, 20]
+    assert [look["reads"] for look in looks] == [12, 60, 240]  # two rows of six cells an iteration
+    assert 0 < looks[0]["seconds"] < looks[2]["seconds"]
+    straight = Pegasos(batch_size=2)
+    state = straight.advance(problem, straight.init(problem, 3), 20)
+    assert looks[2]["objective"] == problem.objective(straight.solution(problem, state))
+
+
+def test_errors_and_losses():
+    X, y = np.array([[1.0], [-1.0], [0.25], [2.0]]), np.array([1, -1, 1, -1])
+    solution = Solution(np.array([2.0]), 0.0)
+    assert error(solution, X, y) == 0.25
+    assert mean_hinge(solution, X, y) == pytest.approx((0 + 0 + 0.5 + 5) / 4)
+
+
+def test_the_minimum_is_a_bound_from_below(monkeypatch, tmp_path):
+    monkeypatch.setenv("HINGE_DATA", str(tmp_path))
+    from hinge.experiments.sets import choose
+    from hinge.monitoring import Stop
+    from hinge.solvers import solve
+
+    X, y, _, _ = choose("adult", 400).parts
+    problem = Regularized(X, y, 1e-2)
+    exact = solve(problem, Newton(), stop=Stop(1e-7, max_time=20)).certificate.objective
+    found = minimum("adult", 400, 1e-2)
+    assert exact * (1 - 2e-5) <= found <= exact
+
+
+def test_bands_are_medians_and_ranges():
+    seeds = [[{"x": 1, "y": a}, {"x": 10, "y": 2 * a}] for a in (1.0, 3.0, 8.0)]
+    found = band("b", seeds, "x", "y")
+    assert (found.y, found.low, found.high) == ([3.0, 6.0], [1.0, 2.0], [8.0, 16.0])
+    assert band("one", seeds[:1], "x", "y").low is None
+
+
+def test_curves_with_different_x_meet_where_all_are_known():
+    one = [{"x": x, "y": np.log(x)} for x in (1.0, 10.0, 100.0)]
+    other = [{"x": x, "y": np.log(x) + 1} for x in (2.0, 20.0, 50.0)]
+    found = band("b", [one, other], "x", "y")
+    assert (found.x[0], found.x[-1]) == (pytest.approx(2), pytest.approx(50))
+    np.testing.assert_allclose(found.y, np.log(found.x) + 0.5)
+    np.testing.assert_allclose(found.low, np.log(found.x))
+
+
+def test_spreads_crossings_and_slopes():
+    results = Results(
+        Result({"k": k, "seed": seed}, {"v": k + seed}, 0.0, "") for k in (1, 2) for seed in (0, 10, 30)
+    )
+    found = spread("s", results, "k", "v")
+    assert (found.x, found.y, found.low, found.high) == ([1, 2], [11, 12], [1, 2], [31, 32])
+    looks = [{"x": 1, "y": 5.0}, {"x": 2, "y": 3.0}, {"x": 3, "y": 1.0}]
+    assert first_below(looks, "x", "y", 3.0) == 2
+    assert first_below(looks, "x", "y", 0.5) is None
+    assert slope([1, 2, 4], [3.0, 12.0, 48.0]) == pytest.approx(2.0)
