@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import time
 from enum import Enum
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -50,6 +51,9 @@ def reproduce(
         _show_names()
         return
     chosen = find(names)
+    missing = [package for package in ("matplotlib", "plotly") if find_spec(package) is None]
+    if missing:  # said before an hour of work, not after it
+        raise ValueError(f'The report needs {" and ".join(missing)}: pip install "hinge[report]"')
     from hinge.experiments.runner import machine, run
 
     out.mkdir(parents=True, exist_ok=True)

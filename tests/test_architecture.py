@@ -29,6 +29,12 @@ MAY_IMPORT = {
     "estimators": {"kernels", "access", "problems", "sampling", "monitoring", "solvers"},
     "datasets": set(),
 }
+PARTS = {"kernels", "access", "problems", "sampling", "monitoring", "solvers", "estimators", "datasets"}
+MAY_IMPORT |= {  # clients, which see all of the above
+    "display": PARTS | {"model_files"},
+    "experiments": PARTS | {"display", "bounds", "saddle", "model_files"},
+    "racing": PARTS | {"display", "experiments"},
+}
 
 
 def name_of(path):

@@ -5,14 +5,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hinge.access import Matrix, Table, as_matrix, as_table
+from hinge.access import as_matrix
 from hinge.problems.base import Solution
 from hinge.problems.examples import Examples
+from hinge.problems.on_data import OnData
 
 Bias = Literal["none", "free", "penalized"]
 
 
-class LinearProblem(Examples):
+class LinearProblem(OnData, Examples):
     """Norm against mean hinge loss on given examples: the data of all three scalarisations.
 
     .. math:: \\|w\\| \\quad\\text{against}\\quad
@@ -36,9 +37,8 @@ class LinearProblem(Examples):
     def __init__(
         self, X: Any, y: Any, *, weight: Any = None, bias: Bias = "none", bias_scale: float = 1.0
     ) -> None:
-        self.matrix: Matrix | Any = as_matrix(X)
-        self._table: Table | None = X if isinstance(X, Table) else None
-        super().__init__(self.matrix.shape[0], y, weight)
+        OnData.__init__(self, as_matrix(X), X)
+        Examples.__init__(self, self.matrix.shape[0], y, weight)
         self.d = self.matrix.shape[1]
         if bias not in ("none", "free", "penalized"):
             raise ValueError(f"bias is 'none', 'free' or 'penalized', not {bias!r}.")
@@ -48,43 +48,6 @@ class LinearProblem(Examples):
             raise ValueError(f"bias_scale must be a positive number, got {bias_scale!r}.")
 
     kernel_evals = 0
-
-    @property
-    def table(self) -> Table:
-        """The same data by rows, columns and cells, on the same bill."""
-        if self._table is None:
-            self._table = as_table(self.matrix)
-        return self._table
-
-    @property
-    def in_memory(self) -> bool:
-        """Whether compiled code can take rows from it."""
-        return isinstance(self.matrix, Matrix)
-
-    @property
-    def reads(self) -> int:
-        """Cells of X handed out so far."""
-        return self.read_through.reads
-
-    @property
-    def read_through(self) -> Any:
-        """What counts the reads: the table, as soon as there is one, else the matrix."""
-        return self.matrix if self._table is None else self._table
-
-    @property
-    def cost(self) -> float:
-        """The prices of those cells, 0 where nobody has asked for them by rows, columns or cells."""
-        return 0.0 if self._table is None else self._table.bill.cost
-
-    @property
-    def budget(self) -> tuple[int | None, float | None]:
-        """The most cells, and the highest cost, that the owner of the data allows."""
-        return (None, None) if self._table is None else (self._table.max_reads, self._table.max_cost)
-
-    @property
-    def pass_cells(self) -> int:
-        """Cells that one pass over the data reads; a certificate takes at most two passes."""
-        return self.matrix.n_cells
 
     def largest_norm(self) -> float:
         """The largest norm of a row in memory: bookkeeping of an assumption, not billed."""

@@ -5,13 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from hinge.access import Matrix, Table, as_matrix, as_table
+from hinge.access import Table, as_matrix
 from hinge.problems.fraction import Fraction
 from hinge.problems.max_min import MaxMin
+from hinge.problems.on_data import OnData
 from hinge.sampling import pick_square
 
 
-class LinearMaxMin(MaxMin):
+class LinearMaxMin(OnData, MaxMin):
     """:math:`c_i(x) = \\langle A_i, x\\rangle` for the rows of a matrix that is read with counts.
 
     Parameters
@@ -28,8 +29,7 @@ class LinearMaxMin(MaxMin):
     """Who can read what is not in memory."""
 
     def __init__(self, A: Any, *, relative: bool = True, fraction: Fraction | None = None) -> None:
-        self._table: Table | None = A if isinstance(A, Table) else None
-        self.matrix: Matrix | Any = getattr(A, "matrix", A) if isinstance(A, Table) else as_matrix(A)
+        super().__init__(getattr(A, "matrix", A) if isinstance(A, Table) else as_matrix(A), A)
         self.n: int = self.matrix.shape[0]
         self.d: int = self.matrix.shape[1]
         if self.n == 0 or self.d == 0:
@@ -37,38 +37,6 @@ class LinearMaxMin(MaxMin):
         self.relative, self.fraction = relative, fraction
 
     # --- counts ---------------------------------------------------------------------------
-
-    @property
-    def table(self) -> Table:
-        """The same data by rows, columns and cells, on the same bill."""
-        if self._table is None:
-            self._table = as_table(self.matrix)
-        return self._table
-
-    @property
-    def in_memory(self) -> bool:
-        """Whether compiled code can take rows from it."""
-        return isinstance(self.matrix, Matrix)
-
-    @property
-    def reads(self) -> int:  # type: ignore[override]
-        """Entries of A handed out so far."""
-        return (self.matrix if self._table is None else self._table).reads
-
-    @property
-    def cost(self) -> float:  # type: ignore[override]
-        """Their prices, where they have any."""
-        return 0.0 if self._table is None else self._table.bill.cost
-
-    @property
-    def budget(self) -> tuple[int | None, float | None]:
-        """The most entries, and the highest cost, that the owner of the data allows."""
-        return (None, None) if self._table is None else (self._table.max_reads, self._table.max_cost)
-
-    @property
-    def pass_cells(self) -> int:  # type: ignore[override]
-        """Entries that one pass over A reads."""
-        return self.matrix.n_cells
 
     @property
     def step_reads(self) -> int:  # type: ignore[override]

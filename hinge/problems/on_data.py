@@ -1,0 +1,57 @@
+"""A problem over a matrix that is read with counts."""
+
+from typing import Any
+
+from hinge.access import Matrix, Table, as_table
+
+
+class OnData:
+    """What every problem over rows of a matrix can say of its reads.
+
+    Parameters
+    ----------
+    matrix : Matrix, or whatever a table offers in its place
+    given : object
+        What the problem was given; where that is a `Table`, it keeps the bill.
+    """
+
+    def __init__(self, matrix: Any, given: Any) -> None:
+        self.matrix: Matrix | Any = matrix
+        self._table: Table | None = given if isinstance(given, Table) else None
+
+    @property
+    def table(self) -> Table:
+        """The same data by rows, columns and cells, on the same bill."""
+        if self._table is None:
+            self._table = as_table(self.matrix)
+        return self._table
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether compiled code can take rows from it."""
+        return isinstance(self.matrix, Matrix)
+
+    @property
+    def read_through(self) -> Any:
+        """What counts the reads: the table, as soon as there is one, else the matrix."""
+        return self.matrix if self._table is None else self._table
+
+    @property
+    def reads(self) -> int:
+        """Cells handed out so far."""
+        return self.read_through.reads
+
+    @property
+    def cost(self) -> float:
+        """The prices of those cells, 0 where nobody has asked for them by rows, columns or cells."""
+        return 0.0 if self._table is None else self._table.bill.cost
+
+    @property
+    def budget(self) -> tuple[int | None, float | None]:
+        """The most cells, and the highest cost, that the owner of the data allows."""
+        return (None, None) if self._table is None else (self._table.max_reads, self._table.max_cost)
+
+    @property
+    def pass_cells(self) -> int:
+        """Cells that one pass over the data reads; a certificate takes at most two passes."""
+        return self.matrix.n_cells
