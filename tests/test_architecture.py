@@ -33,7 +33,7 @@ PARTS = {"kernels", "access", "problems", "sampling", "monitoring", "solvers", "
 MAY_IMPORT |= {  # clients, which see all of the above
     "display": PARTS | {"model_files"},
     "experiments": PARTS | {"display", "bounds", "saddle", "model_files"},
-    "racing": PARTS | {"display", "experiments"},
+    "racing": PARTS | {"display", "experiments", "model_files"},
 }
 
 

@@ -42,6 +42,7 @@ from hinge.solvers import (
     Pegasos,
     Perceptron,
     StaleSDCA,
+    UniformDCA,
     solve,
 )
 
@@ -86,6 +87,7 @@ CASES = {
     "sdca-plain": Case(SDCA(first_pass="plain", shrinking=False, block_rows=1)),
     "sdca-free": Case(SDCA("sgd", block_rows=3), "free", weighted=True, T=300),
     "sdca-penalized": Case(SDCA(block_rows=2), "penalized", weighted=True, T=300),
+    "uniform": Case(UniformDCA()),
     "newton": Case(Newton(), T=8),
     "newton-free": Case(Newton(), "free", weighted=True, T=8),
     "newton-penalized": Case(Newton(width=0.3, shrink=0.2), "penalized", T=8),

@@ -12,7 +12,7 @@ from hinge.problems.on_data import OnData
 from hinge.sampling import pick_square
 
 
-class LinearMaxMin(OnData, MaxMin):
+class LinearMaxMin(OnData, MaxMin):  # type: ignore[override]  # counts are class attributes there
     """:math:`c_i(x) = \\langle A_i, x\\rangle` for the rows of a matrix that is read with counts.
 
     Parameters

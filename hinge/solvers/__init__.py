@@ -28,12 +28,14 @@ from hinge.solvers.simba import Simba
 from hinge.solvers.slack_path import solve_slack
 from hinge.solvers.smo import SMO
 from hinge.solvers.stale_sdca import StaleSDCA
+from hinge.solvers.uniform_dca import UniformDCA
 from hinge.solvers.working_set import WorkingSet
 
 SOLVERS: tuple[type[Solver], ...] = (
     Pegasos,
     SDCA,
     StaleSDCA,
+    UniformDCA,
     Newton,
     CuttingPlane,
     Norma,
@@ -83,6 +85,7 @@ __all__ = [
     "Simba",
     "Solver",
     "StaleSDCA",
+    "UniformDCA",
     "WorkingSet",
     "choose",
     "frugal_for",

@@ -1,0 +1,219 @@
+"""How a fit converges: objective, gap or error against time, iterations, reads or kernel evaluations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from hinge.display.axes import axes_or_new
+from hinge.display.figure import Panel, Series
+from hinge.display.watched import Watched, Watcher, compile_for, gaps, watch
+from hinge.monitoring import Record
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawn
+
+Against = Literal["seconds", "iterations", "reads", "kernel_evals"]
+Quantity = Literal["objective", "gap", "error"]
+
+AGAINST = {
+    "seconds": ("seconds", "seconds"),
+    "iterations": ("iteration", "iterations"),
+    "reads": ("feature_reads", "cells of the data read"),
+    "kernel_evals": ("kernel_evals", "kernel evaluations"),
+}
+QUANTITIES = {
+    "objective": "objective",
+    "gap": "gap above the minimum, relative",
+    "error": "error, share of rows",
+}
+
+
+class ConvergenceDisplay:
+    """Curves of one or more runs, in scikit-learn's manner of drawing.
+
+    Make it with `from_estimator` or `from_history`.
+
+    Parameters
+    ----------
+    curves : dict of str to sequences of Watched
+        The looks of each run, by name.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from hinge import LinearSVC
+    >>> from hinge.datasets import load
+    >>> from hinge.display.convergence import ConvergenceDisplay
+    >>> adult = load("adult")
+    >>> X, y = adult.X_train[:2000], adult.y_train[:2000]
+    >>> display = ConvergenceDisplay.from_estimator(LinearSVC(solver="sdca"), X, y, draw=False)
+    >>> list(display.curves)
+    ['sdca']
+    """
+
+    ax_: Axes
+    figure_: Drawn
+
+    def __init__(self, curves: dict[str, Sequence[Watched]]) -> None:
+        self.curves = curves
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any = None,
+        y: Any = None,
+        *,
+        X_test: Any = None,
+        y_test: Any = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+        draw: bool = True,
+        **options: Any,
+    ) -> ConvergenceDisplay:
+        """Of a fitted estimator its history; with rows, a copy is fitted and measured at every look.
+
+        A history holds objective and gap only where the fit itself asked for a certificate. With `X` and `y`
+        they are known at all looks; measuring is not on the fit's clock.
+
+        Parameters
+        ----------
+        estimator : LinearSVC, SVC
+            Left as it is.
+        X, y : optional
+            Training rows to fit a copy on.
+        X_test, y_test : optional
+            Rows to measure the error on.
+        name : str, optional
+            For the legend; by default the solver.
+        ax : matplotlib Axes, optional
+        draw : bool
+            Whether to draw at once.
+        **options
+            As for `plot`.
+
+        Returns
+        -------
+        ConvergenceDisplay
+        """
+        if X is None:
+            if not hasattr(estimator, "history_"):
+                raise ValueError("The estimator is not fitted: fit it, or give X and y.")
+            return cls.from_history(
+                estimator.history_, name=name or solver_name(estimator), classes=estimator.classes_, ax=ax,
+                draw=draw, **options,
+            )  # fmt: skip
+        if y is None:
+            raise ValueError("Rows were given without labels: give X and y.")
+        compile_for(estimator, X, y)
+        watcher = Watcher(X_test, y_test)
+        fitted = watch(estimator, X, y, watcher)
+        if len(fitted.classes_) > 2:  # every class is a run of its own
+            return cls.from_estimator(fitted, name=name, ax=ax, draw=draw, **options)
+        display = cls({name or solver_name(fitted): watcher.looks})
+        return display.plot(ax, **options) if draw else display
+
+    @classmethod
+    def from_history(
+        cls,
+        history: Sequence[Any],
+        *,
+        name: str = "run",
+        classes: Sequence[Any] | None = None,
+        ax: Axes | None = None,
+        draw: bool = True,
+        **options: Any,
+    ) -> ConvergenceDisplay:
+        """Of a `Result.history`, or of an estimator's ``history_``, or one of each of several classes.
+
+        Parameters
+        ----------
+        history : sequence of Record, or of such sequences
+        name : str
+            For the legend.
+        classes : sequence, optional
+            Names of the classes where there are several histories.
+        ax : matplotlib Axes, optional
+        draw : bool
+        **options
+            As for `plot`.
+
+        Returns
+        -------
+        ConvergenceDisplay
+        """
+        runs = [history] if not history or isinstance(history[0], Record) else list(history)
+        names = [name]
+        if len(runs) > 1:
+            labels = classes if classes is not None and len(classes) == len(runs) else range(len(runs))
+            names = [f"{name}, {label}" for label in labels]
+        curves: dict[str, Sequence[Watched]] = {
+            label: [Watched(record, record.objective, record.score) for record in run]
+            for label, run in zip(names, runs, strict=True)
+        }
+        display = cls(curves)
+        return display.plot(ax, **options) if draw else display
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        against: Against = "seconds",
+        quantity: Quantity = "gap",
+        title: str = "",
+    ) -> ConvergenceDisplay:
+        """Draw one quantity against another.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            By default those of a new figure.
+        against : {"seconds", "iterations", "reads", "kernel_evals"}
+        quantity : {"objective", "gap", "error"}
+        title : str
+
+        Returns
+        -------
+        ConvergenceDisplay
+        """
+        from hinge.display.static import panel
+
+        for value, allowed, what in ((against, AGAINST, "against"), (quantity, QUANTITIES, "quantity")):
+            if value not in allowed:
+                raise ValueError(f"{what} is one of {', '.join(allowed)}, not {value!r}.")
+        series = [self._series(name, looks, against, quantity) for name, looks in self.curves.items()]
+        if not any(one.x for one in series):
+            raise ValueError(
+                f"No look of the run knows its {quantity} at a positive number of "
+                f"{AGAINST[against][1]}: give "
+                "from_estimator the rows, X and y (and X_test and y_test for the error), to measure it."
+            )
+        ax = axes_or_new(ax)
+        drawn = Panel(title, AGAINST[against][1], QUANTITIES[quantity], series, True, quantity == "gap")
+        panel(drawn, ax)
+        self.ax_, self.figure_ = ax, ax.figure  # type: ignore[assignment]
+        return self
+
+    @staticmethod
+    def _series(name: str, looks: Sequence[Watched], against: str, quantity: str) -> Series:
+        field = AGAINST[against][0]
+        at = np.array([getattr(look.record, field) for look in looks], np.float64)
+        if quantity == "gap":
+            values = np.array(gaps(looks))
+        else:
+            values = np.array([getattr(look, quantity) for look in looks], np.float64)
+        kept = np.isfinite(values) & (at > 0) & ((values > 0) | (quantity != "gap"))
+        return Series(name, at[kept].tolist(), values[kept].tolist())
+
+
+def solver_name(estimator: Any) -> str:
+    """The solver that ran, in small letters."""
+    return type(estimator.solver_).__name__.lower()

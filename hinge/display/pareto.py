@@ -1,0 +1,280 @@
+"""The Pareto front of margin and slack: points that are certified, and the region that is proved empty."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from hinge.display.figure import Figure, Panel, Series
+from hinge.monitoring import Stop
+from hinge.problems import Regularized
+from hinge.solvers import Solver, choose, solve
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawn
+
+DECADES = 5.0
+"""Of λ that a grid spans at most, from the λ at which every row is within the margin."""
+
+FRONT, EMPTY = "certified answers", "proved: no answer lies below"
+
+
+class FrontPoint(NamedTuple):
+    """One answer on the front.
+
+    Attributes
+    ----------
+    lam : float
+    norm, margin : float
+        ‖w‖, and 1/‖w‖.
+    loss : float
+        The mean hinge loss: the mean slack in units of the margin.
+    nu : float
+        loss/norm: the mean slack at unit norm (Lemma 2.1 of the SIMBA and SBP papers).
+    train_error, test_error : float
+        Shares of rows; nan where there are no test rows.
+    reads : int
+        Cells read for this λ, beginning at the answer for the last.
+    gap : float
+        Certified, relative.
+    bound : float
+        D: no answer has a smaller λ/2‖w‖² + loss.
+    status : str
+        Why the run ended.
+    """
+
+    lam: float
+    norm: float
+    margin: float
+    loss: float
+    nu: float
+    train_error: float
+    test_error: float
+    reads: int
+    gap: float
+    bound: float
+    status: str
+
+
+def spread_lams(X: Any, y: Any, points: int = 20) -> np.ndarray:
+    """A grid of λ, from large to small, evenly spaced on a logarithmic scale.
+
+    It begins where all rows are within the margin, so that w = Σyᵢxᵢ/(nλ) is the answer without a bias, and
+    ends five decades below or at 0.1/n (C = 10), whichever is larger, but at least one decade below.
+
+    Parameters
+    ----------
+    X : array or CSR matrix
+    y : labels -1 and +1
+    points : int
+    """
+    problem = Regularized(X, y, 1.0)
+    mean = problem.combination(np.ones(problem.n))
+    largest = float(np.max(problem.y * problem.responses(mean))) or 1.0
+    if largest <= 0:
+        raise ValueError(
+            "No direction tells the classes apart: the mean of y times X has no positive margin."
+        )
+    least = min(max(largest * 10.0**-DECADES, 0.1 / problem.n), largest / 10.0)
+    return np.geomspace(largest, least, points)
+
+
+def pareto_points(
+    X: Any,
+    y: Any,
+    lams: Sequence[float] | np.ndarray,
+    *,
+    X_test: Any = None,
+    y_test: Any = None,
+    tol: float = 1e-3,
+    max_time: float | None = None,
+    bias: Any = "none",
+    solver: Solver | None = None,
+    seed: int = 0,
+) -> Iterator[FrontPoint]:
+    """Solve for each λ in turn to a certified gap, each run beginning at the last answer.
+
+    Parameters
+    ----------
+    X, y : training rows, and labels -1 and +1
+    lams : sequence of float
+        From large to small is quickest.
+    X_test, y_test : optional
+    tol : float
+        Relative gap.
+    max_time : float, optional
+        Seconds for one λ.
+    bias : {"none", "free"}
+    solver : Solver, optional
+        By default the one that suits the data.
+    seed : int
+
+    Yields
+    ------
+    FrontPoint
+    """
+    start = None
+    for lam in lams:
+        problem = Regularized(X, y, float(lam), bias=bias)
+        stop = Stop(tol=tol, max_time=max_time)
+        result = solve(problem, solver or choose(problem).solver, stop=stop, seed=seed, start=start)
+        start, certificate = result.solution, result.certificate
+        norm, loss = problem.criteria_of(start)
+        scores = problem.responses(start.w, billed=False) + start.b
+        tested = X_test is not None and y_test is not None
+        test_error = _wrong(np.asarray(X_test @ start.w) + start.b, y_test) if tested else np.nan
+        yield FrontPoint(
+            float(lam), norm, 1.0 / norm if norm > 0 else np.inf, loss, loss / norm if norm > 0 else np.inf,
+            _wrong(scores, problem.y), test_error, int(result.history[-1].feature_reads),
+            float(certificate.gap), float(certificate.bound), result.status.name.lower(),
+        )  # fmt: skip
+
+
+def least_loss(points: Sequence[FrontPoint], norm: np.ndarray | float) -> np.ndarray:
+    """A proven lower bound on the loss of any answer with this norm.
+
+    Each dual value D of a λ is a half-plane of (½‖w‖², loss) that no answer leaves, λ½‖w‖² + loss ≥ D. Where
+    they all hold, a convex region remains.
+    """
+    at = np.asarray(norm, np.float64)
+    bounds = [point.bound - 0.5 * point.lam * at**2 for point in points if np.isfinite(point.bound)]
+    return np.maximum(0.0, np.max(bounds, axis=0)) if bounds else np.zeros_like(at)
+
+
+def front_figure(points: Sequence[FrontPoint], name: str, caption: str = "") -> Figure:
+    """The front with the empty region below it; and the errors along it."""
+    points = [point for point in points if np.isfinite(point.margin)]
+    margins = [point.margin for point in points]
+    bounded: list[Series] = []
+    if points:
+        at = np.geomspace(min(margins), max(margins), 200)
+        edge = least_loss(points, 1.0 / at).tolist()
+        bounded = [Series(EMPTY, at.tolist(), edge, [0.0] * len(at), edge, "theory")]
+    front = Series(FRONT, margins, [point.loss for point in points], kind="points")
+    lams = [point.lam for point in points]
+    errors = [Series("training error", lams, [point.train_error for point in points])]
+    if any(np.isfinite(point.test_error) for point in points):
+        errors.append(Series("held-out error", lams, [point.test_error for point in points]))
+    panels = (
+        Panel(name, "margin 1/‖w‖, units of the rows", "mean hinge loss", (front, *bounded), log_x=True),
+        Panel(name, "λ", "share of rows on the wrong side", errors, log_x=True),
+    )  # fmt: skip
+    return Figure("path", caption or f"Margin against slack on {name}.", panels)
+
+
+class ParetoFrontDisplay:
+    """Margin against slack, in scikit-learn's manner of drawing.
+
+    Parameters
+    ----------
+    points : sequence of FrontPoint
+    name : str
+        Of the data, for the title.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from hinge import LinearSVC
+    >>> from hinge.datasets import load
+    >>> from hinge.display.pareto import ParetoFrontDisplay
+    >>> adult = load("adult")
+    >>> X, y = adult.X_train[:2000], adult.y_train[:2000]
+    >>> display = ParetoFrontDisplay.from_estimator(LinearSVC(fit_intercept=False), X, y, points=3)
+    >>> len(display.points)
+    3
+    """
+
+    ax_: Axes
+    figure_: Drawn
+
+    def __init__(self, points: Sequence[FrontPoint], name: str = "") -> None:
+        self.points, self.name = list(points), name
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        points: int = 20,
+        lams: Sequence[float] | None = None,
+        name: str = "",
+        ax: Axes | None = None,
+        draw: bool = True,
+        tell: Callable[[FrontPoint], None] | None = None,
+    ) -> ParetoFrontDisplay:
+        """Follow the front with the tolerance, time limit, bias and solver of a `LinearSVC`.
+
+        Parameters
+        ----------
+        estimator : LinearSVC
+            Fitted or not; it is left as it is.
+        X : array or CSR matrix
+        y : labels of two classes
+        points : int
+            Of the grid, where `lams` is not given.
+        lams : sequence of float, optional
+        name : str
+        ax : matplotlib Axes, optional
+        draw : bool
+            Whether to draw at once.
+        tell : callable, optional
+            Told of each point when it is there.
+
+        Returns
+        -------
+        ParetoFrontDisplay
+        """
+        classes, codes = np.unique(np.asarray(y), return_inverse=True)
+        if len(classes) != 2:
+            raise ValueError(f"The front is that of two classes, and y has {len(classes)}.")
+        signs = np.where(codes == 1, 1, -1).astype(np.int8)
+        free = estimator.fit_intercept and estimator.intercept == "free"
+        if estimator.fit_intercept and not free:
+            raise ValueError("The front is for a free bias, or none: set fit_intercept=False.")
+        solver = estimator.solver if isinstance(estimator.solver, Solver) else None
+        seed = estimator.random_state if isinstance(estimator.random_state, int) else 0
+        found = []
+        for point in pareto_points(
+            X, signs, spread_lams(X, signs, points) if lams is None else lams, tol=estimator.tol,
+            max_time=estimator.max_time, bias="free" if free else "none", solver=solver, seed=seed,
+        ):  # fmt: skip
+            found.append(point)
+            if tell is not None:
+                tell(point)
+        display = cls(found, name)
+        return display.plot(ax) if draw else display
+
+    def plot(self, ax: Axes | None = None, *, name: str | None = None) -> ParetoFrontDisplay:
+        """Draw the front and the region that is proved empty.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            By default those of a new figure.
+        name : str, optional
+            In the title, in place of the display's own.
+
+        Returns
+        -------
+        ParetoFrontDisplay
+        """
+        from hinge.display.axes import axes_or_new
+        from hinge.display.static import panel
+
+        ax = axes_or_new(ax)
+        panel(front_figure(self.points, self.name if name is None else name).panels[0], ax)
+        self.ax_, self.figure_ = ax, ax.figure  # type: ignore[assignment]
+        return self
+
+
+def _wrong(scores: np.ndarray, y: Any) -> float:
+    return float(np.mean((scores > 0) != (np.asarray(y) > 0)))

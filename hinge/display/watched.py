@@ -1,0 +1,118 @@
+"""Fits looked at on the way: what the displays draw of an estimator."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hinge.monitoring import Record
+
+COMPILED_ROWS = 100
+
+
+class Watched(NamedTuple):
+    """One look at a fit: the record, with objective and errors measured off the clock."""
+
+    record: Record
+    objective: float
+    error: float
+
+
+class Watcher:
+    """A scikit-learn callback that measures objective and test error at every look.
+
+    Parameters
+    ----------
+    X_test, y_test : optional
+        Rows to measure the error on.
+    objectives : bool
+        Whether to measure the objective too.
+    """
+
+    def __init__(self, X_test: Any = None, y_test: Any = None, objectives: bool = True) -> None:
+        self.X_test, self.y_test, self.objectives = X_test, y_test, objectives
+        self.looks: list[Watched] = []
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        """Begin anew."""
+        self.looks = []
+
+    def teardown(self, estimator: Any, context: Any) -> None:
+        """Nothing is left to do."""
+
+    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
+        """Nothing is known yet."""
+
+    def on_fit_task_end(
+        self, estimator: Any, context: Any, *, X: Any = None, y: Any = None, fitted_estimator: Any = None
+    ) -> bool:
+        """Measure; the fit itself, and fits of several classes, bring no model."""
+        record = getattr(context, "record", None)
+        if record is None:
+            return False
+        objective, error = record.objective, record.score
+        if fitted_estimator is not None:
+            if self.X_test is not None:
+                error = float(np.mean(fitted_estimator.predict(self.X_test) != self.y_test))
+            if self.objectives and not np.isfinite(objective):
+                objective = objective_of(fitted_estimator, X, y)
+        self.looks.append(Watched(record, objective, error))
+        return False
+
+
+def watch(estimator: Any, X: Any, y: Any, watcher: Watcher) -> Any:
+    """A copy of the estimator, fitted under the eyes of `watcher`; the estimator is left as it is."""
+    from sklearn.base import clone
+
+    copy = clone(estimator).set_callbacks(watcher)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a fit that was cut off shows as such
+        return copy.fit(X, y)
+
+
+def compile_for(estimator: Any, X: Any, y: Any) -> None:
+    """Fit a copy to a few rows of each class, so that no compiling is on the clock of the next fit."""
+    from sklearn.base import clone
+    from sklearn.utils import get_tags
+
+    if get_tags(estimator).input_tags.pairwise or not hasattr(X, "shape"):
+        return
+    y = np.asarray(y)
+    some = np.sort(np.concatenate([np.flatnonzero(y == label)[:COMPILED_ROWS] for label in np.unique(y)]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        clone(estimator).fit(X[some], y[some])
+
+
+def objective_of(model: Any, X: Any, y: Any) -> float:
+    """½λ‖w‖² + the mean hinge loss of a fitted machine for two classes.
+
+    It is nan where the objective is another one: with class weights, a given slack or a penalised bias.
+    """
+    other = model.class_weight is not None or model.slack is not None
+    if other or len(model.classes_) != 2 or getattr(model, "intercept", "free") == "penalized":
+        return np.nan
+    lam = getattr(model, "lam", None)
+    lam = 1.0 / (model.C * len(y)) if lam is None else lam
+    scores, signs = model.decision_function(X), np.where(np.asarray(y) == model.classes_[1], 1.0, -1.0)
+    if hasattr(model, "support_vectors_"):
+        sq_norm = float(model.dual_coef_[0] @ (scores[model.support_] - model.intercept_[0]))
+    else:
+        sq_norm = float(model.coef_[0] @ model.coef_[0])
+    return 0.5 * lam * sq_norm + float(np.mean(np.maximum(0.0, 1.0 - signs * scores)))
+
+
+def gaps(looks: Sequence[Watched]) -> list[float]:
+    """The gap at every look, by the best lower bound that any certificate of the run gave."""
+    bounds = [
+        look.record.objective / (1.0 + look.record.certificate)
+        for look in looks
+        if np.isfinite(look.record.certificate) and np.isfinite(look.record.objective)
+    ]
+    if not bounds:
+        return [look.record.certificate for look in looks]
+    bound = max(bounds)
+    return [(look.objective - bound) / bound if bound > 0 else np.inf for look in looks]

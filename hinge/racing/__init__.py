@@ -1,0 +1,23 @@
+"""Races of solvers, ours and other packages', on anybody's data."""
+
+from hinge.racing.contestants import Contestant, Ours, find, known, usual
+from hinge.racing.course import Course, Look
+from hinge.racing.peers import PEERS, Peer
+from hinge.racing.race import Entry, Race, Standing, Target, run_race
+
+__all__ = [
+    "PEERS",
+    "Contestant",
+    "Course",
+    "Entry",
+    "Look",
+    "Ours",
+    "Peer",
+    "Race",
+    "Standing",
+    "Target",
+    "find",
+    "known",
+    "run_race",
+    "usual",
+]

@@ -1,0 +1,229 @@
+"""Who can be in a race: every solver of this library by its name, and the peers."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from hinge.experiments import nearest
+from hinge.racing.course import Course, Look
+from hinge.solvers import KERNEL_SOLVERS, SBP, SOLVERS, TABLE_SOLVERS, Newton, Solver, choose
+
+SPACING = 0.15
+"""The next look is due when the clock has grown by this share: the resolution of all times."""
+
+FIRST_PIECE, LONGEST_PIECE = 0.001, 0.1
+"""Seconds of a compiled call: short ones at first, and never so long that Ctrl-C would wait."""
+
+LOOKS_SHARE = 0.5
+"""A look is due no earlier than after this share of the time that the last one took."""
+
+TAKEN = {"sgd": "hinge-sgd"}
+"""Names that a peer is better known by."""
+
+
+class Contestant(Protocol):
+    """Anything that learns while it is looked at.
+
+    Attributes
+    ----------
+    name : str
+    label : str
+        What it is, and of which package.
+    bias : str
+        "none", or "free" for one that cannot do without a bias, and is judged by the problem with one.
+    restarts : bool
+        Whether every look is a run of its own, from zero.
+    """
+
+    @property
+    def name(self) -> str:
+        """What to type."""
+        ...
+
+    @property
+    def label(self) -> str:
+        """What it is."""
+        ...
+
+    @property
+    def bias(self) -> str:
+        """Whether it learns a bias."""
+        ...
+
+    @property
+    def restarts(self) -> bool:
+        """Whether every look begins from zero."""
+        ...
+
+    def missing(self) -> str | None:
+        """Why it cannot run here at all; None if it can."""
+        ...
+
+    def rejects(self, course: Course) -> str | None:
+        """Why it cannot run on this course; None if it can."""
+        ...
+
+    def looks(
+        self, course: Course, seed: int, max_time: float, reached: Callable[[Look], bool], tol: float
+    ) -> Iterator[Look]:
+        """One run, a look at a time, until it has reached the target, has finished, or its time is over."""
+        ...
+
+
+@dataclass(frozen=True)
+class Ours:
+    """A solver of this library.
+
+    The clock and the bill hold the solver's own work. A certificate is on them only where the solver needs it
+    to go on, since it works on a part of the rows until it is told that this is not enough. Slack-constrained
+    solvers are given the slack of the optimum, found off the clock.
+    """
+
+    solver: Solver
+    name: str
+    bias: str = "none"
+    restarts: bool = False
+
+    @property
+    def label(self) -> str:
+        """The class."""
+        return f"hinge {type(self.solver).__name__}"
+
+    def missing(self) -> str | None:
+        """It is always there."""
+        return None
+
+    def rejects(self, course: Course) -> str | None:
+        """That it is of the other kind, or what the solver itself says."""
+        kernel = isinstance(self.solver, KERNEL_SOLVERS)
+        if kernel and course.kernel is None:
+            return "It is for kernels: give --kernel rbf."
+        if not kernel and course.kernel is not None:
+            return "It is for linear problems: leave --kernel out."
+        reason = self.solver.rejects(course.regularized())
+        if reason is not None and self.solver.rejects(course.slack_constrained()) is None:
+            return None
+        return reason
+
+    def problem(self, course: Course) -> Any:
+        """The form of the problem that it solves."""
+        problem = course.regularized()
+        return problem if self.solver.rejects(problem) is None else course.slack_constrained()
+
+    def looks(
+        self, course: Course, seed: int, max_time: float, reached: Callable[[Look], bool], tol: float
+    ) -> Iterator[Look]:
+        """One run; looks are about 15% of the time apart."""
+        problem = self.problem(course)
+        # The batch of SBP that suits n, as where the slack is given to an estimator.
+        solver = choose(problem).solver if self.solver == SBP() else self.solver
+        run = _Run(solver, problem, tol)
+        run.begin(seed)
+        due = 0.0
+        while True:
+            over = run.advance(max_time) or run.seconds >= max_time
+            if not over and run.seconds < due:
+                continue
+            began = time.perf_counter()
+            look = run.look(course)
+            yield look
+            if over or reached(look):
+                return
+            due = run.seconds + max(SPACING * run.seconds, LOOKS_SHARE * (time.perf_counter() - began))
+
+
+class _Run:
+    """A solver under way, with a clock and a bill that stand still while it is looked at."""
+
+    def __init__(self, solver: Solver, problem: Any, tol: float) -> None:
+        self.solver, self.problem, self.tol = solver, problem, tol
+        self.asks = type(solver).refresh is not Solver.refresh
+        self.seconds, self.rate = 0.0, 0.0
+        self.state: Any = None
+        solver.advance(problem, solver.init(problem, 0), 0)  # compiles
+        self.unbilled = problem.reads, problem.kernel_evals
+
+    def begin(self, seed: int) -> None:
+        """The first state."""
+        began = time.perf_counter()
+        self.state = self.solver.init(self.problem, seed)
+        self.seconds += time.perf_counter() - began
+
+    def advance(self, max_time: float) -> bool:
+        """Go on for a short while; whether the solver has finished."""
+        solver, problem = self.solver, self.problem
+        pause = solver.pause(problem, self.state)
+        if pause <= 0:
+            return True
+        piece = solver.per_pass(problem) // 64
+        if self.rate:
+            longest = min(LONGEST_PIECE, max(FIRST_PIECE, SPACING * self.seconds / 2))
+            piece = int(self.rate * min(longest, max(max_time - self.seconds, 0.0)))
+        n = max(1, min(pause, piece))
+        began = time.perf_counter()
+        self.state = solver.advance(problem, self.state, n)
+        took = time.perf_counter() - began
+        self.rate = n / max(took, 1e-9)
+        if n == pause and self.asks and solver.estimate(problem, self.state) <= self.tol:
+            certificate = solver.certificate(problem, self.state, solver.view(problem, self.state))
+            if certificate.gap > self.tol:
+                self.state = solver.refresh(problem, self.state)
+            took = time.perf_counter() - began
+        self.seconds += took
+        return False
+
+    def look(self, course: Course) -> Look:
+        """The answer so far, judged; what that reads is not billed."""
+        problem = self.problem
+        before = problem.reads, problem.kernel_evals
+        spent = before[0] - self.unbilled[0], before[1] - self.unbilled[1]
+        objective, error, bound = course.judged(problem, self.solver.solution(problem, self.state))
+        after = problem.reads, problem.kernel_evals
+        self.unbilled = tuple(u + a - b for u, a, b in zip(self.unbilled, after, before, strict=True))
+        return Look(self.seconds, *spent, objective, error, bound)
+
+
+def ours() -> dict[str, Ours]:
+    """Every solver of this library that solves an SVM, by its name."""
+    found = {}
+    for cls in (*SOLVERS, *TABLE_SOLVERS, *KERNEL_SOLVERS):
+        plain = hyphenated(cls.__name__)
+        name = TAKEN.get(plain, plain)
+        found[name] = Ours(cls(), name)
+    return found
+
+
+def known() -> dict[str, Contestant]:
+    """All names that a race understands."""
+    from hinge.racing.peers import PEERS
+
+    return {**ours(), **{peer.name: peer for peer in PEERS}}
+
+
+def find(names: Sequence[str]) -> list[Contestant]:
+    """Contestants by name, each once, however it is spelled: "block-dual", "BlockDual", "block_dual"."""
+    everyone = known()
+    plain = {re.sub("[-_ ]", "", name): name for name in everyone}
+    found: dict[str, Contestant] = {}
+    for asked in names:
+        bare = re.sub("[-_ ]", "", asked.lower())
+        name = plain.get(bare) or nearest(asked.lower(), tuple(everyone), "solver")
+        found[name] = everyone[name]
+    return list(found.values())
+
+
+def usual(course: Course) -> list[str]:
+    """A sensible field for a course: ours of each kind, and what most people use."""
+    if course.kernel is not None:
+        return ["block-dual", "sbp", "kernel-pegasos", "libsvm"]
+    newton = ["newton"] if isinstance(choose(course.regularized()).solver, Newton) else []
+    return ["sdca", *newton, "pegasos", "liblinear", "sgd"]
+
+
+def hyphenated(name: str) -> str:
+    """The name of a class as it is typed: KernelSDCA is kernel-sdca."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()

@@ -1,0 +1,203 @@
+"""What a race found: a table, curves, and files of both."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from hinge.display.figure import Figure, Panel, Series, Table
+from hinge.experiments.base import Outcome, Result
+from hinge.experiments.runner import machine
+from hinge.model_files import replacing
+from hinge.racing.course import Look
+from hinge.racing.peers import Peer
+from hinge.racing.race import Race, Run
+
+FLOOR = 1e-12  # of suboptimalities on a logarithmic axis
+CURVES = (
+    "solver",
+    "run",
+    "seconds",
+    "reads",
+    "kernel evaluations",
+    "objective",
+    "suboptimality",
+    "test error",
+)
+
+
+def figures(race: Race) -> list[Figure]:
+    """Suboptimality and test error against seconds, and against reads or kernel evaluations."""
+    amounts = [("seconds", "seconds of the solver's own work")]
+    if race.course.kernel is not None:
+        amounts.append(("evals", "kernel evaluations"))
+    else:
+        amounts.append(("reads", "cells of the data read"))
+    return [_figure(race, amount, label) for amount, label in amounts]
+
+
+def _figure(race: Race, amount: str, label: str) -> Figure:
+    above, errors = [], []
+    for line in race.standings():
+        entry = next(entry for entry in race.entries if entry.name == line.solver)
+        run = [look for look in race.typical(entry) if _is_positive(getattr(look, amount))]
+        if not run:  # nobody counts what a peer reads
+            continue
+        x = [float(getattr(look, amount)) for look in run]
+        gaps = [max(race.suboptimality(entry, look), FLOOR) for look in run]
+        above.append(Series(line.solver, x, gaps))
+        errors.append(Series(line.solver, x, [look.error for look in run]))
+    target = [above, errors][race.target.kind == "error"]
+    if target:
+        xs = [x for series in target for x in series.x]
+        target.append(Series("target", [min(xs), max(xs)], [race.target.value] * 2, kind="theory"))
+    counted = "" if amount == "seconds" else " Nobody counts for the peers, so they are not here."
+    panels = (
+        Panel(race.course.name, label, "objective above the minimum, relative", above, True, True),
+        Panel(race.course.name, label, "test error, share of rows", errors, log_x=True),
+    )
+    return Figure(f"race-{amount}", f"{conditions(race)} Lines are runs of median time.{counted}", panels)
+
+
+def conditions(race: Race) -> str:
+    """What was raced, on what, and how it was measured, in words."""
+    course = race.course
+    space = "linear" if course.kernel is None else f"Gaussian kernel, gamma = {course.gamma:g}"
+    reference = course.references.get("none")
+    known = "" if reference is None else f" The minimum is known to within {reference.gap:.1g} of itself."
+    return (
+        f"{course.name}: {course.X.shape[0]:,} training rows of {course.X.shape[1]:,} features, "
+        f"{len(course.y_test):,} test rows; {space}, lambda = {course.lam:g}, no bias. "
+        f"Target: {race.target}. One thread, at most {race.max_time:g} s a run, medians of the runs.{known}"
+    )
+
+
+def table(race: Race) -> Table:
+    """The standings."""
+    columns = (
+        "solver", "what it is", "seconds to target", "best objective", "suboptimality", "test error", "reads",
+        "kernel evaluations", "status",
+    )  # fmt: skip
+    rows: list[list[str | float | int | None]] = [
+        [line.solver, line.label, line.seconds, line.objective, line.suboptimality, line.test_error,
+         line.reads, line.kernel_evals, line.status]
+        for line in race.standings()
+    ]  # fmt: skip
+    return Table("standings", conditions(race), columns, rows, digits=4)
+
+
+def as_json(race: Race) -> dict[str, Any]:
+    """Everything but the curves, in JSON's terms."""
+    course, reference = race.course, race.course.references.get("none")
+    bound = race.bound()
+    return {
+        "data": course.name,
+        "rows": int(course.X.shape[0]),
+        "features": int(course.X.shape[1]),
+        "test_rows": len(course.y_test),
+        "lam": course.lam,
+        "C": course.C,
+        "gamma": None if course.kernel is None else course.gamma,
+        "target": {"kind": race.target.kind, "value": race.target.value},
+        "max_time": race.max_time,
+        "lower_bound": bound if math.isfinite(bound) else None,
+        "lower_bound_gap": None if reference is None else _finite(reference.gap),
+        "interrupted": race.interrupted,
+        "versions": {
+            entry.contestant.package: entry.contestant.version()
+            for entry in race.entries
+            if isinstance(entry.contestant, Peer)
+        },
+        "solvers": [_plain(line._asdict()) for line in race.standings()],
+    }
+
+
+def write(race: Race, folder: Path, command: str) -> list[str]:
+    """Write table, curves and the report into a folder; what could not be drawn is said.
+
+    Returns
+    -------
+    list of str
+        A sentence for each thing that is missing, and why.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    whole = {**as_json(race), "curves": {entry.name: _curves(entry.runs) for entry in race.entries}}
+    _write(folder / "race.json", json.dumps(whole, indent=1, allow_nan=False))
+    shown = table(race)
+    _write(folder / "standings.csv", _csv(shown.columns, shown.rows))
+    _write(folder / "curves.csv", _csv(CURVES, _curve_rows(race)))
+    try:
+        from hinge.display import report, static
+
+        drawn = figures(race)
+        for figure in drawn:
+            static.save(figure, folder)
+        results = [
+            Result(
+                {"solver": entry.name, "run": at}, {"looks": _curves([run])[0]}, max(run).seconds, machine()
+            )
+            for entry in race.entries
+            for at, run in enumerate(entry.runs)
+            if run
+        ]
+        section = report.Section(
+            "race", f"Solvers on {race.course.name}", "Your data", "a race",
+            f"Which solver comes first to {race.target}?", Outcome((), drawn, (shown,)), results,
+        )  # fmt: skip
+        report.write_report(
+            folder, [section], title=f"hinge compare: {race.course.name}", scale="as asked",
+            machine=machine(), command=command,
+        )  # fmt: skip
+    except ImportError as error:
+        return [f"No figures were drawn. {error}"]
+    return []
+
+
+# --- parts ----------------------------------------------------------------------------------------
+
+
+def _curves(runs: Sequence[Run]) -> list[dict[str, list[Any]]]:
+    return [
+        {name: [_finite(getattr(look, name)) for look in run] for name in Look._fields if name != "bound"}
+        for run in runs
+    ]
+
+
+def _curve_rows(race: Race) -> list[list[Any]]:
+    return [
+        [entry.name, at, look.seconds, look.reads, look.evals, look.objective,
+         race.suboptimality(entry, look), look.error]
+        for entry in race.entries
+        for at, run in enumerate(entry.runs)
+        for look in run
+    ]  # fmt: skip
+
+
+def _is_positive(value: float | None) -> bool:
+    return value is not None and value > 0
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _plain(line: dict[str, Any]) -> dict[str, Any]:
+    return {name: _finite(value) for name, value in line.items()}
+
+
+def _csv(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    return stream.getvalue()
+
+
+def _write(path: Path, text: str) -> None:
+    with replacing(path) as stream:
+        stream.write(text.encode())
