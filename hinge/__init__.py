@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     if name in _WHERE:
         return getattr(import_module(_WHERE[name]), name)
-    if name in ("access", "datasets", "estimators", "monitoring", "problems", "solvers"):
+    if name in ("access", "bounds", "datasets", "display", "estimators", "monitoring", "problems", "solvers"):
         return import_module(f"hinge.{name}")
     raise AttributeError(f"module 'hinge' has no attribute {name!r}")
 

@@ -49,10 +49,12 @@ def application() -> typer.Typer:
     """The commands, ready to be called."""
     app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
     app.callback()(_common)
+    from hinge.cli_compare import compare
     from hinge.cli_pair import pair
+    from hinge.cli_path import path
     from hinge.cli_reproduce import reproduce
 
-    for command in (train, predict, datasets, pair, reproduce):
+    for command in (train, predict, datasets, pair, compare, path, reproduce):
         app.command()(_in_sentences(command))
     return app
 
@@ -176,6 +178,7 @@ def predict(
     """
     from hinge import model_files
     from hinge.cli_data import rows, unlabelled_rows
+    from hinge.replacing import replacing
 
     fitted = model_files.load(model)
     inputs = [Path(name) for name in (model, data) if Path(name).is_file()]
@@ -196,7 +199,7 @@ def predict(
         sys.stdout.writelines(lines)
         sys.stdout.flush()
     else:
-        with model_files.replacing(output) as stream:
+        with replacing(output) as stream:
             stream.writelines(line.encode() for line in lines)
     counts = zip(*np.unique(predicted, return_counts=True), strict=True)
     say(f"{len(predicted):,} rows: {', '.join(f'{count:,} of {name}' for name, count in counts)}.")

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from hinge.access.pair_writer import write_pair
 from hinge.cli_data import training_data
 
 try:
@@ -32,6 +31,8 @@ def pair(
     label: Annotated[str | None, typer.Option(help="Label column of a csv file: name or position.")] = None,
 ) -> None:
     """Write a matrix by rows and by columns, out of core, for fits that read only part of it."""
+    from hinge.access.pair_writer import write_pair
+
     X: Any = data
     y = None
     if Path(data).suffix not in STREAMED:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from hinge.cli import Format
 from hinge.cli_compare import two_classes
 from hinge.cli_show import INTERRUPTED, console, say
-from hinge.model_files import replacing
+from hinge.replacing import replacing
 
 try:
     import typer

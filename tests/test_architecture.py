@@ -31,9 +31,9 @@ MAY_IMPORT = {
 }
 PARTS = {"kernels", "access", "problems", "sampling", "monitoring", "solvers", "estimators", "datasets"}
 MAY_IMPORT |= {  # clients, which see all of the above
-    "display": PARTS | {"model_files"},
-    "experiments": PARTS | {"display", "bounds", "saddle", "model_files"},
-    "racing": PARTS | {"display", "experiments", "model_files"},
+    "display": PARTS | {"replacing"},
+    "experiments": PARTS | {"display", "bounds", "saddle", "replacing"},
+    "racing": PARTS | {"display", "experiments", "replacing"},
 }
 
 

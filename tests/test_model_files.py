@@ -17,7 +17,8 @@ from sklearn.exceptions import NotFittedError
 
 from hinge import SVC, LinearSVC, model_files
 from hinge.kernels import Function, Gaussian, Laplacian, Polynomial
-from hinge.model_files import ModelFileError, load, replacing, save
+from hinge.model_files import ModelFileError, load, save
+from hinge.replacing import replacing
 from hinge.solvers import SDCA, Amplified, BlockDual, Newton, Pegasos
 
 LABELS = {

@@ -66,7 +66,7 @@ def _axis(title: list[str], logarithmic: bool, values: Sequence[float]) -> dict[
     positive = [value for value in values if value > 0]
     decades = math.log10(max(positive) / min(positive)) if positive else 0.0
     # Plotly labels every 2, 3, 4 ... between the powers of ten where it is allowed many ticks.
-    ticks = max(2, min(7, int(decades / 0.33))) if logarithmic and decades > 0.8 else 6
+    ticks = max(2, min(7, int(decades / 0.33))) if logarithmic and decades > 0.8 else 5
     return {
         "title": {
             "text": "<br>".join(html.escape(line) for line in title),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from hinge.display import page, static
 from hinge.display.figure import Figure
 from hinge.display.page_parts import Picture, plain_name
-from hinge.model_files import replacing
+from hinge.replacing import replacing
 
 if TYPE_CHECKING:  # experiments draw with this package, so it cannot need them at run time
     from hinge.experiments.base import Experiment, Outcome, Result

@@ -14,7 +14,7 @@ import numpy as np
 
 from hinge.display.figure import Figure, Panel, Series
 from hinge.display.palette import Dash, Style, styles
-from hinge.model_files import replacing
+from hinge.replacing import replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -276,6 +276,7 @@ def _linear(ax: Axes, axis: str) -> None:
 
     if 1e4 <= max(abs(limit) for limit in getattr(ax, f"get_{axis}lim")()) < 1e7:
         getattr(ax, f"{axis}axis").set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
+        ax.locator_params(axis=axis, nbins=5)
 
 
 def _logarithmic(ax: Axes, axis: str) -> None:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 
 from hinge.experiments.base import Cell, Experiment, Result, Results, Scale
 from hinge.experiments.sets import is_own
-from hinge.model_files import replacing
+from hinge.replacing import replacing
 
 
 class Progress(Protocol):

@@ -13,10 +13,10 @@ from typing import Any
 from hinge.display.figure import Figure, Panel, Series, Table
 from hinge.experiments.base import Outcome, Result
 from hinge.experiments.runner import machine
-from hinge.model_files import replacing
 from hinge.racing.course import Look
 from hinge.racing.peers import Peer
 from hinge.racing.race import Race, Run
+from hinge.replacing import replacing
 
 FLOOR = 1e-12  # of suboptimalities on a logarithmic axis
 CURVES = (

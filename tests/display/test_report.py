@@ -151,7 +151,7 @@ def test_an_interrupted_write_leaves_the_page_that_was_there(tmp_path, monkeypat
             raise KeyboardInterrupt
         replace(source, target)
 
-    monkeypatch.setattr("hinge.model_files.os.replace", interrupted)
+    monkeypatch.setattr(os, "replace", interrupted)
     with pytest.raises(KeyboardInterrupt):
         write_report(tmp_path, [nothing], **{**SAYS, "title": "Another"})
     assert path.read_bytes() == before
