@@ -10,20 +10,48 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar, Protocol
 
 from hinge.display import page, static
 from hinge.display.figure import Figure
+from hinge.display.outcome import Outcome
 from hinge.display.page_parts import Picture, plain_name
 from hinge.replacing import replacing
-
-if TYPE_CHECKING:  # experiments draw with this package, so it cannot need them at run time
-    from hinge.experiments.base import Experiment, Outcome, Result
 
 CLAIM_COLUMNS = (
     "experiment", "paper", "place", "claim", "paper's number", "ours", "ratio", "unit", "verdict", "rule",
     "conditions", "scale",
 )  # fmt: skip
+
+
+class Measured(Protocol):
+    """What is shown of a cell's result; experiments draw with this package, so it cannot name theirs."""
+
+    @property
+    def cell(self) -> Mapping[str, Any]:
+        """Its parameters."""
+
+    @property
+    def values(self) -> Mapping[str, Any]:
+        """What was measured."""
+
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
+
+    @property
+    def machine(self) -> str:
+        """Where it ran."""
+
+
+class Described(Protocol):
+    """What is shown of an experiment itself."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    paper: ClassVar[str]
+    place: ClassVar[str]
+    question: ClassVar[str]
 
 
 @dataclass(frozen=True)
@@ -33,9 +61,10 @@ class Section:
     Attributes
     ----------
     name, title, paper, place, question : str
-        As in `hinge.experiments.base.Experiment`.
+        Of the experiment.
     outcome : Outcome
-    results : sequence of Result
+    results : sequence of results
+        Of its cells.
     failures : sequence of str
         The errors of cells that could not be measured.
     """
@@ -46,12 +75,16 @@ class Section:
     place: str
     question: str
     outcome: Outcome
-    results: Sequence[Result] = ()
+    results: Sequence[Measured] = ()
     failures: Sequence[str] = field(default=())
 
     @classmethod
     def of(
-        cls, experiment: Experiment, outcome: Outcome, results: Sequence[Result], failures: Sequence[str] = ()
+        cls,
+        experiment: Described,
+        outcome: Outcome,
+        results: Sequence[Measured],
+        failures: Sequence[str] = (),
     ) -> Section:
         """The section of an experiment that was run."""
         about = (experiment.name, experiment.title, experiment.paper, experiment.place, experiment.question)
@@ -162,7 +195,7 @@ def _names(parts: Iterable[Mapping[str, Any]]) -> list[str]:
     return list(dict.fromkeys(name for part in parts for name in part))
 
 
-def _scalar(result: Result, name: str) -> bool:
+def _scalar(result: Measured, name: str) -> bool:
     return name in result.values and not isinstance(result.values[name], list | dict | tuple)
 
 

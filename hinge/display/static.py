@@ -8,7 +8,7 @@ import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -127,8 +127,8 @@ def panel(panel: Panel, ax: Axes, look: Mapping[str, Style] | None = None, *, le
         ax.text(0.5, 0.5, "no data", transform=ax.transAxes, ha="center", va="center", color="0.45")
         ax.set(xticks=[], yticks=[])
         return
-    for axis, logarithmic in (("x", panel.log_x), ("y", panel.log_y)):
-        (_logarithmic if logarithmic else _linear)(ax, axis)
+    (_logarithmic if panel.log_x else _linear)(ax, "x")
+    (_logarithmic if panel.log_y else _linear)(ax, "y")
     ax.grid(True, color="0.9", linewidth=0.6)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
@@ -271,7 +271,7 @@ def _slim(svg: bytes) -> bytes:
     return re.sub(r">\s+<", "><", re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)).encode()
 
 
-def _linear(ax: Axes, axis: str) -> None:
+def _linear(ax: Axes, axis: Literal["x", "y"]) -> None:
     from matplotlib.ticker import FuncFormatter
 
     if 1e4 <= max(abs(limit) for limit in getattr(ax, f"get_{axis}lim")()) < 1e7:
@@ -279,7 +279,7 @@ def _linear(ax: Axes, axis: str) -> None:
         ax.locator_params(axis=axis, nbins=5)
 
 
-def _logarithmic(ax: Axes, axis: str) -> None:
+def _logarithmic(ax: Axes, axis: Literal["x", "y"]) -> None:
     """A logarithmic axis whose labels do not run into each other where it spans little more than a decade."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
