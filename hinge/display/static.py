@@ -275,7 +275,7 @@ def _linear(ax: Axes, axis: Literal["x", "y"]) -> None:
     from matplotlib.ticker import FuncFormatter
 
     if 1e4 <= max(abs(limit) for limit in getattr(ax, f"get_{axis}lim")()) < 1e7:
-        getattr(ax, f"{axis}axis").set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
+        getattr(ax, f"{axis}axis").set_major_formatter(FuncFormatter(lambda value, _: _short(value)))
         ax.locator_params(axis=axis, nbins=5)
 
 
@@ -305,7 +305,7 @@ def _power(exponent: float) -> str:
 
 
 def _short(value: float) -> str:
-    if 1e-4 < value < 1e5:
-        return f"{value:,.4g}"
+    if value == 0 or 1e-4 < abs(value) < 1e7:
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
     exponent = math.floor(math.log10(value) + 1e-9)
     return f"{value / 10**exponent:.4g}×{_power(exponent)}"

@@ -6,6 +6,8 @@ import hashlib
 import json
 import os
 import platform
+import re
+import subprocess
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -87,17 +89,21 @@ def machine() -> str:
     import numpy
     import sklearn
 
-    processor = platform.machine()
-    try:
-        with open("/proc/cpuinfo") as lines:
-            names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-        processor = names[0] if names else processor
-    except OSError:
-        pass
+    processor = f"{_model()} ({platform.machine()})"
     return (
         f"{processor}, {os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}, "
         f"NumPy {numpy.__version__}, Numba {numba.__version__}, scikit-learn {sklearn.__version__}"
     )
+
+
+def _model() -> str:
+    """The processor's name, where the system tells it."""
+    try:
+        told = subprocess.run(["lscpu"], capture_output=True, text=True, check=True, timeout=10).stdout
+    except (OSError, subprocess.SubprocessError):
+        return platform.processor() or "processor unknown"
+    found = re.search(r"^Model name:\s*(\S.*)$", told, re.MULTILINE)
+    return found[1] if found else "processor unknown"
 
 
 def _key(experiment: Experiment, cell: Cell) -> str:
