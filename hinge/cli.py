@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import io
 import json
 import math
 import os
@@ -36,6 +37,9 @@ ClassWeight = Enum("ClassWeight", {"balanced": "balanced"})
 
 def main() -> None:
     """Run the command line."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without Greek letters is no reason to fail
     if typer is None:
         sys.stderr.write('The command line needs typer and rich: pip install "hinge[cli]"\n')
         raise SystemExit(1)
@@ -72,7 +76,7 @@ def _common(
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", hidden=True)] = False,
 ) -> None:
-    """Linear support vector machines with certificates."""
+    """Support vector machines that say how good they are, and what they read."""
     ctx.obj = debug
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from hinge.cli import DEFAULT_LAM, Format
 from hinge.cli_data import training_data
-from hinge.cli_show import INTERRUPTED, console, say
+from hinge.cli_show import INTERRUPTED, console, made, say
 
 try:
     import typer
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 KernelName = Enum("KernelName", {"rbf": "rbf"})
 HELD_OUT = 0.2
+LARGEST = 1e100
 
 
 def compare(
@@ -56,7 +57,8 @@ def compare(
 ) -> None:
     """Race solvers to a common target on the same rows. Ctrl-C ends the race and shows what there is.
 
-    All solve the same problem without a bias, with one thread, in turns; clocks hold no evaluation.
+    All solve the same problem without a bias (LIBSVM always has one), with one thread, in turns; clocks hold
+    no evaluation.
     Without test rows a fifth of the rows is held out.
     """
     from hinge.racing import PEERS, Target, find, known, results, run_race, usual
@@ -66,14 +68,22 @@ def compare(
     kind, value = target
     if kind not in ("gap", "error"):
         raise typer.BadParameter(f"--target is 'gap' or 'error' and a number, not {kind!r}.")
-    if not (value > 0 and max_time > 0):
+    if not (0 < value < np.inf and max_time > 0):
         raise typer.BadParameter("--target and --max-time take positive numbers.")
+    if kind == "error" and value >= 1:
+        raise typer.BadParameter("an error is a share of the rows, below 1.")
     if gamma is not None and kernel is None:
         raise typer.BadParameter("--gamma is for --kernel rbf.")
     asked = None if solvers is None else [name.strip() for name in solvers.split(",") if name.strip()]
+    if asked == []:
+        raise typer.BadParameter("--solvers names none: leave it out for the usual ones.")
+    everybody = asked is None or "all" in asked
+    made(out)
     if asked is not None and "all" not in asked:
         find(asked)  # complains of a name before data is read
     course = _course(data, test, label, positive, fetch, rows, lam, C, kernel is not None, gamma, seed)
+    if kind == "error" and len(course.y_test) == 0:
+        raise ValueError("There are no test rows to measure an error on: give some with --test.")
     if asked is None:
         asked = usual(course)
     elif "all" in asked:
@@ -90,14 +100,23 @@ def compare(
         )  # fmt: skip
     if out is not None:
         command = shlex.join(["hinge", *sys.argv[1:]])
-        for sentence in results.write(done, out, command):
+        written, sentences = results.write(done, out, command)
+        for sentence in sentences:
             say(sentence)
-    absent = [reason for peer in PEERS if peer.name not in asked and (reason := peer.missing())]
+    absent = [
+        reason for peer in PEERS
+        if everybody and peer.name not in asked and not _is_other_kind(peer, course)
+        and (reason := peer.missing())
+    ]  # fmt: skip
     if format_ is Format.json:
         whole = {**results.as_json(done), "not_installed": absent, "out": None if out is None else str(out)}
         typer.echo(json.dumps(whole, indent=1, allow_nan=False))
     else:
-        _show(done, absent, out)
+        _show(done, absent)
+    if out is not None:
+        say(f"Written to {out}: {', '.join(written)}.")
+    if not done.interrupted and not any(entry.runs for entry in done.entries):
+        raise typer.Exit(1)  # nobody could start, and the table says why
     if done.interrupted:
         raise typer.Exit(INTERRUPTED)
 
@@ -133,6 +152,8 @@ def two_classes(
 
     found = training_data(data, test, label, positive, fetch=fetch)
     classes = np.unique(found.y_train)
+    if len(classes) == 1:
+        raise ValueError(f"{data} has rows of one class only, and two are needed.")
     if len(classes) != 2:
         raise ValueError(
             f"{data} has {len(classes)} classes, and two are needed: name one with --positive, to be told "
@@ -143,12 +164,15 @@ def two_classes(
         return np.where(np.asarray(y) == classes[1], 1, -1).astype(np.int8)
 
     X, y = found.X_train, signed(found.y_train)
+    largest = max(abs(float(X.max())), abs(float(X.min())))
+    if largest > LARGEST:
+        raise ValueError(f"{data} has values up to {largest:.1g}, whose squares overflow: scale them first.")
     if found.X_test is not None and found.y_test is not None:
         if set(np.unique(found.y_test).tolist()).isdisjoint(classes.tolist()):
             raise ValueError(f"No label of the test rows is one of {data}'s: {classes[0]} and {classes[1]}.")
         return X, y, found.X_test, signed(found.y_test), found.name
     X, y, X_test, y_test = held_out(X, y, HELD_OUT, seed)
-    return X, y, X_test, y_test, f"{found.name} (a fifth held out)"
+    return X, y, X_test, y_test, f"{found.name} (a fifth held out)" if len(y_test) else found.name
 
 
 def _is_other_kind(contestant: Any, course: Course) -> bool:
@@ -160,7 +184,7 @@ def _is_other_kind(contestant: Any, course: Course) -> bool:
     return bool(contestant.kernel != (course.kernel is not None))
 
 
-def _show(done: Race, absent: list[str], out: Path | None) -> None:
+def _show(done: Race, absent: list[str]) -> None:
     lines = done.standings()
     counted = [("reads", "reads"), ("kernel_evals", "kernel values")]
     counted = [(name, head) for name, head in counted if any(getattr(line, name) for line in lines)]
@@ -180,11 +204,11 @@ def _show(done: Race, absent: list[str], out: Path | None) -> None:
         for one in (entry.contestant for entry in done.entries)
         if isinstance(one, Peer) and not one.missing()
     ]
-    notes = [results.conditions(done), *peers, *absent]
+    biased = [entry.name for entry in done.entries if entry.contestant.bias != "none" and entry.runs]
+    own = [f"{name} has a bias, and is measured from the minimum with a bias" for name in biased]
+    notes = [results.conditions(done), *own, *peers, *absent]
     for note in notes:
         screen.print(note.rstrip(".") + ".", style="dim", soft_wrap=True)
-    if out is not None:
-        screen.print(f"Written to {out}: report.html, race-*.png, race-*.svg, *.csv, race.json.")
     if done.interrupted:
         say("The race was interrupted: this is what there was until then.", style="yellow")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from hinge.cli import Format
 from hinge.cli_compare import two_classes
-from hinge.cli_show import INTERRUPTED, console, say
+from hinge.cli_show import INTERRUPTED, console, made, say
 from hinge.replacing import replacing
 
 try:
@@ -25,6 +25,7 @@ except ImportError:  # `hinge.cli.main` says how to get them
 if TYPE_CHECKING:
     from hinge.display.pareto import FrontPoint
 
+WIDE = 100  # columns that all numbers need
 HEADS = {
     "lam": "λ", "norm": "‖w‖", "margin": "margin", "loss": "mean hinge", "nu": "ν",
     "train_error": "train error", "test_error": "test error", "reads": "reads", "gap": "gap",
@@ -58,10 +59,15 @@ def path(
 
     if not (tol > 0 and max_time > 0):
         raise typer.BadParameter("--tol and --max-time take positive numbers.")
+    made(out)
     X, y, X_test, y_test, name = two_classes(data, test, label, positive, fetch, seed)
     lams = spread_lams(X, y, points)
     if lam_from is not None or lam_to is not None:
-        lams = _between(lam_from or float(lams[0]), lam_to or float(lams[-1]), points)
+        lams = _between(
+            float(lams[0]) if lam_from is None else lam_from, float(lams[-1]) if lam_to is None else lam_to,
+            points,
+        )  # fmt: skip
+    tested = len(y_test) > 0
     found: list[FrontPoint] = []
     interrupted = False
     bar = Progress(TimeElapsedColumn(), BarColumn(), TextColumn("{task.description}"),
@@ -70,7 +76,7 @@ def path(
         with bar:
             task = bar.add_task(f"λ = {lams[0]:.3g}", total=len(lams))
             for point in pareto_points(
-                X, y, lams, X_test=X_test, y_test=y_test, tol=tol, max_time=max_time,
+                X, y, lams, X_test=X_test if tested else None, y_test=y_test, tol=tol, max_time=max_time,
                 bias="free" if intercept else "none", seed=seed,
             ):  # fmt: skip
                 found.append(point)
@@ -81,17 +87,21 @@ def path(
         if not found:
             raise
     bias = "a free bias" if intercept else "no bias"
+    late = sum(point.gap > tol for point in found)
+    cut = f", but {late} that the time limit cut short" if late else ""
     caption = (
         f"{name}: {X.shape[0]:,} rows of {X.shape[1]:,} features, {bias}; {len(found)} values of λ, each "
-        f"answer certified to a relative gap of {max(point.gap for point in found):.1g} or less. "
+        f"answer certified to a relative gap of {tol:g} or less{cut}. "
         "No answer at all lies in the shaded region: the dual values prove it."
     )
     if out is not None:
         _write(found, out)
+        written = ["path.csv"]
         try:
             from hinge.display.static import save
 
             save(front_figure(found, name, caption), out)
+            written += ["path.png", "path.svg"]
         except ImportError as error:
             say(f"No figure was drawn. {error}")
     if format_ is Format.json:
@@ -100,7 +110,9 @@ def path(
                  "out": None if out is None else str(out)}  # fmt: skip
         typer.echo(json.dumps(whole, indent=1, allow_nan=False))
     else:
-        _show(found, caption, tol, out)
+        _show(found, caption, tol)
+    if out is not None:
+        say(f"Written to {out}: {', '.join(written)}.")
     if interrupted:
         say("It was interrupted: these are the points until then.", style="yellow")
         raise typer.Exit(INTERRUPTED)
@@ -116,21 +128,25 @@ def _between(first: float, last: float, points: int) -> Any:
     return np.geomspace(first, last, points)
 
 
-def _show(found: list[FrontPoint], caption: str, tol: float, out: Path | None) -> None:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for head in HEADS.values():
-        table.add_column(head, justify="right", no_wrap=True)
-    for p in found:
-        gap = f"{p.gap:.1e}" + ("" if p.gap <= tol else f" ({p.status})")
-        table.add_row(
-            f"{p.lam:.3g}", f"{p.norm:.4g}", f"{p.margin:.4g}", f"{p.loss:.4g}", f"{p.nu:.3g}",
-            f"{100 * p.train_error:.2f} %", f"{100 * p.test_error:.2f} %", f"{p.reads:,}", gap,
-        )  # fmt: skip
+def _show(found: list[FrontPoint], caption: str, tol: float) -> None:
     screen = console()
+    shown = [name for name in HEADS if screen.width >= WIDE or name not in ("norm", "nu", "reads")]
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name in shown:
+        table.add_column(HEADS[name], justify="right", no_wrap=True)
+    for p in found:
+        words = {name: _word(name, getattr(p, name)) for name in shown}
+        words["gap"] += "" if p.gap <= tol else f" ({p.status})"
+        table.add_row(*words.values())
     screen.print(table)
     screen.print(caption.replace("shaded region", "region below these"), style="dim", soft_wrap=True)
-    if out is not None:
-        screen.print(f"Written to {out}: path.png, path.svg, path.csv.")
+
+
+def _word(name: str, value: float) -> str:
+    if not math.isfinite(value):
+        return "-"
+    form = {"reads": ",d", "gap": ".1e", "lam": ".3g", "nu": ".3g"}.get(name, ".4g")
+    return f"{100 * value:.2f} %" if name.endswith("error") else format(value, form)
 
 
 def _write(found: list[FrontPoint], out: Path) -> None:
@@ -138,7 +154,7 @@ def _write(found: list[FrontPoint], out: Path) -> None:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(found[0]._fields)
-    writer.writerows(found)
+    writer.writerows(_plain(point).values() for point in found)
     with replacing(out / "path.csv") as file:
         file.write(stream.getvalue().encode())
 

@@ -7,14 +7,13 @@ import time
 from enum import Enum
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-from hinge.cli_show import INTERRUPTED, number, say, show_table
+from hinge.cli_show import INTERRUPTED, PIPED_WIDTH, console, made, number, say, show_table
 from hinge.experiments import NAMES, Experiment, find
 
 if TYPE_CHECKING:
     from hinge.experiments.base import Cell, Outcome
-    from hinge.experiments.runner import Run
 
 try:
     import typer
@@ -54,9 +53,9 @@ def reproduce(
     missing = [package for package in ("matplotlib", "plotly") if find_spec(package) is None]
     if missing:  # said before an hour of work, not after it
         raise ValueError(f'The report needs {" and ".join(missing)}: pip install "hinge[report]"')
-    from hinge.experiments.runner import machine, run
+    from hinge.experiments.runner import Run, kept, machine, run
 
-    out.mkdir(parents=True, exist_ok=True)
+    made(out)
     began = time.perf_counter()
     with _Bars(chosen, scale.value) as progress:
         try:
@@ -65,32 +64,33 @@ def reproduce(
             progress.stop()
             say(f"Interrupted: {progress.kept} cells are kept in {out}; the same command goes on.")
             raise typer.Exit(INTERRUPTED) from None
-    sections, outcomes, failures = [], [], [line for one in runs for line in one.failures]
     from hinge.display.report import Section, write_report
 
-    for one in runs:
-        outcome = one.experiment.outcome(one.results, scale.value)
-        outcomes.append(outcome)
-        sections.append(_section(Section, one, outcome))
+    earlier = [Run(e, kept(e, scale.value, out), []) for e in find(NAMES) if e not in chosen]
+    earlier = [one for one in earlier if one.results]
+    found = [
+        (one, one.experiment.outcome(one.results, scale.value))
+        for one in sorted([*runs, *earlier], key=lambda one: NAMES.index(one.experiment.name))
+    ]
+    sections = [Section.of(one.experiment, outcome, one.results, one.failures) for one, outcome in found]
+    outcomes = [(one.experiment, outcome) for one, outcome in found if one.experiment in chosen]
+    failures = [line for one in runs for line in one.failures]
     command = f"hinge reproduce {shlex.join(names)} --scale {scale.value}"
     title = "The papers' tables and figures, beside ours"
     page = write_report(out, sections, title=title, scale=scale.value, machine=machine(), command=command)
-    _show_claims(list(zip(chosen, outcomes, strict=True)))
-    for note in dict.fromkeys(note for outcome in outcomes for note in outcome.notes):
+    _show_claims(outcomes)
+    for note in dict.fromkeys(note for _, outcome in outcomes for note in outcome.notes):
         say(note)
     for line in failures:
         say(f"error: {line}", style="red")
-    say(f"{len(chosen)} experiments in {time.perf_counter() - began:.0f} s. The report: {page}")
+    if scale is Scale.tiny:
+        say("The tiny scale shows that all runs. Its numbers are no verdicts on the papers.")
+    if earlier:
+        say(f"From earlier runs the report also has {', '.join(one.experiment.name for one in earlier)}.")
+    counted = "1 experiment" if len(chosen) == 1 else f"{len(chosen)} experiments"
+    say(f"{counted} in {time.perf_counter() - began:.0f} s. The report: {page}")
     if failures:
         raise typer.Exit(1)
-
-
-def _section(kind: Any, one: Run, outcome: Outcome) -> Any:
-    e = one.experiment
-    return kind(
-        name=e.name, title=e.title, paper=e.paper, place=e.place, question=e.question,
-        outcome=outcome, results=one.results, failures=one.failures,
-    )  # fmt: skip
 
 
 class _Bars:
@@ -138,15 +138,29 @@ class _Bars:
 
 
 def _show_names() -> None:
-    lines = [(e.name, f"{e.paper}, {e.place}", e.title) for e in find(NAMES)]
-    show_table([("name", "paper", "what"), *lines])
+    lines = [(e.name, e.title, f"{e.paper}, {e.place}") for e in find(NAMES)]
+    if console().width < PIPED_WIDTH:  # no terminal is wide enough for three columns
+        lines = [(name, f"{title}\n{paper}", "") for name, title, paper in lines]
+    show_table([("name", "what", "paper"), *lines] if lines[0][2] else [line[:2] for line in lines])
     say("Run some of them with 'hinge reproduce NAME …', or all with 'hinge reproduce all'.")
 
 
 def _show_claims(outcomes: list[tuple[Experiment, Outcome]]) -> None:
-    lines = [("experiment", "claim", "paper", "ours", "ratio", "verdict")]
-    for experiment, outcome in outcomes:
-        for c in outcome.claims:
-            lines.append((experiment.name, c.what, number(c.paper), number(c.ours), number(c.ratio),
-                          c.verdict.value))  # fmt: skip
+    if console().width < PIPED_WIDTH:
+        show_table([
+            (c.verdict.value, f"{experiment.name}: {c.what}: {_number(c.ours)} {c.unit}, in the paper "
+             f"{_number(c.paper)} ({c.conditions})")
+            for experiment, outcome in outcomes for c in outcome.claims
+        ])  # fmt: skip
+        return
+    lines = [("experiment", "verdict", "ours", "paper", "ratio", "claim", "conditions")]
+    lines += [
+        (experiment.name, c.verdict.value, number(c.ours), number(c.paper), number(c.ratio), c.what,
+         c.conditions)
+        for experiment, outcome in outcomes for c in outcome.claims
+    ]  # fmt: skip
     show_table(lines)
+
+
+def _number(value: float | str | None) -> str:
+    return "nothing" if value is None else number(value)

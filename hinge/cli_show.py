@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 
 try:
     from rich.console import Console
@@ -37,6 +38,17 @@ def show_table(lines: Sequence[Sequence[str]]) -> None:
     for line in lines:
         table.add_row(*line)
     console().print(table)
+
+
+def made(folder: Path | None) -> None:
+    """Make a folder for results before the work, so that one that cannot be is known before it."""
+    if folder is None:
+        return
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"{folder} is a file: give the name of a folder for the results.")
+    folder.mkdir(parents=True, exist_ok=True)
+    if not os.access(folder, os.W_OK):
+        raise ValueError(f"{folder} may not be written to: choose another folder for the results.")
 
 
 def number(value: float | str | None) -> str:

@@ -61,8 +61,21 @@ def test_table(monkeypatch):
     assert lines[0].split()[:3] == ["solver", "seconds", "objective"]
     assert lines[1].startswith("newton") and "reached" in lines[1]
     assert lines[2].startswith("sbp") and "It is for kernels" in lines[2]
-    assert "liblinear-official is not installed: pip install liblinear-official." in result.stdout
+    assert "liblinear-official" not in result.stdout  # nobody asked for it
     assert "kernel values" not in result.stdout  # nobody used any
+
+
+def test_a_peer_that_is_not_installed_is_named_among_the_usual_ones(monkeypatch):
+    there = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "liblinear" else there(name)
+    )
+    result = run("adult", *SMALL)
+    assert result.exit_code == 0, result.output
+    assert "liblinear-official is not installed: pip install liblinear-official." in result.stdout
+    alone = run("adult", *SMALL, "--solvers", "liblinear-official")
+    assert alone.exit_code == 1  # nobody could start
+    assert "liblinear-official is not installed" in alone.stdout
 
 
 def test_kernels(tmp_path):
@@ -73,8 +86,13 @@ def test_kernels(tmp_path):
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     assert "kernel values" in result.stdout and "gamma = 0.05" in result.stdout
-    assert (tmp_path / "out" / "race-evals.png").stat().st_size > 1000
-    assert (tmp_path / "out" / "report.html").exists()
+    assert "libsvm has a bias" in result.stdout
+    assert (tmp_path / "out" / "figures" / "race-evals.png").stat().st_size > 1000
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "block-dual" in page
+    assert "No claim" not in page  # a race makes none
+    for name in said(result).partition("Written to ")[2].partition(": ")[2].strip(". ").split(", "):
+        assert (tmp_path / "out" / name).exists()
 
 
 def test_a_file_without_test_rows_has_some_held_out(tmp_path):
@@ -108,6 +126,10 @@ def test_a_race_to_an_error():
         (("adult", "--lam", "1", "--C", "1"), 2, "give one of --C and --lam"),
         (("adult", "--target", "speed", "1"), 2, "'gap' or 'error'"),
         (("adult", "--target", "gap", "0"), 2, "positive"),
+        (("adult", "--target", "gap", "inf"), 2, "positive"),
+        (("adult", "--target", "error", "2"), 2, "below 1"),
+        (("adult", "--solvers", ""), 2, "leave it out"),
+        (("adult", "--solvers", " , "), 2, "leave it out"),
         (("adult", "--gamma", "1"), 2, "--kernel rbf"),
         (("adult", "--lam", "-1"), 1, "positive numbers"),
         (("adult", "--C", "0"), 1, "positive numbers"),
@@ -137,3 +159,29 @@ def test_ctrl_c_shows_what_is_there(monkeypatch):
     assert "interrupted before" in lines["pegasos"]
     assert "not run" in lines["sdca"]
     assert "interrupted" in said(result)
+
+
+ODD_FILES = {
+    "one class": ("1 1:1\n1 1:2\n1 2:1\n", "one class only"),
+    "huge": ("1 1:1e200\n-1 1:2e200\n", "scale them first"),
+}
+
+
+@pytest.mark.parametrize(("text", "sentence"), ODD_FILES.values(), ids=ODD_FILES)
+def test_rows_that_cannot_be_raced_on(tmp_path, text, sentence):
+    path = tmp_path / "rows.svm"
+    path.write_text(text)
+    result = run(path, "--solvers", "sdca")
+    assert result.exit_code == 1
+    assert sentence in said(result)
+
+
+def test_three_rows_leave_none_to_test_on(tmp_path):
+    path = tmp_path / "rows.svm"
+    path.write_text("1 1:1\n-1 1:-1\n1 2:1\n")
+    result = run(path, "--solvers", "newton", "--repeats", 1)
+    assert result.exit_code == 0, result.output
+    assert "held out" not in result.stdout
+    refused = run(path, "--solvers", "newton", "--target", "error", "0.1")
+    assert refused.exit_code == 1
+    assert "no test rows" in said(refused)

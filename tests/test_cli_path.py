@@ -67,6 +67,7 @@ def test_table_and_files(tmp_path):
         (("adult", "--points", "1"), 2, "'--points'"),
         (("adult", "--tol", "0"), 2, "positive numbers"),
         (("adult", "--lam-from", "0.1", "--lam-to", "1"), 1, "--lam-from must be above --lam-to"),
+        (("adult", "--lam-to", "0"), 1, "--lam-from must be above --lam-to"),
     ],
 )
 def test_what_it_refuses(arguments, code, sentence):
@@ -94,3 +95,29 @@ def test_ctrl_c_shows_the_points_that_are_there(before, monkeypatch):
     assert "nterrupted" in result.stderr
     shown = [line for line in result.stdout.splitlines() if line.count("%") == 2]
     assert len(shown) == before
+
+
+def test_few_rows_and_empty_ones_give_dashes_and_no_warnings(tmp_path):
+    path = tmp_path / "rows.svm"
+    path.write_text("1 1:1\n-1 1:-1\n1 2:1\n")
+    result = run(path, "--points", 2, "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert "nan" not in result.output
+    assert "held out" not in result.output
+    assert "nan" not in (tmp_path / "out" / "path.csv").read_text()
+
+
+def test_a_time_limit_that_cuts_is_said():
+    result = run("adult", "--points", 2, "--max-time", 0.001)
+    assert result.exit_code == 0, result.output
+    assert "the time limit cut short" in " ".join(result.stdout.split())
+
+
+def test_a_narrow_terminal_cuts_no_number(monkeypatch):
+    app = typer.Typer()
+    app.callback()(cli._common)
+    app.command()(cli._in_sentences(path))
+    arguments = ["path", "adult", "--points", "2", "--tol", "0.01"]
+    shown = CliRunner().invoke(app, arguments, env={"COLUMNS": "80"}).stdout
+    assert "…" not in shown
+    assert shown.splitlines()[0].split()[-1] == "gap"

@@ -50,6 +50,37 @@ def test_it_writes_a_report_and_keeps_what_it_measured(tmp_path):
     assert [path.stat().st_mtime_ns for path in kept] == before
 
 
+def test_the_report_keeps_what_earlier_runs_measured(tmp_path):
+    assert hinge("reproduce", "pegasos-figure3", "--out", str(tmp_path)).exit_code == 0
+    ran = hinge("reproduce", "talk-runtimes", "--out", str(tmp_path))
+    assert ran.exit_code == 0, ran.output
+    assert "also has pegasos-figure3" in ran.stderr
+    assert "pegasos-figure3" not in ran.stdout
+    assert "no verdicts" in ran.stderr
+    page = (tmp_path / "report.html").read_text()
+    assert page.index('id="x-pegasos-figure3"') < page.index('id="x-talk-runtimes"')
+
+
+def test_a_narrow_terminal_cuts_no_name_and_no_verdict(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    listed = hinge("reproduce").stdout
+    assert all(any(line.startswith(name) for line in listed.splitlines()) for name in NAMES)
+    shown = hinge("reproduce", "pegasos-figure3", "--out", str(tmp_path)).stdout
+    assert "…" not in shown
+    assert "reproduced" in shown
+    assert "improves with k" in " ".join(shown.split())
+
+
+@pytest.mark.parametrize("command", ["reproduce pegasos-figure3", "compare adult", "path adult"])
+def test_a_file_in_the_place_of_the_folder_is_seen_before_the_work(tmp_path, command):
+    (tmp_path / "afile").touch()
+    began = time.monotonic()
+    ran = hinge(*command.split(), "--out", str(tmp_path / "afile"))
+    assert ran.exit_code == 1
+    assert "is a file" in ran.stderr
+    assert time.monotonic() - began < 5
+
+
 def test_a_failed_cell_is_said_and_the_report_is_written_all_the_same(tmp_path, monkeypatch):
     from hinge.experiments.pegasos_figure3 import PegasosFigure3
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from hinge.display.axes import axes_or_new
 from hinge.display.figure import Panel, Series
-from hinge.display.watched import Watched, Watcher, compile_for, gaps, watch
+from hinge.display.watched import Watched, Watcher, checked, compile_for, gaps, watch
 from hinge.monitoring import Record
 
 if TYPE_CHECKING:
@@ -104,6 +104,7 @@ class ConvergenceDisplay:
         -------
         ConvergenceDisplay
         """
+        checked(estimator)
         if X is None:
             if not hasattr(estimator, "history_"):
                 raise ValueError("The estimator is not fitted: fit it, or give X and y.")

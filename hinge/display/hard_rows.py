@@ -58,6 +58,8 @@ class HardRowsDisplay:
                 raise ValueError(
                     f"{name} has shape {values.shape}, and there are {self.weights.shape} weights: one a row."
                 )
+        if top < 1:
+            raise ValueError(f"top must be at least 1, got {top}.")
         self.top = top
         # Weights at their bound differ by rounding only, and are then to be told apart by the margin.
         self.ranking = np.lexsort((self.margins, -np.round(self.weights, 6)))
@@ -107,8 +109,11 @@ class HardRowsDisplay:
             raise ValueError("X and y are not the rows that the estimator was fitted to.")
         weights = np.zeros(len(y))
         dual = estimator.dual_coef_
-        weights[estimator.support_] = np.abs((dual.toarray() if sp.issparse(dual) else dual)[0])
+        dual = (dual.toarray() if sp.issparse(dual) else dual)[0]
+        weights[estimator.support_] = np.abs(dual)
         signs = np.where(y == estimator.classes_[1], 1, -1)
+        if (dual * signs[estimator.support_] < 0).any():  # the sign of a dual coefficient is the row's label
+            raise ValueError("X and y are not the rows of the fit, or not in their order.")
         return cls.from_predictions(signs, scores, weights, top=top, noise=noise, ax=ax, draw=draw)
 
     @classmethod
@@ -161,6 +166,8 @@ class HardRowsDisplay:
         HardRowsDisplay
         """
         ax = axes_or_new(ax)
+        if top is not None and top < 1:
+            raise ValueError(f"top must be at least 1, got {top}.")
         rows = self.ranking[: self.top if top is None else top]
         plain, marked = COLOURS[0][0], COLOURS[1][0]
         noisy = np.zeros(len(rows), bool) if self.noise is None else self.noise[rows]

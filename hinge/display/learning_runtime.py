@@ -9,7 +9,7 @@ import numpy as np
 
 from hinge.display.axes import axes_or_new
 from hinge.display.figure import Panel, Series
-from hinge.display.watched import Watcher, compile_for, watch
+from hinge.display.watched import Watcher, checked, compile_for, watch
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -87,6 +87,7 @@ class LearningRuntimeDisplay:
         -------
         LearningRuntimeDisplay
         """
+        checked(estimator)
         y = np.asarray(y)
         n = len(y)
         if len(np.unique(y)) != 2:

@@ -16,6 +16,7 @@ class Verdict(Enum):
     PARTLY = "partly"
     NOT = "not reproduced"
     UNKNOWN = "not measured"
+    BEYOND = "beyond the paper"
 
 
 @dataclass(frozen=True)

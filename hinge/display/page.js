@@ -38,6 +38,7 @@
   root.classList.add("js");
   const night = matchMedia("(prefers-color-scheme: dark)");
   const touch = matchMedia("(pointer: coarse)");
+  const small = matchMedia("(max-width: 500px)");
   const theme = () => (night.matches ? "dark" : "light");
   const make = (tag, kind, text) => {
     const element = document.createElement(tag);
@@ -64,6 +65,7 @@
     const colour = (name) => style.getPropertyValue(name).trim();
     const axis = (name) => ({
       ...panel.layout[name], type: panel.types[name], uirevision: panel.types[name],
+      nticks: Math.max(2, Math.ceil((small.matches ? 0.5 : 1) * panel.layout[name].nticks)),
       gridcolor: colour("--grid"), linecolor: colour("--soft"), tickcolor: colour("--soft"), showline: true, ticks: "outside",
       ticklen: 4, tickformat: panel.types[name] === "log" ? "" : panel.layout.meta.linear[name],
     });

@@ -103,9 +103,11 @@ def _contents(sections: Sequence[Section]) -> str:
             for s in group
         )
         groups.append(f"<li><p>{escape(paper)}</p><ul>{entries}</ul></li>")
+    claimed = any(section.outcome.claims for section in sections)
+    summary = '<li><ul><li><a href="#summary">Summary of all claims</a></li></ul></li>' if claimed else ""
     return (
         '<nav aria-label="Contents"><details id="contents" open><summary>Contents</summary><ul>'
-        f'<li><ul><li><a href="#summary">Summary of all claims</a></li></ul></li>{"".join(groups)}</ul>'
+        f"{summary}{''.join(groups)}</ul>"
         "</details></nav>"
     )
 
@@ -145,6 +147,8 @@ def _header(heading: Heading, sections: Sequence[Section]) -> str:
 
 def _summary(sections: Sequence[Section]) -> str:
     claims = [claim for section in sections for claim in section.outcome.claims]
+    if not claims:
+        return '<div id="summary"></div>'  # a race has standings, not claims
     counts = Counter(claim.verdict.value for claim in claims)
     chips = [
         f'<button type="button" class="chip" data-show="all" aria-pressed="true"><b>{len(claims)}</b>'

@@ -23,6 +23,7 @@ VERDICTS = {
     "partly": ("◐", "partly"),
     "not reproduced": ("✗", "no"),
     "not measured": ("–", "unknown"),
+    "beyond the paper": ("+", "beyond"),
 }
 """Sign and class of each."""
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -119,7 +120,7 @@ def section_html(section: Section, pictures: Mapping[tuple[str, int], Picture]) 
         f'<p class="eyebrow">{escape(section.paper)} · {escape(section.place)}</p>',
         f'<h2 id="{anchor}-title">{escape(section.title)}</h2>',
         f'<p class="question">{escape(section.question)}</p>',
-        _claims(outcome.claims),
+        _claims(outcome.claims, bool(outcome.tables or outcome.figures)),
         *figures,
         *(_table(table) for table in outcome.tables),
         _list("Notes on the data", outcome.notes, "notes"),
@@ -129,9 +130,9 @@ def section_html(section: Section, pictures: Mapping[tuple[str, int], Picture]) 
     ))  # fmt: skip
 
 
-def _claims(claims: Sequence[Claim]) -> str:
+def _claims(claims: Sequence[Claim], shown: bool) -> str:
     if not claims:
-        return '<p class="none">No claim was measured.</p>'
+        return "" if shown else '<p class="none">No claim was measured.</p>'
     rows = "".join(
         f'<tr><th scope="row">{escape(claim.what)}<dl class="terms"><div><dt>Rule</dt>'
         f"<dd>{escape(claim.rule)}</dd></div><div><dt>Conditions</dt><dd>{escape(claim.conditions)}</dd></div>"

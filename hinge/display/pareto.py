@@ -233,6 +233,15 @@ class ParetoFrontDisplay:
         -------
         ParetoFrontDisplay
         """
+        from sklearn.utils.validation import check_X_y
+
+        from hinge.estimators import LinearSVC
+
+        if not isinstance(estimator, LinearSVC):
+            raise TypeError(f"The front is followed for hinge's LinearSVC, not {type(estimator).__name__}.")
+        if lams is not None and len(lams) == 0:
+            raise ValueError("lams is empty: give values of λ, or leave it out.")
+        X, y = check_X_y(X, y, accept_sparse="csr", dtype=None)
         classes, codes = np.unique(np.asarray(y), return_inverse=True)
         if len(classes) != 2:
             raise ValueError(f"The front is that of two classes, and y has {len(classes)}.")

@@ -21,6 +21,15 @@ class Watched(NamedTuple):
     error: float
 
 
+def checked(estimator: Any) -> None:
+    """Complain of an estimator that cannot be looked at."""
+    if not hasattr(estimator, "set_callbacks"):
+        raise TypeError(
+            f"hinge's LinearSVC and SVC can be watched, not {type(estimator).__module__}."
+            f"{type(estimator).__name__}."
+        )
+
+
 class Watcher:
     """A scikit-learn callback that measures objective and test error at every look.
 

@@ -47,7 +47,7 @@ def nearest(name: str, names: Sequence[str], what: str, *others: str) -> str:
     """The name if it is one of them; otherwise an error that names the nearest, and all of them."""
     if name in names:
         return name
-    near = difflib.get_close_matches(name, [*names, *others], 1, 0.4)
+    near = difflib.get_close_matches(name, [*names, *others], 1)
     hint = f"did you mean {near[0]!r}? " if near else ""
     raise ValueError(f"There is no {what} {name!r}: {hint}The {what}s are {', '.join([*names, *others])}.")
 

@@ -10,6 +10,9 @@ from typing import Any, ClassVar, Literal
 from hinge.display.outcome import Claim, Outcome, Verdict
 
 Scale = Literal["tiny", "full"]
+OPEN = "open question"
+"""What a paper is said to say where it only asks: then there is nothing to reproduce."""
+
 Cell = dict[str, Any]
 """Parameters of one independent measurement, in JSON's terms; its seed is one of them."""
 
@@ -54,6 +57,9 @@ def claim(
         met = (apart <= whole, apart <= part)
     if ours is None or math.isnan(ours):
         verdict, ours = Verdict.UNKNOWN, None
+    elif paper == OPEN:
+        verdict = Verdict.BEYOND
+        rule = rule.replace("reproduced", "yes")
     else:
         verdict = Verdict.REPRODUCED if met[0] else Verdict.PARTLY if met[1] else Verdict.NOT
     return Claim(what, paper, ours, verdict, rule, conditions, unit)

@@ -7,9 +7,12 @@ import json
 import os
 import platform
 import re
+import signal
 import subprocess
+import threading
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -56,7 +59,7 @@ def run(
         results, failures, missing = Results(), [], []
         cells = experiment.cells(scale)
         for cell in cells:
-            kept = _kept(place(experiment, cell, out))
+            kept = _kept(place(experiment, cell, out), cell)
             if kept is None:
                 missing.append(cell)
             else:
@@ -112,12 +115,19 @@ def _key(experiment: Experiment, cell: Cell) -> str:
     return hashlib.sha256(said.encode()).hexdigest()[:16]
 
 
-def _kept(path: Path) -> Result | None:
+def kept(experiment: Experiment, scale: Scale, out: Path) -> Results:
+    """The cells of an experiment that were measured before, in their order."""
+    cells = experiment.cells(scale)
+    return Results(found for cell in cells if (found := _kept(place(experiment, cell, out), cell)))
+
+
+def _kept(path: Path, cell: Cell) -> Result | None:
     try:
         said = json.loads(path.read_text())
-        return Result(said["cell"], said["values"], said["seconds"], said["machine"])
-    except (OSError, ValueError, KeyError):
+        found = Result(said["cell"], said["values"], said["seconds"], said["machine"])
+    except (OSError, ValueError, KeyError, TypeError):
         return None  # missing or cut short: it is measured again
+    return found if found.cell == cell and found.values and isinstance(found.values, dict) else None
 
 
 def _keep(result: Result, path: Path) -> None:
@@ -136,7 +146,31 @@ def _measured(experiment: Experiment, cells: Sequence[Cell], jobs: int) -> Itera
     from joblib import Parallel, delayed
 
     spread: Callable[..., Any] = Parallel(n_jobs=jobs, return_as="generator_unordered")
-    yield from spread(delayed(_measure)(experiment, cell) for cell in cells)
+    finished = spread(delayed(_measure)(experiment, cell) for cell in cells)
+    left = len(cells)
+    try:
+        for one in finished:
+            left -= 1
+            yield one
+    finally:
+        if left:
+            _drop(finished)
+
+
+def _drop(finished: Any) -> None:
+    """End the processes of a run that was interrupted, without a word and without waiting for them."""
+    from joblib.externals.loky import get_reusable_executor
+
+    alone = threading.current_thread() is threading.main_thread()
+    previous = signal.signal(signal.SIGINT, signal.SIG_IGN) if alone else None  # an impatient second Ctrl-C
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            get_reusable_executor().shutdown(wait=False, kill_workers=True)
+            finished.close()
+    finally:
+        if alone:
+            signal.signal(signal.SIGINT, previous)
 
 
 def _measure(experiment: Experiment, cell: Cell) -> Measured:

@@ -216,7 +216,8 @@ def _claims(called: str, best: dict[str, Results], tuned: str, level: float) -> 
             ratio, said = pegasos / spent, "; SIMBA did not get there, so that this is an upper bound"
         settings = ", ".join(f"{m} at {best[m][0].cell['setting']:g}" for m in ("SIMBA", "Pegasos"))
         out.append(claim(
-            f"{called}: fewer feature accesses than Pegasos to {WITHIN:g} × its lowest test error, {counted}",
+            f"{called}: fewer feature accesses than Pegasos to {WITHIN:g} × its lowest test error, {counted},"
+            f" tuned on {TUNED[tuned]}",
             100.0, ratio,
             f"{first['label']}, {first['n']:,} × {first['d']:,} to learn from, ν and λ tuned on "
             f"{TUNED[tuned]} ({settings}), {len(best['SIMBA'])} seeds, error {100 * level:.2f}%{said}",

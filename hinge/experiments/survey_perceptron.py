@@ -208,7 +208,7 @@ def _claims(results: Results) -> list[Claim]:
     ]  # fmt: skip
     return [
         claim("The constant c of T = c² log n / ε² at which half of the runs are within ε, in every case",
-              200.0, enough, where, at_most=(200.0, 400.0), unit="c"),
+              "200 in the proof", enough, where, at_most=(200.0, 400.0), unit="c"),
         claim("Share of runs within ε at c = 2, a ten-thousandth of the theorem's iterations, the worst case",
               "1/2 at c = 200", min(two) if two else None, where, at_least=(0.5, 0.25), unit="share"),
         claim("The loss falls as T^-p (median over the families)", 0.5,

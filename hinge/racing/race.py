@@ -245,12 +245,14 @@ def _prepare(done: Race, tol: float, tell: Tell) -> None:
         entry.kept_out = entry.contestant.missing() or ""
     tell("bounding the minimum", 0, 0)
     biases = {entry.contestant.bias for entry in done.entries if not entry.kept_out}
+    few = course.part(WARM_ROWS)
     for bias in sorted(biases | {"none"}, reverse=True):
+        few.find_reference(tol, WARM_SECONDS, bias)  # compiles, off the time that bounding may take
         course.find_reference(max(REFERENCE_SHARE * tol, 1e-9), REFERENCE_TIMES * done.max_time, bias)
     for entry in done.entries:
         entry.kept_out = entry.kept_out or entry.contestant.rejects(course) or ""
         started += [] if entry.kept_out else [entry]
-    few = course.part(WARM_ROWS)
+    few.references = dict(course.references)
     for entry in started:
         tell(f"compiling {entry.name}", 0, 0)
         try:

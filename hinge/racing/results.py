@@ -68,8 +68,12 @@ def conditions(race: Race) -> str:
     """What was raced, on what, and how it was measured, in words."""
     course = race.course
     space = "linear" if course.kernel is None else f"Gaussian kernel, gamma = {course.gamma:g}"
-    reference = course.references.get("none")
-    known = "" if reference is None else f" The minimum is known to within {reference.gap:.1g} of itself."
+    bound = race.bound()
+    objectives = [look.objective for entry in race.entries if entry.contestant.bias == "none"
+                  for run in entry.runs for look in run]  # fmt: skip
+    gaps = [course.references["none"].gap] if "none" in course.references else []
+    gaps += [(min(objectives) - bound) / bound] if objectives and bound > 0 else []
+    known = f" The minimum is known to within {max(min(gaps), 1e-16):.1g} of itself." if gaps else ""
     return (
         f"{course.name}: {course.X.shape[0]:,} training rows of {course.X.shape[1]:,} features, "
         f"{len(course.y_test):,} test rows; {space}, lambda = {course.lam:g}, no bias. "
@@ -117,26 +121,27 @@ def as_json(race: Race) -> dict[str, Any]:
     }
 
 
-def write(race: Race, folder: Path, command: str) -> list[str]:
+def write(race: Race, folder: Path, command: str) -> tuple[list[str], list[str]]:
     """Write table, curves and the report into a folder; what could not be drawn is said.
 
     Returns
     -------
-    list of str
+    written : list of str
+        The files and folders that were written.
+    missing : list of str
         A sentence for each thing that is missing, and why.
     """
     folder.mkdir(parents=True, exist_ok=True)
     whole = {**as_json(race), "curves": {entry.name: _curves(entry.runs) for entry in race.entries}}
     _write(folder / "race.json", json.dumps(whole, indent=1, allow_nan=False))
+    written = ["race.json", "standings.csv", "curves.csv"]
     shown = table(race)
     _write(folder / "standings.csv", _csv(shown.columns, shown.rows))
     _write(folder / "curves.csv", _csv(CURVES, _curve_rows(race)))
     try:
-        from hinge.display import report, static
+        from hinge.display import report
 
         drawn = figures(race)
-        for figure in drawn:
-            static.save(figure, folder)
         results = [
             Result(
                 {"solver": entry.name, "run": at}, {"looks": _curves([run])[0]}, max(run).seconds, machine()
@@ -154,8 +159,8 @@ def write(race: Race, folder: Path, command: str) -> list[str]:
             machine=machine(), command=command,
         )  # fmt: skip
     except ImportError as error:
-        return [f"No figures were drawn. {error}"]
-    return []
+        return written, [f"No figures were drawn. {error}"]
+    return ["report.html", "figures", "data", *written], []
 
 
 # --- parts ----------------------------------------------------------------------------------------

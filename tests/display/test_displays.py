@@ -86,6 +86,11 @@ def test_what_hard_rows_refuse(noisy):
         HardRowsDisplay.from_estimator(LinearSVC(solver="perceptron", fit_intercept=False).fit(X, y), X, y)
     with pytest.raises(ValueError, match="not the rows"):
         HardRowsDisplay.from_estimator(LinearSVC().fit(X, y), X[:10], y[:10])
+    with pytest.raises(ValueError, match="not in their order"):
+        HardRowsDisplay.from_estimator(LinearSVC().fit(X, y), X[::-1], y[::-1])
+    for top in (0, -3):
+        with pytest.raises(ValueError, match="at least 1"):
+            HardRowsDisplay.from_estimator(LinearSVC().fit(X, y), X, y, top=top)
     with pytest.raises(ValueError, match="two classes"):
         HardRowsDisplay.from_estimator(LinearSVC().fit(X, np.arange(400) % 3), X, y)
     with pytest.raises(ValueError, match="noise has shape"):
@@ -269,3 +274,19 @@ def test_what_the_front_refuses(noisy):
         ParetoFrontDisplay.from_estimator(LinearSVC(), X, np.arange(400) % 3)
     with pytest.raises(ValueError, match="free bias"):
         ParetoFrontDisplay.from_estimator(LinearSVC(intercept="penalized"), X, y)
+    with pytest.raises(TypeError, match="LinearSVC, not SVC"):
+        ParetoFrontDisplay.from_estimator(SVC(), X, y)
+    with pytest.raises(ValueError, match="lams is empty"):
+        ParetoFrontDisplay.from_estimator(LinearSVC(), X, y, lams=[])
+    with pytest.raises(ValueError, match="NaN"):
+        ParetoFrontDisplay.from_estimator(LinearSVC(), np.full((400, 2), np.nan), y)
+
+
+def test_other_packages_machines_are_turned_away(noisy):
+    from sklearn.svm import LinearSVC as Liblinear
+
+    X, y, _ = noisy
+    with pytest.raises(TypeError, match="can be watched"):
+        ConvergenceDisplay.from_estimator(Liblinear(), X, y)
+    with pytest.raises(TypeError, match="can be watched"):
+        LearningRuntimeDisplay.from_estimator(Liblinear(), X, y, X, y)

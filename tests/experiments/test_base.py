@@ -40,6 +40,13 @@ def test_a_claim_has_one_rule_that_can_be_applied():
     assert claim("what", "much", 3.0, "", at_least=(2, 1)).ratio is None
 
 
+def test_where_a_paper_only_asks_there_is_nothing_to_reproduce():
+    found = claim("what", "open question", 3.0, "", at_least=(2, 1))
+    assert found.verdict is Verdict.BEYOND
+    assert "reproduced" not in found.rule
+    assert claim("what", "open question", None, "", at_least=(2, 1)).verdict is Verdict.UNKNOWN
+
+
 def test_grids_and_what_is_picked_from_them():
     cells = grid(set=["a", "b"], seed=range(3))
     assert cells[:2] == [{"set": "a", "seed": 0}, {"set": "a", "seed": 1}]

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from hinge.experiments import Experiment, Outcome
-from hinge.experiments.runner import place, run
+from hinge.experiments.runner import kept, place, run
 
 
 class Squares(Experiment):
@@ -90,16 +90,42 @@ def test_a_cell_that_fails_costs_no_other_and_is_tried_again(tmp_path, jobs):
     assert times_run(tmp_path) == [1, 1, 1, 1, 2, 1]
 
 
-def test_a_broken_or_outdated_file_is_measured_again(tmp_path):
+BROKEN = {
+    "cut short": '{"cell": ',
+    "a list": "[]",
+    "no values": '{"cell": CELL, "values": {}, "seconds": 1, "machine": ""}',
+    "another cell": '{"cell": {"k": 1}, "values": {"square": 1}, "seconds": 1, "machine": ""}',
+}
+
+
+@pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN)
+def test_a_broken_file_is_measured_again(tmp_path, text):
     experiment, out = squares(tmp_path), tmp_path / "out"
     run([experiment], "tiny", out)
-    cells = experiment.cells("tiny")
-    place(experiment, cells[3], out).write_text('{"cell": ')
-    run([experiment], "tiny", out)
+    cell = experiment.cells("tiny")[3]
+    place(experiment, cell, out).write_text(text.replace("CELL", json.dumps(cell)))
+    assert kept(experiment, "tiny", out).column("square") == [0, 1, 4, 16, 25]
+    (one,) = run([experiment], "tiny", out)
     assert times_run(tmp_path) == [1, 1, 1, 2, 1, 1]
+    assert one.results.column("square") == [0, 1, 4, 9, 16, 25]
+
+
+def test_an_outdated_file_is_measured_again(tmp_path):
+    experiment, out = squares(tmp_path), tmp_path / "out"
+    run([experiment], "tiny", out)
     experiment.version = 2
     run([experiment], "tiny", out)
-    assert times_run(tmp_path) == [2, 2, 2, 3, 2, 2]
+    assert times_run(tmp_path) == [2] * 6
+
+
+def test_an_interrupted_run_in_processes_ends_at_once_and_quietly(tmp_path, recwarn):
+    experiment, watch = squares(tmp_path), Watch()
+    watch.interrupt_at = 0
+    with pytest.raises(KeyboardInterrupt):
+        run([experiment], "tiny", tmp_path / "out", jobs=2, progress=watch)
+    assert not recwarn.list
+    (one,) = run([experiment], "tiny", tmp_path / "out", jobs=2)  # with processes of its own
+    assert one.results.column("square") == [0, 1, 4, 9, 16, 25]
 
 
 def test_a_stand_in_is_not_taken_for_the_set_itself(tmp_path, monkeypatch):
