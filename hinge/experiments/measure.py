@@ -121,5 +121,7 @@ def first_below(looks: Sequence[Look], x: str, y: str, level: float) -> float | 
 
 
 def slope(x: Sequence[float], y: Sequence[float]) -> float:
-    """The exponent p of the law y ~ x^p that fits best."""
+    """The exponent p of the law y ~ x^p that fits best; nan where fewer than two x are known."""
+    if len(set(x)) < 2:
+        return float("nan")
     return float(np.polyfit(np.log(x), np.log(y), 1)[0])

@@ -86,3 +86,4 @@ def test_spreads_crossings_and_slopes():
     assert first_below(looks, "x", "y", 3.0) == 2
     assert first_below(looks, "x", "y", 0.5) is None
     assert slope([1, 2, 4], [3.0, 12.0, 48.0]) == pytest.approx(2.0)
+    assert np.isnan(slope([2], [3.0])) and np.isnan(slope([], []))
