@@ -27,7 +27,7 @@ PAPER = {"ccat": (2.0, 77.0, 20_075.0), "covertype": (6.0, 85.0, 25_514.0), "ast
 BESIDE = {"imdb": "astro-ph"}  # no set of the table, but real text of about its size
 SETS = {"tiny": ("ccat", "covertype"), "full": ("ccat", "covertype", "astro-ph", "imdb")}
 ROWS = {"tiny": 2000, "full": None}
-REPEATS = {"tiny": 1, "full": 3}
+REPEATS = {"tiny": 1, "full": 5}
 LAST = {
     "tiny": dict.fromkeys(LAMS, 200_000),
     "full": {"ccat": 4_000_000, "covertype": 80_000_000, "astro-ph": 2_000_000, "imdb": 2_000_000},

@@ -22,7 +22,7 @@ from hinge.problems import Expansion, KernelSlackConstrained
 from hinge.solvers import SBP
 
 CACHE = 2000  # MB, for all
-SEEDS = {"tiny": 1, "full": 3}
+SEEDS = {"tiny": 1, "full": 5}
 BATCH = 32
 NEAR = 0.1  # per cent
 RANGES = (1999, 360, 66, 1397, 774, 7117, 254, 254, 254, 7173)

@@ -10,7 +10,16 @@ from typing import Any, Protocol
 
 from hinge.experiments import nearest
 from hinge.racing.course import Course, Look
-from hinge.solvers import KERNEL_SOLVERS, SBP, SOLVERS, TABLE_SOLVERS, Newton, Solver, choose
+from hinge.solvers import (
+    KERNEL_SOLVERS,
+    SBP,
+    SOLVERS,
+    TABLE_SOLVERS,
+    InteriorPoint,
+    Newton,
+    Solver,
+    choose,
+)
 
 SPACING = 0.15
 """The next look is due when the clock has grown by this share: the resolution of all times."""
@@ -190,7 +199,7 @@ class _Run:
 def ours() -> dict[str, Ours]:
     """Every solver of this library that solves an SVM, by its name."""
     found = {}
-    for cls in (*SOLVERS, *TABLE_SOLVERS, *KERNEL_SOLVERS):
+    for cls in (*SOLVERS, InteriorPoint, *TABLE_SOLVERS, *KERNEL_SOLVERS):
         plain = hyphenated(cls.__name__)
         name = TAKEN.get(plain, plain)
         found[name] = Ours(cls(), name)
