@@ -233,9 +233,10 @@ def _missing(entry: Entry, folder: Path, fetch: bool) -> DatasetNotFoundError:
         advice += (
             f", or pass fetch=True (--fetch on the command line) to get it by scikit-learn's {entry.fetcher}"
         )
+    stand_in = f" Of its kind and always at hand: {entry.stand_in}." if entry.stand_in else ""
     return DatasetNotFoundError(
         f"{entry.name!r} is not on this machine: {advice} (to get it: {entry.how};"
-        f" to choose another folder: home or the environment variable {HOME_VARIABLE})."
+        f" to choose another folder: home or the environment variable {HOME_VARIABLE}).{stand_in}"
     )
 
 

@@ -48,6 +48,8 @@ class Entry:
         scikit-learn's function for it, if there is one.
     found : str
         "bundled", the file it would be read from, or nothing.
+    stand_in : str
+        What is like it and always at hand.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Entry:
     aliases: tuple[str, ...] = ()
     fetcher: str = ""
     found: str = ""
+    stand_in: str = ""
 
 
 ENTRIES = (
@@ -93,6 +96,7 @@ ENTRIES = (
         positive="CCAT",
         aliases=("rcv1", "rcv1-ccat"),
         fetcher="fetch_rcv1",
+        stand_in="hinge.datasets.make_text(780_000, n_test=23_149)",
     ),
     Entry(
         name="astro-ph",
@@ -105,6 +109,7 @@ ENTRIES = (
         source="Joachims (2006), Training linear SVMs in linear time, KDD",
         license="unknown",
         aliases=("astroph",),
+        stand_in="hinge.datasets.make_text(29_882, 99_757, 77, n_test=32_487)",
     ),
     Entry(
         name="covertype",
@@ -121,6 +126,7 @@ ENTRIES = (
         train_rows=522910,
         aliases=("covtype",),
         fetcher="fetch_covtype",
+        stand_in="sklearn.datasets.make_classification(100_000, 54)",
     ),
     Entry(
         name="news20",
@@ -137,6 +143,7 @@ ENTRIES = (
         train_rows=8000,
         aliases=("news20.binary", "news20-trigram"),
         fetcher="fetch_20newsgroups_vectorized",
+        stand_in="hinge.datasets.make_text(8_000, 300_000, 400, n_test=4_000)",
     ),
     Entry(
         name="real-sim",
@@ -150,6 +157,7 @@ ENTRIES = (
         license="no licence is stated",
         train_rows=20000,
         aliases=("realsim",),
+        stand_in="hinge.datasets.make_text(20_000, 20_958, 52, n_test=10_000)",
     ),
     Entry(
         name="reuters",
@@ -162,6 +170,7 @@ ENTRIES = (
         source=LASVM,
         license="research use",
         aliases=("reuters-money-fx", "money-fx"),
+        stand_in="hinge.datasets.make_text(7_770, 8_315, 60, n_test=3_299)",
     ),
     Entry(
         name="mnist",
@@ -177,6 +186,7 @@ ENTRIES = (
         preparation="pixels",
         aliases=("mnist-784",),
         fetcher="fetch_openml",
+        stand_in="sklearn.datasets.load_digits()",
     ),
     Entry(
         name="usps",
@@ -225,6 +235,7 @@ ENTRIES = (
         license="research use",
         preparation="unit rows",
         aliases=("imdb-unigram",),
+        stand_in="hinge.datasets.make_text(25_000, 44_800, 130, n_test=10_000)",
     ),
     Entry(
         name="basehock",

@@ -1,6 +1,7 @@
 """Finding data sets: bundled, in the data folder, fetched, and not at all."""
 
 import gzip
+import importlib
 import subprocess
 import sys
 import time
@@ -261,3 +262,12 @@ def test_real_sets(data_home, name, rows, features, positives):
     if name in ("reuters", "rcv1-small", "basehock"):
         norms = np.sqrt(data.X_train.multiply(data.X_train).sum(axis=1))
         np.testing.assert_allclose(norms, 1, atol=1e-3)
+
+
+def test_what_stands_in_for_a_missing_set_can_be_made(tmp_path):
+    with pytest.raises(DatasetNotFoundError, match=r"always at hand: hinge\.datasets\.make_text\(29_882"):
+        load("astro-ph", home=tmp_path)
+    for entry in catalog():
+        if entry.stand_in:
+            module, _, call = entry.stand_in.rpartition(".")
+            assert callable(getattr(importlib.import_module(module), call.partition("(")[0]))
