@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 from pathlib import Path
@@ -12,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from hinge.cli import Format
 from hinge.cli_compare import two_classes
 from hinge.cli_show import INTERRUPTED, console, made, say
-from hinge.replacing import replacing
+from hinge.display.plain import csv_text, finite, write_text
 
 try:
     import typer
@@ -95,7 +93,8 @@ def path(
         "No answer at all lies in the shaded region: the dual values prove it."
     )
     if out is not None:
-        _write(found, out)
+        rows = [finite(point._asdict()).values() for point in found]
+        write_text(out / "path.csv", csv_text(found[0]._fields, rows))
         written = ["path.csv"]
         try:
             from hinge.display.static import save
@@ -106,7 +105,7 @@ def path(
             say(f"No figure was drawn. {error}")
     if format_ is Format.json:
         whole = {"data": name, "rows": int(X.shape[0]), "features": int(X.shape[1]), "intercept": intercept,
-                 "interrupted": interrupted, "points": [_plain(point) for point in found],
+                 "interrupted": interrupted, "points": [finite(point._asdict()) for point in found],
                  "out": None if out is None else str(out)}  # fmt: skip
         typer.echo(json.dumps(whole, indent=1, allow_nan=False))
     else:
@@ -147,18 +146,3 @@ def _word(name: str, value: float) -> str:
         return "-"
     form = {"reads": ",d", "gap": ".1e", "lam": ".3g", "nu": ".3g"}.get(name, ".4g")
     return f"{100 * value:.2f} %" if name.endswith("error") else format(value, form)
-
-
-def _write(found: list[FrontPoint], out: Path) -> None:
-    out.mkdir(parents=True, exist_ok=True)
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(found[0]._fields)
-    writer.writerows(_plain(point).values() for point in found)
-    with replacing(out / "path.csv") as file:
-        file.write(stream.getvalue().encode())
-
-
-def _plain(point: FrontPoint) -> dict[str, Any]:
-    numbers = point._asdict()
-    return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in numbers.items()}

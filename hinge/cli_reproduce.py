@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import signal
 import time
 from enum import Enum
 from importlib.util import find_spec
@@ -61,6 +62,7 @@ def reproduce(
         try:
             runs = run(chosen, scale.value, out, jobs=jobs, progress=progress)
         except KeyboardInterrupt:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is ending: an impatient Ctrl-C changes nothing
             progress.stop()
             say(f"Interrupted: {progress.kept} cells are kept in {out}; the same command goes on.")
             raise typer.Exit(INTERRUPTED) from None

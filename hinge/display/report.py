@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import base64
-import csv
-import io
 import json
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,7 +13,7 @@ from hinge.display import page, static
 from hinge.display.figure import Figure
 from hinge.display.outcome import Outcome
 from hinge.display.page_parts import Picture, plain_name
-from hinge.replacing import replacing
+from hinge.display.plain import csv_text, finite, write_text
 
 CLAIM_COLUMNS = (
     "experiment", "paper", "place", "claim", "paper's number", "ours", "ratio", "unit", "verdict", "rule",
@@ -130,16 +127,11 @@ def write_report(
             pictures[section.name, i] = Picture(
                 f"figures/{png.name}", f"figures/{svg.name}", _inlined(png, svg)
             )
-    _write(data / "claims.csv", _csv(CLAIM_COLUMNS, _claim_rows(sections, scale)))
+    write_text(data / "claims.csv", csv_text(CLAIM_COLUMNS, _claim_rows(sections, scale)))
     said = page.Heading(title, scale, machine, command)
     path = out / "report.html"
-    _write(path, page.page(said, sections, pictures))
+    write_text(path, page.page(said, sections, pictures))
     return path
-
-
-def _write(path: Path, text: str) -> None:
-    with replacing(path) as stream:
-        stream.write(text.encode())
 
 
 def _file_name(experiment: str, figure: Figure, taken: set[str]) -> str:
@@ -168,7 +160,9 @@ def _write_cells(section: Section, folder: Path) -> None:
         for r in section.results
     ]
     name = plain_name(section.name)
-    _write(folder / f"{name}.json", json.dumps(finite(whole), indent=1, ensure_ascii=False, allow_nan=False))
+    write_text(
+        folder / f"{name}.json", json.dumps(finite(whole), indent=1, ensure_ascii=False, allow_nan=False)
+    )
     parameters = _names(r.cell for r in section.results)
     values = [
         v for v in _names(r.values for r in section.results) if any(_scalar(r, v) for r in section.results)
@@ -188,7 +182,7 @@ def _write_cells(section: Section, folder: Path) -> None:
         ]
         for r in section.results
     ]
-    _write(folder / f"{name}.csv", _csv(columns, rows))
+    write_text(folder / f"{name}.csv", csv_text(columns, rows))
 
 
 def _names(parts: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -210,22 +204,3 @@ def _claim_rows(sections: Sequence[Section], scale: str) -> list[list[Any]]:
         for section in sections
         for c in section.outcome.claims
     ]  # fmt: skip
-
-
-def _csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
-    return stream.getvalue()
-
-
-def finite(value: Any) -> Any:
-    """The same with null for numbers that JSON does not have."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [finite(item) for item in value]
-    return value

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from hinge.display.figure import Figure, Panel, Series, Table
+from hinge.display.plain import csv_text, finite, write_text
 from hinge.experiments.base import Outcome, Result
 from hinge.experiments.runner import machine
 from hinge.racing.course import Look
 from hinge.racing.peers import Peer
 from hinge.racing.race import Race, Run
-from hinge.replacing import replacing
 
 FLOOR = 1e-12  # of suboptimalities on a logarithmic axis
 CURVES = (
@@ -109,15 +106,15 @@ def as_json(race: Race) -> dict[str, Any]:
         "gamma": None if course.kernel is None else course.gamma,
         "target": {"kind": race.target.kind, "value": race.target.value},
         "max_time": race.max_time,
-        "lower_bound": bound if math.isfinite(bound) else None,
-        "lower_bound_gap": None if reference is None else _finite(reference.gap),
+        "lower_bound": finite(bound),
+        "lower_bound_gap": None if reference is None else finite(reference.gap),
         "interrupted": race.interrupted,
         "versions": {
             entry.contestant.package: entry.contestant.version()
             for entry in race.entries
             if isinstance(entry.contestant, Peer)
         },
-        "solvers": [_plain(line._asdict()) for line in race.standings()],
+        "solvers": [finite(line._asdict()) for line in race.standings()],
     }
 
 
@@ -133,11 +130,11 @@ def write(race: Race, folder: Path, command: str) -> tuple[list[str], list[str]]
     """
     folder.mkdir(parents=True, exist_ok=True)
     whole = {**as_json(race), "curves": {entry.name: _curves(entry.runs) for entry in race.entries}}
-    _write(folder / "race.json", json.dumps(whole, indent=1, allow_nan=False))
+    write_text(folder / "race.json", json.dumps(whole, indent=1, allow_nan=False))
     written = ["race.json", "standings.csv", "curves.csv"]
     shown = table(race)
-    _write(folder / "standings.csv", _csv(shown.columns, shown.rows))
-    _write(folder / "curves.csv", _csv(CURVES, _curve_rows(race)))
+    write_text(folder / "standings.csv", csv_text(shown.columns, shown.rows))
+    write_text(folder / "curves.csv", csv_text(CURVES, _curve_rows(race)))
     try:
         from hinge.display import report
 
@@ -168,7 +165,7 @@ def write(race: Race, folder: Path, command: str) -> tuple[list[str], list[str]]
 
 def _curves(runs: Sequence[Run]) -> list[dict[str, list[Any]]]:
     return [
-        {name: [_finite(getattr(look, name)) for look in run] for name in Look._fields if name != "bound"}
+        {name: [finite(getattr(look, name)) for look in run] for name in Look._fields if name != "bound"}
         for run in runs
     ]
 
@@ -185,24 +182,3 @@ def _curve_rows(race: Race) -> list[list[Any]]:
 
 def _is_positive(value: float | None) -> bool:
     return value is not None and value > 0
-
-
-def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _plain(line: dict[str, Any]) -> dict[str, Any]:
-    return {name: _finite(value) for name, value in line.items()}
-
-
-def _csv(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
-    return stream.getvalue()
-
-
-def _write(path: Path, text: str) -> None:
-    with replacing(path) as stream:
-        stream.write(text.encode())
