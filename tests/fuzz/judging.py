@@ -1,0 +1,56 @@
+"""Which outcomes of a case are failures, and what most targets assert."""
+
+import json
+import linecache
+import traceback
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+REFUSALS = ValueError, TypeError, OSError, RuntimeError
+NO_SENTENCES = UnicodeError, json.JSONDecodeError, np.linalg.LinAlgError, RecursionError, NotImplementedError
+"""Errors of a kind that is a refusal, and whose words help nobody."""
+MAY_BE_INFINITE = ("gap_", "objective_", "history_", "slack_", "lam_", "upper", "gap", "lower", "history")
+"""What is infinite or NaN where there is no certificate."""
+
+
+def fault_of(error: BaseException) -> str:
+    """What is wrong with an exception; nothing if it is a refusal in a sentence."""
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    kind = f"{type(error).__name__}: {error}"
+    if not isinstance(error, REFUSALS) or isinstance(error, NO_SENTENCES):
+        return kind
+    if not linecache.getline(where.filename, where.lineno or 0).strip().startswith("raise"):
+        return f"{kind} (nobody's sentence: {where.filename}:{where.lineno})"
+    return "" if len(str(error).split()) > 2 else f"{kind} (no sentence)"
+
+
+def check_finite(name: str, value: Any) -> None:
+    """Numbers of any container, without NaN and infinity."""
+    values = value.data if sp.issparse(value) else np.asarray(value)
+    assert values.dtype.kind not in "fc" or np.isfinite(values).all(), f"{name} is not finite: {value!r}"
+
+
+def check_fitted(model: Any, X: Any = None) -> None:
+    """No attribute of a fit and no answer for X is NaN or infinite, but for certificates that are missing."""
+    for name, value in vars(model).items():
+        public = name.endswith("_") and not name.startswith("_") and name not in MAY_BE_INFINITE
+        if public and (isinstance(value, int | float | np.ndarray | np.generic) or sp.issparse(value)):
+            check_finite(name, value)
+    if X is not None:
+        check_finite("decision_function", model.decision_function(X))
+        check_finite("predict", model.predict(X))
+
+
+def command(*arguments: Any) -> str:
+    """What a command of hinge prints; its errors are raised as they are."""
+    from typer.testing import CliRunner
+
+    from hinge.cli import application
+
+    result = CliRunner().invoke(application(), ["--debug", *map(str, arguments)])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code in (0, 2), f"exit code {result.exit_code}: {result.output}"
+    return result.output
