@@ -1,0 +1,1 @@
+"""Kinds of problems, one a file."""
