@@ -9,6 +9,7 @@ import numpy as np
 
 from hinge.access import Matrix
 from hinge.monitoring import Record, Stop
+from hinge.monitoring.clock import within
 from hinge.problems.enclosing_ball import EnclosingBall
 from hinge.problems.fraction import Fraction
 from hinge.problems.matrix_game import MatrixGame
@@ -184,7 +185,9 @@ def max_margin(X: Any, y: Any = None, eps: float = 1e-2, **options: Any) -> Marg
     >>> found.separable, found.direction.round(3).tolist()
     (True, [1.0, 0.0])
     """
-    return maxmin(MaxMargin(X, _signs(y), radius=options.pop("radius", None)), eps, result=Margin, **options)
+    with within(options.get("max_time")):
+        problem = MaxMargin(X, _signs(y), radius=options.pop("radius", None))
+        return maxmin(problem, eps, result=Margin, **options)
 
 
 def _signs(y: Any) -> np.ndarray | None:
@@ -228,7 +231,8 @@ def enclosing_ball(X: Any, eps: float = 1e-3, **options: Any) -> Ball:
     >>> ball.center.round(3).tolist(), round(ball.radius[1], 3)
     ([1.0, 0.0], 1.0)
     """
-    return maxmin(EnclosingBall(X), eps, result=Ball, **options)
+    with within(options.get("max_time")):
+        return maxmin(EnclosingBall(X), eps, result=Ball, **options)
 
 
 def solve_game(A: Any, eps: float = 1e-3, **options: Any) -> Game:
@@ -254,7 +258,9 @@ def solve_game(A: Any, eps: float = 1e-3, **options: Any) -> Game:
     >>> bool(abs(game.value) < 1e-3), game.x.round(2).tolist()
     (True, [0.5, 0.5])
     """
-    return maxmin(MatrixGame(A, largest=options.pop("largest", None)), eps, result=Game, **options)
+    with within(options.get("max_time")):
+        problem = MatrixGame(A, largest=options.pop("largest", None))
+        return maxmin(problem, eps, result=Game, **options)
 
 
 def semidefinite(A: Any, eps: float = 1e-3, *, symmetrize: bool = True, **options: Any) -> Feasibility:
@@ -276,5 +282,6 @@ def semidefinite(A: Any, eps: float = 1e-3, *, symmetrize: bool = True, **option
         With `x`, the matrix; `feasible`; the interval; and p, whose Σ p_i A_i has no positive eigenvalue
         where it is infeasible.
     """
-    problem = A if isinstance(A, Semidefinite) else Semidefinite(A, symmetrize=symmetrize)
-    return maxmin(problem, eps, result=Feasibility, **options)
+    with within(options.get("max_time")):
+        problem = A if isinstance(A, Semidefinite) else Semidefinite(A, symmetrize=symmetrize)
+        return maxmin(problem, eps, result=Feasibility, **options)

@@ -1,9 +1,11 @@
 """Calls that may fail: made again, given up after a time, and their answers checked."""
 
 import queue
+import signal
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from numbers import Number
 from typing import Any
 
@@ -15,6 +17,22 @@ from hinge.access.table import EVERYWHERE, Line
 
 class OracleError(RuntimeError):
     """A row or a column could not be had, however often it was asked for."""
+
+
+@contextmanager
+def unbroken() -> Iterator[None]:
+    """Let Ctrl-C wait until what is inside is done: what was paid for is not to be lost on its way."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[tuple[Any, ...]] = []
+    previous = signal.signal(signal.SIGINT, lambda *signal_and_frame: came.append(signal_and_frame))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler if previous is None else previous)
+    if came and callable(previous):
+        previous(*came[0])
 
 
 class Calls:

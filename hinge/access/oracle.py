@@ -10,7 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import scipy.sparse as sp
 
-from hinge.access.calls import Calls, OracleError, line_of, numbers
+from hinge.access.calls import Calls, OracleError, line_of, numbers, unbroken
 from hinge.access.fetched import Fetched
 from hinge.access.row_store import RowStore
 from hinge.access.table import EVERYWHERE, Line, Table
@@ -199,16 +199,19 @@ class Oracle(Fetched):
             known = np.setdiff1d(np.arange(d), missing, assume_unique=True)
             x[known] = self.kept.cells(i, known)
             line = _without_zeros(x)
-            self._save_whole(i, line, d)
-            self.kept.put(i, line)
-            self.bill.whole_rows[i] = True
+            with unbroken():
+                self._save_whole(i, line, d)
+                self.kept.put(i, line)
+                self.bill.whole_rows[i] = True
+                self.bill.charge(len(missing), int(nonzeros), cost)
         else:
             values = self._fetch_cells(i, missing)
             nonzeros = np.count_nonzero(values)
-            self._save(i, missing, values)
-            self.kept.put(i, Line(missing, values))
-            self.bill.mark(np.array([i]), missing)
-        self.bill.charge(len(missing), int(nonzeros), cost)
+            with unbroken():
+                self._save(i, missing, values)
+                self.kept.put(i, Line(missing, values))
+                self.bill.mark(np.array([i]), missing)
+                self.bill.charge(len(missing), int(nonzeros), cost)
 
     def _buy_column(self, j: int) -> None:
         fresh = self.bill.missing_below(j)
@@ -221,10 +224,11 @@ class Oracle(Fetched):
         nonzeros = np.count_nonzero(x[fresh])
         known = np.flatnonzero(~fresh)
         x[known] = self.kept.below(j, known)
-        self._save_whole(n + j, _without_zeros(x), n)
-        self.kept.put_column(j, Line(EVERYWHERE, x))
-        self.bill.whole_columns[j] = True
-        self.bill.charge(count, int(nonzeros), cost)
+        with unbroken():
+            self._save_whole(n + j, _without_zeros(x), n)
+            self.kept.put_column(j, Line(EVERYWHERE, x))
+            self.bill.whole_columns[j] = True
+            self.bill.charge(count, int(nonzeros), cost)
 
     def _afford(self, what: str, cells: int, cost: float) -> None:
         """Raise where these cells would go beyond a budget."""

@@ -1,6 +1,5 @@
 """What kernel machines share: from parameters to runs, from runs to attributes, and decision values."""
 
-import time
 from itertools import pairwise
 from typing import Any
 
@@ -15,6 +14,7 @@ from hinge.estimators.kernel_tasks import Runs, Task
 from hinge.estimators.one_vs_rest import how_it_ended
 from hinge.kernels import Function, Kernel, Linear
 from hinge.monitoring import Stop
+from hinge.monitoring.clock import left_of
 from hinge.problems import Expansion, KernelProblem, KernelRegularized, KernelSlackConstrained
 from hinge.solvers import KERNEL_SOLVERS, BlockDual, Solver
 
@@ -79,10 +79,10 @@ class KernelMachine:
         return None
 
     def _stop(self, began: float) -> Stop:
-        time_left = None if self.max_time is None else max(0.0, self.max_time - (time.perf_counter() - began))
         return Stop(
-            self.tol, None, time_left, target=self.target_error, max_kernel_evals=self.max_kernel_evals
-        )
+            self.tol, None, left_of(self.max_time, began), target=self.target_error,
+            max_kernel_evals=self.max_kernel_evals,
+        )  # fmt: skip
 
     def _starts(self, tasks: list[Task], classes: np.ndarray) -> list[Expansion | None]:
         """The last answers, where they belong to as many rows of the same classes."""

@@ -15,6 +15,7 @@ from hinge.estimators import checks, tables
 from hinge.estimators.one_vs_rest import Order, Report, keep_results, run_all, starts
 from hinge.estimators.reports import reports_of
 from hinge.monitoring import Stop
+from hinge.monitoring.clock import left_of
 from hinge.problems import Regularized, SlackConstrained
 from hinge.solvers import SOLVERS, TABLE_SOLVERS, Simba, Solver, online_dual
 
@@ -335,8 +336,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return None if self.solver == "auto" else NAMES[self.solver]()
 
     def _stop(self, began: float) -> Stop:
-        time_left = None if self.max_time is None else max(0.0, self.max_time - (time.perf_counter() - began))
-        return Stop(self.tol, None, time_left, self.max_reads, self.target_error)
+        return Stop(self.tol, None, left_of(self.max_time, began), self.max_reads, self.target_error)
 
     def _reports(self, X: Any, y: Any, classes: np.ndarray) -> tuple[Report, ...]:
         if len(classes) > 2:  # one class of three predicts nothing yet

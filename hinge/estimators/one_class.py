@@ -18,6 +18,7 @@ from hinge.estimators.one_vs_rest import how_it_ended
 from hinge.estimators.reports import reports_of
 from hinge.kernels import Function, Gaussian, Kernel, Precomputed
 from hinge.monitoring import Stop
+from hinge.monitoring.clock import left_of
 from hinge.problems import Expansion
 from hinge.problems.one_class import KernelOneClass
 from hinge.solvers import Result, solve
@@ -229,8 +230,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
 
     def _run(self, problem: KernelOneClass, seed: int, began: float, reports: Any) -> Result:
         solver = LevelBlocks()
-        spent = time.perf_counter() - began
-        stop = Stop(self.tol, max_time=None if self.max_time is None else max(0.0, self.max_time - spent))
+        stop = Stop(self.tol, max_time=left_of(self.max_time, began))
         if self.max_iter != -1:
             stop = replace(stop, max_iter=int(self.max_iter) * solver.per_pass(problem))
         callbacks = [lambda record, answer, report=report: report(0, record, answer) for report in reports]

@@ -14,6 +14,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from hinge.monitoring import Record, Status, Stop
+from hinge.monitoring.clock import left_of, within
+from hinge.monitoring.interrupts import called_off_by
 from hinge.problems import (
     KernelProblem,
     KernelSlackConstrained,
@@ -62,7 +64,7 @@ def run_each(
 ) -> list[Result]:
     """``run_task(k, order)`` for each k, with orders among which the limits of `order` are shared out."""
     jobs = min(count, (os.cpu_count() or 1) if n_jobs == -1 else max(1, n_jobs or 1))
-    ends = None if order.stop.max_time is None else time.perf_counter() + order.stop.max_time
+    began = time.perf_counter()
     cancelled = threading.Event()
 
     def run(k: int) -> Result:
@@ -70,45 +72,54 @@ def run_each(
         stop = order.stop
         if stop.max_reads is not None:
             stop = replace(stop, max_reads=stop.max_reads // count)
-        if ends is not None:
-            rounds = math.ceil((count - k) / jobs)
-            stop = replace(stop, max_time=max(0.0, ends - time.perf_counter()) / rounds)
+        left = left_of(stop.max_time, began)
+        if left is not None:
+            stop = replace(stop, max_time=left / math.ceil((count - k) / jobs))
         if cancelled.is_set():
             stop = replace(stop, max_iter=0)
-        return run_task(k, order._replace(stop=stop))
+        with within(stop.max_time), called_off_by(cancelled):  # what comes before the run counts too
+            return run_task(k, order._replace(stop=stop))
 
-    if jobs == 1:
-        results = []
-        for k in range(count):
-            try:
-                results.append(run(k))
-            except KeyboardInterrupt:  # between two runs, or before one had an answer
-                if order.on_interrupt == "raise":
-                    raise
-                cancelled.set()
-                results.append(run(k))
-            if results[-1].status in (Status.INTERRUPTED, Status.CALLBACK):  # the end of all runs
-                cancelled.set()
-        if cancelled.is_set():
-            why = Status.CALLBACK if any(r.status is Status.CALLBACK for r in results) else Status.INTERRUPTED
-            results = [_cut_off(result, why) for result in results]
-        return results
-
-    def watched(k: int, record: Record, solution: Solution) -> bool:
-        return cancelled.is_set()
-
-    order = order._replace(reports=(*order.reports, watched))
-    with ThreadPoolExecutor(jobs) as pool:
-        futures = [pool.submit(run, k) for k in range(count)]
+    def run_or_not(k: int) -> Result:
         try:
-            return [future.result() for future in futures]
+            return run(k)
+        except KeyboardInterrupt:  # between two runs, or before one had an answer
+            cancelled.set()
+            if order.on_interrupt == "raise":
+                raise
+            return run(k)
+
+    stop = order.stop
+    if count > 1 and stop.max_time and stop.max_reads is None and stop.max_kernel_evals is None:
+        step = order._replace(stop=replace(stop, max_iter=1), reports=(), on_interrupt="raise")
+        try:
+            run_task(0, step)  # what it compiles is not to be taken from the share of one task
         except KeyboardInterrupt:
             cancelled.set()
             if order.on_interrupt == "raise":
-                for future in futures:
-                    future.cancel()
                 raise
-            return [_cut_off(future.result(), Status.INTERRUPTED) for future in futures]
+    results = []
+    if jobs == 1:
+        for k in range(count):
+            results.append(run_or_not(k))
+            if results[-1].status in (Status.INTERRUPTED, Status.CALLBACK):  # the end of all runs
+                cancelled.set()
+    else:
+        with ThreadPoolExecutor(jobs) as pool:
+            futures = [pool.submit(run_or_not, k) for k in range(count)]
+            try:
+                results = [future.result() for future in futures]
+            except KeyboardInterrupt:
+                cancelled.set()
+                if order.on_interrupt == "raise":
+                    for future in futures:
+                        future.cancel()
+                    raise
+                results = [future.result() for future in futures]
+    if cancelled.is_set():
+        why = Status.CALLBACK if any(r.status is Status.CALLBACK for r in results) else Status.INTERRUPTED
+        results = [_cut_off(result, why) for result in results]
+    return results
 
 
 def run_one(problem: LinearProblem | KernelProblem, k: int, order: Order) -> Result:

@@ -38,7 +38,8 @@ class Stop:
     max_iter : int, optional
         Iterations of the solver.
     max_time : float, optional
-        Seconds, from the start of the run.
+        Seconds, from the start of the run. Compilation counts; a positive limit leaves time for a first
+        piece in any case.
     max_reads : int, optional
         Cells read, certificates included; never exceeded.
     max_kernel_evals : int, optional

@@ -1,16 +1,16 @@
 """The one loop that runs every solver: clock, stopping, history, interrupts."""
 
-import signal
-import threading
+import copy
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from hinge.monitoring import History, Record, Status, Stop
+from hinge.monitoring.clock import limited, within
+from hinge.monitoring.interrupts import Interrupts, called_off_by
 from hinge.problems import Certificate, Solution
 from hinge.solvers.base import Solver
 from hinge.solvers.budgets import cannot_read, within_budget
@@ -101,10 +101,11 @@ def solve(
     if reason:
         raise ValueError(reason)
     stop = within_budget(stop, problem)
-    run = _Run(problem, solver, stop, score, callbacks)
+    stop = replace(stop, max_time=limited(stop.max_time))
+    run = _Run(problem, solver, stop, score, callbacks, on_interrupt == "keep")
     if stop.max_reads is not None and problem.pass_cells > stop.max_reads:
         start = None  # to take it up would read too much
-    with _interrupts(run):
+    with run.interrupts.heeded():
         fresh = solver.init(problem, seed, start)
         if state is not None and _form(state) != _form(fresh):
             raise ValueError(
@@ -112,16 +113,14 @@ def solve(
                 "can only go on with the solver that it came from, on data of the same shape."
             )
         run.state = fresh if state is None else state
-        if stop.max_time is not None:  # compile before the clock starts
-            run.state = solver.advance(problem, run.state, 0)
-            run.began = time.perf_counter()
         try:
             status = run.loop()
         except KeyboardInterrupt:
-            status = Status.INTERRUPTED
+            status = run.broken_off()
     if status is Status.INTERRUPTED and on_interrupt == "raise":
         raise KeyboardInterrupt
-    return run.result(status)
+    with called_off_by(None):  # the last word may take a run of its own
+        return run.result(status)
 
 
 def _form(state: Any) -> Any:
@@ -136,8 +135,8 @@ def _form(state: Any) -> Any:
 class _Run:
     """The moving parts of one call of `solve`."""
 
-    def __init__(self, problem, solver, stop, score, callbacks):
-        self.problem, self.solver, self.stop = problem, solver, stop
+    def __init__(self, problem, solver, stop, score, callbacks, keep):
+        self.problem, self.solver, self.stop, self.keep = problem, solver, stop, keep
         self.score, self.callbacks = score, callbacks
         self.state: Any = None
         self.history = History()
@@ -149,10 +148,12 @@ class _Run:
         certificate = solver.certificate_reads(problem)  # kept back for it, if that leaves enough for a fit
         self.last_word = certificate if (stop.max_reads or 0) >= 4 * certificate else 0
         self.rate = 0.0  # iterations a second, once known
-        self.advancing = False  # while the state may be half-written
-        self.pressed = False  # Ctrl-C came meanwhile
+        self.interrupts = Interrupts()
+        self.safe: Any = None  # the state before a step that may be long
 
     def loop(self) -> Status:
+        if self.stop.max_time is not None:
+            self.advance(0)  # compiles, before rates are measured
         while True:
             pause = self.solver.pause(self.problem, self.state)
             status = self.run_to(pause)
@@ -169,14 +170,27 @@ class _Run:
             if n == 0:
                 return status
             before = time.perf_counter()
-            self.advancing = True
-            self.state = self.solver.advance(self.problem, self.state, n)
-            self.advancing = False
+            self.advance(n)
             self.rate = n / max(time.perf_counter() - before, 1e-9)
             pause -= n
-            if self.pressed:
+            if self.interrupts.pressed:
                 raise KeyboardInterrupt
         return None
+
+    def advance(self, n: int) -> None:
+        """One piece, whose state is not left half-written."""
+        left = None if self.stop.max_time is None else self.stop.max_time - self.seconds
+        if self.keep and (n <= 1 or n > self.rate * CHUNK_SECONDS):
+            self.safe = copy.deepcopy(self.state)
+        self.interrupts.spare, self.interrupts.kept = self.safe is not None, self.keep
+        with within(left):  # for what is solved within a step
+            self.state = self.solver.advance(self.problem, self.state, n)
+        self.interrupts.kept, self.safe = False, None
+
+    def broken_off(self) -> Status:
+        """Ctrl-C: what a step has left half-written is what it was before."""
+        self.state = self.state if self.safe is None else self.safe
+        return Status.INTERRUPTED
 
     def allowance(self, wanted: int) -> tuple[int, Status | None]:
         """Iterations that no limit forbids, up to `wanted`, and the limit where there are none."""
@@ -206,7 +220,7 @@ class _Run:
         seconds = CHUNK_SECONDS
         if stop.max_time is not None:
             seconds = min(seconds, stop.max_time - self.seconds)
-            if seconds <= 0:
+            if seconds <= 0 and (self.rate or stop.max_time == 0):  # else a first piece, however late
                 return 0, Status.MAX_TIME
         per_pass = self.solver.per_pass(self.problem)  # the first piece is small: it may compile
         piece = max(self.rate * seconds, per_pass // 128) if self.rate else per_pass // 16
@@ -257,7 +271,8 @@ class _Run:
         return self.latest[1]
 
     def result(self, status: Status) -> Result:
-        if status is Status.INTERRUPTED and self.problem.pass_cells > LAST_WORD_CELLS:
+        begun = self.solver.iterations(self.state) > 0
+        if status is Status.INTERRUPTED and not (begun and self.problem.pass_cells <= LAST_WORD_CELLS):
             b = self.solver.view(self.problem, self.state).b
             certificate = Certificate(np.nan, np.nan, np.inf, b)
         else:
@@ -279,22 +294,3 @@ class _Run:
     @property
     def evals(self) -> int:
         return self.problem.kernel_evals - self.first_eval
-
-
-@contextmanager
-def _interrupts(run: _Run) -> Iterator[None]:
-    """Let Ctrl-C wait for the end of a step, so that no state is left half-written; a second does not."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread receives signals
-        return
-
-    def note(signum: int, frame: Any) -> None:
-        if run.pressed or not run.advancing:
-            raise KeyboardInterrupt
-        run.pressed = True
-
-    previous = signal.signal(signal.SIGINT, note)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler if previous is None else previous)

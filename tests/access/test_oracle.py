@@ -1,4 +1,5 @@
 import itertools
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -535,6 +536,26 @@ def test_errors_come_out_of_the_thread():
     with pytest.raises(OracleError, match="line is dead"):
         table.row(0)
     assert (dense(table.row(0), D) == A[0]).all()
+
+
+@pytest.mark.parametrize("buy", [lambda t: t.row(2), lambda t: t.column(1), lambda t: t.block([2], [0, 1])])
+@pytest.mark.usefixtures("interruptible")
+def test_what_was_paid_for_is_known_whenever_ctrl_c_comes(tmp_path, monkeypatch, buy):
+    table = Oracle(Seller(), cache=tmp_path)
+    keep = table._store.keep
+
+    def pressed(*record):
+        signal.raise_signal(signal.SIGINT)
+        keep(*record)
+
+    monkeypatch.setattr(table._store, "keep", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        buy(table)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    calls = table.calls
+    buy(table)
+    assert table.calls == calls == 1
+    assert table.bill.cells == table.bill.distinct > 0
 
 
 @pytest.mark.parametrize("timeout", [None, 30])

@@ -221,6 +221,71 @@ def test_a_step_is_never_torn(problem):
     assert result.n_iter > 0
 
 
+class Waiting(SDCA):
+    """Takes its time before the first step, as one that must be compiled does."""
+
+    def advance(self, problem, state, n_iter):
+        if n_iter == 0:
+            time.sleep(0.3)
+        return super().advance(problem, state, n_iter)
+
+
+def test_compilation_is_on_the_clock_and_a_first_piece_is_made(problem):
+    solve(problem, SDCA(), stop=Stop(0, max_iter=10))
+    began = time.perf_counter()
+    result = solve(problem, Waiting(), stop=Stop(0, max_time=0.2))
+    assert time.perf_counter() - began < 0.5
+    assert result.status is Status.MAX_TIME
+    assert 0 < result.n_iter <= problem.n // 16
+    assert result.history[-1].seconds >= 0.3
+
+
+class Nested(SDCA):
+    """Solves a problem of its own, without a limit, in every step."""
+
+    def advance(self, problem, state, n_iter):
+        solve(problem, SDCA(), stop=Stop(0))
+        return super().advance(problem, state, n_iter)
+
+
+def test_what_is_solved_within_a_step_ends_with_the_run(problem):
+    began = time.perf_counter()
+    result = solve(problem, Nested(), stop=Stop(0, max_time=0.3))
+    assert time.perf_counter() - began < 1
+    assert result.status is Status.MAX_TIME
+
+
+class Long(SDCA):
+    """Presses Ctrl-C in a step that would take long."""
+
+    def pause(self, problem, state):
+        return 1
+
+    def advance(self, problem, state, n_iter):
+        state.counters[-1] = -1
+        if n_iter and state.t:
+            signal.raise_signal(signal.SIGINT)
+            time.sleep(20)
+        state = super().advance(problem, state, n_iter)
+        state.counters[-1] = 0
+        return state
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_a_long_step_is_broken_off_and_undone(problem, keep, interruptible):
+    began = time.perf_counter()
+    if keep:
+        result = solve(problem, Long(), stop=Stop(0, max_iter=1000), on_interrupt="keep")
+        assert result.status is Status.INTERRUPTED
+        assert result.state.counters[-1] == 0
+        assert result.certificate.objective == pytest.approx(problem.objective(result.solution))
+    else:
+        with pytest.raises(KeyboardInterrupt):
+            solve(problem, Long(), stop=Stop(0, max_iter=1000))
+    assert time.perf_counter() - began < 1
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 def test_what_does_not_fit_is_said(tiny, problem):
     with pytest.raises(ValueError, match="SDCA solves Regularized problems"):
         solve(NormConstrained(*tiny, 1.0), SDCA())

@@ -1,0 +1,36 @@
+"""Time limits of runs that are parts of others: all count from the first line of the outermost."""
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+LEAST = 1e-9
+"""Seconds that are left of every positive limit: enough for a first piece, so that there is an answer."""
+
+_ends: ContextVar[float] = ContextVar("ends", default=math.inf)
+
+
+def left_of(max_time: float | None, began: float) -> float | None:
+    """What is left of a limit that counts from `began` on ``time.perf_counter``."""
+    if max_time is None:
+        return None
+    return min(max_time, max(LEAST, max_time - (time.perf_counter() - began)))
+
+
+@contextmanager
+def within(seconds: float | None) -> Iterator[None]:
+    """Let all runs that begin inside end within so many seconds from here, whatever their own limits say."""
+    ends = math.inf if seconds is None else time.perf_counter() + seconds
+    token = _ends.set(min(ends, _ends.get()))
+    try:
+        yield
+    finally:
+        _ends.reset(token)
+
+
+def limited(max_time: float | None) -> float | None:
+    """The limit of a run that begins now: its own, or what those around it leave."""
+    left = max(LEAST, _ends.get() - time.perf_counter())
+    return max_time if left == math.inf else left if max_time is None else min(max_time, left)
