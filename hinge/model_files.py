@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from hinge import __version__
+from hinge.datasets.plain_arrays import members_of, plain_array
 from hinge.estimators import SVC, LinearSVC
 from hinge.estimators.fitted_shapes import check_kernel_machine, check_linear
 from hinge.kernels import Function, Gaussian, Kernel, Laplacian, Linear, Polynomial, Precomputed, Sigmoid
@@ -209,20 +210,16 @@ def _unpacked(content: bytes, path: Path) -> tuple[dict[str, Any], dict[str, byt
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             if HEADER not in archive.namelist():
                 raise ModelFileError(f"{path} is an archive, but not a model file of hinge.")
-            header = json.loads(_stored(archive, HEADER))
+            if any(member.compress_type != zipfile.ZIP_STORED for member in archive.infolist()):
+                raise ValueError("it is compressed, which no model file is.")
+            members = members_of(archive, len(content))
+            header = json.loads(members[HEADER])
             _check_version(header, path)
-            return header, {name: _stored(archive, name) for name in archive.namelist()}
+            return header, members
     except ModelFileError:
         raise
     except Exception as error:  # the zip and JSON parsers raise more kinds than can be listed
         raise ModelFileError(f"{path} is cut short or damaged: save the model again.") from error
-
-
-def _stored(archive: zipfile.ZipFile, name: str) -> bytes:
-    """A member as it lies in the file; packed ones, which may be vast, are not ours."""
-    if archive.getinfo(name).compress_type != zipfile.ZIP_STORED:
-        raise ValueError(f"{name} is compressed.")
-    return archive.read(name)
 
 
 def _check_version(header: Any, path: Path) -> None:
@@ -241,9 +238,7 @@ def _check_version(header: Any, path: Path) -> None:
 def _model(header: dict[str, Any], members: dict[str, bytes]) -> LinearSVC | SVC:
     cls = MODELS[header["format"]]
     arrays = {
-        name.removesuffix(".npy"): np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
-        for name, content in members.items()
-        if name != HEADER
+        name.removesuffix(".npy"): plain_array(content) for name, content in members.items() if name != HEADER
     }
     values: dict[str, Any] = {}
     for name, stored in header["attributes"].items():

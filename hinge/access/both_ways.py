@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from hinge.access.bill import PAGE, pages_of
 from hinge.access.matrix import Matrix, as_matrix
 from hinge.access.rows import CSRRows
+from hinge.access.structure import check_parts
 from hinge.access.table import EVERYWHERE, Line, Table
 from hinge.compiled import compiled
 
@@ -145,6 +146,9 @@ class SparseTable(MemoryTable):
         self._by_rows = (data, *(a.view(f"i{a.dtype.itemsize}") for a in (indices, indptr)))
         self._by_columns: tuple[np.ndarray, ...] | None = None
         if columns is not None:
+            if not sp.issparse(columns) or columns.format != "csc" or columns.shape != self.shape:
+                raise ValueError("columns must be a CSC matrix of the shape of X: X.tocsc() is one.")
+            check_parts(columns)
             self._by_columns = (columns.data, columns.indices, columns.indptr)
         self._longest = 0
 

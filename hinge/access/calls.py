@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from hinge.access.structure import check_parts
 from hinge.access.table import EVERYWHERE, Line
 
 
@@ -106,6 +107,7 @@ class Calls:
 def line_of(answer: Any, length: int) -> Line:
     """A row or a column as it came: all its values, a pair (positions, values), or a sparse vector."""
     if sp.issparse(answer):
+        check_parts(answer)
         sparse = sp.coo_array(answer)
         if sparse.shape not in ((length,), (1, length), (length, 1)):
             raise ValueError(f"a sparse vector of shape {sparse.shape} came, not ({length},)")

@@ -1,7 +1,9 @@
 """Columns of numbers in Parquet files and Arrow tables: a column is cheap, a row costs its row group."""
 
+import difflib
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,8 @@ from hinge.access.stretches import Stretched
 from hinge.access.table import EVERYWHERE, Line
 
 CACHE = 64 << 20
+ROWS_PER_BYTE, FEW_BYTES = 1 << 14, 64
+"""Rows of a column that a stored byte may stand for, and bytes that any column is taken to have."""
 
 
 class ArrowTable(Stretched):
@@ -96,21 +100,47 @@ class ArrowTable(Stretched):
         return {"source": self._source, "cache": self._recent.budget}
 
 
-def parquet_blocks(path: Path, nbytes: int) -> tuple[tuple[int, int], Iterator[np.ndarray]]:
-    """The shape of a Parquet file or a folder of them, and its rows in blocks of about so many bytes."""
-    groups, names = _groups_of(path)
+def parquet_blocks(
+    path: Path, nbytes: int, label: str | None = None
+) -> tuple[tuple[int, int], Iterator[np.ndarray]]:
+    """The shape of a Parquet file or a folder of them, and its rows in blocks of about so many bytes.
+
+    A column of labels is left out.
+    """
+    groups, names = _groups_of(path, label)
     shape = sum(len(group) for group in groups), len(names)
     return shape, _blocks(groups, names, max(1, nbytes // (8 * max(1, len(names)))))
+
+
+def parquet_labels(path: Path, label: str) -> np.ndarray:
+    """One column of a Parquet file or a folder of them, of numbers or text."""
+    groups, _ = _groups_of(path, label)
+    parts = [group.read_label(label) for group in groups]
+    if any(part.null_count for part in parts):
+        raise ValueError(_has_nulls(label))
+    labels = np.concatenate([part.to_numpy() for part in parts]) if parts else np.zeros(0)
+    if labels.dtype == object and all(isinstance(value, str) for value in labels):
+        labels = labels.astype(str)
+    if labels.dtype.kind not in "iubfU" or (labels.dtype.kind == "f" and not np.isfinite(labels).all()):
+        raise ValueError(f"Column {label!r} holds {labels.dtype}, but labels are finite numbers or text.")
+    return labels
+
+
+def parquet_names(path: Path) -> list[str]:
+    """The names of all columns of a Parquet file, or of the first in a folder."""
+    with _in_words(path):
+        return list(_files_of(path)[0][1].schema_arrow.names)
 
 
 def _blocks(groups: list["_RowGroup"], names: list[str], rows: int) -> Iterator[np.ndarray]:
     start = 0
     kind = np.result_type(np.float32, *(group.kind for group in groups))
     for group in groups:
-        for batch in group.file.iter_batches(batch_size=rows, row_groups=[group.number]):
+        batches = group.file.iter_batches(batch_size=rows, row_groups=[group.number], columns=names)
+        while (batch := group.next_of(batches)) is not None:
             block = np.empty((len(batch), len(names)), kind)
             for j, name in enumerate(names):
-                block[:, j] = _numbers(batch.column(j), name, start)
+                block[:, j] = _numbers(batch.column(name), name, start)
             start += len(batch)
             yield block
 
@@ -118,28 +148,53 @@ def _blocks(groups: list["_RowGroup"], names: list[str], rows: int) -> Iterator[
 class _RowGroup:
     """A row group of a Parquet file."""
 
-    def __init__(self, file: Any, number: int, names: list[str]) -> None:
-        self.file, self.number, self._names = file, number, names
+    def __init__(self, path: Path, file: Any, number: int, names: list[str]) -> None:
+        self.path, self.file, self.number, self._names = path, file, number, names
         self._meta = file.metadata.row_group(number)
-        types = [field.type.to_pandas_dtype() for field in file.schema_arrow]
-        self.kind = np.result_type(np.float32, *types)
+        schema = file.schema_arrow
+        self.kind = np.result_type(np.float32, *(schema.field(name).type.to_pandas_dtype() for name in names))
+        places = {self._meta.column(k).path_in_schema: k for k in range(self._meta.num_columns)}
+        self._places = [places[name] for name in names]
+        size = path.stat().st_size
         for j, name in enumerate(names):
-            statistics = self._meta.column(j).statistics
+            chunk = self._meta.column(self._places[j])
+            statistics = chunk.statistics
             if statistics is not None and statistics.has_null_count and statistics.null_count:
                 raise ValueError(_has_nulls(name))
+            stored = min(size, chunk.total_compressed_size)
+            if chunk.num_values != len(self) or len(self) > ROWS_PER_BYTE * max(FEW_BYTES, stored):
+                raise ValueError(
+                    f"{path} is damaged: column {name!r} is said to have {chunk.num_values} values for "
+                    f"{len(self)} rows, in {stored} bytes."
+                )
 
     def __len__(self) -> int:
         return int(self._meta.num_rows)
 
     def read(self, columns: list[int]) -> list[Any]:
         """Some columns."""
-        names = [self._names[j] for j in columns]
-        table = self.file.read_row_group(self.number, columns=names, use_threads=False)
-        return [table.column(name) for name in names]
+        return self._read([self._names[j] for j in columns])
+
+    def read_label(self, name: str) -> Any:
+        """A column that is not among the names."""
+        return self._read([name])[0]
+
+    def next_of(self, batches: Iterator[Any]) -> Any:
+        """The next batch, None at the end."""
+        with _in_words(self.path):
+            return next(batches, None)
+
+    def _read(self, names: list[str]) -> list[Any]:
+        with _in_words(self.path):
+            table = self.file.read_row_group(self.number, columns=names, use_threads=False)
+            columns = [table.column(name) for name in names]
+        if any(len(column) != len(self) for column in columns):
+            raise ValueError(f"{self.path} is damaged: its columns have not as many values as it says.")
+        return columns
 
     def cost(self, j: int) -> tuple[int, int]:
         """Bytes that column j takes in the file, and their pages."""
-        chunk = self._meta.column(j)
+        chunk = self._meta.column(self._places[j])
         begin = chunk.data_page_offset
         if chunk.has_dictionary_page and chunk.dictionary_page_offset is not None:
             begin = min(begin, chunk.dictionary_page_offset)
@@ -165,11 +220,11 @@ class _Batch:
         return nbytes, -(-nbytes // PAGE)
 
 
-def _groups_of(source: Any) -> tuple[list[Any], list[str]]:
-    """Row groups, and the names of their columns."""
+def _groups_of(source: Any, label: str | None = None) -> tuple[list[Any], list[str]]:
+    """Row groups, and the names of their columns but for that of the labels."""
     try:
         import pyarrow as pa
-        import pyarrow.parquet as pq
+        import pyarrow.parquet
     except ImportError as error:
         raise ImportError("Parquet files and Arrow tables need pyarrow: pip install hinge[arrow].") from error
     if isinstance(source, pa.Table):
@@ -179,27 +234,46 @@ def _groups_of(source: Any) -> tuple[list[Any], list[str]]:
         raise TypeError(
             f"A {type(source).__name__} is neither the path of a Parquet file nor an Arrow table."
         )
-    path = Path(source)
+    with _in_words(source):
+        files = _files_of(Path(source))
+        names = _checked_names(files[0][1].schema_arrow, pa.types, label)
+        for path, file in files:
+            if _checked_names(file.schema_arrow, pa.types, label) != names:
+                raise ValueError(f"{path} has other columns than {files[0][0]}: all files need the same.")
+        groups = [_RowGroup(path, file, g, names) for path, file in files for g in range(file.num_row_groups)]
+    return [group for group in groups if len(group)], names
+
+
+@contextmanager
+def _in_words(path: Any) -> Iterator[None]:
+    """A sentence for the errors that pyarrow has for damaged files, more kinds than can be listed."""
+    try:
+        yield
+    except Exception as error:
+        if type(error) in (ValueError, FileNotFoundError, MemoryError):
+            raise
+        raise ValueError(f"{path} is not Parquet, or damaged: {error}") from error
+
+
+def _files_of(path: Path) -> list[tuple[Path, Any]]:
+    """A Parquet file, or those of a folder, opened."""
+    import pyarrow.parquet as pq
+
     if not path.exists():
         raise FileNotFoundError(f"There is no Parquet file or folder {path}: check the name.")
     paths = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
     if not paths:
         raise ValueError(f"There is no .parquet file in {path}.")
-    try:
-        files = [pq.ParquetFile(p, pre_buffer=False) for p in paths]  # else it reads what lies between
-    except pa.ArrowInvalid as error:
-        raise ValueError(f"{path} is not Parquet, or damaged: {error}") from error
-    names = _checked_names(files[0].schema_arrow, pa.types)
-    for p, file in zip(paths, files, strict=True):
-        if _checked_names(file.schema_arrow, pa.types) != names:
-            raise ValueError(f"{p} has other columns than {paths[0]}: all files need the same.")
-    groups = [_RowGroup(file, g, names) for file in files for g in range(file.num_row_groups)]
-    return [group for group in groups if len(group)], names
+    return [(p, pq.ParquetFile(p, pre_buffer=False)) for p in paths]  # else it reads what lies between
 
 
-def _checked_names(schema: Any, types: Any) -> list[str]:
+def _checked_names(schema: Any, types: Any, label: str | None = None) -> list[str]:
+    if label is not None and label not in schema.names:
+        near = difflib.get_close_matches(label, schema.names, 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"the columns are {', '.join(schema.names[:20])}."
+        raise ValueError(f"There is no column {label!r}: {hint}")
     for field in schema:
-        if not (
+        if field.name != label and not (
             types.is_integer(field.type) or types.is_floating(field.type) or types.is_boolean(field.type)
         ):
             raise ValueError(
@@ -207,7 +281,7 @@ def _checked_names(schema: Any, types: Any) -> list[str]:
             )
     if len(set(schema.names)) < len(schema.names):
         raise ValueError("Two columns have the same name: rename one of them.")
-    return list(schema.names)
+    return [name for name in schema.names if name != label]
 
 
 def _numbers(column: Any, name: str, start: int) -> np.ndarray:

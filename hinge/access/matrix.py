@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hinge.access.rows import CSRRows, DenseRows, add_row, dot, held_row, read_row, sq_norm
+from hinge.access.structure import as_csr, check_csr
 from hinge.access.table import Table
 from hinge.compiled import compiled
 
@@ -23,6 +24,8 @@ class Matrix:
     X : ndarray or CSR matrix or array
         C-contiguous float32 or float64, or CSR with such values and int32 or int64 indices;
         read-only and memory-mapped arrays included. Nothing is copied, nothing is written.
+    checked : bool
+        Whether the structure of CSR is known to be sound.
 
     Attributes
     ----------
@@ -37,12 +40,14 @@ class Matrix:
         The same rows with a counter of their own, for evaluations that are not part of a method.
     """
 
-    def __init__(self, X: Any) -> None:
+    def __init__(self, X: Any, *, checked: bool = False) -> None:
         self.shape: tuple[int, int] = X.shape
         self._reads = np.zeros(1, np.int64)
         parts: tuple[np.ndarray, ...]
         if sp.issparse(X):
             S = cast(sp.csr_array, X)
+            if not checked:
+                check_csr(S)
             unsigned = [frozen(a.view(f"u{a.dtype.itemsize}")) for a in (S.indices, S.indptr)]
             parts = (frozen(S.data), *unsigned)
             self.n_cells = int(S.indptr[-1])
@@ -149,7 +154,7 @@ class Matrix:
 
     def gather(self, rows: np.ndarray) -> "Matrix":
         """A copy of some rows, with counters of its own; only the copying is counted here."""
-        copied = Matrix(self._array[rows])
+        copied = Matrix(self._array[rows], checked=True)
         self._reads[0] += copied.n_cells
         return copied
 
@@ -163,20 +168,20 @@ class Matrix:
         return sp.csr_array((A.data, *signed), shape=self.shape, copy=False)
 
 
-def as_matrix(X: Any) -> Any:
-    """Wrap `X` for counted access, converting only what no compiled row can be read from."""
+def as_matrix(X: Any, *, checked: bool = False) -> Any:
+    """Wrap `X` for counted access, converting only what no compiled row can be read from.
+
+    `checked` says that a sparse X comes from `as_csr`.
+    """
     if isinstance(X, Matrix | Table):
         return X
     if sp.issparse(X):
-        X = X if X.format == "csr" else X.tocsr()
+        X = X if checked else as_csr(X)[0]
         if X.indices.dtype != X.indptr.dtype:
             X = sp.csr_array((X.data, X.indices, X.indptr.astype(X.indices.dtype)), shape=X.shape)
         if X.dtype not in (np.float32, np.float64):
             X = sp.csr_array((to_float(X.data), X.indices, X.indptr), shape=X.shape)
-        if not X.has_canonical_format and _repeats(X.indices, X.indptr, X.shape[1]):
-            X = X.copy()  # the caller's matrix is never written
-            X.sum_duplicates()
-        return Matrix(X)
+        return Matrix(X, checked=True)
     X = np.asarray(X)
     if X.ndim != 2:
         raise ValueError(
@@ -204,18 +209,6 @@ def frozen(a: np.ndarray) -> np.ndarray:
     view = view[:]
     view.flags.writeable = False
     return view
-
-
-@compiled
-def _repeats(indices, indptr, d):
-    """Whether a row has an index twice; unsorted rows are read as they are."""
-    seen = np.full(d, -1, np.int64)
-    for i in range(len(indptr) - 1):
-        for p in range(indptr[i], indptr[i + 1]):
-            if seen[indices[p]] == i:
-                return True
-            seen[indices[p]] = i
-    return False
 
 
 @compiled

@@ -72,7 +72,11 @@ class DiskTable(Stretched):
         self.folder = Path(folder).absolute()
         header = read_header(self.folder)
         super().__init__(header.shape, prices, keep=keep)
-        self.dtype, self.is_sparse = header.dtype, header.nonzeros is not None
+        self.dtype, self.is_sparse, self._nonzeros = (
+            header.dtype,
+            header.nonzeros is not None,
+            header.nonzeros,
+        )
         self.sells_cells = self.is_sparse  # a cell of a dense row comes with its page
         self._recent = Recent(page_cache)
         self._files = {name: PageFile(self.folder / name, self.bill, self._recent) for name in header.files}
@@ -85,7 +89,8 @@ class DiskTable(Stretched):
             return DenseLines(self._files[way], length, self.dtype)
         indptr, indices, values = (self._files[f"{way}.{part}"] for part in PARTS)
         starts = indptr.stretch(0, indptr.size).view(POINTER).copy()
-        if starts[0] != 0 or (np.diff(starts) < 0).any() or starts[-1] * self.dtype.itemsize != values.size:
+        # Neighbours are compared, not subtracted: a difference of two vast numbers may seem small.
+        if starts[0] != 0 or (starts[1:] < starts[:-1]).any() or starts[-1] != self._nonzeros:
             raise ValueError(f"{indptr.path} is damaged: write the pair again.")
         return CompressedLines(starts, indices, values, length, self.dtype)
 
@@ -210,7 +215,8 @@ class DenseLines:
     def between(self, lo: int, hi: int) -> np.ndarray:
         """Lines lo to hi."""
         size = self.longest * self.dtype.itemsize
-        return self.file.stretch(lo * size, (hi - lo) * size).view(self.dtype).reshape(hi - lo, -1)
+        cells = self.file.stretch(lo * size, (hi - lo) * size).view(self.dtype)
+        return _checked_values(self.file, cells).reshape(hi - lo, -1)
 
     def cost(self, lines: np.ndarray, across: np.ndarray, fresh: np.ndarray) -> int:
         """Pages that `fill` would read."""
@@ -219,7 +225,7 @@ class DenseLines:
     def fill(self, lines: np.ndarray, across: np.ndarray, fresh: np.ndarray, out: np.ndarray) -> None:
         """Fill in the cells lines × across, both ascending, that are fresh."""
         places = (lines[:, None] * self.longest + across)[fresh]
-        out[fresh] = self.file.gather(places, self.dtype)
+        out[fresh] = _checked_values(self.file, self.file.gather(places, self.dtype))
 
 
 class CompressedLines:
@@ -246,7 +252,7 @@ class CompressedLines:
 
     def line(self, k: int) -> Line:
         """Line k."""
-        return Line(*self._stretch(int(self.indptr[k]), int(self.indptr[k + 1])))
+        return Line(*self._lines(k, k + 1))
 
     def expect(self, k: int) -> None:
         """Line k will be asked for."""
@@ -255,14 +261,26 @@ class CompressedLines:
 
     def between(self, lo: int, hi: int) -> sp.csr_array:
         """Lines lo to hi."""
-        indptr = self.indptr[lo : hi + 1]
-        index, values = self._stretch(int(indptr[0]), int(indptr[-1]))
-        return sp.csr_array((values, index, indptr - indptr[0]), shape=(hi - lo, self.length))
+        index, values = self._lines(lo, hi)
+        return sp.csr_array(
+            (values, index, self.indptr[lo : hi + 1] - self.indptr[lo]), shape=(hi - lo, self.length)
+        )
 
-    def _stretch(self, lo: int, hi: int) -> tuple[np.ndarray, np.ndarray]:
-        index = self.indices.stretch(lo * self.index.itemsize, (hi - lo) * self.index.itemsize)
-        values = self.values.stretch(lo * self.dtype.itemsize, (hi - lo) * self.dtype.itemsize)
-        return index.view(self.index), values.view(self.dtype)
+    def _lines(self, lo: int, hi: int) -> tuple[np.ndarray, np.ndarray]:
+        """Positions and values of lines lo to hi, which ascend in each line and are finite."""
+        begin, end = int(self.indptr[lo]), int(self.indptr[hi])
+        index = self.indices.stretch(begin * self.index.itemsize, (end - begin) * self.index.itemsize)
+        values = self.values.stretch(begin * self.dtype.itemsize, (end - begin) * self.dtype.itemsize)
+        index = self._checked_index(index.view(self.index), self.indptr[lo + 1 : hi] - begin)
+        return index, _checked_values(self.values, values.view(self.dtype))
+
+    def _checked_index(self, index: np.ndarray, starts: np.ndarray) -> np.ndarray:
+        """Positions within lines of this length, that ascend but where another line starts."""
+        falls = index[1:] <= index[:-1]
+        falls[starts[(starts > 0) & (starts < len(index))] - 1] = False
+        if len(index) and (index.min() < 0 or index.max() >= self.length or falls.any()):
+            raise ValueError(f"{self.indices.path} is damaged: write the pair again.")
+        return index
 
     def cost(self, lines: np.ndarray, across: np.ndarray, fresh: np.ndarray) -> int:
         """Pages of the indices that `fill` needs."""
@@ -282,7 +300,15 @@ class CompressedLines:
             begin = self.indptr[lines[part]]
             places = np.arange(sizes.sum()) + np.repeat(begin - np.cumsum(sizes) + sizes, sizes)
             owner = np.repeat(part, sizes)
-            index = self.indices.gather(places, self.index)
+            index = self._checked_index(self.indices.gather(places, self.index), np.cumsum(sizes)[:-1])
             at = np.minimum(np.searchsorted(across, index), len(across) - 1)
             hit = (across[at] == index) & fresh[owner, at]
-            out[owner[hit], at[hit]] = self.values.gather(places[hit], self.dtype)
+            values = _checked_values(self.values, self.values.gather(places[hit], self.dtype))
+            out[owner[hit], at[hit]] = values
+
+
+def _checked_values(file: PageFile, values: np.ndarray) -> np.ndarray:
+    """Values of a file, if they are finite."""
+    if not np.isfinite(values).all():
+        raise ValueError(f"{file.path} has cells that are not finite numbers: write the pair again.")
+    return values

@@ -273,7 +273,10 @@ class Oracle(Fetched):
         fingerprint = hashlib.sha256(f"oracle 1: {n} x {d} {self.name}".encode()).hexdigest()
         store = RowStore(folder, n + d, fingerprint, what="cells of the table")
         for k, at, values in store.records():
-            whole = at[-1] == (d if k < n else n)
+            length = d if k < n else n
+            whole = at[-1] == length
+            if at[-1] > length or not (whole or k < n):
+                raise ValueError(f"{store.path} has cells that are not of this table: use another folder.")
             line = Line(at[:-1], values[:-1]) if whole else Line(at, values)
             if k >= n:
                 self.kept.put_column(k - n, line)

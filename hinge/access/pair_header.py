@@ -15,6 +15,8 @@ import numpy as np
 VERSION = 1
 HEADER = "pair.json"
 FORMAT = "hinge.pair"
+LONGEST = 1 << 16
+"""Bytes of a header: what comes after is cut off."""
 POINTER = np.dtype("<i8")
 WAYS = ("rows", "columns")
 PARTS = ("indptr", "indices", "values")
@@ -89,9 +91,10 @@ def read_header(folder: Path) -> PairHeader:
     if not is_pair(folder):
         raise ValueError(f"{folder} is not a pair: it has no {HEADER}.")
     try:
-        body: Any = json.loads((folder / HEADER).read_text())
+        with (folder / HEADER).open("rb") as stream:
+            body: Any = json.loads(stream.read(LONGEST))
         is_ours = body.get("format") == FORMAT and type(body.get("version")) is int
-    except (ValueError, AttributeError) as error:
+    except (ValueError, AttributeError, RecursionError) as error:
         raise ValueError(f"{folder / HEADER} is cut short or damaged: write the pair again.") from error
     if not is_ours:
         raise ValueError(f"{folder / HEADER} is not the header of a pair.")
@@ -106,8 +109,12 @@ def read_header(folder: Path) -> PairHeader:
         )
     try:
         n, d = body["shape"]
-        header = PairHeader((int(n), int(d)), body["dtype"], body["nonzeros"])
-        fits = header.files == body["files"] and (header.nonzeros is None) == (body["kind"] == "dense")
+        header = PairHeader((n, d), body["dtype"], body["nonzeros"])
+        counts = [n, d] if header.nonzeros is None else [n, d, header.nonzeros + 1]
+        fits = all(type(count) is int and count > 0 for count in counts)
+        fits = (
+            fits and header.files == body["files"] and (header.nonzeros is None) == (body["kind"] == "dense")
+        )
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{folder / HEADER} does not describe a pair: write the pair again.") from error
     if not fits:

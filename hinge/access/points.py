@@ -22,6 +22,7 @@ from hinge.access.inner_points import (
     sparse_sq_norms,
     sq_norms,
 )
+from hinge.access.structure import as_csr
 from hinge.kernels import Function, Kernel, Laplacian, Precomputed
 
 __all__ = [
@@ -57,11 +58,13 @@ def as_points(X: Any, kernel: Kernel, *, exact: bool = False, most_bytes: int = 
     """
     if isinstance(X, Points):
         return X
+    if sp.issparse(X):
+        X = sp.csr_array(as_csr(X)[0])
     if isinstance(kernel, Function):
         return FunctionPoints(X, kernel)
     if isinstance(kernel, Precomputed):
         return GivenPoints(np.asarray(X))
-    X = sp.csr_array(X) if sp.issparse(X) else np.asarray(X)
+    X = X if sp.issparse(X) else np.asarray(X)
     sq = sparse_sq_norms(X) if sp.issparse(X) else sq_norms(X)
     largest = float(sq.max(initial=0.0))
     exact |= isinstance(kernel, Laplacian) or _overflows(kernel, largest, np.float32)

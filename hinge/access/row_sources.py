@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from hinge.access.structure import as_csr, check_parts
+
 
 class RowSource:
     """The rows of X, or where these lie apart its columns, in blocks that fit into memory.
@@ -102,20 +104,35 @@ class RowSource:
 
                 self.shape, blocks = parquet_blocks(path, memory // 4)
                 return blocks
-            X = np.load(path, mmap_mode="r", allow_pickle=False)
+            X = _mapped(path)
         if not (sp.issparse(X) or hasattr(X, "shape")):
             if not isinstance(X, Iterable):
                 raise TypeError(f"A {type(X).__name__} is neither a matrix nor an iterable of row blocks.")
             return (piece for block in X for piece in _pieces(_as_block(block), memory))
         if len(X.shape) != 2:
             raise ValueError(f"A matrix has two dimensions, but this has {len(X.shape)}.")
-        if sp.issparse(X) and X.format not in ("csr", "csc"):
-            X = X.tocsr()
         lies_down = isinstance(X, np.ndarray) and X.flags.f_contiguous and not X.flags.c_contiguous
         self.turned = bool(lies_down or (sp.issparse(X) and X.format == "csc"))
-        X = X.T if self.turned else X
+        if sp.issparse(X):
+            check_parts(X)
+            X = as_csr(X.T if self.turned else X)[0]
+        else:
+            X = X.T if self.turned else X
         self.shape = int(X.shape[0]), int(X.shape[1])
         return _pieces(X, memory)
+
+
+def _mapped(path: Path) -> np.ndarray:
+    """The array of an .npy file where it lies; NumPy compares what it declares with what is there."""
+    if not path.is_file():
+        raise FileNotFoundError(f"There is no file {path}: check the name.")
+    try:
+        X = np.load(path, mmap_mode="r", allow_pickle=False)
+    except Exception as error:  # of the header's parser and the map: more kinds than can be listed
+        raise ValueError(f"{path} is not a NumPy array of numbers, or damaged: {error}") from error
+    if not isinstance(X, np.ndarray):
+        raise ValueError(f"{path} is an archive, not one array.")
+    return X
 
 
 def cuts(indptr: np.ndarray, limit: int) -> Iterator[tuple[int, int]]:
@@ -147,7 +164,7 @@ def _pieces(X: Any, memory: int) -> Iterator[Any]:
 
 
 def _as_block(block: Any) -> Any:
-    block = sp.csr_array(block) if sp.issparse(block) else np.asarray(block)
+    block = as_csr(block)[0] if sp.issparse(block) else np.asarray(block)
     if block.ndim != 2:
         raise ValueError(f"A block of rows has two dimensions, but one has {block.ndim}.")
     return block

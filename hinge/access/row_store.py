@@ -248,14 +248,18 @@ class RowStore:
             row, count, head_sum, body_sum = _RECORD.unpack_from(self._map, at)
             begin, end = at + _RECORD.size, at + _RECORD.size + 16 * max(0, count)
             if zlib.crc32(self._map[at : at + 16]) != head_sum or not (0 <= row < self.n and count > 0):
-                if not any(self._map[at:size]):  # zeros: room that was promised, never written
-                    break
+                if not np.frombuffer(self._map, np.uint8, size - at, at).any():
+                    break  # zeros: room that was promised, never written
                 return f"record at byte {at}"
             if end > size:
                 break
             if zlib.crc32(memoryview(self._map)[begin:end]) != body_sum:
                 if end == size:
                     break
+                return f"values at byte {begin}"
+            columns, values = self._read(begin, count)
+            ascend = (columns[1:] > columns[:-1]).all() and columns[0] >= 0 and columns[-1] < self.n
+            if not (ascend and np.isfinite(values).all()):
                 return f"values at byte {begin}"
             self._records.setdefault(row, []).append((begin, count))
             at = end

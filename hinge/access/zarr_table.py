@@ -1,7 +1,9 @@
 """A zarr array: what is read are whole chunks."""
 
+import math
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,8 @@ from hinge.access.stretches import Stretched
 from hinge.access.table import BLOCK_CELLS, EVERYWHERE, Line
 
 CACHE = 64 << 20
+ANY, MOST_UNPACKED = 1 << 28, 10_000
+"""Bytes that any array may have, and the largest multiple of what is stored that it may have beyond."""
 
 
 class ZarrTable(Stretched):
@@ -86,7 +90,12 @@ class ZarrTable(Stretched):
         chunk = self._recent.get((a, b))
         if chunk is None:
             top, left = a * self._tall, b * self._wide
-            chunk = np.asarray(self.array[top : top + self._tall, left : left + self._wide])
+            try:
+                chunk = np.asarray(self.array[top : top + self._tall, left : left + self._wide])
+            except (OSError, MemoryError):
+                raise
+            except Exception as error:
+                raise ValueError(f"The chunk of row {top}, column {left} is damaged: {error}") from error
             chunk = chunk.astype(self.dtype, copy=False)
             nbytes = self._tall * self._wide * self.array.dtype.itemsize  # at the edge, too, they are whole
             self.bill.moved(nbytes, -(-nbytes // PAGE))
@@ -110,12 +119,27 @@ def _array_of(source: Any) -> Any:
         import zarr
     except ImportError as error:
         raise ImportError("Zarr arrays need zarr: pip install hinge[zarr].") from error
+    stored = None
     if isinstance(source, str | os.PathLike):
-        source = zarr.open_array(os.fspath(source), mode="r")
+        path = Path(source)
+        if not path.exists():
+            raise FileNotFoundError(f"There is no zarr array {path}: check the name.")
+        stored = (
+            sum(file.stat().st_size for file in path.rglob("*")) if path.is_dir() else path.stat().st_size
+        )
+        try:
+            source = zarr.open_array(os.fspath(source), mode="r")
+        except Exception as error:  # of its store and of its codecs: more kinds than can be listed
+            raise ValueError(f"{path} is not a zarr array, or damaged: {error}") from error
     if not isinstance(source, zarr.Array):
         raise TypeError(f"A {type(source).__name__} is neither the path of a zarr array nor such an array.")
     if source.ndim != 2:
         raise ValueError(f"A matrix has two dimensions, but this array has {source.ndim}.")
     if source.dtype.kind not in "fiub":
         raise ValueError(f"Cells are numbers, but those of this array are {source.dtype}.")
+    declared = max(source.nbytes, math.prod(source.chunks) * source.dtype.itemsize)
+    if stored is not None and declared > max(ANY, MOST_UNPACKED * stored):
+        raise ValueError(
+            f"{source.shape} cells in chunks of {source.chunks} are declared, in {stored} bytes."
+        )
     return source

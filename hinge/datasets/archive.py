@@ -7,6 +7,7 @@ the step from the previous index of the same row, and ``P_data`` one number if a
 from __future__ import annotations
 
 import io
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .base import DataFormatError, Matrix, Parts, smallest_float, whole_labels
+from .base import DataFormatError, Matrix, Parts, most_features, smallest_float, whole_labels
 from .compressed import opened
+from .plain_arrays import members_of, plain_array
 
 EXPECTED = "X and y, or data, indices, indptr, shape and y, or X_train, y_train, X_test and y_test"
 COVERTYPE = {"num", "wilderness", "soil", "cover_type"}
@@ -41,8 +43,9 @@ def _arrays(content: bytes, name: str) -> dict[str, NDArray[Any]]:
     if not content:
         raise DataFormatError(f"{name} is empty: expected a NumPy archive.")
     try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
-            return {key: archive[key] for key in archive.files}
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            members = members_of(archive, len(content))
+        return {name.removesuffix(".npy"): plain_array(member) for name, member in members.items()}
     except Exception as error:  # the zip, zlib and header parsers raise more kinds than can be listed
         raise DataFormatError(
             f"{name} is not a readable NumPy archive of plain arrays: write it again with numpy.savez."
@@ -108,6 +111,8 @@ def _csr(arrays: dict[str, NDArray[Any]], prefix: str) -> sp.csr_matrix:
     n, d = (int(size) for size in shape)
     if min(n, d) < 1:
         raise ValueError(f"the shape {n} by {d} leaves no room for data.")
+    if d > most_features(len(indices)):
+        raise ValueError(f"it declares {d} features, but has {len(indices)} entries.")
     if len(indptr) == n:
         indptr = np.concatenate([[0], np.cumsum(indptr, dtype=np.int64)])
         indices = _summed(indices, indptr)

@@ -67,6 +67,14 @@ class Dataset:
         return f"<{type(self).__name__} {self.name!r}: {n:,} + {n_test:,} rows, {d:,} {kind} features>"
 
 
+def most_features(entries: int) -> int:
+    """Features that a file with so many entries may declare.
+
+    A model has a number for each feature: one damaged digit of an index must not ask for all memory.
+    """
+    return max(1 << 24, 1000 * entries)
+
+
 def smallest_float(values: NDArray[Any]) -> NDArray[Any]:
     """`values` as float32 where that keeps seven digits of each, else as float64.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
 import zlib
 from collections.abc import Callable, Iterator
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from .base import DataFormatError
+from .plain_arrays import MOST_UNPACKED
 
 SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz"}
 UNPACK: dict[str, Callable[[Any], Any]] = {
@@ -19,6 +21,9 @@ UNPACK: dict[str, Callable[[Any], Any]] = {
     "bzip2": bz2.BZ2File,
     "xz": lzma.LZMAFile,
 }
+LEAST = 1 << 26
+"""Bytes that any file may unpack to."""
+BUFFER = 1 << 17
 
 
 def inner_suffix(path: Path) -> str:
@@ -41,13 +46,34 @@ def opened(path: Path) -> Iterator[BinaryIO]:
             return
         try:
             with UNPACK[kind](raw) as stream:
-                yield cast(BinaryIO, stream)
+                most = max(LEAST, MOST_UNPACKED * path.stat().st_size)
+                yield cast(BinaryIO, io.BufferedReader(_Bounded(stream, most, path), BUFFER))
         except (EOFError, zlib.error, lzma.LZMAError) as error:
             raise _damaged(path, kind) from error
         except OSError as error:
             if error.errno is not None:  # the disk's complaint, not the decompressor's
                 raise
             raise _damaged(path, kind) from error
+
+
+class _Bounded(io.RawIOBase):
+    """An unpacked stream that ends in a sentence where it goes on and on."""
+
+    def __init__(self, stream: Any, most: int, path: Path) -> None:
+        self._stream, self._left, self._path = stream, most, path
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        count = self._stream.readinto(buffer)
+        self._left -= count
+        if self._left < 0:
+            raise DataFormatError(
+                f"{self._path} unpacks to more than {MOST_UNPACKED} times its size: unpack it by hand if that"
+                " is meant."
+            )
+        return count
 
 
 def _damaged(path: Path, kind: str) -> DataFormatError:

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .base import DataFormatError, smallest_float, whole_labels
+from .base import DataFormatError, most_features, smallest_float, whole_labels
 from .compressed import opened
 
 LARGEST_INDEX = 2**31 - 1
@@ -37,6 +37,11 @@ def read_svmlight(
     if not (n_features or widest):
         raise DataFormatError(
             f"{path} holds labels but no index:value pair: give n_features if rows of zeros are meant."
+        )
+    if n_features is None and widest > most_features(len(indices)):
+        raise DataFormatError(
+            f"{path} has the index {widest - zero_based}, but only {len(indices)} entries in all: mend the"
+            " index, or give n_features if so many are meant."
         )
     X = sp.csr_matrix(
         (smallest_float(data), indices.astype(np.int32), indptr), shape=(len(labels), n_features or widest)

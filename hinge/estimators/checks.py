@@ -3,8 +3,11 @@
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils import check_array, column_or_1d, compute_class_weight
 from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from hinge.access.structure import as_csr
 
 KERNEL_NAMES = ("linear", "rbf", "poly", "sigmoid", "laplacian", "precomputed")
 
@@ -128,7 +131,10 @@ def check_run(model: Any, solvers: tuple[str, ...], limits: tuple[str, ...]) -> 
 
 
 def validated(model: Any, X: Any, y: Any = "no_validation", *, reset: bool = True) -> Any:
-    """X, or X and y, as scikit-learn checks them, without a copy where none is needed."""
+    """X, or X and y, as scikit-learn checks them; copied only where needed, and of `as_csr` if sparse."""
+    finite = False
+    if sp.issparse(X):
+        X, finite = as_csr(X)
     with np.errstate(all="ignore"):  # sums that overflow on the way to the sentence about infinity
         checked = validate_data(
             model,
@@ -139,6 +145,7 @@ def validated(model: Any, X: Any, y: Any = "no_validation", *, reset: bool = Tru
             dtype="numeric",
             order="C",
             accept_large_sparse=True,
+            ensure_all_finite=not (finite and X.dtype in (np.float32, np.float64)),
         )
     check_scale(checked if isinstance(y, str) else checked[0])
     return checked
@@ -157,9 +164,14 @@ def validated_labels(model: Any, table: Any, y: Any) -> np.ndarray:
 
 
 def check_scale(X: Any) -> None:
-    """Values whose squares overflow cannot be trained on; only float64 can hold them."""
+    """Values whose squares overflow cannot be trained on; float32 cannot hold them."""
     values = X.data if hasattr(X, "indptr") else X
-    if values.dtype == np.float64 and values.size and max(values.max(), -values.min()) > LARGEST:
+    if (
+        values.dtype.kind == "f"
+        and values.itemsize > 4
+        and values.size
+        and max(values.max(), -values.min()) > LARGEST
+    ):
         raise ValueError(
             f"X has values above {LARGEST:g}, whose squares overflow; scale the features down, for instance "
             "with sklearn.preprocessing.MaxAbsScaler."

@@ -205,7 +205,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             rows = np.ones(len(codes)) if rows is None else rows.copy()
             rows[aside] = 0.0  # out of the problem, without a copy of X
         tasks = [1] if len(classes) == 2 else list(range(len(classes)))
-        solver, matrix = tables.solver_and_data(self, as_matrix(X), self._solver(), len(tasks))
+        solver, matrix = tables.solver_and_data(self, as_matrix(X, checked=True), self._solver(), len(tasks))
         problems = [self._problem(matrix.fork(), codes == k, rows, per_class, k, solver) for k in tasks]
         for problem in problems:
             if min(problem.class_mass(np.ones(problem.n))) < 1e-12:
@@ -251,7 +251,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         known = checks.stream_classes(classes, None if first else self.classes_)
         _, codes = checks.encoded_labels(y, known)
         rows, per_class = checks.row_weights(sample_weight, self.class_weight, X, y, known)
-        matrix = as_matrix(X)
+        matrix = as_matrix(X, checked=True)
         tasks = [1] if len(known) == 2 else list(range(len(known)))
         C = self.C if self.lam is None else None
         pieces: list[Any] = [self._problem(matrix, codes == k, rows, per_class, k) for k in tasks]

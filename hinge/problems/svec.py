@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from hinge.access.structure import as_csr
+
 ROOT_2 = math.sqrt(2.0)
 BLOCK_CELLS = 1 << 22  # entries that are packed together: the copy stays small beside the data
 
@@ -66,7 +68,7 @@ def pack(A: Any, symmetrize: bool) -> Any:
     if len(A) == 0:
         raise ValueError("There is nothing to solve: no matrix was given.")
     if any(sp.issparse(a) for a in A):
-        return _pack_sparse([sp.coo_array(a) for a in A], symmetrize)
+        return _pack_sparse([sp.coo_array(as_csr(a)[0] if sp.issparse(a) else a) for a in A], symmetrize)
     if not isinstance(A, np.ndarray) or A.dtype == object:
         A = [np.asarray(a) for a in A]
     n = _order([a.shape for a in A])

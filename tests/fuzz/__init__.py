@@ -16,5 +16,5 @@ all it needs from `rng`, a `numpy.random.Generator`, and returns or raises. What
 Files go to `tempfile`'s folder, which is the run's own and is removed at its end.
 """
 
-TARGETS: tuple[str, ...] = ()
+TARGETS: tuple[str, ...] = ("sparse",)
 """Modules of `targets`."""

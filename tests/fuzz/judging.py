@@ -11,7 +11,18 @@ import scipy.sparse as sp
 REFUSALS = ValueError, TypeError, OSError, RuntimeError
 NO_SENTENCES = UnicodeError, json.JSONDecodeError, np.linalg.LinAlgError, RecursionError, NotImplementedError
 """Errors of a kind that is a refusal, and whose words help nobody."""
-MAY_BE_INFINITE = ("gap_", "objective_", "history_", "slack_", "lam_", "upper", "gap", "lower", "history")
+MAY_BE_INFINITE = (
+    "gap_",
+    "objective_",
+    "history_",
+    "radius_",
+    "slack_",
+    "lam_",
+    "upper",
+    "gap",
+    "lower",
+    "history",
+)
 """What is infinite or NaN where there is no certificate."""
 
 

@@ -1,0 +1,178 @@
+"""Whether the parts of a sparse matrix fit together: asked once, before compiled code follows its indices.
+
+SciPy checks what its constructors are given, but its matrices can be changed afterwards, made from files
+and memory maps without a look, and carry flags that lie. One pass finds indices out of range, repeated and
+unsorted ones, and values that are not finite.
+"""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from hinge.compiled import compiled
+
+_1 = np.uint64(1)
+_NO_VALUES = np.zeros(0, np.float32)
+
+
+def as_csr(X: Any) -> tuple[Any, bool]:
+    """A sparse matrix as CSR with no index twice in a row, and whether its values are finite numbers.
+
+    Nothing is copied where it is that already. Whole numbers, and others that are not float32 or float64,
+    count as finite: who converts them looks again.
+
+    Raises
+    ------
+    ValueError
+        If its parts do not fit together.
+    """
+    if len(X.shape) != 2:
+        raise ValueError(
+            f"Expected a matrix with one row per example, got a sparse array of {len(X.shape)} dimension(s)."
+        )
+    if X.format != "csr":
+        check_parts(X)
+        try:
+            X = X.tocsr()
+        except (TypeError, ValueError, OverflowError, IndexError) as error:  # keys and lists of anything
+            raise _broken(f"{error}".rstrip(".")) from error
+    ascending, finite = check_csr(X)
+    if not ascending or not len(X.indices) == len(X.data) == X.indptr[-1]:
+        X = _own(X)
+    if not ascending and _has_repeats(X):
+        X = X.copy()  # the caller's matrix is never written
+        X.sum_duplicates()
+        finite = finite and (X.dtype.kind != "f" or bool(np.isfinite(X.data).all()))
+    return X, finite
+
+
+def check_csr(X: Any) -> tuple[bool, bool]:
+    """Whether the indices of each row ascend, and whether the values are finite; as `as_csr`."""
+    return _survey_of(X, X.shape[0], X.shape[1], ("row", "column"))
+
+
+def check_parts(X: Any) -> None:
+    """The parts of a sparse matrix or vector, of which compiled code makes other formats."""
+    if X.format == "coo":
+        _check_coordinates(X)
+        return
+    n, d = X.shape if len(X.shape) == 2 else (1, *X.shape)
+    if X.format == "csr":
+        _survey_of(X, n, d, ("row", "column"))
+    elif X.format == "csc":
+        _survey_of(X, d, n, ("column", "row"))
+    elif X.format == "bsr":
+        height, width = X.data.shape[1:] if np.ndim(X.data) == 3 else (0, 0)
+        if min(height, width) < 1 or n % height or d % width:
+            raise _broken(f"its values have the shape {np.shape(X.data)}, which are no blocks of {n} × {d}")
+        _survey_of(X, n // height, d // width, ("row of blocks", "column of blocks"))
+    elif X.format == "dia":
+        _check_whole("offsets", X.offsets)
+        if X.data.ndim != 2 or len(X.data) != len(X.offsets) or len(np.unique(X.offsets)) < len(X.offsets):
+            raise _broken("its diagonals and their offsets are not as many, or one comes twice")
+    elif X.format == "lil" and not (len(X.rows) == len(X.data) == n and all(map(_alike, X.rows, X.data))):
+        raise _broken("its rows have not as many columns as values")
+
+
+def _check_coordinates(X: Any) -> None:
+    for axis, at in enumerate(X.coords):
+        _check_whole("coords", at)
+        if len(at) != len(X.data):
+            raise _broken(f"there are {len(at)} coordinates and {len(X.data)} values")
+        if len(at) and not 0 <= int(at.min()) <= int(at.max()) < X.shape[axis]:
+            worst = int(at.min()) if at.min() < 0 else int(at.max())
+            raise _broken(f"there is an entry at {worst} of {X.shape[axis]}, on axis {axis}")
+
+
+def _survey_of(X: Any, lines: int, length: int, names: tuple[str, str]) -> tuple[bool, bool]:
+    """The parts of compressed lines, which are so many and so long."""
+    indices, indptr, data = X.indices, X.indptr, X.data
+    if not isinstance(data, np.ndarray) or data.ndim != (3 if X.format == "bsr" else 1):
+        raise _broken(f"its values are no array, or one of {np.ndim(data)} dimensions")
+    _check_whole("indices", indices)
+    _check_whole("indptr", indptr)
+    if len(indptr) != lines + 1:
+        raise _broken(f"indptr has {len(indptr)} entries, but {lines} {names[0]}s need {lines + 1}")
+    stored, end = min(len(indices), len(data)), int(indptr[-1])
+    if indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any():
+        raise _broken("indptr does not ascend from 0")
+    if end > stored:
+        raise _broken(f"indptr ends at {end}, but there are {len(indices)} indices and {len(data)} values")
+    if end == 0:
+        return True, True
+    plain = data.ndim == 1 and data.dtype in (np.float32, np.float64)
+    values = _read_only(data[:end]) if plain else _NO_VALUES
+    unsigned = (_read_only(a.view(f"u{a.dtype.itemsize}")) for a in (indices[:end], indptr))
+    top, ascending, finite = _survey(*unsigned, values, np.finfo(values.dtype).max)
+    if top >= length:
+        p = int(np.flatnonzero((indices[:end] < 0) | (indices[:end] >= length))[0])
+        line = int(np.searchsorted(indptr, p, side="right")) - 1
+        raise _broken(f"{names[0]} {line} has an entry in {names[1]} {indices[p]} of {length}")
+    return bool(ascending), bool(finite)
+
+
+def _check_whole(name: str, part: Any) -> None:
+    if not (isinstance(part, np.ndarray) and part.ndim == 1 and part.dtype in (np.int32, np.int64)):
+        kind = getattr(part, "dtype", type(part).__name__)
+        raise _broken(f"{name} is of {kind} and shape {np.shape(part)}, not a line of int32 or int64")
+
+
+def _alike(columns: Any, values: Any) -> bool:
+    return len(columns) == len(values)
+
+
+def _has_repeats(X: Any) -> bool:
+    """Whether a row may have an index twice; a table of columns larger than the data is not made."""
+    large = X.shape[1] > max(1 << 20, 8 * len(X.indices))
+    return large or bool(_repeats(X.indices, X.indptr, X.shape[1]))
+
+
+def _broken(what: str) -> ValueError:
+    return ValueError(
+        f"The sparse matrix is broken: {what}. Build it again, from its rows or its coordinates."
+    )
+
+
+def _own(X: Any) -> Any:
+    """The same arrays, less what is unused, in a matrix of its own, whose flags nobody has set."""
+    kind, end = sp.csr_array if isinstance(X, sp.sparray) else sp.csr_matrix, int(X.indptr[-1])
+    return kind((X.data[:end], X.indices[:end], X.indptr), shape=X.shape)
+
+
+def _read_only(a: np.ndarray) -> np.ndarray:
+    view = np.ascontiguousarray(a).view(np.ndarray)[:]
+    view.flags.writeable = False
+    return view
+
+
+@compiled
+def _survey(indices, indptr, values, largest):
+    """The largest index, whether each line ascends, and whether all values are within ±largest."""
+    top = indices[0]
+    falls = 0
+    for p in range(np.uint64(len(indices) - 1)):
+        j = indices[p + _1]
+        top = max(top, j)
+        falls += j <= indices[p]
+    starts = 0  # where an index may fall
+    for i in range(1, len(indptr) - 1):
+        first = np.uint64(indptr[i])
+        if np.uint64(0) < first < np.uint64(indptr[i + 1]):
+            starts += indices[first] <= indices[first - _1]
+    within = True
+    for p in range(np.uint64(len(values))):
+        within &= abs(values[p]) <= largest
+    return top, falls == starts, within
+
+
+@compiled
+def _repeats(indices, indptr, d):
+    """Whether a row has an index twice; unsorted rows are read as they are."""
+    seen = np.full(d, -1, np.int64)
+    for i in range(len(indptr) - 1):
+        for p in range(indptr[i], indptr[i + 1]):
+            if seen[indices[p]] == i:
+                return True
+            seen[indices[p]] = i
+    return False

@@ -1,0 +1,47 @@
+"""Arrays out of bytes that nobody vouches for: no code runs, and no memory is asked for beyond what came."""
+
+from __future__ import annotations
+
+import io
+import math
+import zipfile
+from typing import Any
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+MOST_UNPACKED = 1000
+"""Times its size that a compressed file may have unpacked; zlib does not reach much more on anything."""
+READERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+
+
+def plain_array(content: bytes) -> NDArray[Any]:
+    """The array of an .npy file given as bytes.
+
+    Raises
+    ------
+    ValueError
+        If it is none, holds objects, or declares another size than it has.
+    """
+    stream = io.BytesIO(content)
+    version = npy.read_magic(stream)
+    if version not in READERS:
+        raise ValueError(f"version {version} of the npy format is not that of plain numbers or text.")
+    shape, by_columns, dtype = READERS[version](stream)
+    if dtype.hasobject or dtype.names or dtype.itemsize == 0:
+        raise ValueError(f"{dtype} is neither numbers nor text.")
+    declared, found = math.prod(shape) * dtype.itemsize, len(content) - stream.tell()
+    if declared != found or min(shape, default=1) < 0:
+        raise ValueError(f"an array of shape {shape} has {declared} bytes, but {found} are there.")
+    array = np.frombuffer(content, dtype, offset=stream.tell())
+    return array.reshape(shape, order="F" if by_columns else "C").copy()
+
+
+def members_of(archive: zipfile.ZipFile, size: int) -> dict[str, bytes]:
+    """The contents of a zip archive of so many bytes, unless they would be vast when unpacked."""
+    members = archive.infolist()
+    packed, unpacked = (sum(getattr(m, name) for m in members) for name in ("compress_size", "file_size"))
+    if packed > size or unpacked > MOST_UNPACKED * size:
+        raise ValueError(f"its members would unpack to {unpacked} bytes from {size}.")
+    return {member.filename: archive.read(member) for member in members}
