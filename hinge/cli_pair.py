@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +13,7 @@ from hinge.cli_show import say
 from hinge.datasets.base import Parts
 from hinge.datasets.delimited import LABEL_NAMES
 from hinge.datasets.tasks import binary
+from hinge.replacing import replacing
 
 try:
     import typer
@@ -42,14 +44,16 @@ def pair(
         raise ValueError(f"{data} is taken as a matrix without labels: leave --labels out.")
     bar = Progress("[progress.description]{task.description}", BarColumn(), DownloadColumn(),
                    TimeRemainingColumn(), console=Console(stderr=True), transient=True)  # fmt: skip
-    with bar:
+    with ExitStack() as stack:
+        if y is not None:  # in place once the pair is
+            place = labels or folder.with_name(f"{folder.name}.labels.npy")
+            np.save(stack.enter_context(replacing(place)), y, allow_pickle=False)
+        stack.enter_context(bar)
         task = bar.add_task(f"writing {folder}", total=None)
         write_pair(
             X, folder, shape=shape, memory=memory << 20,
             progress=lambda done, total: bar.update(task, completed=done, total=total),
         )  # fmt: skip
-    if y is not None:
-        np.save(labels or folder.with_name(f"{folder.name}.labels.npy"), y, allow_pickle=False)
 
 
 def _rows_and_labels(

@@ -1,9 +1,13 @@
-"""How every compiled function of hinge is compiled."""
+"""How every compiled function of hinge is compiled, and how its code is kept on disk."""
 
+import secrets
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from numba import njit
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 
 def compiled(function: Callable | None = None, **options: Any) -> Any:
@@ -11,11 +15,41 @@ def compiled(function: Callable | None = None, **options: Any) -> Any:
 
     Code is cached on disk, so that only the first process ever compiles; division follows NumPy (no
     exceptions inside a loop); the interpreter lock is released. Where no folder can be written, neither
-    beside the source nor in the user's cache, every process compiles for itself.
+    beside the source nor in the user's cache, or the disk is full, every process compiles for itself.
     """
     if function is None:
         return lambda f: compiled(f, **options)
-    try:
-        return njit(function, cache=True, error_model="numpy", nogil=True, **options)
-    except RuntimeError:  # Numba found no place for its cache
-        return njit(function, error_model="numpy", nogil=True, **options)
+    dispatcher: Any = njit(function, error_model="numpy", nogil=True, **options)
+    with suppress(RuntimeError):  # Numba found no place for its cache
+        dispatcher._cache = _Cache(function)
+    return dispatcher
+
+
+class _Cache(FunctionCache):
+    """Numba's cache of a function, without which there is no code but slower."""
+
+    def __init__(self, function: Callable) -> None:
+        super().__init__(function)
+        self._cache_file.__class__ = _CacheFile
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        with suppress(OSError):  # the disk is full, or was made read-only since
+            super().save_overload(sig, data)
+
+
+class _CacheFile(IndexDataCacheFile):
+    """Numba's index and files of code, safe against processes that are killed or that write at once.
+
+    Numba numbers the files, and names one in the index before it writes it: a process killed in between, or
+    two that chose the same number, leave an index that names other code. Here every file has a name of its
+    own and is written first; files that no index names go with the next write.
+    """
+
+    def save(self, key: Any, data: Any) -> None:
+        name = self._data_name_pattern.replace("{number:d}", secrets.token_hex(8))
+        self._save_data(name, data)
+        overloads = {**self._load_index(), key: name}
+        self._save_index(overloads)
+        for path in Path(self._cache_path).glob(self._data_name_pattern.replace("{number:d}", "*")):
+            if path.name not in overloads.values():
+                path.unlink(missing_ok=True)

@@ -1,12 +1,23 @@
-"""Files that are written whole or not at all."""
+"""Files and folders that are written whole or not at all.
 
+What is being written has a name of its own, ``.hinge-….tmp`` beside the place where it will be, and is locked
+by its process: what a killed one left behind is known by its free lock, and goes with the next write there.
+"""
+
+import ctypes
 import os
 import secrets
+import shutil
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
+
+try:
+    import fcntl
+except ImportError:  # not a Unix system: no lock, and nothing is cleared away
+    fcntl = None  # type: ignore[assignment]
 
 
 @contextmanager
@@ -36,25 +47,114 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {path.parent} for {path.name}: make it first.")
-    temporary = target.with_name(f".hinge-{secrets.token_hex(8)}.tmp")
+    temporary, handle = _begun(target.parent, folder=False)
     try:
-        with temporary.open("xb") as stream:
+        with os.fdopen(handle, "wb") as stream:
             yield stream
             stream.flush()
-            os.fsync(stream.fileno())
-        if target.exists():
-            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
-        os.replace(temporary, target)
+            os.fsync(handle)
+            if target.exists():
+                temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+            if fcntl is not None:
+                os.replace(temporary, target)  # while it is locked: nobody takes it for a leftover
+        if fcntl is None:
+            os.replace(temporary, target)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    _sync_folder(target.parent)
+    _sync(target.parent)
 
 
-def _sync_folder(folder: Path) -> None:
-    """Make a renaming survive a power cut, where the system lets folders be synchronised."""
-    if os.name == "posix":
-        handle = os.open(folder, os.O_RDONLY)
+@contextmanager
+def replacing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A folder to write into that takes the place of `path` once all of it is on the disk.
+
+    Where the system cannot swap two folders in one step (Linux can), a process that is killed between two
+    renamings leaves what was there as ``.hinge-….old``.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The folder to be, or one to be replaced; its parent is there.
+
+    Yields
+    ------
+    Path
+        An empty folder.
+    """
+    target = Path(os.path.realpath(path))
+    temporary, handle = _begun(target.parent, folder=True)
+    try:
+        yield temporary
+        for part in temporary.iterdir():
+            _sync(part)
+        _sync(temporary)
+        if not target.exists():
+            temporary.rename(target)
+        elif not _swapped(temporary, target):
+            old = temporary.with_suffix(".old")
+            target.rename(old)
+            try:
+                temporary.rename(target)
+            except BaseException:
+                old.rename(target)
+                raise
+            shutil.rmtree(old, ignore_errors=True)
+        _sync(target.parent)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+        if handle >= 0:
+            os.close(handle)
+
+
+def _begun(parent: Path, *, folder: bool) -> tuple[Path, int]:
+    """A new file or folder to write, locked, and its handle; what killed processes left goes."""
+    _clear(parent)
+    while True:
+        path = parent / f".hinge-{secrets.token_hex(8)}.tmp"
+        if folder:
+            path.mkdir()
+            handle = -1 if fcntl is None else os.open(path, os.O_RDONLY)
+        else:
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+        if fcntl is None:
+            return path, handle
+        with suppress(OSError):  # a file system without locks, or it was cleared away before it had one
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(handle), path.stat()):
+                return path, handle
+        os.close(handle)
+
+
+def _clear(folder: Path) -> None:
+    """Remove what is not locked any more."""
+    if fcntl is None:
+        return
+    for path in folder.glob(".hinge-*.tmp"):
+        with suppress(OSError):  # another one removes it, or it is locked
+            handle = os.open(path, os.O_RDONLY)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+            finally:
+                os.close(handle)
+
+
+def _swapped(one: Path, other: Path) -> bool:
+    """Swap two folders in one step; False where the system has no such step."""
+    try:
+        rename = ctypes.CDLL(None).renameat2
+    except (OSError, TypeError, AttributeError):
+        return False
+    here, exchange = -100, 2  # AT_FDCWD and RENAME_EXCHANGE
+    return bool(rename(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0)
+
+
+def _sync(path: Path) -> None:
+    """Make a file, or the names in a folder, survive a power cut, where the system lets folders be opened."""
+    if os.name == "posix" or not path.is_dir():
+        handle = os.open(path, os.O_RDONLY)
         try:
             os.fsync(handle)
         finally:

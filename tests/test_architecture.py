@@ -21,7 +21,7 @@ SOLVER_FILES = sorted((PACKAGE / "solvers").glob("*.py"))
 MAY_IMPORT = {
     "compiled": set(),
     "kernels": {"compiled"},
-    "access": {"compiled", "kernels"},
+    "access": {"compiled", "kernels", "replacing"},
     "problems": {"access", "kernels", "sampling"},
     "sampling": {"compiled"},
     "monitoring": set(),

@@ -370,7 +370,8 @@ def after_three_calls(real):
     [
         (os, "replace", at_once),
         (os, "fsync", at_once),
-        (Path, "open", at_once),
+        (os, "open", at_once),
+        (os, "fdopen", at_once),
         (zipfile.ZipFile, "writestr", after_three_calls),
     ],
 )

@@ -6,10 +6,8 @@ cell is moved more than three times, and all of it in long stretches.
 """
 
 import os
-import secrets
-import shutil
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
@@ -18,6 +16,7 @@ import numpy as np
 
 from hinge.access.pair_header import POINTER, WAYS, PairHeader, index_type, is_pair
 from hinge.access.row_sources import RowSource, cuts, entries_in
+from hinge.replacing import replacing_folder
 
 Progress = Callable[[int, int | None], None]
 """Called with the bytes done and the bytes in all, None while these are not known."""
@@ -61,7 +60,7 @@ def write_pair(
     if not target.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {target.parent} for {target.name}: make it first.")
     source = RowSource(X, shape, dtype, memory)
-    with _replacing(target) as temporary:
+    with replacing_folder(target) as temporary:
         writer = (_CompressedWriter if source.sparse else _DenseWriter)(temporary, source, memory, progress)
         n, d = writer.write_rows()
         if n * d == 0:
@@ -223,37 +222,3 @@ def _take(file: IO[bytes], at: int, count: int, dtype: np.dtype) -> np.ndarray:
 def _put(file: IO[bytes], at: int, numbers: np.ndarray) -> None:
     file.seek(at * numbers.itemsize)
     file.write(np.ascontiguousarray(numbers).data)
-
-
-@contextmanager
-def _replacing(target: Path) -> Iterator[Path]:
-    """A folder to write into that takes the place of `target` once all of it is on the disk."""
-    mark = secrets.token_hex(8)
-    temporary, old = (target.with_name(f".hinge-{mark}.{end}") for end in ("tmp", "old"))
-    temporary.mkdir()
-    try:
-        yield temporary
-        for path in temporary.iterdir():
-            _sync(path)
-        try:
-            if target.exists():  # a folder cannot be renamed over another
-                target.rename(old)
-            temporary.rename(target)
-        except BaseException:
-            if old.exists():
-                old.rename(target)
-            raise
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-        if target.exists():
-            shutil.rmtree(old, ignore_errors=True)
-    if os.name == "posix":
-        _sync(target.parent)
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -6,6 +6,7 @@ in it is ever executed.
 """
 
 import contextlib
+import errno
 import mmap
 import os
 import struct
@@ -125,9 +126,7 @@ class RowStore:
         try:
             if self._fd < 0 and not self._create():
                 return
-            written = os.write(self._fd, record)
-            if written < len(record):
-                raise OSError("the disk is full")
+            _write(self._fd, record)
         except OSError as error:
             with contextlib.suppress(OSError):  # what is left over would be dropped on opening too
                 os.ftruncate(self._fd, self._end)
@@ -207,7 +206,7 @@ class RowStore:
                     os.ftruncate(fd, self._end)
                 if self._end < len(self._header):
                     os.ftruncate(fd, 0)
-                    os.write(fd, self._header)
+                    _write(fd, self._header)
                     self._end = len(self._header)
                 self._hold(fd)
                 fd = -1
@@ -226,7 +225,7 @@ class RowStore:
             self.read_only = self.taken = True
             return False
         self._hold(fd)
-        os.write(fd, self._header)
+        _write(fd, self._header)
         self._end = len(self._header)
         return True
 
@@ -284,6 +283,12 @@ class RowStore:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(**state, read_only=True)  # type: ignore[misc]
+
+
+def _write(fd: int, content: bytes) -> None:
+    """All of it, or an error: a full disk takes a part."""
+    if os.write(fd, content) < len(content):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def _locked(fd: int) -> bool:
