@@ -91,8 +91,10 @@ def _in_sentences(command: Callable[..., None]) -> Callable[..., None]:
         except KeyboardInterrupt:
             say("error: It was interrupted before it was finished.", style="red")
             raise typer.Exit(INTERRUPTED) from None
-        except (ValueError, OSError, MemoryError) as error:
-            if ctx.obj or isinstance(error, BrokenPipeError):
+        except (typer.Exit, typer.BadParameter, BrokenPipeError):
+            raise
+        except Exception as error:
+            if ctx.obj:
                 raise
             say(f"error: {_sentence(error)}", style="red")
             raise typer.Exit(1) from None
@@ -182,6 +184,7 @@ def predict(
     """
     from hinge import model_files
     from hinge.cli_data import rows, unlabelled_rows
+    from hinge.kernels import Precomputed
     from hinge.replacing import replacing
 
     fitted = model_files.load(model)
@@ -192,6 +195,8 @@ def predict(
         X, y = unlabelled_rows(data, fitted.n_features_in_), None
     else:
         X, y = rows(data, label, positive, fitted.n_features_in_)
+    if isinstance(getattr(fitted, "kernel_", None), Precomputed) and hasattr(X, "toarray"):
+        X = X.toarray()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # files have no column names, and a model may
         predicted = fitted.predict(X)
@@ -321,6 +326,8 @@ def _percent(share: float | None) -> str:
 def _sentence(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return "There is not enough memory."
+    if not isinstance(error, ValueError | TypeError | OSError | ImportError):
+        return f"{type(error).__name__}: {error}. This is a fault of hinge; hinge --debug shows where."
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
     return " ".join(str(error).split())

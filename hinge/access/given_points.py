@@ -68,12 +68,7 @@ class FunctionPoints(Points):
         """By calls of the function; values given one by one are in `out` even if a later call fails."""
         f = self.kernel.function
         if self.in_blocks:
-            values = np.asarray(f(_pick(self.items, rows), _pick(self.items, columns)), np.float64)
-            if values.shape != out.shape:
-                raise ValueError(
-                    f"The kernel was asked for a block of {out.shape[0]} x {out.shape[1]} values and gave "
-                    f"shape {values.shape}. A function of two items is hinge.kernels.Function(f, on='pairs')."
-                )
+            values = as_block(f(_pick(self.items, rows), _pick(self.items, columns)), out.shape)
             check_finite(rows, columns, values)
             out[...] = values
             return
@@ -100,6 +95,22 @@ class FunctionPoints(Points):
             one = np.array([i])
             self.fill(one, one, out[i : i + 1].reshape(1, 1))
         return out
+
+
+def as_block(values: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """What a kernel gave for two lists of points, as an array of this shape; it may be sparse."""
+    try:
+        block = np.asarray(values.toarray() if sp.issparse(values) else values, np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"The kernel gave {type(values).__name__!r} in place of {shape[0]} x {shape[1]} numbers."
+        ) from None
+    if block.shape != shape:
+        raise ValueError(
+            f"The kernel was asked for a block of {shape[0]} x {shape[1]} values and gave shape "
+            f"{block.shape}. A function of two items is hinge.kernels.Function(f, on='pairs')."
+        )
+    return block
 
 
 def check_finite(rows: np.ndarray, columns: np.ndarray, values: np.ndarray) -> None:

@@ -40,6 +40,8 @@ __all__ = [
 EPS = float(np.finfo(np.float32).eps)
 ROUNDING = 1e-5
 """Largest error of an exponent for which inner products in float32 are good enough."""
+SMALLEST = 1e-12
+"""Points whose squared norms are all below this take float64: in float32 products would vanish."""
 LARGEST = 1e30
 """Kernel values of this size and above are computed in float64: sums of a few must not overflow."""
 
@@ -67,12 +69,7 @@ def as_points(X: Any, kernel: Kernel, *, exact: bool = False, most_bytes: int = 
     X = X if sp.issparse(X) else np.asarray(X)
     sq = sparse_sq_norms(X) if sp.issparse(X) else sq_norms(X)
     largest = float(sq.max(initial=0.0))
-    exact |= isinstance(kernel, Laplacian) or _overflows(kernel, largest, np.float32)
-    if _overflows(kernel, largest, np.float64):
-        raise ValueError(
-            f"Kernel values overflow: the point of row {int(sq.argmax())} has the squared norm {largest:g}, "
-            f"for which {kernel} is too large. Scale the features, or use a smaller degree."
-        )
+    exact |= isinstance(kernel, Laplacian) or needs_double(kernel, sq)
     if not exact:
         whole = _whole_points(X, kernel, most_bytes, largest)
         if whole is not None:
@@ -87,12 +84,24 @@ def as_points(X: Any, kernel: Kernel, *, exact: bool = False, most_bytes: int = 
     return DensePoints(X, kernel, work, centre, exact)
 
 
+def needs_double(kernel: Kernel, sq: np.ndarray) -> bool:
+    """Whether float32 is too narrow for the kernel of points of these squared norms; float64 must not be."""
+    largest = float(sq.max(initial=0.0))
+    if _overflows(kernel, largest, np.float64):
+        raise ValueError(
+            f"Kernel values overflow: the point of row {int(sq.argmax())} has the squared norm {largest:g}, "
+            f"for which {kernel} is too large. Scale the features, or use a smaller degree."
+        )
+    return _overflows(kernel, largest, np.float32) or largest < SMALLEST
+
+
 def _overflows(kernel: Kernel, sq: float, dtype: Any) -> bool:
     """Whether values of points up to this squared norm come near the end of a floating point type."""
+    gamma, coef0 = (float(getattr(kernel, name, 0.0)) for name in ("gamma", "coef0"))
     with np.errstate(over="ignore", invalid="ignore"):
         own = np.abs(np.asarray(kernel.diag(np.full(1, sq, dtype)), np.float64))
     limit = LARGEST if dtype is np.float32 else LARGEST**10
-    return not (sq < limit and float(own[0]) < limit)
+    return not np.max([sq, gamma, gamma * sq, abs(coef0), own[0]]) < limit
 
 
 def _loses(kernel: Kernel, largest: float) -> bool:

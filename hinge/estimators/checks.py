@@ -14,6 +14,9 @@ KERNEL_NAMES = ("linear", "rbf", "poly", "sigmoid", "laplacian", "precomputed")
 LARGEST = 1e70
 """Values above this in X are refused: sums of their fourth powers would overflow."""
 
+FAR = 1e100
+"""Parameters lie between this and its inverse, and the largest weights: what is made of them stays finite."""
+
 
 def checked_number(
     name: str, value: Any, *, above: float = 0.0, most: float = np.inf, or_equal: bool = False
@@ -26,6 +29,14 @@ def checked_number(
     least = least if np.isfinite(above) else ", and finite"
     most_words = f" and at most {most:g}" if np.isfinite(most) else ""
     raise ValueError(f"{name} must be a number{least}{most_words}, got {value!r}.")
+
+
+def checked_scale(name: str, value: Any, *, most: float = np.inf, or_equal: bool = False) -> float:
+    """A positive number, or zero, of a size at which products with it do not vanish or overflow."""
+    number = checked_number(name, value, most=most, or_equal=or_equal)
+    if number and not 1 / FAR <= number <= FAR:
+        raise ValueError(f"{name} must lie between {1 / FAR:g} and {min(most, FAR):g}, got {value!r}.")
+    return number
 
 
 def checked_count(name: str, value: Any) -> int:
@@ -44,24 +55,24 @@ def checked_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
 
 def check_linear(model: Any, solvers: tuple[str, ...]) -> None:
     """Every parameter of `LinearSVC`, or a sentence that names the one that is wrong."""
-    checked_number("C", model.C)
+    checked_scale("C", model.C)
     if model.lam is not None:
-        checked_number("lam", model.lam)
+        checked_scale("lam", model.lam)
     if model.slack is not None:
-        checked_number("slack", model.slack, most=1.0)
+        checked_scale("slack", model.slack, most=1.0)
     if model.lam is not None and model.slack is not None:
         raise ValueError("lam and slack both set the trade-off; give one of them.")
     checked_count("max_iter", model.max_iter)
-    checked_number("intercept_scaling", model.intercept_scaling)
+    checked_scale("intercept_scaling", model.intercept_scaling)
     checked_choice("intercept", model.intercept, ("free", "penalized"))
     check_run(model, solvers, ("max_time", "max_reads", "target_error"))
 
 
 def check_kernel_machine(model: Any, solvers: tuple[str, ...]) -> None:
     """Every parameter of `SVC`, or a sentence that names the one that is wrong."""
-    checked_number("C", model.C)
+    checked_scale("C", model.C)
     if model.slack is not None:
-        checked_number("slack", model.slack, most=1.0, or_equal=True)
+        checked_scale("slack", model.slack, most=1.0, or_equal=True)
     check_kernel(model)
     checked_choice("multiclass", model.multiclass, ("ovo", "ovr"))
     check_shape(model)
@@ -85,8 +96,9 @@ def check_kernel(model: Any) -> None:
     if isinstance(model.gamma, str):
         checked_choice("gamma", model.gamma, ("scale", "auto"))
     else:
-        checked_number("gamma", model.gamma, or_equal=True)
-    checked_number("coef0", model.coef0, above=-np.inf)
+        checked_scale("gamma", model.gamma, or_equal=True)
+    if abs(checked_number("coef0", model.coef0, above=-np.inf)) > FAR:
+        raise ValueError(f"coef0 must lie between {-FAR:g} and {FAR:g}, got {model.coef0!r}.")
     if model.max_iter != -1:
         checked_count("max_iter", model.max_iter)
     checked_number("cache_size", model.cache_size)
@@ -95,7 +107,7 @@ def check_kernel(model: Any) -> None:
 def check_one_class(model: Any) -> None:
     """Every parameter of `OneClassSVM`, or a sentence that names the one that is wrong."""
     check_kernel(model)
-    checked_number("nu", model.nu, most=1.0)
+    checked_scale("nu", model.nu, most=1.0)
     checked_number("tol", model.tol, or_equal=True)
     if model.n_jobs is not None and model.n_jobs != -1:
         checked_count("n_jobs", model.n_jobs)
@@ -219,25 +231,39 @@ def stream_classes(classes: Any, known: np.ndarray | None) -> np.ndarray:
     return known
 
 
-def row_weights(
-    sample_weight: Any, class_weight: Any, X: Any, y: np.ndarray, classes: np.ndarray
-) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """Weights of rows and of classes; None where all are one."""
-    rows = None
-    if sample_weight is not None:
-        rows = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        if not rows.any():
-            raise ValueError("sample_weight is zero on every row: there is nothing to learn from.")
-    per_class = None
-    if class_weight == "balanced" and rows is not None:
+def row_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
+    """Weights of rows, of a size that can be worked with; None where all are one."""
+    if sample_weight is None:
+        return None
+    rows = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if not rows.any():
+        raise ValueError("sample_weight is zero on every row: there is nothing to learn from.")
+    if not 1 / FAR <= rows.max() <= FAR:
+        raise ValueError(
+            f"The largest sample_weight is {rows.max():g}, and must lie between {1 / FAR:g} and {FAR:g}: "
+            "divide all by it."
+        )
+    return rows
+
+
+def per_class_weights(
+    class_weight: Any, y: np.ndarray, classes: np.ndarray, rows: np.ndarray | None = None
+) -> np.ndarray | None:
+    """Weights of classes; None where all are one. Where rows have weights, these are what is balanced."""
+    if class_weight is None:
+        return None
+    if not isinstance(class_weight, dict) and class_weight != "balanced":
+        raise ValueError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}.")
+    if isinstance(class_weight, dict):
+        for label, value in class_weight.items():
+            checked_scale(f"class_weight of {label!r}", value, or_equal=True)
+    elif rows is not None:
         for label in classes.tolist():
-            if not rows[y == label].any():
+            if rows[y == label].sum() <= 1e-12 * rows.sum():
                 raise ValueError(
                     f"sample_weight leaves no row of {label!r}: 2 classes or more must have weight."
                 )
-    if class_weight is not None:
-        per_class = compute_class_weight(class_weight, classes=classes, y=y, sample_weight=rows)
-    return rows, per_class
+    return compute_class_weight(class_weight, classes=classes, y=y, sample_weight=rows)
 
 
 def class_weights(

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from hinge.access.points import ROUNDING
+from hinge.access.given_points import as_block
+from hinge.access.points import ROUNDING, needs_double
 from hinge.kernels import Function, Kernel, Precomputed
 
 TILE_ROWS, TILE_COLUMNS = 512, 1024
@@ -66,6 +67,7 @@ def _blocks_of(kernel: Kernel, X: Any, vectors: Any, exact: bool) -> Any:
         both = sp.issparse(X) and sp.issparse(vectors)
         return lambda rows, some: kernel(_full(X[rows], both), _full(vectors[some], both))
     sq_x, sq_z = _sq_norms(X), _sq_norms(vectors)
+    exact |= needs_double(kernel, np.concatenate([sq_x, sq_z]))
     dtype: Any = np.float32 if X.dtype in SINGLE and vectors.dtype in SINGLE and not exact else np.float64
     if kernel.shifts and dtype is np.float32:
         largest = max(sq_x.max(initial=0.0), sq_z.max(initial=0.0))
@@ -91,12 +93,7 @@ def function_block(kernel: Function, xs: Any, zs: Any) -> np.ndarray:
     """K(xs, zs) by calls of the function; what it gives must be finite, and of the right shape."""
     shape = tuple(len(part) if isinstance(part, list) else part.shape[0] for part in (xs, zs))
     if kernel.on == "blocks":
-        values = np.asarray(kernel.function(xs, zs), np.float64)
-        if values.shape != shape:
-            raise ValueError(
-                f"The kernel was asked for a block of {shape[0]} x {shape[1]} values and gave shape "
-                f"{values.shape}. A function of two items is hinge.kernels.Function(f, on='pairs')."
-            )
+        values = as_block(kernel.function(xs, zs), shape)
     else:
         pairs = [[kernel.function(x, z) for z in zs] for x in xs]
         values = np.asarray(pairs, np.float64).reshape(shape)

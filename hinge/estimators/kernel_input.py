@@ -19,6 +19,8 @@ from hinge.kernels import (
 )
 
 BLOCK_CELLS = 1 << 19
+SMALLEST = 1e-200
+"""Variances below this have no inverse to work with."""
 
 
 def is_precomputed(kernel: Any) -> bool:
@@ -143,6 +145,11 @@ def kernel_of(model: Any, X: Any) -> Kernel:
     gamma = model.gamma
     if gamma == "scale":
         spread = variance(X)
+        if 0 < spread < SMALLEST:
+            raise ValueError(
+                f"X has a variance of {spread:.1g}, too small for gamma='scale': scale the features up, for "
+                "instance with sklearn.preprocessing.MaxAbsScaler, or give gamma."
+            )
         gamma = 1.0 / (X.shape[1] * spread) if spread > 0 else 1.0
     elif gamma == "auto":
         gamma = 1.0 / X.shape[1]
@@ -161,7 +168,8 @@ def variance(X: Any) -> float:
     step = max(1, BLOCK_CELLS // (1 if values.ndim == 1 else max(1, X.shape[1])))
     parts = range(0, len(values), step)
     mean = sum(float(values[lo : lo + step].sum(dtype=np.float64)) for lo in parts) / cells
-    squares = sum(float(np.square(values[lo : lo + step] - mean, dtype=np.float64).sum()) for lo in parts)
+    off = (np.subtract(values[lo : lo + step], mean, dtype=np.float64) for lo in parts)
+    squares = sum(float(np.square(part).sum()) for part in off)
     return (squares + (cells - values.size) * mean**2) / cells
 
 

@@ -64,8 +64,11 @@ class KernelMachine:
         vectors = self.support_vectors_
         vectors = vectors.toarray() if hasattr(vectors, "toarray") else vectors
         if self._paired:
-            return one_vs_one.pair_coefficients(self.dual_coef_, vectors, self.n_support_)
-        return self.dual_coef_ @ vectors
+            coef = one_vs_one.pair_coefficients(self.dual_coef_, vectors, self.n_support_)
+        else:
+            coef = self.dual_coef_ @ vectors
+        coef.flags.writeable = False  # predictions are made of the support vectors
+        return coef
 
     # --- parts of fit ---------------------------------------------------------------------
 

@@ -197,7 +197,8 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if y.dtype.kind in "fcO":  # other types are labels, whatever their values
             check_classification_targets(y)
         classes, codes = checks.encoded_labels(y)
-        rows, per_class = checks.row_weights(sample_weight, self.class_weight, X, y, classes)
+        rows = checks.row_weights(sample_weight, X)
+        per_class = checks.per_class_weights(self.class_weight, y, classes, rows)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         aside = None
         if self.target_error is not None:
@@ -250,7 +251,8 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         check_classification_targets(y)
         known = checks.stream_classes(classes, None if first else self.classes_)
         _, codes = checks.encoded_labels(y, known)
-        rows, per_class = checks.row_weights(sample_weight, self.class_weight, X, y, known)
+        rows = checks.row_weights(sample_weight, X)
+        per_class = checks.per_class_weights(self.class_weight, y, known, rows)
         matrix = as_matrix(X, checked=True)
         tasks = [1] if len(known) == 2 else list(range(len(known)))
         C = self.C if self.lam is None else None
@@ -290,7 +292,10 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         X = checks.validated(self, X, reset=False)
         # The small factor takes the type of the large one: the other way round copies X.
         coef = self.coef_.T.astype(X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
-        scores = np.asarray(X @ coef) + self.intercept_
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = np.asarray(X @ coef) + self.intercept_
+        if not np.isfinite(scores).all():  # the type of X cannot hold them
+            scores = np.asarray(X.astype(np.float64) @ self.coef_.T) + self.intercept_
         return scores.ravel() if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> np.ndarray:

@@ -163,7 +163,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         began = time.perf_counter()
         checks.check_one_class(self)
         X = kernel_input.training_points(self, X)
-        weight, _ = checks.row_weights(sample_weight, None, X, np.zeros(0), np.zeros(0))
+        weight = checks.row_weights(sample_weight, X)
         kernel = kernel_input.kernel_of(self, X)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         rows = None if weight is None or (weight > 0).all() else np.flatnonzero(weight)

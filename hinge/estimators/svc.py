@@ -202,7 +202,8 @@ class_weight_
         if y.dtype.kind in "fcO":  # other types are labels, whatever their values
             check_classification_targets(y)
         classes, codes = checks.encoded_labels(y)
-        weight, per_class = checks.row_weights(sample_weight, self.class_weight, X, y, classes)
+        weight = checks.row_weights(sample_weight, X)
+        per_class = checks.per_class_weights(self.class_weight, y, classes)  # of rows, whatever they weigh
         kernel = kernel_input.kernel_of(self, X)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         aside = None

@@ -82,6 +82,8 @@ class Examples:
         low, high, before = float(r.min()) * -1.0, float(r.max()) * -1.0, 0.0
         low, high = min(low, high) - 2.0, max(low, high) + 2.0
         for _ in range(2):
+            if not high - low > BINS * np.spacing(max(-low, high)):
+                break  # there are fewer numbers than bins between them
             counts = np.zeros(BINS)
             for lo, hi in self.blocks():
                 weight = None if len(self.weight) == 1 else self.weight[lo:hi]

@@ -8,7 +8,7 @@ from hinge.access import Gram, as_points
 from hinge.kernels import Kernel
 from hinge.problems.base import Certificate
 from hinge.problems.examples import Examples
-from hinge.problems.regularized import relative_gap
+from hinge.problems.regularized import checked_lam, lam_of, relative_gap
 from hinge.problems.slack_constrained import Basins, best_level
 
 BALANCED = 1e-9
@@ -115,9 +115,7 @@ class KernelRegularized(KernelProblem):
 
     def __init__(self, X: Any, y: Any, lam: float, kernel: Kernel | None = None, **options: Any) -> None:
         super().__init__(X, y, kernel, **options)
-        if not (np.isfinite(lam) and lam > 0):
-            raise ValueError(f"lam must be a positive number, got {lam!r}.")
-        self.lam = float(lam)
+        self.lam = checked_lam(lam)
         self._boxes: tuple[float, np.ndarray] | None = None
 
     @classmethod
@@ -125,10 +123,8 @@ class KernelRegularized(KernelProblem):
         cls, X: Any, y: Any, C: float, kernel: Kernel | None = None, **options: Any
     ) -> "KernelRegularized":
         """The same problem by LIBSVM's C, λ = 1/(C Σ s)."""
-        if not (np.isfinite(C) and C > 0):
-            raise ValueError(f"C must be a positive number, got {C!r}.")
         problem = cls(X, y, 1.0, kernel, **options)
-        problem.lam = 1.0 / (C * problem.total)
+        problem.lam = lam_of(C, problem.total)
         return problem
 
     @property
@@ -215,8 +211,8 @@ class KernelSlackConstrained(KernelProblem):
         """The sentence for a slack that covers the whole of the smaller class."""
         m = min(int(((self.y == side) & (self.weight > 0)).sum()) for side in (1, -1))
         return (
-            f"nu={self.nu:g} is too large: the slack covers the whole of the smaller class, of {m} rows, and "
-            f"the bias runs off. The largest usable nu is about {usable:.2g}."
+            f"A slack of {self.nu:g} is too large: it covers all {m} rows of the smaller class, and "
+            f"the bias runs off. The largest usable slack is about {usable:.2g}."
         )
 
     def objective(self, answer: Expansion) -> float:

@@ -7,6 +7,9 @@ import numpy as np
 from hinge.problems.base import Certificate, Solution
 from hinge.problems.linear import Bias, LinearProblem
 
+FAR = 1e120
+"""λ lies between this and its inverse: its products with squares of the data stay finite."""
+
 
 class Regularized(LinearProblem):
     """The norm paid for by λ.
@@ -35,17 +38,13 @@ class Regularized(LinearProblem):
         bias_scale: float = 1.0,
     ) -> None:
         super().__init__(X, y, weight=weight, bias=bias, bias_scale=bias_scale)
-        if not (np.isfinite(lam) and lam > 0):
-            raise ValueError(f"lam must be a positive number, got {lam!r}.")
-        self.lam = float(lam)
+        self.lam = checked_lam(lam)
 
     @classmethod
     def from_C(cls, X: Any, y: Any, C: float, **options: Any) -> "Regularized":
         """The same problem by LIBLINEAR's C: the one place where C becomes λ."""
-        if not (np.isfinite(C) and C > 0):
-            raise ValueError(f"C must be a positive number, got {C!r}.")
         problem = cls(X, y, 1.0, **options)
-        problem.lam = 1.0 / (C * problem.total)
+        problem.lam = lam_of(C, problem.total)
         return problem
 
     def objective(self, solution: Solution) -> float:
@@ -90,6 +89,26 @@ class Regularized(LinearProblem):
             return 0.0
         scale = min(1.0 / largest, linear / quadratic if quadratic > 0 else np.inf)
         return scale * linear - 0.5 * scale**2 * quadratic
+
+
+def checked_lam(lam: Any) -> float:
+    """λ as a number that its products with squares of the data can be formed with."""
+    if not (np.isfinite(lam) and lam > 0):
+        raise ValueError(f"lam must be a positive number, got {lam!r}.")
+    if not 1 / FAR <= lam <= FAR:
+        raise ValueError(f"lam must lie between {1 / FAR:g} and {FAR:g}, got {lam!r}.")
+    return float(lam)
+
+
+def lam_of(C: float, total: float) -> float:
+    """λ = 1/(C Σ s)."""
+    if not (np.isfinite(C) and C > 0):
+        raise ValueError(f"C must be a positive number, got {C!r}.")
+    if not 1 / FAR <= C * total <= FAR:
+        raise ValueError(
+            f"C times the sum of the weights must lie between {1 / FAR:g} and {FAR:g}, got {C * total:g}."
+        )
+    return 1.0 / (C * total)
 
 
 def relative_gap(primal: float, dual: float) -> float:

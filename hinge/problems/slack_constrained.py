@@ -75,9 +75,9 @@ class SlackConstrained(LinearProblem):
     def flooded(self, usable: float) -> str:
         """The sentence for a slack that covers the whole of the smaller class."""
         m = min(int((self.y == side).sum()) for side in (1, -1))
-        known = f" The largest usable nu is about {usable:.2g}." if np.isfinite(usable) else ""
+        known = f" The largest usable slack is about {usable:.2g}." if np.isfinite(usable) else ""
         return (
-            f"nu={self.nu:g} is too large: the slack covers the whole of the smaller class, of {m} rows, and "
+            f"A slack of {self.nu:g} is too large: it covers all {m} rows of the smaller class, and "
             f"the bias runs off, so that all rows get the label of the other class.{known}"
         )
 

@@ -14,6 +14,7 @@ from hinge.estimators.checks import (
     class_weights,
     encoded_labels,
     held_out,
+    per_class_weights,
     row_weights,
 )
 from hinge.solvers import SOLVERS, Pegasos
@@ -74,8 +75,8 @@ WRONG = [
     ],
     ({"class_weight": "even"}, "class_weight"),
     ({"class_weight": {7: 1.0}}, "class"),
-    ({"class_weight": {1: -1.0}}, "negative"),
-    ({"class_weight": {1: np.nan}}, "finite|NaN"),
+    ({"class_weight": {1: -1.0}}, "class_weight of 1 must be a number at least 0"),
+    ({"class_weight": {1: np.nan}}, "class_weight of 1 must be a number at least 0, got nan"),
     ({"random_state": "seed"}, "seed"),
 ]
 
@@ -152,7 +153,8 @@ def test_sentences_show_labels_as_people_write_them(label):
 
 def test_no_weights_are_none():
     X, y = np.ones((3, 1)), np.array([0, 1, 1])
-    assert row_weights(None, None, X, y, np.array([0, 1])) == (None, None)
+    assert row_weights(None, X) is None
+    assert per_class_weights(None, y, np.array([0, 1])) is None
     assert class_weights(y == 1, None, None, 1) is None
 
 
@@ -171,15 +173,16 @@ def test_class_weights_of_many_classes_weigh_the_positive_side():
 
 def test_balanced_counts_the_sample_weights():
     X, y, classes = np.ones((4, 1)), np.array([0, 0, 0, 1]), np.array([0, 1])
-    _, plain = row_weights(None, "balanced", X, y, classes)
+    plain = per_class_weights("balanced", y, classes)
     np.testing.assert_allclose(plain, [4 / (2 * 3), 4 / (2 * 1)])
-    rows, weighted = row_weights([1.0, 1.0, 0.0, 2.0], "balanced", X, y, classes)
+    rows = row_weights([1.0, 1.0, 0.0, 2.0], X)
+    weighted = per_class_weights("balanced", y, classes, rows)
     assert rows.tolist() == [1.0, 1.0, 0.0, 2.0]
     np.testing.assert_allclose(weighted, [4 / (2 * 2), 4 / (2 * 2)])
 
 
 def test_a_number_weighs_all_rows():
-    rows, _ = row_weights(2.0, None, np.ones((3, 1)), np.array([0, 1, 1]), np.array([0, 1]))
+    rows = row_weights(2.0, np.ones((3, 1)))
     assert rows.tolist() == [2.0, 2.0, 2.0]
 
 
