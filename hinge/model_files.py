@@ -11,6 +11,7 @@ import math
 import os
 import zipfile
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hinge import __version__
 from hinge.datasets.plain_arrays import members_of, plain_array
-from hinge.estimators import SVC, LinearSVC
+from hinge.estimators import SVC, LinearSVC, checks, kernel_machine, linear_svc
 from hinge.estimators.fitted_shapes import check_kernel_machine, check_linear
 from hinge.kernels import Function, Gaussian, Kernel, Laplacian, Linear, Polynomial, Precomputed, Sigmoid
 from hinge.replacing import replacing
@@ -48,6 +49,13 @@ NAMED: dict[str, dict[str, Any]] = {
     "kernel": {cls.__name__: cls for cls in (Linear, Gaussian, Polynomial, Sigmoid, Laplacian, Precomputed)},
     "csr": {cls.__name__: cls for cls in (sp.csr_array, sp.csr_matrix)},
 }
+UNKNOWN = ("gap_", "objective_", "lam_", "slack_")
+"""Attributes that are infinite or nan where there is no certificate."""
+SETTINGS: dict[Any, Any] = {
+    LinearSVC: partial(checks.check_linear, solvers=tuple(linear_svc.NAMES)),
+    SVC: partial(checks.check_kernel_machine, solvers=tuple(kernel_machine.NAMES)),
+}
+"""What looks through the parameters of a model."""
 CSR_PARTS = ("data", "indices", "indptr")
 
 
@@ -252,12 +260,26 @@ def _model(header: dict[str, Any], members: dict[str, bytes]) -> LinearSVC | SVC
     unknown, absent = set(values) - set(ATTRIBUTES), set(NEEDED[cls]) - set(values)
     if unknown or absent:
         raise ValueError(f"{min(unknown or absent)} is {'not an attribute' if unknown else 'missing'}.")
+    if not isinstance(values.get("stop_reason_", ""), str):
+        raise ValueError("stop_reason_ is not text.")
+    for name, value in values.items():
+        if name not in UNKNOWN and not _is_finite(value):
+            raise ValueError(f"{name} is not finite.")
     check = check_linear if cls is LinearSVC else check_kernel_machine
     check(**{name: values[name] for name in NEEDED[cls]})
     model = cls(**{name: _value(value) for name, value in header["parameters"].items()})
+    SETTINGS[cls](model)
     for name, value in values.items():
         setattr(model, name, value)
     return model
+
+
+def _is_finite(value: Any) -> bool:
+    if isinstance(value, Kernel):
+        return all(map(_is_finite, asdict(value).values()))
+    value = value.data if sp.issparse(value) else value
+    numbers = isinstance(value, float) or (isinstance(value, np.ndarray) and value.dtype.kind == "f")
+    return not numbers or bool(np.isfinite(value).all())
 
 
 def _value(stored: Any) -> Any:

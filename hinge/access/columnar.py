@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 
 from hinge.access.bill import PAGE, pages_of
+from hinge.access.parquet_footer import Chunk, chunks_of
 from hinge.access.recent import Recent
 from hinge.access.row_sources import float_for
 from hinge.access.stretches import Stretched
 from hinge.access.table import EVERYWHERE, Line
 
 CACHE = 64 << 20
-ROWS_PER_BYTE, FEW_BYTES = 1 << 14, 64
-"""Rows of a column that a stored byte may stand for, and bytes that any column is taken to have."""
+ROWS_PER_BYTE = 1 << 14
+"""Rows that a byte of a file may stand for: a column of one value takes next to nothing."""
 
 
 class ArrowTable(Stretched):
@@ -148,28 +149,20 @@ def _blocks(groups: list["_RowGroup"], names: list[str], rows: int) -> Iterator[
 class _RowGroup:
     """A row group of a Parquet file."""
 
-    def __init__(self, path: Path, file: Any, number: int, names: list[str]) -> None:
+    def __init__(
+        self, path: Path, file: Any, number: int, names: list[str], chunks: dict[str, Chunk]
+    ) -> None:
         self.path, self.file, self.number, self._names = path, file, number, names
-        self._meta = file.metadata.row_group(number)
-        schema = file.schema_arrow
-        self.kind = np.result_type(np.float32, *(schema.field(name).type.to_pandas_dtype() for name in names))
-        places = {self._meta.column(k).path_in_schema: k for k in range(self._meta.num_columns)}
-        self._places = [places[name] for name in names]
-        size = path.stat().st_size
-        for j, name in enumerate(names):
-            chunk = self._meta.column(self._places[j])
-            statistics = chunk.statistics
-            if statistics is not None and statistics.has_null_count and statistics.null_count:
+        self._rows = int(file.metadata.row_group(number).num_rows)
+        types = [file.schema_arrow.field(name).type.to_pandas_dtype() for name in names]
+        self.kind = np.result_type(np.float32, *types)
+        self._chunks = [chunks[name] for name in names]
+        for name, chunk in zip(names, self._chunks, strict=True):
+            if chunk.nulls:
                 raise ValueError(_has_nulls(name))
-            stored = min(size, chunk.total_compressed_size)
-            if chunk.num_values != len(self) or len(self) > ROWS_PER_BYTE * max(FEW_BYTES, stored):
-                raise ValueError(
-                    f"{path} is damaged: column {name!r} is said to have {chunk.num_values} values for "
-                    f"{len(self)} rows, in {stored} bytes."
-                )
 
     def __len__(self) -> int:
-        return int(self._meta.num_rows)
+        return self._rows
 
     def read(self, columns: list[int]) -> list[Any]:
         """Some columns."""
@@ -194,11 +187,8 @@ class _RowGroup:
 
     def cost(self, j: int) -> tuple[int, int]:
         """Bytes that column j takes in the file, and their pages."""
-        chunk = self._meta.column(self._places[j])
-        begin = chunk.data_page_offset
-        if chunk.has_dictionary_page and chunk.dictionary_page_offset is not None:
-            begin = min(begin, chunk.dictionary_page_offset)
-        return chunk.total_compressed_size, pages_of(begin, chunk.total_compressed_size)
+        chunk = self._chunks[j]
+        return chunk.nbytes, pages_of(chunk.begin, chunk.nbytes)
 
 
 class _Batch:
@@ -238,9 +228,15 @@ def _groups_of(source: Any, label: str | None = None) -> tuple[list[Any], list[s
         files = _files_of(Path(source))
         names = _checked_names(files[0][1].schema_arrow, pa.types, label)
         for path, file in files:
+            if file.metadata.num_rows > ROWS_PER_BYTE * path.stat().st_size:
+                raise ValueError(f"{path} is damaged: it says that it has {file.metadata.num_rows} rows.")
             if _checked_names(file.schema_arrow, pa.types, label) != names:
                 raise ValueError(f"{path} has other columns than {files[0][0]}: all files need the same.")
-        groups = [_RowGroup(path, file, g, names) for path, file in files for g in range(file.num_row_groups)]
+        groups = [
+            _RowGroup(path, file, g, names, chunks)
+            for path, file in files
+            for g, chunks in zip(range(file.num_row_groups), chunks_of(path), strict=True)
+        ]
     return [group for group in groups if len(group)], names
 
 

@@ -63,7 +63,7 @@ def check_parts(X: Any) -> None:
     elif X.format == "csc":
         _survey_of(X, d, n, ("column", "row"))
     elif X.format == "bsr":
-        height, width = X.data.shape[1:] if np.ndim(X.data) == 3 else (0, 0)
+        height, width = np.shape(X.data)[1:] if np.ndim(X.data) == 3 else (0, 0)
         if min(height, width) < 1 or n % height or d % width:
             raise _broken(f"its values have the shape {np.shape(X.data)}, which are no blocks of {n} × {d}")
         _survey_of(X, n // height, d // width, ("row of blocks", "column of blocks"))
