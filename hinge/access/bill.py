@@ -140,10 +140,13 @@ def pages_of(address: int, nbytes: int) -> int:
 
 
 def _checked_prices(prices: Any, d: int) -> np.ndarray:
-    prices = np.asarray(prices, np.float64)
-    if prices.shape != (d,) or not (np.isfinite(prices).all() and (prices >= 0).all()):
+    try:
+        each = np.asarray(prices, np.float64)
+    except (TypeError, ValueError):
+        each = np.empty(0)
+    if each.shape != (d,) or not (np.isfinite(each).all() and (each >= 0).all()):
         raise ValueError(f"prices must be {d} finite numbers, one a column, none negative.")
-    return prices
+    return each
 
 
 def _bits_of(flags: np.ndarray) -> np.ndarray:

@@ -20,6 +20,12 @@ class OracleError(RuntimeError):
     """A row or a column could not be had, however often it was asked for."""
 
 
+def is_number(value: Any, finite: bool = False) -> bool:
+    """Whether it is a number that is not negative."""
+    of_type = isinstance(value, int | float | np.integer | np.floating)
+    return of_type and bool(0 <= value < np.inf if finite else value >= 0)
+
+
 @contextmanager
 def unbroken() -> Iterator[None]:
     """Let Ctrl-C wait until what is inside is done: what was paid for is not to be lost on its way."""
@@ -56,11 +62,11 @@ class Calls:
     """
 
     def __init__(self, retries: int, wait: float, timeout: float | None) -> None:
-        if not retries >= 0 or retries != int(retries):
+        if not is_number(retries, finite=True) or retries != int(retries):
             raise ValueError(f"retries must be 0, 1, 2, ..., got {retries!r}.")
-        if not 0 <= wait < np.inf:
+        if not is_number(wait, finite=True):
             raise ValueError(f"wait must be a number of seconds, not negative, got {wait!r}.")
-        if timeout is not None and not 0 < timeout < np.inf:
+        if timeout is not None and not (is_number(timeout, finite=True) and timeout > 0):
             raise ValueError(f"timeout must be a positive number of seconds or None, got {timeout!r}.")
         self.retries, self.wait, self.timeout = int(retries), wait, timeout
         self.made = 0

@@ -79,7 +79,7 @@ class FunctionPoints(Points):
                 value = f(x, j if by_number else self.items[j])
                 try:
                     number = float(value)
-                except (TypeError, ValueError):
+                except (TypeError, ValueError, OverflowError):
                     raise TypeError(
                         f"The kernel gave {type(value).__name__!r} in place of a number for the points of "
                         f"rows {i} and {j}."
@@ -101,7 +101,7 @@ def as_block(values: Any, shape: tuple[int, ...]) -> np.ndarray:
     """What a kernel gave for two lists of points, as an array of this shape; it may be sparse."""
     try:
         block = np.asarray(values.toarray() if sp.issparse(values) else values, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise TypeError(
             f"The kernel gave {type(values).__name__!r} in place of {shape[0]} x {shape[1]} numbers."
         ) from None

@@ -10,7 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import scipy.sparse as sp
 
-from hinge.access.calls import Calls, OracleError, line_of, numbers, unbroken
+from hinge.access.calls import Calls, OracleError, is_number, line_of, numbers, unbroken
 from hinge.access.fetched import Fetched
 from hinge.access.row_store import RowStore
 from hinge.access.table import EVERYWHERE, Line, Table
@@ -133,7 +133,7 @@ class Oracle(Fetched):
         prices = getattr(oracle, "prices", None) if prices is None else prices
         super().__init__(_checked_shape(oracle), prices, keep=True)
         for setting, value in (("max_reads", max_reads), ("max_cost", max_cost)):
-            if value is not None and not value >= 0:
+            if value is not None and not is_number(value):
                 raise ValueError(f"{setting} must not be negative, got {value!r}.")
         self.oracle = oracle
         self._calls = Calls(retries, wait, timeout)

@@ -1,13 +1,16 @@
 """What estimators accept: parameters, labels and weights, turned into what problems take."""
 
+import os
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array, column_or_1d, compute_class_weight
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_random_state, validate_data
 
 from hinge.access.structure import as_csr
+from hinge.kernels import Kernel
 
 KERNEL_NAMES = ("linear", "rbf", "poly", "sigmoid", "laplacian", "precomputed")
 
@@ -17,18 +20,30 @@ LARGEST = 1e70
 FAR = 1e100
 """Parameters lie between this and its inverse, and the largest weights: what is made of them stays finite."""
 
+NOT_NUMBERS = ("setting an array element", "could not convert", "float() argument", "int() argument")
+"""How NumPy begins to say that something is no array of numbers."""
+
 
 def checked_number(
     name: str, value: Any, *, above: float = 0.0, most: float = np.inf, or_equal: bool = False
 ) -> float:
     """A finite number in range, or a sentence that names the parameter."""
     fine = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if fine and np.isfinite(value) and value <= most and (value >= above if or_equal else value > above):
-        return float(value)
+    number = _as_float(value) if fine else np.nan
+    if abs(number) < np.inf and number <= most and (number >= above if or_equal else number > above):
+        return number
     least = f" at least {above:g}" if or_equal else f" greater than {above:g}"
     least = least if np.isfinite(above) else ", and finite"
     most_words = f" and at most {most:g}" if np.isfinite(most) else ""
     raise ValueError(f"{name} must be a number{least}{most_words}, got {value!r}.")
+
+
+def _as_float(value: Any) -> float:
+    """A number as a float; infinity for a whole number that is too large."""
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf
 
 
 def checked_scale(name: str, value: Any, *, most: float = np.inf, or_equal: bool = False) -> float:
@@ -48,9 +63,32 @@ def checked_count(name: str, value: Any) -> int:
 
 def checked_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
     """One of a few words."""
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}.")
     return str(value)
+
+
+def checked_flag(name: str, value: Any) -> bool:
+    """Yes or no; a number will do."""
+    if not isinstance(value, bool | np.bool_ | int | np.integer):
+        raise ValueError(f"{name} must be True or False, got {value!r}.")
+    return bool(value)
+
+
+def generator_of(random_state: Any) -> np.random.RandomState:
+    """What `random_state` stands for."""
+    try:
+        return check_random_state(random_state)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"random_state must be None, a whole number from 0 to {2**32 - 1} or a RandomState, got "
+            f"{random_state!r}."
+        ) from error
+
+
+def seed_of(random_state: Any) -> int:
+    """A seed, drawn from what `random_state` stands for."""
+    return int(generator_of(random_state).randint(np.iinfo(np.int32).max))
 
 
 def check_linear(model: Any, solvers: tuple[str, ...]) -> None:
@@ -65,6 +103,8 @@ def check_linear(model: Any, solvers: tuple[str, ...]) -> None:
     checked_count("max_iter", model.max_iter)
     checked_scale("intercept_scaling", model.intercept_scaling)
     checked_choice("intercept", model.intercept, ("free", "penalized"))
+    for name in ("fit_intercept", "warm_start"):
+        checked_flag(name, getattr(model, name))
     check_run(model, solvers, ("max_time", "max_reads", "target_error"))
 
 
@@ -75,6 +115,10 @@ def check_kernel_machine(model: Any, solvers: tuple[str, ...]) -> None:
         checked_scale("slack", model.slack, most=1.0, or_equal=True)
     check_kernel(model)
     checked_choice("multiclass", model.multiclass, ("ovo", "ovr"))
+    for name in ("fit_intercept", "warm_start", "break_ties"):
+        checked_flag(name, getattr(model, name))
+    if model.cache_folder is not None and not isinstance(model.cache_folder, str | os.PathLike):
+        raise ValueError(f"cache_folder must be a path, got {model.cache_folder!r}.")
     check_shape(model)
     checked_choice("precision", model.precision, ("float32", "tf32", "bf16"))
     if model.device is not None and not str(model.device).startswith(("cpu", "cuda")):
@@ -91,17 +135,24 @@ def check_kernel(model: Any) -> None:
             f"kernel must be one of {', '.join(map(repr, KERNEL_NAMES))}, a function of two items, or one of "
             f"hinge.kernels, got {model.kernel!r}."
         )
-    if isinstance(model.degree, bool) or not isinstance(model.degree, int | np.integer) or model.degree < 0:
-        raise ValueError(f"degree must be a whole number of at least 0, got {model.degree!r}.")
-    if isinstance(model.gamma, str):
-        checked_choice("gamma", model.gamma, ("scale", "auto"))
-    else:
-        checked_scale("gamma", model.gamma, or_equal=True)
-    if abs(checked_number("coef0", model.coef0, above=-np.inf)) > FAR:
-        raise ValueError(f"coef0 must lie between {-FAR:g} and {FAR:g}, got {model.coef0!r}.")
+    for settings in (model, model.kernel):
+        check_settings(settings)
     if model.max_iter != -1:
         checked_count("max_iter", model.max_iter)
-    checked_number("cache_size", model.cache_size)
+    checked_scale("cache_size", model.cache_size)
+
+
+def check_settings(kernel: Any) -> None:
+    """The parameters of a named kernel, or those that a kernel object has."""
+    degree, gamma, coef0 = (getattr(kernel, name, 1) for name in ("degree", "gamma", "coef0"))
+    if isinstance(degree, bool) or not isinstance(degree, int | np.integer) or degree < 0:
+        raise ValueError(f"degree must be a whole number of at least 0, got {degree!r}.")
+    if isinstance(gamma, str) and not isinstance(kernel, Kernel):
+        checked_choice("gamma", gamma, ("scale", "auto"))
+    else:
+        checked_scale("gamma", gamma, or_equal=True)
+    if abs(checked_number("coef0", coef0, above=-np.inf)) > FAR:
+        raise ValueError(f"coef0 must lie between {-FAR:g} and {FAR:g}, got {coef0!r}.")
 
 
 def check_one_class(model: Any) -> None:
@@ -147,18 +198,23 @@ def validated(model: Any, X: Any, y: Any = "no_validation", *, reset: bool = Tru
     finite = False
     if sp.issparse(X):
         X, finite = as_csr(X)
-    with np.errstate(all="ignore"):  # sums that overflow on the way to the sentence about infinity
-        checked = validate_data(
-            model,
-            X,
-            y,
-            reset=reset,
-            accept_sparse="csr",
-            dtype="numeric",
-            order="C",
-            accept_large_sparse=True,
-            ensure_all_finite=not (finite and X.dtype in (np.float32, np.float64)),
-        )
+    try:
+        with np.errstate(all="ignore"):  # sums that overflow on the way to the sentence about infinity
+            checked = validate_data(
+                model,
+                X,
+                y,
+                reset=reset,
+                accept_sparse="csr",
+                dtype="numeric",
+                order="C",
+                accept_large_sparse=True,
+                ensure_all_finite=not (finite and X.dtype in (np.float32, np.float64)),
+            )
+    except (TypeError, ValueError) as error:
+        if not str(error).startswith(NOT_NUMBERS):
+            raise
+        raise ValueError(f"X must be a table of numbers, and y one label a row: {error}") from error
     check_scale(checked if isinstance(y, str) else checked[0])
     return checked
 
@@ -190,13 +246,33 @@ def check_scale(X: Any) -> None:
         )
 
 
+def check_labels(y: np.ndarray) -> None:
+    """Labels are told apart by their values: classes, no measurements."""
+    if y.dtype.kind == "V":
+        raise ValueError(f"y must hold one label a row: numbers or strings, not {y.dtype}.")
+    if y.dtype.kind not in "fcO":  # other types are labels, whatever their values
+        return
+    try:
+        check_classification_targets(y)
+        np.unique(y)
+    except TypeError as error:
+        raise ValueError(
+            f"y mixes labels that cannot be compared: use numbers or strings only ({error})."
+        ) from error
+
+
 def encoded_labels(y: np.ndarray, classes: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """The sorted classes, and each row's class number; there must be two or more."""
     known = classes is not None
     classes = np.unique(y) if classes is None else classes
     if len(classes) == 2 and not known:
         return classes, (y == classes[1]).view(np.uint8)
-    codes = np.searchsorted(classes, y)
+    try:
+        codes = np.searchsorted(classes, y)
+    except TypeError as error:
+        raise ValueError(
+            f"y has labels that are not among the classes {classes.tolist()}: {error}."
+        ) from error
     if known:
         codes[codes == len(classes)] = 0
         unknown = classes[codes] != y
@@ -224,6 +300,8 @@ def stream_classes(classes: Any, known: np.ndarray | None) -> np.ndarray:
         raise ValueError(
             "classes must be given in the first call of partial_fit: later rows may bring others."
         )
+    if classes is not None:
+        check_labels(np.asarray(classes))
     if known is None:
         return np.unique(classes)
     if classes is not None and not np.array_equal(np.unique(classes), known):
@@ -235,7 +313,12 @@ def row_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
     """Weights of rows, of a size that can be worked with; None where all are one."""
     if sample_weight is None:
         return None
-    rows = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    try:
+        rows = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    except (TypeError, ValueError) as error:
+        if not str(error).startswith(NOT_NUMBERS):
+            raise
+        raise ValueError(f"sample_weight must be numbers, one a row: {error}.") from error
     if not rows.any():
         raise ValueError("sample_weight is zero on every row: there is nothing to learn from.")
     if not 1 / FAR <= rows.max() <= FAR:
@@ -252,7 +335,9 @@ def per_class_weights(
     """Weights of classes; None where all are one. Where rows have weights, these are what is balanced."""
     if class_weight is None:
         return None
-    if not isinstance(class_weight, dict) and class_weight != "balanced":
+    if not isinstance(class_weight, dict) and not (
+        isinstance(class_weight, str) and class_weight == "balanced"
+    ):
         raise ValueError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}.")
     if isinstance(class_weight, dict):
         for label, value in class_weight.items():
@@ -263,7 +348,10 @@ def per_class_weights(
                 raise ValueError(
                     f"sample_weight leaves no row of {label!r}: 2 classes or more must have weight."
                 )
-    return compute_class_weight(class_weight, classes=classes, y=y, sample_weight=rows)
+    try:
+        return compute_class_weight(class_weight, classes=classes, y=y, sample_weight=rows)
+    except TypeError as error:
+        raise ValueError(f"class_weight needs labels that are numbers or strings: {error}.") from error
 
 
 def class_weights(

@@ -6,8 +6,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from hinge.access import Table, as_matrix
 from hinge.access.oracle import as_oracle
@@ -194,12 +193,11 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             X, y = checks.validated(self, X, y)
         else:
             X, y = table, checks.validated_labels(self, table, y)
-        if y.dtype.kind in "fcO":  # other types are labels, whatever their values
-            check_classification_targets(y)
+        checks.check_labels(y)
         classes, codes = checks.encoded_labels(y)
         rows = checks.row_weights(sample_weight, X)
         per_class = checks.per_class_weights(self.class_weight, y, classes, rows)
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        seed = checks.seed_of(self.random_state)
         aside = None
         if self.target_error is not None:
             aside = checks.held_out(codes, self.validation_fraction, seed)
@@ -248,7 +246,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         checks.check_stream(self)
         first = not hasattr(self, "classes_")
         X, y = checks.validated(self, X, y, reset=first)
-        check_classification_targets(y)
+        checks.check_labels(y)
         known = checks.stream_classes(classes, None if first else self.classes_)
         _, codes = checks.encoded_labels(y, known)
         rows = checks.row_weights(sample_weight, X)
@@ -258,7 +256,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         C = self.C if self.lam is None else None
         pieces: list[Any] = [self._problem(matrix, codes == k, rows, per_class, k) for k in tasks]
         streams, rng = getattr(self, "_streams", None), getattr(self, "_rng", None)
-        rng = check_random_state(self.random_state) if rng is None else rng
+        rng = checks.generator_of(self.random_state) if rng is None else rng
         if streams is None and first:
             streams = [online_dual.begin(matrix.shape[1]) for _ in tasks]
         elif streams is None:  # go on from what `fit` learned

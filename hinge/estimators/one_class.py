@@ -8,7 +8,6 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.utils.validation import check_random_state
 
 from hinge.access import Gram, as_points
 from hinge.estimators import checks, kernel_input
@@ -165,7 +164,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         X = kernel_input.training_points(self, X)
         weight = checks.row_weights(sample_weight, X)
         kernel = kernel_input.kernel_of(self, X)
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        seed = checks.seed_of(self.random_state)
         rows = None if weight is None or (weight > 0).all() else np.flatnonzero(weight)
         weight = weight if rows is None or weight is None else weight[rows]
         reports = reports_of(self, X, None, (), lambda answer: self._attributes(answer, X, rows, kernel))

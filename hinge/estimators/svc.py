@@ -7,8 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from hinge.estimators import checks, kernel_input, one_vs_one
 from hinge.estimators.kernel_machine import NAMES, KernelMachine
@@ -199,13 +198,12 @@ class_weight_
         began = time.perf_counter()
         checks.check_kernel_machine(self, tuple(NAMES))
         X, y = kernel_input.training_data(self, X, y)
-        if y.dtype.kind in "fcO":  # other types are labels, whatever their values
-            check_classification_targets(y)
+        checks.check_labels(y)
         classes, codes = checks.encoded_labels(y)
         weight = checks.row_weights(sample_weight, X)
         per_class = checks.per_class_weights(self.class_weight, y, classes)  # of rows, whatever they weigh
         kernel = kernel_input.kernel_of(self, X)
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        seed = checks.seed_of(self.random_state)
         aside = None
         if self.target_error is not None:
             kept = np.arange(len(codes)) if weight is None else np.flatnonzero(weight)

@@ -209,7 +209,7 @@ class _Run:
                 return 0, Status.MAX_READS
         if stop.max_cost is not None:
             left = stop.max_cost - (self.problem.cost - self.first_cost)
-            n = min(n, int(left / max(self.solver.max_cost(self.problem), 1e-300)))
+            n = int(min(n, left / max(self.solver.max_cost(self.problem), 1e-300)))
             if n <= 0:
                 return 0, Status.MAX_COST
         if stop.max_kernel_evals is not None:

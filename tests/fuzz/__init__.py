@@ -16,5 +16,8 @@ all it needs from `rng`, a `numpy.random.Generator`, and returns or raises. What
 Files go to `tempfile`'s folder, which is the run's own and is removed at its end.
 """
 
-TARGETS: tuple[str, ...] = ("sparse", "model_file", "pair_folder", "row_store", "data_file", "table_file")
+TARGETS: tuple[str, ...] = (
+    "sparse", "model_file", "pair_folder", "row_store", "data_file", "table_file",
+    "parameters", "scales", "labels", "kernels", "oracles", "commands",
+)  # fmt: skip
 """Modules of `targets`."""

@@ -1,0 +1,184 @@
+"""Every command with flags and values of any kind, on small files: a sentence and an exit code, no more."""
+
+import functools
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from typer.testing import CliRunner
+
+from hinge import SVC, LinearSVC, model_files
+from hinge.cli import application
+
+from ..odd import one_of
+
+NUMBERS = (
+    "0",
+    "1",
+    "-1",
+    "2",
+    "0.5",
+    "1e-3",
+    "1e300",
+    "1e-300",
+    "nan",
+    "inf",
+    "-inf",
+    "x",
+    "",
+    "1e400",
+    "999999999999",
+    "0x10",
+)
+COMMANDS = ("train", "train", "predict", "predict", "compare", "path", "pair", "datasets", "reproduce")
+DATA = ("a.svm", "b.csv", "c.npz", "d.npy", "e.tsv", "f.csv", "g.svm", "h.csv", "i.svm", "j.csv", "k.svm")
+FLAGS = {
+    "train": {
+        "--test": DATA, "-o": ("m.hinge", ".", "no/m", "a.svm", ""), "--C": NUMBERS, "--lam": NUMBERS,
+        "--slack": NUMBERS,
+        "--solver": ("newton", "sdca", "pegasos", "simba", "x", "", "AUTO"), "--tol": NUMBERS,
+        "--max-reads": NUMBERS,
+        "--target-error": NUMBERS, "--no-intercept": (), "--class-weight": ("balanced", "x"),
+        "--seed": NUMBERS,
+        "--positive": ("1", "-1", "a", ""), "--label": ("0", "-1", "y", "99", ""), "--zero-based": (),
+        "--format": ("json", "table", "x"),
+        "--quiet": (), "--max-time": NUMBERS,
+    },
+    "predict": {
+        "-o": ("p.txt", ".", "no/p", "lin.hinge"), "--scores": (), "--positive": ("1", "a"), "--label": ("0",
+        "y", "99"), "--no-labels": (),
+    },
+    "compare": {
+        "--solvers": ("sdca", "newton,sdca", "liblinear", "all", "x", "", "sgd,sdca", "pegasos,simba",
+        "libsvm"), "--lam": NUMBERS, "--C": NUMBERS,
+        "--test": DATA, "--kernel": ("rbf", "x"), "--gamma": NUMBERS, "--repeats": ("1", "0", "x"),
+        "--rows": ("2", "5", "1", "x"), "--seed": NUMBERS,
+        "--positive": ("1", "a"), "--label": ("0", "y"), "--out": ("out", "a.svm"), "--format": ("json",
+        "table"), "--target": ("gap", "error", "x"),
+    },
+    "path": {
+        "--points": ("2", "3", "1", "x"), "--lam-from": NUMBERS, "--lam-to": NUMBERS, "--test": DATA,
+        "--tol": NUMBERS, "--intercept": (),
+        "--seed": NUMBERS, "--positive": ("1", "a"), "--label": ("0", "y"), "--format": ("json", "table"),
+        "--max-time": ("0", "0.1", "x", "nan"),
+    },
+    "pair": {"--labels": ("l.npy", ".", "a.svm"), "--memory": ("1", "0", "-1", "x"), "--positive": ("1",
+    "a"), "--label": ("0", "y")},
+    "datasets": {}, "reproduce": {"--scale": ("x",), "--out": ("out", "a.svm")},
+}  # fmt: skip
+
+
+def case(rng):
+    """One command in a folder of its own; one in fifty as a process."""
+    with tempfile.TemporaryDirectory() as folder:
+        _files(Path(folder), rng)
+        arguments = _arguments(rng)
+        if rng.random() < 0.02:
+            done = subprocess.run(
+                [sys.executable, "-m", "hinge", *arguments], cwd=folder, capture_output=True, text=True
+            )
+            code, said = done.returncode, done.stdout + done.stderr
+        else:
+            here = os.getcwd()
+            os.chdir(folder)
+            try:
+                result = CliRunner().invoke(application(), arguments)
+            finally:
+                os.chdir(here)
+            if result.exception is not None and not isinstance(result.exception, SystemExit):
+                raise result.exception
+            code, said = result.exit_code, result.output
+        assert code in (0, 1, 2), f"{arguments}: exit code {code}"
+        assert "Traceback" not in said and "fault of hinge" not in said, f"{arguments}: {said}"
+        assert code == 0 or len(said.split()) > 2, f"{arguments}: exit code {code} and nothing said"
+
+
+def _arguments(rng):
+    command = one_of(rng, COMMANDS)
+    known = FLAGS[command]
+    words = [command]
+    if command == "predict":
+        words.append(
+            one_of(rng, ("lin.hinge", "svc.hinge", "given.hinge", "words.hinge", "a.svm", "none", "."))
+        )
+    if command not in ("datasets", "reproduce") and rng.random() < 0.97:
+        words.append(one_of(rng, (*DATA, *DATA, *DATA, "none.svm", ".", "", "/dev/null")))
+    if command == "pair" and rng.random() < 0.95:
+        words.append(one_of(rng, ("pair", "a.svm", ".", "no/where")))
+    if command == "reproduce":
+        words += one_of(rng, (["x"], ["--scale", "x"], ["all", "x"], ["--help"]))
+    flags = (
+        rng.choice(sorted(known), size=min(len(known), int(rng.integers(4))), replace=False).tolist()
+        if known
+        else []
+    )
+    if command in ("train", "compare", "path") and "--max-time" not in flags:
+        words += ["--max-time", "0.2"]
+    if command == "compare":
+        words += ["--repeats", "1"] if "--repeats" not in flags else []
+        words += (
+            ["--solvers", one_of(rng, ("sdca,liblinear", "newton,sgd"))] if "--solvers" not in flags else []
+        )
+    for flag in flags:
+        words.append(flag)
+        if known[flag]:
+            words.append(one_of(rng, known[flag]))
+        if flag == "--target":
+            words.append(one_of(rng, NUMBERS))
+    if rng.random() < 0.05:
+        words.append(one_of(rng, ("--help", "--nothing", "-x", "extra", "--")))
+    return words
+
+
+def _files(folder, rng):
+    """Files of every kind, of few rows: plain, of one class, of huge or tiny values, empty, and models."""
+    n, d = int(rng.integers(4, 20)), int(rng.integers(1, 5))
+    X, y = rng.normal(size=(n, d)), np.resize([1, -1], n)
+    X *= 10.0 ** float(rng.choice([0, 0, 0, 0, -30, 20, 60, 150]))
+
+    def svm(A, labels, first=1):
+        return "".join(
+            f"{k} {' '.join(f'{j + first}:{v!r}' for j, v in enumerate(row.tolist()))}\n"
+            for k, row in zip(labels, A, strict=True)
+        )
+
+    def delimited(A, labels, comma=","):
+        return "".join(
+            comma.join([str(k), *map(repr, row.tolist())]) + "\n" for k, row in zip(labels, A, strict=True)
+        )
+
+    texts = {
+        "a.svm": svm(X, y), "b.csv": delimited(X, y), "e.tsv": delimited(X, np.where(y > 0, "a", "b"), "\t"),
+        "f.csv": f"y,{','.join(f'x{j}' for j in range(d))}\n" + delimited(X, np.arange(n) % 3),
+        "g.svm": svm(X, np.ones(n, int)),
+        "h.csv": "", "i.svm": svm(np.ones((n, d)), y), "j.csv": delimited(X[:1], y[:1]), "k.svm": svm(X * 0,
+        np.arange(n)),
+    }  # fmt: skip
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    np.savez(folder / "c.npz", X=X, y=y)
+    np.save(folder / "d.npy", X)
+    for name in MODELS:
+        (folder / f"{name}.hinge").write_bytes(_model(name, d))
+
+
+@functools.cache
+def _model(name, d):
+    """A small model of d features, as a file's bytes."""
+    rng = np.random.default_rng(d)
+    X = np.eye(max(2, d)) if name == "given" else rng.normal(size=(12, d))
+    y = np.arange(len(X)) % 2
+    with tempfile.TemporaryDirectory() as folder:
+        model_files.save(MODELS[name](X, y), Path(folder) / "m")
+        return (Path(folder) / "m").read_bytes()
+
+
+MODELS = {
+    "lin": lambda X, y: LinearSVC().fit(X, y), "words": lambda X, y: LinearSVC().fit(X, np.where(y > 0, "a",
+    "b")),
+    "svc": lambda X, y: SVC().fit(X, np.arange(len(y)) % 3), "given": lambda X,
+    y: SVC(kernel="precomputed").fit(X, y),
+}  # fmt: skip

@@ -1,0 +1,69 @@
+"""Parameters of every estimator: wrong types, ends of ranges, NaN, and all that grids may hand over."""
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from sklearn.base import clone
+
+from hinge import SVC, LinearSVC, OneClassSVM
+from hinge.kernels import Gaussian, Laplacian, Linear, Polynomial, Sigmoid
+from hinge.solvers import KERNEL_SOLVERS, SOLVERS
+
+from ..judging import check_fitted
+from ..odd import NUMBERS, ODD, one_of, table
+
+FINE = {
+    "solver": ("auto", *(cls.__name__.lower() for cls in (*SOLVERS, *KERNEL_SOLVERS)),
+    *(cls() for cls in SOLVERS[:4])),
+    "kernel": ("linear", "rbf", "poly", "sigmoid", "laplacian", "precomputed", Linear(), Gaussian(0.5),
+    Polynomial(2),
+               Sigmoid(0.1), Laplacian(2.0)),
+    "gamma": ("scale", "auto", 0.5, 1e-9, 1e9), "degree": (0, 1, 2, 5, 20, 300), "coef0": (0.0, 1.0, -1.0,
+    1e9),
+    "C": (1e-6, 1e6, 1e-90, 1e90), "lam": (1e-6, 1e6, 1e-90, 1e90), "slack": (0.0, 1e-6, 0.1, 1.0),
+    "nu": (1e-9, 0.1, 1.0),
+    "intercept": ("free", "penalized"), "multiclass": ("ovo", "ovr"), "decision_function_shape": ("ovo",
+    "ovr"),
+    "class_weight": ("balanced", {1: 2.0}, {-1: 0.0}, {7: 1.0}, {}, {1: np.nan}, {1: "x"}, {1: None},
+    {-1: 1e90, 1: 1e-90}),
+    "precision": ("float32", "tf32", "bf16"), "on_interrupt": ("raise", "keep"), "tol": (0.0, 1e-12, 1e-6,
+    0.5, 1e30),
+    "max_iter": (1, 2, 100, -1), "max_time": (0, 0.01, 0.5), "max_reads": (0, 1, 10, 1000), "n_jobs": (1, 2,
+    -1, 3),
+    "max_kernel_evals": (0, 1, 10, 1000), "target_error": (0.0, 0.1, 0.9, 1.0), "validation_fraction": (0.01,
+    0.5, 0.99),
+    "cache_size": (1e-9, 0.001, 1.0, 1e6), "warm_start": (True, False), "break_ties": (True, False),
+    "verbose": (0,),
+    "random_state": (0, 7, np.random.RandomState(3), None), "fit_intercept": (True, False),
+}  # fmt: skip
+
+
+def case(rng):
+    """One to four parameters of an estimator changed, then everything that it can do."""
+    cls = one_of(rng, (SVC, LinearSVC, OneClassSVM))
+    names = sorted(cls().get_params(deep=False))
+    options = {"max_time": 1.0}
+    for name in rng.choice(names, size=int(rng.integers(1, 5)), replace=False).tolist():
+        fine = rng.random() < 0.5
+        options[name] = one_of(rng, FINE.get(name, ODD) if fine else NUMBERS if rng.random() < 0.5 else ODD)
+    if "verbose" in options:
+        options["verbose"] = 0  # a line for each look, and nothing else
+    if options.get("cache_folder") is not None:
+        folder = Path(tempfile.mkdtemp())
+        options["cache_folder"] = one_of(rng, (folder, str(folder), folder / "new", 3, ["x"], np.nan, True))
+    X, y = table(rng)
+    if isinstance(options.get("kernel"), str) and options["kernel"] == "precomputed" and rng.random() < 0.8:
+        X = X.toarray() if hasattr(X, "toarray") else X
+        X = X @ X.T
+    if rng.random() < 0.3:
+        y = np.arange(len(y)) % int(rng.integers(1, 5))
+    model = clone(cls(**options)) if rng.random() < 0.3 else cls(**options)
+    for _ in range(1 + (rng.random() < 0.3)):
+        model.fit(X) if cls is OneClassSVM else model.fit(X, y)
+        check_fitted(model, X)
+    if cls is LinearSVC and rng.random() < 0.3:
+        model.partial_fit(X, y, classes=np.unique(y))
+        check_fitted(model, X)
+    if hasattr(model, "coef_"):
+        assert np.isfinite(model.coef_).all()
