@@ -214,7 +214,7 @@ def validated(model: Any, X: Any, y: Any = "no_validation", *, reset: bool = Tru
     except (TypeError, ValueError) as error:
         if not str(error).startswith(NOT_NUMBERS):
             raise
-        raise ValueError(f"X must be a table of numbers, and y one label a row: {error}") from error
+        raise type(error)(f"X must be a table of numbers, and y one label a row: {error}") from error
     check_scale(checked if isinstance(y, str) else checked[0])
     return checked
 
@@ -318,7 +318,7 @@ def row_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
     except (TypeError, ValueError) as error:
         if not str(error).startswith(NOT_NUMBERS):
             raise
-        raise ValueError(f"sample_weight must be numbers, one a row: {error}.") from error
+        raise type(error)(f"sample_weight must be numbers, one a row: {error}.") from error
     if not rows.any():
         raise ValueError("sample_weight is zero on every row: there is nothing to learn from.")
     if not 1 / FAR <= rows.max() <= FAR:
