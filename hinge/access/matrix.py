@@ -180,16 +180,34 @@ def as_matrix(X: Any, *, checked: bool = False) -> Any:
         if X.indices.dtype != X.indptr.dtype:
             X = sp.csr_array((X.data, X.indices, X.indptr.astype(X.indices.dtype)), shape=X.shape)
         if X.dtype not in (np.float32, np.float64):
-            X = sp.csr_array((to_float(X.data), X.indices, X.indptr), shape=X.shape)
+            X = sp.csr_array((to_float(as_numbers(X.data)), X.indices, X.indptr), shape=X.shape)
         return Matrix(X, checked=True)
-    X = np.asarray(X)
+    X = dense_rows(X)
+    if X.dtype not in (np.float32, np.float64):
+        X = to_float(X)
+    return Matrix(np.ascontiguousarray(X))
+
+
+def dense_rows(X: Any) -> np.ndarray:
+    """An array of two dimensions and of real numbers."""
+    X = as_numbers(X)
     if X.ndim != 2:
         raise ValueError(
             f"Expected a matrix with one row per example, got an array of {X.ndim} dimension(s)."
         )
-    if X.dtype not in (np.float32, np.float64):
-        X = to_float(X)
-    return Matrix(np.ascontiguousarray(X))
+    return X
+
+
+def as_numbers(X: Any) -> np.ndarray:
+    """An array of real numbers."""
+    try:
+        X = np.asarray(X)
+        X = X.astype(np.float64) if X.dtype == object else X
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"Expected an array of numbers, with rows of one length: {error}") from error
+    if X.dtype.kind not in "biuf":
+        raise ValueError(f"Expected an array of real numbers, got one of {X.dtype}.")
+    return X
 
 
 def to_float(X: np.ndarray) -> np.ndarray:

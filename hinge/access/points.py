@@ -22,6 +22,7 @@ from hinge.access.inner_points import (
     sparse_sq_norms,
     sq_norms,
 )
+from hinge.access.matrix import dense_rows
 from hinge.access.structure import as_csr
 from hinge.kernels import Function, Kernel, Laplacian, Precomputed
 
@@ -66,7 +67,7 @@ def as_points(X: Any, kernel: Kernel, *, exact: bool = False, most_bytes: int = 
         return FunctionPoints(X, kernel)
     if isinstance(kernel, Precomputed):
         return GivenPoints(np.asarray(X))
-    X = X if sp.issparse(X) else np.asarray(X)
+    X = X if sp.issparse(X) else dense_rows(X)
     sq = sparse_sq_norms(X) if sp.issparse(X) else sq_norms(X)
     largest = float(sq.max(initial=0.0))
     exact |= isinstance(kernel, Laplacian) or needs_double(kernel, sq)

@@ -215,7 +215,10 @@ def validated(model: Any, X: Any, y: Any = "no_validation", *, reset: bool = Tru
         if not str(error).startswith(NOT_NUMBERS):
             raise
         raise type(error)(f"X must be a table of numbers, and y one label a row: {error}") from error
-    check_scale(checked if isinstance(y, str) else checked[0])
+    table = checked if isinstance(y, str) else checked[0]
+    if table.dtype.kind not in "biuf":
+        raise ValueError(f"X must hold real numbers, got {table.dtype}.")
+    check_scale(table)
     return checked
 
 

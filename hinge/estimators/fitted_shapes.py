@@ -9,7 +9,7 @@ def check_linear(classes_: Any, coef_: Any, intercept_: Any, n_features_in_: Any
     """The attributes of a `LinearSVC` are of one model."""
     rows = 1 if len(classes_) == 2 else len(classes_)
     shapes = classes_.shape, coef_.shape, intercept_.shape
-    if rows == 0 or shapes != ((len(classes_),), (rows, n_features_in_), (rows,)):
+    if len(classes_) < 2 or shapes != ((len(classes_),), (rows, n_features_in_), (rows,)):
         raise ValueError(
             f"coef_ of shape {coef_.shape} and intercept_ of shape {intercept_.shape} are not those of"
             f" {len(classes_)} classes and {n_features_in_} features."

@@ -81,6 +81,10 @@ class Examples:
         """
         low, high, before = float(r.min()) * -1.0, float(r.max()) * -1.0, 0.0
         low, high = min(low, high) - 2.0, max(low, high) + 2.0
+        if not np.isfinite([low, high]).all():
+            raise ValueError(
+                "A response is not finite: X has NaN or infinite entries, or such as are too large."
+            )
         for _ in range(2):
             if not high - low > BINS * np.spacing(max(-low, high)):
                 break  # there are fewer numbers than bins between them

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from hinge.access.matrix import as_numbers
 from hinge.access.structure import as_csr
 
 ROOT_2 = math.sqrt(2.0)
@@ -70,7 +71,7 @@ def pack(A: Any, symmetrize: bool) -> Any:
     if any(sp.issparse(a) for a in A):
         return _pack_sparse([sp.coo_array(as_csr(a)[0] if sp.issparse(a) else a) for a in A], symmetrize)
     if not isinstance(A, np.ndarray) or A.dtype == object:
-        A = [np.asarray(a) for a in A]
+        A = [as_numbers(a) for a in A]
     n = _order([a.shape for a in A])
     dtype = _float_type([a.dtype for a in A[:1]] if isinstance(A, np.ndarray) else [a.dtype for a in A])
     at = places(n)

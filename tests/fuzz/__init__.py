@@ -17,7 +17,7 @@ Files go to `tempfile`'s folder, which is the run's own and is removed at its en
 """
 
 TARGETS: tuple[str, ...] = (
-    "sparse", "model_file", "pair_folder", "row_store", "data_file", "table_file",
+    "sparse", "arrays", "model_file", "pair_folder", "row_store", "data_file", "table_file",
     "parameters", "scales", "labels", "kernels", "oracles", "commands",
 )  # fmt: skip
 """Modules of `targets`."""

@@ -43,7 +43,7 @@ def linear_in_pieces(X, y, rng):
 
 
 def linear_predicts(X, y, rng):
-    d = X.shape[1] if len(X.shape) > 1 else 3
+    d = width(X)
     model = hinge.LinearSVC(max_time=1.0).fit(*clean(d))
     check_finite("decision_function", model.decision_function(X))
     check_finite("predict", model.predict(X))
@@ -55,7 +55,7 @@ def kernel(X, y, rng):
 
 
 def kernel_predicts(X, y, rng):
-    d = X.shape[1] if len(X.shape) > 1 else 3
+    d = width(X)
     model = hinge.SVC(kernel=str(rng.choice(KERNELS)), max_time=1.0).fit(*clean(d))
     check_finite("decision_function", model.decision_function(X))
 
@@ -65,8 +65,13 @@ def kernel_given(X, y, rng):
 
 
 def kernel_function(X, y, rng):
-    model = hinge.SVC(kernel=lambda A, B: np.asarray((A @ B.T).todense() if sp.issparse(A) else A @ B.T))
-    check_fitted(model.set_params(max_time=2.0).fit(X, y), X)
+    def kernel(A, B):
+        try:
+            return np.asarray((A @ B.T).todense() if sp.issparse(A) else A @ B.T)
+        except (TypeError, AttributeError) as error:
+            raise TypeError(f"These are no rows of numbers: {A!r}.") from error
+
+    check_fitted(hinge.SVC(kernel=kernel, max_time=2.0).fit(X, y), X)
 
 
 def one_class(X, y, rng):
@@ -112,7 +117,7 @@ def table(X, y, rng):
 
 def points(X, y, rng):
     kernel = (Linear(), Gaussian(0.5), Laplacian(0.5))[int(rng.integers(3))]
-    Gram(as_points(X, kernel, exact=bool(rng.random() < 0.5))).rows(np.arange(min(3, X.shape[0])))
+    Gram(as_points(X, kernel, exact=bool(rng.random() < 0.5))).rows(np.arange(min(3, len(y))))
 
 
 def problem(X, y, rng):
@@ -144,6 +149,11 @@ def with_pair(T, y):
         )
     finally:
         getattr(T, "close", lambda: None)()
+
+
+def width(X):
+    """Columns of X, 3 where it has none."""
+    return X.shape[1] if len(getattr(X, "shape", ())) == 2 and X.shape[1] else 3
 
 
 def clean(d):
