@@ -1,7 +1,6 @@
 """Points whose kernel values come from outside: a matrix of them, or a Python function."""
 
 from collections.abc import Sequence
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,9 @@ from hinge.kernels import Function
 
 SYMMETRIC = 1e-6, 1e-5
 """Largest relative difference between K(x, z) and K(z, x) of a given matrix, in float64 and float32."""
+
+LARGEST = 1e100
+"""Kernel values of this size and above are refused: sums of their squares would overflow."""
 
 
 class GivenPoints(Points):
@@ -41,7 +43,7 @@ class GivenPoints(Points):
         """Looked up; what is not finite is refused."""
         out[...] = self.matrix[rows[:, None], columns]
         with np.errstate(over="ignore", invalid="ignore"):
-            suspicious = not np.isfinite(out.sum())
+            suspicious = not abs(float(out.sum())) < LARGEST
         if suspicious:
             check_finite(rows, columns, out)
 
@@ -84,7 +86,7 @@ class FunctionPoints(Points):
                         f"The kernel gave {type(value).__name__!r} in place of a number for the points of "
                         f"rows {i} and {j}."
                     ) from None
-                if not isfinite(number):
+                if not abs(number) < LARGEST:
                     check_finite(rows[r : r + 1], columns[c : c + 1], np.array([[number]]))
                 out[r, c] = number
 
@@ -114,12 +116,14 @@ def as_block(values: Any, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def check_finite(rows: np.ndarray, columns: np.ndarray, values: np.ndarray) -> None:
-    """Refuse a block of kernel values of which one is nan or infinite."""
-    if not np.isfinite(values).all():
-        r, c = np.argwhere(~np.isfinite(values))[0]
+    """Refuse a block of kernel values of which one is nan, infinite, or too large to work with."""
+    fine = np.abs(values) < LARGEST
+    if not fine.all():
+        r, c = np.argwhere(~fine)[0]
+        what = f"number below {LARGEST:g}" if np.isfinite(values[r, c]) else "finite number"
         raise ValueError(
             f"The kernel gave {float(values[r, c])} for the points of rows {rows[r]} and {columns[c]}; it "
-            "must give a finite number for all pairs."
+            f"must give a {what} for all pairs."
         )
 
 

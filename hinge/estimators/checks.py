@@ -54,11 +54,12 @@ def checked_scale(name: str, value: Any, *, most: float = np.inf, or_equal: bool
     return number
 
 
-def checked_count(name: str, value: Any) -> int:
-    """A whole number of at least one."""
-    if isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 1:
+def checked_count(name: str, value: Any, *, or_all: bool = False) -> int:
+    """A whole number of at least one, or -1 for as many as there are."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if whole and (value >= 1 or (or_all and value == -1)):
         return int(value)
-    raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}.")
+    raise ValueError(f"{name} must be a whole number of at least 1{', or -1' * or_all}, got {value!r}.")
 
 
 def checked_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
@@ -137,8 +138,7 @@ def check_kernel(model: Any) -> None:
         )
     for settings in (model, model.kernel):
         check_settings(settings)
-    if model.max_iter != -1:
-        checked_count("max_iter", model.max_iter)
+    checked_count("max_iter", model.max_iter, or_all=True)
     checked_scale("cache_size", model.cache_size)
 
 
@@ -160,8 +160,8 @@ def check_one_class(model: Any) -> None:
     check_kernel(model)
     checked_scale("nu", model.nu, most=1.0)
     checked_number("tol", model.tol, or_equal=True)
-    if model.n_jobs is not None and model.n_jobs != -1:
-        checked_count("n_jobs", model.n_jobs)
+    if model.n_jobs is not None:
+        checked_count("n_jobs", model.n_jobs, or_all=True)
     if model.max_time is not None:
         checked_number("max_time", model.max_time, or_equal=True)
     checked_choice("on_interrupt", model.on_interrupt, ("raise", "keep"))
@@ -179,8 +179,8 @@ def check_shape(model: Any) -> None:
 def check_run(model: Any, solvers: tuple[str, ...], limits: tuple[str, ...]) -> None:
     """The parameters that say how a run is made."""
     checked_number("tol", model.tol, or_equal=True)
-    if model.n_jobs is not None and model.n_jobs != -1:
-        checked_count("n_jobs", model.n_jobs)
+    if model.n_jobs is not None:
+        checked_count("n_jobs", model.n_jobs, or_all=True)
     for name in limits:
         if getattr(model, name) is not None:
             checked_number(name, getattr(model, name), or_equal=True)

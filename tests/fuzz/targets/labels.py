@@ -25,14 +25,14 @@ def case(rng):
     if cls is SVC:
         options["multiclass"] = one_of(rng, ("ovo", "ovr"))
     if rng.random() < 0.1:
-        model = OneClassSVM(max_time=1.0).fit(X, y, weight)
+        model = OneClassSVM(max_time=0.3).fit(X, y, weight)
     elif cls is LinearSVC and rng.random() < 0.2:
         model = LinearSVC()
         classes = one_of(rng, ([0, 1, 2], [0, 1], [-1, 1], None, 3, "ab", [1, 1]))
         for _ in range(2):
             model.partial_fit(X, y, classes, weight)
     else:
-        model = cls(max_time=1.0, **options).fit(X, y, weight)
+        model = cls(max_time=0.3, **options).fit(X, y, weight)
         assert set(np.asarray(model.predict(X)).tolist()) <= set(np.asarray(model.classes_).tolist())
     check_fitted(model)
 

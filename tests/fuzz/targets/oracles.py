@@ -55,7 +55,7 @@ LIES = (
     [2, 3]],
 )  # fmt: skip
 SHAPES = (
-    (3,), (3, 4, 5), (0, 3), (3, 0), (-1, 2), (1.5, 2), ("a", "b"), None, 7, (2, 10**9), [4, 4], (True, True),
+    (3,), (3, 4, 5), (0, 3), (3, 0), (-1, 2), (1.5, 2), ("a", "b"), None, 7, (2, 10**7), [4, 4], (True, True),
     (np.int64(5), np.int64(2)), (np.nan, 1),
 )  # fmt: skip
 LIMITS = (None, None, 0, 1, 5, 50, 500, 1e9, -1, np.nan, np.inf, "x", 2.5, True, 10**30, [1])
@@ -99,12 +99,12 @@ def case(rng):
                     fit["slack"] = 0.1
                 if rng.random() < 0.3:
                     fit["max_reads"] = one_of(rng, LIMITS)
-                model = LinearSVC(max_time=1.0, **fit).fit(oracle, y)
+                model = LinearSVC(max_time=0.3, **fit).fit(oracle, y)
                 check_fitted(model, X)
             else:
-                door = one_of(rng, (lambda: hinge.max_margin(oracle, y, 0.1, max_time=1.0),
-                lambda: hinge.enclosing_ball(oracle, 0.1, max_time=1.0),
-                                    lambda: hinge.solve_game(oracle, 0.1, max_time=1.0,
+                door = one_of(rng, (lambda: hinge.max_margin(oracle, y, 0.1, max_time=0.3),
+                lambda: hinge.enclosing_ball(oracle, 0.1, max_time=0.3),
+                                    lambda: hinge.solve_game(oracle, 0.1, max_time=0.3,
                                     largest=9.0)))  # fmt: skip
                 check_finite("x", door().x)
 

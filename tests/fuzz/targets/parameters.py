@@ -43,7 +43,7 @@ def case(rng):
     """One to four parameters of an estimator changed, then everything that it can do."""
     cls = one_of(rng, (SVC, LinearSVC, OneClassSVM))
     names = sorted(cls().get_params(deep=False))
-    options = {"max_time": 1.0}
+    options = {"max_time": 0.3}
     for name in rng.choice(names, size=int(rng.integers(1, 5)), replace=False).tolist():
         fine = rng.random() < 0.5
         options[name] = one_of(rng, FINE.get(name, ODD) if fine else NUMBERS if rng.random() < 0.5 else ODD)

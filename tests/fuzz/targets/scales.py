@@ -18,7 +18,7 @@ def case(rng):
     if rng.random() < 0.25:
         return _max_min(X, y, rng)
     cls = one_of(rng, (SVC, SVC, LinearSVC, OneClassSVM))
-    options = {"max_time": 1.0}
+    options = {"max_time": 0.3}
     for name in ("C", "lam", "slack", "gamma", "coef0", "nu", "intercept_scaling", "tol"):
         if name in cls().get_params() and rng.random() < 0.15 and not {"lam", "slack"} & set(options):
             options[name] = float(
@@ -51,7 +51,7 @@ def case(rng):
 def _max_min(X, y, rng):
     """Margins, balls, games and semidefinite feasibility."""
     eps = float(10.0 ** rng.uniform(*one_of(rng, ((-8, 0), (-8, 0), (-300, 300)))))
-    options = {"max_time": 1.0, "relative": bool(rng.random() < 0.7)}
+    options = {"max_time": 0.3, "relative": bool(rng.random() < 0.7)}
     door = one_of(rng, (hinge.max_margin, hinge.enclosing_ball, hinge.solve_game, hinge.semidefinite))
     if door is hinge.max_margin:
         found = door(X, y, eps, **options)
