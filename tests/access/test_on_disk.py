@@ -285,6 +285,13 @@ def test_damaged_headers_are_refused(pairs, tmp_path):
         opened(signed(version=2))
     with pytest.raises(ValueError, match="its checksum is wrong"):
         opened(json.dumps({**header, "shape": [70, 40]}))
+    vast = "[" * 10_000
+    for text in (vast, "{}" + " " * (1 << 17)):
+        with pytest.raises(ValueError, match=r"cut short or damaged|not the header"):
+            opened(text)
+    for shape in ([-40, -70], [0, 70], [40.0, 70], [True, 2800], ["40", 70], [1 << 70, 1 << 70]):
+        with pytest.raises(ValueError, match=r"contradicts itself|does not describe a pair"):
+            opened(signed(shape=shape))
     for changes in ({"shape": [41, 70]}, {"kind": "compressed"}, {"dtype": "float64"}):
         with pytest.raises(ValueError, match="contradicts itself"):
             opened(signed(**changes))
@@ -303,6 +310,47 @@ def test_damaged_pointers_are_refused(pairs, tmp_path):
         broken.tofile(path)
         with pytest.raises(ValueError, match=r"columns.indptr is damaged"):
             open_pair(folder)
+
+    starts[[3, 4]] = (1 << 63) - 1, -(1 << 63)  # whose difference is 1, in 64 bits
+    starts.tofile(path)
+    with pytest.raises(ValueError, match=r"columns.indptr is damaged"):
+        open_pair(folder)
+
+
+READS = {
+    "row": lambda table: [table.row(i) for i in range(40)],
+    "column": lambda table: [table.column(j) for j in range(70)],
+    "block": lambda table: table.block(np.arange(40), np.arange(70)),
+    "responses": lambda table: table.responses(np.ones(70), 0, 40),
+    "combine": lambda table: table.combine(np.ones(40), 0, 40, np.zeros(70)),
+}
+
+
+@pytest.mark.parametrize("keep", [True, False])
+@pytest.mark.parametrize("read", READS)
+@pytest.mark.parametrize("value", [-1, 70, 1 << 30, "the one before"])
+def test_damaged_indices_are_refused_when_they_are_read(pairs, tmp_path, read, value, keep):
+    folder = copied(pairs, "compressed", tmp_path)
+    for way in ("rows", "columns"):
+        index = np.fromfile(folder / f"{way}.indices", "<i4")
+        index[5] = index[4] if value == "the one before" else value
+        index.tofile(folder / f"{way}.indices")
+    with pytest.raises(ValueError, match=r"indices is damaged: write the pair again"):
+        READS[read](open_pair(folder, keep))
+
+
+@pytest.mark.parametrize("read", READS)
+@pytest.mark.parametrize("kind", ["float32", "float64", "compressed"])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_values_that_are_not_finite_are_refused_when_they_are_read(pairs, tmp_path, kind, read, value):
+    folder = copied(pairs, kind, tmp_path)
+    dtype = "<f4" if kind == "float32" else "<f8"
+    for name in ("rows.values", "columns.values") if kind == "compressed" else ("rows", "columns"):
+        cells = np.fromfile(folder / name, dtype)
+        cells[5] = value
+        cells.tofile(folder / name)
+    with pytest.raises(ValueError, match="cells that are not finite numbers: write the pair again"):
+        READS[read](open_pair(folder))
 
 
 def test_other_folders_are_refused(tmp_path):

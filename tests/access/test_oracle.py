@@ -802,3 +802,11 @@ def test_settings(settings, sentence):
 def test_no_oracle(thing):
     with pytest.raises(TypeError, match=r"An oracle has a shape \(n, d\), row\(i\) and column\(j\); "):
         Oracle(thing)
+
+
+def test_a_cache_of_cells_that_the_table_has_not(tmp_path):
+    table = Oracle(Lines(), cache=tmp_path)
+    table._store.keep(0, np.array([0, D + 1]), np.ones(2))  # a cell behind the end of the row
+    table.close()
+    with pytest.raises(ValueError, match="not of this table: use another folder"):
+        Oracle(Lines(), cache=tmp_path)

@@ -2,9 +2,12 @@ import errno
 import functools
 import os
 import pickle
+import struct
 import subprocess
 import sys
 import textwrap
+import warnings
+import zlib
 
 import numpy as np
 import pytest
@@ -430,3 +433,26 @@ def test_functions_that_count_or_call_themselves():
     before = fingerprint_of(X, counting)
     counting(X[0], X[1])
     assert calls == 4 and fingerprint_of(X, counting) == before
+
+
+@pytest.mark.parametrize("place", ["first column", "last column", "value"])
+@pytest.mark.parametrize("number", [-1, 25, 1 << 40, 3])
+def test_numbers_that_no_store_wrote_are_damage(tmp_path, place, number):
+    path = filled(tmp_path)
+    content = bytearray(path.read_bytes())
+    at = 64 + 24  # the first record: its head, and 25 columns before their values
+    if place == "value":
+        content[at + 200 : at + 208] = struct.pack("<d", np.nan if number < 0 else np.inf)
+    else:
+        k = at if place == "first column" else at + 8 * 24
+        content[k : k + 8] = struct.pack("<q", number)
+    content[84:88] = struct.pack("<I", zlib.crc32(content[at : at + 400]))
+    path.write_bytes(content)
+    with pytest.warns(RuntimeWarning, match="values at byte 88"):
+        store = open_store(tmp_path, X, KERNEL)
+    assert not store.look_up(3, np.arange(25))[0].any()
+    store.keep(3, np.arange(25), K[3])
+    store.close()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        agrees(open_store(tmp_path, X, KERNEL), [3])

@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from hinge.datasets import DataFormatError, read
+from hinge.datasets import DataFormatError, compressed, read
 
 pytestmark = pytest.mark.filterwarnings("error")
 PACK = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
@@ -314,3 +314,22 @@ def test_nearly_right_text_is_read_or_refused_in_words(folder, text, name):
     else:
         assert X.shape[0] == len(y) > 0
         assert np.isfinite(X.data if sp.issparse(X) else X).all()
+
+
+@pytest.mark.parametrize("name", ["a.svm.gz", "a.csv.bz2", "a.npz.xz", "a.svm.xz"])
+def test_files_that_would_unpack_to_too_much(tmp_path, name, monkeypatch):
+    monkeypatch.setattr(compressed, "LEAST", 1 << 20)
+    monkeypatch.setattr(compressed, "MOST_UNPACKED", 100)
+    path = written(
+        tmp_path, name, PACK[Path(name).suffix]((b"1,2\n" if "csv" in name else b"1 1:1\n") * 500_000)
+    )
+    with pytest.raises(DataFormatError, match="unpacks to more than 100 times its size"):
+        read(path)
+
+
+def test_an_index_that_would_ask_for_all_memory(tmp_path):
+    path = written(tmp_path, "a.svm", b"1 1:1\n-1 2147483640:2\n")
+    with pytest.raises(DataFormatError, match="has the index 2147483640, but only 2 entries"):
+        read(path)
+    assert read(path, n_features=2147483640)[0].shape == (2, 2147483640)
+    assert read(written(tmp_path, "b.svm", b"1 16777216:1\n-1 1:1\n"))[0].shape == (2, 1 << 24)
