@@ -72,6 +72,10 @@ class MemoryTable(Table):
         """``out += X[lo:hi].T @ coef``."""
         self.matrix.combine(coef, lo, hi, out)
 
+    def largest_norm(self) -> float:
+        """The largest norm of a row (not billed)."""
+        return self.matrix.largest_norm()
+
 
 class DenseTable(MemoryTable):
     """A dense array in memory.

@@ -56,6 +56,16 @@ def inner_products(matrix: Matrix, z: np.ndarray, dtype: Any) -> np.ndarray:
     return G - along[:, None] - along + z @ z
 
 
+def mean_offset(matrix: Matrix, q: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """:math:`\\sum_i q_i(a_i - z)` over all rows, of differences where they are dense; nothing is billed."""
+    rows, total = matrix._array, np.zeros(len(z))
+    if sp.issparse(rows):
+        return rows.T @ q - z * q.sum()
+    for lo, hi in matrix.row_blocks():
+        total += q[lo:hi] @ (rows[lo:hi] - z)
+    return total
+
+
 def _of(rows: Any, z: np.ndarray) -> np.ndarray:
     """Squared distances of rows in memory, as an array or a CSR matrix."""
     if not sp.issparse(rows):

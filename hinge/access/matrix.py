@@ -59,6 +59,7 @@ class Matrix:
             self.max_row_cells = self.shape[1]
             kind = DenseRows
         self._sq_norms: list[np.ndarray] = []  # one array, when it is asked for; forks share the list
+        self._measured = np.zeros(2)  # so many rows, and the largest of their squared norms; forks share it
         self.rows: DenseRows | CSRRows = kind(*parts, self._reads)
         self.unbilled: DenseRows | CSRRows = kind(*parts, np.zeros(1, np.int64))
 
@@ -104,7 +105,11 @@ class Matrix:
     ) -> np.ndarray:
         """``X[lo:hi] @ w`` in float64."""
         out = np.empty(hi - lo) if out is None else out
-        _responses(self.rows if billed else self.unbilled, w, lo, hi, out)
+        A = self.rows if billed else self.unbilled
+        new = bool(lo <= self._measured[0] < hi)  # the first pass measures the rows on its way
+        largest = _responses(A, w, lo, hi, out, new)
+        if new:
+            self._measured[:] = hi, max(self._measured[1], largest)
         return out
 
     def responses_at(self, rows: np.ndarray, w: np.ndarray, billed: bool = True) -> np.ndarray:
@@ -126,7 +131,11 @@ class Matrix:
 
     def largest_norm(self) -> float:
         """The largest norm of a row (not billed)."""
-        return float(np.sqrt(_largest_sq_norm(self.unbilled, self.shape[0])))
+        done, largest = int(self._measured[0]), float(self._measured[1])
+        if done < self.shape[0]:
+            largest = max(largest, _largest_sq_norm(self.unbilled, done, self.shape[0]))
+            self._measured[:] = self.shape[0], largest
+        return float(np.sqrt(largest))
 
     def largest_entry(self) -> float:
         """The largest entry, without sign (not billed)."""
@@ -230,17 +239,22 @@ def frozen(a: np.ndarray) -> np.ndarray:
 
 
 @compiled
-def _largest_sq_norm(A, n):
+def _largest_sq_norm(A, lo, hi):
     largest = 0.0
-    for i in range(n):
+    for i in range(lo, hi):
         largest = max(largest, sq_norm(A, held_row(A, i)))
     return largest
 
 
 @compiled
-def _responses(A, w, lo, hi, out):
+def _responses(A, w, lo, hi, out, measure):
+    largest = 0.0
     for i in range(lo, hi):
-        out[i - lo] = dot(A, read_row(A, i), w)
+        x = read_row(A, i)
+        out[i - lo] = dot(A, x, w)
+        if measure:
+            largest = max(largest, sq_norm(A, x))
+    return largest
 
 
 @compiled

@@ -4,6 +4,7 @@ from abc import abstractmethod
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from hinge.access.fetched import Fetched
 from hinge.access.table import BLOCK_CELLS, EVERYWHERE, Line
@@ -30,7 +31,7 @@ class Stretched(Fetched):
         """``X[lo:hi] @ w``, billed in any case: cells that lie elsewhere cost what they cost."""
         out = np.empty(hi - lo) if out is None else out
         for a, b in self._cut(lo, hi):
-            out[a - lo : b - lo] = self._rows_between(a, b) @ w[: self.shape[1]]
+            out[a - lo : b - lo] = self._measured_rows(a, b) @ w[: self.shape[1]]
         return out
 
     def combine(self, coef: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
@@ -38,7 +39,15 @@ class Stretched(Fetched):
         used = np.concatenate([[False], coef != 0, [False]])
         for begin, end in np.flatnonzero(used[1:] != used[:-1]).reshape(-1, 2).tolist():
             for a, b in self._cut(lo + begin, lo + end):
-                out[: self.shape[1]] += self._rows_between(a, b).T @ coef[a - lo : b - lo]
+                out[: self.shape[1]] += self._measured_rows(a, b).T @ coef[a - lo : b - lo]
+
+    def _measured_rows(self, lo: int, hi: int) -> Any:
+        X = self._rows_between(lo, hi)
+        squares = (
+            X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X, dtype=np.float64)
+        )
+        self._largest_sq = max(self._largest_sq, float(np.max(squares, initial=0.0)))
+        return X
 
     def _block(self, rows: np.ndarray, columns: np.ndarray) -> Any:
         order = np.argsort(rows, kind="stable")  # what holds several rows is not left before all are taken

@@ -63,6 +63,7 @@ class Table(ABC):
         self.shape = int(shape[0]), int(shape[1])
         self.bill = Bill(*self.shape, prices)
         self.keep = keep
+        self._largest_sq = 0.0
 
     # --- what a subclass supplies ---------------------------------------------------------
 
@@ -178,7 +179,7 @@ class Table(ABC):
         """``X[lo:hi] @ w``; every cell that is not in memory is billed."""
         out = np.empty(hi - lo) if out is None else out
         for i in range(lo, hi):
-            index, values = self.row(i)
+            index, values = self._measured(self.row(i))
             out[i - lo] = values @ (w[index] if len(index) else w[: len(values)])
         return out
 
@@ -189,11 +190,19 @@ class Table(ABC):
     def combine(self, coef: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
         """``out += X[lo:hi].T @ coef``; rows whose coefficient is zero are not read."""
         for i in np.flatnonzero(coef).tolist():
-            index, values = self.row(lo + i)
+            index, values = self._measured(self.row(lo + i))
             if len(index):
                 out[index] += coef[i] * values
             else:
                 out[: len(values)] += coef[i] * values
+
+    def largest_norm(self) -> float:
+        """The largest norm of a row that a pass has met."""
+        return float(np.sqrt(self._largest_sq))
+
+    def _measured(self, line: Line) -> Line:
+        self._largest_sq = max(self._largest_sq, float(np.square(line.values, dtype=np.float64).sum()))
+        return line
 
     def expect(self, rows: np.ndarray) -> None:  # noqa: B027
         """Told that these rows will be asked for soon; nothing is billed."""
@@ -204,7 +213,7 @@ class Table(ABC):
         for k, i in enumerate(rows.tolist()):
             if k % AHEAD == 0:
                 self.expect(rows[k : k + AHEAD])
-            lines.append(self.row(i))
+            lines.append(self._measured(self.row(i)))
         if not self.is_sparse:
             return np.stack([line.values for line in lines])
         lines = [Line(_places(line), line.values) for line in lines]

@@ -15,15 +15,15 @@ class Solution(NamedTuple):
         Bias; 0 where the problem has none.
     alpha : ndarray of shape (n,) or None
         Dual weights, :math:`0 \\le \\alpha_i \\le 1`.
-    combination : ndarray of shape (d,), float or None
-        :math:`\\sum_i c_i\\alpha_i y_i x_i` where the method keeps it, or its ratio to w where it is a
-        multiple of w; else one pass computes it.
+    combination : ndarray of shape (d,) or None
+        :math:`\\sum_i c_i\\alpha_i y_i x_i` where the method has just summed it up; else one pass does. A sum
+        that followed the changes of α has gathered their roundings, and proves nothing.
     """
 
     w: np.ndarray
     b: float = 0.0
     alpha: np.ndarray | None = None
-    combination: np.ndarray | float | None = None
+    combination: np.ndarray | None = None
 
 
 class Certificate(NamedTuple):
@@ -32,9 +32,9 @@ class Certificate(NamedTuple):
     Attributes
     ----------
     objective : float
-        The exact objective of the answer, at bias `b`.
+        The objective of the answer at bias `b`, made worse by as much as rounding may have made it better.
     bound : float
-        A bound on the optimal objective from the dual side.
+        A bound on the optimal objective from the dual side, which rounding has not made better either.
     gap : float
         Upper bound on the suboptimality, in the measure that the problem documents; infinite
         where no bound is known.

@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 
 from hinge.access import as_matrix
-from hinge.access.distances import inner_products, sq_distances, sq_distances_at
+from hinge.access.distances import inner_products, mean_offset, sq_distances, sq_distances_at
 from hinge.access.matrix import Matrix
 from hinge.problems.fraction import Fraction
 from hinge.problems.linear_max_min import LinearMaxMin, _finite
 from hinge.problems.projections import onto_ball
+from hinge.problems.rounding import rounding
 from hinge.sampling import pick_square
 
 CENTRE_ROWS = 256
@@ -152,7 +153,26 @@ class EnclosingBall(LinearMaxMin):
         kept = self.gather(used)
         mean = np.zeros(self.d)
         kept.combine(q, 0, len(used), mean)
-        return -float(q @ _finite(sq_distances(kept, mean, 0, len(used))))
+        return -self.variance(kept, q, mean, _finite(sq_distances(kept, mean, 0, len(used))))
+
+    def variance(self, kept: Matrix, q: np.ndarray, z: np.ndarray, D: np.ndarray) -> float:
+        """The variance of rows in memory with weights q, at least, from their D about a z near the mean.
+
+        It is :math:`\\sum_i q_iD_i - \\|\\sum_i q_i(a_i - z)\\|^2`: the mean of points that are near one
+        another and far from zero is no floating point number, and the difference counts.
+        """
+        mean = float(q @ D)
+        size = float(q @ np.sqrt(D)) if not kept.is_sparse else kept.largest_norm() + float(np.linalg.norm(z))
+        away = float(np.linalg.norm(mean_offset(kept, q, z)))
+        away += rounding(len(q) + self.d, size + away)
+        squares = mean + (float(z @ z) if kept.is_sparse else 0.0)
+        return max(
+            0.0, mean - rounding(2 * len(q) + self.d, squares) - away * away * (1.0 + rounding(0, 1.0))
+        )
+
+    def value_error(self, x: np.ndarray, least: float) -> float:
+        """That of sums of squares, and of a difference of such where rows are compressed."""
+        return rounding(self.d, abs(least) + (float(x @ x) if self.read_through.is_sparse else 0.0))
 
     def sample_of(self, rows: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         kept = self.gather(rows)

@@ -49,9 +49,17 @@ class Examples:
             return float(self.weight[0]) / self.total
         return self.weight[lo:hi] / self.total
 
-    def hinge_of(self, r: np.ndarray, b: float, lo: int = 0, hi: int | None = None) -> float:
+    @property
+    def terms(self) -> int:
+        """Numbers that are added up one after the other, at worst, in a sum over all rows by blocks."""
+        first = next(iter(self.blocks()))[1]
+        return first + -(-self.n // first)
+
+    def hinge_of(
+        self, r: np.ndarray, b: float, lo: int = 0, hi: int | None = None, margin: float = 1.0
+    ) -> float:
         """Contribution of rows lo to hi to the mean hinge loss, from their responses ⟨w, xᵢ⟩."""
-        slack = 1.0 - self.y[lo:hi] * (r + b)
+        slack = margin - self.y[lo:hi] * (r + b)
         np.maximum(slack, 0.0, out=slack)
         c = self.share(lo, hi)
         return float(slack.sum() * c) if isinstance(c, float) else float(slack @ c)
@@ -111,12 +119,12 @@ class Examples:
 
     def class_mass(self, alpha: np.ndarray) -> tuple[float, float]:
         """:math:`\\sum c_i\\alpha_i` over the positive and over the negative rows."""
-        signed = total = 0.0
+        positive = negative = 0.0
         for lo, hi in self.blocks():
             mass = alpha[lo:hi] * self.share(lo, hi)
-            total += float(mass.sum())
-            signed += float(mass @ self.y[lo:hi])
-        return (total + signed) / 2, (total - signed) / 2
+            positive += float(mass @ (self.y[lo:hi] > 0))
+            negative += float(mass @ (self.y[lo:hi] < 0))  # on its own: a difference would cancel
+        return positive, negative
 
     def balanced(self, alpha: np.ndarray) -> np.ndarray:
         """α with the heavier class scaled down so that :math:`\\sum_i c_i\\alpha_i y_i = 0`."""

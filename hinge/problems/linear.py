@@ -9,6 +9,7 @@ from hinge.access import as_matrix
 from hinge.problems.base import Solution
 from hinge.problems.examples import Examples
 from hinge.problems.on_data import OnData
+from hinge.problems.rounding import rounding
 
 Bias = Literal["none", "free", "penalized"]
 
@@ -50,8 +51,8 @@ class LinearProblem(OnData, Examples):
     kernel_evals = 0
 
     def largest_norm(self) -> float:
-        """The largest norm of a row in memory: bookkeeping of an assumption, not billed."""
-        return getattr(self.matrix, "matrix", self.matrix).largest_norm()
+        """The largest norm of a row, or of one that was met where they are not in memory; not billed."""
+        return self.matrix.largest_norm()
 
     @property
     def constant_sq(self) -> float:
@@ -71,12 +72,26 @@ class LinearProblem(OnData, Examples):
         extra = (b / self.bias_scale) ** 2 if self.bias == "penalized" else 0.0
         return float(np.sqrt(w @ w + extra))
 
-    def mean_hinge(self, w: np.ndarray, b: float = 0.0, billed: bool = True) -> float:
+    def mean_hinge(self, w: np.ndarray, b: float = 0.0, billed: bool = True, margin: float = 1.0) -> float:
         """The mean hinge loss in one pass, without a vector of length n."""
         return sum(
-            self.hinge_of(self.matrix.responses(w, lo, hi, billed=billed), b, lo, hi)
+            self.hinge_of(self.matrix.responses(w, lo, hi, billed=billed), b, lo, hi, margin)
             for lo, hi in self.matrix.row_blocks()
         )
+
+    def response_error(self, w: np.ndarray, b: float = 0.0) -> float:
+        """No 1 - yᵢ(⟨w, xᵢ⟩ + b) is off by more; rows that are in memory are measured, if they were not."""
+        size = self.largest_norm() * float(np.linalg.norm(w)) + abs(b) + 1.0
+        return rounding(self.matrix.max_row_cells, size)
+
+    def combination_norm(self, z: np.ndarray, mass: float) -> float:
+        """‖Σ cᵢαᵢyᵢxᵢ‖ at most, with z for the sum as computed, and Σ cᵢαᵢ.
+
+        Four sums over rows are off: that of z, two that balance the classes, and that of the weights.
+        """
+        norm = float(np.linalg.norm(z))
+        rows = (self.terms if self._by_parts else self.n) + 3 * self.terms
+        return norm + rounding(self.d, norm) + rounding(rows, mass * self.largest_norm())
 
     def responses(self, w: np.ndarray, billed: bool = True) -> np.ndarray:
         """All ⟨w, xᵢ⟩."""
@@ -93,5 +108,12 @@ class LinearProblem(OnData, Examples):
         """:math:`\\sum_i c_i\\alpha_i y_i x_i` in one pass over the rows with a positive α."""
         z = np.zeros(self.d)
         for lo, hi in self.blocks():
-            self.matrix.combine(alpha[lo:hi] * self.y[lo:hi] * self.share(lo, hi), lo, hi, z)
+            part = np.zeros(self.d) if self._by_parts else z
+            self.matrix.combine(alpha[lo:hi] * self.y[lo:hi] * self.share(lo, hi), lo, hi, part)
+            z = z + part if self._by_parts else z
         return z
+
+    @property
+    def _by_parts(self) -> bool:
+        """Whether rows are summed block by block, which costs little and loses less, where there are many."""
+        return 16 * self.d * self.n <= self.terms * self.matrix.n_cells

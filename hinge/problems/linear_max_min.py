@@ -9,6 +9,7 @@ from hinge.access import Table, as_matrix
 from hinge.problems.fraction import Fraction
 from hinge.problems.max_min import MaxMin
 from hinge.problems.on_data import OnData
+from hinge.problems.rounding import rounding
 from hinge.sampling import pick_square
 
 
@@ -105,6 +106,18 @@ class LinearMaxMin(OnData, MaxMin):  # type: ignore[override]  # counts are clas
         return column
 
     # --- bounds ---------------------------------------------------------------------------
+
+    @property
+    def longest(self) -> float:
+        """No row has a larger norm, of those that were met where they are not in memory."""
+        return self.matrix.largest_norm()
+
+    def value_error(self, x: np.ndarray, least: float) -> float:
+        return rounding(self.matrix.max_row_cells, self.longest * float(np.linalg.norm(x)))
+
+    def slope_error(self, p: np.ndarray, terms: int = 0) -> float:
+        used = int(np.count_nonzero(p))  # p sums to 1 but for as many roundings; one row is no sum
+        return rounding(2 * used + terms, self.longest * self.diameter) if used + terms > 1 else 0.0
 
     def announce(self) -> None:
         if self.fraction is not None:

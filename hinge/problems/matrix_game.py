@@ -7,6 +7,7 @@ import numpy as np
 from hinge.problems.fraction import Fraction
 from hinge.problems.linear_max_min import LinearMaxMin
 from hinge.problems.projections import onto_simplex
+from hinge.problems.rounding import rounding
 from hinge.sampling import pick
 
 
@@ -40,9 +41,14 @@ class MatrixGame(LinearMaxMin):
     @property
     def scale(self) -> float:  # type: ignore[override]
         """The largest payoff, without sign: bookkeeping of an assumption, not billed."""
+        return self.longest or 1.0
+
+    @property
+    def longest(self) -> float:
+        """No payoff is larger, which is what matters to weights that sum to 1."""
         if self._largest is None:
             self._largest = self.matrix.largest_entry() if self.in_memory else 1.0
-        return self._largest or 1.0
+        return self._largest
 
     def start(self) -> np.ndarray:
         return np.full(self.d, 1.0 / self.d)
@@ -56,6 +62,9 @@ class MatrixGame(LinearMaxMin):
     def estimate_values(self, x: np.ndarray, unit: float) -> np.ndarray:
         """The ℓ1-sample: column j for j drawn with probability :math:`x_j`."""
         return self.column(pick(x, unit))
+
+    def value_error(self, x: np.ndarray, least: float) -> float:
+        return rounding(self.matrix.max_row_cells + self.d, self.longest)  # x sums to 1 but for d
 
     def unit(self, lower: float, upper: float) -> float:
         return self.scale

@@ -7,6 +7,7 @@ import numpy as np
 from hinge.problems.fraction import Fraction
 from hinge.problems.linear_max_min import LinearMaxMin
 from hinge.problems.projections import onto_ball
+from hinge.problems.rounding import rounding
 
 SMALL_MARGIN = 1e-3  # of a typical row: gaps of smaller margins are relative to this
 
@@ -79,12 +80,14 @@ class MaxMargin(LinearMaxMin):
         return onto_ball(x)
 
     def support(self, g: np.ndarray) -> float:
-        return float(np.linalg.norm(g))
+        norm = float(np.linalg.norm(g))
+        return norm + rounding(self.d, norm)
 
     def lower(self, x: np.ndarray) -> float:
         """The smallest margin of x at unit norm; 0, that of x = 0, if it is negative."""
         norm = float(np.linalg.norm(x))
-        return 0.0 if norm == 0.0 else max(0.0, self.least(x) / norm)
+        least = self.least(x) / norm if norm != 0.0 else 0.0
+        return max(0.0, least - rounding(self.d, abs(least)))
 
     def sample_of(self, rows: np.ndarray) -> Any:
         values = super().sample_of(rows)

@@ -7,6 +7,7 @@ import numpy as np
 
 from hinge.problems.base import Certificate
 from hinge.problems.fraction import Fraction
+from hinge.problems.rounding import EPS
 
 ROUNDING = 1e-6  # of the values and their scale, by which bounds may cross
 
@@ -166,13 +167,22 @@ class MaxMin:
 
     # --- bounds ---------------------------------------------------------------------------
 
+    def value_error(self, x: Any, least: float) -> float:
+        """The least value at x is off by no more, as computed; 0 for problems that do not say."""
+        return 0.0
+
+    def slope_error(self, p: np.ndarray, terms: int = 0) -> float:
+        """The upper bound from p is off by no more, of a sum over so many functions where it is not all."""
+        return 0.0
+
     def dual_bound(self, p: np.ndarray, combined: np.ndarray | None = None) -> float:
         """:math:`\\max_{x \\in K}\\sum_i p_i c_i(x)`; `combined` is `combine(p)`, where known."""
-        return self.support(self.combine(p) if combined is None else combined)
+        return self.support(self.combine(p) if combined is None else combined) + self.slope_error(p)
 
     def least(self, x: Any) -> float:
         """The smallest value at x: of all functions, or of a sample that stands for all but a fraction."""
-        return float(self.values(x).min()) if self.fraction is None else self.fraction.lower(self, x)
+        least = float(self.values(x).min()) if self.fraction is None else self.fraction.lower(self, x)
+        return least - self.value_error(x, least) if np.isfinite(least) else least
 
     def lower(self, x: Any) -> float:
         """A lower bound on σ: the smallest value at x, or at a multiple of x that is better."""
@@ -204,7 +214,7 @@ class MaxMin:
         width = max(0.0, upper - lower)
         if not self.relative or width == 0.0 or not np.isfinite(width):
             return width
-        return width / max(self.unit(lower, upper), np.finfo(float).tiny)
+        return (1.0 + 4.0 * EPS) * width / max(self.unit(lower, upper), np.finfo(float).tiny)
 
     def certified(self, lower: float, upper: float) -> Certificate:
         """The certificate that these bounds make."""

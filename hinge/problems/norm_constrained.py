@@ -6,6 +6,7 @@ import numpy as np
 
 from hinge.problems.base import Certificate, Solution
 from hinge.problems.linear import Bias, LinearProblem
+from hinge.problems.rounding import gap_of, rounding
 
 
 class NormConstrained(LinearProblem):
@@ -43,10 +44,15 @@ class NormConstrained(LinearProblem):
         r = self.responses(w)
         if self.bias == "free":
             b = self.best_bias(r)
-        primal = sum(self.hinge_of(r[lo:hi], b, lo, hi) for lo, hi in self.blocks())
+        # A norm that exceeds B by rounding: the point within has responses as near.
+        margin = 1.0 + self.response_error(w, b) + rounding(self.d, self.B * self.largest_norm())
+        loss = sum(self.hinge_of(r[lo:hi], b, lo, hi, margin) for lo, hi in self.blocks())
+        primal = loss + rounding(self.terms, loss)
         if solution.alpha is None:
             return Certificate(primal, -np.inf, np.inf, b)
         alpha = self.balanced(solution.alpha) if self.bias == "free" else solution.alpha
-        value = sum(self.class_mass(alpha)) - self.B * float(np.linalg.norm(self.combination(alpha)))
+        mass = sum(self.class_mass(alpha))
+        cost = self.B * self.combination_norm(self.combination(alpha), mass)
+        value = mass - cost - rounding(self.terms, mass + cost)
         dual = value / float(alpha.max()) if value > 0 else 0.0  # linear in α: as far as the box allows
-        return Certificate(primal, dual, max(0.0, primal - dual), b)
+        return Certificate(primal, dual, gap_of(primal, dual, 1.0), b)

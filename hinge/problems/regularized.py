@@ -6,6 +6,7 @@ import numpy as np
 
 from hinge.problems.base import Certificate, Solution
 from hinge.problems.linear import Bias, LinearProblem
+from hinge.problems.rounding import gap_of, rounding
 
 FAR = 1e120
 """λ lies between this and its inverse: its products with squares of the data stay finite."""
@@ -58,11 +59,13 @@ class Regularized(LinearProblem):
         if self.bias == "free":
             r = self.responses(w)
             b = self.best_bias(r)
-            loss = sum(self.hinge_of(r[lo:hi], b, lo, hi) for lo, hi in self.blocks())
+            margin = 1.0 + self.response_error(w, b)
+            loss = sum(self.hinge_of(r[lo:hi], b, lo, hi, margin) for lo, hi in self.blocks())
             del r  # before the dual needs a vector as long
         else:
-            loss = self.mean_hinge(w, b)
-        primal = 0.5 * self.lam * self.norm(w, b) ** 2 + loss
+            loss = self.mean_hinge(w, b, margin=1.0 + self.response_error(w, b))
+        sq = self.norm(w, b) ** 2
+        primal = 0.5 * self.lam * (sq + rounding(self.d, sq)) + loss + rounding(self.terms, loss)
         dual = self.dual(solution)
         return Certificate(primal, dual, relative_gap(primal, dual), b)
 
@@ -80,15 +83,18 @@ class Regularized(LinearProblem):
             if abs(positive - negative) > 1e-15 * (positive + negative):
                 alpha, z = self.balanced(alpha), None
         z = self.combination(alpha) if z is None else z
-        z_sq = z**2 * float(solution.w @ solution.w) if isinstance(z, float) else float(z @ z)
         positive, negative = self.class_mass(alpha)
         linear = positive + negative
-        quadratic = (z_sq + self.constant_sq * (positive - negative) ** 2) / self.lam
+        error = rounding(self.terms, linear)
+        z_sq = self.combination_norm(z, linear) ** 2
+        if self.constant_sq:
+            z_sq += self.constant_sq * (abs(positive - negative) + error) ** 2
+        quadratic = z_sq / self.lam
         largest = float(alpha.max())
         if largest <= 0.0:
             return 0.0
         scale = min(1.0 / largest, linear / quadratic if quadratic > 0 else np.inf)
-        return scale * linear - 0.5 * scale**2 * quadratic
+        return scale * (linear - error) - 0.5 * scale**2 * (quadratic + rounding(0, quadratic))
 
 
 def checked_lam(lam: Any) -> float:
@@ -112,6 +118,5 @@ def lam_of(C: float, total: float) -> float:
 
 
 def relative_gap(primal: float, dual: float) -> float:
-    """(P - D)/D, infinite where the dual bound is not positive; never negative by rounding."""
-    gap = (primal - dual) / dual if dual > 0 else np.inf
-    return max(0.0, gap) if gap < np.inf else np.inf  # nan is not within any tolerance
+    """(P - D)/D, infinite where the dual bound is not positive."""
+    return gap_of(primal, dual, dual)

@@ -55,5 +55,5 @@ def scalarizations(problem: LinearProblem, solution: Solution) -> Scalarization:
         alpha = solution.alpha if not slack else solution.alpha / solution.alpha.max()
         z = solution.combination if not slack else None
         z = problem.combination(alpha) if z is None else z
-        lam = z if isinstance(z, float) else float(np.linalg.norm(z)) / float(np.linalg.norm(w))
+        lam = float(np.linalg.norm(z)) / float(np.linalg.norm(w))
     return Scalarization(norm, loss, lam, loss / norm if norm > 0 else np.inf, norm)

@@ -9,12 +9,12 @@ from hinge.access import Matrix, Table, as_matrix
 from hinge.problems.fraction import Fraction
 from hinge.problems.linear_max_min import LinearMaxMin
 from hinge.problems.max_min import Strategies
+from hinge.problems.rounding import rounding
 from hinge.problems.sparse_projection import project_sparsely
 from hinge.problems.spectral import onto_bounded_cone, top_eigenvalue
 from hinge.problems.svec import order_of, pack, pack_factors, places, smat, svec
 
 SMALL_VALUE = 1e-3  # of a typical eigenvalue: gaps of smaller values are relative to this
-EPS = float(np.finfo(np.float64).eps)
 
 
 class Semidefinite(LinearMaxMin):
@@ -120,9 +120,10 @@ class Semidefinite(LinearMaxMin):
         return top_eigenvalue(self.matrix_of(self.combine(p)))
 
     def support(self, g: np.ndarray) -> float:
-        """:math:`\\max(0, \\lambda_{\\max})`, with n·ε·‖g‖ for the rounding of the eigenvalue."""
-        allowance = self.order * EPS * float(np.linalg.norm(g))
-        return max(0.0, top_eigenvalue(self.matrix_of(g)) + allowance)
+        """:math:`\\max(0, \\lambda_{\\max})`, with O(n)·ε·‖g‖ for the rounding of the eigenvalue."""
+        return max(
+            0.0, top_eigenvalue(self.matrix_of(g)) + rounding(4 * self.order, float(np.linalg.norm(g)))
+        )
 
     # --- bounds ---------------------------------------------------------------------------
 
@@ -134,7 +135,16 @@ class Semidefinite(LinearMaxMin):
 
     def lower(self, x: np.ndarray) -> float:
         """The smallest value at `settled` x, less its rounding; 0, that of X = 0, where it is negative."""
-        return max(0.0, super().lower(self.settled(x)) - self.order * EPS * self.scale)
+        return max(0.0, super().lower(self.settled(x)))
+
+    def value_error(self, x: np.ndarray, least: float) -> float:
+        """That of products, and of an X that is positive and of trace 1 but for rounding."""
+        return rounding(self.matrix.max_row_cells + 8 * self.order, self.longest)
+
+    def dual_bound(self, p: np.ndarray, combined: np.ndarray | None = None) -> float:
+        g = self.combine(p) if combined is None else combined
+        error = rounding(4 * self.order, float(np.linalg.norm(g))) + self.slope_error(p)
+        return max(0.0, top_eigenvalue(self.matrix_of(g)) + error)
 
     def present(self, x: np.ndarray) -> np.ndarray:
         """The matrix of `settled` x."""

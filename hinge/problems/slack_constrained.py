@@ -8,6 +8,7 @@ from scipy.optimize import minimize_scalar
 from hinge.problems.base import Certificate, Solution
 from hinge.problems.linear import Bias, LinearProblem
 from hinge.problems.regularized import Regularized
+from hinge.problems.rounding import gap_of, rounding
 
 
 class SlackConstrained(LinearProblem):
@@ -45,7 +46,13 @@ class SlackConstrained(LinearProblem):
 
     def certificate(self, solution: Solution) -> Certificate:
         """The interval [γ, D(p)] with p proportional to the solution's cα; `b` belongs to w at unit norm."""
-        gamma, b, _ = self.level(solution, billed=True)
+        basins = self._basins(solution, billed=True)
+        gamma, b, s = best_level(basins, self.nu)
+        b = self._bias(solution, b)
+        # Margins at unit norm, with the norm's own error; w = 0 has none.
+        error = rounding(self.matrix.max_row_cells + self.d, self.largest_norm() + abs(b))
+        gamma -= s * (error + basins.error(self.nu / s)) if s > 0 else rounding(0, gamma)
+        gamma = max(gamma, self.nu - rounding(0, self.nu))
         alpha = solution.alpha
         if alpha is None or alpha.max() <= 0:
             return Certificate(gamma, np.inf, np.inf, b)
@@ -53,8 +60,9 @@ class SlackConstrained(LinearProblem):
         mass = sum(self.class_mass(alpha))
         if mass <= 0:
             return Certificate(gamma, np.inf, np.inf, b)
-        upper = (float(np.linalg.norm(self.combination(alpha))) + self.nu * float(alpha.max())) / mass
-        return Certificate(gamma, upper, max(0.0, (upper - gamma) / gamma), b)
+        upper = (self.combination_norm(self.combination(alpha), mass) + self.nu * float(alpha.max())) / mass
+        upper += rounding(self.terms, upper)
+        return Certificate(gamma, upper, gap_of(upper, gamma, gamma), b)
 
     def level(self, solution: Solution, billed: bool = True) -> tuple[float, float, float]:
         """The level γ, the bias at unit norm, and the norm s within [0, 1] at which w has that level.
@@ -63,7 +71,10 @@ class SlackConstrained(LinearProblem):
         below s = 1 where w errs so much that the slack is better spent on a shorter w; w = 0 has level ν.
         """
         gamma, b, s = best_level(self._basins(solution, billed), self.nu)
-        return gamma, b if self.bias == "free" else solution.b / (self.norm(solution.w) or 1.0), s
+        return gamma, self._bias(solution, b), s
+
+    def _bias(self, solution: Solution, b: float) -> float:
+        return b if self.bias == "free" else solution.b / (self.norm(solution.w) or 1.0)
 
     def usable(self, solution: Solution) -> float:
         """The slack at which the smaller class is all wet; more of it only lets the bias run off.
@@ -142,6 +153,12 @@ class Basins:
             return float(levels[0]), 0.0
         return float(sum(levels) / 2), float(levels[1] - levels[0]) / 2
 
+    def error(self, nu: float) -> float:
+        """The level at ν is off by no more, apart from the margins' own errors."""
+        step = int(np.searchsorted(self.volume, nu, side="right")) - 1
+        size = sum(abs(floor) + lifted[step] for floor, lifted in zip(self.floors, self.lifted, strict=True))
+        return rounding(4 * len(self.mass), float(size + nu / self.mass[step]))
+
 
 def best_level(basins: Basins, nu: float) -> tuple[float, float, float]:
     """The highest level of any shorter w too: γ, the bias at unit norm, and the norm s that has it."""
@@ -152,4 +169,4 @@ def best_level(basins: Basins, nu: float) -> tuple[float, float, float]:
             options={"xatol": 1e-12},
         ).x)  # fmt: skip
     gamma, b = basins.level(nu / s)
-    return s * gamma, b, s
+    return (s * gamma, b, s) if s * gamma > nu else (nu, b, 0.0)

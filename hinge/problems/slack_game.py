@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from hinge.problems.max_margin import MaxMargin
+from hinge.problems.rounding import rounding
 
 
 class SlackGame(MaxMargin):
@@ -74,7 +75,13 @@ class SlackGame(MaxMargin):
     def dual_bound(self, p: np.ndarray, combined: np.ndarray | None = None) -> float:
         """‖Σ pᵢyᵢxᵢ‖ + |pᵀy| + max pᵀξ."""
         upper = float(np.linalg.norm(self.combine(p))) + float(p @ self._greedy(p))
-        return upper + abs(float(p @ self.y)) if self.bias else upper
+        return upper + (abs(float(p @ self.y)) if self.bias else 0.0) + self.slope_error(p)
+
+    def value_error(self, x: np.ndarray, least: float) -> float:
+        return rounding(2 * self.d + 2 * self.n, 4.0)  # rows, w, b and slack in units
+
+    def slope_error(self, p: np.ndarray, terms: int = 0) -> float:
+        return rounding(3 * self.n + self.d + terms, 4.0)
 
     def lower(self, x: np.ndarray) -> float:
         return self.least(x)

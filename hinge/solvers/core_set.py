@@ -108,7 +108,7 @@ class CoreSet(Solver[EnclosingBall, CoreSetState]):
         """The mean of a few rows is the first centre, and the points farthest from it the first core-set."""
         D = problem.from_centre
         state.x[:] = problem.centre
-        state.bounds[0] = -D.max()
+        state.bounds[0] = -D.max() - problem.value_error(problem.centre, -float(D.max()))
         farthest = _largest(D, np.arange(problem.n), self.first)
         if not state.q.any():
             state.q[farthest[0]] = 1.0
@@ -128,7 +128,8 @@ class CoreSet(Solver[EnclosingBall, CoreSetState]):
         D = -problem.values(x)
         state.q[:] = 0.0
         state.q[rows] = q
-        far, mean = float(D.max()), float(q @ D[rows])
+        mean = problem.variance(kept, q, x, D[rows])
+        far = float(D.max()) + problem.value_error(x, -float(D.max()))
         still = state.still + 1
         if -far > lower:
             state.x[:], state.bounds[0], still = x, -far, 0

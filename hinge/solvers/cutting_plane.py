@@ -177,17 +177,13 @@ class CuttingPlane(Solver[Regularized, CuttingPlaneState]):
             alpha += state.beta[k] * np.unpackbits(state.losing[k], count=n, bitorder="little")
         x = state.best if self.output == "best" else state.w
         b = float(x[d] * np.sqrt(problem.constant_sq))
-        return Solution(x[:d].copy(), b, np.minimum(alpha, 1.0, out=alpha), problem.lam * state.w[:d])
+        return Solution(x[:d].copy(), b, np.minimum(alpha, 1.0, out=alpha))
 
     def per_pass(self, problem: Regularized) -> int:
         return 1
 
     def max_reads(self, problem: Regularized) -> int:
         return problem.matrix.n_cells
-
-    def certificate_reads(self, problem: Regularized) -> int:
-        """One pass for the objective; the dual's combination is λw."""
-        return problem.pass_cells
 
     def pause(self, problem: Regularized, state: CuttingPlaneState) -> int:
         return 1

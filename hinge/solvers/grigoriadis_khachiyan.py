@@ -10,6 +10,7 @@ from hinge.compiled import compiled
 from hinge.problems import Certificate
 from hinge.problems.matrix_game import MatrixGame
 from hinge.problems.max_min import Strategies
+from hinge.problems.rounding import rounding
 from hinge.sampling import draw_unit, key_of, pick
 from hinge.solvers.base import Paper, Solver
 
@@ -95,7 +96,8 @@ class GrigoriadisKhachiyan(Solver[MatrixGame, GameState]):
         if state.t == 0:
             return Certificate(-np.inf, np.inf, np.inf)
         lower, upper = float(state.columns.min()) / state.t, float(state.rows.max()) / state.t
-        return problem.certified(lower, upper)
+        error = rounding(state.t, max(problem.longest, abs(lower), abs(upper)))
+        return problem.certified(lower - error, upper + error)
 
     # --- what the driver asks -------------------------------------------------------------
 

@@ -71,7 +71,8 @@ def learn(stream: Stream, piece: Regularized, C: float | None, seed: int) -> Str
         left -= n
         t = stream.seen + piece.total * (1 - left / rows)
         averaged += n / rows * piece.total * t
-        share = n / rows * piece.total * t / averaged
+        # Weights so small that their squares vanish are averaged as if they were the first.
+        share = n / rows * piece.total * t / averaged if averaged > 0.0 else 1.0
         Lam = state.scalars[LAM]
         w += share * (state.v / Lam - w)
         b += share * (kappa * float(state.scalars[U]) / Lam - b)

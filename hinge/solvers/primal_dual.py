@@ -204,6 +204,7 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
         assert now.p is not None
         drawn = problem.linear and not problem.averages and state.t > 0
         upper = problem.dual_bound(now.p, state.g_sum / state.t if drawn else None)
+        upper += problem.slope_error(now.p, state.t) if drawn else 0.0
         lower = problem.lower(now.x)
         if lower > best_lower:
             state.best_x[:], state.scalars[LOWER] = now.x, lower

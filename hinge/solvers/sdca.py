@@ -162,7 +162,7 @@ class SDCA(Solver[Regularized, SDCAState]):
     def view(self, problem: Regularized, state: SDCAState) -> Solution:
         Lam = state.scalars[LAM] or 1.0  # within the first pass, that of the rows seen so far
         b = state.scalars[BETA] + state.scalars[KAPPA] * state.scalars[U] / Lam
-        return Solution(state.v / Lam, float(b), state.alpha, float(Lam) / problem.total)
+        return Solution(state.v / Lam, float(b), state.alpha)
 
     def per_pass(self, problem: Regularized) -> int:
         return problem.n

@@ -8,7 +8,8 @@ from hinge.access import held_row, sq_norm
 from hinge.compiled import compiled
 from hinge.monitoring import Status, Stop
 from hinge.problems.max_min import MaxMin
-from hinge.problems.semidefinite import EPS, Semidefinite
+from hinge.problems.rounding import rounding
+from hinge.problems.semidefinite import Semidefinite
 from hinge.problems.spectral import few_threads, onto_bounded_cone, top_eigenvalue
 from hinge.problems.svec import smat, svec
 from hinge.solvers.driver import solve
@@ -95,7 +96,7 @@ class Level(MaxMin):
         return svec(onto_bounded_cone(smat(x, self.order), unit_trace=True))
 
     def support(self, g: np.ndarray) -> float:
-        return top_eigenvalue(smat(g, self.order)) + self.order * EPS * float(np.linalg.norm(g))
+        return top_eigenvalue(smat(g, self.order)) + rounding(4 * self.order, float(np.linalg.norm(g)))
 
     def values(self, x: np.ndarray) -> np.ndarray:
         return np.append(self.weights * self.constraints.values(x), self.row @ x)
@@ -179,7 +180,7 @@ class _Bisection:
         values, vectors = np.linalg.eigh(C)
         self.wanted = eps * (float(np.abs(values).max()) or 1.0)
         self.y = np.zeros(0 if problem is None else problem.n)
-        self.upper = max(0.0, float(values[-1]) + self.n * EPS * float(np.abs(values).max()))
+        self.upper = max(0.0, float(values[-1]) + rounding(4 * self.n, float(np.linalg.norm(C))))
         self.top = self.upper
         self.x, self.lower, self.violation = svec(np.zeros_like(C)), 0.0, 0.0  # X = 0 is feasible
         self.inner: tuple[np.ndarray, float] | None = None  # a strictly feasible X, and how strictly
@@ -219,14 +220,16 @@ class _Bisection:
             x = (1.0 - share) * x + share * inside
             least = self.least(x)
         violation = max(0.0, -least)
-        value = float(svec(self.C) @ x)
+        value = float(svec(self.C) @ x) - rounding(len(x) + 8 * self.n, float(np.linalg.norm(self.C)))
         if violation <= tol and value > self.lower:
             self.x, self.lower, self.violation = x, value, violation
 
     def least(self, x: np.ndarray) -> float:
-        """The smallest product with a constraint of norm 1."""
+        """The smallest product with a constraint of norm 1, less its rounding."""
         level = self.level
-        return np.inf if level is None else float((level.weights * level.constraints.values(x)).min())
+        if level is None:
+            return np.inf
+        return float((level.weights * level.constraints.values(x)).min()) - rounding(len(x) + 8 * self.n, 1.0)
 
     def prove(self, p: np.ndarray) -> None:
         """The upper bound of these weights, kept if it is lower."""
@@ -243,7 +246,7 @@ class _Bisection:
             return
         M = self.C + smat(level.constraints.combine(y), self.n)
         size = float(np.linalg.norm(self.C) + y @ (1.0 / level.weights))
-        upper = max(0.0, top_eigenvalue(M) + self.n * EPS * size)
+        upper = max(0.0, top_eigenvalue(M) + rounding(len(y) + 4 * self.n, size))
         if upper < self.upper:
             self.upper, self.y = upper, y
 

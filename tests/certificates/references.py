@@ -3,144 +3,145 @@
 import clarabel
 import numpy as np
 import scipy.sparse as sp
+from clarabel import NonnegativeConeT, PSDTriangleConeT, SecondOrderConeT, ZeroConeT
 from scipy.optimize import linprog
 
 
 def conic(P, q, G, h, cones):
-    """min ½zᵀPz + qᵀz with h - Gz in the cones; its last iterate, whatever Clarabel says of it."""
+    """min ½zᵀPz + qᵀz with h - Gz in the cones: z and the multipliers, however far Clarabel came."""
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-12
     settings.max_iter = 100
-    P, G = sp.csc_matrix(np.triu(P)), sp.csc_matrix(G)
-    z = np.array(
-        clarabel.DefaultSolver(P, np.asarray(q, float), G, np.asarray(h, float), cones, settings).solve().x
-    )
-    return z if np.isfinite(z).all() else np.zeros_like(z)
+    P, q, h = np.zeros((len(q),) * 2) if P is None else P, np.asarray(q, float), np.asarray(h, float)
+    solver = clarabel.DefaultSolver(sp.csc_matrix(np.triu(P)), q, sp.csc_matrix(G), h, cones, settings)
+    found = solver.solve()
+    return np.nan_to_num(found.x), np.nan_to_num(found.z)
 
 
 def size(X):
     """The largest entry, by which data is divided before another solver sees it."""
-    return float(np.abs(X).max()) or 1.0
+    return float(np.abs(X).max(initial=0)) or 1.0
 
 
 def svm(X, y, c, lam, bias):
     """w and b of the regularised problem; `bias` is None, "free" or the value of a penalised feature."""
     s = size(X)
-    A, c = (X / s).astype(float), c.astype(float)
-    n, d = A.shape
-    q = np.r_[np.zeros(d + 1), c]
-    share = float(lam / s / s)
-    unit = share if 0 < share < 1 else 1.0  # the objective in units of either term
+    n, d = X.shape
+    paid = float(lam / s / s)
+    unit = min(paid, 1.0) or 1.0  # the objective in units of the smaller term
     P = np.zeros((d + 1 + n,) * 2)
-    P[:d, :d] = np.eye(d) * (share / unit)
+    P[:d, :d] = np.eye(d) * (paid / unit)
     if isinstance(bias, float):
         P[d, d] = float(lam / bias**2) / unit
-    along = y[:, None] * np.c_[A, np.full(n, float(bias is not None))]
-    G = np.block([[-along, -np.eye(n)], [np.zeros((n, d + 1)), -np.eye(n)]])
-    h = np.r_[-np.ones(n), np.zeros(n)]
-    if share / unit > 1e3 or not np.isfinite(P).all():  # w is nearly 0
+    if paid > 1e3 or not np.isfinite(P).all():  # w is nearly 0
         return np.zeros(d), 0.0
-    z = conic(P, q / unit if unit == 1.0 else q / unit, G, h, [clarabel.NonnegativeConeT(2 * n)])
+    G = _margins(X / s, y, bias is not None)
+    q, h = np.r_[np.zeros(d + 1), c.astype(float) / unit], np.r_[-np.ones(n), np.zeros(n)]
+    z = conic(P, q, G, h, [NonnegativeConeT(2 * n)])[0]
     return z[:d] / s, float(z[d]) if bias is not None else 0.0
 
 
 def ball_constrained(X, y, c, B, free):
     """w and b of the least mean hinge loss with ‖w‖ ≤ B."""
     s = size(X)
-    A, n, d = (X / s).astype(float), *X.shape
-    q = np.r_[np.zeros(d + 1), c.astype(float)]
-    along = y[:, None] * np.c_[A, np.full(n, float(free))]
-    cone = np.zeros((d + 1, d + 1 + n))
-    cone[1:, :d] = -np.eye(d)
-    G = np.vstack([np.hstack([-along, -np.eye(n)]), np.hstack([np.zeros((n, d + 1)), -np.eye(n)]), cone])
+    n, d = X.shape
+    G = np.vstack([_margins(X / s, y, free), -np.eye(d + 1, d + 1 + n, -1)])
     h = np.r_[-np.ones(n), np.zeros(n), B * s, np.zeros(d)]
-    z = conic(
-        np.zeros((len(q),) * 2), q, G, h, [clarabel.NonnegativeConeT(2 * n), clarabel.SecondOrderConeT(d + 1)]
-    )
+    q = np.r_[np.zeros(d + 1), c.astype(float)]
+    z = conic(None, q, G, h, [NonnegativeConeT(2 * n), SecondOrderConeT(d + 1)])[0]
     return z[:d] / s, float(z[d]) if free else 0.0
 
 
 def slack_constrained(X, y, c, nu, free):
     """w and b of the highest water level in the unit ball."""
     s = size(X)
-    A, n, d = (X / s).astype(float), *X.shape
-    along = y[:, None] * np.c_[A, np.full(n, float(free))]
-    q = np.r_[np.zeros(d + 1 + n), -1.0]
-    cone = np.zeros((d + 1, d + 2 + n))
-    cone[1:, :d] = -np.eye(d)
-    G = np.vstack([
-        np.hstack([-along, -np.eye(n), np.ones((n, 1))]), np.hstack([np.zeros((n, d + 1)), -np.eye(n), np.zeros((n, 1))]),
-        np.r_[np.zeros(d + 1), c.astype(float), 0.0][None], cone,
-    ])  # fmt: skip
+    n, d = X.shape
+    margins = np.c_[_margins(X / s, y, free), np.r_[np.ones(n), np.zeros(n)]]
+    volume = np.r_[np.zeros(d + 1), c.astype(float), 0.0]
+    G = np.vstack([margins, volume, -np.eye(d + 1, d + 2 + n, -1)])
     h = np.r_[np.zeros(2 * n), nu / s, 1.0, np.zeros(d)]
-    z = conic(
-        np.zeros((len(q),) * 2),
-        q,
-        G,
-        h,
-        [clarabel.NonnegativeConeT(2 * n + 1), clarabel.SecondOrderConeT(d + 1)],
-    )
+    q = np.r_[np.zeros(d + 1 + n), -1.0]
+    z = conic(None, q, G, h, [NonnegativeConeT(2 * n + 1), SecondOrderConeT(d + 1)])[0]
     return z[:d], float(z[d]) * s if free else 0.0
+
+
+def _margins(X, y, biased):
+    """y(⟨w, x⟩ + b) + ξ ≥ h and ξ ≥ 0, as rows for (w, b, ξ)."""
+    n, d = X.shape
+    along = y[:, None] * np.c_[X.astype(float), np.full(n, float(biased))]
+    return np.block([[-along, -np.eye(n)], [np.zeros((n, d + 1)), -np.eye(n)]])
+
+
+def weights(P, q):
+    """The point of the simplex with the least ½pᵀPp + qᵀp."""
+    n = len(q)
+    G, h = np.vstack([np.ones(n), -np.eye(n)]), np.r_[1.0, np.zeros(n)]
+    return simplex(conic(P, q, G, h, [ZeroConeT(1), NonnegativeConeT(n)])[0])
+
+
+def simplex(p):
+    """p without what is negative, summing to one."""
+    p = np.maximum(p, 0.0)
+    return p / p.sum() if p.sum() > 0 else np.full(len(p), 1.0 / len(p))
 
 
 def margin(X, y):
     """The direction of the widest margin through zero, and the weights of the rows that prove it."""
-    s = size(X)
-    A = y[:, None] * (X / s).astype(float)
-    n, d = A.shape
-    # min ½‖Aᵀp‖² over the simplex
-    z = conic(A @ A.T, np.zeros(n), np.vstack([np.ones((1, n)), -np.eye(n)]), np.r_[1.0, np.zeros(n)],
-              [clarabel.ZeroConeT(1), clarabel.NonnegativeConeT(n)])  # fmt: skip
-    p = np.maximum(z, 0.0)
-    p = p / p.sum() if p.sum() > 0 else np.full(n, 1.0 / n)
+    A = y[:, None] * (X / size(X)).astype(float)
+    p = weights(A @ A.T, np.zeros(len(A)))
     return A.T @ p, p
 
 
 def ball(X):
-    """The centre of the smallest ball of rows, and the weights that prove it; X is centred and scaled first."""
+    """The centre of the smallest ball of rows, and the weights that prove it."""
     A = X.astype(float)
-    n, d = A.shape
-    sq = np.einsum("ij,ij->i", A, A)
-    z = conic(2 * A @ A.T, -sq, np.vstack([np.ones((1, n)), -np.eye(n)]), np.r_[1.0, np.zeros(n)],
-              [clarabel.ZeroConeT(1), clarabel.NonnegativeConeT(n)])  # fmt: skip
-    p = np.maximum(z, 0.0)
-    p = p / p.sum() if p.sum() > 0 else np.full(n, 1.0 / n)
+    p = weights(2 * A @ A.T, -np.einsum("ij,ij->i", A, A))
     return A.T @ p, p
 
 
 def game(A):
     """Both optimal strategies by HiGHS."""
-    s = size(A)
-    A = (A / s).astype(float)
+    A = (A / size(A)).astype(float)
     n, d = A.shape
-    found = linprog(np.r_[np.zeros(d), -1.0], A_ub=np.c_[-A, np.ones(n)], b_ub=np.zeros(n), A_eq=[np.r_[np.ones(d), 0.0]],
-                    b_eq=[1.0], bounds=[(0, None)] * d + [(None, None)], method="highs")  # fmt: skip
+    found = linprog(
+        np.r_[np.zeros(d), -1.0], A_ub=np.c_[-A, np.ones(n)], b_ub=np.zeros(n), A_eq=[np.r_[np.ones(d), 0.0]],
+        b_eq=[1.0], bounds=[(0, None)] * d + [(None, None)], method="highs",
+    )  # fmt: skip
     if found.x is None:
-        return np.full(d, 1.0 / d), np.full(n, 1.0 / n)
-    x, p = np.maximum(found.x[:d], 0.0), np.maximum(-found.ineqlin.marginals, 0.0)
-    return x / x.sum(), p / p.sum() if p.sum() > 0 else np.full(n, 1.0 / n)
+        return simplex(np.ones(d)), simplex(np.ones(n))
+    return simplex(found.x[:d]), simplex(-found.ineqlin.marginals)
 
 
 def semidefinite(A):
     """X ⪰ 0 of trace at most 1 with the largest smallest A_i∘X, and the multipliers p."""
-    m, n, _ = A.shape
-    s = size(A)
-    i, j = np.tril_indices(n)
-    twice = np.where(i == j, 1.0, np.sqrt(2.0))
-    packed = (A / s).astype(float)[:, i, j] * twice
-    d = len(i)
-    trace = np.r_[(i == j).astype(float), 0.0]
-    G = np.vstack([np.c_[-packed, np.ones(m)], trace, np.c_[-np.eye(d), np.zeros(d)]])
-    h = np.r_[np.zeros(m), 1.0, np.zeros(d)]
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-12
-    found = clarabel.DefaultSolver(
-        sp.csc_matrix((d + 1, d + 1)), np.r_[np.zeros(d), -1.0], sp.csc_matrix(G), h,
-        [clarabel.NonnegativeConeT(m + 1), clarabel.PSDTriangleConeT(n)], settings,
-    ).solve()  # fmt: skip
-    X = np.zeros((n, n))
-    X[i, j] = X[j, i] = np.nan_to_num(np.array(found.x)[:d]) / twice
-    p = np.maximum(np.nan_to_num(np.array(found.z)[:m]), 0.0)
-    return X, p / p.sum() if p.sum() > 0 else np.full(m, 1.0 / m)
+    m, n = A.shape[:2]
+    rows = _packed(A / size(A))
+    d = rows.shape[1]
+    G = np.vstack([np.c_[-rows, np.ones(m)], np.r_[_packed(np.eye(n)), 0.0], np.c_[-np.eye(d), np.zeros(d)]])
+    q, h = np.r_[np.zeros(d), -1.0], np.r_[np.zeros(m), 1.0, np.zeros(d)]
+    z, multipliers = conic(None, q, G, h, [NonnegativeConeT(m + 1), PSDTriangleConeT(n)])
+    return _unpacked(z[:d], n), simplex(multipliers[:m])
+
+
+def largest(A, C):
+    """X ⪰ 0 of trace at most 1 with A_i∘X ≥ 0, by a little, and the largest C∘X."""
+    m, n = A.shape[:2]
+    rows = _packed(A / np.abs(A).max(axis=(1, 2), keepdims=True))
+    d = rows.shape[1]
+    G = np.vstack([-rows, _packed(np.eye(n)), -np.eye(d)])
+    h = np.r_[np.full(m, -1e-10), 1.0, np.zeros(d)]
+    z = conic(None, -_packed(C / size(C)), G, h, [NonnegativeConeT(m + 1), PSDTriangleConeT(n)])[0]
+    return _unpacked(z, n)
+
+
+def _packed(A):
+    """Lower triangles by rows, as Clarabel packs: off-diagonal entries times √2."""
+    i, j = np.tril_indices(A.shape[-1])
+    return A.astype(float)[..., i, j] * np.where(i == j, 1.0, np.sqrt(2.0))
+
+
+def _unpacked(z, n):
+    X, (i, j) = np.zeros((n, n)), np.tril_indices(n)
+    X[i, j] = X[j, i] = z / np.where(i == j, 1.0, np.sqrt(2.0))
+    return X

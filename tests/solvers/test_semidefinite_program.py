@@ -106,7 +106,7 @@ def test_an_objective_that_is_never_positive(C):
 
 def test_numbers_instead_of_matrices():
     result = maximize_semidefinite([[2.0]], np.array([[[1.0]], [[0.5]]]))
-    assert (result.lower, result.upper) == (2.0, pytest.approx(2.0))
+    assert (result.lower, result.upper) == (pytest.approx(2.0, rel=1e-13), pytest.approx(2.0))
     result = maximize_semidefinite([[2.0]], np.array([[[1.0]], [[-0.5]]]))
     assert result.lower == 0.0 and result.upper <= 2e-3
 

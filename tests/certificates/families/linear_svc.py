@@ -1,0 +1,63 @@
+"""`LinearSVC` as users call it: C, weights, limits, intercepts, slack."""
+
+import numpy as np
+
+from hinge import LinearSVC
+from tests.certificates import exact, references
+from tests.certificates.draws import examples
+from tests.certificates.engine import Claim
+
+REFERENCE = "Clarabel's programs, evaluated in long double; and our own answer"
+
+
+def case(rng):
+    """A fit by C or λ, or by a given slack."""
+    X, full, y, weight = examples(rng, decades=15.0)
+    n, d = full.shape
+    if len(np.unique(y)) < 2:
+        return []
+    kind = ("none", "free", "penalized")[rng.integers(3)]
+    scaling = float(10.0 ** rng.uniform(-1, 1)) if kind == "penalized" else 1.0
+    limits = (
+        dict(),
+        dict(max_iter=int(rng.integers(1, 20))),
+        dict(max_reads=int(rng.integers(1, 30 * n * d))),
+    )
+    options = dict(
+        fit_intercept=kind != "none", intercept=kind if kind != "none" else "free", intercept_scaling=scaling,
+        tol=10.0 ** rng.uniform(-10, -1), max_time=0.1,
+        random_state=int(rng.integers(99)), **limits[rng.integers(3)],
+    )  # fmt: skip
+    c, size = exact.shares(weight, n), references.size(full)
+    what = f"n={n} d={d} size={size:.3g} {X.dtype} {type(X).__name__} {options}"
+    if kind != "penalized" and rng.random() < 0.2:
+        nu = float(10.0 ** rng.uniform(-3, 0))
+        model = LinearSVC(slack=nu, **options).fit(X, y, weight)
+        return _slack(model, full, y, c, nu, kind == "free", what)
+    total = n if weight is None else float(weight.sum())
+    C = 10.0 ** rng.uniform(-3, 6) / size**2
+    model = LinearSVC(C, **options).fit(X, y, weight)
+    lam, scale = 1.0 / (C * total), scaling if kind == "penalized" else None
+    w, b = model.coef_[0], model.intercept_[0]
+    value, off = exact.regularized(full, y, c, lam, w, b, scale)
+    points = [
+        (w, b),
+        (np.zeros(d), 0.0),
+        references.svm(full, y, c, lam, scale or ("free" if kind == "free" else None)),
+    ]
+    best, slack = min(exact.regularized(full, y, c, lam, *point, scale) for point in points)
+    return [
+        Claim(f"objective, C={C:.3g} {what}", value, model.objective_, off),
+        Claim(f"gap, C={C:.3g} {what}", (value - best) / best, model.gap_, (off + slack) / best, gap=True),
+    ]
+
+
+def _slack(model, X, y, c, nu, free, what):
+    w, size = model.coef_[0], exact.norm(model.coef_[0])
+    lengths = [*np.linspace(0.1, 1.0, 10), *10.0 ** np.linspace(-9, -1, 9)]
+    own, off = max(exact.level(X, y, c, nu, w, model.intercept_[0] / (size or 1), s) for s in lengths)
+    own = max(own, exact.LONG(nu))
+    best, slack = max((own, off), exact.level(X, y, c, nu, *references.slack_constrained(X, y, c, nu, free)))
+    return [
+        Claim(f"gap, slack={nu:.3g} {what}", (best - own) / own, model.gap_, (off + slack) / own, gap=True)
+    ]

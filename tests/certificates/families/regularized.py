@@ -1,0 +1,50 @@
+"""The regularised problem: the duality gaps that its solvers stop by, and those of answers made up."""
+
+import numpy as np
+
+from hinge import Regularized, Stop, solve
+from hinge.problems import Solution
+from hinge.solvers import SDCA, CuttingPlane, Frugal, Newton, Pegasos, StaleSDCA
+from tests.certificates import exact, references
+from tests.certificates.draws import examples
+from tests.certificates.engine import Claim
+
+REFERENCE = "Clarabel's quadratic program and our finished run, evaluated in long double"
+
+SOLVERS = (SDCA, SDCA, Newton, Newton, StaleSDCA, Pegasos, Frugal, CuttingPlane)  # the last has no free bias
+
+
+def case(rng):
+    """One problem, solved to some accuracy or cut off, or judged at random answers."""
+    X, full, y, weight = examples(rng)
+    n, d = full.shape
+    c, s = exact.shares(weight, n), references.size(full)
+    lam = 10.0 ** rng.uniform(-7, 2) * (s * s if rng.random() < 0.7 else 1.0)
+    if not 0 < lam < 1e300:
+        lam = 1.0
+    bias = ("none", "free", "penalized")[rng.integers(3)]
+    scale = float(10.0 ** rng.uniform(-1, 1)) if bias == "penalized" else None
+    problem = Regularized(X, y, lam, weight=weight, bias=bias, bias_scale=scale or 1.0)
+    if rng.random() < 0.25:
+        alpha = rng.uniform(0, 1, n) if rng.random() < 0.5 else rng.integers(0, 2, n).astype(float)
+        w = problem.combination(alpha) / lam if rng.random() < 0.5 else rng.standard_normal(d) / s
+        answer = Solution(w, float(rng.standard_normal() if bias != "none" else 0.0), alpha)
+        name, certificate = "made up", problem.certificate(answer)
+    else:
+        solver = SOLVERS[rng.integers(len(SOLVERS) - (bias == "free"))]()
+        stop = Stop(10.0 ** rng.uniform(-13, -1), max_iter=int(10 ** rng.uniform(0, 4)), max_time=0.05)
+        result = solve(problem, solver, stop=stop, seed=int(rng.integers(100)))
+        name, answer, certificate = type(solver).__name__, result.solution, result.certificate
+    value, error = exact.regularized(full, y, c, lam, answer.w, certificate.b, scale)
+    points = [(np.zeros(d), 0.0), (np.zeros(d), 1.0 if bias != "none" else 0.0), (answer.w, certificate.b)]
+    points.append(references.svm(full, y, c, lam, scale or ("free" if bias == "free" else None)))
+    if n * d <= 400 and rng.random() < 0.3:
+        finished = solve(problem, Newton(), stop=Stop(1e-13, max_iter=200, max_time=0.05))
+        points.append((finished.solution.w, finished.certificate.b))
+    best, slack = min(exact.regularized(full, y, c, lam, w, b, scale) for w, b in points)
+    what = f"{name}, n={n} d={d} lam={lam:.3g} size={s:.3g} bias={bias}"
+    return [
+        Claim(f"objective of {what}", value, certificate.objective, error),
+        Claim(f"bound of {what}", certificate.bound, best, slack),
+        Claim(f"gap of {what}", (value - best) / best, certificate.gap, (error + slack) / best, gap=True),
+    ]
