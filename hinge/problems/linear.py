@@ -72,10 +72,10 @@ class LinearProblem(OnData, Examples):
         extra = (b / self.bias_scale) ** 2 if self.bias == "penalized" else 0.0
         return float(np.sqrt(w @ w + extra))
 
-    def mean_hinge(self, w: np.ndarray, b: float = 0.0, billed: bool = True, margin: float = 1.0) -> float:
+    def mean_hinge(self, w: np.ndarray, b: float = 0.0, billed: bool = True) -> float:
         """The mean hinge loss in one pass, without a vector of length n."""
         return sum(
-            self.hinge_of(self.matrix.responses(w, lo, hi, billed=billed), b, lo, hi, margin)
+            self.hinge_of(self.matrix.responses(w, lo, hi, billed=billed), b, lo, hi)
             for lo, hi in self.matrix.row_blocks()
         )
 

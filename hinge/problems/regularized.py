@@ -55,15 +55,11 @@ class Regularized(LinearProblem):
 
     def certificate(self, solution: Solution) -> Certificate:
         """The relative duality gap, at the best bias where it is free."""
-        w, b = solution.w, solution.b
-        if self.bias == "free":
-            r = self.responses(w)
-            b = self.best_bias(r)
-            margin = 1.0 + self.response_error(w, b)
-            loss = sum(self.hinge_of(r[lo:hi], b, lo, hi, margin) for lo, hi in self.blocks())
-            del r  # before the dual needs a vector as long
-        else:
-            loss = self.mean_hinge(w, b, margin=1.0 + self.response_error(w, b))
+        w, r = solution.w, self.responses(solution.w)  # which measures the rows, too
+        b = self.best_bias(r) if self.bias == "free" else solution.b
+        margin = 1.0 + self.response_error(w, b)
+        loss = sum(self.hinge_of(r[lo:hi], b, lo, hi, margin) for lo, hi in self.blocks())
+        del r  # before the dual needs a vector as long
         sq = self.norm(w, b) ** 2
         primal = 0.5 * self.lam * (sq + rounding(self.d, sq)) + loss + rounding(self.terms, loss)
         dual = self.dual(solution)

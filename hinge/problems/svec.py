@@ -66,6 +66,8 @@ def pack(A: Any, symmetrize: bool) -> Any:
         )
     if sp.issparse(A):
         raise ValueError("One sparse matrix is no sequence of matrices: pass a list, or packed=True.")
+    if not hasattr(A, "__len__"):
+        raise ValueError(f"Expected matrices, one after another, got {A!r}.")
     if len(A) == 0:
         raise ValueError("There is nothing to solve: no matrix was given.")
     if any(sp.issparse(a) for a in A):

@@ -156,9 +156,7 @@ class Course:
             return objective, error, -np.inf
         if isinstance(problem, Regularized):
             objective, error = self.judged_weights(answer.w)
-            # Only what is known without another pass: the race is not to wait for proofs.
-            free = answer.alpha is not None and answer.combination is not None
-            return objective, error, problem.dual(answer) if free else -np.inf
+            return objective, error, problem.dual(answer)
         if isinstance(problem, KernelSlackConstrained):
             gamma, _, s = problem.level(answer)
             scale = s / (gamma * (np.sqrt(problem.checked(answer)) or 1.0))

@@ -8,7 +8,7 @@ from hinge.monitoring import Status, Stop
 from hinge.problems import NormConstrained, Regularized
 from hinge.sampling import draw_index, draw_unit, key_of
 from hinge.solvers import SDCA, solve
-from hinge.solvers.sdca import ACTIVE, GAP, U
+from hinge.solvers.sdca import ACTIVE, GAP, LAM, U
 from hinge.solvers.stale_sdca import StaleSDCA, StaleState, chance
 
 BIASES = ["none", "free", "penalized"]
@@ -234,9 +234,8 @@ def test_the_dual_is_feasible_and_its_combination_kept_at_all_times(tiny, bias, 
         assert solution.alpha.min() >= 0
         assert solution.alpha.max() <= 1
         assert not np.shares_memory(solution.alpha, state.ascent.alpha)
-        np.testing.assert_allclose(
-            solution.combination * solution.w, problem.combination(solution.alpha), atol=1e-12
-        )
+        kept = solution.w * state.ascent.scalars[LAM] / problem.total
+        np.testing.assert_allclose(kept, problem.combination(solution.alpha), atol=1e-12)
         assert state.ascent.scalars[U] == pytest.approx((s * solution.alpha) @ y, abs=1e-10)
         assert (solution.alpha[s == 0] == 0).all()
 
