@@ -150,5 +150,5 @@ class Function(Kernel):
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise TypeError(f"kernel must be a name or a callable, got {self.function!r}.")
-        if self.on not in ("pairs", "blocks", "indices"):
+        if not isinstance(self.on, str) or self.on not in ("pairs", "blocks", "indices"):
             raise ValueError(f"A callable kernel works on 'pairs', 'blocks' or 'indices', not {self.on!r}.")

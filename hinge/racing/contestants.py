@@ -27,6 +27,9 @@ SPACING = 0.15
 FIRST_PIECE, LONGEST_PIECE = 0.001, 0.1
 """Seconds of a compiled call: short ones at first, and never so long that Ctrl-C would wait."""
 
+WALL = 2.0
+"""A run and the looks at it may take this many times its limit: on a few rows looks cost more than steps."""
+
 LOOKS_SHARE = 0.5
 """A look is due no earlier than after this share of the time that the last one took."""
 
@@ -132,9 +135,9 @@ class Ours:
         solver = choose(problem).solver if self.solver == SBP() else self.solver
         run = _Run(solver, problem, tol)
         run.begin(seed)
-        due = 0.0
+        due, ends = 0.0, time.perf_counter() + WALL * max_time
         while True:
-            over = run.advance(max_time) or run.seconds >= max_time
+            over = run.advance(max_time) or run.seconds >= max_time or time.perf_counter() >= ends
             if not over and run.seconds < due:
                 continue
             began = time.perf_counter()

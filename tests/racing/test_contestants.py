@@ -103,3 +103,11 @@ def test_a_solver_that_works_on_a_part_of_the_rows_is_told_when_it_is_not_enough
     )
     assert last.objective <= (1 + 1e-3) * bound
     assert last.evals > 0
+
+
+def test_a_run_whose_clock_stands_still_ends(course, monkeypatch):
+    """On a few rows the steps take less time than what lies between them."""
+    monkeypatch.setattr(_Run, "advance", lambda run, max_time: False)
+    looks = list(find(["sdca"])[0].looks(course, 0, 0.02, lambda look: False, 1e-3))
+    assert len(looks) >= 1
+    assert looks[-1].seconds < 0.02
