@@ -53,7 +53,10 @@ def as_items(X: Any, kernel: Any) -> list[Any]:
     if isinstance(X, str | bytes) or not hasattr(X, "__len__") or not hasattr(X, "__iter__"):
         raise ValueError(f"X must be a sequence of items for the kernel, got {X!r}.")
     if isinstance(kernel, Function) and kernel.on == "indices":
-        numbers = np.asarray(X)
+        try:
+            numbers = np.asarray(X)
+        except ValueError:  # rows of several lengths
+            numbers = np.empty(0)
         if numbers.dtype.kind not in "iu" or numbers.shape not in ((len(X),), (len(X), 1)):
             raise ValueError(
                 "A kernel on='indices' is called with numbers of items: X must hold them, whole numbers of "

@@ -13,6 +13,9 @@ from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.water_level import Level, one_basin, two_basins
 
+LARGEST = 1e200
+"""Squared norms above this are on their way to overflow."""
+
 
 class SBPState(NamedTuple):
     """w = s v, with v in responses and coefficients a, and what makes its averages.
@@ -154,6 +157,11 @@ class SBP(Solver[KernelSlackConstrained, SBPState]):
             u += A * rows
             add_at(a, j, step)
             add_at(ua, j, step * A)
+            if not sq < LARGEST:
+                raise ValueError(
+                    "The norm of the answer overflows: the steps of SBP are for kernel values of about one. "
+                    "Divide the kernel, or the features, by their size."
+                )
             s = min(s, 1.0 / math.sqrt(max(sq, 1e-300)))
             A += omega * s
             W += omega

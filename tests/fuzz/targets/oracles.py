@@ -41,18 +41,15 @@ class CellSeller(Seller):
 
 
 LIES = (
-    lambda x: x[:-1], lambda x: np.append(x, 1.0), lambda x: x * np.nan, lambda x: x * np.inf,
-    lambda x: None, lambda x: "x",
-    lambda x: x.tolist(), lambda x: x[:, None], lambda x: x.astype(str), lambda x: x.astype(object),
-    lambda x: x * 1j, lambda x: 0.0,
-    lambda x: (np.arange(len(x)), x), lambda x: (np.arange(len(x)) - 1, x), lambda x: (np.zeros(len(x), int),
-    x), lambda x: ([0], x),
+    lambda x: x[:-1], lambda x: np.append(x, 1.0), lambda x: x * np.nan, lambda x: x * np.inf, lambda x: None,
+    lambda x: "x", lambda x: x.tolist(), lambda x: x[:, None], lambda x: x.astype(str),
+    lambda x: x.astype(object), lambda x: x * 1j, lambda x: 0.0, lambda x: (np.arange(len(x)), x),
+    lambda x: (np.arange(len(x)) - 1, x), lambda x: (np.zeros(len(x), int), x), lambda x: ([0], x),
     lambda x: (np.arange(len(x)) + 0.5, x), lambda x: sp.csr_array(x[None]), lambda x: sp.coo_array(x),
-    lambda x: {}, lambda x: [],
-    lambda x: x * 1e300, lambda x: iter(x), lambda x: (np.array([1 << 40]), np.ones(1)), lambda x: ([], []),
-    lambda x: ("a", "b"),
-    lambda x: np.ma.masked_array(x, x > 0), lambda x: x.astype(np.float16), lambda x: x > 0, lambda x: [[1],
-    [2, 3]],
+    lambda x: {}, lambda x: [], lambda x: x * 1e300, lambda x: iter(x),
+    lambda x: (np.array([1 << 40]), np.ones(1)), lambda x: ([], []), lambda x: ("a", "b"),
+    lambda x: np.ma.masked_array(x, x > 0), lambda x: x.astype(np.float16), lambda x: x > 0,
+    lambda x: [[1], [2, 3]],
 )  # fmt: skip
 SHAPES = (
     (3,), (3, 4, 5), (0, 3), (3, 0), (-1, 2), (1.5, 2), ("a", "b"), None, 7, (2, 10**7), [4, 4], (True, True),
@@ -110,12 +107,10 @@ def case(rng):
 
 
 PRICES = (
-    lambda d, rng: rng.random(d), lambda d, rng: np.zeros(d), lambda d, rng: -np.ones(d), lambda d,
-    rng: np.full(d, np.nan),
-    lambda d, rng: np.ones(d + 1), lambda d, rng: 2.0, lambda d, rng: "x", lambda d, rng: [None] * d,
-    lambda d, rng: np.full(d, 1e300),
-    lambda d, rng: np.ones((d, 1)), lambda d, rng: rng.integers(0, 4, d), lambda d, rng: [], lambda d,
-    rng: np.full(d, np.inf),
-    lambda d, rng: 10.0 ** rng.uniform(-300, 300, d), lambda d, rng: ["1"] * d, lambda d,
-    rng: np.ones(d) * 1j,
+    lambda d, rng: rng.random(d), lambda d, rng: np.zeros(d), lambda d, rng: -np.ones(d),
+    lambda d, rng: np.full(d, np.nan), lambda d, rng: np.ones(d + 1), lambda d, rng: 2.0, lambda d, rng: "x",
+    lambda d, rng: [None] * d, lambda d, rng: np.full(d, 1e300), lambda d, rng: np.ones((d, 1)),
+    lambda d, rng: rng.integers(0, 4, d), lambda d, rng: [], lambda d, rng: np.full(d, np.inf),
+    lambda d, rng: 10.0 ** rng.uniform(-300, 300, d), lambda d, rng: ["1"] * d,
+    lambda d, rng: np.ones(d) * 1j,
 )  # fmt: skip
