@@ -15,15 +15,11 @@ class Solution(NamedTuple):
         Bias; 0 where the problem has none.
     alpha : ndarray of shape (n,) or None
         Dual weights, :math:`0 \\le \\alpha_i \\le 1`.
-    combination : ndarray of shape (d,) or None
-        :math:`\\sum_i c_i\\alpha_i y_i x_i` where the method has just summed it up; else one pass does. A sum
-        that followed the changes of α has gathered their roundings, and proves nothing.
     """
 
     w: np.ndarray
     b: float = 0.0
     alpha: np.ndarray | None = None
-    combination: np.ndarray | None = None
 
 
 class Certificate(NamedTuple):

@@ -69,16 +69,14 @@ class Regularized(LinearProblem):
         """D at a feasible point made from the solution's α; -inf where there is none.
 
         For a free bias the heavier class is scaled down until the dual constraint holds. Then
-        α is scaled as a whole to the best factor that keeps it in the box, which costs nothing.
+        α is scaled as a whole to the best factor that keeps it in the box, which costs nothing. The rows are
+        summed anew: a sum that followed the changes of α has gathered their roundings.
         """
-        alpha, z = solution.alpha, solution.combination
+        alpha = solution.alpha
         if alpha is None:
             return -np.inf
-        if self.bias == "free":
-            positive, negative = self.class_mass(alpha)
-            if abs(positive - negative) > 1e-15 * (positive + negative):
-                alpha, z = self.balanced(alpha), None
-        z = self.combination(alpha) if z is None else z
+        alpha = self.balanced(alpha) if self.bias == "free" else alpha
+        z = self.combination(alpha)
         positive, negative = self.class_mass(alpha)
         linear = positive + negative
         error = rounding(self.terms, linear)

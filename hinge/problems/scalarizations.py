@@ -40,7 +40,7 @@ def scalarizations(problem: LinearProblem, solution: Solution) -> Scalarization:
 
     Notes
     -----
-    Reads are billed when the combination of rows is not kept by the solution.
+    Reads of the rows with a positive α are billed.
     """
     w, b = solution.w, solution.b
     slack = False
@@ -53,7 +53,5 @@ def scalarizations(problem: LinearProblem, solution: Solution) -> Scalarization:
     lam = np.nan
     if solution.alpha is not None and norm > 0:
         alpha = solution.alpha if not slack else solution.alpha / solution.alpha.max()
-        z = solution.combination if not slack else None
-        z = problem.combination(alpha) if z is None else z
-        lam = float(np.linalg.norm(z)) / float(np.linalg.norm(w))
+        lam = float(np.linalg.norm(problem.combination(alpha))) / float(np.linalg.norm(w))
     return Scalarization(norm, loss, lam, loss / norm if norm > 0 else np.inf, norm)

@@ -234,7 +234,7 @@ class Newton(Solver[Regularized, NewtonState]):
     def view(self, problem: Regularized, state: NewtonState) -> Solution:
         d = problem.d
         b = 0.0 if problem.bias == "none" else float(state.x[d])
-        return Solution(state.x[:d].copy(), b, state.alpha, state.z[:d] / problem.total)
+        return Solution(state.x[:d].copy(), b, state.alpha)
 
     def per_pass(self, problem: Regularized) -> int:
         return 1

@@ -257,7 +257,7 @@ class Simba(Solver[SlackConstrained, SimbaState]):
         if problem.nu > usable:
             warnings.warn(problem.flooded(usable), stacklevel=2)
         certificate = problem.certificate(answer)
-        return certificate._replace(b=certificate.b * norm)
+        return certificate._replace(b=certificate.b * (norm or 1.0))
 
     def _certifies(self, problem: SlackConstrained) -> bool:
         return problem.table.in_memory if self.certify is None else self.certify

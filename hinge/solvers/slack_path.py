@@ -141,7 +141,7 @@ def _next(points: list[tuple[float, float]], target: float, low: float, high: fl
 def _result(
     result: Result, certificate: Certificate, norm: float, status: Status, n_iter: int, history: History
 ) -> Result:
-    b = certificate.b * norm  # the certificate speaks of unit norm
+    b = certificate.b * (norm or 1.0)  # the certificate speaks of unit norm
     return replace(
         result, certificate=certificate._replace(b=b), status=status, n_iter=n_iter,
         solution=result.solution._replace(b=b), history=history,

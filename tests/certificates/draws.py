@@ -45,6 +45,14 @@ def rows(rng: np.random.Generator, *, largest: int = 40, decades: float = 20.0) 
     return (sp.csr_array(X) if rng.random() < 0.35 else X), exact
 
 
+def cut(rng: np.random.Generator, cells: int) -> dict[str, float]:
+    """Sometimes a limit of reads, or no time at all; other limits of time would not come out the same."""
+    chance = rng.random()
+    if chance < 0.05:
+        return {"max_time": 0.0}
+    return {"max_reads": int(rng.integers(1, 30 * cells + 2))} if chance < 0.2 else {}
+
+
 def examples(rng: np.random.Generator, **options: Any) -> Data:
     """Rows with two labels, by chance or by a plane, and sometimes weights."""
     X, exact = rows(rng, **options)

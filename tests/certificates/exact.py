@@ -48,7 +48,7 @@ def level(X, y, c, nu, w, b=0.0, length=1.0):
     b belongs to w at unit norm.
     """
     size = norm(w)
-    w, b = (long(w) / size * LONG(length), LONG(b) * LONG(length)) if size > 0 else (long(w), LONG(0))
+    w, b = long(w) / (size or 1) * LONG(length), LONG(b) * LONG(length)
     m = y * (X @ w + b)
     used = c > 0
     order = np.argsort(m[used], kind="stable")

@@ -6,7 +6,7 @@ import hinge
 from hinge.problems.matrix_game import MatrixGame
 from hinge.problems.max_min import Strategies
 from tests.certificates import exact, references
-from tests.certificates.draws import rows
+from tests.certificates.draws import cut, rows
 from tests.certificates.engine import Claim
 
 REFERENCE = "HiGHS, both strategies evaluated in long double; and our own strategies"
@@ -23,7 +23,7 @@ def case(rng):
         name, (lower, upper, gap, _) = "made up", MatrixGame(A).certificate(Strategies(x, p))
     else:
         name, eps = METHODS[rng.integers(3)], 10.0 ** rng.uniform(-13, -1)
-        limits = dict(max_iter=int(10 ** rng.uniform(0, 3)), max_time=0.05)
+        limits = dict(max_iter=int(10 ** rng.uniform(0, 2.7)), **cut(rng, n * d))
         found = hinge.solve_game(A, eps, method=name, random_state=int(rng.integers(9)), **limits)
         x, p, lower, upper, gap = found.x, found.p, found.lower, found.upper, found.gap
     what, size = f"{name}, n={n} d={d} {type(A).__name__}", references.size(full)

@@ -6,7 +6,7 @@ import hinge
 from hinge.problems.max_margin import MaxMargin
 from hinge.problems.max_min import Strategies
 from tests.certificates import exact, references
-from tests.certificates.draws import examples
+from tests.certificates.draws import cut, examples
 from tests.certificates.engine import Claim
 
 REFERENCE = "Clarabel's quadratic program, both sides evaluated in long double; and our own strategies"
@@ -25,7 +25,7 @@ def case(rng):
         name = "made up"
     else:
         name, eps = METHODS[rng.integers(4)], 10.0 ** rng.uniform(-13, -1)
-        limits = dict(max_iter=int(10 ** rng.uniform(0, 3)), max_time=0.05)
+        limits = dict(max_iter=int(10 ** rng.uniform(0, 2.7)), **cut(rng, n * d))
         found = hinge.max_margin(X, y, eps, method=name, random_state=int(rng.integers(9)), **limits)
         x, p, lower, upper, gap = found.x, found.p, found.lower, found.upper, found.gap
     what = f"{name}, n={n} d={d} size={references.size(full):.3g} {type(X).__name__}"

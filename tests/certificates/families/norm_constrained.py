@@ -6,7 +6,7 @@ from hinge import NormConstrained, Stop, solve
 from hinge.problems import Solution
 from hinge.solvers import SGD
 from tests.certificates import exact, references
-from tests.certificates.draws import examples
+from tests.certificates.draws import cut, examples
 from tests.certificates.engine import Claim
 
 REFERENCE = "Clarabel's second-order cone program, its loss in long double; and our own answer's"
@@ -21,7 +21,7 @@ def case(rng):
     problem = NormConstrained(X, y, B, weight=weight, bias=bias)
     w, b = references.ball_constrained(full, y, c, B, bias == "free")
     if bias == "none" and weight is None and rng.random() < 0.6:
-        stop = Stop(10.0 ** rng.uniform(-9, -1), max_iter=int(10 ** rng.uniform(0, 4)), max_time=0.05)
+        stop = Stop(10.0 ** rng.uniform(-9, -1), max_iter=int(10 ** rng.uniform(0, 4)), **cut(rng, n * d))
         result = solve(problem, SGD(), stop=stop, seed=int(rng.integers(99)))
         name, answer, certificate = "SGD", result.solution, result.certificate
     else:

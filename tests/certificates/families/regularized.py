@@ -6,7 +6,7 @@ from hinge import Regularized, Stop, solve
 from hinge.problems import Solution
 from hinge.solvers import SDCA, CuttingPlane, Frugal, Newton, Pegasos, StaleSDCA
 from tests.certificates import exact, references
-from tests.certificates.draws import examples
+from tests.certificates.draws import cut, examples
 from tests.certificates.engine import Claim
 
 REFERENCE = "Clarabel's quadratic program and our finished run, evaluated in long double"
@@ -32,14 +32,19 @@ def case(rng):
         name, certificate = "made up", problem.certificate(answer)
     else:
         solver = SOLVERS[rng.integers(len(SOLVERS) - (bias == "free"))]()
-        stop = Stop(10.0 ** rng.uniform(-13, -1), max_iter=int(10 ** rng.uniform(0, 4)), max_time=0.05)
+        passes = int(10 ** rng.uniform(0, 2)) * solver.per_pass(problem)
+        stop = Stop(
+            10.0 ** rng.uniform(-13, -1),
+            max_iter=max(1, int(passes * rng.uniform(0.1, 1))),
+            **cut(rng, n * d),
+        )
         result = solve(problem, solver, stop=stop, seed=int(rng.integers(100)))
         name, answer, certificate = type(solver).__name__, result.solution, result.certificate
     value, error = exact.regularized(full, y, c, lam, answer.w, certificate.b, scale)
     points = [(np.zeros(d), 0.0), (np.zeros(d), 1.0 if bias != "none" else 0.0), (answer.w, certificate.b)]
     points.append(references.svm(full, y, c, lam, scale or ("free" if bias == "free" else None)))
     if n * d <= 400 and rng.random() < 0.3:
-        finished = solve(problem, Newton(), stop=Stop(1e-13, max_iter=200, max_time=0.05))
+        finished = solve(problem, Newton(), stop=Stop(1e-13, max_iter=200))
         points.append((finished.solution.w, finished.certificate.b))
     best, slack = min(exact.regularized(full, y, c, lam, w, b, scale) for w, b in points)
     what = f"{name}, n={n} d={d} lam={lam:.3g} size={s:.3g} bias={bias}"

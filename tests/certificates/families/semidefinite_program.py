@@ -17,9 +17,7 @@ def case(rng):
     A, C = A + A.transpose(0, 2, 1) + rng.choice([0.0, 2.0]) * np.eye(n), C + C.T
     if rng.random() < 0.3:
         A, C = A * 10.0 ** rng.uniform(-6, 6), C * 10.0 ** rng.uniform(-6, 6)
-    found = maximize_semidefinite(
-        C, A, 10.0 ** rng.uniform(-7, -1), max_steps=int(rng.integers(1, 20)), max_time=0.05
-    )
+    found = maximize_semidefinite(C, A, 10.0 ** rng.uniform(-7, -1), max_steps=int(rng.integers(1, 12)))
     full, goal = exact.long(Semidefinite(A).matrix.rows[0]), exact.long(C)
     i, j = np.triu_indices(n)
     full = full / np.where(i == j, exact.LONG(1), np.sqrt(exact.LONG(2)))
