@@ -1,5 +1,6 @@
 """What kernel machines take: tables of numbers, sequences of anything, matrices of kernel values."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -138,7 +139,8 @@ def kernel_of(model: Any, X: Any) -> Kernel:
     """The kernel that the parameters of the model stand for, on these data."""
     kernel = model.kernel
     if isinstance(kernel, Kernel):
-        return kernel
+        numbers = {name: float(getattr(kernel, name)) for name in ("gamma", "coef0") if hasattr(kernel, name)}
+        return replace(kernel, **numbers) if numbers else kernel
     if callable(kernel):
         return Function(kernel, on="pairs" if isinstance(X, list) else "blocks")
     if kernel == "linear":

@@ -105,7 +105,7 @@ class KernelMachine:
             return DeviceGram(X, kernel, device=self.device, precision=self.precision)
         if isinstance(kernel, Function) and kernel.on == "indices":
             kernel = Function(kernel.function, on="pairs")  # X holds the numbers
-        budget = int(self.cache_size * 1e6)
+        budget = int(float(self.cache_size) * 1e6)
         points = as_points(X, kernel, exact=self.tol < EXACT, most_bytes=budget // 2)
         return Gram(points, budget, threads, self._store(X, kernel))
 

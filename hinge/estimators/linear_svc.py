@@ -253,7 +253,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         per_class = checks.per_class_weights(self.class_weight, y, known, rows)
         matrix = as_matrix(X, checked=True)
         tasks = [1] if len(known) == 2 else list(range(len(known)))
-        C = self.C if self.lam is None else None
+        C = float(self.C) if self.lam is None else None
         pieces: list[Any] = [self._problem(matrix, codes == k, rows, per_class, k) for k in tasks]
         streams, rng = getattr(self, "_streams", None), getattr(self, "_rng", None)
         rng = checks.generator_of(self.random_state) if rng is None else rng

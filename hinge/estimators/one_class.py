@@ -223,7 +223,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         X = kernel_input.part_of(X, rows, kernel)
         if isinstance(kernel, Function) and kernel.on == "indices":
             kernel = Function(kernel.function, on="pairs")  # X holds the numbers
-        budget = int(self.cache_size * 1e6)
+        budget = int(float(self.cache_size) * 1e6)
         exact = self.tol < EXACT or not isinstance(kernel, Gaussian)  # values of both signs may cancel
         return Gram(as_points(X, kernel, exact=exact, most_bytes=budget // 2), budget, threads)
 

@@ -93,22 +93,23 @@ class Regularized(LinearProblem):
 
 def checked_lam(lam: Any) -> float:
     """λ as a number that its products with squares of the data can be formed with."""
-    if not (np.isfinite(lam) and lam > 0):
+    if not (isinstance(lam, int | float | np.number) and 0 < lam < np.inf):
         raise ValueError(f"lam must be a positive number, got {lam!r}.")
-    if not 1 / FAR <= lam <= FAR:
+    if not 1 / FAR <= float(lam) <= FAR:
         raise ValueError(f"lam must lie between {1 / FAR:g} and {FAR:g}, got {lam!r}.")
     return float(lam)
 
 
 def lam_of(C: float, total: float) -> float:
     """λ = 1/(C Σ s)."""
-    if not (np.isfinite(C) and C > 0):
+    if not (isinstance(C, int | float | np.number) and 0 < C < np.inf):
         raise ValueError(f"C must be a positive number, got {C!r}.")
-    if not 1 / FAR <= C * total <= FAR:
+    whole = float(C) * total
+    if not 1 / FAR <= whole <= FAR:
         raise ValueError(
-            f"C times the sum of the weights must lie between {1 / FAR:g} and {FAR:g}, got {C * total:g}."
+            f"C times the sum of the weights must lie between {1 / FAR:g} and {FAR:g}, got {whole:g}."
         )
-    return 1.0 / (C * total)
+    return 1.0 / whole
 
 
 def relative_gap(primal: float, dual: float) -> float:
