@@ -492,3 +492,24 @@ def test_the_bar_changes_no_model(tiny_csr, capsys):
     watched = LinearSVC(lam=0.01, random_state=0).set_callbacks(ProgressBar()).fit(X, y)
     assert plain.coef_.tobytes() == watched.coef_.tobytes()
     assert capsys.readouterr().out == ""
+
+
+def test_rows_of_a_sparse_file_as_kernel_values(tmp_path):
+    """What svmlight leaves out is zero, for a model of given kernel values too."""
+    K = np.eye(6) + 0.5
+    model_files.save(hinge.SVC(kernel="precomputed").fit(K, [0, 1, 0, 1, 1, 0]), tmp_path / "model")
+    data = svmlight(tmp_path / "rows.svm", np.eye(6), np.array([0, 1, 0, 1, 1, 0]))
+    out, err = said(run("predict", tmp_path / "model", data))
+    assert out.split() == ["0", "1", "0", "1", "1", "0"]
+    assert "Error rate: 0.00 %" in err
+
+
+def test_a_fault_of_ours_is_one_line_too(tmp_path, monkeypatch):
+    def broken(path):
+        raise IndexError("list index out of range")
+
+    monkeypatch.setattr(model_files, "load", broken)
+    err = sentence(run("predict", tmp_path, tmp_path))
+    assert "IndexError: list index out of range" in err
+    assert "--debug" in err
+    assert isinstance(run("--debug", "predict", tmp_path, tmp_path).exception, IndexError)

@@ -317,3 +317,43 @@ def test_the_variance_of_a_table(three):
     assert variance(np.full((4, 2), 0.1)) == 0.0
     assert SVC().fit(np.full((4, 2), 0.1), [0, 1, 0, 1]).kernel_ == Gaussian(1.0)
     assert SVC(gamma="auto").fit(*three).kernel_ == Gaussian(0.25)
+
+
+# --- answers of other kinds -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", [sp.csr_matrix, sp.csc_array, sp.coo_matrix, np.ndarray.tolist])
+def test_a_function_may_give_sparse_blocks(form, three):
+    X, y = three
+    odd = SVC(kernel=lambda A, B: form(np.asarray(A @ B.T)), random_state=0).fit(X, y)
+    plain = SVC(kernel=lambda A, B: A @ B.T, random_state=0).fit(X, y)
+    assert np.array_equal(odd.decision_function(X), plain.decision_function(X))
+
+
+@pytest.mark.parametrize("given", ["x", None, [[1, 2], [3]], [[10**400]]])
+def test_a_function_that_gives_no_numbers(given, three):
+    with pytest.raises((TypeError, ValueError), match=r"The kernel (gave|was asked)"):
+        SVC(kernel=lambda A, B: given).fit(*three)
+
+
+@pytest.mark.parametrize("labels", [2, 3])
+def test_coefficients_are_not_for_writing(labels, three):
+    X, y = three
+    model = SVC(kernel="linear").fit(X, y % labels)
+    with pytest.raises(ValueError, match="read-only"):
+        model.coef_[0, 0] = 9
+
+
+@pytest.mark.parametrize("own", [0.0, 1.0])
+def test_given_values_of_which_many_are_zero(own):
+    """As scikit-learn has it: nothing to tell classes apart by, or each point by itself."""
+    y = np.array([0, 1, 1, 0, 1, 0, 1])
+    K = own * np.eye(7)
+    ours, theirs = SVC(kernel="precomputed", tol=1e-8).fit(K, y), svm.SVC(kernel="precomputed").fit(K, y)
+    assert np.allclose(ours.decision_function(K), theirs.decision_function(K), atol=1e-3)
+
+
+@pytest.mark.parametrize("setting", [{"gamma": -1.0}, {"gamma": np.nan}, {"gamma": 1e300}, {"gamma": "wide"}])
+def test_settings_of_kernel_objects_are_checked(setting, three):
+    with pytest.raises(ValueError, match="gamma must"):
+        SVC(kernel=Gaussian(**setting)).fit(*three)
