@@ -70,9 +70,10 @@ class Dataset:
 def most_features(entries: int) -> int:
     """Features that a file with so many entries may declare.
 
-    A model has a number for each feature: one damaged digit of an index must not ask for all memory.
+    A model has a number for each feature, and every look at it is a pass over them: one damaged digit of an
+    index must not ask for all memory, nor for minutes.
     """
-    return max(1 << 24, 1000 * entries)
+    return max(1 << 21, 1000 * entries)
 
 
 def smallest_float(values: NDArray[Any]) -> NDArray[Any]:
