@@ -137,7 +137,7 @@ def _array_of(source: Any) -> Any:
         raise ValueError(f"A matrix has two dimensions, but this array has {source.ndim}.")
     if source.dtype.kind not in "fiub":
         raise ValueError(f"Cells are numbers, but those of this array are {source.dtype}.")
-    declared = max(source.nbytes, math.prod(source.chunks) * source.dtype.itemsize)
+    declared = max(math.prod(source.shape), math.prod(source.chunks)) * source.dtype.itemsize
     if stored is not None and declared > max(ANY, MOST_UNPACKED * stored):
         raise ValueError(
             f"{source.shape} cells in chunks of {source.chunks} are declared, in {stored} bytes."

@@ -120,3 +120,16 @@ def test_without_zarr(path, monkeypatch):
     monkeypatch.setitem(sys.modules, "zarr", None)
     with pytest.raises(ImportError, match=r"pip install hinge\[zarr\]"):
         ZarrTable(path)
+
+
+def test_declared_sizes_are_compared_with_what_is_stored(tmp_path):
+    stored(str(tmp_path / "x.zarr"))
+    header = tmp_path / "x.zarr" / "zarr.json"
+    for old, new in (("25,", f"{1 << 70},"), ("25,", "2500000000,"), ("8,", f"{1 << 40},")):
+        text = header.read_text()
+        assert old in text
+        header.write_text(text.replace(old, new, 1))
+        with pytest.raises(ValueError, match=r"are declared, in \d+ bytes|is not a zarr array"):
+            ZarrTable(tmp_path / "x.zarr")
+        header.write_text(text)
+    assert ZarrTable(tmp_path / "x.zarr").shape == X.shape

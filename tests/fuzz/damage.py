@@ -18,7 +18,7 @@ PIECES = (
 
 def damaged(content: bytes, rng) -> bytes:
     """The content after a few random changes."""
-    for _ in range(1 + int(rng.geometric(0.6))):
+    for _ in range(int(rng.geometric(0.7))):
         content = CHANGES[int(rng.integers(len(CHANGES)))](content, rng)
     return content
 
@@ -32,7 +32,7 @@ def damaged_files(files: dict, rng, spare: tuple = ()) -> dict:
         if rng.random() < 0.05:
             files.pop(name, None)
         elif rng.random() < 0.05:
-            files[name] = files[names[int(rng.integers(len(names)))]] if names else b""
+            files[name] = files.get(names[int(rng.integers(len(names)))], b"")
         elif name in files:
             files[name] = damaged(files[name], rng)
     return files

@@ -73,7 +73,7 @@ def stored():
         "b.svm": ("\n".join(line.replace(" ", " qid:3 ", 1) for line in lines) + "\n").encode(),
         "a.csv": "\n".join(["a,b,c,d,label", *rows, ""]).encode(),
         "b.csv": "\n".join(row.replace("yes", "1").replace("no", "0") for row in rows).encode(),
-        "c.csv": "\n".join(["y;one;\"two, three\"", *quoted]).encode(),
+        "c.csv": "\n".join(["y;one;\"two; three\"", *quoted]).encode(),
         "a.tsv": "\n".join(row.replace(",", "\t") for row in rows).encode(),
         "a.npz": _archive(np.savez, X=X, y=y),
         "b.npz": _archive(np.savez_compressed, **parts),
