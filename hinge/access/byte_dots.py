@@ -7,6 +7,7 @@ value are bits: their inner products are counts of bits, which all processors ha
 """
 
 import platform
+from functools import cache
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -26,12 +27,17 @@ _COLUMNS = 256
 """Columns of a tile: their bytes stay in the second level cache while all rows meet them."""
 
 
+@cache
+def _has_instruction() -> bool:
+    features = llvm.get_host_cpu_features()
+    return bool(features.get("dotprod")) or "dotprod" in _implied(llvm.get_host_cpu_name())
+
+
 def available() -> bool:
     """Whether this processor has the instruction, and code is compiled at all."""
     if platform.machine() not in ("aarch64", "arm64") or config.DISABLE_JIT:  # type: ignore[attr-defined]
         return False
-    features = llvm.get_host_cpu_features()
-    return bool(features.get("dotprod")) or "dotprod" in _implied(llvm.get_host_cpu_name())
+    return _has_instruction()
 
 
 def _implied(cpu: str) -> str:
@@ -173,30 +179,43 @@ def _scaled(sums, scale, out):
         out[c] = scale * np.float32(sums[c])
 
 
-def step_of(X: Any, most: int = 255) -> float:
-    """The step of which all values are multiples 0 to `most`, up to float32 rounding; 0 if there is none."""
+def step_of(X: Any, most: int = 255) -> tuple[float, float]:
+    """The step of which all values are multiples 0 to `most`, up to float32 rounding; how far off they are.
+
+    The step is 0 if there is none.
+    """
     values = X.data if hasattr(X, "indptr") else X
     if values.size == 0 or values.dtype.kind not in "fiub":
-        return 0.0
+        return 0.0, 0.0
     flat = values.reshape(-1)
     sample = np.abs(flat[:: max(1, flat.size // 65536)].astype(np.float64))
     positive = sample[sample > 0]
     step = float(positive.min()) if len(positive) else 1.0
     if step == 0.0 or not np.isfinite(step):
-        return 0.0
+        return 0.0, 0.0
     largest = float(values.max())
     if largest <= 0 or float(values.min()) < 0 or not np.isfinite(largest):
-        return 0.0
+        return 0.0, 0.0
     multiple = np.rint(largest / step)
     if not 1 <= multiple <= most:
-        return 0.0
+        return 0.0, 0.0
     step = largest / multiple
-    for lo in range(0, flat.size, 1 << 20):
-        piece = flat[lo : lo + (1 << 20)]
-        whole = np.rint(piece * np.float32(1.0 / step))
-        if np.abs(piece - whole * np.float32(step)).max() > 2e-7 * largest:
-            return 0.0
-    return step
+    off = _off(flat.view(np.uint8) if flat.dtype == bool else flat, step, 2e-7 * largest)
+    return (step, off) if off <= 2e-7 * largest else (0.0, 0.0)
+
+
+@compiled
+def _off(values, step, most):
+    """The largest distance of a value from a multiple of the step, or the first block's that is too large."""
+    worst = 0.0
+    per = 1.0 / step
+    for lo in range(0, len(values), 4096):
+        for x in values[lo : lo + 4096]:
+            v = np.float64(x)
+            worst = max(worst, abs(v - np.rint(v * per) * step))
+        if worst > most:
+            break
+    return worst
 
 
 def packed(X: Any, step: float) -> np.ndarray:

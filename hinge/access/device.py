@@ -12,10 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from hinge.access.inner_points import ROUNDINGS, VALUE_ROUNDINGS
 from hinge.kernels import Function, Gaussian, Kernel, Laplacian, Precomputed
 
 FEATURES = 64
 """Features are filled up with zeros to a multiple of this where the fused pass reads them."""
+
+UNKNOWN = 1e290
+"""An error that nothing is known of: responses must be computed again, in float64."""
 
 TILE_BYTES = 1 << 28
 """A tile of kernel values is at most this large, or an eighth of the free memory if that is less."""
@@ -44,9 +48,9 @@ class DeviceGram:
     kernel : Kernel
     device : str
         A torch device.
-    precision : {"float32", "tf32", "bf16"}
-        Of the products, which are summed in float32 in any case. tf32 keeps 10 bits of each factor, bf16
-        7: exact for whole numbers up to 2048 and 256, such as pixels, else a relative error of the inner
+    precision : {"float64", "float32", "tf32", "bf16"}
+        Of the products, which are summed in float32 but for the first. tf32 keeps 10 bits of each factor,
+        bf16 7: exact for whole numbers up to 2048 and 256, such as pixels, else a relative error of the inner
         products of about 5e-4 and 4e-3.
 
     Attributes
@@ -62,20 +66,22 @@ class DeviceGram:
         torch = import_torch(device)
         if isinstance(kernel, Function | Precomputed):
             raise ValueError("A callable or precomputed kernel is evaluated on the host: device='cpu'.")
-        if precision not in ("float32", "tf32", "bf16"):
-            raise ValueError(f"precision is 'float32', 'tf32' or 'bf16', not {precision!r}.")
+        if precision not in ("float64", "float32", "tf32", "bf16"):
+            raise ValueError(f"precision is 'float64', 'float32', 'tf32' or 'bf16', not {precision!r}.")
         self.xp, self.device, self.kernel, self.precision = torch, torch.device(device), kernel, precision
-        self.n = X.shape[0]
+        self.n, self._given = X.shape[0], X
+        self.dtype = np.dtype(np.float64 if precision == "float64" else np.float32)
+        self._type = torch.float64 if precision == "float64" else torch.float32
         self.evals = self.asked = 0
+        self._finer: DeviceGram | None = None
         self._pinned: Any = None
         self._sent: dict[int, tuple[np.ndarray, Any]] = {}
         points = self._send(X)
         self._centre = None
         if kernel.shifts and points.is_floating_point():  # or the products cancel; whole numbers do not
-            self._centre = points.mean(0, dtype=torch.float64).to(torch.float32)
+            self._centre = points.mean(0, dtype=torch.float64).to(self._type)
         self._points, self._sq = self._prepared(points)
         self.columns = self.position = np.arange(self.n)
-        self.dtype = np.dtype(np.float32)
 
     def _send(self, X: Any) -> Any:
         torch = self.xp
@@ -91,14 +97,14 @@ class DeviceGram:
     def _prepared(self, points: Any) -> tuple[Any, Any]:
         """Points centred and in the type of the products, and their squared norms."""
         torch = self.xp
-        points = points.to(torch.float32)
+        points = points.to(self._type)
         if self._centre is not None:
             points = points - self._centre
         spare = -points.shape[1] % FEATURES
         if spare and self._fused:  # zeros, so that rows begin where vector loads may
             points = torch.nn.functional.pad(points, (0, spare))
         sq = torch.cat([(part.to(torch.float64) ** 2).sum(1) for part in points.split(1 << 16)])
-        return (points.to(torch.bfloat16) if self.precision == "bf16" else points), sq.to(torch.float32)
+        return (points.to(torch.bfloat16) if self.precision == "bf16" else points), sq.to(self._type)
 
     # --- arrays ---------------------------------------------------------------------------
 
@@ -133,6 +139,48 @@ class DeviceGram:
         return self.host(self.kernel.diag(self._sq.clone())).astype(np.float64)
 
     @property
+    def indefinite(self) -> bool:
+        """Whether the kernel is known not to be positive semidefinite in general."""
+        return self.kernel.indefinite
+
+    @property
+    def norms(self) -> np.ndarray:
+        """The norms of the φ(xᵢ)."""
+        return np.sqrt(np.maximum(self.diag, 0.0))
+
+    def contradicts(self, beta: np.ndarray) -> bool:
+        """Named kernels are what they are."""
+        return False
+
+    def error(self, size: np.ndarray, terms: float) -> np.ndarray:
+        """A bound on the error of sums, as `Gram.error`; below float64 nothing is known of the chip."""
+        if self.precision != "float64":
+            return np.full(self.n, UNKNOWN)
+        unit, own = float(np.finfo(np.float64).eps) / 2, self.norms
+        eta = (self._points.shape[1] + ROUNDINGS) * unit
+        norms = np.sqrt(self.host(self._sq))
+        A, B = self.kernel.errors(norms, eta, VALUE_ROUNDINGS * unit, np.zeros(self.n))  # type: ignore[attr-defined]
+        return (B @ size) @ A + ((terms + self.n) * unit * float(own @ size)) * own
+
+    @property
+    def finer(self) -> "DeviceGram | None":
+        """The same points in float64, sent again when they are asked for first."""
+        if self._finer is None and self.precision != "float64":
+            self._finer = DeviceGram(self._given, self.kernel, str(self.device), "float64")
+        return self._finer
+
+    def sharper(self) -> "Iterator[DeviceGram]":
+        """Who can make the same sums more exactly."""
+        level = self if self.precision == "float64" else self.finer
+        if level is not None:
+            yield level
+
+    def again(self, i: np.ndarray, coef: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """``coef @ K[i, columns]``, and a bound on the error of each."""
+        size = np.bincount(i, np.abs(coef), self.n)
+        return self.host(self.pass_over(i, coef, columns)), self.error(size, len(i) + 1)[columns]
+
+    @property
     def capacity(self) -> int:
         """Rows that are computed at once."""
         return max(1, self._free() // 8 // (4 * self.n))
@@ -152,12 +200,12 @@ class DeviceGram:
     def combine(self, i: Any, coef: Any) -> Any:
         """``coef @ K[i]`` in float64, each tile dropped after use."""
         i = self.array(i)
-        coef = self.array(coef).to(self.xp.float32)
+        coef = self.array(coef).to(self._type)
         if self._fused:
             self.evals += len(i) * self.n
             self.asked += len(i) * self.n
             return self._fused_sum(self._points, self._sq, i, coef).to(self.xp.float64)
-        out = self.xp.empty(self.n, device=self.device, dtype=self.xp.float32)
+        out = self.xp.empty(self.n, device=self.device, dtype=self._type)
         for columns, tile in self._tiles(i):
             out[columns] = coef @ tile
         return out.to(self.xp.float64)
@@ -173,7 +221,7 @@ class DeviceGram:
     @property
     def _fused(self) -> bool:
         """Whether one pass on the chip can do products, exponentials and sums."""
-        if self.device.type != "cuda" or not isinstance(self.kernel, Gaussian):
+        if self.device.type != "cuda" or not isinstance(self.kernel, Gaussian) or self.precision == "float64":
             return False
         return importlib.util.find_spec("triton") is not None
 
@@ -219,7 +267,7 @@ class DeviceGram:
     def _values(self, mine: Any, sq: Any, others: Any, sq_others: Any) -> Any:
         torch = self.xp
         if isinstance(self.kernel, Laplacian):
-            return self.kernel(mine.float(), others.float())
+            return self.kernel(mine.to(self._type), others.to(self._type))
         if self._fused:
             from hinge.access.fused import gaussian_values
 
@@ -229,7 +277,7 @@ class DeviceGram:
             if self.precision == "bf16" and self.device.type == "cuda":
                 G = torch.mm(mine, others.T, out_dtype=torch.float32)
             else:
-                G = mine.float() @ others.float().T
+                G = mine.to(self._type) @ others.to(self._type).T
         return self.kernel.of_dots(G, sq, sq_others)
 
     @contextlib.contextmanager
@@ -264,7 +312,7 @@ class DeviceRows:
 
     def combine(self, coef: Any) -> Any:
         """``coef @ rows``."""
-        return (self.gram.array(coef).to(self.gram.xp.float32) @ self.values).to(self.gram.xp.float64)
+        return (self.gram.array(coef).to(self.gram._type) @ self.values).to(self.gram.xp.float64)
 
 
 def kernel_sums_on(

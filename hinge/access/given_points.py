@@ -1,6 +1,7 @@
 """Points whose kernel values come from outside: a matrix of them, or a Python function."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import scipy.sparse as sp
 from hinge.access.inner_points import Points
 from hinge.kernels import Function
 
+MOST_FACTORED = 1024
 SYMMETRIC = 1e-6, 1e-5
 """Largest relative difference between K(x, z) and K(z, x) of a given matrix, in float64 and float32."""
 
@@ -38,6 +40,11 @@ class GivenPoints(Points):
                 f"The precomputed kernel is not symmetric: K[{i[k]}, {j[k]}] is {a[k]:.9g} and "
                 f"K[{j[k]}, {i[k]}] is {b[k]:.9g}."
             )
+
+    @cached_property
+    def indefinite(self) -> bool:  # type: ignore[override]
+        """Whether the matrix has an eigenvalue that is negative beyond rounding."""
+        return not is_positive(self.matrix)
 
     def fill(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
         """Looked up; what is not finite is refused."""
@@ -115,6 +122,51 @@ def as_block(values: Any, shape: tuple[int, ...]) -> np.ndarray:
     return block
 
 
+def is_positive(K: np.ndarray) -> bool:
+    """Whether a symmetric matrix has no eigenvalue below zero, but for rounding.
+
+    By Cholesky's factorization where that is cheap; else by the smallest Ritz value of some Lanczos steps,
+    which finds a negative eigenvalue of some weight, and may miss a faint one.
+    """
+    own = np.diagonal(K).astype(np.float64)
+    largest = float(np.abs(own).max(initial=0.0))
+    below = (1e-5 if K.dtype == np.float32 else 1e-9) * largest
+    if not np.isfinite(own).all() or len(own) == 0:
+        return True  # refused elsewhere, where it is used
+    if own.min() < -below or largest == 0.0:
+        return own.min() >= -below and not np.any(K)
+    if len(own) > MOST_FACTORED:
+        start = np.random.default_rng(0).normal(size=len(own))
+        return bool(lanczos_least(K, start) >= -below)
+    try:
+        np.linalg.cholesky(K.astype(np.float64) + below * np.eye(len(own)))
+    except np.linalg.LinAlgError:
+        return not np.isfinite(K).all()
+    return True
+
+
+def lanczos_least(K: np.ndarray, start: np.ndarray) -> float:
+    """The smallest Ritz value of K after 32 steps, from below which no step of Lanczos' has come."""
+    q, before, beta = start / np.linalg.norm(start), np.zeros(len(start)), 0.0
+    alphas, betas, basis = [], [], []
+    for _ in range(min(32, len(start))):
+        basis.append(q)
+        v = K @ q - beta * before
+        alphas.append(float(q @ v))
+        v -= alphas[-1] * q
+        for _ in range(2):
+            for old in basis:
+                v -= (old @ v) * old
+        beta = float(np.linalg.norm(v))
+        if not beta > 1e-12 * max(map(abs, alphas)):
+            break
+        betas.append(beta)
+        q, before = v / beta, q
+    m = len(alphas)
+    T = np.diag(alphas) + np.diag(betas[: m - 1], 1) + np.diag(betas[: m - 1], -1)
+    return float(np.linalg.eigvalsh(T)[0])
+
+
 def check_finite(rows: np.ndarray, columns: np.ndarray, values: np.ndarray) -> None:
     """Refuse a block of kernel values of which one is nan, infinite, or too large to work with."""
     fine = np.abs(values) < LARGEST
@@ -127,9 +179,9 @@ def check_finite(rows: np.ndarray, columns: np.ndarray, values: np.ndarray) -> N
         )
 
 
-def check_own_values(points: np.ndarray, values: np.ndarray) -> None:
-    """Refuse a kernel of which a value K(x, x) is negative or not finite."""
-    bad = np.flatnonzero(~(values >= 0) | ~np.isfinite(values))
+def check_own_values(points: np.ndarray, values: np.ndarray, *, indefinite: bool = False) -> None:
+    """Refuse a kernel of which a value K(x, x) is not finite, or is negative and should not be."""
+    bad = np.flatnonzero(~np.isfinite(values) | (~(values >= 0) & (not indefinite)))
     if len(bad):
         i, value = points[bad[0]], values[bad[0]]
         raise ValueError(f"The kernel is not positive: K(x, x) is {value:g} for the point of row {i}.")

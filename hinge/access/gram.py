@@ -1,21 +1,26 @@
 """Kernel rows: computed in tiles, counted, and kept under a byte budget."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
 
 import numpy as np
 
-from hinge.access.given_points import FunctionPoints, check_own_values
-from hinge.access.inner_points import Points
+from hinge.access.given_points import FunctionPoints, check_own_values, is_positive
+from hinge.access.inner_points import Points, TablePoints
 from hinge.access.pair_memo import PairMemo
 from hinge.access.pair_values import PairValues
 from hinge.access.row_cache import LEAST_ROWS, RowCache
+from hinge.access.weight_vector import WeightVector
 from hinge.compiled import compiled
+from hinge.kernels import Linear
 
 TILE_ROWS, TILE_COLUMNS = 256, 512
 """A tile of kernel values stays in the second level cache from its products to its last use."""
+UNIT = float(np.finfo(np.float64).eps) / 2
+MOST_CHECKED = 1024
+"""Points up to which the values of a function are checked to be those of a positive kernel."""
 WIDEST = 16384
 """Columns of a tile that has few rows."""
 
@@ -62,6 +67,8 @@ class Gram:
         self._diag: np.ndarray | None = None
         self._pairs: PairValues | None = None
         self._last: tuple[np.ndarray, ...] | None = None
+        self._errors: tuple[np.ndarray, np.ndarray] | None = None
+        self._finer: Gram | WeightVector | None = None
         budget, item = max(int(cache_bytes) - points.nbytes, 0), self.dtype.itemsize
         self.largest_block = min(self.n, max(LEAST_ROWS, int(np.sqrt(budget / 8 / item))))
         self._cache: RowCache | PairMemo
@@ -92,9 +99,79 @@ class Gram:
         """K(x, x) of every point; a negative one is refused."""
         if self._diag is None:
             diag = self.points.diag() if self._pairs is None else self._diagonal(self._pairs)
-            check_own_values(np.arange(self.n), diag)
+            check_own_values(np.arange(self.n), diag, indefinite=self.indefinite)
             self._diag = diag
         return self._diag
+
+    @property
+    def indefinite(self) -> bool:
+        """Whether the kernel is known not to be positive semidefinite in general."""
+        return self.points.indefinite
+
+    def contradicts(self, beta: np.ndarray) -> bool:
+        """Whether a function that should be positive is not, on the points of these β."""
+        used = np.flatnonzero(beta)
+        if not self.by_value or not 0 < len(used) <= MOST_CHECKED:
+            return False
+        K = self._cache.known(used, used)  # nothing is computed for this
+        return not np.isnan(K).any() and not is_positive(K)
+
+    @property
+    def norms(self) -> np.ndarray:
+        """The norms of the φ(xᵢ); where values are expensive, the largest that is known in place of each."""
+        if self.by_value and self._diag is None:
+            known = self._cache.diagonal()
+            return np.full(self.n, np.sqrt(max(0.0, float(np.nan_to_num(known).max(initial=0.0)))))
+        return np.sqrt(np.maximum(self.diag, 0.0))
+
+    @property
+    def errors(self) -> tuple[np.ndarray, np.ndarray]:
+        """A and B of shape (k, n): the value computed for i and j is off by at most Σₖ Aₖᵢ Bₖⱼ."""
+        if self._errors is None:
+            self._errors = self.points.errors()
+        return self._errors
+
+    def error(self, size: np.ndarray, terms: float) -> np.ndarray:
+        """A bound on the error of the sums Σⱼ βⱼK(xⱼ, xᵢ) that were computed, for every i.
+
+        Parameters
+        ----------
+        size : ndarray of shape (n,)
+            By how much each β has moved in all while the sums were kept up to date.
+        terms : float
+            Additions, in float64, that made one sum.
+        """
+        A, B = self.errors
+        own = self.norms
+        return (B @ size) @ A + (terms * UNIT * float(own @ size)) * own
+
+    @property
+    def finer(self) -> "Gram | WeightVector | None":
+        """The same points with sums that are more exact; None where there are none."""
+        if self._finer is None:
+            points = self.points
+            if isinstance(points, TablePoints) and isinstance(points.kernel, Linear):
+                self._finer = WeightVector(points.points)
+            elif points.finer is not None:
+                self._finer = Gram(points.finer, 0, self.threads)
+        return self._finer
+
+    def sharper(self) -> "Iterator[Gram | WeightVector]":
+        """Who can make the same sums more exactly, one better than the other: in float64 by summing anew."""
+        level = self if self.dtype == np.float64 else self.finer
+        while level is not None:
+            yield level
+            level = level.finer
+
+    def again(self, i: np.ndarray, coef: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """``coef @ K[i, columns]``, and a bound on the error of each."""
+        sums, size = self.pass_over(i, coef, columns), np.bincount(i, np.abs(coef), self.n)
+        error = self.error(size, len(i) + 1)[columns]
+        share = self.points.relative_errors() if (coef >= 0).all() else None
+        if share is not None:  # nothing cancels
+            share = share[columns] + float(share[i].max(initial=0.0)) + (len(i) + 1) * UNIT
+            error = np.minimum(error, 1.1 * share * np.abs(sums))
+        return sums, error
 
     @property
     def capacity(self) -> int:

@@ -12,6 +12,10 @@ from hinge.kernels.exponential import gaussian_to_rows
 
 THIN = 0.03
 """Density below which a product of two compressed matrices is faster than one with a full matrix."""
+ROUNDINGS = 8
+"""Roundings of an inner product or a squared norm, beside one for each of its terms."""
+VALUE_ROUNDINGS = 8
+"""Roundings of a kernel value, as if all were relative to it."""
 SMALLEST = 43.0
 """Half the exponent of the smallest kernel value that is kept apart from zero."""
 
@@ -31,6 +35,10 @@ class Points:
     by_value = False
     nbytes = 0
     """Memory that a copy of the points takes, out of the budget of the cache."""
+    finer: "Points | None" = None
+    """The same points with more exact values, where there are any."""
+    indefinite = False
+    """Whether the kernel is known not to be positive semidefinite in general."""
 
     def __init__(self, n: int, dtype: Any = np.float32) -> None:
         self.n = n
@@ -52,6 +60,14 @@ class Points:
         """K(x, x) of every point, in float64."""
         raise NotImplementedError
 
+    def errors(self) -> tuple[np.ndarray, np.ndarray]:
+        """A and B of shape (k, n): the values given for i and j are off by at most Σₖ Aₖᵢ Bₖⱼ."""
+        return np.zeros((1, self.n)), np.zeros((1, self.n))  # given values are what they are
+
+    def relative_errors(self) -> np.ndarray | None:
+        """a for which values, none of them negative, are off by (aᵢ + aⱼ)K at most; None if there is none."""
+        return None
+
 
 class InnerPoints(Points):
     """Points of which inner products are computed, by `dots`, and made kernel values."""
@@ -59,6 +75,20 @@ class InnerPoints(Points):
     kernel: Kernel
     sq: np.ndarray
     """Squared norms, in the type of the kernel values, or zeros where `dots` has taken them into account."""
+
+    def _exactness(self) -> tuple[np.ndarray, float, float, np.ndarray]:
+        """Norms N of the points; η, for which inner products are off by η Nᵢ Nⱼ and squared norms by η N²;
+        the rounding of kernel values; and how far each point is from the one that stands for it.
+        """
+        raise NotImplementedError
+
+    def errors(self) -> tuple[np.ndarray, np.ndarray]:
+        """As the kernel passes on what inner products, squared norms and the points themselves are off by."""
+        return self.kernel.errors(*self._exactness())  # type: ignore[attr-defined]
+
+    def relative_errors(self) -> np.ndarray | None:
+        """As the kernel says."""
+        return self.kernel.relative_errors(*self._exactness())
 
     def dots(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
         """``out[r, c]``: the inner product of points rows[r] and columns[c]."""
@@ -97,9 +127,19 @@ class TablePoints(InnerPoints):
         self.work = np.dtype(work)
         self._mixed = isinstance(kernel, Gaussian) and self.work == np.float64 and not exact
         super().__init__(X.shape[0], np.float32 if self._mixed else work)
-        self.points, self.kernel = X, kernel
+        self.points, self.kernel, self.indefinite = X, kernel, kernel.indefinite
         self.sq = np.zeros(self.n, np.float32) if self._mixed else sq.astype(work)
         self._halves = 0.5 * sq if self._mixed else sq
+        self._norms = np.sqrt(sq)
+
+    def _longest(self) -> int:
+        """Terms of the longest inner product."""
+        raise NotImplementedError
+
+    def _exactness(self) -> tuple[np.ndarray, float, float, np.ndarray]:
+        unit = float(np.finfo(self.work).eps) / 2
+        eta = (self._longest() + ROUNDINGS) * unit
+        return self._norms, eta, VALUE_ROUNDINGS * float(np.finfo(self.dtype).eps) / 2, np.zeros(self.n)
 
     def products(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
         """Inner products, in the type `work`."""
@@ -127,6 +167,16 @@ class DensePoints(TablePoints):
         super().__init__(X, kernel, work, exact, sq_norms(X, centre))
         self.centre = centre
         self._held: dict[int, tuple[np.ndarray, np.ndarray]] = {}  # the last columns of each thread
+
+    def _longest(self) -> int:
+        return int(self.points.shape[1])
+
+    @property
+    def finer(self) -> Points | None:  # type: ignore[override]
+        """The same rows in float64."""
+        if self.dtype == np.float64:
+            return None
+        return DensePoints(self.points, self.kernel, np.float64, self.centre, exact=True)
 
     def _take(self, numbers: np.ndarray) -> np.ndarray:
         consecutive = len(numbers) and numbers[-1] - numbers[0] == len(numbers) - 1
@@ -165,38 +215,104 @@ def _in_steps(kernel: Kernel, step: float) -> tuple[Kernel, float]:
     return kernel, step * step
 
 
-class BytePoints(InnerPoints):
-    """Points whose values are whole multiples of a step, as rows of bytes."""
+class WholePoints(InnerPoints):
+    """Points whose values are whole multiples of a step, up to `off`: their inner products are exact."""
 
-    def __init__(self, X: Any, kernel: Kernel, step: float) -> None:
-        super().__init__(X.shape[0])
-        self.kernel, self.scale = _in_steps(kernel, step)
-        self.bytes = packed(X, step)
-        self.nbytes = self.bytes.nbytes
-        sq = np.empty(self.n)
-        for lo in range(0, self.n, 4096):
-            part = self.bytes[lo : lo + 4096].astype(np.float32)
-            sq[lo : lo + 4096] = np.einsum("ij,ij->i", part, part, dtype=np.float64)
-        self.sq = (sq * self.scale).astype(np.float32)
+    def __init__(self, X: Any, kernel: Kernel, step: float, off: float, dtype: Any) -> None:
+        super().__init__(X.shape[0], dtype)
+        self._given, self._kernel, self._step, self._off = X, kernel, step, off
+        self.kernel, scale = _in_steps(kernel, step)
+        self.scale, self.indefinite = self.dtype.type(scale), kernel.indefinite
+
+    def _counts(self, rows: np.ndarray, columns: np.ndarray, scale: np.float32, out: np.ndarray) -> None:
+        """``out[r, c]``: `scale` times the inner product of the multiples."""
+        raise NotImplementedError
+
+    def _same(self, dtype: Any) -> "WholePoints":
+        """The same points with values in another type."""
+        raise NotImplementedError
+
+    def _set_squares(self, whole: np.ndarray, terms: np.ndarray) -> None:
+        """From the squared norms in steps, and the number of values that are not zero."""
+        self._whole_sq, self._terms = whole, terms
+        self.sq = (whole * float(self.scale)).astype(self.dtype)
 
     def dots(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
         """By whole-number products."""
-        byte_dots(self.bytes, rows, columns, np.float32(self.scale), out)
+        if out.dtype == np.float32:
+            self._counts(rows, columns, np.float32(self.scale), out)
+            return
+        counts = np.empty(out.shape, np.float32)
+        self._counts(rows, columns, np.float32(1.0), counts)
+        np.multiply(counts, self.scale, out=out)
+
+    @property
+    def finer(self) -> Points | None:  # type: ignore[override]
+        """The same multiples with values in float64; then, where they are none, the points as given."""
+        if self.dtype == np.float32:
+            return self._same(np.float64)
+        if self._off == 0.0 and float(self._whole_sq.max(initial=0.0)) < 1 << 24:
+            return None
+        sparse = hasattr(self._given, "indptr")
+        return (SparsePoints if sparse else DensePoints)(self._given, self._kernel, np.float64, exact=True)
+
+    def _exactness(self) -> tuple[np.ndarray, float, float, np.ndarray]:
+        unit, largest = float(np.finfo(self.dtype).eps) / 2, float(self._whole_sq.max(initial=0.0))
+        gaussian = isinstance(self.kernel, Gaussian)
+        # Distances of whole numbers are exact while a float holds them, and counts come in float32.
+        exact = (4 * largest if self.dtype == np.float32 else largest) < 1 << 24
+        eta = 0.0 if exact and gaussian else ROUNDINGS * unit
+        eta += 0.0 if exact else float(np.finfo(np.float32).eps)
+        off = self._off * np.sqrt(self._terms) / (self._step if gaussian else 1.0)
+        return np.sqrt(self._whole_sq * float(self.scale)), eta, VALUE_ROUNDINGS * unit, off
 
 
-class BitPoints(InnerPoints):
-    """Points whose values are zero or a step, as bits; `planes` are those of `bit_planes`."""
+class BytePoints(WholePoints):
+    """Whole multiples as rows of bytes."""
 
-    def __init__(self, planes: np.ndarray, kernel: Kernel, step: float) -> None:
-        super().__init__(planes.shape[1])
-        self.kernel, self.scale = _in_steps(kernel, step)
+    def __init__(
+        self, X: Any, kernel: Kernel, step: float, off: float = 0.0, dtype: Any = np.float32,
+        known: "BytePoints | None" = None,
+    ) -> None:  # fmt: skip
+        super().__init__(X, kernel, step, off, dtype)
+        self.bytes: np.ndarray = packed(X, step) if known is None else known.bytes
+        self.nbytes = self.bytes.nbytes
+        if known is not None:
+            self._set_squares(known._whole_sq, known._terms)
+            return
+        sq, terms = np.empty((2, self.n))
+        for lo in range(0, self.n, 4096):
+            part = self.bytes[lo : lo + 4096].astype(np.float32)
+            sq[lo : lo + 4096] = np.einsum("ij,ij->i", part, part, dtype=np.float64)
+            terms[lo : lo + 4096] = np.count_nonzero(part, axis=1)
+        self._set_squares(sq, terms)
+
+    def _counts(self, rows: np.ndarray, columns: np.ndarray, scale: np.float32, out: np.ndarray) -> None:
+        byte_dots(self.bytes, rows, columns, scale, out)
+
+    def _same(self, dtype: Any) -> WholePoints:
+        return BytePoints(self._given, self._kernel, self._step, self._off, dtype, self)
+
+
+class BitPoints(WholePoints):
+    """Values that are zero or a step, as bits; `planes` are those of `bit_planes`."""
+
+    def __init__(
+        self, X: Any, planes: np.ndarray, kernel: Kernel, step: float, off: float = 0.0,
+        dtype: Any = np.float32,
+    ) -> None:  # fmt: skip
+        super().__init__(X, kernel, step, off, dtype)
         self.planes, self.nbytes = planes, planes.nbytes
-        ones = sum(np.bitwise_count(plane).astype(np.int64) for plane in planes)
-        self.sq = (ones * self.scale).astype(np.float32)
+        ones = np.zeros(self.n)
+        for plane in planes:
+            ones += np.bitwise_count(plane)
+        self._set_squares(ones, ones)
 
-    def dots(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
-        """By counts of bits."""
-        bit_dots(self.planes, rows, columns, np.float32(self.scale), out)
+    def _counts(self, rows: np.ndarray, columns: np.ndarray, scale: np.float32, out: np.ndarray) -> None:
+        bit_dots(self.planes, rows, columns, scale, out)
+
+    def _same(self, dtype: Any) -> WholePoints:
+        return BitPoints(self._given, self.planes, self._kernel, self._step, self._off, dtype)
 
 
 class SparsePoints(TablePoints):
@@ -205,6 +321,14 @@ class SparsePoints(TablePoints):
     def __init__(self, S: Any, kernel: Kernel, work: Any, exact: bool = False) -> None:
         super().__init__(S, kernel, work, exact, sparse_sq_norms(S))
         self._thin = S.nnz < THIN * S.shape[0] * S.shape[1]
+
+    def _longest(self) -> int:
+        return int(np.diff(self.points.indptr).max(initial=0))
+
+    @property
+    def finer(self) -> Points | None:  # type: ignore[override]
+        """The same rows in float64."""
+        return None if self.dtype == np.float64 else SparsePoints(self.points, self.kernel, np.float64, True)
 
     def products(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
         """By one product of a compressed matrix with another, or with a full one."""

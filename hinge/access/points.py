@@ -114,13 +114,13 @@ def _whole_points(X: Any, kernel: Kernel, most_bytes: int, largest: float) -> Po
     """Points of bits or bytes, where the data are that."""
     n, d = X.shape
     if n * (d // 8 + 4) <= most_bytes and not config.DISABLE_JIT:  # type: ignore[attr-defined]
-        step = step_of(X, most=1)
+        step, off = step_of(X, most=1)
         planes = bit_planes(X) if step else None
         if planes is not None:
-            return BitPoints(planes, kernel, step)
+            return BitPoints(X, planes, kernel, step, off)
     if n * (d + 16) <= most_bytes and available() and d * 255 * 255 < 1 << 31:
-        step = step_of(X)
+        step, off = step_of(X)
         exact = step > 0 and 4 * largest / step**2 < 1 << 24
         if step and (exact or not _loses(kernel, largest)):
-            return BytePoints(X, kernel, step)
+            return BytePoints(X, kernel, step, off)
     return None

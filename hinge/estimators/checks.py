@@ -88,8 +88,9 @@ def generator_of(random_state: Any) -> np.random.RandomState:
 
 
 def seed_of(random_state: Any) -> int:
-    """A seed, drawn from what `random_state` stands for."""
-    return int(generator_of(random_state).randint(np.iinfo(np.int32).max))
+    """A seed, drawn from what `random_state` stands for; None too is one: same call, same bits."""
+    random = generator_of(0 if random_state is None else random_state)
+    return int(random.randint(np.iinfo(np.int32).max))
 
 
 def check_linear(model: Any, solvers: tuple[str, ...]) -> None:

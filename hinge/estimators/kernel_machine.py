@@ -11,7 +11,7 @@ from hinge.estimators import one_vs_one
 from hinge.estimators.expansions import kernel_sums
 from hinge.estimators.kernel_input import is_precomputed, new_data, part_of
 from hinge.estimators.kernel_tasks import Runs, Task
-from hinge.estimators.one_vs_rest import how_it_ended
+from hinge.estimators.one_vs_rest import how_all_ended
 from hinge.kernels import Function, Kernel, Linear
 from hinge.monitoring import Stop
 from hinge.monitoring.clock import left_of
@@ -21,6 +21,8 @@ from hinge.solvers import KERNEL_SOLVERS, BlockDual, Solver
 NAMES = {cls.__name__.lower(): cls for cls in KERNEL_SOLVERS}
 EXACT = 1e-5
 """Tolerances below this need kernel values in float64."""
+FEW = 2048
+"""Points of which kernel values in float64 cost nothing that matters."""
 
 
 class KernelMachine:
@@ -79,6 +81,8 @@ class KernelMachine:
             return NAMES[self.solver]()
         if n_tasks > 1 and self.multiclass == "ovr" and self.slack != 0:
             return BlockDual(first=1)  # a subset for each class would leave no rows to share
+        if self.max_kernel_evals is not None and self.slack is None:
+            return BlockDual()  # which needs no whole matrix
         return None
 
     def _stop(self, began: float) -> Stop:
@@ -96,8 +100,10 @@ class KernelMachine:
             return []
         return list(last)
 
-    def _gram(self, X: Any, rows: np.ndarray | None, kernel: Kernel, threads: int) -> Any:
-        """Kernel rows of these rows of X."""
+    def _gram(
+        self, X: Any, rows: np.ndarray | None, kernel: Kernel, threads: int, exact: bool = False
+    ) -> Any:
+        """Kernel rows of these rows of X; `exact` where single precision turned out not to be enough."""
         X = part_of(X, rows, kernel)
         if self.device is not None and self.device != "cpu":
             from hinge.access.device import DeviceGram
@@ -106,8 +112,13 @@ class KernelMachine:
         if isinstance(kernel, Function) and kernel.on == "indices":
             kernel = Function(kernel.function, on="pairs")  # X holds the numbers
         budget = int(float(self.cache_size) * 1e6)
-        points = as_points(X, kernel, exact=self.tol < EXACT, most_bytes=budget // 2)
+        few = (len(X) if isinstance(X, list) else X.shape[0]) <= FEW
+        exact |= self.tol < EXACT or few or self._needs_double(kernel)
+        points = as_points(X, kernel, exact=exact, most_bytes=budget // 2)
         return Gram(points, budget, threads, self._store(X, kernel))
+
+    def _needs_double(self, kernel: Kernel) -> bool:
+        return self.slack is not None  # its certificate takes all responses as they are
 
     def _store(self, X: Any, kernel: Kernel) -> Any:
         """Where kernel values survive the fit; None if nowhere."""
@@ -125,22 +136,20 @@ class KernelMachine:
 
     def _keep(self, runs: Runs) -> None:
         """Set the attributes of a fit that say how it went, and warn if it was cut off."""
-        results, several = runs.results, len(runs.results) > 1
+        several = len(runs.gap) > 1
 
-        def of_each(values: list[float]) -> Any:
-            return np.array(values) if several else float(values[0])
+        def of_each(values: np.ndarray) -> Any:
+            return values if several else float(values[0])
 
-        self._answers = [result.solution for result in results] if self.warm_start else None
-        self.gap_ = float(max(result.certificate.gap for result in results))
-        self.objective_ = of_each([result.certificate.objective for result in results])
-        self.lam_ = of_each([outcome.lam for outcome in runs.outcomes])
-        self.slack_ = of_each([outcome.nu for outcome in runs.outcomes])
+        self._answers = runs.kept if self.warm_start else None
+        self.gap_ = float(runs.gap.max())
+        self.objective_, self.lam_, self.slack_ = map(of_each, (runs.objective, runs.lam, runs.nu))
         self.n_kernel_evals_, self.n_kernel_asked_ = runs.evals, runs.asked
-        self.n_iter_ = max(1, *(-(-result.n_iter // result.per_pass) for result in results))
-        self.history_ = [result.history for result in results] if several else results[0].history
-        self.solver_ = results[0].solver
-        self.fit_status_ = int(any(not result.status.is_success for result in results))
-        self.stop_reason_ = how_it_ended(results, self.tol).name.lower()
+        self.n_iter_ = runs.passes
+        self.history_ = runs.history if several else runs.history[0]
+        self.solver_ = runs.solver
+        self.fit_status_ = int(any(not status.is_success for status in set(runs.statuses)))
+        self.stop_reason_ = how_all_ended(runs.statuses, self.gap_, self.tol).name.lower()
         if getattr(self, "_skl_callbacks", None):
             self._callback_fit_ctx.call_on_fit_task_end(estimator=self)  # type: ignore[attr-defined]
 

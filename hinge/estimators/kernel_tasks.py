@@ -4,10 +4,11 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from hinge.estimators.checks import class_weights
 from hinge.estimators.kernel_input import part_of
@@ -16,7 +17,7 @@ from hinge.estimators.one_vs_rest import Order, run_each, run_one
 from hinge.kernels import Kernel, Precomputed
 from hinge.monitoring import Status
 from hinge.problems import Expansion, KernelProblem, KernelRegularized, KernelSlackConstrained
-from hinge.solvers import Result
+from hinge.solvers import Result, Solver
 
 
 class Task(NamedTuple):
@@ -48,11 +49,52 @@ class Outcome(NamedTuple):
     nu: float
 
 
-class Runs(NamedTuple):
-    """All runs of a fit, and the kernel values that they computed and asked for."""
+class Answers(NamedTuple):
+    """Coefficients of all runs, one after the other.
 
-    results: list[Result]
-    outcomes: list[Outcome]
+    Attributes
+    ----------
+    beta, rows : ndarray
+        The coefficients, and the rows of the data that they belong to.
+    cuts : ndarray of shape (n_runs + 1,)
+        Where each run begins.
+    b : ndarray of shape (n_runs,)
+    """
+
+    beta: np.ndarray
+    rows: np.ndarray
+    cuts: np.ndarray
+    b: np.ndarray
+
+
+class Runs(NamedTuple):
+    """All runs of a fit.
+
+    Attributes
+    ----------
+    answers : Answers
+    kept : list of Expansion
+        The same, as a later fit can begin from them; empty where nobody has them.
+    gap, objective, lam, nu : ndarray of shape (n_runs,)
+    statuses : list of Status
+    passes : int
+        The most passes that any of them made.
+    history : list of History
+    solver : Solver
+    evals, asked : int
+        Kernel values computed and asked for.
+    """
+
+    answers: Answers
+    kept: list[Expansion]
+    gap: np.ndarray
+    objective: np.ndarray
+    lam: np.ndarray
+    nu: np.ndarray
+    statuses: list[Status]
+    passes: int
+    history: list[Any]
+    solver: Solver
     evals: int
     asked: int
 
@@ -110,10 +152,13 @@ def check_mass(codes: np.ndarray, labels: list[Any], weight: Any, per_class: Any
 def run_tasks(
     tasks: Sequence[Task],
     order: Order,
-    gram_of: Callable[[np.ndarray | None], Any],
+    gram_of: Callable[[np.ndarray | None, bool], Any],
     problem_of: Callable[[Any, Task], KernelProblem],
 ) -> Runs:
-    """Run one task after the other; tasks on the same rows share a Gram, and so the kernel rows it keeps."""
+    """Run one task after the other; tasks on the same rows share a Gram, and so the kernel rows it keeps.
+
+    Where the rounding of kernel values leaves no certificate, the run goes on with more exact ones.
+    """
     outcomes: dict[int, Outcome] = {}
     held: list[Any] = []
     spent = np.zeros(2, np.int64)
@@ -123,7 +168,7 @@ def run_tasks(
         task, stop = tasks[k], own.stop
         if not held or held[0] is not task.rows:
             _let_go(held)  # its memory goes before the next Gram asks for some
-            held[:] = task.rows, gram_of(task.rows)
+            held[:] = task.rows, gram_of(task.rows, False)
         problem = problem_of(held[1], task)
         gram, start = problem.gram, own.starts[k] if k < len(own.starts) else None
         if limit is not None:
@@ -133,19 +178,70 @@ def run_tasks(
                 start, cost = None, 0  # to take it up would compute too much
             stop = replace(stop, max_kernel_evals=share - cost)
         own = own._replace(stop=stop, aside=task.aside, starts=[None] * k + [start])
-        before = np.array([gram.evals, gram.asked])
-        try:
-            result = run_one(problem, k, own)
-        finally:
-            spent[:] += np.array([gram.evals, gram.asked]) - before
+        result = billed(problem, k, own)
+        if result.status is Status.STALLED and gram.dtype == np.float32 and gram.finer is not None:
+            _let_go(held)
+            held[:] = task.rows, gram_of(task.rows, True)
+            problem = problem_of(held[1], task)
+            result = _joined(result, billed(problem, k, _rest(own, k, result)))
         outcomes[k] = outcome_of(problem, result)
         return result
+
+    def billed(problem: KernelProblem, k: int, own: Order) -> Result:
+        before = np.array([problem.gram.evals, problem.gram.asked])
+        try:
+            return run_one(problem, k, own)
+        finally:
+            spent[:] += np.array([problem.gram.evals, problem.gram.asked]) - before
 
     try:
         results = run_each(len(tasks), run, order, 1)
     finally:
         _let_go(held)
-    return Runs(results, [outcomes[k] for k in range(len(tasks))], int(spent[0]), int(spent[1]))
+    found = [outcomes[k] for k in range(len(tasks))]
+    return Runs(
+        answers_of([outcome.answer for outcome in found], tasks),
+        [result.solution for result in results],
+        np.array([result.certificate.gap for result in results]),
+        np.array([result.certificate.objective for result in results]),
+        np.array([outcome.lam for outcome in found]),
+        np.array([outcome.nu for outcome in found]),
+        [result.status for result in results],
+        max(1, *(-(-result.n_iter // result.per_pass) for result in results)),
+        [result.history for result in results],
+        results[0].solver, int(spent[0]), int(spent[1]),
+    )  # fmt: skip
+
+
+def answers_of(answers: Sequence[Expansion], tasks: Sequence[Task]) -> Answers:
+    """The answers of some tasks, one after the other."""
+    rows = [np.arange(len(task.y)) if task.rows is None else task.rows for task in tasks]
+    cuts = np.concatenate([[0], np.cumsum([len(part) for part in rows])])
+    return Answers(
+        np.concatenate([answer.beta for answer in answers]), np.concatenate(rows), cuts,
+        np.array([answer.b for answer in answers]),
+    )  # fmt: skip
+
+
+def _rest(order: Order, k: int, result: Result) -> Order:
+    """What is left of the limits, to go on from an answer."""
+    stop, last = order.stop, result.history[-1]
+    if stop.max_time is not None:
+        stop = replace(stop, max_time=max(0.0, stop.max_time - last.seconds))
+    if stop.max_kernel_evals is not None:
+        stop = replace(stop, max_kernel_evals=max(0, int(stop.max_kernel_evals) - last.kernel_evals))
+    return order._replace(stop=stop, starts=[None] * k + [result.solution])
+
+
+def _joined(first: Result, second: Result) -> Result:
+    """Two runs, of which the second went on where the first ended, as one."""
+    last = first.history[-1]
+    for record in second.history:
+        first.history.append(record._replace(
+            iteration=record.iteration + first.n_iter, seconds=record.seconds + last.seconds,
+            kernel_evals=record.kernel_evals + last.kernel_evals,
+        ))  # fmt: skip
+    return replace(second, n_iter=first.n_iter + second.n_iter, history=first.history)
 
 
 def _let_go(held: list[Any]) -> None:
@@ -189,29 +285,20 @@ def _constant_loss(problem: KernelProblem) -> float:
 
 
 def expanded(
-    answers: Sequence[Expansion],
-    tasks: Sequence[Task],
-    X: Any,
-    codes: np.ndarray,
-    n_classes: int,
-    kernel: Kernel,
-    *,
-    one_vs_one: bool,
+    answers: Answers, X: Any, codes: np.ndarray, n_classes: int, kernel: Kernel, *, one_vs_one: bool
 ) -> dict[str, Any]:
     """The fitted attributes that say how to predict: support vectors class by class, and coefficients."""
-    n = len(codes)
-    rows = [np.arange(n) if task.rows is None else task.rows for task in tasks]
+    beta, rows, cuts, b = answers
     if one_vs_one:
-        dual, support, n_support = dual_layout([answer.beta for answer in answers], rows, codes, n_classes)
+        dual, support, n_support = dual_layout(beta, rows, cuts, codes, n_classes)
     else:
-        used = np.logical_or.reduce([answer.beta != 0 for answer in answers])
-        support, n_support = by_class(rows[0][used], codes, n_classes)
-        at = np.searchsorted(rows[0], support)
-        dual = np.array([answer.beta[at] for answer in answers])
+        beta, rows = beta.reshape(len(b), -1), rows[: cuts[1]]
+        support, n_support = by_class(rows[(beta != 0).any(axis=0)], codes, n_classes)
+        dual = beta[:, np.searchsorted(rows, support)]
     vectors = np.empty((0, 0)) if isinstance(kernel, Precomputed) else part_of(X, support, kernel)
     return {
         "support_": support, "support_vectors_": vectors, "n_support_": n_support, "dual_coef_": dual,
-        "intercept_": np.array([answer.b for answer in answers]),
+        "intercept_": b,
     }  # fmt: skip
 
 
@@ -221,5 +308,15 @@ def gram_threads(n_jobs: int | None) -> Iterator[int]:
     if n_jobs is None:
         yield 1
         return
-    with threadpool_limits(1):
+    with one_blas_thread():
         yield (os.cpu_count() or 1) if n_jobs == -1 else n_jobs
+
+
+def one_blas_thread() -> Any:
+    """A context in which BLAS has one thread: more of them cost small products more than they save."""
+    return _pools().limit(limits=1, user_api="blas")
+
+
+@cache
+def _pools() -> ThreadpoolController:
+    return ThreadpoolController()  # to find the libraries takes as long as a small fit

@@ -9,14 +9,14 @@ import numpy as np
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 
-from hinge.access import Gram, as_points
+from hinge.access import Gram
 from hinge.estimators import checks, kernel_input
 from hinge.estimators.kernel_machine import KernelMachine
 from hinge.estimators.kernel_tasks import gram_threads
 from hinge.estimators.one_vs_rest import how_it_ended
 from hinge.estimators.reports import reports_of
-from hinge.kernels import Function, Gaussian, Kernel, Precomputed
-from hinge.monitoring import Stop
+from hinge.kernels import Gaussian, Kernel, Precomputed
+from hinge.monitoring import Status, Stop
 from hinge.monitoring.clock import left_of
 from hinge.problems import Expansion
 from hinge.problems.one_class import KernelOneClass
@@ -109,7 +109,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
     """
 
     # What `KernelMachine` asks of an `SVC`.
-    device = None
+    device = cache_folder = None
     _paired = False
 
     def __init__(
@@ -172,6 +172,10 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
             gram = self._gram(X, rows, kernel, threads)
             problem = KernelOneClass(gram, self.nu, weight=weight)
             result = self._run(problem, seed, began, reports)
+            if result.status is Status.STALLED and gram.dtype == np.float32:
+                gram = self._gram(X, rows, kernel, threads, exact=True)
+                problem = KernelOneClass(gram, self.nu, weight=weight)
+                result = self._run(problem, seed, began, reports)
         for name, value in self._attributes(result.solution, X, rows, kernel).items():
             setattr(self, name, value)
         self.radius_ = problem.radius(result.solution)
@@ -219,13 +223,8 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
 
     # --- parts of fit ---------------------------------------------------------------------
 
-    def _gram(self, X: Any, rows: np.ndarray | None, kernel: Kernel, threads: int) -> Gram:
-        X = kernel_input.part_of(X, rows, kernel)
-        if isinstance(kernel, Function) and kernel.on == "indices":
-            kernel = Function(kernel.function, on="pairs")  # X holds the numbers
-        budget = int(float(self.cache_size) * 1e6)
-        exact = self.tol < EXACT or not isinstance(kernel, Gaussian)  # values of both signs may cancel
-        return Gram(as_points(X, kernel, exact=exact, most_bytes=budget // 2), budget, threads)
+    def _needs_double(self, kernel: Kernel) -> bool:
+        return not isinstance(kernel, Gaussian)  # values of both signs may cancel
 
     def _run(self, problem: KernelOneClass, seed: int, began: float, reports: Any) -> Result:
         solver = LevelBlocks()

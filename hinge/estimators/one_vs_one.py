@@ -1,6 +1,5 @@
 """Every class against every other: which rows meet, LIBSVM's layout of the answers, and the votes."""
 
-from collections.abc import Sequence
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -18,7 +17,7 @@ def by_class(support: np.ndarray, codes: np.ndarray, n_classes: int) -> tuple[np
 
 
 def dual_layout(
-    betas: Sequence[np.ndarray], rows: Sequence[np.ndarray], codes: np.ndarray, n_classes: int
+    beta: np.ndarray, rows: np.ndarray, cuts: np.ndarray, codes: np.ndarray, n_classes: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The coefficients of all pairs as LIBSVM lays them out.
 
@@ -27,8 +26,10 @@ def dual_layout(
 
     Parameters
     ----------
-    betas, rows : sequence of ndarray
-        For each pair, the coefficients and the numbers of its rows.
+    beta, rows : ndarray
+        The coefficients and the numbers of the rows of all pairs, one pair after the other.
+    cuts : ndarray of shape (n_pairs + 1,)
+        Where each pair begins.
     codes : ndarray of shape (n,)
     n_classes : int
 
@@ -38,16 +39,16 @@ def dual_layout(
     support : ndarray of shape (n_SV,)
     n_support : ndarray of shape (n_classes,)
     """
+    first, second = (np.repeat(side, np.diff(cuts)) for side in np.triu_indices(n_classes, 1))
+    taken = beta != 0
+    beta, rows, first, second = beta[taken], rows[taken], first[taken], second[taken]
     used = np.zeros(len(codes), bool)
-    for beta, own in zip(betas, rows, strict=True):
-        used[own[beta != 0]] = True
+    used[rows] = True
     support, n_support = by_class(np.flatnonzero(used), codes, n_classes)
-    place = np.full(len(codes), -1)
+    place = np.empty(len(codes), np.int64)
     place[support] = np.arange(len(support))
     dual = np.zeros((n_classes - 1, len(support)))
-    for (i, j), beta, own in zip(pairs(n_classes), betas, rows, strict=True):
-        own, beta = own[beta != 0], beta[beta != 0]
-        dual[np.where(codes[own] == i, j - 1, i), place[own]] = beta
+    dual[np.where(codes[rows] == first, second - 1, first), place[rows]] = beta
     return dual, support, n_support
 
 

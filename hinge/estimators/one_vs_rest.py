@@ -171,26 +171,37 @@ def _cut_off(result: Result, why: Status) -> Result:
     return replace(result, status=why) if ended else result
 
 
-def _as_asked(result: Result) -> bool:
-    """Whether a run got what it was asked for: one that keeps cells is asked for what a budget gives."""
-    spent = result.status in (Status.MAX_READS, Status.MAX_COST)
-    return result.status.is_success or (spent and result.solver.keeps_cells)
-
-
 def how_it_ended(results: Sequence[Result], tol: float) -> Status:
     """The status of all runs together, with a warning if a limit cut one off."""
-    every = [result.status for result in results]
-    cut_off = [result.status for result in results if not _as_asked(result)]
+    # A run that keeps cells is asked for what a budget gives.
+    spent = (Status.MAX_READS, Status.MAX_COST)
+    every = [
+        Status.FINISHED if result.status in spent and result.solver.keeps_cells else result.status
+        for result in results
+    ]
+    ended = how_all_ended(every, max(result.certificate.gap for result in results), tol)
+    return results[every.index(ended)].status
+
+
+def how_all_ended(every: Sequence[Status], gap: float, tol: float) -> Status:
+    """The status that speaks for all runs, with a warning if a limit cut one off or nothing is certified."""
+    cut_off = [status for status in every if not status.is_success]
     cut_off.sort(key=lambda status: status is not Status.INTERRUPTED)
     other = [status for status in every if status is not Status.CONVERGED]
     status = (cut_off or other or every)[0]
     if cut_off and status is not Status.INTERRUPTED:
-        gap = max(result.certificate.gap for result in results)
         reached = f"a certified relative gap of {gap:.2g}" if np.isfinite(gap) else "no certificate"
         warnings.warn(
             f"The fit ended because {status.value}, with {reached} (tol={tol:g}). "
             "Allow more, or ask for less.",
             ConvergenceWarning,
+            stacklevel=5,
+        )
+    elif Status.STATIONARY in every:
+        warnings.warn(
+            "The kernel is not positive semidefinite, so the answer is a stationary point, as LIBSVM finds "
+            "it, and has no certificate: gap_ is nan.",
+            UserWarning,
             stacklevel=5,
         )
     return status

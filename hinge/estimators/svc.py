@@ -11,9 +11,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from hinge.estimators import checks, kernel_input, one_vs_one
 from hinge.estimators.kernel_machine import NAMES, KernelMachine
-from hinge.estimators.kernel_tasks import check_mass, expanded, gram_threads, run_tasks, tasks_of
+from hinge.estimators.kernel_tasks import (
+    Runs,
+    answers_of,
+    check_mass,
+    expanded,
+    gram_threads,
+    run_tasks,
+    tasks_of,
+)
 from hinge.estimators.one_vs_rest import Order
 from hinge.estimators.reports import reports_of
+from hinge.estimators.small_tasks import are_small, run_together
 from hinge.kernels import Kernel
 from hinge.problems import Expansion
 from hinge.solvers import Solver
@@ -81,6 +90,7 @@ class SVC(CallbackSupportMixin, KernelMachine, ClassifierMixin, BaseEstimator):
     warm_start : bool, default=False
         Begin from the last fit's answer, where there are as many rows.
     random_state : int, RandomState or None
+        Of the draws of the solver. None is a number too: the same call gives the same bits.
     verbose : bool or int, default=0
         Write a line for each look at the answer to standard error.
     on_interrupt : {"raise", "keep"}, default="raise"
@@ -210,30 +220,59 @@ class_weight_
             aside = kept[checks.held_out(codes[kept], self.validation_fraction, seed)]
         check_mass(codes, classes.tolist(), weight, per_class, aside)
         paired = len(classes) > 2 and self.multiclass == "ovo"
+        if self._plain and are_small(
+            X, kernel, codes, len(classes), self.cache_size * 1e6, one_vs_one=paired
+        ):
+            runs = run_together(
+                X, kernel, codes, len(classes), weight, per_class, C=self.C, free=self.fit_intercept,
+                tol=self.tol, ends=None if self.max_time is None else began + self.max_time,
+                on_interrupt=self.on_interrupt, one_vs_one=paired,
+            )  # fmt: skip
+        else:
+            runs = self._run_each(X, y, codes, classes, kernel, weight, per_class, aside, seed, began)
+        self.classes_, self.kernel_, self.shape_fit_ = classes, kernel, kernel_input.shape_of(X)
+        self.__dict__.update(expanded(runs.answers, X, codes, len(classes), kernel, one_vs_one=paired))
+        self.class_weight_ = np.ones(len(classes)) if per_class is None else per_class
+        self._keep(runs)
+        return self
+
+    @property
+    def _plain(self) -> bool:
+        """Whether nobody asks for more than the answer: no looks on the way, no limit but time, no start."""
+        asked = self.slack, self.target_error, self.max_kernel_evals, self.cache_folder
+        return (
+            self.solver == "auto" and all(value is None for value in asked) and self.max_iter == -1
+            and not self.verbose and not self.warm_start and self.tol > 0
+            and self.device in (None, "cpu") and not getattr(self, "_skl_callbacks", None)
+        )  # fmt: skip
+
+    def _run_each(
+        self, X: Any, y: Any, codes: np.ndarray, classes: np.ndarray, kernel: Kernel, weight: Any,
+        per_class: Any, aside: Any, seed: int, began: float,
+    ) -> Runs:  # fmt: skip
+        """One problem after the other, each looked at on the way."""
+        paired = len(classes) > 2 and self.multiclass == "ovo"
         tasks = tasks_of(codes, len(classes), weight, per_class, aside, one_vs_one=paired)
 
-        def attributes(answers: list[Expansion]) -> dict[str, Any]:
+        def attributes(answer: Expansion) -> dict[str, Any]:
             return {
                 "classes_": classes, "kernel_": kernel, "shape_fit_": kernel_input.shape_of(X),
-                **expanded(answers, tasks, X, codes, len(classes), kernel, one_vs_one=paired),
+                **expanded(answers_of([answer], tasks), X, codes, len(classes), kernel, one_vs_one=paired),
             }  # fmt: skip
 
         names = [f"class {label}" for label in classes] if len(tasks) > 1 else []
         if paired:
             names = [f"{classes[i]} against {classes[j]}" for i, j in one_vs_one.pairs(len(classes))]
         one_model = len(tasks) == 1 and self.slack is None
-        reports = reports_of(self, X, y, names, (lambda answer: attributes([answer])) if one_model else None)
         order = Order(
             self._solver(len(tasks)), self._stop(began), None if self.max_iter == -1 else int(self.max_iter),
-            seed, self.on_interrupt, None, reports, self._starts(tasks, classes),
+            seed, self.on_interrupt, None, reports_of(self, X, y, names, attributes if one_model else None),
+            self._starts(tasks, classes),
         )  # fmt: skip
         with gram_threads(self.n_jobs) as threads:
-            runs = run_tasks(tasks, order, lambda rows: self._gram(X, rows, kernel, threads), self._problem)
-        for name, value in attributes([outcome.answer for outcome in runs.outcomes]).items():
-            setattr(self, name, value)
-        self.class_weight_ = np.ones(len(classes)) if per_class is None else per_class
-        self._keep(runs)
-        return self
+            return run_tasks(
+                tasks, order, lambda rows, exact: self._gram(X, rows, kernel, threads, exact), self._problem
+            )
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Signed distances in units of the margin.

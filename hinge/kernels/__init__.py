@@ -27,6 +27,17 @@ class Kernel:
 
     of_dots: ClassVar[Any]
 
+    @property
+    def indefinite(self) -> bool:
+        """Whether there are points whose Gram matrix has a negative eigenvalue."""
+        return False
+
+    def relative_errors(
+        self, norms: np.ndarray, eta: float, unit: float, off: np.ndarray
+    ) -> np.ndarray | None:
+        """a for which values, none of them negative, are off by (aᵢ + aⱼ)K at most; None if there is none."""
+        return None
+
     def __call__(self, X: Any, Z: Any) -> Any:
         """The block K(X, Z) of dense points, by rows of `X`."""
         return self.of_dots(X @ Z.T, (X * X).sum(1), (Z * Z).sum(1))
@@ -44,6 +55,13 @@ class Linear(Kernel):
     def of_dots(self, G: Any, sq_x: Any, sq_z: Any) -> Any:
         """The inner products themselves."""
         return G
+
+    def errors(
+        self, norms: np.ndarray, eta: float, unit: float, off: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """|δ⟨x, z⟩| ≤ η‖x‖‖z‖ + what the points are off by."""
+        far = norms + off
+        return np.stack([norms, off, far]), np.stack([(eta + unit) * norms, far, off])
 
 
 @dataclass(frozen=True)
@@ -66,6 +84,26 @@ class Gaussian(Kernel):
         G -= self.gamma * sq_z
         return G.clamp_(max=0.0).exp_()
 
+    def errors(
+        self, norms: np.ndarray, eta: float, unit: float, off: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The squared distance D is off by δ ≤ 2η(‖x‖² + ‖z‖²), so K by e^{γδ} - 1, and by 1 at most.
+
+        Points that are off by ρ move K by the largest slope of exp(-γs²), √(2γ/e), times the ρ of both.
+        """
+        one, slope = np.ones(len(norms)), np.sqrt(2.0 * self.gamma / np.e)
+        own = np.minimum(2.0 * np.minimum(2.0 * self.gamma * eta * norms**2, 1.0) + slope * off, 1.0)
+        return np.stack([own, one]), np.stack([one, own + unit])
+
+    def relative_errors(
+        self, norms: np.ndarray, eta: float, unit: float, off: np.ndarray
+    ) -> np.ndarray | None:
+        """e^{γδ} - 1 as above, and what the exponential itself is off by: more of it for small values."""
+        far = 4.0 * self.gamma * eta * norms**2
+        if off.any() or not far.max(initial=0.0) < 0.5:
+            return None
+        return far + unit * (1.0 + self.gamma * norms**2)
+
 
 @dataclass(frozen=True)
 class Polynomial(Kernel):
@@ -82,6 +120,20 @@ class Polynomial(Kernel):
         G **= self.degree
         return G
 
+    @property
+    def indefinite(self) -> bool:
+        """Not where γ and c₀ are not negative: sums and products of kernels are kernels."""
+        return self.gamma < 0 or self.coef0 < 0
+
+    def errors(
+        self, norms: np.ndarray, eta: float, unit: float, off: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The base s = γ⟨x, z⟩ + c₀ has |s| ≤ a(x)a(z) with a² = γ‖x‖² + c₀; sᵖ is off by p times as much."""
+        p, off = float(self.degree), np.where(norms > 0, off / np.maximum(norms, 1e-300), 0.0)
+        a = (abs(self.gamma) * norms**2 + abs(self.coef0)) ** (p / 2)
+        share = p * (eta + 2.0 * unit + 2.0 * float(off.max(initial=0.0)))
+        return a[None], (np.expm1(min(share, 700.0)) + unit) * a[None]
+
 
 @dataclass(frozen=True)
 class Sigmoid(Kernel):
@@ -95,6 +147,18 @@ class Sigmoid(Kernel):
         G *= self.gamma
         G += self.coef0
         return namespace(G).tanh(G, out=G)
+
+    indefinite = True
+
+    def errors(
+        self, norms: np.ndarray, eta: float, unit: float, off: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """tanh has no slope above 1."""
+        far, g = norms + off, abs(self.gamma)
+        one = np.ones(len(norms))
+        return np.stack([norms, off, far, one]), np.stack(
+            [g * eta * norms, g * far, g * off, (2.0 + abs(self.coef0)) * unit * one]
+        )
 
 
 @dataclass(frozen=True)
@@ -117,6 +181,13 @@ class Laplacian(Kernel):
     def diag(self, sq: Any) -> Any:
         """One for every point."""
         return namespace(sq).ones_like(sq)
+
+    def errors(
+        self, norms: np.ndarray, eta: float, unit: float, off: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Sums of absolute differences s are off by ηs, and s exp(-s) is at most 1/e."""
+        one = np.ones(len(norms))
+        return one[None], (eta + unit) * one[None]
 
 
 def _short(S: Any) -> Any:

@@ -10,6 +10,7 @@ class Status(Enum):
     """Why a run ended; the value is the sentence for people."""
 
     CONVERGED = "the certified gap is within tol"
+    STATIONARY = "the answer is stationary; the kernel is not positive, so there is no certificate"
     TARGET = "the error on held-out rows reached the target"
     FINISHED = "the method made all the steps it has"
     MAX_ITER = "the iteration limit was reached"
@@ -24,7 +25,9 @@ class Status(Enum):
     @property
     def is_success(self) -> bool:
         """Whether the run got what it was asked for, rather than being cut off."""
-        return self in (Status.CONVERGED, Status.TARGET, Status.FINISHED, Status.CALLBACK)
+        return self in (
+            Status.CONVERGED, Status.STATIONARY, Status.TARGET, Status.FINISHED, Status.CALLBACK
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -33,15 +33,18 @@ class Certificate(NamedTuple):
         A bound on the optimal objective from the dual side, which rounding has not made better either.
     gap : float
         Upper bound on the suboptimality, in the measure that the problem documents; infinite
-        where no bound is known.
+        where no bound is known, nan where there cannot be any.
     b : float
         The bias at which `objective` holds: the best one for the answer's w where it is free.
+    rounding : float
+        How much of the gap is there for the rounding of what it was computed from.
     """
 
     objective: float
     bound: float
     gap: float
     b: float = 0.0
+    rounding: float = 0.0
 
 
 class Problem(Protocol):

@@ -7,12 +7,10 @@ import numpy as np
 from hinge.access import Gram, as_points
 from hinge.kernels import Kernel
 from hinge.problems.base import Certificate
+from hinge.problems.duality import UNIT, duality_gap, stationary_bias
 from hinge.problems.examples import Examples
-from hinge.problems.regularized import checked_lam, lam_of, relative_gap
+from hinge.problems.regularized import checked_lam, lam_of
 from hinge.problems.slack_constrained import Basins, best_level
-
-BALANCED = 1e-9
-"""The dual constraint of a free bias counts as met when the β sum to this share of their sizes."""
 
 
 class Expansion(NamedTuple):
@@ -25,11 +23,18 @@ class Expansion(NamedTuple):
         Bias; 0 where the problem has none.
     responses : ndarray of shape (n,)
         :math:`\\langle w, \\phi(x_i)\\rangle`, which every kernel method keeps.
+    path : ndarray of shape (n,), optional
+        By how much each β has moved in all while the responses were kept up to date: what their rounding is
+        relative to. Where it is None no β has ever moved back.
+    terms : float
+        Additions that made one response, at most.
     """
 
     beta: np.ndarray
     b: float
     responses: np.ndarray
+    path: np.ndarray | None = None
+    terms: float = 1e6
 
     @property
     def sq_norm(self) -> float:
@@ -87,19 +92,54 @@ class KernelProblem(Examples):
         return sum(self.hinge_of(r[lo:hi], b, lo, hi) for lo, hi in self.blocks())
 
     def checked(self, answer: Expansion) -> float:
-        """‖w‖², which a kernel that is not positive can make negative."""
-        sq, scale = answer.sq_norm, float(np.abs(answer.beta) @ np.abs(answer.responses))
-        rounding = 1e-6 if self.gram.dtype == np.float64 else 1e-4
-        if sq < -rounding * max(scale, float(np.abs(answer.beta).sum())):
-            i = int(np.argmin(answer.beta * answer.responses))
-            raise ValueError(
-                f"The kernel is not positive: the squared norm of an answer is {sq:.3g}, and the point of "
-                f"row {i} contributes most. Use a positive semidefinite kernel, or add to its diagonal."
-            )
+        """‖w‖², not negative: rounding can make it so, and so can a kernel that is not positive."""
+        sq = answer.sq_norm
         if not np.isfinite(sq):
             i = int(np.flatnonzero(~np.isfinite(answer.responses))[0])
             raise ValueError(f"The kernel gave a value that is not finite in the column of row {i}.")
         return max(sq, 0.0)
+
+    def off(self, answer: Expansion) -> np.ndarray:
+        """Bounds on the errors of the responses, against those of the exact kernel."""
+        size = np.abs(answer.beta) if answer.path is None else np.maximum(answer.path, np.abs(answer.beta))
+        return self.gram.error(size, answer.terms)
+
+    @property
+    def certifiable(self) -> bool:
+        """Whether there is a certificate: there is none for a kernel that is not positive."""
+        return not self.gram.indefinite
+
+    def sharpened(self, answer: Expansion, found: Certificate, wanted: float) -> Certificate:
+        """A certificate without the rounding that keeps its gap above the one `wanted`, if that can be had.
+
+        The responses that matter are computed again, more exactly, and their kernel values are billed.
+        """
+        r, e = answer.responses, None
+        for finer in self.gram.sharper():
+            if not found.gap > wanted >= found.gap - found.rounding:
+                break
+            if e is None:
+                r, e = r.copy(), self.off(answer)
+            self._again(finer, answer.beta, self._blurred(answer.beta, r, e, found, wanted), r, e)
+            found = self._bounds(answer.beta, r, e)
+        return found
+
+    def _bounds(self, beta: np.ndarray, r: np.ndarray, e: np.ndarray) -> Certificate:
+        """The certificate of β with these responses, which are off by e at most."""
+        raise NotImplementedError
+
+    def _blurred(
+        self, beta: np.ndarray, r: np.ndarray, e: np.ndarray, found: Certificate, wanted: float
+    ) -> np.ndarray:
+        """The rows whose responses matter: all of them, where nothing better is known."""
+        return np.arange(self.n)
+
+    def _again(self, finer: Any, beta: np.ndarray, rows: np.ndarray, r: np.ndarray, e: np.ndarray) -> None:
+        """Compute the responses of these rows again, more exactly; the kernel values are billed."""
+        used, before = np.flatnonzero(beta), finer.evals
+        r[rows], e[rows] = finer.again(used, beta[used], rows)
+        if finer is not self.gram:
+            self.gram.evals += finer.evals - before
 
 
 class KernelRegularized(KernelProblem):
@@ -134,23 +174,70 @@ class KernelRegularized(KernelProblem):
             self._boxes = self.lam, np.broadcast_to(np.asarray(self.share()) / self.lam, (self.n,))
         return self._boxes[1]
 
+    @property
+    def limits(self) -> tuple[np.ndarray, np.ndarray]:
+        """The least and the largest β of the dual."""
+        return np.where(self.y > 0, 0.0, -self.boxes), np.where(self.y > 0, self.boxes, 0.0)
+
+    def feasible(self, beta: np.ndarray) -> np.ndarray:
+        """β in its box and, with a free bias, summing to zero."""
+        beta = np.clip(beta * self.y, 0.0, self.boxes) * self.y
+        if self.bias == "free":
+            sums = {s: float(np.abs(beta[self.y == s]).sum()) for s in (1, -1)}
+            for s, own in sums.items():
+                beta[self.y == s] *= min(sums.values()) / (own or 1.0)
+        return beta
+
     def objective(self, answer: Expansion) -> float:
         """P(w, b), exact."""
         return 0.5 * self.lam * self.checked(answer) + self.loss(answer.responses, answer.b)
 
     def certificate(self, answer: Expansion) -> Certificate:
-        """The relative duality gap, at the best bias where it is free."""
-        b = self.best_bias(answer.responses) if self.bias == "free" else 0.0
-        sq = self.checked(answer)
-        primal = 0.5 * self.lam * sq + self.loss(answer.responses, b)
-        dual = self.dual(answer.beta, sq)
-        return Certificate(primal, dual, relative_gap(primal, dual), b)
+        """The relative duality gap, at the best bias where it is free, all rounding included."""
+        self.checked(answer)
+        if not self.certifiable or self.gram.contradicts(answer.beta):
+            return self._none(answer)
+        return self._bounds(answer.beta, answer.responses, self.off(answer))
+
+    def _none(self, answer: Expansion) -> Certificate:
+        """No certificate: the kernel is not positive, and the answer at best stationary."""
+        b = 0.0
+        if self.bias == "free":
+            b = stationary_bias(answer.beta, answer.responses - self.y, *self.limits)
+        return Certificate(self.objective(answer._replace(b=b)), np.nan, np.nan, b)
+
+    def _bounds(self, beta: np.ndarray, r: np.ndarray, e: np.ndarray) -> Certificate:
+        b = self.best_bias(r) if self.bias == "free" else 0.0
+        primal, gap, most, dual = self._gap_of(beta, r, e, b, np.empty(self.n))
+        high = most / dual if dual > 0 else np.inf
+        return Certificate(primal, dual, high, b, (most - gap) / dual if dual > 0 else np.inf)
+
+    def _gap_of(
+        self, beta: np.ndarray, r: np.ndarray, e: np.ndarray, b: float, extra: np.ndarray
+    ) -> tuple[float, float, float, float]:
+        own = self.gram.norms
+        boxes = np.ascontiguousarray(self.boxes)
+        return duality_gap(self.y, boxes, self.lam, beta, r, e, own, b, self.bias == "free", extra)
+
+    def _blurred(
+        self, beta: np.ndarray, r: np.ndarray, e: np.ndarray, found: Certificate, wanted: float
+    ) -> np.ndarray:
+        """Rows whose errors together are more than the gap can bear: near the margin, between bounds."""
+        extra = np.empty(self.n)
+        *_, dual = self._gap_of(beta, r, e, found.b, extra)
+        order = np.argsort(-extra, kind="stable")
+        left = np.cumsum(extra[order][::-1])[::-1]
+        bears = 0.1 * wanted * max(dual, 0.0)
+        rows = order[: int(np.searchsorted(-left, -bears, side="left"))]
+        if not float(np.abs(beta) @ e) * self.lam <= 0.05 * dual:  # ‖w‖² is too uncertain
+            rows = np.union1d(rows, np.flatnonzero(beta))
+        return np.sort(rows)
 
     def dual(self, beta: np.ndarray, sq_norm: float) -> float:
         """D at the multiple of β that is best in the box; -inf where none is feasible."""
         signed = beta * self.y
         size = float(np.abs(beta).sum())
-        if self.bias == "free" and abs(float(beta.sum())) > BALANCED * size:
+        if self.bias == "free" and abs(float(beta.sum())) > 1e-9 * size:
             return -np.inf
         if (signed < 0).any():
             return -np.inf
@@ -220,15 +307,48 @@ class KernelSlackConstrained(KernelProblem):
         return self.level(answer)[0]
 
     def certificate(self, answer: Expansion) -> Certificate:
-        """The interval [γ, D(p)] with p proportional to |β|; `b` belongs to w at unit norm."""
+        """The interval [γ, D(p)] with p proportional to |β|; `b` belongs to w at unit norm.
+
+        γ moves by no more than the largest error of a response at unit norm, and is less where ‖w‖ is more.
+        """
         gamma, b, _ = self.level(answer)
         b = b if self.bias == "free" else 0.0
-        size = float(np.abs(answer.beta).sum())
-        balanced = self.bias == "none" or abs(float(answer.beta.sum())) <= BALANCED * size
-        if size == 0.0 or not balanced or (answer.beta * self.y < 0).any():
+        beta = answer.beta
+        size = float(np.abs(beta).sum())
+        if not self.certifiable:
+            return Certificate(gamma, np.nan, np.nan, b)
+        if size == 0.0 or (beta * self.y < 0).any():
             return Certificate(gamma, np.inf, np.inf, b)
-        upper = self._bound(np.abs(answer.beta) / size, np.sqrt(self.checked(answer)) / size)
-        return Certificate(gamma, upper, max(0.0, (upper - gamma) / gamma) if gamma > 0 else np.inf, b)
+        e, p, own = self.off(answer), np.abs(beta), self.gram.norms
+        sq, apart = self.checked(answer), 0.0
+        sq_off = float(p @ e) + self.n * UNIT * sq
+        norm = float(np.sqrt(sq)) or 1.0
+        low = (
+            norm / np.sqrt(sq + sq_off) * gamma
+            - float(e.max(initial=0.0)) / norm
+            - 4 * self.n * UNIT * abs(b)
+        )
+        if self.bias == "free":  # the heavier class is scaled down, until the sums of both agree
+            sums = [float(p[self.y == side].sum()) for side in (1, -1)]
+            if min(sums) == 0.0:
+                return Certificate(gamma, np.inf, np.inf, b)
+            heavy = self.y == (1 if sums[0] > sums[1] else -1)
+            kappa = abs(sums[0] - sums[1]) / max(sums)
+            apart = kappa * float(p[heavy] @ own[heavy])
+            p = np.where(heavy, (1.0 - kappa) * p, p)
+            size = float(p.sum())
+        upper = self._bound(p / size, (np.sqrt(sq + sq_off) + apart) / size) * (1 + 4 * self.n * UNIT)
+        as_is = self._bound(p / size, norm / size)
+        gap, rounding = (
+            ((upper - low) / low, (upper - as_is + gamma - low) / low)
+            if low > 0 and upper < np.inf
+            else (np.inf, 0.0)
+        )
+        return Certificate(gamma, upper, max(0.0, gap), b, rounding)
+
+    def sharpened(self, answer: Expansion, found: Certificate, wanted: float) -> Certificate:
+        """As it is: all responses count here."""
+        return found
 
     def bound(self, p: np.ndarray) -> float:
         """D(p) for any nonnegative p, scaled to the simplex and to balance; its kernel values are billed."""

@@ -7,10 +7,8 @@ import numpy as np
 from hinge.access import Gram, as_points
 from hinge.kernels import Kernel
 from hinge.problems.base import Certificate
-from hinge.problems.kernelized import BALANCED, Expansion, KernelProblem
-
-SMALL_NORM = 1e-3
-"""Errors are relative to no ‖w‖ below this share of the largest there can be."""
+from hinge.problems.duality import UNIT
+from hinge.problems.kernelized import Expansion, KernelProblem
 
 
 class KernelOneClass(KernelProblem):
@@ -33,8 +31,9 @@ class KernelOneClass(KernelProblem):
               \\ \\ge\\ \\|w - w^*\\|^2,
 
     half of it by the strong convexity of P and half by that of D, for the best :math:`w^*`. The certificate
-    is :math:`\\sqrt{P - D}/\\|w\\|`, a bound on the relative error of w, and so of the decision function. An
-    answer is an `Expansion` with α for β and -ρ for b.
+    is :math:`\\sqrt{P - D}/\\|w\\|`, a bound on the relative error of w, and so of the decision function; it
+    is never above 1, since :math:`w^*` is the shortest. Where the points surround zero, so that
+    :math:`w^*` is zero, no better one exists. An answer is an `Expansion` with α for β and -ρ for b.
 
     Parameters
     ----------
@@ -78,14 +77,13 @@ class KernelOneClass(KernelProblem):
         over = r - rho
         return float(alpha @ np.maximum(over, 0.0) + (self.boxes[rows] - alpha) @ np.maximum(-over, 0.0))
 
-    def least(self, share: float = 1.0) -> float:
-        """The smallest ‖w‖² that errors are relative to, of points that are this share of all."""
-        return (SMALL_NORM * share * self.mass) ** 2 * float(self.gram.diag.mean()) or 1.0
-
-    def error(self, slack: float, sq_norm: float, share: float = 1.0) -> float:
+    def error(self, slack: float, sq_norm: float) -> float:
         """The certified relative error of w; the best w, which is the shortest, is no farther away than 0."""
-        sq_norm = max(sq_norm, 0.0)
-        return float(np.sqrt(min(slack, sq_norm) / max(sq_norm, self.least(share))))
+        return float(np.sqrt(min(slack / sq_norm, 1.0))) if sq_norm > 0 else 1.0
+
+    def vanishes(self, sq_norm: float) -> bool:
+        """Whether w is zero, as far as floating point can tell."""
+        return sq_norm <= (1e-8 * self.mass) ** 2 * float(self.gram.diag.mean())
 
     def objective(self, answer: Expansion) -> float:
         """P at w and ρ."""
@@ -93,14 +91,36 @@ class KernelOneClass(KernelProblem):
         return 0.5 * self.checked(answer) + self.mass * answer.b + float(self.boxes @ short)
 
     def certificate(self, answer: Expansion) -> Certificate:
-        """P at the best ρ, D, and the bound on the relative error of w."""
-        alpha, r, sq = answer.beta, answer.responses, self.checked(answer)
-        rho = self.level(r, alpha)
+        """P at the best ρ, D, and the bound on the relative error of w, all rounding included."""
+        alpha, r = answer.beta, answer.responses
+        self.checked(answer)
         inside = bool(((alpha >= 0) & (alpha <= self.boxes)).all())
-        if not inside or abs(float(alpha.sum()) - self.mass) > BALANCED * self.mass:
-            return Certificate(self.objective(answer._replace(b=-rho)), -np.inf, np.inf, -rho)
+        inside &= abs(float(alpha.sum()) - self.mass) <= 1e-9 * self.mass
+        if not self.certifiable or not inside:
+            b = -self.level(r, alpha)
+            unknown = np.inf if self.certifiable else np.nan
+            return Certificate(self.objective(answer._replace(b=b)), -unknown, unknown, b)
+        return self._bounds(alpha, r, self.off(answer))
+
+    def _bounds(self, alpha: np.ndarray, r: np.ndarray, e: np.ndarray) -> Certificate:
+        rho = self.level(r, alpha)
+        sq = max(float(alpha @ r), 0.0)
+        over = np.abs(r - rho)
         slack = self.slack(r, alpha, rho)
-        return Certificate(slack - 0.5 * sq, -0.5 * sq, self.error(slack, sq), -rho)
+        e = e + 2 * UNIT * (np.abs(r) + abs(rho))
+        # What it is with each response off by e, in whatever direction is worse.
+        ends = []
+        for off in (e, -e):
+            over_by = r + off - rho
+            ends.append(alpha * np.maximum(over_by, 0.0) + (self.boxes - alpha) * np.maximum(-over_by, 0.0))
+        most = float(np.maximum(*ends).sum())
+        # The sum of α is right up to rounding: made right, α changes by this share, and with it w.
+        apart = abs(float(alpha.sum()) - self.mass) / self.mass + self.n * UNIT
+        sq_off = float(alpha @ e) + self.n * UNIT * sq
+        most += apart * (float(alpha @ over) + sq + sq_off) + self.n * UNIT * most
+        low = sq - sq_off
+        gap, as_is = self.error(most, low), self.error(slack, sq)
+        return Certificate(slack - 0.5 * sq, -0.5 * (sq + sq_off), gap, -rho, max(0.0, gap - as_is))
 
     def radius(self, answer: Expansion) -> float:
         """The radius of the ball about :math:`w/(\\nu S)`, where K(x, x) is the same for all x.

@@ -1,5 +1,6 @@
 """HOW: one algorithm a file, and the driver that runs them all."""
 
+from hinge.solvers.active_set import ActiveSet
 from hinge.solvers.amplified import Amplified
 from hinge.solvers.auto import choose, frugal_for
 from hinge.solvers.base import Solver
@@ -45,7 +46,9 @@ SOLVERS: tuple[type[Solver], ...] = (
 )
 """All of them: the laws that every solver obeys are tested over this tuple."""
 
-KERNEL_SOLVERS: tuple[type[Solver], ...] = (SBP, BlockDual, KernelPegasos, KernelSDCA, KernelPerceptron, SMO)
+KERNEL_SOLVERS: tuple[type[Solver], ...] = (
+    SBP, BlockDual, ActiveSet, KernelPegasos, KernelSDCA, KernelPerceptron, SMO
+)  # fmt: skip
 """Those that see the points only through a kernel."""
 
 TABLE_SOLVERS: tuple[type[Solver], ...] = (Simba, Frugal, Probe)
@@ -64,6 +67,7 @@ __all__ = [
     "SMO",
     "SOLVERS",
     "TABLE_SOLVERS",
+    "ActiveSet",
     "Amplified",
     "BlockDual",
     "CoreSet",

@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 from hinge.problems import KernelRegularized, KernelSlackConstrained, Regularized
+from hinge.solvers.active_set import MOST, ActiveSet
 from hinge.solvers.base import Solver
 from hinge.solvers.block_dual import BlockDual
 from hinge.solvers.frugal import Frugal
@@ -40,6 +41,8 @@ def choose(problem: Any, *, max_reads: int | None = None) -> Choice:
     certifies; for those with a given slack the Stochastic Batch Perceptron, in batches that grow with n.
     """
     if isinstance(problem, KernelRegularized):
+        if problem.n <= MOST and not problem.gram.by_value and problem.gram.narrows:
+            return Choice(ActiveSet(), f"{problem.n} points have few kernel values")
         return Choice(BlockDual(), "blocks of kernel rows, to a certified gap")
     if isinstance(problem, KernelSlackConstrained):
         from hinge.solvers.sbp import SBP

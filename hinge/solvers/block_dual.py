@@ -25,9 +25,10 @@ SHARE = 0.7
 class BlockState(NamedTuple):
     """β and responses r; `order` lists the points, of which the first `m` are worked on.
 
-    Beyond those, r belongs to an earlier β, which is `past`. `work` is the last working set, filled up
-    with -1; `gap`, `b` and `dual` are those of the first m points, and the dual has been `still` for so many
-    rounds.
+    Beyond those, r belongs to an earlier β, which is `past`. `path` is how far each β has moved in all, and
+    `terms` how many additions have made an r: what its rounding is relative to. `work` is the last working
+    set, filled up with -1; `gap`, `b` and `dual` are those of the first m points, and the dual has been
+    `still` for so many rounds. For a kernel that is not positive the violation takes the place of the gap.
     """
 
     beta: Any
@@ -36,6 +37,8 @@ class BlockState(NamedTuple):
     m: int
     work: np.ndarray
     past: np.ndarray
+    path: np.ndarray
+    terms: int
     rough: bool
     gap: float
     b: float
@@ -125,12 +128,13 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
             m = min(n, int(aside.sum()) + -(-n // self.first))
         beta, r = np.zeros(n), np.zeros(n)
         if start is not None:
-            beta = _feasible(problem, start.beta)
+            beta = problem.feasible(start.beta)
             used = np.flatnonzero(beta)
             r = gram.host(gram.pass_over(used, beta[used], order))
         state = BlockState(
             gram.array(beta), gram.array(r), order, m, np.full(max(self.most, self._block(problem)), -1),
-            beta.copy(), rough, np.inf, 0.0, -np.inf, 0, 0, draws, key,
+            beta.copy(), np.abs(beta), int(np.count_nonzero(beta)), rough, np.inf, 0.0, -np.inf, 0, 0,
+            draws, key,
         )  # fmt: skip
         return self._measured(problem, state)
 
@@ -187,13 +191,14 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         steps = pair_steps if problem.bias == "free" else single_steps
         steps(rows.block(), mine, pull, *limits, max(self.inner * violation, 1e-12), 50 * len(work))
         change = gram.array(mine) - beta[at]
+        state.path[work] += np.abs(gram.host(change))
         state.r[columns] = r + rows.combine(change)
         state.beta[gram.array(work)] = gram.array(mine)
         state.work[:] = -1
         # New points first: they are kept longest.
         recent = np.concatenate([state.order[fresh], np.setdiff1d(work, state.order[fresh])])
         state.work[: len(recent)] = recent
-        return state._replace(t=state.t + 1, draws=state.draws + wanted)
+        return state._replace(t=state.t + 1, draws=state.draws + wanted, terms=state.terms + len(work) + 1)
 
     def _measured(self, problem: KernelRegularized, state: BlockState) -> BlockState:
         """The state with the bias and the relative gap of its first m points."""
@@ -205,15 +210,30 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         sq, linear = float(beta @ r), float((y * beta).sum())
         primal, dual = 0.5 * problem.lam * sq + loss, problem.lam * (linear - 0.5 * sq)
         moves = dual > state.dual + 1e-14 * abs(dual)
-        return state._replace(
-            b=b, gap=relative_gap(primal, dual), dual=dual, still=0 if moves else state.still + 1
+        gap = relative_gap(primal, dual)
+        if not problem.certifiable or sq < 0:
+            gap = self._violation(problem, columns, y, beta, r)
+        return state._replace(b=b, gap=gap, dual=dual, still=0 if moves else state.still + 1)
+
+    def _violation(self, problem: KernelRegularized, columns: Any, y: Any, beta: Any, r: Any) -> float:
+        """By how much the worst pair, or point without a bias, violates its conditions."""
+        box, signed = problem.gram.constant(problem.boxes)[columns], y * beta
+        e = r - y
+        up, down = (
+            (y > 0) & (signed < box) | (y < 0) & (signed > 0),
+            (y > 0) & (signed > 0) | (y < 0) & (signed < box),
         )
+        if problem.bias == "free":
+            return max(0.0, float(e[down].max() - e[up].min())) if up.any() and down.any() else 0.0
+        return max(0.0, *(float(part.max()) for part in (-e[up], e[down]) if len(part)))
 
     # --- answers --------------------------------------------------------------------------
 
     def solution(self, problem: KernelRegularized, state: BlockState) -> Expansion:
         answer = self.view(problem, state)
-        return answer._replace(beta=answer.beta.copy(), responses=answer.responses.copy())
+        return answer._replace(
+            beta=answer.beta.copy(), responses=answer.responses.copy(), path=state.path.copy()
+        )
 
     def view(self, problem: KernelRegularized, state: BlockState) -> Expansion:
         gram = problem.gram
@@ -221,7 +241,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         if state.m < problem.n:  # a look leaves the state as it is: runs that are looked at stay the same
             moved, out, r = np.flatnonzero(beta != state.past), state.order[state.m :], r.copy()
             r[out] += gram.host(gram.pass_over(moved, (beta - state.past)[moved], out))
-        return Expansion(beta, state.b, r)
+        return Expansion(beta, state.b, r, state.path, state.terms + problem.n)
 
     def refresh(self, problem: KernelRegularized, state: BlockState) -> BlockState:
         """Take in the points outside that come near the margin; nearer the second time."""
@@ -285,13 +305,3 @@ def _some(xp: Any, mask: Any, e: Any, k: int, u: Any, worst: bool) -> Any:
     if worst:
         return found[xp.argsort(-abs(e[found]))[:k]]
     return found[xp.unique(whole(u[:k] * len(found)))]  # drawn twice, taken once
-
-
-def _feasible(problem: KernelRegularized, beta: np.ndarray) -> np.ndarray:
-    """β in its box and, with a free bias, summing to zero."""
-    beta = np.clip(beta * problem.y, 0.0, problem.boxes) * problem.y
-    if problem.bias == "free":
-        sums = {s: float(np.abs(beta[problem.y == s]).sum()) for s in (1, -1)}
-        for s, own in sums.items():
-            beta[problem.y == s] *= min(sums.values()) / (own or 1.0)
-    return beta

@@ -11,7 +11,7 @@ import numpy as np
 from hinge.monitoring import History, Record, Status, Stop
 from hinge.monitoring.clock import limited, within
 from hinge.monitoring.interrupts import Interrupts, called_off_by
-from hinge.problems import Certificate, Solution
+from hinge.problems import Certificate, KernelProblem, Solution
 from hinge.solvers.base import Solver
 from hinge.solvers.budgets import cannot_read, within_budget
 
@@ -147,6 +147,9 @@ class _Run:
         self.first_cost = getattr(problem, "cost", 0.0)
         certificate = solver.certificate_reads(problem)  # kept back for it, if that leaves enough for a fit
         self.last_word = certificate if (stop.max_reads or 0) >= 4 * certificate else 0
+        self.target = (
+            stop.tol
+        )  # an estimate that promises more than the certificate must make up for rounding
         self.rate = 0.0  # iterations a second, once known
         self.interrupts = Interrupts()
         self.safe: Any = None  # the state before a step that may be long
@@ -234,11 +237,17 @@ class _Run:
         doubled = looks >= 32 and looks & (looks - 1) == 0 and not solver.exact_estimate  # it may be wrong
         limit = np.inf if stop.max_reads is None else stop.max_reads
         affordable = self.reads + 1.5 * solver.certificate_reads(problem) <= limit
-        promising = stop.tol > 0 and affordable and solver.estimate(problem, self.state) <= stop.tol
+        promising = stop.tol > 0 and affordable and solver.estimate(problem, self.state) <= self.target
+        ended = None
         if final or promising or (doubled and stop.tol > 0):
             certificate = self.certify()
             gap, objective = certificate.gap, certificate.objective
-            if gap > stop.tol and promising and not final:
+            if promising and np.isnan(gap):
+                ended = Status.STATIONARY
+            elif promising and gap > stop.tol >= gap - certificate.rounding:
+                self.target = min(self.target / 2, 0.9 * (stop.tol - certificate.rounding))
+                ended = None if self.target > 0 else Status.STALLED
+            elif gap > stop.tol and promising and not final:
                 self.state = solver.refresh(problem, self.state)
         paused = time.perf_counter()
         seconds = paused - self.began - self.off_clock
@@ -256,7 +265,7 @@ class _Run:
             return Status.CONVERGED
         if stop.target is not None and score <= stop.target:
             return Status.TARGET
-        return Status.CALLBACK if any(asked) else None
+        return Status.CALLBACK if any(asked) else ended
 
     def certify(self) -> Certificate:
         """The certificate of the present answer, computed once for each state."""
@@ -267,8 +276,17 @@ class _Run:
             if limit is not None and self.reads + self.solver.certificate_reads(self.problem) > limit:
                 self.latest = t, Certificate(np.nan, np.nan, np.inf, answer.b)
             else:
-                self.latest = t, self.solver.certificate(self.problem, self.state, answer)
+                self.latest = t, self.sharpened(answer)
         return self.latest[1]
+
+    def sharpened(self, answer: Any) -> Certificate:
+        """The certificate of an answer, of a kernel problem without the rounding that can be done without."""
+        certificate = self.solver.certificate(self.problem, self.state, answer)
+        if isinstance(self.problem, KernelProblem):
+            again = int(np.count_nonzero(answer.beta)) * self.problem.n  # to compute responses once more
+            if self.stop.max_kernel_evals is None or self.evals + again <= self.stop.max_kernel_evals:
+                certificate = self.problem.sharpened(answer, certificate, self.stop.tol)
+        return certificate
 
     def result(self, status: Status) -> Result:
         begun = self.solver.iterations(self.state) > 0

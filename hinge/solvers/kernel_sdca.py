@@ -16,10 +16,11 @@ TINY = 1e-12
 
 
 class KernelSDCAState(NamedTuple):
-    """β, its responses r, the relative gap when it was last computed."""
+    """β, its responses r, how far each β has moved in all, the relative gap when it was last computed."""
 
     beta: np.ndarray
     r: np.ndarray
+    path: np.ndarray
     gap: float
     t: int
     key: np.uint64
@@ -84,11 +85,11 @@ class KernelSDCA(Solver[KernelRegularized, KernelSDCAState]):
             used = start.beta != 0
             share = min(1.0, float((problem.boxes[used] / np.abs(start.beta[used])).min()))
             beta, r = share * start.beta, share * start.responses
-        return KernelSDCAState(beta, r, self._gap(problem, beta, r), 0, key_of(seed))
+        return KernelSDCAState(beta, r, np.abs(beta), self._gap(problem, beta, r), 0, key_of(seed))
 
     def advance(self, problem: KernelRegularized, state: KernelSDCAState, n_iter: int) -> KernelSDCAState:
         gram, n, y, box = problem.gram, problem.n, problem.y, np.ascontiguousarray(problem.boxes)
-        beta, r, gap, t, key = state
+        beta, r, path, gap, t, key = state
         end, stride = t + n_iter, self._stride(problem)
         order, epoch = np.empty(n, np.int64), -1
         one, ahead = np.empty(1, np.int64), np.empty(min(self.block, gram.capacity), np.int64)
@@ -113,24 +114,26 @@ class KernelSDCA(Solver[KernelRegularized, KernelSDCAState]):
                 new = y[i] * min(max(alpha, 0.0), box[i])
                 delta = np.zeros(len(place))
                 delta[place[i]] = new - beta[i]
+                path[i] += abs(new - beta[i])
                 beta[i] = new
                 r += gram.host(rows.combine(delta))  # by itself: the sums are those of one row at a time
                 t = epoch * n + int(one[0]) + 1
             if t % stride == 0:
                 gap = self._gap(problem, beta, r)
-        return KernelSDCAState(beta, r, gap, t, key)
+        return KernelSDCAState(beta, r, path, gap, t, key)
 
     def _gap(self, problem: KernelRegularized, beta: np.ndarray, r: np.ndarray) -> float:
-        return float(problem.certificate(Expansion(beta, 0.0, r)).gap)
+        certificate = problem.certificate(Expansion(beta, 0.0, r))
+        return float(certificate.gap - certificate.rounding)
 
     def _stride(self, problem: KernelRegularized) -> int:
         return -(-problem.n // 16)
 
     def solution(self, problem: KernelRegularized, state: KernelSDCAState) -> Expansion:
-        return Expansion(state.beta.copy(), 0.0, state.r.copy())
+        return Expansion(state.beta.copy(), 0.0, state.r.copy(), state.path.copy(), state.t + problem.n)
 
     def view(self, problem: KernelRegularized, state: KernelSDCAState) -> Expansion:
-        return Expansion(state.beta, 0.0, state.r)
+        return Expansion(state.beta, 0.0, state.r, state.path, state.t + problem.n)
 
     def estimate(self, problem: KernelRegularized, state: KernelSDCAState) -> float:
         return state.gap

@@ -22,14 +22,17 @@ class LevelState(NamedTuple):
     """α and responses r of the points in their `order`, of which the first `m` are worked on.
 
     r belongs to `known`, which α runs ahead of while it is taken in; the r of the first `scored` points is
-    there. `gap`, `rho` and `dual` are those of the last α that was all known, and the dual has been `still`
-    for so many rounds.
+    there. `path` is how far each of them has moved in all, and `terms` how many additions have made an r.
+    `gap`, `rho` and `dual` are those of the last α that was all known, and the dual has been `still` for so
+    many rounds.
     """
 
     order: np.ndarray
     alpha: np.ndarray
     known: np.ndarray
     r: np.ndarray
+    path: np.ndarray
+    terms: int
     m: int
     scored: int
     gap: float
@@ -116,8 +119,8 @@ class LevelBlocks(Solver[KernelOneClass, LevelState]):
             order = np.argsort(draw_units(key_of(seed), 0, n), kind="stable")
         alpha = np.zeros(n)
         alpha[:m] = problem.nu * problem.boxes[order[:m]]
-        state = LevelState(order, alpha, np.zeros(n), np.zeros(n), m, m, np.inf, 0.0, -np.inf, 0, 0)
-        return state
+        known, r, path = np.zeros((3, n))
+        return LevelState(order, alpha, known, r, path, 0, m, m, np.inf, 0.0, -np.inf, 0, 0)
 
     def advance(self, problem: KernelOneClass, state: LevelState, n_iter: int) -> LevelState:
         for _ in range(n_iter):
@@ -178,6 +181,8 @@ class LevelBlocks(Solver[KernelOneClass, LevelState]):
         else:
             state.r[: state.m] += gram.pass_over(state.order[some], change, columns)
         state.known[some] = state.alpha[some]
+        state.path[some] += np.abs(change)
+        state = state._replace(terms=state.terms + len(some))
         return self._measured(problem, state) if len(some) == len(ahead) else state
 
     # --- mending --------------------------------------------------------------------------
@@ -206,7 +211,9 @@ class LevelBlocks(Solver[KernelOneClass, LevelState]):
         if down > up:
             pair_steps(rows.block(), mine, pull, 0.0 * hi, hi, tol, 1000 + 50 * len(at))
             state.r[:m] += rows.combine(mine - alpha[at])
+            state.path[at] += np.abs(mine - alpha[at])
             state.alpha[at] = state.known[at] = mine
+            state = state._replace(terms=state.terms + len(at) + 1)
         return self._measured(problem, state)
 
     def _measured(self, problem: KernelOneClass, state: LevelState) -> LevelState:
@@ -215,9 +222,8 @@ class LevelBlocks(Solver[KernelOneClass, LevelState]):
         alpha, r, rows = state.alpha[:m], state.r[:m], state.order[:m]
         sq = float(alpha @ r)
         rho = problem.level(r, alpha, rows)
-        share = problem.nu * float(problem.boxes[rows].sum()) / problem.mass
-        gap = problem.error(problem.slack(r, alpha, rho, rows), sq, share)
-        moves = -sq > state.dual + 1e-14 * max(sq, 1e-6 * problem.least(share))
+        gap = problem.error(problem.slack(r, alpha, rho, rows), sq)
+        moves = -sq > state.dual + 1e-14 * abs(sq) and not problem.vanishes(sq)
         dual = max(-sq, state.dual)
         return state._replace(rho=rho, gap=gap, dual=dual, still=0 if moves else state.still + 1)
 
@@ -225,12 +231,13 @@ class LevelBlocks(Solver[KernelOneClass, LevelState]):
 
     def solution(self, problem: KernelOneClass, state: LevelState) -> Expansion:
         """The α that are known; those of a subset are scaled to the sum of all."""
-        beta, responses = np.zeros((2, problem.n))
+        beta, responses, path = np.zeros((3, problem.n))
         scale = 1.0
         if not self._complete(problem, state):
             scale = problem.mass / (float(state.known.sum()) or problem.mass)
         beta[state.order], responses[state.order] = scale * state.known, scale * state.r
-        return Expansion(beta, -scale * state.rho, responses)
+        path[state.order] = scale * state.path
+        return Expansion(beta, -scale * state.rho, responses, path, state.terms + problem.n)
 
     def certificate(self, problem: KernelOneClass, state: LevelState, answer: Any) -> Certificate:
         if not self._complete(problem, state):

@@ -14,10 +14,11 @@ TINY = 1e-12
 
 
 class SMOState(NamedTuple):
-    """β, its responses r, the violation before the last step, and gap and bias when last computed."""
+    """β, its responses r, how far each β has moved; the violation before the last step, gap and bias."""
 
     beta: np.ndarray
     r: np.ndarray
+    path: np.ndarray
     violation: float
     gap: float
     b: float
@@ -66,28 +67,26 @@ class SMO(Solver[KernelRegularized, SMOState]):
         return None
 
     def init(self, problem: KernelRegularized, seed: int = 0, start: Expansion | None = None) -> SMOState:
-        state = SMOState(np.zeros(problem.n), np.zeros(problem.n), np.inf, np.inf, 0.0, 0)
+        beta, r, path = np.zeros((3, problem.n))
+        state = SMOState(beta, r, path, np.inf, np.inf, 0.0, 0)
         return self._measured(problem, state)
 
     def advance(self, problem: KernelRegularized, state: SMOState, n_iter: int) -> SMOState:
-        y, box = problem.y, problem.boxes
-        lo, hi = np.where(y > 0, 0.0, -box), np.where(y > 0, box, 0.0)
+        lo, hi = problem.limits
         step = self._pair if problem.bias == "free" else self._single
         problem.gram.focus(None)
         for _ in range(n_iter):
             if state.violation <= TINY:
                 break
-            violation = step(problem, state.beta, state.r, lo, hi)
+            violation = step(problem, state, lo, hi)
             state = state._replace(violation=violation, t=state.t + (violation > TINY))
             if state.t % self._stride(problem) == 0 or violation <= TINY:
                 state = self._measured(problem, state)
         return state
 
-    def _pair(
-        self, problem: KernelRegularized, beta: np.ndarray, r: np.ndarray, lo: np.ndarray, hi: np.ndarray
-    ) -> float:
+    def _pair(self, problem: KernelRegularized, state: SMOState, lo: np.ndarray, hi: np.ndarray) -> float:
         """One iteration on two points; returns the violation that it found."""
-        diag, y = problem.gram.diag, problem.y
+        beta, r, diag, y = state.beta, state.r, problem.gram.diag, problem.y
         i, least = _lowest(y, beta, r, hi)
         if i < 0:
             return 0.0
@@ -100,18 +99,18 @@ class SMO(Solver[KernelRegularized, SMOState]):
             # At a bound exactly: whether a coordinate can move is asked by comparison with it.
             beta[i] = hi[i] if d == hi[i] - beta[i] else beta[i] + d
             beta[j] = lo[j] if d == beta[j] - lo[j] else beta[j] - d
+            state.path[[i, j]] += d
             r += d * (row - other)
         return float(violation)
 
-    def _single(
-        self, problem: KernelRegularized, beta: np.ndarray, r: np.ndarray, lo: np.ndarray, hi: np.ndarray
-    ) -> float:
+    def _single(self, problem: KernelRegularized, state: SMOState, lo: np.ndarray, hi: np.ndarray) -> float:
         """One iteration on one point; returns the violation that it found."""
-        diag, y = problem.gram.diag, problem.y
+        beta, r, diag, y = state.beta, state.r, problem.gram.diag, problem.y
         i, violation = _steepest(y, beta, r, lo, hi, diag)
         if violation > TINY:
             old = beta[i]
             beta[i] = min(max(old - (r[i] - y[i]) / max(diag[i], TINY), lo[i]), hi[i])
+            state.path[i] += abs(beta[i] - old)
             r += (beta[i] - old) * self._row(problem, i)
         return float(violation)
 
@@ -120,17 +119,17 @@ class SMO(Solver[KernelRegularized, SMOState]):
 
     def _measured(self, problem: KernelRegularized, state: SMOState) -> SMOState:
         certificate = problem.certificate(self.view(problem, state))
-        return state._replace(gap=float(certificate.gap), b=float(certificate.b))
+        return state._replace(gap=float(certificate.gap - certificate.rounding), b=float(certificate.b))
 
     def _stride(self, problem: KernelRegularized) -> int:
         return -(-problem.n // 16)
 
     def solution(self, problem: KernelRegularized, state: SMOState) -> Expansion:
         b = problem.best_bias(state.r) if problem.bias == "free" else 0.0
-        return Expansion(state.beta.copy(), b, state.r.copy())
+        return Expansion(state.beta.copy(), b, state.r.copy(), state.path.copy(), 2 * state.t)
 
     def view(self, problem: KernelRegularized, state: SMOState) -> Expansion:
-        return Expansion(state.beta, state.b, state.r)
+        return Expansion(state.beta, state.b, state.r, state.path, 2 * state.t)
 
     def estimate(self, problem: KernelRegularized, state: SMOState) -> float:
         return state.gap

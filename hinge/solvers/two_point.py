@@ -11,12 +11,14 @@ import numpy as np
 from hinge.compiled import compiled
 
 TINY = 1e-12
+"""The curvature of a step is taken for at least this share of the largest value."""
 
 
 @compiled
 def pair_steps(K, beta, e, lo, hi, tol, most):
     """Move pairs until no pair violates by more than `tol`, at most `most` times; β and e change in place."""
     n = len(beta)
+    tiny = _tiny(K)
     for step in range(most):
         i, least = -1, np.inf
         for k in range(n):
@@ -32,13 +34,13 @@ def pair_steps(K, beta, e, lo, hi, tol, most):
                 largest = max(largest, e[k])
                 if rise > 0.0:
                     curve = own + K[k, k] - 2.0 * row[k]
-                    gain = rise * rise / (curve if curve > TINY else TINY)
+                    gain = rise * rise / (curve if curve > tiny else tiny)
                     if gain > best:
                         j, best = k, gain
         if j < 0 or largest - least <= tol:
             return step
         other = K[j]
-        curve = max(own + K[j, j] - 2.0 * row[j], TINY)
+        curve = max(own + K[j, j] - 2.0 * row[j], tiny)
         d = min((e[j] - least) / curve, hi[i] - beta[i], beta[j] - lo[j])
         # At a bound exactly: whether a coordinate can move is asked by comparison with it.
         beta[i] = hi[i] if d == hi[i] - beta[i] else beta[i] + d
@@ -52,19 +54,28 @@ def pair_steps(K, beta, e, lo, hi, tol, most):
 def single_steps(K, beta, e, lo, hi, tol, most):
     """Move single coordinates, the one that gains most first, until none violates by more than `tol`."""
     n = len(beta)
+    tiny = _tiny(K)
     for step in range(most):
         i, best, violation = -1, 0.0, 0.0
         for k in range(n):
             if (e[k] < 0.0 and beta[k] < hi[k]) or (e[k] > 0.0 and beta[k] > lo[k]):
                 violation = max(violation, abs(e[k]))
-                gain = e[k] * e[k] / max(K[k, k], TINY)
+                gain = e[k] * e[k] / max(K[k, k], tiny)
                 if gain > best:
                     i, best = k, gain
         if i < 0 or violation <= tol:
             return step
         old = beta[i]
-        beta[i] = min(max(old - e[i] / max(K[i, i], TINY), lo[i]), hi[i])
+        beta[i] = min(max(old - e[i] / max(K[i, i], tiny), lo[i]), hi[i])
         d, row = beta[i] - old, K[i]
         for k in range(n):
             e[k] += d * row[k]
     return most
+
+
+@compiled
+def _tiny(K):
+    largest = 0.0
+    for k in range(len(K)):
+        largest = max(largest, abs(K[k, k]))
+    return TINY * largest if largest > 0.0 else TINY

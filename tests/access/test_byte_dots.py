@@ -75,9 +75,10 @@ BYTES[0, :2] = 1, 255
     ],
 )
 def test_steps_are_found(values, step):
-    found = step_of(values)
+    found, off = step_of(values)
     assert found == pytest.approx(step, rel=1e-6)
     dense = values.toarray() if sp.issparse(values) else values
+    assert off == np.abs(dense - np.rint(dense / found) * found).max()
     np.testing.assert_allclose(packed(values, found)[:, : dense.shape[1]] * found, dense, rtol=1e-6)
     assert not packed(values, found)[:, dense.shape[1] :].any() and packed(values, found).shape[1] % 16 == 0
 
@@ -106,13 +107,13 @@ def test_steps_are_found(values, step):
     ],
 )
 def test_where_there_is_no_step(values):
-    assert step_of(values) == 0.0
+    assert step_of(values) == (0.0, 0.0)
 
 
 def test_one_positive_value_is_bits():
-    assert step_of(np.eye(3) * 0.7, most=1) == pytest.approx(0.7)
-    assert step_of(np.array([[0.0, 1.0, 2.0]]), most=1) == 0.0
-    assert step_of(np.array([[0.0, 2.0, 1.0], [1.0, 1.0, 1.0]]), most=1) == 0.0
+    assert step_of(np.eye(3) * 0.7, most=1) == (pytest.approx(0.7), 0.0)
+    assert step_of(np.array([[0.0, 1.0, 2.0]]), most=1)[0] == 0.0
+    assert step_of(np.array([[0.0, 2.0, 1.0], [1.0, 1.0, 1.0]]), most=1)[0] == 0.0
 
 
 def test_without_compilation_there_is_no_instruction(monkeypatch):

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from hinge import SVC
 from hinge.kernels import Function, Gaussian
 from hinge.problems import KernelRegularized, KernelSlackConstrained
-from hinge.solvers import KERNEL_SOLVERS, SBP, BlockDual, choose
+from hinge.solvers import KERNEL_SOLVERS, SBP, ActiveSet, BlockDual, choose
 
 
 @pytest.fixture(autouse=True)
@@ -61,7 +61,7 @@ def test_kernel_values_are_never_more_than_allowed(multiclass, solver, share, tw
 
 def test_what_one_pair_leaves_the_next_may_use(three):
     X, y = three
-    free = SVC(random_state=0).fit(X, y)
+    free = SVC(random_state=0, solver="blockdual").fit(X, y)
     limited = SVC(random_state=0, max_kernel_evals=3 * 400**2).fit(X, y)
     assert limited.n_kernel_evals_ == free.n_kernel_evals_
     assert limited.stop_reason_ == "converged"
@@ -288,7 +288,9 @@ def test_every_kernel_solver_by_name(cls, two):
 
 def test_the_solver_that_auto_stands_for(two):
     X, y = two[0], np.where(two[1] == "yes", 1, -1)
-    assert isinstance(choose(KernelRegularized(X, y, 0.1, Gaussian(0.3))).solver, BlockDual)
+    assert isinstance(choose(KernelRegularized(X, y, 0.1, Gaussian(0.3))).solver, ActiveSet)
+    more = KernelRegularized(np.tile(X, (4, 1)), np.tile(y, 4), 0.1, Gaussian(0.3))
+    assert isinstance(choose(more).solver, BlockDual)
     for n, batch in ((100, 2), (400, 2), (1200, 8)):
         problem = KernelSlackConstrained(np.tile(X, (3, 1))[:n], np.tile(y, 3)[:n], 0.1, Gaussian(0.3))
         choice = choose(problem)

@@ -16,13 +16,10 @@ ESTIMATORS = {
 }
 
 
-def expected_failures(estimator):
-    if estimator.kernel == "precomputed":
-        return {"check_estimators_dtypes": "rounded to whole numbers, its matrix is not positive"}
-    return {}
-
-
-@parametrize_with_checks(list(ESTIMATORS.values()), expected_failed_checks=expected_failures)
+# A gap of 1e-9 is more than float64 can prove of some, and some matrices are not positive; both are said.
+@pytest.mark.filterwarnings("ignore:The fit ended because no more progress")
+@pytest.mark.filterwarnings("ignore:The kernel is not positive semidefinite")
+@parametrize_with_checks(list(ESTIMATORS.values()))
 def test_sklearn_compatible(estimator, check):
     check(estimator)
 

@@ -1,0 +1,202 @@
+"""Small kernel problems of one fit, solved together in compiled code: no cost for each but its arithmetic."""
+
+import time
+from typing import Any
+
+import numpy as np
+
+from hinge.access import Gram, as_points
+from hinge.access.given_points import check_own_values
+from hinge.access.points import Points
+from hinge.compiled import compiled
+from hinge.estimators.checks import class_weights
+from hinge.estimators.kernel_input import part_of
+from hinge.estimators.kernel_tasks import Answers, Runs, one_blas_thread
+from hinge.kernels import Function, Kernel
+from hinge.monitoring import History, Record, Status
+from hinge.problems import Expansion, KernelRegularized
+from hinge.solvers.active_set import MOST, ActiveSet, Together, solve_together, unsolved
+
+WORK = 2e7
+"""Steps of arithmetic of one compiled call: tens of milliseconds; then clocks and Ctrl-C are heeded."""
+TILE_ROWS = 256
+
+
+def are_small(
+    X: Any, kernel: Kernel, codes: np.ndarray, n_classes: int, cache_bytes: float, *, one_vs_one: bool
+) -> bool:
+    """Whether every problem of a fit is small, and all kernel values of the data fit the memory for them."""
+    if isinstance(kernel, Function) or 8.0 * len(codes) ** 2 > cache_bytes:
+        return False
+    largest = len(codes)
+    if one_vs_one:
+        largest = int(np.sort(np.bincount(codes, minlength=n_classes))[-2:].sum())
+    return largest <= MOST
+
+
+def run_together(
+    X: Any,
+    kernel: Kernel,
+    codes: np.ndarray,
+    n_classes: int,
+    weight: np.ndarray | None,
+    per_class: np.ndarray | None,
+    *,
+    C: float,
+    free: bool,
+    tol: float,
+    ends: float | None,
+    on_interrupt: str,
+    one_vs_one: bool,
+) -> Runs:
+    """All binary problems of a fit, over one Gram matrix.
+
+    Parameters
+    ----------
+    X : array or CSR matrix
+        Kernel values where the kernel is precomputed.
+    codes : ndarray of shape (n,)
+        The class of each row.
+    weight, per_class : ndarray, optional
+        Weights of rows and of classes.
+    free : bool
+        Whether there is a bias.
+    ends : float, optional
+        When to stop, by `time.perf_counter`.
+    one_vs_one : bool
+        Every class against every other, or each against the rest.
+    """
+    began = time.perf_counter()
+    s = weight
+    kept = None if s is None or s.all() else np.flatnonzero(s)
+    if kept is not None and s is not None:  # rows without weight take no part
+        X, codes, s = part_of(X, kept, kernel), codes[kept], s[kept]
+    s = np.ones(len(codes)) if s is None else s
+    if one_vs_one:
+        taken, cuts, y = _pairs_of(codes, n_classes)
+        s = (s if per_class is None else s * per_class[codes])[taken]
+    else:
+        targets = [1] if n_classes == 2 else range(n_classes)
+        taken, cuts = np.tile(np.arange(len(s)), len(targets)), len(s) * np.arange(len(targets) + 1)
+        sides = [codes == k for k in targets]
+        y = np.where(np.concatenate(sides), np.int8(1), np.int8(-1))
+        own = [class_weights(side, s, per_class, k) for side, k in zip(sides, targets, strict=True)]
+        s = np.concatenate(own)  # type: ignore[arg-type]
+    points = _finest(as_points(X, kernel))
+    check_own_values(np.arange(points.n), points.diag(), indefinite=points.indefinite)
+    with one_blas_thread():
+        K = _whole_gram(points)
+    A, B = points.errors()
+    lam = 1.0 / (C * np.add.reduceat(s, cuts[:-1]))
+    these = Together(
+        K, A, B, taken, cuts, y, C * s, np.zeros(len(taken)), np.zeros(len(taken)), lam, unsolved(len(lam))
+    )
+    certifiable = not points.indefinite
+    cut_off = _run(these, tol, free, certifiable, ends, on_interrupt)
+    for k in np.flatnonzero((these.found[:, 0] > tol) & (these.found[:, 0] - these.found[:, 1] <= tol)):
+        _certify_again(these, int(k), points, tol, free)
+    runs = _runs(these, tol, certifiable, cut_off, points, time.perf_counter() - began)
+    return runs if kept is None else runs._replace(answers=runs.answers._replace(rows=kept[taken]))
+
+
+def _run(
+    these: Together, tol: float, free: bool, certifiable: bool, ends: float | None, on_interrupt: str
+) -> Status | None:
+    """Solve one after the other; the reason if not all of them were."""
+    k = 0
+    try:
+        while k < len(these.lam):
+            if ends is not None and time.perf_counter() >= ends:
+                return Status.MAX_TIME
+            k = solve_together(these, k, tol, free, certifiable, WORK)
+    except KeyboardInterrupt:
+        if on_interrupt == "raise":
+            raise
+        return Status.INTERRUPTED
+    return None
+
+
+def _certify_again(these: Together, k: int, points: Points, tol: float, free: bool) -> None:
+    """Certify an answer where rounding alone is in the way, by sums that are more exact if there are any."""
+    part = slice(these.cuts[k], these.cuts[k + 1])
+    gram, n = Gram(points, 0), points.n
+    beta, r, y, weight = np.zeros((4, n))
+    beta[these.rows[part]], r[these.rows[part]] = these.beta[part], these.r[part]
+    y[:], weight[these.rows[part]] = 1.0, these.box[part]
+    y[these.rows[part]] = these.y[part]
+    problem = KernelRegularized(gram, y, these.lam[k], weight=weight, bias="free" if free else "none")
+    answer = Expansion(beta, these.found[k, 3], r, None, n)
+    found = problem.sharpened(answer, problem.certificate(answer), tol)
+    if found.gap < these.found[k, 0]:
+        these.found[k, :4] = found.gap, found.rounding, found.objective, found.b
+
+
+def _runs(
+    these: Together, tol: float, certifiable: bool, cut_off: Status | None, points: Points, seconds: float
+) -> Runs:
+    gap, _, objective, b, rounds = these.found.T[:5]
+    good = Status.CONVERGED if certifiable else Status.STATIONARY
+    statuses = [good if value <= tol else Status.STALLED for value in gap.tolist()]
+    if cut_off is not None:
+        statuses = [
+            status if np.isfinite(value) else cut_off
+            for status, value in zip(statuses, gap.tolist(), strict=True)
+        ]
+    gap = gap if certifiable else np.full(len(gap), np.nan)
+    sq = np.maximum(np.add.reduceat(these.beta * these.r, these.cuts[:-1]), 0.0)
+    loss = np.maximum(objective - 0.5 * these.lam * sq, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        nu = np.where(sq > 0, loss / np.sqrt(sq), np.inf)
+    evals = points.n * (points.n + 1) // 2
+    history = [
+        History([Record(int(t), seconds, 0, evals, p, g, np.nan)])
+        for t, p, g in zip(rounds.tolist(), objective.tolist(), gap.tolist(), strict=True)
+    ]
+    kept: list[Any] = []
+    return Runs(
+        Answers(these.beta, these.rows, these.cuts, b.copy()), kept, gap, objective.copy(), these.lam, nu,
+        statuses, max(1, int(rounds.max())), history, ActiveSet(), evals, points.n**2,
+    )  # fmt: skip
+
+
+def _pairs_of(codes: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows, cuts and labels of every class against every other; the first of two is the positive side."""
+    rows = np.argsort(codes, kind="stable")
+    ends = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=n_classes))])
+    first, second = np.triu_indices(n_classes, 1)
+    sizes = np.diff(ends)
+    cuts = np.concatenate([[0], np.cumsum(sizes[first] + sizes[second])])
+    taken, y = np.empty(cuts[-1], np.int64), np.empty(cuts[-1], np.int8)
+    _fill_pairs(rows, ends, first, second, taken, y)
+    return taken, cuts, y
+
+
+@compiled
+def _fill_pairs(rows, ends, first, second, taken, y):
+    at = 0
+    for k in range(len(first)):
+        for side in range(2):
+            c = second[k] if side else first[k]
+            for i in range(ends[c], ends[c + 1]):
+                taken[at], y[at] = rows[i], 1 - 2 * side
+                at += 1
+
+
+def _finest(points: Points) -> Points:
+    """The same points with the most exact values there are."""
+    while points.finer is not None:
+        points = points.finer
+    return points
+
+
+def _whole_gram(points: Points) -> np.ndarray:
+    """All kernel values, in float64: one triangle is computed, and mirrored."""
+    n = points.n
+    K = np.empty((n, n))
+    for lo in range(0, n, TILE_ROWS):
+        hi = min(lo + TILE_ROWS, n)
+        tile = np.empty((hi - lo, n - lo), points.dtype)
+        points.fill(np.arange(lo, hi), np.arange(lo, n), tile)
+        K[lo:hi, lo:] = tile
+        K[hi:, lo:hi] = tile[:, hi - lo :].T
+    return K

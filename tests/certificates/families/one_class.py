@@ -1,0 +1,58 @@
+"""`OneClassSVM`: the relative error of w."""
+
+import clarabel
+import numpy as np
+
+from hinge import OneClassSVM
+from tests.certificates import draws, kernels
+from tests.certificates.engine import Claim
+from tests.certificates.exact import EPS, LONG, long
+from tests.certificates.references import conic
+
+REFERENCE = "Clarabel on the dual, with its own gap in extended precision"
+
+
+def slack(K, alpha, s, nu):
+    """P - D at the best ρ, which is one of the responses."""
+    r = K @ alpha
+    over = r - r[:, None]
+    terms = alpha * np.maximum(over, 0) + (s - alpha) * np.maximum(-over, 0)
+    return terms.sum(axis=1).min()
+
+
+def case(rng):
+    X, exact = draws.rows(rng, largest=int(rng.choice([12, 40])), decades=float(rng.choice([0.0, 20.0])))
+    n = len(exact)
+    if np.abs(exact).max() == 0:
+        raise ValueError("all points are zero")
+    if rng.random() < 0.3:  # so that the best w may be zero
+        X = exact.astype(float) - exact.astype(float).mean(axis=0)
+        exact = X.astype(LONG)
+        if np.abs(exact).max() == 0:
+            raise ValueError("all points are zero")
+    kernel = kernels.kernel(rng, exact.astype(float))
+    K = kernels.values(kernel, exact)
+    s = np.ones(n) if rng.random() < 0.7 else 10.0 ** rng.uniform(-2, 1, n)
+    nu = float(rng.choice([0.01, 0.1, 0.5, 0.9, 1.0]))
+    tol = float(rng.choice([1e-1, 1e-3, 1e-5, 1e-6]))
+    max_iter = -1 if rng.random() < 0.8 else int(rng.integers(1, 10))
+    model = OneClassSVM(kernel=kernel, nu=nu, tol=tol, max_iter=max_iter).fit(X, sample_weight=s)
+    alpha = np.zeros(n, LONG)
+    alpha[model.support_] = model.dual_coef_[0]
+    total = LONG(nu) * long(s).sum()
+    scale, unit = float(np.abs(np.diagonal(K)).max()) or 1.0, float(total)
+    G = np.vstack([np.ones((1, n)), np.eye(n), -np.eye(n)])
+    z = conic((K / scale).astype(float), np.zeros(n), G, np.r_[1.0, s / unit, np.zeros(n)],
+              [clarabel.ZeroConeT(1), clarabel.NonnegativeConeT(2 * n)])  # fmt: skip
+    best = np.clip(long(z) * total, 0, long(s))
+    for _ in range(3):
+        room = long(s) - best if best.sum() < total else best
+        best = np.clip(best + (total - best.sum()) * room / (room.sum() or 1), 0, long(s))
+    apart = alpha - best
+    rounding = 64 * n * EPS * (np.abs(alpha) @ np.abs(K) @ np.abs(alpha))
+    known = np.sqrt(slack(K, best, long(s), nu) + rounding)  # how far from the best w the reference may be
+    lacks = abs(best.sum() - total) * np.sqrt(np.abs(np.diagonal(K)).max())
+    far = np.sqrt(max(apart @ K @ apart, LONG(0))) - known - lacks
+    norm = np.sqrt(max(alpha @ K @ alpha, LONG(0)) + rounding)
+    what = f"{kernel}, nu={nu}, tol={tol}, n={n}, {X.dtype}, max_iter={max_iter}"
+    return [Claim(what, max(far, LONG(0)) / norm if norm > 0 else LONG(0), model.gap_, gap=True)]
