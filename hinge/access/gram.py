@@ -205,6 +205,17 @@ class Gram:
             self._compute(part, first)
         return Rows(self, slots)
 
+    def whole(self) -> np.ndarray:
+        """All values; they are kept where the cache holds them."""
+        self.focus(None)
+        if self.capacity >= self.n:
+            return self.rows(np.arange(self.n)).block()
+        K = np.empty((self.n, self.n), self.dtype)
+        for lo in range(0, self.n, self.capacity):
+            part = np.arange(lo, min(lo + self.capacity, self.n))
+            K[part] = self._cache.slab[self.rows(part).slots]
+        return K
+
     def combine(self, i: np.ndarray, coef: np.ndarray) -> np.ndarray:
         """``coef @ K[i, columns]`` in float64, by rows that are kept."""
         out = np.zeros(len(self.columns))

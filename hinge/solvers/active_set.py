@@ -93,7 +93,7 @@ class ActiveSet(Solver[KernelRegularized, ActiveState]):
     def advance(self, problem: KernelRegularized, state: ActiveState, n_iter: int) -> ActiveState:
         if n_iter == 0:
             return state
-        K, lo, hi = _whole(problem), *problem.limits
+        K, lo, hi = problem.gram.whole(), *problem.limits
         beta, e, level, gap, b, dual, still, t = state
         free, certifiable = problem.bias == "free", problem.certifiable
         boxes = np.ascontiguousarray(problem.boxes)
@@ -114,7 +114,7 @@ class ActiveSet(Solver[KernelRegularized, ActiveState]):
     def certificate(self, problem: KernelRegularized, state: ActiveState, answer: Any) -> Any:
         """Of responses that are summed anew, so that their rounding is that of one sum."""
         if state.t > 0:
-            r = answer.beta @ _whole(problem).astype(np.float64, copy=False)
+            r = answer.beta @ problem.gram.whole().astype(np.float64, copy=False)
             answer = answer._replace(responses=r)
         return problem.certificate(answer)
 
@@ -131,14 +131,10 @@ class ActiveSet(Solver[KernelRegularized, ActiveState]):
         return 0
 
     def max_evals(self, problem: KernelRegularized, state: ActiveState) -> int:
-        if state.t > 0 and problem.gram.capacity >= problem.n:
-            return 0  # all values are there
-        return 2 * problem.n**2
-
-
-def _whole(problem: KernelRegularized) -> np.ndarray:
-    problem.gram.focus(None)
-    return problem.gram.rows(np.arange(problem.n)).block()
+        every = problem.n**2
+        if problem.gram.capacity < problem.n:
+            return 2 * every
+        return every if problem.gram.evals < problem.n * (problem.n + 1) // 2 else 0  # or all are there
 
 
 class Together(NamedTuple):
