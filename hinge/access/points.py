@@ -13,8 +13,6 @@ from numba.core import config
 from hinge.access.byte_dots import available, bit_planes, step_of
 from hinge.access.given_points import FunctionPoints, GivenPoints
 from hinge.access.inner_points import (
-    BitPoints,
-    BytePoints,
     DensePoints,
     InnerPoints,
     Points,
@@ -24,6 +22,7 @@ from hinge.access.inner_points import (
 )
 from hinge.access.matrix import dense_rows
 from hinge.access.structure import as_csr
+from hinge.access.whole_points import BitPoints, BytePoints
 from hinge.kernels import Function, Kernel, Laplacian, Precomputed
 
 __all__ = [

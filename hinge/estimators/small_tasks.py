@@ -8,14 +8,14 @@ import numpy as np
 from hinge.access import Gram, as_points
 from hinge.access.given_points import check_own_values
 from hinge.access.points import Points
-from hinge.compiled import compiled
 from hinge.estimators.checks import class_weights
 from hinge.estimators.kernel_input import part_of
 from hinge.estimators.kernel_tasks import Answers, Runs, one_blas_thread
 from hinge.kernels import Function, Kernel
 from hinge.monitoring import History, Record, Status
 from hinge.problems import Expansion, KernelRegularized
-from hinge.solvers.active_set import MOST, ActiveSet, Together, solve_together, unsolved
+from hinge.solvers.active_set import MOST, ActiveSet
+from hinge.solvers.solved_together import Together, solve_together, unsolved
 
 WORK = 2e7
 """Steps of arithmetic of one compiled call: tens of milliseconds; then clocks and Ctrl-C are heeded."""
@@ -163,23 +163,14 @@ def _pairs_of(codes: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.ndarray
     """Rows, cuts and labels of every class against every other; the first of two is the positive side."""
     rows = np.argsort(codes, kind="stable")
     ends = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=n_classes))])
-    first, second = np.triu_indices(n_classes, 1)
     sizes = np.diff(ends)
-    cuts = np.concatenate([[0], np.cumsum(sizes[first] + sizes[second])])
-    taken, y = np.empty(cuts[-1], np.int64), np.empty(cuts[-1], np.int8)
-    _fill_pairs(rows, ends, first, second, taken, y)
-    return taken, cuts, y
-
-
-@compiled
-def _fill_pairs(rows, ends, first, second, taken, y):
-    at = 0
-    for k in range(len(first)):
-        for side in range(2):
-            c = second[k] if side else first[k]
-            for i in range(ends[c], ends[c + 1]):
-                taken[at], y[at] = rows[i], 1 - 2 * side
-                at += 1
+    # Where each of the two classes of every pair begins, and how many rows it has, one after the other.
+    pairs = np.stack(np.triu_indices(n_classes, 1), axis=1).ravel()
+    counts = sizes[pairs]
+    places = np.concatenate([[0], np.cumsum(counts)])
+    taken = rows[np.arange(places[-1]) - np.repeat(places[:-1] - ends[pairs], counts)]
+    y = np.repeat(np.resize(np.array([1, -1], np.int8), len(pairs)), counts)
+    return taken, places[::2], y
 
 
 def _finest(points: Points) -> Points:

@@ -1,0 +1,126 @@
+"""Newton steps of a small dual problem, on the face of the points between their bounds.
+
+.. math:: K_{FF}\\Delta = -e_F + \\mu\\mathbf 1, \\qquad \\textstyle\\sum\\Delta = 0 \\text{ with a free bias}
+"""
+
+import numpy as np
+
+from hinge.compiled import compiled
+
+MOST_FREE = 512
+"""Points between their bounds up to which a Newton step is worth its system of equations."""
+RIDGE = 1e-11
+"""Share of the largest value that is added to the diagonal of such a system: it may be singular."""
+
+
+@compiled
+def face_steps(K, beta, e, lo, hi, free):
+    """Whole steps on the face of the points between their bounds, which shrinks until one fits in the box."""
+    n = len(beta)
+    F = np.empty(n, np.int64)
+    m = 0
+    largest = 0.0
+    for i in range(n):
+        largest = max(largest, K[i, i])
+        if lo[i] < beta[i] < hi[i]:
+            F[m] = i
+            m += 1
+    work, allowed = 0.0, 100.0 * n
+    if m > MOST_FREE:
+        return work
+    while m > free and work < allowed:
+        work += m * m * m / 6.0 / n + 2.0 * m
+        L, p, q = np.empty((m, m)), np.empty(m), np.ones(m)
+        for i in range(m):
+            p[i] = -e[F[i]]
+            for j in range(i + 1):
+                L[i, j] = K[F[i], F[j]]
+            L[i, i] += RIDGE * largest
+        if not _factor(L, largest):
+            return work
+        _solve(L, p)
+        if free:
+            _solve(L, q)
+            mu = p.sum() / q.sum()
+            p -= mu * q
+        slope = 0.0
+        t, blocked = 1.0, -1
+        for i in range(m):
+            k = F[i]
+            slope += e[k] * p[i]
+            bound = hi[k] - beta[k] if p[i] > 0.0 else beta[k] - lo[k]
+            if abs(p[i]) * t > bound:
+                t, blocked = bound / abs(p[i]), i
+        if not slope < 0.0:
+            return work
+        for i in range(m):
+            k = F[i]
+            d = t * p[i]
+            new = beta[k] + d
+            if i == blocked:
+                new = hi[k] if p[i] > 0.0 else lo[k]
+            new = min(max(new, lo[k]), hi[k])
+            d = new - beta[k]
+            beta[k] = new
+            row = K[k]
+            for j in range(n):
+                e[j] += d * row[j]
+        if free:
+            _balance(K, beta, e, lo, hi, F, m)
+        if blocked < 0:
+            return work
+        kept = 0
+        for i in range(m):
+            if lo[F[i]] < beta[F[i]] < hi[F[i]]:
+                F[kept] = F[i]
+                kept += 1
+        m = kept
+    return work
+
+
+@compiled
+def _balance(K, beta, e, lo, hi, F, m):
+    """Give back to one point what rounding took from the sum of all: a long step loses digits of it."""
+    total, room, at = 0.0, 0.0, -1
+    for k in range(len(beta)):
+        total += beta[k]
+    for i in range(m):
+        k = F[i]
+        if min(hi[k] - beta[k], beta[k] - lo[k]) > room:
+            room, at = min(hi[k] - beta[k], beta[k] - lo[k]), k
+    if at >= 0 and abs(total) < room:
+        beta[at] -= total
+        row = K[at]
+        for j in range(len(e)):
+            e[j] -= total * row[j]
+
+
+@compiled(fastmath={"contract", "reassoc"})
+def _factor(L, largest):
+    """Cholesky in place, by rows of the lower triangle; False where a pivot is not positive."""
+    for i in range(len(L)):
+        for j in range(i + 1):
+            s = L[i, j]
+            a, b = L[i, :j], L[j, :j]
+            for k in range(j):
+                s -= a[k] * b[k]
+            if i > j:
+                L[i, j] = s / L[j, j]
+            elif s > 1e-3 * RIDGE * largest:
+                L[i, i] = np.sqrt(s)
+            else:
+                return False
+    return True
+
+
+@compiled
+def _solve(L, x):
+    m = len(x)
+    for i in range(m):
+        for k in range(i):
+            x[i] -= L[i, k] * x[k]
+        x[i] /= L[i, i]
+    for i in range(m - 1, -1, -1):
+        x[i] /= L[i, i]
+        for k in range(i):
+            x[k] -= L[i, k] * x[i]
