@@ -22,7 +22,7 @@ MAY_IMPORT = {
     "compiled": set(),
     "kernels": {"compiled"},
     "access": {"compiled", "kernels", "replacing"},
-    "problems": {"access", "kernels", "sampling"},
+    "problems": {"access", "compiled", "kernels", "sampling"},
     "sampling": {"compiled"},
     "monitoring": set(),
     "solvers": {"compiled", "kernels", "access", "problems", "sampling", "monitoring"},

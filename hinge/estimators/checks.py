@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_array, column_or_1d, compute_class_weight
+from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_random_state, validate_data
+from sklearn.utils.validation import check_random_state, validate_data
 
 from hinge.access.structure import as_csr
 from hinge.kernels import Kernel
@@ -267,6 +267,7 @@ def check_labels(y: np.ndarray) -> None:
 
 def encoded_labels(y: np.ndarray, classes: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """The sorted classes, and each row's class number; there must be two or more."""
+    check_labels(y)
     known = classes is not None
     classes = np.unique(y) if classes is None else classes
     if len(classes) == 2 and not known:
@@ -311,61 +312,6 @@ def stream_classes(classes: Any, known: np.ndarray | None) -> np.ndarray:
     if classes is not None and not np.array_equal(np.unique(classes), known):
         raise ValueError(f"classes={classes!r} are not those of the first call, {known.tolist()}.")
     return known
-
-
-def row_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
-    """Weights of rows, of a size that can be worked with; None where all are one."""
-    if sample_weight is None:
-        return None
-    try:
-        rows = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    except (TypeError, ValueError) as error:
-        if not str(error).startswith(NOT_NUMBERS):
-            raise
-        raise type(error)(f"sample_weight must be numbers, one a row: {error}.") from error
-    if not rows.any():
-        raise ValueError("sample_weight is zero on every row: there is nothing to learn from.")
-    if not 1 / FAR <= rows.max() <= FAR:
-        raise ValueError(
-            f"The largest sample_weight is {rows.max():g}, and must lie between {1 / FAR:g} and {FAR:g}: "
-            "divide all by it."
-        )
-    return rows
-
-
-def per_class_weights(
-    class_weight: Any, y: np.ndarray, classes: np.ndarray, rows: np.ndarray | None = None
-) -> np.ndarray | None:
-    """Weights of classes; None where all are one. Where rows have weights, these are what is balanced."""
-    if class_weight is None:
-        return None
-    if not isinstance(class_weight, dict) and not (
-        isinstance(class_weight, str) and class_weight == "balanced"
-    ):
-        raise ValueError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}.")
-    if isinstance(class_weight, dict):
-        for label, value in class_weight.items():
-            checked_scale(f"class_weight of {label!r}", value, or_equal=True)
-    elif rows is not None:
-        for label in classes.tolist():
-            if rows[y == label].sum() <= 1e-12 * rows.sum():
-                raise ValueError(
-                    f"sample_weight leaves no row of {label!r}: 2 classes or more must have weight."
-                )
-    try:
-        return compute_class_weight(class_weight, classes=classes, y=y, sample_weight=rows)
-    except TypeError as error:
-        raise ValueError(f"class_weight needs labels that are numbers or strings: {error}.") from error
-
-
-def class_weights(
-    positive: np.ndarray, rows: np.ndarray | None, per_class: np.ndarray | None, k: int
-) -> np.ndarray | None:
-    """Weights of rows where class k meets the rest, which weighs one if there are more than two classes."""
-    if per_class is None:
-        return rows
-    factor = np.where(positive, per_class[k], per_class[0] if len(per_class) == 2 else 1.0)
-    return factor if rows is None else rows * factor
 
 
 def held_out(codes: np.ndarray, fraction: float, seed: int) -> np.ndarray:

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from hinge.estimators.checks import class_weights
 from hinge.estimators.kernel_input import part_of
 from hinge.estimators.one_vs_one import by_class, dual_layout, pairs
 from hinge.estimators.one_vs_rest import Order, run_each, run_one
+from hinge.estimators.weights import class_weights
 from hinge.kernels import Kernel, Precomputed
 from hinge.monitoring import Status
 from hinge.problems import Expansion, KernelProblem, KernelRegularized, KernelSlackConstrained

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hinge.access import Table, as_matrix
 from hinge.access.oracle import as_oracle
-from hinge.estimators import checks, tables
+from hinge.estimators import checks, tables, weights
 from hinge.estimators.one_vs_rest import Order, Report, keep_results, run_all, starts
 from hinge.estimators.reports import reports_of
 from hinge.monitoring import Stop
@@ -193,10 +193,9 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             X, y = checks.validated(self, X, y)
         else:
             X, y = table, checks.validated_labels(self, table, y)
-        checks.check_labels(y)
         classes, codes = checks.encoded_labels(y)
-        rows = checks.row_weights(sample_weight, X)
-        per_class = checks.per_class_weights(self.class_weight, y, classes, rows)
+        rows = weights.row_weights(sample_weight, X)
+        per_class = weights.per_class_weights(self.class_weight, y, classes, rows)
         seed = checks.seed_of(self.random_state)
         aside = None
         if self.target_error is not None:
@@ -246,11 +245,10 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         checks.check_stream(self)
         first = not hasattr(self, "classes_")
         X, y = checks.validated(self, X, y, reset=first)
-        checks.check_labels(y)
         known = checks.stream_classes(classes, None if first else self.classes_)
         _, codes = checks.encoded_labels(y, known)
-        rows = checks.row_weights(sample_weight, X)
-        per_class = checks.per_class_weights(self.class_weight, y, known, rows)
+        rows = weights.row_weights(sample_weight, X)
+        per_class = weights.per_class_weights(self.class_weight, y, known, rows)
         matrix = as_matrix(X, checked=True)
         tasks = [1] if len(known) == 2 else list(range(len(known)))
         C = float(self.C) if self.lam is None else None
@@ -322,7 +320,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         solver: Solver | None = None,
     ) -> Regularized | SlackConstrained:
         """Class k against the rest."""
-        weight = checks.class_weights(positive, rows, per_class, k)
+        weight = weights.class_weights(positive, rows, per_class, k)
         bias: Any = self.intercept if self.fit_intercept else "none"
         y = np.where(positive, np.int8(1), np.int8(-1))
         slack = tables.SLACK if self.slack is None and isinstance(solver, Simba) else self.slack

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 
 from hinge.access import Gram
-from hinge.estimators import checks, kernel_input
+from hinge.estimators import checks, kernel_input, weights
 from hinge.estimators.kernel_machine import KernelMachine
 from hinge.estimators.kernel_tasks import gram_threads
 from hinge.estimators.one_vs_rest import how_it_ended
@@ -162,7 +162,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         began = time.perf_counter()
         checks.check_one_class(self)
         X = kernel_input.training_points(self, X)
-        weight = checks.row_weights(sample_weight, X)
+        weight = weights.row_weights(sample_weight, X)
         kernel = kernel_input.kernel_of(self, X)
         seed = checks.seed_of(self.random_state)
         rows = None if weight is None or (weight > 0).all() else np.flatnonzero(weight)

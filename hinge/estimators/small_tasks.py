@@ -8,9 +8,9 @@ import numpy as np
 from hinge.access import Gram, as_points
 from hinge.access.given_points import check_own_values
 from hinge.access.points import Points
-from hinge.estimators.checks import class_weights
 from hinge.estimators.kernel_input import part_of
 from hinge.estimators.kernel_tasks import Answers, Runs, one_blas_thread
+from hinge.estimators.weights import class_weights
 from hinge.kernels import Function, Kernel
 from hinge.monitoring import History, Record, Status
 from hinge.problems import Expansion, KernelRegularized

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
-from hinge.estimators import checks, kernel_input, one_vs_one
+from hinge.estimators import checks, kernel_input, one_vs_one, weights
 from hinge.estimators.kernel_machine import NAMES, KernelMachine
 from hinge.estimators.kernel_tasks import (
     Runs,
@@ -208,10 +208,9 @@ class_weight_
         began = time.perf_counter()
         checks.check_kernel_machine(self, tuple(NAMES))
         X, y = kernel_input.training_data(self, X, y)
-        checks.check_labels(y)
         classes, codes = checks.encoded_labels(y)
-        weight = checks.row_weights(sample_weight, X)
-        per_class = checks.per_class_weights(self.class_weight, y, classes)  # of rows, whatever they weigh
+        weight = weights.row_weights(sample_weight, X)
+        per_class = weights.per_class_weights(self.class_weight, y, classes)  # of rows, whatever they weigh
         kernel = kernel_input.kernel_of(self, X)
         seed = checks.seed_of(self.random_state)
         aside = None

@@ -5,7 +5,8 @@ from hinge.problems.enclosing_ball import EnclosingBall
 from hinge.problems.examples import Examples, sorted_bias
 from hinge.problems.fraction import Fraction
 from hinge.problems.kernel_margin import KernelMaxMargin
-from hinge.problems.kernelized import Expansion, KernelProblem, KernelRegularized, KernelSlackConstrained
+from hinge.problems.kernel_slack import KernelSlackConstrained
+from hinge.problems.kernelized import Expansion, KernelProblem, KernelRegularized
 from hinge.problems.linear import LinearProblem
 from hinge.problems.linear_max_min import LinearMaxMin
 from hinge.problems.matrix_game import MatrixGame

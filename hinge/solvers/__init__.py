@@ -7,7 +7,8 @@ from hinge.solvers.base import Solver
 from hinge.solvers.block_dual import BlockDual
 from hinge.solvers.core_set import CoreSet
 from hinge.solvers.cutting_plane import CuttingPlane
-from hinge.solvers.driver import Result, solve
+from hinge.solvers.driver import solve
+from hinge.solvers.result import Result
 from hinge.solvers.frugal import Frugal
 from hinge.solvers.grigoriadis_khachiyan import GrigoriadisKhachiyan
 from hinge.solvers.interior_point import InteriorPoint

@@ -69,9 +69,8 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
     of the full problem.
 
     A round computes at most `block` new rows, and those of the working set that the cache has dropped; its
-    block is solved by steps of O(size) arithmetic each. An exact answer with S
-    support vectors costs at least S·n kernel values, and this method took 1.2 to 1.5 times as many on the
-    sets of the paper.
+    block is solved by steps of O(size) arithmetic each. An exact answer with S support vectors costs at least
+    S·n kernel values, and this method took 1.2 to 1.5 times as many on the sets of the paper.
 
     Parameters
     ----------
@@ -210,30 +209,24 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         sq, linear = float(beta @ r), float((y * beta).sum())
         primal, dual = 0.5 * problem.lam * sq + loss, problem.lam * (linear - 0.5 * sq)
         moves = dual > state.dual + 1e-14 * abs(dual)
-        gap = relative_gap(primal, dual)
-        if not problem.certifiable or sq < 0:
-            gap = self._violation(problem, columns, y, beta, r)
+        convex = problem.certifiable and sq >= 0
+        gap = relative_gap(primal, dual) if convex else self._violation(problem, columns, y, beta, r)
         return state._replace(b=b, gap=gap, dual=dual, still=0 if moves else state.still + 1)
 
     def _violation(self, problem: KernelRegularized, columns: Any, y: Any, beta: Any, r: Any) -> float:
         """By how much the worst pair, or point without a bias, violates its conditions."""
-        box, signed = problem.gram.constant(problem.boxes)[columns], y * beta
-        e = r - y
-        up, down = (
-            (y > 0) & (signed < box) | (y < 0) & (signed > 0),
-            (y > 0) & (signed > 0) | (y < 0) & (signed < box),
-        )
-        if problem.bias == "free":
-            return max(0.0, float(e[down].max() - e[up].min())) if up.any() and down.any() else 0.0
-        return max(0.0, *(float(part.max()) for part in (-e[up], e[down]) if len(part)))
+        room, e = problem.gram.constant(problem.boxes)[columns] - y * beta, r - y
+        grows, falls = (y > 0) * room - (y < 0) * beta > 0, (y > 0) * beta + (y < 0) * room > 0
+        low = float(e[grows].min()) if grows.any() else 0.0
+        high = float(e[falls].max()) if falls.any() else 0.0
+        return max(0.0, high - low if problem.bias == "free" else max(high, -low))
 
     # --- answers --------------------------------------------------------------------------
 
     def solution(self, problem: KernelRegularized, state: BlockState) -> Expansion:
         answer = self.view(problem, state)
-        return answer._replace(
-            beta=answer.beta.copy(), responses=answer.responses.copy(), path=state.path.copy()
-        )
+        beta, r, path = answer.beta.copy(), answer.responses.copy(), state.path.copy()
+        return answer._replace(beta=beta, responses=r, path=path)
 
     def view(self, problem: KernelRegularized, state: BlockState) -> Expansion:
         gram = problem.gram

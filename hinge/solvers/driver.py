@@ -3,7 +3,7 @@
 import copy
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +14,7 @@ from hinge.monitoring.interrupts import Interrupts, called_off_by
 from hinge.problems import Certificate, KernelProblem, Solution
 from hinge.solvers.base import Solver
 from hinge.solvers.budgets import cannot_read, within_budget
+from hinge.solvers.result import Result
 
 CHUNK_SECONDS = 0.1
 """A compiled call is kept about this short, so that clocks and Ctrl-C are heeded."""
@@ -22,36 +23,6 @@ LAST_WORD_CELLS = 100_000_000
 """After Ctrl-C, a matrix of more cells is not read again for a last certificate."""
 
 Callback = Callable[[Record, Solution], bool | None]
-
-
-@dataclass(frozen=True)
-class Result:
-    """What a run gives back.
-
-    Attributes
-    ----------
-    solution : Solution or Expansion
-    certificate : Certificate
-        Of that very solution; its gap is infinite where none is known or affordable.
-    status : Status
-    n_iter : int
-    per_pass : int
-        Iterations that read as much as one pass over the data.
-    history : History
-    state : Any
-        Continue with ``solve(..., state=state)``.
-    solver : Solver
-        The solver that ran.
-    """
-
-    solution: Any
-    certificate: Certificate
-    status: Status
-    n_iter: int
-    per_pass: int
-    history: History
-    state: Any
-    solver: Solver
 
 
 def solve(

@@ -9,7 +9,8 @@ import numpy as np
 from hinge.monitoring import History, Status, Stop
 from hinge.problems import Certificate, KernelSlackConstrained, Regularized, SlackConstrained
 from hinge.solvers.base import Solver
-from hinge.solvers.driver import Result, solve
+from hinge.solvers.driver import solve
+from hinge.solvers.result import Result
 
 SMALLEST, LARGEST = 1e-13, 1e13
 

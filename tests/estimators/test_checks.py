@@ -11,12 +11,10 @@ from hinge.estimators.checks import (
     check_linear,
     checked_choice,
     checked_number,
-    class_weights,
     encoded_labels,
     held_out,
-    per_class_weights,
-    row_weights,
 )
+from hinge.estimators.weights import class_weights, per_class_weights, row_weights
 from hinge.solvers import SOLVERS, Pegasos
 
 NAMES = tuple(cls.__name__.lower() for cls in SOLVERS)

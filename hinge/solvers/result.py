@@ -1,0 +1,38 @@
+"""What a run gives back."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from hinge.monitoring import History, Status
+from hinge.problems import Certificate
+from hinge.solvers.base import Solver
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run gives back.
+
+    Attributes
+    ----------
+    solution : Solution or Expansion
+    certificate : Certificate
+        Of that very solution; its gap is infinite where none is known or affordable.
+    status : Status
+    n_iter : int
+    per_pass : int
+        Iterations that read as much as one pass over the data.
+    history : History
+    state : Any
+        Continue with ``solve(..., state=state)``.
+    solver : Solver
+        The solver that ran.
+    """
+
+    solution: Any
+    certificate: Certificate
+    status: Status
+    n_iter: int
+    per_pass: int
+    history: History
+    state: Any
+    solver: Solver
