@@ -8,7 +8,6 @@ from hinge.solvers.block_dual import BlockDual
 from hinge.solvers.core_set import CoreSet
 from hinge.solvers.cutting_plane import CuttingPlane
 from hinge.solvers.driver import solve
-from hinge.solvers.result import Result
 from hinge.solvers.frugal import Frugal
 from hinge.solvers.grigoriadis_khachiyan import GrigoriadisKhachiyan
 from hinge.solvers.interior_point import InteriorPoint
@@ -23,6 +22,7 @@ from hinge.solvers.pegasos import Pegasos
 from hinge.solvers.perceptron import Perceptron
 from hinge.solvers.primal_dual import PrimalDual
 from hinge.solvers.probe import Probe
+from hinge.solvers.result import Result
 from hinge.solvers.sbp import SBP
 from hinge.solvers.sdca import SDCA
 from hinge.solvers.sgd import SGD
