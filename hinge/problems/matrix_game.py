@@ -63,6 +63,10 @@ class MatrixGame(LinearMaxMin):
         """The ℓ1-sample: column j for j drawn with probability :math:`x_j`."""
         return self.column(pick(x, unit))
 
+    def lower(self, x: np.ndarray) -> float:
+        """The smallest payment for x, made to sum to 1: means of many strategies do so to their rounding."""
+        return super().lower(x / (float(x.sum()) or 1.0))
+
     def value_error(self, x: np.ndarray, least: float) -> float:
         return rounding(self.matrix.max_row_cells + self.d, self.longest)  # x sums to 1 but for d
 
