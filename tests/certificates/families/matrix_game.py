@@ -20,7 +20,7 @@ def case(rng):
     n, d = full.shape
     if rng.random() < 0.3:
         x, p = rng.dirichlet(np.ones(d)), rng.dirichlet(np.full(n, 0.3))
-        name, (lower, upper, gap, _) = "made up", MatrixGame(A).certificate(Strategies(x, p))
+        name, (lower, upper, gap) = "made up", MatrixGame(A).certificate(Strategies(x, p))[:3]
     else:
         name, eps = METHODS[rng.integers(3)], 10.0 ** rng.uniform(-13, -1)
         limits = dict(max_iter=int(10 ** rng.uniform(0, 2.7)), **cut(rng, n * d))
