@@ -8,6 +8,10 @@ from hinge.access import Gram, as_points
 from hinge.kernels import Kernel
 from hinge.problems.kernelized import Expansion
 from hinge.problems.max_min import MaxMin
+from hinge.problems.rounding import rounding
+
+TERMS = 1e6
+"""Additions that make one response, at most: iterations of a run."""
 
 
 class KernelMaxMargin(MaxMin):
@@ -85,8 +89,25 @@ class KernelMaxMargin(MaxMin):
 
     def lower(self, x: np.ndarray) -> float:
         """The smallest margin of x at unit norm; 0, that of x = 0, if it is negative."""
-        norm = self.support(x)
-        return 0.0 if norm == 0.0 else max(0.0, self.least(x) / norm)
+        off = self._off(x)
+        least, norm = float((self.values(x) - off).min()), self._norm(x, off)
+        return 0.0 if norm == 0.0 else max(0.0, least / norm - rounding(0, abs(least / norm)))
+
+    def dual_bound(self, p: np.ndarray, combined: np.ndarray | None = None) -> float:
+        g = self.combine(p) if combined is None else combined
+        norm = self._norm(g, self._off(g))
+        return norm + rounding(TERMS, norm)  # p sums to 1 but for as many roundings
+
+    def _off(self, x: np.ndarray) -> np.ndarray:
+        """Bounds on the errors of the responses; no βᵢ has ever moved back."""
+        return self.gram.error(np.abs(x[: self.n]), TERMS)
+
+    def _norm(self, x: np.ndarray, off: np.ndarray) -> float:
+        """The norm at most, from responses with these errors."""
+        beta, r = np.abs(x[: self.n]), np.abs(x[self.n :])
+        sq = float(x[: self.n] @ x[self.n :])
+        norm = float(np.sqrt(max(0.0, sq + float(beta @ off) + rounding(self.n, float(beta @ r)))))
+        return norm + rounding(0, norm)
 
     def unit(self, lower: float, upper: float) -> float:
         return max(upper, 1e-3 * self.scale)
