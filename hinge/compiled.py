@@ -1,8 +1,11 @@
 """How every compiled function of hinge is compiled, and how its code is kept on disk."""
 
 import secrets
+import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +23,34 @@ def compiled(function: Callable | None = None, **options: Any) -> Any:
     if function is None:
         return lambda f: compiled(f, **options)
     dispatcher: Any = njit(function, error_model="numpy", nogil=True, **options)
+    dispatcher.compile = _aside(dispatcher.compile)
     with suppress(RuntimeError):  # Numba found no place for its cache
         dispatcher._cache = _Cache(function)
     return dispatcher
+
+
+def _aside(work: Callable) -> Callable:
+    """The same in a thread that Ctrl-C cannot reach: Numba is not itself after an error in its midst.
+
+    Who pressed it need not wait: the compilation goes on beside what follows, and what it made is used then.
+    """
+
+    @wraps(work)
+    def run(*args: Any, **options: Any) -> Any:
+        if threading.current_thread() is not threading.main_thread():
+            return work(*args, **options)
+        future: Future[Any] = Future()
+
+        def compile() -> None:
+            try:
+                future.set_result(work(*args, **options))
+            except BaseException as error:
+                future.set_exception(error)
+
+        threading.Thread(target=compile, name="hinge compiler", daemon=True).start()
+        return future.result()
+
+    return run
 
 
 class _Cache(FunctionCache):

@@ -56,6 +56,10 @@ class Solver(Generic[P, S]):
         """The answer so far, in arrays that the next `advance` may overwrite: saves memory."""
         return self.solution(problem, state)
 
+    def glimpse(self, problem: P, state: S, most_evals: int) -> Any:
+        """What is known of the answer, where a view would compute more kernel values than this; else None."""
+        return None
+
     def iterations(self, state: S) -> int:
         """Iterations run so far."""
         return int(state.t)  # type: ignore[attr-defined]

@@ -236,6 +236,10 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
             r[out] += gram.host(gram.pass_over(moved, (beta - state.past)[moved], out))
         return Expansion(beta, state.b, r, state.path, state.terms + problem.n)
 
+    def glimpse(self, problem: KernelRegularized, state: BlockState, most_evals: int) -> Expansion | None:
+        evals = (problem.gram.host(state.beta) != state.past).sum() * (problem.n - state.m)
+        return self.solution(problem, state._replace(m=problem.n)) if evals > most_evals else None
+
     def refresh(self, problem: KernelRegularized, state: BlockState) -> BlockState:
         """Take in the points outside that come near the margin; nearer the second time."""
         if state.m == problem.n:
@@ -253,9 +257,8 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
     # --- what the driver asks -------------------------------------------------------------
 
     def estimate(self, problem: KernelRegularized, state: BlockState) -> float:
-        if state.rough:
-            return np.inf
-        return state.gap if state.m == problem.n else state.gap / SHARE
+        gap = state.gap if state.m == problem.n else state.gap / SHARE
+        return np.inf if state.rough else gap
 
     def pause(self, problem: KernelRegularized, state: BlockState) -> int:
         return 0 if state.still >= STILL else 1

@@ -22,6 +22,9 @@ CHUNK_SECONDS = 0.1
 LAST_WORD_CELLS = 100_000_000
 """After Ctrl-C, a matrix of more cells is not read again for a last certificate."""
 
+LAST_WORD_EVALS = 10_000_000
+"""Nor are more kernel values computed."""
+
 Callback = Callable[[Record, Solution], bool | None]
 
 
@@ -260,13 +263,14 @@ class _Run:
         return certificate
 
     def result(self, status: Status) -> Result:
-        begun = self.solver.iterations(self.state) > 0
-        if status is Status.INTERRUPTED and not (begun and self.problem.pass_cells <= LAST_WORD_CELLS):
-            b = self.solver.view(self.problem, self.state).b
-            certificate = Certificate(np.nan, np.nan, np.inf, b)
-        else:
+        problem, solver, state = self.problem, self.solver, self.state
+        interrupted = status is Status.INTERRUPTED
+        solution = solver.glimpse(problem, state, LAST_WORD_EVALS) if interrupted else None
+        dear = solution is not None or solver.iterations(state) == 0 or problem.pass_cells > LAST_WORD_CELLS
+        solution = solver.solution(problem, state) if solution is None else solution
+        certificate = Certificate(np.nan, np.nan, np.inf, solution.b)
+        if not (interrupted and dear):
             certificate = self.certify()
-        solution = self.solver.solution(self.problem, self.state)
         return Result(
             solution._replace(b=certificate.b), certificate, status, self.solver.iterations(self.state),
             self.solver.per_pass(self.problem), self.history, self.state, self.solver,
