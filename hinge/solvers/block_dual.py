@@ -236,9 +236,8 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
             r[out] += gram.host(gram.pass_over(moved, (beta - state.past)[moved], out))
         return Expansion(beta, state.b, r, state.path, state.terms + problem.n)
 
-    def glimpse(self, problem: KernelRegularized, state: BlockState, most_evals: int) -> Expansion | None:
-        evals = (problem.gram.host(state.beta) != state.past).sum() * (problem.n - state.m)
-        return self.solution(problem, state._replace(m=problem.n)) if evals > most_evals else None
+    def glimpse(self, problem: KernelRegularized, state: BlockState) -> Expansion:
+        return self.solution(problem, state._replace(m=problem.n))
 
     def refresh(self, problem: KernelRegularized, state: BlockState) -> BlockState:
         """Take in the points outside that come near the margin; nearer the second time."""
@@ -257,8 +256,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
     # --- what the driver asks -------------------------------------------------------------
 
     def estimate(self, problem: KernelRegularized, state: BlockState) -> float:
-        gap = state.gap if state.m == problem.n else state.gap / SHARE
-        return np.inf if state.rough else gap
+        return np.inf if state.rough else state.gap / (1.0 if state.m == problem.n else SHARE)
 
     def pause(self, problem: KernelRegularized, state: BlockState) -> int:
         return 0 if state.still >= STILL else 1
@@ -280,9 +278,8 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         return rows + (0 if state.m == n else (used + new) * (n - state.m))
 
     def _block(self, problem: KernelRegularized) -> int:
-        if self.block is not None:
-            return self.block
-        return 32 if problem.gram.by_value else min(1024, max(32, 2 * (problem.n // 16)))
+        usual = 32 if problem.gram.by_value else min(1024, max(32, 2 * (problem.n // 16)))
+        return usual if self.block is None else self.block
 
 
 def _inside(problem: KernelRegularized, state: BlockState) -> tuple[Any, Any, Any, Any]:

@@ -263,18 +263,23 @@ class _Run:
         return certificate
 
     def result(self, status: Status) -> Result:
-        problem, solver, state = self.problem, self.solver, self.state
-        interrupted = status is Status.INTERRUPTED
-        solution = solver.glimpse(problem, state, LAST_WORD_EVALS) if interrupted else None
-        dear = solution is not None or solver.iterations(state) == 0 or problem.pass_cells > LAST_WORD_CELLS
-        solution = solver.solution(problem, state) if solution is None else solution
-        certificate = Certificate(np.nan, np.nan, np.inf, solution.b)
-        if not (interrupted and dear):
+        if status is Status.INTERRUPTED and self.is_dear(
+            known := self.solver.glimpse(self.problem, self.state)
+        ):
+            solution, certificate = known, Certificate(np.nan, np.nan, np.inf, known.b)
+        else:
             certificate = self.certify()
+            solution = self.solver.solution(self.problem, self.state)
         return Result(
             solution._replace(b=certificate.b), certificate, status, self.solver.iterations(self.state),
             self.solver.per_pass(self.problem), self.history, self.state, self.solver,
         )  # fmt: skip
+
+    def is_dear(self, answer: Any) -> bool:
+        """Whether its certificate takes too long for somebody who pressed Ctrl-C, or has nothing to say."""
+        if isinstance(self.problem, KernelProblem):
+            return int(np.count_nonzero(answer.beta)) * self.problem.n > LAST_WORD_EVALS
+        return self.solver.iterations(self.state) == 0 or self.problem.pass_cells > LAST_WORD_CELLS
 
     @property
     def seconds(self) -> float:
