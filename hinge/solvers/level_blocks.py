@@ -10,6 +10,7 @@ from hinge.problems import Certificate, Expansion
 from hinge.problems.one_class import KernelOneClass
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
+from hinge.solvers.face_steps import face_steps
 from hinge.solvers.two_point import pair_steps
 
 STEP_VALUES = 20_000_000
@@ -209,7 +210,9 @@ class LevelBlocks(Solver[KernelOneClass, LevelState]):
         up, down = pull[mine < hi].min(initial=np.inf), pull[mine > 0].max(initial=-np.inf)
         tol = max(self.inner * (down - up), 1e-14 * float(np.abs(state.r[:m]).max(initial=0.0)))
         if down > up:
-            pair_steps(rows.block(), mine, pull, 0.0 * hi, hi, tol, 1000 + 50 * len(at))
+            K, lo, limit = rows.block(), 0.0 * hi, 1000 + 50 * len(at)
+            if pair_steps(K, mine, pull, lo, hi, tol, limit) == limit and problem.certifiable:
+                face_steps(K, mine, pull, lo, hi, True)  # where pairs are slow: K is nearly singular
             state.r[:m] += rows.combine(mine - alpha[at])
             state.path[at] += np.abs(mine - alpha[at])
             state.alpha[at] = state.known[at] = mine

@@ -24,12 +24,12 @@ def case(rng):
     X, exact = draws.rows(rng, largest=int(rng.choice([12, 40])), decades=float(rng.choice([0.0, 20.0])))
     n = len(exact)
     if np.abs(exact).max() == 0:
-        raise ValueError("all points are zero")
+        return []
     if rng.random() < 0.3:  # so that the best w may be zero
         X = exact.astype(float) - exact.astype(float).mean(axis=0)
         exact = X.astype(LONG)
         if np.abs(exact).max() == 0:
-            raise ValueError("all points are zero")
+            return []
     kernel = kernels.kernel(rng, exact.astype(float))
     K = kernels.values(kernel, exact)
     s = np.ones(n) if rng.random() < 0.7 else 10.0 ** rng.uniform(-2, 1, n)
@@ -42,8 +42,8 @@ def case(rng):
     total = LONG(nu) * long(s).sum()
     scale, unit = float(np.abs(np.diagonal(K)).max()) or 1.0, float(total)
     G = np.vstack([np.ones((1, n)), np.eye(n), -np.eye(n)])
-    z = conic((K / scale).astype(float), np.zeros(n), G, np.r_[1.0, s / unit, np.zeros(n)],
-              [clarabel.ZeroConeT(1), clarabel.NonnegativeConeT(2 * n)])  # fmt: skip
+    z, _ = conic((K / scale).astype(float), np.zeros(n), G, np.r_[1.0, s / unit, np.zeros(n)],
+                 [clarabel.ZeroConeT(1), clarabel.NonnegativeConeT(2 * n)])  # fmt: skip
     best = np.clip(long(z) * total, 0, long(s))
     for _ in range(3):
         room = long(s) - best if best.sum() < total else best
