@@ -1,5 +1,14 @@
-"""``python -m hinge`` is the command line."""
+"""``hinge`` and ``python -m hinge`` are the command line."""
 
-from hinge.cli import main
 
-main()
+def main() -> None:
+    """Run it; Ctrl-C may come before all of it is imported."""
+    try:
+        from hinge.cli import main
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+    main()
+
+
+if __name__ == "__main__":
+    main()

@@ -135,6 +135,8 @@ def write(race: Race, folder: Path, command: str) -> tuple[list[str], list[str]]
     shown = table(race)
     write_text(folder / "standings.csv", csv_text(shown.columns, shown.rows))
     write_text(folder / "curves.csv", csv_text(CURVES, _curve_rows(race)))
+    if race.interrupted:  # whoever pressed Ctrl-C does not wait for drawings
+        return written, ["No figures were drawn, since the race was interrupted."]
     try:
         from hinge.display import report
 
