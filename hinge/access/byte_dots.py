@@ -218,6 +218,26 @@ def _off(values, step, most):
     return worst
 
 
+def residuals(X: Any, step: float) -> np.ndarray:
+    """The distance of each row from the multiples of the step that stand for it."""
+    sparse = hasattr(X, "indptr")
+    values = X.data if sparse else np.ascontiguousarray(X).reshape(-1)
+    ends = X.indptr if sparse else X.shape[1] * np.arange(X.shape[0] + 1)
+    return _residuals(values.view(np.uint8) if values.dtype == bool else values, ends, step)
+
+
+@compiled
+def _residuals(values, ends, step):
+    out, per = np.empty(len(ends) - 1), 1.0 / step
+    for i in range(len(out)):
+        total = 0.0
+        for x in values[ends[i] : ends[i + 1]]:
+            v = np.float64(x)
+            total += (v - np.rint(v * per) * step) ** 2
+        out[i] = np.sqrt(total) * (1.0 + 1e-12)
+    return out
+
+
 def packed(X: Any, step: float) -> np.ndarray:
     """The multiples as rows of bytes, padded with zeros to a multiple of 16."""
     n, d = X.shape

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from hinge.access.byte_dots import bit_dots, byte_dots, packed
+from hinge.access.byte_dots import bit_dots, byte_dots, packed, residuals
 from hinge.access.inner_points import (
     ROUNDINGS,
     VALUE_ROUNDINGS,
@@ -74,7 +74,10 @@ class WholePoints(InnerPoints):
         exact = (4 * largest if self.dtype == np.float32 else largest) < 1 << 24
         eta = 0.0 if exact and gaussian else ROUNDINGS * unit
         eta += 0.0 if exact else float(np.finfo(np.float32).eps)
-        off = self._off * np.sqrt(self._terms) / (self._step if gaussian else 1.0)
+        off = self._off * np.sqrt(self._terms)
+        if self._off > 0 and self.dtype == np.float64:  # then it is worth a pass over the points
+            off = np.minimum(off, residuals(self._given, self._step))
+        off = off / (self._step if gaussian else 1.0)
         return np.sqrt(self._whole_sq * float(self.scale)), eta, VALUE_ROUNDINGS * unit, off
 
 

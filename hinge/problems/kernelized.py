@@ -226,7 +226,7 @@ class KernelRegularized(KernelProblem):
         *_, dual = self._gap_of(beta, r, e, found.b, extra)
         order = np.argsort(-extra, kind="stable")
         left = np.cumsum(extra[order][::-1])[::-1]
-        bears = 0.1 * wanted * max(dual, 0.0)
+        bears = 0.5 * min(0.1 * wanted, wanted - (found.gap - found.rounding)) * max(dual, 0.0)
         rows = order[: int(np.searchsorted(-left, -bears, side="left"))]
         if not float(np.abs(beta) @ e) * self.lam <= 0.05 * dual:  # ‖w‖² is too uncertain
             rows = np.union1d(rows, np.flatnonzero(beta))
