@@ -40,6 +40,8 @@ __all__ = [
 EPS = float(np.finfo(np.float32).eps)
 ROUNDING = 1e-5
 """Largest error of an exponent for which inner products in float32 are good enough."""
+PROVED = 1e-4
+"""Largest error of an exponent that may be left to rounding at its worst."""
 SMALLEST = 1e-12
 """Points whose squared norms are all below this take float64: in float32 products would vanish."""
 LARGEST = 1e30
@@ -75,12 +77,14 @@ def as_points(X: Any, kernel: Kernel, *, exact: bool = False, most_bytes: int = 
         if whole is not None:
             return whole
     if sp.issparse(X):
-        return SparsePoints(X, kernel, np.float64 if exact or _loses(kernel, largest) else np.float32, exact)
+        longest = int(np.diff(X.indptr).max(initial=0))
+        work = np.float64 if exact or _loses(kernel, largest, longest) else np.float32
+        return SparsePoints(X, kernel, work, exact)
     centre = None
     if _loses(kernel, largest) and not isinstance(kernel, Laplacian):
         centre = X.mean(axis=0, dtype=np.float64)
         largest = float(sq_norms(X, centre).max(initial=0.0))
-    work = np.float64 if exact or _loses(kernel, largest) else np.float32
+    work = np.float64 if exact or _loses(kernel, largest, X.shape[1]) else np.float32
     return DensePoints(X, kernel, work, centre, exact)
 
 
@@ -104,9 +108,13 @@ def _overflows(kernel: Kernel, sq: float, dtype: Any) -> bool:
     return not np.max([sq, gamma, gamma * sq, abs(coef0), own[0]]) < limit
 
 
-def _loses(kernel: Kernel, largest: float) -> bool:
-    """Whether distances in float32, of points up to this squared norm, are not good enough."""
-    return kernel.shifts and getattr(kernel, "gamma", 1.0) * largest * EPS > ROUNDING
+def _loses(kernel: Kernel, largest: float, terms: int = 0) -> bool:
+    """Whether distances in float32, of points up to this squared norm, are not good enough.
+
+    What can be proved of them grows with the terms of an inner product, and a certificate rests on that.
+    """
+    exponent = getattr(kernel, "gamma", 1.0) * largest * EPS
+    return kernel.shifts and (exponent > ROUNDING or 2 * exponent * terms > PROVED)
 
 
 def _whole_points(X: Any, kernel: Kernel, most_bytes: int, largest: float) -> Points | None:

@@ -28,6 +28,10 @@ class WeightVector:
         sq = sparse_sq_norms(points) if hasattr(points, "indptr") else sq_norms(points)
         self.norms = np.sqrt(sq)
 
+    def error(self, size: np.ndarray, terms: float) -> np.ndarray:
+        """As `Gram.error`, before the sums are made: nothing is known of ‖w‖ then, so little is promised."""
+        return 4.0 * (self.rows.shape[1] + terms) * UNIT * float(size @ self.norms) * self.norms
+
     def again(self, i: np.ndarray, coef: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """``coef @ K[i, columns]``, and a bound on the error of each."""
         d, terms = self.rows.shape[1], len(i)

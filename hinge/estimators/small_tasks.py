@@ -93,7 +93,7 @@ def run_together(
     )
     certifiable = not points.indefinite
     cut_off = _run(these, tol, free, certifiable, ends, on_interrupt)
-    for k in np.flatnonzero((these.found[:, 0] > tol) & (these.found[:, 0] - these.found[:, 1] <= tol)):
+    for k in np.flatnonzero((these.found[:, 0] > tol) & (these.found[:, 1] <= tol)):
         _certify_again(these, int(k), points, tol, free)
     runs = _runs(these, tol, certifiable, cut_off, points, time.perf_counter() - began)
     return runs if kept is None else runs._replace(answers=runs.answers._replace(rows=kept[taken]))
@@ -128,7 +128,7 @@ def _certify_again(these: Together, k: int, points: Points, tol: float, free: bo
     answer = Expansion(beta, these.found[k, 3], r, None, n)
     found = problem.sharpened(answer, problem.certificate(answer), tol)
     if found.gap < these.found[k, 0]:
-        these.found[k, :4] = found.gap, found.rounding, found.objective, found.b
+        these.found[k, :4] = found.gap, found.unrounded, found.objective, found.b
 
 
 def _runs(

@@ -36,15 +36,15 @@ class Certificate(NamedTuple):
         where no bound is known, nan where there cannot be any.
     b : float
         The bias at which `objective` holds: the best one for the answer's w where it is free.
-    rounding : float
-        How much of the gap is there for the rounding of what it was computed from.
+    unrounded : float
+        The gap as if nothing that it was computed from had been rounded; nan where that is not known.
     """
 
     objective: float
     bound: float
     gap: float
     b: float = 0.0
-    rounding: float = 0.0
+    unrounded: float = np.nan
 
 
 class Problem(Protocol):

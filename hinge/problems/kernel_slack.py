@@ -99,13 +99,9 @@ class KernelSlackConstrained(KernelProblem):
             p = np.where(heavy, (1.0 - kappa) * p, p)
             size = float(p.sum())
         upper = self._bound(p / size, (np.sqrt(sq + sq_off) + apart) / size) * (1 + 4 * self.n * UNIT)
-        as_is = self._bound(p / size, norm / size)
-        gap, rounding = (
-            ((upper - low) / low, (upper - as_is + gamma - low) / low)
-            if low > 0 and upper < np.inf
-            else (np.inf, 0.0)
-        )
-        return Certificate(gamma, upper, max(0.0, gap), b, rounding)
+        as_is = (self._bound(p / size, norm / size) - gamma) / gamma if gamma > 0 else np.inf
+        gap = max(0.0, (upper - low) / low) if low > 0 and upper < np.inf else np.inf
+        return Certificate(gamma, upper, gap, b, max(0.0, as_is))
 
     def sharpened(self, answer: Expansion, found: Certificate, wanted: float) -> Certificate:
         """As it is: all responses count here."""

@@ -115,11 +115,15 @@ class KernelProblem(Examples):
         """
         r, e = answer.responses, None
         for finer in self.gram.sharper():
-            if not found.gap > wanted >= found.gap - found.rounding:
+            if not found.gap > wanted >= found.unrounded:
                 break
             if e is None:
                 r, e = r.copy(), self.off(answer)
-            self._again(finer, answer.beta, self._blurred(answer.beta, r, e, found, wanted), r, e)
+            rows, known = self._blurred(answer.beta, r, e, found, wanted), e.copy()
+            known[rows] = finer.error(np.abs(answer.beta), len(rows) + 1)[rows]
+            if finer.finer is not None and self._bounds(answer.beta, r, known).gap > wanted:
+                continue  # not exact enough: on to who is
+            self._again(finer, answer.beta, rows, r, e)
             found = self._bounds(answer.beta, r, e)
         return found
 
@@ -208,8 +212,8 @@ class KernelRegularized(KernelProblem):
     def _bounds(self, beta: np.ndarray, r: np.ndarray, e: np.ndarray) -> Certificate:
         b = self.best_bias(r) if self.bias == "free" else 0.0
         primal, gap, most, dual = self._gap_of(beta, r, e, b, np.empty(self.n))
-        high = most / dual if dual > 0 else np.inf
-        return Certificate(primal, dual, high, b, (most - gap) / dual if dual > 0 else np.inf)
+        as_is = gap / (primal - gap) if primal > gap else np.inf
+        return Certificate(primal, dual, most / dual if dual > 0 else np.inf, b, as_is)
 
     def _gap_of(
         self, beta: np.ndarray, r: np.ndarray, e: np.ndarray, b: float, extra: np.ndarray
@@ -223,12 +227,12 @@ class KernelRegularized(KernelProblem):
     ) -> np.ndarray:
         """Rows whose errors together are more than the gap can bear: near the margin, between bounds."""
         extra = np.empty(self.n)
-        *_, dual = self._gap_of(beta, r, e, found.b, extra)
+        primal, gap, _, low = self._gap_of(beta, r, e, found.b, extra)
         order = np.argsort(-extra, kind="stable")
         left = np.cumsum(extra[order][::-1])[::-1]
-        bears = 0.5 * min(0.1 * wanted, wanted - (found.gap - found.rounding)) * max(dual, 0.0)
+        bears = 0.5 * min(0.1 * wanted, wanted - found.unrounded) * (primal - gap)
         rows = order[: int(np.searchsorted(-left, -bears, side="left"))]
-        if not float(np.abs(beta) @ e) * self.lam <= 0.05 * dual:  # ‖w‖² is too uncertain
+        if not primal - gap - low <= 0.05 * low:  # ‖w‖² is too uncertain
             rows = np.union1d(rows, np.flatnonzero(beta))
         return np.sort(rows)
 

@@ -120,7 +120,7 @@ class KernelOneClass(KernelProblem):
         most += apart * (float(alpha @ over) + sq + sq_off) + self.n * UNIT * most
         low = sq - sq_off
         gap, as_is = self.error(most, low), self.error(slack, sq)
-        return Certificate(slack - 0.5 * sq, -0.5 * (sq + sq_off), gap, -rho, max(0.0, gap - as_is))
+        return Certificate(slack - 0.5 * sq, -0.5 * (sq + sq_off), gap, -rho, as_is)
 
     def radius(self, answer: Expansion) -> float:
         """The radius of the ball about :math:`w/(\\nu S)`, where K(x, x) is the same for all x.

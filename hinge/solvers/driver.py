@@ -218,8 +218,8 @@ class _Run:
             gap, objective = certificate.gap, certificate.objective
             if promising and np.isnan(gap):
                 ended = Status.STATIONARY
-            elif promising and gap > stop.tol >= gap - certificate.rounding:
-                self.target = min(self.target / 2, 0.9 * (stop.tol - certificate.rounding))
+            elif promising and gap > stop.tol >= certificate.unrounded:
+                self.target = min(self.target / 2, 0.9 * (stop.tol - (gap - certificate.unrounded)))
                 ended = None if self.target > 0 else Status.STALLED
             elif gap > stop.tol and promising and not final:
                 self.state = solver.refresh(problem, self.state)

@@ -123,8 +123,7 @@ class KernelSDCA(Solver[KernelRegularized, KernelSDCAState]):
         return KernelSDCAState(beta, r, path, gap, t, key)
 
     def _gap(self, problem: KernelRegularized, beta: np.ndarray, r: np.ndarray) -> float:
-        certificate = problem.certificate(Expansion(beta, 0.0, r))
-        return float(certificate.gap - certificate.rounding)
+        return float(problem.certificate(Expansion(beta, 0.0, r)).unrounded)
 
     def _stride(self, problem: KernelRegularized) -> int:
         return -(-problem.n // 16)

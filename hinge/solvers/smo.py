@@ -119,7 +119,7 @@ class SMO(Solver[KernelRegularized, SMOState]):
 
     def _measured(self, problem: KernelRegularized, state: SMOState) -> SMOState:
         certificate = problem.certificate(self.view(problem, state))
-        return state._replace(gap=float(certificate.gap - certificate.rounding), b=float(certificate.b))
+        return state._replace(gap=float(certificate.unrounded), b=float(certificate.b))
 
     def _stride(self, problem: KernelRegularized) -> int:
         return -(-problem.n // 16)

@@ -22,8 +22,9 @@ class Together(NamedTuple):
     lam : ndarray
         λ of each problem.
     found : ndarray of shape (n_problems, 8)
-        Gap or violation, its rounding, objective, bias; and where it stands: rounds made, the violation to
-        solve to, the dual, and for how many rounds that has been still. A gap of inf: yet to be solved.
+        Gap or violation, the same without rounding, objective, bias; and where it stands: rounds made, the
+        violation to solve to, the dual, and for how many rounds that has been still. A gap of inf: yet to be
+        solved.
     """
 
     K: np.ndarray
@@ -83,12 +84,8 @@ def solve_together(these, first, tol, free, certifiable, work):
                     _errors(these.A, these.B, rows, beta, own, off)
                 else:
                     finished = gap <= tol or ended
-                    found[0], found[1], found[2], found[3] = (
-                        gap if finished else np.inf,
-                        gap - as_is,
-                        objective,
-                        b,
-                    )
+                    found[0] = gap if finished else np.inf
+                    found[1], found[2], found[3] = as_is, objective, b
                     off[:] = 0.0
         these.r[at:end] = e + y
         if done >= work:

@@ -302,7 +302,7 @@ def test_limits_are_numbers(name, value):
 
 def test_statuses_are_sentences():
     assert {s for s in Status if s.is_success} == {
-        Status.CONVERGED, Status.TARGET, Status.FINISHED, Status.CALLBACK,
+        Status.CONVERGED, Status.STATIONARY, Status.TARGET, Status.FINISHED, Status.CALLBACK,
     }  # fmt: skip
     assert all(len(s.value.split()) > 2 for s in Status)
 
