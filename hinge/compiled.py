@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from numba import njit
+from numba.core import config
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 
@@ -22,6 +23,8 @@ def compiled(function: Callable | None = None, **options: Any) -> Any:
     """
     if function is None:
         return lambda f: compiled(f, **options)
+    if config.DISABLE_JIT:  # type: ignore[attr-defined]
+        return function
     dispatcher: Any = njit(function, error_model="numpy", nogil=True, **options)
     dispatcher.compile = _aside(dispatcher.compile)
     with suppress(RuntimeError):  # Numba found no place for its cache

@@ -179,12 +179,15 @@ def how_it_ended(results: Sequence[Result], tol: float) -> Status:
         Status.FINISHED if result.status in spent and result.solver.keeps_cells else result.status
         for result in results
     ]
-    ended = how_all_ended(every, max(result.certificate.gap for result in results), tol)
+    ended = how_all_ended(every, max(result.certificate.gap for result in results), tol, depth=6)
     return results[every.index(ended)].status
 
 
-def how_all_ended(every: Sequence[Status], gap: float, tol: float) -> Status:
-    """The status that speaks for all runs, with a warning if a limit cut one off or nothing is certified."""
+def how_all_ended(every: Sequence[Status], gap: float, tol: float, depth: int = 5) -> Status:
+    """The status that speaks for all runs, with a warning if a limit cut one off or nothing is certified.
+
+    `depth` is how far up who called `fit` is.
+    """
     cut_off = [status for status in every if not status.is_success]
     cut_off.sort(key=lambda status: status is not Status.INTERRUPTED)
     other = [status for status in every if status is not Status.CONVERGED]
@@ -195,14 +198,14 @@ def how_all_ended(every: Sequence[Status], gap: float, tol: float) -> Status:
             f"The fit ended because {status.value}, with {reached} (tol={tol:g}). "
             "Allow more, or ask for less.",
             ConvergenceWarning,
-            stacklevel=5,
+            stacklevel=depth,
         )
     elif Status.STATIONARY in every:
         warnings.warn(
             "The kernel is not positive semidefinite, so the answer is a stationary point, as LIBSVM finds "
             "it, and has no certificate: gap_ is nan.",
             UserWarning,
-            stacklevel=5,
+            stacklevel=depth,
         )
     return status
 

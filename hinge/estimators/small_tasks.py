@@ -68,9 +68,12 @@ def run_together(
     """
     began = time.perf_counter()
     s = weight
-    kept = None if s is None or s.all() else np.flatnonzero(s)
-    if kept is not None and s is not None:  # rows without weight take no part
-        X, codes, s = part_of(X, kept, kernel), codes[kept], s[kept]
+    kept = None if s is None or s.all() else np.flatnonzero(s)  # rows without weight take no part
+    if one_vs_one:  # class by class, so that the values of a pair of classes lie together
+        kept = np.arange(len(codes)) if kept is None else kept
+        kept = kept[np.argsort(codes[kept], kind="stable")]
+    if kept is not None:
+        X, codes, s = part_of(X, kept, kernel), codes[kept], s if s is None else s[kept]
     s = np.ones(len(codes)) if s is None else s
     if one_vs_one:
         taken, cuts, y = _pairs_of(codes, n_classes)
@@ -160,15 +163,17 @@ def _runs(
 
 
 def _pairs_of(codes: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows, cuts and labels of every class against every other; the first of two is the positive side."""
-    rows = np.argsort(codes, kind="stable")
+    """Rows, cuts and labels of every class against every other, where rows lie class by class.
+
+    The first of two is the positive side.
+    """
     ends = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=n_classes))])
     sizes = np.diff(ends)
     # Where each of the two classes of every pair begins, and how many rows it has, one after the other.
     pairs = np.stack(np.triu_indices(n_classes, 1), axis=1).ravel()
     counts = sizes[pairs]
     places = np.concatenate([[0], np.cumsum(counts)])
-    taken = rows[np.arange(places[-1]) - np.repeat(places[:-1] - ends[pairs], counts)]
+    taken = np.arange(places[-1]) - np.repeat(places[:-1] - ends[pairs], counts)
     y = np.repeat(np.resize(np.array([1, -1], np.int8), len(pairs)), counts)
     return taken, places[::2], y
 

@@ -146,7 +146,7 @@ def test_convergence_of_a_history_alone(noisy, ax):
     assert display.ax_.lines[0].get_ydata()[-1] == result.certificate.objective
     fitted = SVC(gamma=0.1).fit(X, y)
     drawn = ConvergenceDisplay.from_estimator(fitted, against="kernel_evals")
-    assert list(drawn.curves) == ["blockdual"]
+    assert list(drawn.curves) == ["activeset"]
     assert drawn.ax_.get_xlabel() == "kernel evaluations"
 
 

@@ -114,6 +114,9 @@ def test_passes(two):
 
 
 class _Size:
+    class gram:
+        by_value = False
+
     def __init__(self, n):
         self.n = n
 

@@ -19,7 +19,8 @@ def data(n=120, seed=0):
 
 def problem(nu=0.05, bias="none", n=120, weight=None):
     X, y = data(n)
-    return KernelSlackConstrained(X, y, nu, Gaussian(0.5), bias=bias, weight=weight)
+    gram = Gram(as_points(X, Gaussian(0.5), exact=True))  # or rounding would be in the certificates
+    return KernelSlackConstrained(gram, y, nu, bias=bias, weight=weight)
 
 
 def optimum(p):
