@@ -13,7 +13,7 @@ from hinge.estimators.kernel_tasks import Answers, Runs, one_blas_thread
 from hinge.estimators.weights import class_weights
 from hinge.kernels import Function, Kernel
 from hinge.monitoring import History, Record, Status
-from hinge.problems import Expansion, KernelRegularized
+from hinge.problems import Expansion, KernelRegularized, sorted_bias
 from hinge.solvers.active_set import MOST, ActiveSet
 from hinge.solvers.solved_together import Together, solve_together, unsolved
 
@@ -96,6 +96,8 @@ def run_together(
     )
     certifiable = not points.indefinite
     cut_off = _run(these, tol, free, certifiable, ends, on_interrupt)
+    for k in np.flatnonzero(np.isinf(these.found[:, 0])):
+        _take_as_it_is(these, int(k), free)
     for k in np.flatnonzero((these.found[:, 0] > tol) & (these.found[:, 1] <= tol)):
         _certify_again(these, int(k), points, tol, free)
     runs = _runs(these, tol, certifiable, cut_off, points, time.perf_counter() - began)
@@ -132,6 +134,15 @@ def _certify_again(these: Together, k: int, points: Points, tol: float, free: bo
     found = problem.sharpened(answer, problem.certificate(answer), tol)
     if found.gap < these.found[k, 0]:
         these.found[k, :4] = found.gap, found.unrounded, found.objective, found.b
+
+
+def _take_as_it_is(these: Together, k: int, free: bool) -> None:
+    """The best bias and the objective of an answer that nothing is certified of: time was over."""
+    part = slice(these.cuts[k], these.cuts[k + 1])
+    y, r, box = these.y[part], these.r[part], these.box[part]
+    b = float(sorted_bias(r, y, box / box.sum())) if free else 0.0
+    loss = float(box @ np.maximum(1.0 - y * (r + b), 0.0))
+    these.found[k, 2:4] = these.lam[k] * (0.5 * float(these.beta[part] @ r) + loss), b
 
 
 def _runs(
