@@ -220,11 +220,12 @@ class_weight_
         check_mass(codes, classes.tolist(), weight, per_class, aside)
         paired = len(classes) > 2 and self.multiclass == "ovo"
         if self._plain and are_small(
-            X, kernel, codes, len(classes), self.cache_size * 1e6, one_vs_one=paired
+            X, kernel, codes, len(classes), float(self.cache_size) * 1e6, one_vs_one=paired
         ):
             runs = run_together(
-                X, kernel, codes, len(classes), weight, per_class, C=self.C, free=self.fit_intercept,
-                tol=self.tol, ends=None if self.max_time is None else began + self.max_time,
+                X, kernel, codes, len(classes), weight, per_class, C=float(self.C),
+                free=bool(self.fit_intercept), tol=float(self.tol),
+                ends=None if self.max_time is None else began + float(self.max_time),
                 on_interrupt=self.on_interrupt, one_vs_one=paired,
             )  # fmt: skip
         else:

@@ -121,3 +121,7 @@ def test_without_compilation_there_is_no_instruction(monkeypatch):
 
     monkeypatch.setattr(config, "DISABLE_JIT", 1)
     assert not available()
+
+
+def test_bytes_in_another_order_have_no_step():
+    assert step_of(BYTES.astype(">f8")) == (0.0, 0.0)
