@@ -137,7 +137,8 @@ class KernelPegasos(Solver[KernelRegularized, KernelPegasosState]):
         if not self.average:
             return Expansion(pi / rate * v, 0.0, pi / rate * g)
         total = rate * (t + 1) / 2.0
-        return Expansion((A * v - u) / total, 0.0, (A * g - h) / total)
+        path = (A * np.abs(v) + np.abs(u)) / total  # rounding is that of both parts
+        return Expansion((A * v - u) / total, 0.0, (A * g - h) / total, path)
 
     def per_pass(self, problem: KernelRegularized) -> int:
         return max(1, problem.n // self.batch_size)

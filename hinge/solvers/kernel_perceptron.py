@@ -138,7 +138,8 @@ class KernelPerceptron(Solver[KernelProblem, KernelPerceptronState]):
         v, r, u, h, t, _ = state
         if not self.average or self.batch or t == 0:
             return Expansion(v.copy(), 0.0, r.copy())
-        return Expansion(v - u / t, 0.0, r - h / t)
+        path = np.abs(v) + np.abs(u) / t  # rounding is that of both parts
+        return Expansion(v - u / t, 0.0, r - h / t, path)
 
     def estimate(self, problem: KernelProblem, state: KernelPerceptronState) -> float:
         return np.inf

@@ -176,6 +176,8 @@ class SBP(Solver[KernelSlackConstrained, SBPState]):
         else:
             W = max(state.W, 1.0)
             r, a = (state.A * state.v - state.u) / W, (state.A * state.a - state.ua) / W
+            path = gram.host((state.A * abs(state.a) + abs(state.ua)) / W)  # rounding is that of both parts
+            return Expansion(gram.host(a) * problem.y, 0.0, gram.host(r).copy(), path)
         return Expansion(gram.host(a) * problem.y, 0.0, gram.host(r).copy())
 
     def bound(self, problem: KernelSlackConstrained, state: SBPState) -> float:
