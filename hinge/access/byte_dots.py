@@ -48,14 +48,16 @@ def _implied(cpu: str) -> str:
 
 
 @intrinsic
-def _dots_4x4(typing, base, stride, rows, columns, scale, out, out_stride):
-    """Scaled inner products of 4 rows with 4 columns of bytes, as float32 at `out`; all are addresses."""
+def _dots_4x4(typing, base, stride, rows, columns, own, other, scale, out, out_stride):
+    """Inner products of 4 rows with 4 columns of bytes, twice each, less `own` and `other`, whole numbers;
+    then scaled, as float32 at `out`. All are addresses.
+    """
     four = types.UniTuple(types.int64, 4)
     u64 = types.uint64
-    signature = types.void(u64, u64, four, four, types.float32, u64, u64)
+    signature = types.void(u64, u64, four, four, u64, u64, types.float32, u64, u64)
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        base, stride, rows, columns, scale, out, out_stride = args
+        base, stride, rows, columns, own, other, scale, out, out_stride = args
 
         def instruction(name: str, *operands: Any) -> Any:
             kind = ir.FunctionType(_INTS, operands)
@@ -88,40 +90,58 @@ def _dots_4x4(typing, base, stride, rows, columns, scale, out, out_stride):
         at.add_incoming(following, loop)
         builder.cbranch(builder.icmp_unsigned("<", following, stride), loop, after)
         builder.position_at_end(after)
-        scales = ir.Constant(_FLOATS, ir.Undefined)
-        for k in range(4):
-            scales = builder.insert_element(scales, scale, ir.Constant(_I32, k))
+
+        def all_of(vector: Any, k: int) -> Any:
+            lanes = ir.Constant(_INTS, [k] * 4)
+            return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), lanes)
+
+        scales = builder.insert_element(ir.Constant(_FLOATS, ir.Undefined), scale, ir.Constant(_I32, 0))
+        owns, others = (builder.load(builder.inttoptr(p, _INTS.as_pointer()), align=4) for p in (own, other))
         for r in range(4):
             left, right = (builder.call(add_pairs, added[4 * r + k : 4 * r + k + 2]) for k in (0, 2))
-            dots = builder.sitofp(builder.call(add_pairs, [left, right]), _FLOATS)
+            sums = builder.call(add_pairs, [left, right])
+            less = builder.add(others, all_of(owns, r))
+            dots = builder.sitofp(builder.sub(builder.add(sums, sums), less), _FLOATS)
             row = builder.add(out, builder.mul(ir.Constant(_I64, r), out_stride))
-            builder.store(builder.fmul(dots, scales), builder.inttoptr(row, _FLOATS.as_pointer()), align=4)
+            builder.store(
+                builder.fmul(dots, all_of(scales, 0)), builder.inttoptr(row, _FLOATS.as_pointer()), align=4
+            )
         return context.get_dummy_value()
 
     return signature, codegen
 
 
 @compiled
-def byte_dots(P, rows, columns, step_sq, G):
-    """``G[r, c] = step_sq * <P[rows[r]], P[columns[c]]>`` for packed bytes P and contiguous G."""
+def byte_dots(P, less, rows, columns, step_sq, G):
+    """``G[r, c] = step_sq * (<p, q> - (less[p] + less[q]) / 2)``, rounded once, for packed bytes P.
+
+    `less` are squared norms, or zeros; p and q are rows[r] and columns[c]; G is contiguous.
+    """
     base, stride = np.uint64(P.ctypes.data), np.uint64(P.shape[1])
-    R, C = len(rows), len(columns)
+    R, C, scale = len(rows), len(columns), np.float32(0.5) * step_sq
     to, to_stride = np.uint64(G.ctypes.data), np.uint64(4 * C)
+    own, other = np.zeros(R + 4, np.int32), np.zeros(C + 4, np.int32)
+    for r in range(R):
+        own[r] = less[rows[r]]
+    for c in range(C):
+        other[c] = less[columns[c]]
     edge = np.empty((4, 4), np.float32)
     for first in range(0, C, _COLUMNS):
         last = min(first + _COLUMNS, C)
         for r in range(0, R, 4):
             four = (rows[r], rows[min(r + 1, R - 1)], rows[min(r + 2, R - 1)], rows[min(r + 3, R - 1)])
+            mine = np.uint64(own.ctypes.data) + np.uint64(4 * r)
             for c in range(first, last, 4):
+                theirs = np.uint64(other.ctypes.data) + np.uint64(4 * c)
                 if r + 4 <= R and c + 4 <= C:
-                    place = to + np.uint64(r) * to_stride + np.uint64(4 * c)
                     met = (columns[c], columns[c + 1], columns[c + 2], columns[c + 3])
-                    _dots_4x4(base, stride, four, met, step_sq, place, to_stride)  # type: ignore[call-arg]
+                    place = to + np.uint64(r) * to_stride + np.uint64(4 * c)
+                    _dots_4x4(base, stride, four, met, mine, theirs, scale, place, to_stride)  # type: ignore[call-arg]
                 else:
                     c1, c2, c3 = min(c + 1, C - 1), min(c + 2, C - 1), min(c + 3, C - 1)
                     met = (columns[c], columns[c1], columns[c2], columns[c3])
                     scratch = np.uint64(edge.ctypes.data)
-                    _dots_4x4(base, stride, four, met, step_sq, scratch, np.uint64(16))  # type: ignore[call-arg]
+                    _dots_4x4(base, stride, four, met, mine, theirs, scale, scratch, np.uint64(16))  # type: ignore[call-arg]
                     for i in range(min(4, R - r)):
                         for j in range(min(4, C - c)):
                             G[r + i, c + j] = edge[i, j]

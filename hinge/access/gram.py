@@ -157,21 +157,23 @@ class Gram:
         return self._finer
 
     def sharper(self) -> "Iterator[Gram | WeightVector]":
-        """Who can make the same sums more exactly, one better than the other: in float64 by summing anew."""
-        level = self if self.dtype == np.float64 else self.finer
+        """Who can make the same sums more exactly, one better than the other; we by summing anew."""
+        level = self if self.dtype == np.float64 or self.points.sums_tell else self.finer
         while level is not None:
             yield level
             level = level.finer
 
     def again(self, i: np.ndarray, coef: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """``coef @ K[i, columns]``, and a bound on the error of each."""
-        sums, size = self.pass_over(i, coef, columns), np.bincount(i, np.abs(coef), self.n)
-        error = self.error(size, len(i) + 1)[columns]
-        share = self.points.relative_errors() if (coef >= 0).all() else None
-        if share is not None:  # nothing cancels
-            share = share[columns] + float(share[i].max(initial=0.0)) + (len(i) + 1) * UNIT
-            error = np.minimum(error, 1.1 * share * np.abs(sums))
-        return sums, error
+        size, sums = np.abs(coef), np.zeros(len(columns))
+        error, tight = self.error(np.bincount(i, size, self.n), len(i) + 1)[columns], np.zeros(len(columns))
+        for sign in (1.0, -1.0) if self.points.sums_tell else (0.0,):  # of one sign, so that nothing cancels
+            some = np.sign(coef) == sign if sign else size > 0
+            part = self._sum_over(i[some], size[some] if sign else coef[some], columns)
+            sums += part * (sign or 1.0)
+            known = self.points.sum_errors(i[some], size[some], columns, part) if sign else None
+            tight += (np.inf if known is None else known) + (len(i) + 2) * UNIT * np.abs(part)
+        return sums, np.minimum(error, tight)
 
     @property
     def capacity(self) -> int:
@@ -226,11 +228,14 @@ class Gram:
 
     def pass_over(self, i: np.ndarray, coef: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """``coef @ K[i, columns]`` for any columns, each tile dropped after use; free when asked twice."""
+        if self._last is None or not all(map(np.array_equal, (i, coef, columns), self._last)):
+            self._last = np.array(i), np.array(coef), np.array(columns), self._sum_over(i, coef, columns)
+        self.asked += len(i) * len(columns)
+        return self._last[-1].copy()
+
+    def _sum_over(self, i: np.ndarray, coef: np.ndarray, columns: np.ndarray) -> np.ndarray:
         i, columns = np.ascontiguousarray(i, np.int64), np.ascontiguousarray(columns, np.int64)
         coef, out = np.ascontiguousarray(coef, np.float64), np.zeros(len(columns))
-        self.asked += len(i) * len(columns)
-        if self._last is not None and all(map(np.array_equal, (i, coef, columns), self._last)):
-            return self._last[-1].copy()
         if self._pairs is not None:
             rows, back = np.unique(i, return_inverse=True)
             weight = np.bincount(back, coef, len(rows))
@@ -246,7 +251,6 @@ class Gram:
             add_rows(buffer, 0, np.arange(len(part)), coef[r : r + TILE_ROWS], out[c : c + len(some)])
 
         self._tiles(tile, len(i), columns)
-        self._last = i.copy(), coef.copy(), columns.copy(), out.copy()
         return out
 
     # --- computing ------------------------------------------------------------------------

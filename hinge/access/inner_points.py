@@ -19,6 +19,13 @@ SMALLEST = 43.0
 """Half the exponent of the smallest kernel value that is kept apart from zero."""
 
 
+PIECE = 112
+"""Terms of an inner product that are summed in float32 one after the other; then the sums are added.
+
+What can be proved of a sum grows with its terms, and a certificate rests on that. Shorter pieces are slower.
+"""
+
+
 class Points:
     """What `Gram` needs of points.
 
@@ -38,6 +45,8 @@ class Points:
     """The same points with more exact values, where there are any."""
     indefinite = False
     """Whether the kernel is known not to be positive semidefinite in general."""
+    sums_tell = False
+    """Whether sums of values tell more about their own errors than the points do."""
 
     def __init__(self, n: int, dtype: Any = np.float32) -> None:
         self.n = n
@@ -63,8 +72,10 @@ class Points:
         """A and B of shape (k, n): the values given for i and j are off by at most Σₖ Aₖᵢ Bₖⱼ."""
         return np.zeros((1, self.n)), np.zeros((1, self.n))  # given values are what they are
 
-    def relative_errors(self) -> np.ndarray | None:
-        """a for which values, none of them negative, are off by (aᵢ + aⱼ)K at most; None if there is none."""
+    def sum_errors(
+        self, i: np.ndarray, size: np.ndarray, columns: np.ndarray, sums: np.ndarray
+    ) -> np.ndarray | None:
+        """What sums Σ size K(xᵢ, ·) of terms that are not negative are off by; None if that is not known."""
         return None
 
 
@@ -81,13 +92,20 @@ class InnerPoints(Points):
         """
         raise NotImplementedError
 
+    @property
+    def sums_tell(self) -> bool:  # type: ignore[override]
+        """Where values may be small, and their errors with them."""
+        return isinstance(self.kernel, Gaussian)
+
     def errors(self) -> tuple[np.ndarray, np.ndarray]:
         """As the kernel passes on what inner products, squared norms and the points themselves are off by."""
         return self.kernel.errors(*self._exactness())  # type: ignore[attr-defined]
 
-    def relative_errors(self) -> np.ndarray | None:
+    def sum_errors(
+        self, i: np.ndarray, size: np.ndarray, columns: np.ndarray, sums: np.ndarray
+    ) -> np.ndarray | None:
         """As the kernel says."""
-        return self.kernel.relative_errors(*self._exactness())
+        return self.kernel.sum_errors(self._exactness(), i, size, columns, sums)
 
     def dots(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
         """``out[r, c]``: the inner product of points rows[r] and columns[c]."""
@@ -138,6 +156,8 @@ class TablePoints(InnerPoints):
     def _exactness(self) -> tuple[np.ndarray, float, float, np.ndarray]:
         unit = float(np.finfo(self.work).eps) / 2
         eta = (self._longest() + ROUNDINGS) * unit
+        if isinstance(self.kernel, Gaussian) and self.work == np.float32:
+            eta = 0.5 * (self._longest() + 2 * ROUNDINGS) * unit  # squared norms are summed in float64
         return self._norms, eta, VALUE_ROUNDINGS * float(np.finfo(self.dtype).eps) / 2, np.zeros(self.n)
 
     def products(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
@@ -168,7 +188,7 @@ class DensePoints(TablePoints):
         self._held: dict[int, tuple[np.ndarray, np.ndarray]] = {}  # the last columns of each thread
 
     def _longest(self) -> int:
-        return int(self.points.shape[1])
+        return proved_terms(self.points.shape[1], self.work)
 
     @property
     def finer(self) -> Points | None:  # type: ignore[override]
@@ -194,7 +214,15 @@ class DensePoints(TablePoints):
         held = self._held.get(thread)
         if held is None or held[0] is not columns:
             held = self._held[thread] = columns, self._take(columns)
-        np.matmul(self._take(rows), held[1].T, out=out)
+        mine, theirs = self._take(rows), held[1].T
+        if self.work == np.float64:
+            np.matmul(mine, theirs, out=out)
+            return
+        np.matmul(mine[:, :PIECE], theirs[:PIECE], out=out)
+        more = np.empty_like(out) if mine.shape[1] > PIECE else out
+        for lo in range(PIECE, mine.shape[1], PIECE):
+            np.matmul(mine[:, lo : lo + PIECE], theirs[lo : lo + PIECE], out=more)
+            out += more
 
     def fill(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
         """By inner products, or by distances for the kernel that needs those."""
@@ -234,6 +262,11 @@ class SparsePoints(TablePoints):
             out[...] = self.kernel(*both)
         else:
             super().fill(rows, columns, out)
+
+
+def proved_terms(d: int, work: Any) -> int:
+    """Roundings of an inner product of d terms, at most, as `DensePoints` computes it."""
+    return min(d, PIECE) + -(-d // PIECE) if work == np.float32 else d
 
 
 def sq_norms(X: np.ndarray, centre: np.ndarray | None = None) -> np.ndarray:

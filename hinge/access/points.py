@@ -17,13 +17,14 @@ from hinge.access.inner_points import (
     InnerPoints,
     Points,
     SparsePoints,
+    proved_terms,
     sparse_sq_norms,
     sq_norms,
 )
 from hinge.access.matrix import dense_rows
 from hinge.access.structure import as_csr
 from hinge.access.whole_points import BitPoints, BytePoints
-from hinge.kernels import Function, Kernel, Laplacian, Precomputed
+from hinge.kernels import Function, Gaussian, Kernel, Laplacian, Precomputed
 
 __all__ = [
     "BitPoints",
@@ -80,11 +81,11 @@ def as_points(X: Any, kernel: Kernel, *, exact: bool = False, most_bytes: int = 
         longest = int(np.diff(X.indptr).max(initial=0))
         work = np.float64 if exact or _loses(kernel, largest, longest) else np.float32
         return SparsePoints(X, kernel, work, exact)
-    centre = None
-    if _loses(kernel, largest) and not isinstance(kernel, Laplacian):
+    centre, terms = None, proved_terms(X.shape[1], np.float32)
+    if _loses(kernel, largest, terms) and not isinstance(kernel, Laplacian):
         centre = X.mean(axis=0, dtype=np.float64)
         largest = float(sq_norms(X, centre).max(initial=0.0))
-    work = np.float64 if exact or _loses(kernel, largest, X.shape[1]) else np.float32
+    work = np.float64 if exact or _loses(kernel, largest, terms) else np.float32
     return DensePoints(X, kernel, work, centre, exact)
 
 
@@ -125,9 +126,9 @@ def _whole_points(X: Any, kernel: Kernel, most_bytes: int, largest: float) -> Po
         planes = bit_planes(X) if step else None
         if planes is not None:
             return BitPoints(X, planes, kernel, step, off)
-    if n * (d + 16) <= most_bytes and available() and d * 255 * 255 < 1 << 31:
+    if n * (d + 16) <= most_bytes and available() and d * 255 * 255 < 1 << 30:
         step, off = step_of(X)
-        exact = step > 0 and 4 * largest / step**2 < 1 << 24
+        exact = step > 0 and (isinstance(kernel, Gaussian) or 4 * largest / step**2 < 1 << 24)
         if step and (exact or not _loses(kernel, largest)):
             return BytePoints(X, kernel, step, off)
     return None

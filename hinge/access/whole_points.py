@@ -7,6 +7,7 @@ import numpy as np
 from hinge.access.byte_dots import bit_dots, byte_dots, packed, residuals
 from hinge.access.inner_points import (
     ROUNDINGS,
+    SMALLEST,
     VALUE_ROUNDINGS,
     DensePoints,
     InnerPoints,
@@ -29,11 +30,15 @@ def _in_steps(kernel: Kernel, step: float) -> tuple[Kernel, float]:
 class WholePoints(InnerPoints):
     """Points whose values are whole multiples of a step, up to `off`: their inner products are exact."""
 
+    _distances = False
+    """Whether `_counts` gives minus half the squared distances, exact too, in place of inner products."""
+
     def __init__(self, X: Any, kernel: Kernel, step: float, off: float, dtype: Any) -> None:
         super().__init__(X.shape[0], dtype)
         self._given, self._kernel, self._step, self._off = X, kernel, step, off
         self.kernel, scale = _in_steps(kernel, step)
         self.scale, self.indefinite = self.dtype.type(scale), kernel.indefinite
+        self._known: tuple[np.ndarray, float, float, np.ndarray] | None = None
 
     def _counts(self, rows: np.ndarray, columns: np.ndarray, scale: np.float32, out: np.ndarray) -> None:
         """``out[r, c]``: `scale` times the inner product of the multiples."""
@@ -46,7 +51,8 @@ class WholePoints(InnerPoints):
     def _set_squares(self, whole: np.ndarray, terms: np.ndarray) -> None:
         """From the squared norms in steps, and the number of values that are not zero."""
         self._whole_sq, self._terms = whole, terms
-        self.sq = (whole * float(self.scale)).astype(self.dtype)
+        sq = 0.0 * whole if self._distances else whole * float(self.scale)
+        self.sq = sq.astype(self.dtype)
 
     def dots(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
         """By whole-number products."""
@@ -68,41 +74,61 @@ class WholePoints(InnerPoints):
         return (SparsePoints if sparse else DensePoints)(self._given, self._kernel, np.float64, exact=True)
 
     def _exactness(self) -> tuple[np.ndarray, float, float, np.ndarray]:
-        unit, largest = float(np.finfo(self.dtype).eps) / 2, float(self._whole_sq.max(initial=0.0))
-        gaussian = isinstance(self.kernel, Gaussian)
+        if self._known is not None:
+            return self._known
+        unit, single = (float(np.finfo(dtype).eps) / 2 for dtype in (self.dtype, np.float32))
+        gaussian, largest = isinstance(self.kernel, Gaussian), float(self._whole_sq.max(initial=0.0))
         # Distances of whole numbers are exact while a float holds them, and counts come in float32.
-        exact = (4 * largest if self.dtype == np.float32 else largest) < 1 << 24
-        eta = 0.0 if exact and gaussian else ROUNDINGS * unit
-        eta += 0.0 if exact else float(np.finfo(np.float32).eps)
+        exact = (4 * largest if self._distances or self.dtype == np.float32 else largest) < 1 << 24
+        eta = 0.0 if gaussian and (exact or self._distances) else ROUNDINGS * unit
+        eta += 0.0 if exact or self._distances else 2 * single
         off = self._off * np.sqrt(self._terms)
         if self._off > 0 and self.dtype == np.float64:  # then it is worth a pass over the points
             off = np.minimum(off, residuals(self._given, self._step))
         off = off / (self._step if gaussian else 1.0)
-        return np.sqrt(self._whole_sq * float(self.scale)), eta, VALUE_ROUNDINGS * unit, off
+        # A distance that a float does not hold is rounded once, as the exponent is.
+        value = VALUE_ROUNDINGS * unit + (
+            0.0 if exact or unit == single or not self._distances else 2 * single
+        )
+        self._known = np.sqrt(self._whole_sq * float(self.scale)), eta, value, off
+        return self._known
 
 
 class BytePoints(WholePoints):
     """Whole multiples as rows of bytes."""
+
+    _far = False
+    """Whether half a distance may belong to a value too small for single precision; there is a `_least`."""
 
     def __init__(
         self, X: Any, kernel: Kernel, step: float, off: float = 0.0, dtype: Any = np.float32,
         known: "BytePoints | None" = None,
     ) -> None:  # fmt: skip
         super().__init__(X, kernel, step, off, dtype)
+        self._distances = isinstance(kernel, Gaussian)
         self.bytes: np.ndarray = packed(X, step) if known is None else known.bytes
         self.nbytes = self.bytes.nbytes
         if known is not None:
             self._set_squares(known._whole_sq, known._terms)
             return
-        sq, terms = np.empty((2, self.n))
+        sq, terms = np.zeros((2, self.n))
         for lo in range(0, self.n, 4096):
             part = self.bytes[lo : lo + 4096].astype(np.float32)
             sq[lo : lo + 4096] = np.einsum("ij,ij->i", part, part, dtype=np.float64)
             terms[lo : lo + 4096] = np.count_nonzero(part, axis=1)
         self._set_squares(sq, terms)
 
+    def _set_squares(self, whole: np.ndarray, terms: np.ndarray) -> None:
+        super()._set_squares(whole, terms)
+        self._less = (whole if self._distances else 0.0 * whole).astype(np.int32)
+        if isinstance(self.kernel, Gaussian):
+            self._least = -SMALLEST / max(self.kernel.gamma, 1e-300)
+            self._far = 2.0 * float(whole.max(initial=0.0)) > -self._least
+
     def _counts(self, rows: np.ndarray, columns: np.ndarray, scale: np.float32, out: np.ndarray) -> None:
-        byte_dots(self.bytes, rows, columns, scale, out)
+        byte_dots(self.bytes, self._less, rows, columns, scale, out)
+        if self._far:
+            np.maximum(out, np.float32(self._least), out=out)
 
     def _same(self, dtype: Any) -> WholePoints:
         return BytePoints(self._given, self._kernel, self._step, self._off, dtype, self)

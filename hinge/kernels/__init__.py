@@ -32,10 +32,23 @@ class Kernel:
         """Whether there are points whose Gram matrix has a negative eigenvalue."""
         return False
 
-    def relative_errors(
-        self, norms: np.ndarray, eta: float, unit: float, off: np.ndarray
-    ) -> np.ndarray | None:
-        """a for which values, none of them negative, are off by (aᵢ + aⱼ)K at most; None if there is none."""
+    def sum_errors(
+        self, exactness: "tuple[np.ndarray, float, float, np.ndarray]", i: np.ndarray, size: np.ndarray,
+        columns: np.ndarray, sums: np.ndarray,
+    ) -> np.ndarray | None:  # fmt: skip
+        """What sums Σ size K(xᵢ, ·) of values that are never negative are off by; None if that is not known.
+
+        Parameters
+        ----------
+        exactness : tuple
+            What `errors` takes.
+        i, columns : ndarray
+            The points summed over, and those whose sums they are.
+        size : ndarray
+            Not negative.
+        sums : ndarray
+            As computed.
+        """
         return None
 
     def __call__(self, X: Any, Z: Any) -> Any:
@@ -92,17 +105,30 @@ class Gaussian(Kernel):
         Points that are off by ρ move K by the largest slope of exp(-γs²), √(2γ/e), times the ρ of both.
         """
         one, slope = np.ones(len(norms)), np.sqrt(2.0 * self.gamma / np.e)
-        own = np.minimum(2.0 * np.minimum(2.0 * self.gamma * eta * norms**2, 1.0) + slope * off, 1.0)
+        x = np.minimum(2.0 * self.gamma * eta * norms**2, 1.0)
+        # e^s - 1 is at most (1 + s)s up to 1, where s is the sum of two x; there 2s is more than 1, the most.
+        own = np.minimum((1.0 + min(1.0, 2.0 * float(x.max(initial=0.0)))) * x + slope * off, 1.0)
         return np.stack([own, one]), np.stack([one, own + unit])
 
-    def relative_errors(
-        self, norms: np.ndarray, eta: float, unit: float, off: np.ndarray
-    ) -> np.ndarray | None:
-        """e^{γδ} - 1 as above, and what the exponential itself is off by: more of it for small values."""
-        far = 4.0 * self.gamma * eta * norms**2
-        if off.any() or not far.max(initial=0.0) < 0.5:
+    def sum_errors(
+        self, exactness: tuple[np.ndarray, float, float, np.ndarray], i: np.ndarray, size: np.ndarray,
+        columns: np.ndarray, sums: np.ndarray,
+    ) -> np.ndarray | None:  # fmt: skip
+        """What values are off by: (e^{γδ} - 1)K, their own rounding, and that of the exponent.
+
+        The last is relative to -K ln K, which is concave: its sum is at most that of equal values K.
+        """
+        norms, eta, unit, off = exactness
+        x = 2.0 * self.gamma * eta * norms**2
+        far = 2.0 * float(x.max(initial=0.0))
+        total = float(size.sum())
+        if not far < 0.01 or total == 0.0:
             return None
-        return far + unit * (1.0 + self.gamma * norms**2)
+        sums = np.clip(sums, 1e-30 * total, total)
+        own = (x[columns] + float(x[i].max())) * (1.0 + far) + unit
+        slope = np.sqrt(2.0 * self.gamma / np.e)
+        error = sums * (own + 0.5 * unit * np.log(total / sums))
+        return 1.02 * error + slope * (total * off[columns] + float(size @ off[i]))
 
 
 @dataclass(frozen=True)

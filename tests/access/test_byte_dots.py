@@ -17,16 +17,29 @@ def test_byte_dots_are_exact(R, C, d, seed):
     X = rng.integers(0, 256, (15, d))
     rows, columns = rng.integers(0, 15, R), rng.integers(0, 15, C)
     G = np.full((R, C), np.nan, np.float32)
-    byte_dots(packed(X, 1.0), rows, columns, np.float32(0.25), G)
+    byte_dots(packed(X, 1.0), np.zeros(len(X), np.int32), rows, columns, np.float32(0.25), G)
     np.testing.assert_array_equal(G, (X[rows] @ X[columns].T).astype(np.float32) * np.float32(0.25))
 
 
 @needs_instruction
+def test_distances_of_bytes_are_rounded_once():
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 256, (9, 5000))
+    sq = (X * X).sum(1)
+    G = np.empty((9, 9), np.float32)
+    byte_dots(packed(X, 1.0), sq.astype(np.int32), np.arange(9), np.arange(9), np.float32(1), G)
+    half = 0.5 * ((X[:, None] - X) ** 2).sum(2)
+    np.testing.assert_array_equal(G, -half.astype(np.float32))
+
+
+@needs_instruction
 def test_byte_dots_at_the_limits():
-    d = ((1 << 31) - 1) // 255**2
+    d = ((1 << 30) - 1) // 255**2
     X = np.full((5, d), 255)
     G = np.empty((5, 300), np.float32)
-    byte_dots(packed(X, 1.0), np.arange(5), np.zeros(300, np.int64), np.float32(1), G)
+    byte_dots(
+        packed(X, 1.0), np.zeros(len(X), np.int32), np.arange(5), np.zeros(300, np.int64), np.float32(1), G
+    )
     assert (np.float32(d * 255**2) == G).all()
 
 
