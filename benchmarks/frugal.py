@@ -42,7 +42,7 @@ from hinge.access import SparseTable  # noqa: E402
 from hinge.monitoring import Stop  # noqa: E402
 from hinge.problems import Regularized, SlackConstrained  # noqa: E402
 from hinge.solvers import SDCA, Pegasos, Simba, solve  # noqa: E402
-from hinge.solvers.frugal import Frugal  # noqa: E402
+from hinge.solvers.cells.frugal import Frugal  # noqa: E402
 
 HOME = os.environ.get("HINGE_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data"
 BIAS = dict(bias="penalized", bias_scale=0.3)

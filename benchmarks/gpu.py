@@ -23,7 +23,7 @@ import torch
 
 from hinge import SVC
 from hinge.access import Gram, as_points
-from hinge.access.device import DeviceGram
+from hinge.access.gram.device import DeviceGram
 from hinge.kernels import Gaussian
 from hinge.problems import KernelSlackConstrained
 from hinge.solvers import SBP, BlockDual

@@ -35,12 +35,12 @@ import numpy as np
 import hinge
 from hinge.access import DenseTable
 from hinge.monitoring import Stop
-from hinge.problems.enclosing_ball import EnclosingBall
-from hinge.problems.max_margin import MaxMargin
-from hinge.problems.max_min import Strategies
-from hinge.problems.semidefinite import Semidefinite
+from hinge.problems.max_min.base import Strategies
+from hinge.problems.max_min.enclosing_ball import EnclosingBall
+from hinge.problems.max_min.max_margin import MaxMargin
+from hinge.problems.max_min.semidefinite.feasibility import Semidefinite
 from hinge.solvers.driver import solve
-from hinge.solvers.primal_dual import PrimalDual
+from hinge.solvers.saddle.primal_dual import PrimalDual
 
 sys.path.insert(0, str(Path(__file__).parent))
 import ball_instances
@@ -240,8 +240,8 @@ def reads(options):
 def disk(options):
     from on_disk import drop_cache, read_bytes
 
-    from hinge.access.on_disk import open_pair
-    from hinge.access.pair_writer import write_pair
+    from hinge.access.two_way.reader import open_pair
+    from hinge.access.two_way.writer import write_pair
 
     n = 30_000
     folder = (options.folder or Path(tempfile.mkdtemp())) / "planted"

@@ -79,8 +79,8 @@ def main():
     from sklearn.exceptions import ConvergenceWarning
 
     from hinge import LinearSVC
-    from hinge.access.on_disk import open_pair
-    from hinge.access.pair_writer import write_pair
+    from hinge.access.two_way.reader import open_pair
+    from hinge.access.two_way.writer import write_pair
 
     X, y, X_test, y_test = load("mnist", positive=8)
     y = np.tile(np.where(y > 0, 1, -1), len(SHIFTS))

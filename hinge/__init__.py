@@ -6,42 +6,63 @@ Names are imported when they are first used: ``import hinge`` is cheap.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from hinge.version import __version__ as __version__
+
+_PARTS = (
+    "access",
+    "bounds",
+    "datasets",
+    "display",
+    "estimators",
+    "experiments",
+    "files",
+    "kernels",
+    "monitoring",
+    "problems",
+    "racing",
+    "report",
+    "saddle",
+    "sampling",
+    "solvers",
+)
 
 _WHERE = {
-    "FeatureOracle": "hinge.access.oracle",
+    "FeatureOracle": "hinge.access.tables.oracle",
     "LinearSVC": "hinge.estimators",
-    "MaxMin": "hinge.problems.max_min",
+    "MaxMin": "hinge.problems.max_min.base",
     "NormConstrained": "hinge.problems",
     "OneClassSVM": "hinge.estimators",
-    "Oracle": "hinge.access.oracle",
+    "Oracle": "hinge.access.tables.oracle",
     "Regularized": "hinge.problems",
     "SVC": "hinge.estimators",
     "SlackConstrained": "hinge.problems",
     "Solution": "hinge.problems",
     "scalarizations": "hinge.problems",
     "Stop": "hinge.monitoring",
-    "check_problem": "hinge.problems.check_problem",
-    "enclosing_ball": "hinge.saddle",
-    "max_margin": "hinge.saddle",
-    "maximize_semidefinite": "hinge.solvers.semidefinite_program",
-    "maxmin": "hinge.saddle",
-    "open_pair": "hinge.access.on_disk",
-    "semidefinite": "hinge.saddle",
+    "check_problem": "hinge.problems.max_min.check_problem",
+    "enclosing_ball": "hinge.saddle.front_doors",
+    "max_margin": "hinge.saddle.front_doors",
+    "maximize_semidefinite": "hinge.saddle.semidefinite_program",
+    "maxmin": "hinge.saddle.front_doors",
+    "open_pair": "hinge.access.two_way.reader",
+    "semidefinite": "hinge.saddle.front_doors",
     "solve": "hinge.solvers",
-    "solve_game": "hinge.saddle",
+    "solve_game": "hinge.saddle.front_doors",
     "solve_slack": "hinge.solvers",
-    "write_pair": "hinge.access.pair_writer",
+    "write_pair": "hinge.access.two_way.writer",
 }
+
+_MODULES = {name: f"hinge.{name}" for name in _PARTS}
+_MODULES["model_files"] = "hinge.files.model_files"
 
 __all__ = [*_WHERE, "datasets"]
 
 if TYPE_CHECKING:
     from hinge import datasets as datasets
-    from hinge.access.on_disk import open_pair as open_pair
-    from hinge.access.oracle import FeatureOracle as FeatureOracle
-    from hinge.access.oracle import Oracle as Oracle
-    from hinge.access.pair_writer import write_pair as write_pair
+    from hinge.access.tables.oracle import FeatureOracle as FeatureOracle
+    from hinge.access.tables.oracle import Oracle as Oracle
+    from hinge.access.two_way.reader import open_pair as open_pair
+    from hinge.access.two_way.writer import write_pair as write_pair
     from hinge.estimators import SVC as SVC
     from hinge.estimators import LinearSVC as LinearSVC
     from hinge.estimators import OneClassSVM as OneClassSVM
@@ -50,24 +71,24 @@ if TYPE_CHECKING:
     from hinge.problems import Regularized as Regularized
     from hinge.problems import SlackConstrained as SlackConstrained
     from hinge.problems import Solution as Solution
-    from hinge.problems import scalarizations as scalarizations
-    from hinge.problems.check_problem import check_problem as check_problem
-    from hinge.problems.max_min import MaxMin as MaxMin
-    from hinge.saddle import enclosing_ball as enclosing_ball
-    from hinge.saddle import max_margin as max_margin
-    from hinge.saddle import maxmin as maxmin
-    from hinge.saddle import semidefinite as semidefinite
-    from hinge.saddle import solve_game as solve_game
+    from hinge.problems.max_min.base import MaxMin as MaxMin
+    from hinge.problems.max_min.check_problem import check_problem as check_problem
+    from hinge.problems.svm import scalarizations as scalarizations
+    from hinge.saddle.front_doors import enclosing_ball as enclosing_ball
+    from hinge.saddle.front_doors import max_margin as max_margin
+    from hinge.saddle.front_doors import maxmin as maxmin
+    from hinge.saddle.front_doors import semidefinite as semidefinite
+    from hinge.saddle.front_doors import solve_game as solve_game
+    from hinge.saddle.semidefinite_program import maximize_semidefinite as maximize_semidefinite
     from hinge.solvers import solve as solve
     from hinge.solvers import solve_slack as solve_slack
-    from hinge.solvers.semidefinite_program import maximize_semidefinite as maximize_semidefinite
 
 
 def __getattr__(name: str) -> Any:
     if name in _WHERE:
         return getattr(import_module(_WHERE[name]), name)
-    if name in ("access", "bounds", "datasets", "display", "estimators", "monitoring", "problems", "solvers"):
-        return import_module(f"hinge.{name}")
+    if name in _MODULES:
+        return import_module(_MODULES[name])
     raise AttributeError(f"module 'hinge' has no attribute {name!r}")
 
 

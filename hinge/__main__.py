@@ -4,7 +4,7 @@
 def main() -> None:
     """Run it; Ctrl-C may come before all of it is imported."""
     try:
-        from hinge.cli import main
+        from hinge.cli.app import main
     except KeyboardInterrupt:
         raise SystemExit(130) from None
     main()

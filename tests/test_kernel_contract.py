@@ -31,7 +31,7 @@ from hinge.access import Gram, as_points
 from hinge.kernels import Function, Gaussian, Polynomial
 from hinge.monitoring import Status, Stop
 from hinge.problems import KernelRegularized, KernelSlackConstrained
-from hinge.problems.slack_constrained import Basins
+from hinge.problems.svm.slack_constrained import Basins
 from hinge.sampling import draw_index, draw_unit, key_of
 from hinge.solvers import (
     KERNEL_SOLVERS,

@@ -1,11 +1,11 @@
 """DATA: the only code that touches the data, and the place where reads and kernel values are counted."""
 
-from hinge.access.both_ways import DenseTable, SparseTable, as_table
-from hinge.access.gram import Gram
+from hinge.access.gram.gram import Gram
+from hinge.access.gram.points.as_points import Points, as_points
 from hinge.access.matrix import Matrix, as_matrix, frozen
-from hinge.access.points import Points, as_points
 from hinge.access.rows import add_outer, add_row, dot, held_row, read_row, sq_norm
-from hinge.access.table import Line, Table
+from hinge.access.tables.memory import DenseTable, SparseTable, as_table
+from hinge.access.tables.table import Line, Table
 
 __all__ = [
     "DenseTable",

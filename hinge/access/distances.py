@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from hinge.access.matrix import Matrix
 from hinge.access.rows import read_row, sq_distance
-from hinge.access.stretches import Stretched
+from hinge.access.tables.stretches import Stretched
 from hinge.compiled import compiled
 
 

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from hinge.access.rows import CSRRows, DenseRows, add_row, dot, held_row, read_row, sq_norm
 from hinge.access.structure import as_csr, check_csr
-from hinge.access.table import Table
+from hinge.access.tables.table import Table
 from hinge.compiled import compiled
 
 ROW_BLOCK_CELLS = 1 << 21
@@ -268,3 +268,9 @@ def _combine(A, coef, lo, hi, out):
     for i in range(lo, hi):
         if coef[i - lo] != 0.0:
             add_row(A, read_row(A, i), coef[i - lo], out)
+
+
+def float_for(dtype: np.dtype) -> np.dtype:
+    """The type that holds these numbers: whole ones of up to 16 bits are exact in float32."""
+    short = dtype.itemsize <= (2 if dtype.kind in "iub" else 4)
+    return np.dtype(np.float32 if short else np.float64)

@@ -1,9 +1,4 @@
-"""Figures drawn for paper and for the screen, and the report that holds them.
-
-`figure` says what is drawn, `static` draws it with matplotlib and `interactive` with plotly; `report` writes
-the page. The displays draw fits in scikit-learn's manner. Both libraries are optional and imported when
-something is drawn.
-"""
+"""Displays of fits, in scikit-learn's manner; matplotlib is imported when something is drawn."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

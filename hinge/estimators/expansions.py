@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from hinge.access.given_points import as_block
-from hinge.access.points import ROUNDING, needs_double
+from hinge.access.gram.points.as_points import ROUNDING, needs_double
+from hinge.access.gram.points.given import as_block
 from hinge.kernels import Function, Kernel, Precomputed
 
 TILE_ROWS, TILE_COLUMNS = 512, 1024

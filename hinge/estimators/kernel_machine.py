@@ -106,7 +106,7 @@ class KernelMachine:
         """Kernel rows of these rows of X; `exact` where single precision turned out not to be enough."""
         X = part_of(X, rows, kernel)
         if self.device is not None and self.device != "cpu":
-            from hinge.access.device import DeviceGram
+            from hinge.access.gram.device import DeviceGram
 
             return DeviceGram(X, kernel, device=self.device, precision=self.precision)
         if isinstance(kernel, Function) and kernel.on == "indices":
@@ -124,7 +124,7 @@ class KernelMachine:
         """Where kernel values survive the fit; None if nowhere."""
         if self.cache_folder is None:
             return None
-        from hinge.access.row_store import open_store
+        from hinge.access.gram.row_store import open_store
 
         return open_store(self.cache_folder, X, kernel)
 
@@ -168,7 +168,7 @@ class KernelMachine:
         sizes = self.n_support_ if self._paired else [len(self.support_)]
         cuts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         if self.device is not None and self.device != "cpu":
-            from hinge.access.device import kernel_sums_on
+            from hinge.access.gram.device import kernel_sums_on
 
             parts = [(vectors[lo:hi], self.dual_coef_[:, lo:hi]) for lo, hi in pairwise(cuts.tolist())]
             sums = np.stack(

@@ -9,14 +9,15 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
 from hinge.access import Table, as_matrix
-from hinge.access.oracle import as_oracle
+from hinge.access.tables.oracle import as_oracle
 from hinge.estimators import checks, tables, weights
 from hinge.estimators.one_vs_rest import Order, Report, keep_results, run_all, starts
 from hinge.estimators.reports import reports_of
 from hinge.monitoring import Stop
 from hinge.monitoring.clock import left_of
 from hinge.problems import Regularized, SlackConstrained
-from hinge.solvers import SOLVERS, TABLE_SOLVERS, Simba, Solver, online_dual
+from hinge.solvers import SOLVERS, TABLE_SOLVERS, Simba, Solver
+from hinge.solvers.linear import online_dual
 
 NAMES = {cls.__name__.lower(): cls for cls in (*SOLVERS, *TABLE_SOLVERS)}
 OF_A_FIT = (

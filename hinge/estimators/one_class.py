@@ -19,9 +19,9 @@ from hinge.kernels import Gaussian, Kernel, Precomputed
 from hinge.monitoring import Status, Stop
 from hinge.monitoring.clock import left_of
 from hinge.problems import Expansion
-from hinge.problems.one_class import KernelOneClass
+from hinge.problems.svm.one_class import KernelOneClass
 from hinge.solvers import Result, solve
-from hinge.solvers.level_blocks import LevelBlocks
+from hinge.solvers.kernel.one_class_dual import LevelBlocks
 
 EXACT = 5e-4
 """Tolerances below this need kernel values in float64: the certificate is a root."""

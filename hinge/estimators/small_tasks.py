@@ -6,16 +6,16 @@ from typing import Any
 import numpy as np
 
 from hinge.access import Gram, as_points
-from hinge.access.given_points import check_own_values
-from hinge.access.points import Points
+from hinge.access.gram.points.as_points import Points
+from hinge.access.gram.points.given import check_own_values
 from hinge.estimators.kernel_input import part_of
 from hinge.estimators.kernel_tasks import Answers, Runs, one_blas_thread
 from hinge.estimators.weights import class_weights
 from hinge.kernels import Function, Kernel
 from hinge.monitoring import History, Record, Status
 from hinge.problems import Expansion, KernelRegularized, sorted_bias
-from hinge.solvers.active_set import MOST, ActiveSet
-from hinge.solvers.solved_together import Together, solve_together, unsolved
+from hinge.solvers.kernel.active_set import MOST, ActiveSet
+from hinge.solvers.kernel.solved_together import Together, solve_together, unsolved
 
 WORK = 2e7
 """Steps of arithmetic of one compiled call: tens of milliseconds; then clocks and Ctrl-C are heeded."""

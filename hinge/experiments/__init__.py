@@ -29,7 +29,7 @@ NAMES = (
     "survey-primal-dual",
     "survey-sdp",
 )
-"""In the order of the papers; the file of "pegasos-table1" is ``pegasos_table1.py``."""
+"""In the order of the papers; the file of "pegasos-table1" is ``pegasos/table1.py``."""
 
 
 def find(names: Iterable[str]) -> list[Experiment]:
@@ -53,7 +53,7 @@ def nearest(name: str, names: Sequence[str], what: str, *others: str) -> str:
 
 
 def _load(name: str) -> Experiment:
-    module = import_module(f"{__name__}.{name.replace('-', '_')}")
+    module = import_module(f"{__name__}.{name.replace('-', '.', 1).replace('-', '_')}")
     found: Experiment = module.experiment
     return found
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from hinge.display.outcome import Claim, Outcome, Verdict
+from hinge.report.outcome import Claim, Outcome, Verdict
 
 Scale = Literal["tiny", "full"]
 OPEN = "open question"

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, Protocol
 
 from hinge.experiments.base import Cell, Experiment, Result, Results, Scale
 from hinge.experiments.sets import is_own
-from hinge.replacing import replacing
+from hinge.files.replacing import replacing
 
 
 class Progress(Protocol):

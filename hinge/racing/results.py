@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hinge.display.figure import Figure, Panel, Series, Table
-from hinge.display.plain import csv_text, finite, write_text
 from hinge.experiments.base import Outcome, Result
 from hinge.experiments.runner import machine
 from hinge.racing.course import Look
 from hinge.racing.peers import Peer
 from hinge.racing.race import Race, Run
+from hinge.report.figure import Figure, Panel, Series, Table
+from hinge.report.plain import csv_text, finite, write_text
 
 FLOOR = 1e-12  # of suboptimalities on a logarithmic axis
 CURVES = (
@@ -138,7 +138,7 @@ def write(race: Race, folder: Path, command: str) -> tuple[list[str], list[str]]
     if race.interrupted:  # whoever pressed Ctrl-C does not wait for drawings
         return written, ["No figures were drawn, since the race was interrupted."]
     try:
-        from hinge.display import report
+        from hinge.report import report
 
         drawn = figures(race)
         results = [

@@ -1,37 +1,37 @@
 """HOW: one algorithm a file, and the driver that runs them all."""
 
-from hinge.solvers.active_set import ActiveSet
-from hinge.solvers.amplified import Amplified
 from hinge.solvers.auto import choose, frugal_for
 from hinge.solvers.base import Solver
-from hinge.solvers.block_dual import BlockDual
-from hinge.solvers.core_set import CoreSet
-from hinge.solvers.cutting_plane import CuttingPlane
+from hinge.solvers.cells.frugal import Frugal
+from hinge.solvers.cells.probe import Probe
+from hinge.solvers.cells.simba import Simba
 from hinge.solvers.driver import solve
-from hinge.solvers.frugal import Frugal
-from hinge.solvers.grigoriadis_khachiyan import GrigoriadisKhachiyan
-from hinge.solvers.interior_point import InteriorPoint
-from hinge.solvers.kernel_pegasos import KernelPegasos
-from hinge.solvers.kernel_perceptron import KernelPerceptron
-from hinge.solvers.kernel_sdca import KernelSDCA
-from hinge.solvers.level_blocks import LevelBlocks
-from hinge.solvers.newton import Newton
-from hinge.solvers.norma import Norma
-from hinge.solvers.pdhg import PDHG
-from hinge.solvers.pegasos import Pegasos
-from hinge.solvers.perceptron import Perceptron
-from hinge.solvers.primal_dual import PrimalDual
-from hinge.solvers.probe import Probe
+from hinge.solvers.kernel.active_set import ActiveSet
+from hinge.solvers.kernel.block_dual import BlockDual
+from hinge.solvers.kernel.kernel_pegasos import KernelPegasos
+from hinge.solvers.kernel.kernel_perceptron import KernelPerceptron
+from hinge.solvers.kernel.kernel_sdca import KernelSDCA
+from hinge.solvers.kernel.one_class_dual import LevelBlocks
+from hinge.solvers.kernel.sbp import SBP
+from hinge.solvers.kernel.smo import SMO
+from hinge.solvers.linear.amplified import Amplified
+from hinge.solvers.linear.cutting_plane import CuttingPlane
+from hinge.solvers.linear.interior_point import InteriorPoint
+from hinge.solvers.linear.newton import Newton
+from hinge.solvers.linear.norma import Norma
+from hinge.solvers.linear.pegasos import Pegasos
+from hinge.solvers.linear.perceptron import Perceptron
+from hinge.solvers.linear.sdca import SDCA
+from hinge.solvers.linear.sgd import SGD
+from hinge.solvers.linear.stale_sdca import StaleSDCA
+from hinge.solvers.linear.uniform_dca import UniformDCA
 from hinge.solvers.result import Result
-from hinge.solvers.sbp import SBP
-from hinge.solvers.sdca import SDCA
-from hinge.solvers.sgd import SGD
-from hinge.solvers.simba import Simba
+from hinge.solvers.saddle.core_set import CoreSet
+from hinge.solvers.saddle.grigoriadis_khachiyan import GrigoriadisKhachiyan
+from hinge.solvers.saddle.pdhg import PDHG
+from hinge.solvers.saddle.primal_dual import PrimalDual
+from hinge.solvers.saddle.working_set import WorkingSet
 from hinge.solvers.slack_path import solve_slack
-from hinge.solvers.smo import SMO
-from hinge.solvers.stale_sdca import StaleSDCA
-from hinge.solvers.uniform_dca import UniformDCA
-from hinge.solvers.working_set import WorkingSet
 
 SOLVERS: tuple[type[Solver], ...] = (
     Pegasos,

@@ -3,12 +3,12 @@
 from typing import Any, NamedTuple
 
 from hinge.problems import KernelRegularized, KernelSlackConstrained, Regularized
-from hinge.solvers.active_set import MOST, ActiveSet
 from hinge.solvers.base import Solver
-from hinge.solvers.block_dual import BlockDual
-from hinge.solvers.frugal import Frugal
-from hinge.solvers.newton import DIRECT, Newton
-from hinge.solvers.sdca import SDCA
+from hinge.solvers.cells.frugal import Frugal
+from hinge.solvers.kernel.active_set import MOST, ActiveSet
+from hinge.solvers.kernel.block_dual import BlockDual
+from hinge.solvers.linear.newton import DIRECT, Newton
+from hinge.solvers.linear.sdca import SDCA
 
 MOST_FEATURES = 1024
 MANY_PASSES = 8  # of reading, from which on dual coordinate ascent is done too, and certifies
@@ -45,7 +45,7 @@ def choose(problem: Any, *, max_reads: int | None = None) -> Choice:
             return Choice(ActiveSet(), f"{problem.n} points have few kernel values")
         return Choice(BlockDual(), "blocks of kernel rows, to a certified gap")
     if isinstance(problem, KernelSlackConstrained):
-        from hinge.solvers.sbp import SBP
+        from hinge.solvers.kernel.sbp import SBP
 
         # Even, so that both classes are drawn from alike; more than two only where they are few of many.
         batch = 2 * max(1, min(16, problem.n // 256))

@@ -48,7 +48,7 @@ def solve_slack(
         Its solution has the scale of the regularised one: w/‖w‖ is the slack-constrained answer.
     """
     from hinge.solvers.auto import choose
-    from hinge.solvers.sdca import SDCA
+    from hinge.solvers.linear.sdca import SDCA
 
     if problem.nu <= 0:
         raise ValueError("nu = 0 is the limit of no λ: use SBP, whose last water is none.")

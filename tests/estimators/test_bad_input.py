@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning, DataConversionWarning, NotFittedError
 
 from hinge import LinearSVC
-from hinge.problems.regularized import relative_gap
+from hinge.problems.svm.regularized import relative_gap
 
 SOLVERS = ("auto", "sdca", "newton", "pegasos")
 every_solver = pytest.mark.parametrize("solver", SOLVERS)

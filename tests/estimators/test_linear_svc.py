@@ -27,7 +27,7 @@ from hinge import LinearSVC
 from hinge.datasets import load, make_known_optimum
 from hinge.estimators.checks import held_out
 from hinge.solvers import SDCA, SGD, Amplified, Frugal, Newton, Norma, Pegasos, Perceptron
-from hinge.solvers.newton import MOST_FEATURES
+from hinge.solvers.linear.newton import MOST_FEATURES
 
 EXACT = ("sdca", "newton")
 PLAIN = {"norma", "sgd", "perceptron"}  # neither bias nor weights

@@ -18,9 +18,9 @@ from hinge.estimators.one_class import OneClassSVM
 from hinge.kernels import Function, Gaussian, Linear
 from hinge.monitoring import Status, Stop
 from hinge.problems import Expansion, KernelRegularized
-from hinge.problems.one_class import KernelOneClass
+from hinge.problems.svm.one_class import KernelOneClass
 from hinge.solvers import solve
-from hinge.solvers.level_blocks import LevelBlocks
+from hinge.solvers.kernel.one_class_dual import LevelBlocks
 
 X = make_blobs(300, 4, centers=3, random_state=0)[0]
 NEW = np.random.default_rng(5).uniform(-12, 12, (100, 4))

@@ -11,9 +11,9 @@ from sklearn.base import clone
 
 from hinge import LinearSVC
 from hinge.access import DenseTable
-from hinge.access.on_disk import open_pair
-from hinge.access.oracle import Oracle, OracleError
-from hinge.access.pair_writer import write_pair
+from hinge.access.tables.oracle import Oracle, OracleError
+from hinge.access.two_way.reader import open_pair
+from hinge.access.two_way.writer import write_pair
 from hinge.solvers import Frugal, Simba
 
 N, D = 2400, 60

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from hinge.display.figure import Series
 from hinge.experiments import NAMES, Result, Results, Verdict, find, nearest
 from hinge.experiments.base import claim, grid
+from hinge.report.figure import Series
 
 
 @pytest.mark.parametrize(

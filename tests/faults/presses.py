@@ -170,7 +170,8 @@ def commands(folder):
         for x, label in zip(X[:60_000].round(3), y, strict=False):
             stream.write(f"{label} " + " ".join(f"{j}:{v}" for j, v in enumerate(x.tolist(), 1)) + "\n")
     np.save(folder / "large.npy", np.tile(X, (4, 1)))
-    from hinge import LinearSVC, model_files
+    from hinge import LinearSVC
+    from hinge.files import model_files
 
     model_files.save(LinearSVC(max_time=3).fit(X, y), folder / "model.hinge")
     fit = ["--tol", "1e-12"]
@@ -203,7 +204,7 @@ FIT = """
 import numpy as np, sys, time, warnings
 warnings.simplefilter("ignore")
 from hinge import *
-import hinge.estimators, hinge.saddle
+import hinge.estimators, hinge.saddle.front_doors
 rng = np.random.default_rng(0)
 X = rng.standard_normal((500, 5)); y = np.where(X[:, 0] + rng.standard_normal(500) > 0, 1, -1)
 print("ready", flush=True)

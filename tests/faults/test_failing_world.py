@@ -14,11 +14,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hinge import SVC, LinearSVC, Oracle, model_files
-from hinge.access.oracle import OracleError
-from hinge.access.pair_writer import write_pair
-from hinge.display.plain import write_text
+from hinge import SVC, LinearSVC, Oracle
+from hinge.access.tables.oracle import OracleError
+from hinge.access.two_way.writer import write_pair
+from hinge.files import model_files
 from hinge.kernels import Function
+from hinge.report.plain import write_text
 
 from .kills import child
 from .writers import X, Y, fitted, similarity, version_of_pair

@@ -16,23 +16,25 @@ from functools import cache
 import numpy as np
 import scipy.sparse as sp
 
-from hinge import SVC, LinearSVC, Oracle, model_files
-from hinge.access.on_disk import open_pair
-from hinge.access.pair_writer import write_pair
-from hinge.access.row_store import RowStore, open_store
-from hinge.display.figure import Figure, Panel, Series
-from hinge.display.outcome import Outcome
-from hinge.display.report import Section, write_report
+from hinge import SVC, LinearSVC, Oracle
+from hinge.access.gram.row_store import RowStore, open_store
+from hinge.access.two_way.reader import open_pair
+from hinge.access.two_way.writer import write_pair
 from hinge.experiments.base import Experiment
 from hinge.experiments.runner import place, run
+from hinge.files import model_files
 from hinge.kernels import Function
+from hinge.report.figure import Figure, Panel, Series
+from hinge.report.outcome import Outcome
+from hinge.report.report import write_report
+from hinge.report.section import Section
 
 TRACED = (
-    "hinge/replacing.py", "hinge/model_files.py", "hinge/access/pair_writer.py",
-    "hinge/access/pair_header.py",
-    "hinge/access/oracle.py", "hinge/access/row_store.py", "hinge/experiments/runner.py",
-    "hinge/display/report.py", "hinge/display/plain.py", "hinge/racing/results.py", "hinge/cli_pair.py",
-    "hinge/cli_path.py", "hinge/cli_reproduce.py", "hinge/compiled.py", "numba/core/caching.py",
+    "hinge/files/replacing.py", "hinge/files/model_files.py", "hinge/access/two_way/writer.py",
+    "hinge/access/two_way/header.py",
+    "hinge/access/tables/oracle.py", "hinge/access/gram/row_store.py", "hinge/experiments/runner.py",
+    "hinge/report/report.py", "hinge/report/plain.py", "hinge/racing/results.py", "hinge/cli/pair.py",
+    "hinge/cli/path.py", "hinge/cli/reproduce.py", "hinge/compiled.py", "numba/core/caching.py",
 )  # fmt: skip
 """Before any line of these a writer may be killed."""
 
@@ -310,7 +312,7 @@ class Command(Files):
         model_files.save(fitted(0), folder / "given.hinge")
 
     def write(self, folder, version):
-        from hinge.cli import application
+        from hinge.cli.app import application
 
         (folder / "out").mkdir(exist_ok=True)
         words = [word.format(data=f"data{version}.csv") for word in self.words]

@@ -58,7 +58,7 @@ def command(*arguments: Any) -> str:
     """What a command of hinge prints; its errors are raised as they are."""
     from typer.testing import CliRunner
 
-    from hinge.cli import application
+    from hinge.cli.app import application
 
     result = CliRunner().invoke(application(), ["--debug", *map(str, arguments)])
     if result.exception is not None and not isinstance(result.exception, SystemExit):

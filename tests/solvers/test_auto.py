@@ -6,7 +6,7 @@ from hinge.access import as_table
 from hinge.problems import NormConstrained, Regularized, SlackConstrained
 from hinge.solvers import SDCA, Frugal, Newton, choose
 from hinge.solvers.auto import MOST_FEATURES
-from hinge.solvers.newton import DIRECT
+from hinge.solvers.linear.newton import DIRECT
 
 
 def problem(n, d):

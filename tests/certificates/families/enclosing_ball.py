@@ -3,8 +3,8 @@
 import numpy as np
 
 import hinge
-from hinge.problems.enclosing_ball import EnclosingBall
-from hinge.problems.max_min import Strategies
+from hinge.problems.max_min.base import Strategies
+from hinge.problems.max_min.enclosing_ball import EnclosingBall
 from tests.certificates import exact, references
 from tests.certificates.draws import cut, rows
 from tests.certificates.engine import Claim

@@ -3,8 +3,8 @@
 import numpy as np
 
 import hinge
-from hinge.problems.max_margin import MaxMargin
-from hinge.problems.max_min import Strategies
+from hinge.problems.max_min.base import Strategies
+from hinge.problems.max_min.max_margin import MaxMargin
 from tests.certificates import exact, references
 from tests.certificates.draws import cut, examples
 from tests.certificates.engine import Claim

@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 from typer.testing import CliRunner
 
-from hinge import SVC, LinearSVC, model_files
-from hinge.cli import application, main
+from hinge import SVC, LinearSVC
+from hinge.cli.app import application, main
+from hinge.files import model_files
 
 from ..odd import one_of
 

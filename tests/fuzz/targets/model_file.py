@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import hinge
-from hinge import model_files
+from hinge.files import model_files
 from hinge.solvers import SDCA
 
 from ..damage import damaged, folder_of

@@ -8,7 +8,7 @@ import numpy as np
 
 import hinge
 from hinge.access import Gram, as_points
-from hinge.access.row_store import _HEADER, _RECORD, open_store
+from hinge.access.gram.row_store import _HEADER, _RECORD, open_store
 from hinge.kernels import Gaussian
 
 from ..damage import damaged, files_in, folder_of

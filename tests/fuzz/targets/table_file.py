@@ -5,8 +5,8 @@ from functools import lru_cache
 import numpy as np
 
 import hinge
-from hinge.access.columnar import ArrowTable
-from hinge.access.zarr_table import ZarrTable
+from hinge.access.tables.columnar import ArrowTable
+from hinge.access.tables.zarr import ZarrTable
 
 from ..damage import damaged, damaged_files, files_in, folder_of
 from ..doors import with_pair

@@ -1,0 +1,335 @@
+"""Kernel rows on a GPU: the points go there once, and nothing of length n comes back until asked for.
+
+The same interface as `Gram`. No row is kept: there a row costs less to compute again than to look up, and
+nothing of size n x n is ever stored. Needs torch.
+"""
+
+import contextlib
+import importlib.util
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from hinge.access.gram.points.inner import ROUNDINGS, VALUE_ROUNDINGS
+from hinge.kernels import Function, Gaussian, Kernel, Laplacian, Precomputed
+
+FEATURES = 64
+"""Features are filled up with zeros to a multiple of this where the fused pass reads them."""
+
+UNKNOWN = 1e290
+"""An error that nothing is known of: responses must be computed again, in float64."""
+
+TILE_BYTES = 1 << 28
+"""A tile of kernel values is at most this large, or an eighth of the free memory if that is less."""
+
+
+def import_torch(device: str) -> Any:
+    """torch, or a sentence that says what is missing."""
+    try:
+        import torch
+    except ImportError as error:
+        raise ImportError(
+            f'device="{device}" needs torch, which is not installed: pip install torch, or use device="cpu".'
+        ) from error
+    if str(device).startswith("cuda") and not torch.cuda.is_available():
+        raise RuntimeError(f'device="{device}" was asked for, but torch finds no GPU here; use device="cpu".')
+    return torch
+
+
+class DeviceGram:
+    """The Gram matrix of points that lie on a device.
+
+    Parameters
+    ----------
+    X : array or CSR matrix
+        Copied to the device as it is (bytes stay bytes on the way), and to float32 there.
+    kernel : Kernel
+    device : str
+        A torch device.
+    precision : {"float64", "float32", "tf32", "bf16"}
+        Of the products, which are summed in float32 but for the first. tf32 keeps 10 bits of each factor,
+        bf16 7: exact for whole numbers up to 2048 and 256, such as pixels, else a relative error of the inner
+        products of about 5e-4 and 4e-3.
+
+    Attributes
+    ----------
+    evals, asked : int
+        Kernel values computed so far, which here are all that were asked for.
+    """
+
+    narrows = False
+    by_value = False
+
+    def __init__(self, X: Any, kernel: Kernel, device: str = "cuda", precision: str = "float32") -> None:
+        torch = import_torch(device)
+        if isinstance(kernel, Function | Precomputed):
+            raise ValueError("A callable or precomputed kernel is evaluated on the host: device='cpu'.")
+        if precision not in ("float64", "float32", "tf32", "bf16"):
+            raise ValueError(f"precision is 'float64', 'float32', 'tf32' or 'bf16', not {precision!r}.")
+        self.xp, self.device, self.kernel, self.precision = torch, torch.device(device), kernel, precision
+        self.n, self._given = X.shape[0], X
+        self.dtype = np.dtype(np.float64 if precision == "float64" else np.float32)
+        self._type = torch.float64 if precision == "float64" else torch.float32
+        self.evals = self.asked = 0
+        self._finer: DeviceGram | None = None
+        self._pinned: Any = None
+        self._sent: dict[int, tuple[np.ndarray, Any]] = {}
+        points = self._send(X)
+        self._centre = None
+        if kernel.shifts and points.is_floating_point():  # or the products cancel; whole numbers do not
+            self._centre = points.mean(0, dtype=torch.float64).to(self._type)
+        self._points, self._sq = self._prepared(points)
+        self.columns = self.position = np.arange(self.n)
+
+    def _send(self, X: Any) -> Any:
+        torch = self.xp
+        if hasattr(X, "indptr"):
+            parts = [X[lo : lo + 65536].toarray() for lo in range(0, X.shape[0], 65536)]
+            return torch.cat([torch.from_numpy(part).to(self.device) for part in parts])
+        X = np.ascontiguousarray(X)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a read-only array is only read
+            tensor = torch.from_numpy(X.view(np.uint8) if X.dtype == bool else X)
+        return tensor.to(self.device)
+
+    def _prepared(self, points: Any) -> tuple[Any, Any]:
+        """Points centred and in the type of the products, and their squared norms."""
+        torch = self.xp
+        points = points.to(self._type)
+        if self._centre is not None:
+            points = points - self._centre
+        spare = -points.shape[1] % FEATURES
+        if spare and self._fused:  # zeros, so that rows begin where vector loads may
+            points = torch.nn.functional.pad(points, (0, spare))
+        sq = torch.cat([(part.to(torch.float64) ** 2).sum(1) for part in points.split(1 << 16)])
+        return (points.to(torch.bfloat16) if self.precision == "bf16" else points), sq.to(self._type)
+
+    # --- arrays ---------------------------------------------------------------------------
+
+    def array(self, a: Any) -> Any:
+        """An array of NumPy's on the device."""
+        if isinstance(a, self.xp.Tensor):
+            return a
+        return self.xp.from_numpy(np.array(a)).to(self.device)
+
+    def constant(self, a: np.ndarray) -> Any:
+        """An array that is never written, sent to the device once."""
+        if id(a) not in self._sent:
+            self._sent[id(a)] = a, self.array(a)
+        return self._sent[id(a)][1]
+
+    def host(self, a: Any) -> np.ndarray:
+        """An array of the device as one of NumPy's."""
+        return a.cpu().numpy() if isinstance(a, self.xp.Tensor) else np.asarray(a)
+
+    def pinned(self, shape: Any) -> Any:
+        """Memory of the host that copies from the device go to directly; used again at the next call."""
+        size = int(np.prod(shape))
+        if self._pinned is None or len(self._pinned) < size:
+            self._pinned = self.xp.empty(size, dtype=self.xp.float32, pin_memory=True)
+        return self._pinned[:size].reshape(tuple(shape))
+
+    # --- what solvers use -----------------------------------------------------------------
+
+    @property
+    def diag(self) -> np.ndarray:
+        """K(x, x) of every point."""
+        return self.host(self.kernel.diag(self._sq.clone())).astype(np.float64)
+
+    @property
+    def indefinite(self) -> bool:
+        """Whether the kernel is known not to be positive semidefinite in general."""
+        return self.kernel.indefinite
+
+    @property
+    def norms(self) -> np.ndarray:
+        """The norms of the φ(xᵢ)."""
+        return np.sqrt(np.maximum(self.diag, 0.0))
+
+    def contradicts(self, beta: np.ndarray) -> bool:
+        """Named kernels are what they are."""
+        return False
+
+    def error(self, size: np.ndarray, terms: float) -> np.ndarray:
+        """A bound on the error of sums, as `Gram.error`; below float64 nothing is known of the chip."""
+        if self.precision != "float64":
+            return np.full(self.n, UNKNOWN)
+        unit, own = float(np.finfo(np.float64).eps) / 2, self.norms
+        eta = (self._points.shape[1] + ROUNDINGS) * unit
+        norms = np.sqrt(self.host(self._sq))
+        A, B = self.kernel.errors(norms, eta, VALUE_ROUNDINGS * unit, np.zeros(self.n))  # type: ignore[attr-defined]
+        return (B @ size) @ A + ((terms + self.n) * unit * float(own @ size)) * own
+
+    @property
+    def finer(self) -> "DeviceGram | None":
+        """The same points in float64, sent again when they are asked for first."""
+        if self._finer is None and self.precision != "float64":
+            self._finer = DeviceGram(self._given, self.kernel, str(self.device), "float64")
+        return self._finer
+
+    def sharper(self) -> "Iterator[DeviceGram]":
+        """Who can make the same sums more exactly."""
+        level = self if self.precision == "float64" else self.finer
+        if level is not None:
+            yield level
+
+    def again(self, i: np.ndarray, coef: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """``coef @ K[i, columns]``, and a bound on the error of each."""
+        size = np.bincount(i, np.abs(coef), self.n)
+        return self.host(self.pass_over(i, coef, columns)), self.error(size, len(i) + 1)[columns]
+
+    @property
+    def capacity(self) -> int:
+        """Rows that are computed at once."""
+        return max(1, self._free() // 8 // (4 * self.n))
+
+    @property
+    def largest_block(self) -> int:
+        """Points whose values among themselves are solved for on the host."""
+        return min(self.capacity, 2048)
+
+    def focus(self, columns: np.ndarray | None) -> None:
+        """All columns are computed in any case."""
+
+    def rows(self, i: np.ndarray) -> "DeviceRows":
+        """The rows of points `i`, on the device."""
+        return DeviceRows(self, self.array(i))
+
+    def combine(self, i: Any, coef: Any) -> Any:
+        """``coef @ K[i]`` in float64, each tile dropped after use."""
+        i = self.array(i)
+        coef = self.array(coef).to(self._type)
+        if self._fused:
+            self.evals += len(i) * self.n
+            self.asked += len(i) * self.n
+            return self._fused_sum(self._points, self._sq, i, coef).to(self.xp.float64)
+        out = self.xp.empty(self.n, device=self.device, dtype=self._type)
+        for columns, tile in self._tiles(i):
+            out[columns] = coef @ tile
+        return out.to(self.xp.float64)
+
+    def pass_over(self, i: Any, coef: Any, columns: Any) -> Any:
+        """``coef @ K[i, columns]``."""
+        i, coef = self.array(i), self.array(coef)
+        out = self.xp.zeros(self.n, device=self.device, dtype=self.xp.float64)
+        for lo in range(0, len(i), 4096):
+            out += self.combine(i[lo : lo + 4096], coef[lo : lo + 4096])
+        return out[self.array(columns)]
+
+    @property
+    def _fused(self) -> bool:
+        """Whether one pass on the chip can do products, exponentials and sums."""
+        if self.device.type != "cuda" or not isinstance(self.kernel, Gaussian) or self.precision == "float64":
+            return False
+        return importlib.util.find_spec("triton") is not None
+
+    def _fused_sum(self, x: Any, sq: Any, i: Any, coef: Any) -> Any:
+        from hinge.access.gram.fused import gaussian_combine
+
+        gamma = self.kernel.gamma  # type: ignore[attr-defined]
+        return gaussian_combine(x, sq, self._points[i], self._sq[i], coef, gamma, self.precision)
+
+    # --- tiles ----------------------------------------------------------------------------
+
+    def _free(self) -> int:
+        if self.device.type != "cuda":
+            return 1 << 33
+        return int(self.xp.cuda.mem_get_info(self.device)[0])
+
+    def _tile_columns(self, rows: int) -> int:
+        return max(1024, min(TILE_BYTES, self._free() // 8) // (4 * max(1, rows)))
+
+    def _tiles(self, i: Any) -> Iterator[tuple[slice, Any]]:
+        """Tiles of K[i], in pieces that are halved where the device's memory does not hold them."""
+        self.evals += len(i) * self.n
+        self.asked += len(i) * self.n
+        lo, step = 0, min(self.n, self._tile_columns(len(i)))
+        mine, sq = self._points[i], self._sq[i]
+        while lo < self.n:
+            columns = slice(lo, min(lo + step, self.n))
+            try:
+                tile = self._values(mine, sq, self._points[columns], self._sq[columns])
+            except self.xp.cuda.OutOfMemoryError:
+                if step <= 1024:
+                    raise MemoryError(
+                        f"The GPU's memory does not hold {len(i)} x {step} kernel values beside the data; "
+                        "use smaller batches, or device='cpu'."
+                    ) from None
+                step //= 2
+                self.xp.cuda.empty_cache()
+                warnings.warn(f"GPU memory is short: tiles of {step} columns.", RuntimeWarning, stacklevel=4)
+                continue
+            yield columns, tile
+            lo = columns.stop
+
+    def _values(self, mine: Any, sq: Any, others: Any, sq_others: Any) -> Any:
+        torch = self.xp
+        if isinstance(self.kernel, Laplacian):
+            return self.kernel(mine.to(self._type), others.to(self._type))
+        if self._fused:
+            from hinge.access.gram.fused import gaussian_values
+
+            gamma = self.kernel.gamma  # type: ignore[attr-defined]
+            return gaussian_values(mine, sq, others, sq_others, gamma, self.precision)
+        with self._products():
+            if self.precision == "bf16" and self.device.type == "cuda":
+                G = torch.mm(mine, others.T, out_dtype=torch.float32)
+            else:
+                G = mine.to(self._type) @ others.to(self._type).T
+        return self.kernel.of_dots(G, sq, sq_others)
+
+    @contextlib.contextmanager
+    def _products(self) -> Iterator[None]:
+        """Let float32 products use tf32 or not, whatever the process has set."""
+        flags = self.xp.backends.cuda.matmul
+        before = flags.allow_tf32
+        flags.allow_tf32 = self.precision == "tf32"
+        try:
+            yield
+        finally:
+            flags.allow_tf32 = before
+
+
+class DeviceRows:
+    """Some rows of a `DeviceGram`, kept while this object is."""
+
+    def __init__(self, gram: DeviceGram, i: Any) -> None:
+        self.gram, self.i = gram, i
+        tiles = [tile for _, tile in gram._tiles(i)]
+        self.values = tiles[0] if len(tiles) == 1 else gram.xp.cat(tiles, 1)
+
+    def block(self) -> np.ndarray:
+        """The kernel values of these points among themselves, on the host."""
+        block = self.values[:, self.i]
+        if block.device.type != "cuda":
+            return self.gram.host(block)
+        # Through memory that the driver knows: several times as fast, and of this size worth its set-up once.
+        pinned = self.gram.pinned(block.shape)
+        pinned.copy_(block)
+        return pinned.numpy()
+
+    def combine(self, coef: Any) -> Any:
+        """``coef @ rows``."""
+        return (self.gram.array(coef).to(self.gram._type) @ self.values).to(self.gram.xp.float64)
+
+
+def kernel_sums_on(
+    device: str, X: Any, vectors: Any, coef: np.ndarray, kernel: Kernel, precision: str = "float32"
+) -> np.ndarray:
+    """``K(X, vectors) @ coef.T`` on a device, tile by tile."""
+    gram = DeviceGram(vectors, kernel, device, precision)
+    weights = gram.array(np.ascontiguousarray(np.atleast_2d(coef), np.float32))
+    step = max(256, min(TILE_BYTES, gram._free() // 8) // (4 * max(1, gram.n)))
+    step = 1 << 16 if gram._fused else step
+    parts = []
+    for lo in range(0, X.shape[0], step):
+        some = gram._prepared(gram._send(X[lo : lo + step]))
+        if gram._fused:
+            every = gram.array(np.arange(gram.n))
+            sums = gram.xp.stack([gram._fused_sum(*some, every, row) for row in weights], 1)
+        else:
+            sums = gram._values(*some, gram._points, gram._sq) @ weights.T
+        parts.append(gram.host(sums))
+    return np.concatenate(parts).astype(np.float64)

@@ -1,0 +1,351 @@
+"""Kernel rows: computed in tiles, counted, and kept under a byte budget."""
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import Any
+
+import numpy as np
+
+from hinge.access.gram.memo import PairMemo
+from hinge.access.gram.points.given import FunctionPoints, check_own_values, is_positive
+from hinge.access.gram.points.inner import Points, TablePoints
+from hinge.access.gram.row_cache import LEAST_ROWS, RowCache
+from hinge.access.gram.rows import Rows, add_rows
+from hinge.access.gram.values import PairValues
+from hinge.access.gram.weight_vector import WeightVector
+from hinge.kernels import Linear
+
+TILE_ROWS, TILE_COLUMNS = 256, 512
+"""A tile of kernel values stays in the second level cache from its products to its last use."""
+UNIT = float(np.finfo(np.float64).eps) / 2
+MOST_CHECKED = 1024
+"""Points up to which the values of a function are checked to be those of a positive kernel."""
+WIDEST = 16384
+"""Columns of a tile that has few rows."""
+
+
+class Gram:
+    """The Gram matrix of a set of points, of which rows are computed when they are asked for.
+
+    Where single values are expensive, and those of all pairs fit the cache, no pair is evaluated twice.
+
+    Parameters
+    ----------
+    points : Points
+    cache_bytes : int
+        Rows are kept in this much memory, the least recently used dropped first.
+    threads : int
+        Threads over which the columns of a tile are spread; values do not depend on it.
+    store : RowStore, optional
+        Where values of an expensive kernel survive a restart.
+
+    Attributes
+    ----------
+    n : int
+    evals : int
+        Kernel values computed so far.
+    asked : int
+        Kernel values asked for, those found in the cache included.
+    narrows : bool
+        Whether rows against fewer columns are cheaper.
+    largest_block : int
+        Points whose values among themselves fit beside the cache.
+    """
+
+    xp: Any = np
+    narrows = True
+
+    def __init__(
+        self, points: Points, cache_bytes: int = 200_000_000, threads: int = 1, store: Any = None
+    ) -> None:
+        self.points, self.n, self.dtype = points, points.n, points.dtype
+        self.evals = self.asked = 0
+        self.threads, self.store, self.by_value = threads, store, points.by_value
+        self._pool: ThreadPoolExecutor | None = None
+        self._pool_of = 0
+        self._diag: np.ndarray | None = None
+        self._pairs: PairValues | None = None
+        self._last: tuple[np.ndarray, ...] | None = None
+        self._errors: tuple[np.ndarray, np.ndarray] | None = None
+        self._finer: Gram | WeightVector | None = None
+        budget, item = max(int(cache_bytes) - points.nbytes, 0), self.dtype.itemsize
+        self.largest_block = min(self.n, max(LEAST_ROWS, int(np.sqrt(budget / 8 / item))))
+        self._cache: RowCache | PairMemo
+        if isinstance(points, FunctionPoints):
+            fits = self.n * self.n * item <= budget
+            self._pairs = PairValues(points, store, consults=not fits)
+            if fits:
+                self._cache = PairMemo(self.n)
+                for row, columns, values in store.records() if store is not None else ():
+                    self._cache.learn(np.array([row]), columns, values[None])
+                return
+        self._cache = RowCache(self.n, self.dtype, budget - self.largest_block**2 * item)
+
+    def array(self, a: Any) -> Any:
+        """`a` where this Gram computes: on the host, as it is."""
+        return np.asarray(a)
+
+    constant = array
+
+    def host(self, a: Any) -> np.ndarray:
+        """An array of this Gram's as one of NumPy's."""
+        return np.asarray(a)
+
+    # --- what solvers use -----------------------------------------------------------------
+
+    @property
+    def diag(self) -> np.ndarray:
+        """K(x, x) of every point; a negative one is refused."""
+        if self._diag is None:
+            diag = self.points.diag() if self._pairs is None else self._diagonal(self._pairs)
+            check_own_values(np.arange(self.n), diag, indefinite=self.indefinite)
+            self._diag = diag
+        return self._diag
+
+    @property
+    def indefinite(self) -> bool:
+        """Whether the kernel is known not to be positive semidefinite in general."""
+        return self.points.indefinite
+
+    def contradicts(self, beta: np.ndarray) -> bool:
+        """Whether a function that should be positive is not, on the points of these β."""
+        used = np.flatnonzero(beta)
+        if not self.by_value or not 0 < len(used) <= MOST_CHECKED:
+            return False
+        K = self._cache.known(used, used)  # nothing is computed for this
+        return not np.isnan(K).any() and not is_positive(K)
+
+    @property
+    def norms(self) -> np.ndarray:
+        """The norms of the φ(xᵢ); where values are expensive, the largest that is known in place of each."""
+        if self.by_value and self._diag is None:
+            known = self._cache.diagonal()
+            return np.full(self.n, np.sqrt(max(0.0, float(np.nan_to_num(known).max(initial=0.0)))))
+        return np.sqrt(np.maximum(self.diag, 0.0))
+
+    @property
+    def errors(self) -> tuple[np.ndarray, np.ndarray]:
+        """A and B of shape (k, n): the value computed for i and j is off by at most Σₖ Aₖᵢ Bₖⱼ."""
+        if self._errors is None:
+            self._errors = self.points.errors()
+        return self._errors
+
+    def error(self, size: np.ndarray, terms: float) -> np.ndarray:
+        """A bound on the error of the sums Σⱼ βⱼK(xⱼ, xᵢ) that were computed, for every i.
+
+        Parameters
+        ----------
+        size : ndarray of shape (n,)
+            By how much each β has moved in all while the sums were kept up to date.
+        terms : float
+            Additions, in float64, that made one sum.
+        """
+        A, B = self.errors
+        own = self.norms
+        return (B @ size) @ A + (terms * UNIT * float(own @ size)) * own
+
+    @property
+    def finer(self) -> "Gram | WeightVector | None":
+        """The same points with sums that are more exact; None where there are none."""
+        if self._finer is None:
+            points = self.points
+            if isinstance(points, TablePoints) and isinstance(points.kernel, Linear):
+                self._finer = WeightVector(points.points)
+            elif points.finer is not None:
+                self._finer = Gram(points.finer, 0, self.threads)
+        return self._finer
+
+    def sharper(self) -> "Iterator[Gram | WeightVector]":
+        """Who can make the same sums more exactly, one better than the other; we by summing anew."""
+        level = self if self.dtype == np.float64 or self.points.sums_tell else self.finer
+        while level is not None:
+            yield level
+            level = level.finer
+
+    def again(self, i: np.ndarray, coef: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """``coef @ K[i, columns]``, and a bound on the error of each."""
+        size, sums = np.abs(coef), np.zeros(len(columns))
+        error, tight = self.error(np.bincount(i, size, self.n), len(i) + 1)[columns], np.zeros(len(columns))
+        for sign in (1.0, -1.0) if self.points.sums_tell else (0.0,):  # of one sign, so that nothing cancels
+            some = np.sign(coef) == sign if sign else size > 0
+            part = self._sum_over(i[some], size[some] if sign else coef[some], columns)
+            sums += part * (sign or 1.0)
+            known = self.points.sum_errors(i[some], size[some], columns, part) if sign else None
+            tight += (np.inf if known is None else known) + (len(i) + 2) * UNIT * np.abs(part)
+        return sums, np.minimum(error, tight)
+
+    @property
+    def capacity(self) -> int:
+        """Rows that are kept at once."""
+        return self._cache.capacity
+
+    @property
+    def columns(self) -> np.ndarray:
+        """The points against which rows are computed: all of them, until `focus` says otherwise."""
+        return self._cache.columns
+
+    @property
+    def position(self) -> np.ndarray:
+        """Where among the columns each point is; -1 if it is not."""
+        return self._cache.position
+
+    def focus(self, columns: np.ndarray | None) -> None:
+        """Compute rows against these columns only, from now on; None for all.
+
+        Rows in the cache are kept, and completed when they are asked for again, where the new columns
+        begin with the old ones.
+        """
+        self._cache.lay(np.arange(self.n) if columns is None else np.array(columns, np.int64))
+
+    def rows(self, i: np.ndarray) -> "Rows":
+        """The rows of points `i`, at most `capacity` of them, until the next call."""
+        i = np.ascontiguousarray(i, np.int64)
+        slots = self._cache.claim(i)
+        self.asked += len(i) * len(self.columns)
+        for first, part in self._cache.unfilled(slots):
+            self._compute(part, first)
+        return Rows(self, slots)
+
+    def whole(self) -> np.ndarray:
+        """All values; they are kept where the cache holds them."""
+        self.focus(None)
+        if self.capacity >= self.n:
+            return self.rows(np.arange(self.n)).block()
+        K = np.empty((self.n, self.n), self.dtype)
+        for lo in range(0, self.n, self.capacity):
+            part = np.arange(lo, min(lo + self.capacity, self.n))
+            K[part] = self._cache.slab[self.rows(part).slots]
+        return K
+
+    def combine(self, i: np.ndarray, coef: np.ndarray) -> np.ndarray:
+        """``coef @ K[i, columns]`` in float64, by rows that are kept."""
+        out = np.zeros(len(self.columns))
+        step = max(1, min(self.capacity, 1024))
+        for lo in range(0, len(i), step):
+            self.rows(i[lo : lo + step]).add_to(out, coef[lo : lo + step])
+        return out
+
+    def pass_over(self, i: np.ndarray, coef: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """``coef @ K[i, columns]`` for any columns, each tile dropped after use; free when asked twice."""
+        if self._last is None or not all(map(np.array_equal, (i, coef, columns), self._last)):
+            self._last = np.array(i), np.array(coef), np.array(columns), self._sum_over(i, coef, columns)
+        self.asked += len(i) * len(columns)
+        return self._last[-1].copy()
+
+    def _sum_over(self, i: np.ndarray, coef: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        i, columns = np.ascontiguousarray(i, np.int64), np.ascontiguousarray(columns, np.int64)
+        coef, out = np.ascontiguousarray(coef, np.float64), np.zeros(len(columns))
+        if self._pairs is not None:
+            rows, back = np.unique(i, return_inverse=True)
+            weight = np.bincount(back, coef, len(rows))
+            some, where = np.unique(columns, return_inverse=True)
+            for lo in range(0, len(rows), TILE_ROWS):
+                part = rows[lo : lo + TILE_ROWS]
+                out += (weight[lo : lo + TILE_ROWS] @ self._values(self._pairs, part, some))[where]
+            return out
+
+        def tile(r: int, c: int, some: np.ndarray, buffer: np.ndarray) -> None:
+            part = i[r : r + TILE_ROWS]
+            self.points.fill(part, some, buffer)
+            add_rows(buffer, 0, np.arange(len(part)), coef[r : r + TILE_ROWS], out[c : c + len(some)])
+
+        self._tiles(tile, len(i), columns)
+        return out
+
+    # --- computing ------------------------------------------------------------------------
+
+    def _compute(self, slots: np.ndarray, first: int) -> None:
+        """Complete rows from column `first` on."""
+        cache, columns = self._cache, self.columns[first:]
+        rows = cache.row_of[slots]
+        try:
+            if self._pairs is not None:
+                for lo in range(0, len(rows), TILE_ROWS):
+                    part = slots[lo : lo + TILE_ROWS]
+                    values = self._values(self._pairs, rows[lo : lo + TILE_ROWS], columns)
+                    if not cache.keeps_pairs:
+                        cache.slab[part, first:] = values
+                    cache.complete(part)
+                return
+
+            def tile(r: int, c: int, some: np.ndarray, buffer: np.ndarray) -> None:
+                part = slice(r, r + TILE_ROWS)
+                self.points.fill_rows(rows[part], some, buffer, cache.slab, slots[part], first + c)
+
+            self._tiles(tile, len(rows), columns)
+            cache.complete(slots)
+        except BaseException:
+            cache.drop(slots)
+            raise
+
+    def _values(self, pairs: PairValues, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Values of an expensive kernel, of which only those that are unknown are evaluated."""
+        values = self._cache.known(rows, columns)
+        try:
+            pairs.fill(rows, columns, values)
+        finally:
+            self.evals += pairs.billed()
+            self._cache.learn(rows, columns, values)
+        return values
+
+    def _diagonal(self, pairs: PairValues) -> np.ndarray:
+        held = self._cache.diagonal()
+        pairs.diagonal = np.where(np.isnan(held), pairs.diagonal, held)
+        try:
+            return np.array([pairs.own(i) for i in range(self.n)])
+        finally:
+            self.evals += pairs.billed()
+
+    def _tiles(self, tile: Callable[..., None], n_rows: int, columns: np.ndarray) -> None:
+        """Call ``tile(r, c, columns[c:...], buffer)`` for all tiles, in several threads; count the values."""
+        height = max(1, min(n_rows, TILE_ROWS))
+        width = min(WIDEST, TILE_ROWS * TILE_COLUMNS // height)
+
+        def span(lo: int, hi: int) -> None:
+            buffer = np.empty(height * min(width, hi - lo), self.dtype)
+            for c in range(lo, hi, width):
+                some = columns[c : min(c + width, hi)]
+                for r in range(0, n_rows, height):
+                    shape = min(height, n_rows - r), len(some)
+                    tile(r, c, some, buffer[: shape[0] * shape[1]].reshape(shape))
+
+        self._spread(span, len(columns), width)
+        self.evals += n_rows * len(columns)
+
+    def _spread(self, span: Callable[[int, int], None], m: int, step: int) -> None:
+        """Run `span` over columns 0 to m in several threads, cut so that tiles are those of one thread."""
+        steps = -(-m // step)
+        jobs = min(self.threads, steps)
+        if jobs <= 1:
+            if m:
+                span(0, m)
+            return
+        if self._pool is None or self._pool_of != os.getpid():  # threads do not survive a fork
+            self._pool, self._pool_of = ThreadPoolExecutor(self.threads), os.getpid()
+        cuts = [min(m, steps * k // jobs * step) for k in range(jobs + 1)]
+        futures: list[Future[None]] = []
+        try:
+            for k in range(jobs):
+                futures.append(self._pool.submit(span, cuts[k], cuts[k + 1]))
+            for future in futures:
+                future.result()
+        except BaseException:
+            _await(futures)
+            raise
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy has no threads yet."""
+        return {**self.__dict__, "_pool": None}
+
+
+def _await(futures: list["Future[None]"]) -> None:
+    """Wait for threads that still write, however often Ctrl-C is pressed."""
+    while True:
+        try:
+            for future in futures:
+                future.cancel()
+            wait(futures)
+            return
+        except KeyboardInterrupt:
+            continue

@@ -1,0 +1,134 @@
+"""Points of which kernel values are asked: one class for each way they are stored.
+
+Each fills a block of kernel values for given row and column numbers, and says how exact it is; counting
+and caching are the business of `Gram`.
+"""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numba.core import config
+
+from hinge.access.gram.points.byte_dots import available, bit_planes, step_of
+from hinge.access.gram.points.given import FunctionPoints, GivenPoints
+from hinge.access.gram.points.inner import (
+    DensePoints,
+    InnerPoints,
+    Points,
+    SparsePoints,
+    proved_terms,
+    sparse_sq_norms,
+    sq_norms,
+)
+from hinge.access.gram.points.whole import BitPoints, BytePoints
+from hinge.access.matrix import dense_rows
+from hinge.access.structure import as_csr
+from hinge.kernels import Function, Gaussian, Kernel, Laplacian, Precomputed
+
+__all__ = [
+    "BitPoints",
+    "BytePoints",
+    "DensePoints",
+    "FunctionPoints",
+    "GivenPoints",
+    "InnerPoints",
+    "Points",
+    "SparsePoints",
+    "as_points",
+]
+
+EPS = float(np.finfo(np.float32).eps)
+ROUNDING = 1e-5
+"""Largest error of an exponent for which inner products in float32 are good enough."""
+PROVED = 1e-4
+"""Largest error of an exponent that may be left to rounding at its worst."""
+SMALLEST = 1e-12
+"""Points whose squared norms are all below this take float64: in float32 products would vanish."""
+LARGEST = 1e30
+"""Kernel values of this size and above are computed in float64: sums of a few must not overflow."""
+
+
+def as_points(X: Any, kernel: Kernel, *, exact: bool = False, most_bytes: int = 1 << 62) -> Points:
+    """The fastest storage of `X` that gives the kernel's values to about single precision.
+
+    Parameters
+    ----------
+    X : array, CSR matrix, or any sequence for a callable kernel
+    kernel : Kernel
+    exact : bool
+        Compute in float64 throughout.
+    most_bytes : int
+        A copy of the points as bytes may take this much memory.
+    """
+    if isinstance(X, Points):
+        return X
+    if sp.issparse(X):
+        X = sp.csr_array(as_csr(X)[0])
+    if isinstance(kernel, Function):
+        return FunctionPoints(X, kernel)
+    if isinstance(kernel, Precomputed):
+        return GivenPoints(np.asarray(X))
+    X = X if sp.issparse(X) else dense_rows(X)
+    sq = sparse_sq_norms(X) if sp.issparse(X) else sq_norms(X)
+    largest = float(sq.max(initial=0.0))
+    exact |= isinstance(kernel, Laplacian) or needs_double(kernel, sq)
+    if not exact:
+        whole = _whole_points(X, kernel, most_bytes, largest)
+        if whole is not None:
+            return whole
+    if sp.issparse(X):
+        longest = int(np.diff(X.indptr).max(initial=0))
+        work = np.float64 if exact or _loses(kernel, largest, longest) else np.float32
+        return SparsePoints(X, kernel, work, exact)
+    centre, terms = None, proved_terms(X.shape[1], np.float32)
+    if _loses(kernel, largest, terms) and not isinstance(kernel, Laplacian):
+        centre = X.mean(axis=0, dtype=np.float64)
+        largest = float(sq_norms(X, centre).max(initial=0.0))
+    work = np.float64 if exact or _loses(kernel, largest, terms) else np.float32
+    return DensePoints(X, kernel, work, centre, exact)
+
+
+def needs_double(kernel: Kernel, sq: np.ndarray) -> bool:
+    """Whether float32 is too narrow for the kernel of points of these squared norms; float64 must not be."""
+    largest = float(sq.max(initial=0.0))
+    if _overflows(kernel, largest, np.float64):
+        raise ValueError(
+            f"Kernel values overflow: the point of row {int(sq.argmax())} has the squared norm {largest:g}, "
+            f"for which {kernel} is too large. Scale the features, or use a smaller degree."
+        )
+    return _overflows(kernel, largest, np.float32) or largest < SMALLEST
+
+
+def _overflows(kernel: Kernel, sq: float, dtype: Any) -> bool:
+    """Whether values of points up to this squared norm come near the end of a floating point type."""
+    gamma, coef0 = (float(getattr(kernel, name, 0.0)) for name in ("gamma", "coef0"))
+    with np.errstate(over="ignore", invalid="ignore"):
+        own = np.abs(np.asarray(kernel.diag(np.full(1, sq, dtype)), np.float64))
+    limit = LARGEST if dtype is np.float32 else LARGEST**10
+    return not np.max([sq, gamma, gamma * sq, abs(coef0), own[0]]) < limit
+
+
+def _loses(kernel: Kernel, largest: float, terms: int = 0) -> bool:
+    """Whether distances in float32, of points up to this squared norm, are not good enough.
+
+    What can be proved of them grows with the terms of an inner product, and a certificate rests on that.
+    """
+    exponent = getattr(kernel, "gamma", 1.0) * largest * EPS
+    return kernel.shifts and (exponent > ROUNDING or 2 * exponent * terms > PROVED)
+
+
+def _whole_points(X: Any, kernel: Kernel, most_bytes: int, largest: float) -> Points | None:
+    """Points of bits or bytes, where the data are that."""
+    n, d = X.shape
+    if n * (d // 8 + 4) <= most_bytes and not config.DISABLE_JIT:  # type: ignore[attr-defined]
+        step, off = step_of(X, most=1)
+        planes = bit_planes(X) if step else None
+        if planes is not None:
+            return BitPoints(X, planes, kernel, step, off)
+    if n * (d + 16) <= most_bytes and available() and d * 255 * 255 < 1 << 30:
+        step, off = step_of(X)
+        exact = step > 0 and (isinstance(kernel, Gaussian) or 4 * largest / step**2 < 1 << 24)
+        if step and (exact or not _loses(kernel, largest)):
+            return BytePoints(X, kernel, step, off)
+    return None

@@ -1,0 +1,316 @@
+"""Kernel values on disk, so that those of an expensive kernel survive a restart.
+
+A file belongs to one set of items and one kernel, by a fingerprint in its name and its header. It only
+grows: a record is the number of a row, and columns with their values; both parts carry a checksum. Nothing
+in it is ever executed.
+"""
+
+import contextlib
+import errno
+import mmap
+import os
+import struct
+import warnings
+import weakref
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hinge.access.gram.fingerprints import fingerprint_of
+
+try:
+    import fcntl
+except ImportError:  # not a Unix system: no lock
+    fcntl = None  # type: ignore[assignment]
+
+VERSION = 1
+_HEADER = struct.Struct("<16sIIQ32s")
+_RECORD = struct.Struct("<qqII")
+_MAGIC = b"hinge row store\n"
+_COLUMN, _VALUE = np.dtype("<i8"), np.dtype("<f8")
+
+
+def open_store(folder: str | Path, items: Any, kernel: Any) -> "RowStore":
+    """The store of these items and this kernel in a folder, which is made where it is missing.
+
+    Parameters
+    ----------
+    folder : path
+    items : array, sparse matrix or sequence
+        Told apart by all their bytes.
+    kernel : Kernel, callable or str
+        Told apart by name, settings and code. What a function takes from elsewhere is seen only where that
+        is a number, a text, an array or another function: use another folder when anything else changes.
+    """
+    n = items.shape[0] if hasattr(items, "shape") else len(items)
+    return RowStore(folder, n, fingerprint_of(items, kernel))
+
+
+class RowStore:
+    """Kernel values of one set of items, read and added to.
+
+    One process at a time writes; others read what was there when they opened the file. Where a file cannot
+    be written, a warning says so once, and nothing more is kept.
+
+    Parameters
+    ----------
+    folder : path
+    n : int
+        Number of items.
+    fingerprint : str
+        Of the items and the kernel, 64 hexadecimal digits.
+    what : str
+        What is stored, for warnings.
+
+    Attributes
+    ----------
+    path : Path
+        The file, which is made when there is something to keep.
+    read_only : bool
+        Whether nothing is kept.
+    taken : bool
+        Whether that is because another store writes the file.
+    """
+
+    def __init__(
+        self,
+        folder: str | Path,
+        n: int,
+        fingerprint: str,
+        *,
+        read_only: bool = False,
+        what: str = "kernel values",
+    ) -> None:
+        self.folder, self.n, self.fingerprint, self.read_only = Path(folder), n, fingerprint, read_only
+        self.what, self.taken = what, False
+        self._header = _HEADER.pack(_MAGIC, VERSION, 0, n, bytes.fromhex(fingerprint))
+        self._fd = -1
+        self._pid = os.getpid()
+        self._end = 0
+        self._map: mmap.mmap | None = None
+        self._records: dict[int, list[tuple[int, int]]] = {}  # of each row: where, and how many values
+        self.path, sound = self._choose()
+        for record in sound:
+            self.keep(*record)
+
+    # --- what Gram uses -------------------------------------------------------------------
+
+    def look_up(self, row: int, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Which values K(row, columns) are known, in either order of the two, and all that are."""
+        columns = np.asarray(columns, np.int64)
+        found = np.full(self.n, np.nan)
+        for at, count in self._records.get(row, ()):
+            own, values = self._read(at, count)
+            found[own] = values
+        values = found[columns]
+        for k in np.flatnonzero(np.isnan(values)).tolist():
+            for at, count in self._records.get(int(columns[k]), ()):
+                theirs, their_values = self._read(at, count)
+                place = int(np.searchsorted(theirs, row))
+                if place < count and theirs[place] == row:
+                    values[k] = their_values[place]
+        return ~np.isnan(values), values
+
+    def keep(self, row: int, columns: np.ndarray, values: np.ndarray) -> None:
+        """Add values K(row, columns); they are in the file when this returns."""
+        if self.read_only or len(columns) == 0 or self._pid != os.getpid():  # a fork has the same lock
+            return
+        order = np.argsort(columns, kind="stable")
+        body = np.asarray(columns)[order].astype(_COLUMN).tobytes()
+        body += np.asarray(values)[order].astype(_VALUE).tobytes()
+        numbers = struct.pack("<qq", row, len(order))
+        record = numbers + struct.pack("<II", zlib.crc32(numbers), zlib.crc32(body)) + body
+        try:
+            if self._fd < 0 and not self._create():
+                return
+            _write(self._fd, record)
+        except OSError as error:
+            with contextlib.suppress(OSError):  # what is left over would be dropped on opening too
+                os.ftruncate(self._fd, self._end)
+            self._give_up(error)
+            return
+        self._records.setdefault(row, []).append((self._end + _RECORD.size, len(order)))
+        self._end += len(record)
+
+    def records(self) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+        """All rows, columns and values, in no particular order."""
+        for row, places in self._records.items():
+            for at, count in places:
+                yield row, *self._read(at, count)
+
+    def close(self) -> None:
+        """Let another process write; what is known stays known."""
+        self.read_only = True
+        if self._fd >= 0:
+            if self._records:  # some may have come since the file was mapped
+                self._map = mmap.mmap(self._fd, 0, access=mmap.ACCESS_READ)
+            self._closer()
+            self._fd = -1
+
+    # --- the file -------------------------------------------------------------------------
+
+    def _choose(self) -> tuple[Path, list[tuple[int, np.ndarray, np.ndarray]]]:
+        """The first file of this fingerprint that is sound, opened.
+
+        Else a name that is free, and the records that come before the damage in others.
+        """
+        damaged: list[tuple[Path, str]] = []
+        sound: list[tuple[int, np.ndarray, np.ndarray]] = []
+        for k in range(1, 1000):
+            path = self.folder / f"{self.fingerprint}{'' if k == 1 else f'-{k}'}.rows"
+            try:
+                if not path.exists():
+                    break
+                fault = self._open(path)
+            except OSError as error:
+                self.read_only = True
+                _warn(f"The stored {self.what} in {path} cannot be read ({error}).")
+                return path, []
+            if fault is None:
+                return path, []
+            damaged.append((path, fault))
+            sound += list(self.records())
+            self._records, self._map, self._end = {}, None, 0
+        for old, fault in damaged:
+            _warn(
+                f"The stored {self.what} in {old} are damaged ({fault}); those before that and new ones go "
+                f"to {path.name}."
+            )
+        return path, sound
+
+    def _open(self, path: Path) -> str | None:
+        """Open a file and read where its records are; a sentence about what is wrong with it, if anything."""
+        flags = getattr(os, "O_BINARY", 0)
+        fd = -1
+        if not self.read_only:
+            try:
+                fd = os.open(path, os.O_RDWR | os.O_APPEND | flags)
+            except OSError as error:
+                self._give_up(error)
+        writes = fd >= 0
+        if not writes:
+            fd = os.open(path, os.O_RDONLY | flags)
+        elif not _locked(fd):
+            writes, self.read_only, self.taken = False, True, True
+        try:
+            size = os.fstat(fd).st_size
+            if size:
+                self._map = mmap.mmap(fd, 0, access=mmap.ACCESS_READ)
+            fault = self._scan(size)
+            if fault is None and writes:
+                self._map = None
+                if self._end < size:  # a record that was begun when its process ended
+                    os.ftruncate(fd, self._end)
+                if self._end < len(self._header):
+                    os.ftruncate(fd, 0)
+                    _write(fd, self._header)
+                    self._end = len(self._header)
+                self._hold(fd)
+                fd = -1
+            return fault
+        finally:
+            if fd >= 0:
+                os.close(fd)
+
+    def _create(self) -> bool:
+        """Make the file; False where another process has just done so, and writes."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
+        fd = os.open(self.path, flags, 0o644)
+        if not _locked(fd) or os.fstat(fd).st_size:
+            os.close(fd)
+            self.read_only = self.taken = True
+            return False
+        self._hold(fd)
+        _write(fd, self._header)
+        self._end = len(self._header)
+        return True
+
+    def _hold(self, fd: int) -> None:
+        self._fd = fd
+        self._closer = weakref.finalize(self, _release, fd, self._pid)
+
+    def _scan(self, size: int) -> str | None:
+        """Find all records of the mapped file; `_end` is behind the last that is complete."""
+        self._records, self._end = {}, 0
+        head = self._map[: len(self._header)] if self._map is not None else b""
+        if head != self._header[: len(head)]:
+            return "its beginning belongs to other data, or to another version"
+        if len(head) < len(self._header):
+            return None
+        assert self._map is not None
+        at = len(self._header)
+        while at + _RECORD.size <= size:
+            row, count, head_sum, body_sum = _RECORD.unpack_from(self._map, at)
+            begin, end = at + _RECORD.size, at + _RECORD.size + 16 * max(0, count)
+            if zlib.crc32(self._map[at : at + 16]) != head_sum or not (0 <= row < self.n and count > 0):
+                if not np.frombuffer(self._map, np.uint8, size - at, at).any():
+                    break  # zeros: room that was promised, never written
+                return f"record at byte {at}"
+            if end > size:
+                break
+            if zlib.crc32(memoryview(self._map)[begin:end]) != body_sum:
+                if end == size:
+                    break
+                return f"values at byte {begin}"
+            columns, values = self._read(begin, count)
+            ascend = (columns[1:] > columns[:-1]).all() and columns[0] >= 0 and columns[-1] < self.n
+            if not (ascend and np.isfinite(values).all()):
+                return f"values at byte {begin}"
+            self._records.setdefault(row, []).append((begin, count))
+            at = end
+        self._end = at
+        return None
+
+    def _read(self, at: int, count: int) -> tuple[np.ndarray, np.ndarray]:
+        if self._map is None or at + 16 * count > len(self._map):
+            self._map = mmap.mmap(self._fd, 0, access=mmap.ACCESS_READ)
+        columns = np.frombuffer(self._map, _COLUMN, count, at)
+        return columns, np.frombuffer(self._map, _VALUE, count, at + 8 * count)
+
+    def _give_up(self, error: OSError) -> None:
+        if not self.read_only:
+            self.read_only = True
+            what = self.what[0].upper() + self.what[1:]
+            _warn(f"{what} cannot be stored in {self.folder} ({error}): the fit goes on without.")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy reads only."""
+        return {"folder": self.folder, "n": self.n, "fingerprint": self.fingerprint, "what": self.what}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state, read_only=True)  # type: ignore[misc]
+
+
+def _write(fd: int, content: bytes) -> None:
+    """All of it, or an error: a full disk takes a part."""
+    if os.write(fd, content) < len(content):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def _locked(fd: int) -> bool:
+    """Take the advisory lock; False where another process has it."""
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return True
+    return True
+
+
+def _release(fd: int, pid: int) -> None:
+    """Close a file; a map of it has a descriptor of its own, which would keep the lock."""
+    if fcntl is not None and pid == os.getpid():  # the lock of a fork is its parent's
+        with contextlib.suppress(OSError):
+            fcntl.flock(fd, fcntl.LOCK_UN)
+    os.close(fd)
+
+
+def _warn(sentence: str) -> None:
+    warnings.warn(sentence, RuntimeWarning, stacklevel=3)

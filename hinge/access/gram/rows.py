@@ -1,0 +1,93 @@
+"""Some complete rows of a Gram matrix, and the compiled sums over rows."""
+
+from typing import Any
+
+import numpy as np
+
+from hinge.compiled import compiled
+
+
+class Rows:
+    """Some complete rows in the cache, until others are fetched."""
+
+    def __init__(self, gram: Any, slots: np.ndarray) -> None:
+        self.gram, self.slots = gram, slots
+
+    def block(self) -> np.ndarray:
+        """The kernel values of these points among themselves, which must be among the columns."""
+        cache = self.gram._cache
+        places = cache.places(self.slots)
+        if len(places) and places.min() < 0:
+            i = int(cache.row_of[self.slots[places.argmin()]])
+            raise ValueError(f"The point of row {i} is not among the columns: its values are not there.")
+        K = np.empty((len(self.slots), len(self.slots)), self.gram.dtype)
+        _gather(cache.slab, self.slots, places, K)
+        return K
+
+    def combine(self, coef: np.ndarray) -> np.ndarray:
+        """``coef @ rows`` in float64."""
+        out = np.zeros(len(self.gram.columns))
+        self.add_to(out, coef)
+        return out
+
+    def add_to(self, out: np.ndarray, coef: np.ndarray) -> None:
+        """``out += coef @ rows``."""
+        slab, where = self.gram._cache.slab, self.gram._cache.where
+        coef = np.ascontiguousarray(coef, np.float64)
+        used = np.flatnonzero(coef)
+        slots, coef = self.slots[used], coef[used]
+
+        def span(lo: int, hi: int) -> None:
+            if where is None:
+                add_rows(slab, lo, slots, coef, out[lo:hi])
+            else:
+                _combine_at(slab, slots, coef, where[lo:hi], out[lo:hi])
+
+        self.gram._spread(span, len(out), 4096)
+
+
+@compiled
+def _gather(slab, slots, places, K):
+    """One triangle is read and mirrored: the reads, far apart, are what this costs."""
+    for r in range(len(slots)):
+        row = slab[slots[r]]
+        for c in range(r + 1):
+            K[r, c] = row[places[c]]
+    for r in range(len(slots)):
+        for c in range(r):
+            K[c, r] = K[r, c]
+
+
+@compiled(fastmath={"contract", "nsz"})
+def add_rows(slab, first, slots, coef, out):
+    """In blocks of columns, so that the sums stay in the first level cache; four rows to a pass over them."""
+    R = len(slots)
+    for at in range(0, len(out), 1024):
+        sums = out[at : at + 1024]
+        lo, hi = first + at, first + at + len(sums)
+        for r in range(0, R - R % 4, 4):
+            _add_four(slab[slots[r], lo:hi], slab[slots[r + 1], lo:hi], slab[slots[r + 2], lo:hi],
+                      slab[slots[r + 3], lo:hi], coef[r : r + 4], sums)  # fmt: skip
+        for r in range(R - R % 4, R):
+            row, a = slab[slots[r], lo:hi], coef[r]
+            for c in range(len(sums)):
+                sums[c] += a * row[c]
+
+
+@compiled(fastmath={"contract", "nsz"})
+def _add_four(x0, x1, x2, x3, coef, sums):
+    """Added one after the other, as single rows are, so that their number does not change the sums."""
+    a0, a1, a2, a3 = coef[0], coef[1], coef[2], coef[3]
+    for c in range(len(sums)):
+        s = sums[c] + a0 * x0[c]
+        s += a1 * x1[c]
+        s += a2 * x2[c]
+        sums[c] = s + a3 * x3[c]
+
+
+@compiled(fastmath={"contract", "nsz"})
+def _combine_at(slab, slots, coef, where, out):
+    for r in range(len(slots)):
+        row, a = slab[slots[r]], coef[r]
+        for c in range(len(out)):
+            out[c] += a * row[where[c]]

@@ -1,0 +1,152 @@
+"""Calls that may fail: made again, given up after a time, and their answers checked."""
+
+import queue
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from numbers import Number
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from hinge.access.structure import check_parts
+from hinge.access.tables.table import EVERYWHERE, Line
+
+
+class OracleError(RuntimeError):
+    """A row or a column could not be had, however often it was asked for."""
+
+
+def is_number(value: Any, finite: bool = False) -> bool:
+    """Whether it is a number that is not negative."""
+    of_type = isinstance(value, int | float | np.integer | np.floating)
+    return of_type and bool(0 <= value < np.inf if finite else value >= 0)
+
+
+@contextmanager
+def unbroken() -> Iterator[None]:
+    """Let Ctrl-C wait until what is inside is done: what was paid for is not to be lost on its way."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[tuple[Any, ...]] = []
+    previous = signal.signal(signal.SIGINT, lambda *signal_and_frame: came.append(signal_and_frame))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler if previous is None else previous)
+    if came and callable(previous):
+        previous(*came[0])
+
+
+class Calls:
+    """How often and how long something is tried.
+
+    Parameters
+    ----------
+    retries : int
+        Calls after one that failed.
+    wait : float
+        Seconds before the first of them; twice as many before each of the others.
+    timeout : float, optional
+        Seconds for a call, which is then made in a thread of its own. A thread that takes longer is left to
+        itself, and its answer is dropped.
+
+    Attributes
+    ----------
+    made : int
+        Calls so far.
+    """
+
+    def __init__(self, retries: int, wait: float, timeout: float | None) -> None:
+        if not is_number(retries, finite=True) or retries != int(retries):
+            raise ValueError(f"retries must be 0, 1, 2, ..., got {retries!r}.")
+        if not is_number(wait, finite=True):
+            raise ValueError(f"wait must be a number of seconds, not negative, got {wait!r}.")
+        if timeout is not None and not (is_number(timeout, finite=True) and timeout > 0):
+            raise ValueError(f"timeout must be a positive number of seconds or None, got {timeout!r}.")
+        self.retries, self.wait, self.timeout = int(retries), wait, timeout
+        self.made = 0
+
+    def make(self, what: str, read: Callable[[Any], Line], call: Callable[..., Any], *arguments: Any) -> Line:
+        """What `read` makes of the answer to a call; it raises where that is none to be taken."""
+        cause: Exception | None = None
+        for attempt in range(self.retries + 1):
+            if attempt:
+                time.sleep(self.wait * 2 ** (attempt - 1))
+            self.made += 1
+            try:
+                return read(self._answer(call, arguments))
+            except Exception as error:  # Ctrl-C is none
+                cause = error
+        tries = "one call" if self.retries == 0 else f"{self.retries + 1} calls"
+        raise OracleError(
+            f"{what} could not be had in {tries}; the last ended with {type(cause).__name__}: {cause}. "
+            "What was paid for before is kept: ask again once the cause is gone."
+        ) from cause
+
+    def _answer(self, call: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+        if self.timeout is None:
+            return call(*arguments)
+        answers: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
+
+        def work() -> None:
+            try:
+                answers.put((call(*arguments), None))
+            except BaseException as error:  # the caller's to deal with
+                answers.put((None, error))
+
+        # A daemon: a call that never ends does not keep the program from ending.
+        threading.Thread(target=work, name="hinge oracle", daemon=True).start()
+        try:
+            answer, error = answers.get(timeout=self.timeout)
+        except queue.Empty:
+            raise TimeoutError(f"no answer within {self.timeout:g} seconds") from None
+        if error is not None:
+            raise error
+        return answer
+
+
+def line_of(answer: Any, length: int) -> Line:
+    """A row or a column as it came: all its values, a pair (positions, values), or a sparse vector."""
+    if sp.issparse(answer):
+        check_parts(answer)
+        sparse = sp.coo_array(answer)
+        if sparse.shape not in ((length,), (1, length), (length, 1)):
+            raise ValueError(f"a sparse vector of shape {sparse.shape} came, not ({length},)")
+        sparse.sum_duplicates()
+        answer = sparse.coords[int(np.argmax(sparse.shape))], sparse.data
+    elif isinstance(answer, Line) and len(answer.at) == 0 and len(answer.values):
+        answer = answer.values
+    if not (isinstance(answer, tuple) and len(answer) == 2 and all(np.ndim(part) == 1 for part in answer)):
+        return Line(EVERYWHERE, numbers(answer, length))
+    at = np.asarray(answer[0])
+    values = numbers(answer[1], len(at))
+    if len(at) == 0:
+        return Line(EVERYWHERE, values)
+    if at.dtype.kind not in "iu":
+        raise ValueError("its positions are not whole numbers")
+    if at.min() < 0 or at.max() >= length:
+        raise ValueError(f"position {at.min() if at.min() < 0 else at.max()} is not one of 0 to {length - 1}")
+    if len(np.unique(at)) < len(at):
+        raise ValueError("a position comes twice")
+    return Line(at.astype(np.int64), values)
+
+
+def numbers(answer: Any, count: int) -> np.ndarray:
+    """So many finite numbers."""
+    a = np.asarray(answer)
+    if a.ndim != 1:
+        raise ValueError(f"a {type(answer).__name__} came, which is no sequence of numbers")
+    if len(a) != count:
+        raise ValueError(f"{len(a)} values came, not {count}")
+    plain = a.dtype.kind in "biuf" or (a.dtype.kind == "O" and all(isinstance(v, Number) for v in a))
+    if not plain or np.ma.is_masked(answer):
+        raise ValueError("not all of its values are numbers")
+    x = a.astype(np.float64)
+    for k in np.flatnonzero(~np.isfinite(x))[:1].tolist():
+        raise ValueError(f"value {k} of {count} is {x[k]}, not a finite number")
+    return x

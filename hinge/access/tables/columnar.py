@@ -1,0 +1,297 @@
+"""Columns of numbers in Parquet files and Arrow tables: a column is cheap, a row costs its row group."""
+
+import difflib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hinge.access.matrix import float_for
+from hinge.access.tables.bill import PAGE, pages_of
+from hinge.access.tables.parquet_footer import Chunk, chunks_of
+from hinge.access.tables.recent import Recent
+from hinge.access.tables.stretches import Stretched
+from hinge.access.tables.table import EVERYWHERE, Line
+
+CACHE = 64 << 20
+ROWS_PER_BYTE = 1 << 14
+"""Rows that a byte of a file may stand for: a column of one value takes next to nothing."""
+
+
+class ArrowTable(Stretched):
+    """A Parquet file, a folder of them, or an Arrow table, used where it lies.
+
+    What can be read is one column of one row group: a row costs all of its group, a cell one column of it.
+    The bill has the stored, compressed bytes of these; of an Arrow table, those of a record batch. It needs
+    pyarrow.
+
+    Parameters
+    ----------
+    source : path or pyarrow.Table
+        Of a folder, all .parquet files in and below it, in the order of their names.
+    prices, keep
+        As for `Table`.
+    cache : int
+        Bytes for decoded columns of row groups that were read last.
+
+    Attributes
+    ----------
+    names : list of str
+        Of the columns.
+    """
+
+    def __init__(self, source: Any, prices: Any = None, *, keep: bool = True, cache: int = CACHE) -> None:
+        self._source = Path(source).absolute() if isinstance(source, str | os.PathLike) else source
+        self._groups, self.names = _groups_of(self._source)
+        self._ends = np.cumsum([len(group) for group in self._groups])
+        n = int(self._ends[-1]) if self._groups else 0
+        super().__init__((n, len(self.names)), prices, keep=keep)
+        self._recent = Recent(cache)
+
+    # --- Fetched --------------------------------------------------------------------------
+
+    def _fetch_row(self, i: int) -> Line:
+        return Line(EVERYWHERE, self._fetch_cells(i, np.arange(self.shape[1])))
+
+    def _fetch_column(self, j: int) -> Line:
+        parts = [self._decoded(g, [j])[0] for g in range(len(self._groups))]
+        return Line(EVERYWHERE, np.concatenate(parts))
+
+    def _fetch_cells(self, i: int, columns: np.ndarray) -> np.ndarray:
+        g = int(np.searchsorted(self._ends, i, side="right"))
+        k = i - self._start(g)
+        return np.array([part[k] for part in self._decoded(g, columns.tolist())], np.float64)
+
+    def _fetch_rows(self, lo: int, hi: int) -> np.ndarray:
+        out = np.empty((hi - lo, self.shape[1]))
+        for g in range(len(self._groups)):
+            a, b = max(lo, self._start(g)), min(hi, int(self._ends[g]))
+            for j in range(self.shape[1] if a < b else 0):
+                out[a - lo : b - lo, j] = self._decoded(g, [j])[0][a - self._start(g) : b - self._start(g)]
+        return out
+
+    def row_blocks(self) -> Iterator[tuple[int, int]]:
+        """The row groups."""
+        return ((self._start(g), int(self._ends[g])) for g in range(len(self._groups)))
+
+    def _cut(self, lo: int, hi: int) -> list[tuple[int, int]]:
+        ends = [*self._ends[(self._ends > lo) & (self._ends < hi)].tolist(), hi]
+        return [(a, b) for a, b in zip([lo, *ends[:-1]], ends, strict=True) if a < b]
+
+    # --- parts ----------------------------------------------------------------------------
+
+    def _start(self, g: int) -> int:
+        return int(self._ends[g]) - len(self._groups[g])
+
+    def _decoded(self, g: int, columns: list[int]) -> list[np.ndarray]:
+        """Columns of a row group; those that were not read lately are read at once, and billed."""
+        known = {j: self._recent.get((g, j)) for j in columns}
+        group, missing = self._groups[g], [j for j, part in known.items() if part is None]
+        if missing:
+            for j, column in zip(missing, group.read(missing), strict=True):
+                self.bill.moved(*group.cost(j))
+                known[j] = part = _numbers(column, self.names[j], self._start(g))
+                self._recent.put((g, j), part)
+        return [known[j] for j in columns]  # type: ignore[misc]
+
+    def _recipe(self) -> dict[str, Any]:
+        return {"source": self._source, "cache": self._recent.budget}
+
+
+def parquet_blocks(
+    path: Path, nbytes: int, label: str | None = None
+) -> tuple[tuple[int, int], Iterator[np.ndarray]]:
+    """The shape of a Parquet file or a folder of them, and its rows in blocks of about so many bytes.
+
+    A column of labels is left out.
+    """
+    groups, names = _groups_of(path, label)
+    shape = sum(len(group) for group in groups), len(names)
+    return shape, _blocks(groups, names, max(1, nbytes // (8 * max(1, len(names)))))
+
+
+def parquet_labels(path: Path, label: str) -> np.ndarray:
+    """One column of a Parquet file or a folder of them, of numbers or text."""
+    groups, _ = _groups_of(path, label)
+    parts = [group.read_label(label) for group in groups]
+    if any(part.null_count for part in parts):
+        raise ValueError(_has_nulls(label))
+    labels = np.concatenate([part.to_numpy() for part in parts]) if parts else np.zeros(0)
+    if labels.dtype == object and all(isinstance(value, str) for value in labels):
+        labels = labels.astype(str)
+    if labels.dtype.kind not in "iubfU" or (labels.dtype.kind == "f" and not np.isfinite(labels).all()):
+        raise ValueError(f"Column {label!r} holds {labels.dtype}, but labels are finite numbers or text.")
+    return labels
+
+
+def parquet_names(path: Path) -> list[str]:
+    """The names of all columns of a Parquet file, or of the first in a folder."""
+    with _in_words(path):
+        return list(_files_of(path)[0][1].schema_arrow.names)
+
+
+def _blocks(groups: list["_RowGroup"], names: list[str], rows: int) -> Iterator[np.ndarray]:
+    start = 0
+    kind = np.result_type(np.float32, *(group.kind for group in groups))
+    for group in groups:
+        batches = group.file.iter_batches(batch_size=rows, row_groups=[group.number], columns=names)
+        while (batch := group.next_of(batches)) is not None:
+            block = np.empty((len(batch), len(names)), kind)
+            for j, name in enumerate(names):
+                block[:, j] = _numbers(batch.column(name), name, start)
+            start += len(batch)
+            yield block
+
+
+class _RowGroup:
+    """A row group of a Parquet file."""
+
+    def __init__(
+        self, path: Path, file: Any, number: int, names: list[str], chunks: dict[str, Chunk]
+    ) -> None:
+        self.path, self.file, self.number, self._names = path, file, number, names
+        self._rows = int(file.metadata.row_group(number).num_rows)
+        types = [file.schema_arrow.field(name).type.to_pandas_dtype() for name in names]
+        self.kind = np.result_type(np.float32, *types)
+        self._chunks = [chunks[name] for name in names]
+        for name, chunk in zip(names, self._chunks, strict=True):
+            if chunk.nulls:
+                raise ValueError(_has_nulls(name))
+
+    def __len__(self) -> int:
+        return self._rows
+
+    def read(self, columns: list[int]) -> list[Any]:
+        """Some columns."""
+        return self._read([self._names[j] for j in columns])
+
+    def read_label(self, name: str) -> Any:
+        """A column that is not among the names."""
+        return self._read([name])[0]
+
+    def next_of(self, batches: Iterator[Any]) -> Any:
+        """The next batch, None at the end."""
+        with _in_words(self.path):
+            return next(batches, None)
+
+    def _read(self, names: list[str]) -> list[Any]:
+        with _in_words(self.path):
+            table = self.file.read_row_group(self.number, columns=names, use_threads=False)
+            columns = [table.column(name) for name in names]
+        if any(len(column) != len(self) for column in columns):
+            raise ValueError(f"{self.path} is damaged: its columns have not as many values as it says.")
+        return columns
+
+    def cost(self, j: int) -> tuple[int, int]:
+        """Bytes that column j takes in the file, and their pages."""
+        chunk = self._chunks[j]
+        return chunk.nbytes, pages_of(chunk.begin, chunk.nbytes)
+
+
+class _Batch:
+    """A record batch in memory."""
+
+    def __init__(self, batch: Any) -> None:
+        self._batch = batch
+
+    def __len__(self) -> int:
+        return int(self._batch.num_rows)
+
+    def read(self, columns: list[int]) -> list[Any]:
+        """Some columns."""
+        return [self._batch.column(j) for j in columns]
+
+    def cost(self, j: int) -> tuple[int, int]:
+        """Bytes of column j, and the pages that they fill."""
+        nbytes = int(self._batch.column(j).nbytes)
+        return nbytes, -(-nbytes // PAGE)
+
+
+def _groups_of(source: Any, label: str | None = None) -> tuple[list[Any], list[str]]:
+    """Row groups, and the names of their columns but for that of the labels."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet
+    except ImportError as error:
+        raise ImportError("Parquet files and Arrow tables need pyarrow: pip install hinge[arrow].") from error
+    if isinstance(source, pa.Table):
+        names = _checked_names(source.schema, pa.types)
+        return [_Batch(batch) for batch in source.to_batches() if len(batch)], names
+    if not isinstance(source, str | os.PathLike):
+        raise TypeError(
+            f"A {type(source).__name__} is neither the path of a Parquet file nor an Arrow table."
+        )
+    with _in_words(source):
+        files = _files_of(Path(source))
+        names = _checked_names(files[0][1].schema_arrow, pa.types, label)
+        for path, file in files:
+            if file.metadata.num_rows > ROWS_PER_BYTE * path.stat().st_size:
+                raise ValueError(f"{path} is damaged: it says that it has {file.metadata.num_rows} rows.")
+            if _checked_names(file.schema_arrow, pa.types, label) != names:
+                raise ValueError(f"{path} has other columns than {files[0][0]}: all files need the same.")
+        groups = [
+            _RowGroup(path, file, g, names, chunks)
+            for path, file in files
+            for g, chunks in zip(range(file.num_row_groups), chunks_of(path), strict=True)
+        ]
+    return [group for group in groups if len(group)], names
+
+
+@contextmanager
+def _in_words(path: Any) -> Iterator[None]:
+    """A sentence for the errors that pyarrow has for damaged files, more kinds than can be listed."""
+    try:
+        yield
+    except Exception as error:
+        if type(error) in (ValueError, FileNotFoundError, MemoryError):
+            raise
+        raise ValueError(f"{path} is not Parquet, or damaged: {error}") from error
+
+
+def _files_of(path: Path) -> list[tuple[Path, Any]]:
+    """A Parquet file, or those of a folder, opened."""
+    import pyarrow.parquet as pq
+
+    if not path.exists():
+        raise FileNotFoundError(f"There is no Parquet file or folder {path}: check the name.")
+    paths = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
+    if not paths:
+        raise ValueError(f"There is no .parquet file in {path}.")
+    return [(p, pq.ParquetFile(p, pre_buffer=False)) for p in paths]  # else it reads what lies between
+
+
+def _checked_names(schema: Any, types: Any, label: str | None = None) -> list[str]:
+    if label is not None and label not in schema.names:
+        near = difflib.get_close_matches(label, schema.names, 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"the columns are {', '.join(schema.names[:20])}."
+        raise ValueError(f"There is no column {label!r}: {hint}")
+    for field in schema:
+        if field.name != label and not (
+            types.is_integer(field.type) or types.is_floating(field.type) or types.is_boolean(field.type)
+        ):
+            raise ValueError(
+                f"Column {field.name!r} holds {field.type}, not numbers: leave it out, or encode it first."
+            )
+    if len(set(schema.names)) < len(schema.names):
+        raise ValueError("Two columns have the same name: rename one of them.")
+    return [name for name in schema.names if name != label]
+
+
+def _numbers(column: Any, name: str, start: int) -> np.ndarray:
+    """A column of a row group that starts at this row, as floats."""
+    if column.null_count:
+        raise ValueError(_has_nulls(name))
+    values = column.to_numpy(zero_copy_only=False)
+    values = np.array(values, float_for(values.dtype))
+    good = np.isfinite(values)
+    if not good.all():
+        i = int(np.argmin(good))
+        raise ValueError(f"Column {name!r} is {values[i]} in row {start + i}: only finite numbers are taken.")
+    return values
+
+
+def _has_nulls(name: str) -> str:
+    return f"Column {name!r} has missing values: fill or drop them first."

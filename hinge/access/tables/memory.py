@@ -1,0 +1,319 @@
+"""Arrays in memory, read by rows, columns and cells."""
+
+import copy
+from collections.abc import Iterator
+from typing import Any, cast
+
+import numpy as np
+import scipy.sparse as sp
+
+from hinge.access.matrix import Matrix, as_matrix
+from hinge.access.rows import CSRRows
+from hinge.access.structure import check_parts
+from hinge.access.tables.bill import PAGE, pages_of
+from hinge.access.tables.table import EVERYWHERE, Line, Table
+from hinge.compiled import compiled
+
+_1, _6, _63 = np.uint64(1), np.uint64(6), np.uint64(63)
+
+
+class MemoryTable(Table):
+    """What dense and compressed arrays share: whole passes are those of their `Matrix`."""
+
+    in_memory = True
+
+    def __init__(self, matrix: Matrix, prices: Any = None, *, keep: bool = False) -> None:
+        super().__init__(matrix.shape, prices, keep=keep)
+        self.matrix = matrix
+
+    def fork(self) -> "MemoryTable":
+        """The same data with a bill of its own, unless what is kept of it serves both."""
+        if self.keep:
+            return self
+        other = copy.copy(self)
+        other.matrix, other.bill = self.matrix.fork(), self.bill.fork()
+        return other
+
+    @property
+    def is_sparse(self) -> bool:  # type: ignore[override]
+        """Whether the rows are compressed."""
+        return self.matrix.is_sparse
+
+    @property
+    def reads(self) -> int:
+        """Cells read by rows, columns and cells, and by whole passes."""
+        return super().reads + self.matrix.reads
+
+    @property
+    def n_cells(self) -> int:
+        """Cells that one pass over all rows reads."""
+        return self.matrix.n_cells
+
+    @property
+    def max_row_cells(self) -> int:
+        """Cells of the longest row."""
+        return self.matrix.max_row_cells
+
+    def row_blocks(self) -> Iterator[tuple[int, int]]:
+        """Ranges of rows that cover the matrix."""
+        return self.matrix.row_blocks()
+
+    def responses(
+        self, w: np.ndarray, lo: int, hi: int, out: np.ndarray | None = None, billed: bool = True
+    ) -> np.ndarray:
+        """``X[lo:hi] @ w``."""
+        return self.matrix.responses(w, lo, hi, out, billed)
+
+    def responses_at(self, rows: np.ndarray, w: np.ndarray, billed: bool = True) -> np.ndarray:
+        """``X[rows] @ w``."""
+        return self.matrix.responses_at(rows, w, billed)
+
+    def combine(self, coef: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
+        """``out += X[lo:hi].T @ coef``."""
+        self.matrix.combine(coef, lo, hi, out)
+
+    def largest_norm(self) -> float:
+        """The largest norm of a row (not billed)."""
+        return self.matrix.largest_norm()
+
+
+class DenseTable(MemoryTable):
+    """A dense array in memory.
+
+    Parameters
+    ----------
+    X : Matrix or array of shape (n, d)
+        Row-major.
+    columns : array of shape (d, n), optional
+        The same data column-major, if there is such a copy: a column of X alone touches a page for each row.
+    prices, keep
+        As for `Table`.
+    """
+
+    def __init__(self, X: Any, columns: Any = None, prices: Any = None, *, keep: bool = False) -> None:
+        super().__init__(as_matrix(X), prices, keep=keep)
+        self._X: np.ndarray = self.matrix.rows[0]
+        self._XT = self._X.T if columns is None else np.asarray(columns)
+        if self._XT.shape != self.shape[::-1]:
+            raise ValueError(f"columns has shape {self._XT.shape}; the columns of X have {self.shape[::-1]}.")
+
+    def _row(self, i: int) -> Line:
+        return self._line(self._X[i])
+
+    def _column(self, j: int) -> Line:
+        return self._line(self._XT[j])
+
+    def _line(self, x: np.ndarray) -> Line:
+        step = x.strides[0] if len(x) > 1 else x.itemsize
+        address = x.__array_interface__["data"][0]
+        far = len(x) if step >= PAGE else pages_of(address, max(0, len(x) - 1) * step + x.itemsize)
+        self.bill.moved(x.nbytes, far)
+        return Line(EVERYWHERE, x)
+
+    def _block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        size = self._X.itemsize
+        width = self.shape[1] * size
+        pages = len(np.unique(columns * size // PAGE)) if width > PAGE else 1
+        self.bill.moved(len(rows) * len(columns) * size, len(rows) * pages)
+        return self._X[np.ix_(rows, columns)]
+
+    def _nonzeros_of(self, cells: Any, rows: np.ndarray, columns: np.ndarray) -> int:
+        if not self.keep:
+            return int(np.count_nonzero(cells))
+        return int(_unread_dense(cells, rows, columns, *self._marks))
+
+    @property
+    def _marks(self) -> tuple[np.ndarray, ...]:
+        return self.bill.whole_rows, self.bill.whole_columns, self.bill.bits
+
+    def held(self, rows: np.ndarray) -> sp.csr_array:
+        """All that was read of these rows."""
+        rows = np.asarray(rows, np.int64)
+        return sp.csr_array(_read_part_dense(self._X, rows, *self._marks), shape=(len(rows), self.shape[1]))
+
+
+class SparseTable(MemoryTable):
+    """A compressed matrix in memory, by rows and by columns.
+
+    Parameters
+    ----------
+    X : Matrix or CSR matrix
+    columns : CSC matrix, optional
+        The same data by columns; made when the first column is asked for, if not given.
+    prices, keep
+        As for `Table`.
+    """
+
+    def __init__(self, X: Any, columns: Any = None, prices: Any = None, *, keep: bool = False) -> None:
+        super().__init__(as_matrix(X), prices, keep=keep)
+        data, indices, indptr = cast(CSRRows, self.matrix.rows)[:3]
+        self._by_rows = (data, *(a.view(f"i{a.dtype.itemsize}") for a in (indices, indptr)))
+        self._by_columns: tuple[np.ndarray, ...] | None = None
+        if columns is not None:
+            if not sp.issparse(columns) or columns.format != "csc" or columns.shape != self.shape:
+                raise ValueError("columns must be a CSC matrix of the shape of X: X.tocsc() is one.")
+            check_parts(columns)
+            self._by_columns = (columns.data, columns.indices, columns.indptr)
+        self._longest = 0
+
+    @property
+    def columns(self) -> tuple[np.ndarray, ...]:
+        """Values, row numbers and beginnings of the columns."""
+        if self._by_columns is None:
+            S = sp.csr_array(self._by_rows, shape=self.shape).tocsc()
+            self._by_columns = (S.data, S.indices, S.indptr)
+        return self._by_columns
+
+    @property
+    def max_column_cells(self) -> int:
+        """Nonzeros of the longest column."""
+        if not self._longest:
+            self._longest = int(np.diff(self.columns[2]).max(initial=0))
+        return self._longest
+
+    def _row(self, i: int) -> Line:
+        return self._line(self._by_rows, i)
+
+    def _column(self, j: int) -> Line:
+        return self._line(self.columns, j)
+
+    def _line(self, arrays: tuple[np.ndarray, ...], k: int) -> Line:
+        data, indices, indptr = arrays
+        lo, hi = int(indptr[k]), int(indptr[k + 1])
+        line = Line(indices[lo:hi], data[lo:hi])
+        pages = sum(pages_of(a.__array_interface__["data"][0], a.nbytes) for a in line)
+        self.bill.moved(line.at.nbytes + line.values.nbytes, pages)
+        return line
+
+    def _block(self, rows: np.ndarray, columns: np.ndarray) -> sp.csr_array:
+        place = np.full(self.shape[1], -1, np.int64)
+        place[columns] = np.arange(len(columns))
+        data, indices, indptr = _gather(*self._by_rows, rows, place)
+        self.bill.moved(data.nbytes + indices.nbytes, int((np.diff(indptr) > 0).sum()))
+        return sp.csr_array((data, indices, indptr), shape=(len(rows), len(columns)))
+
+    def dot(self, rows: np.ndarray, columns: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """``X[rows][:, columns] @ w``, in one piece: a block has no more than the nonzeros."""
+        return np.asarray(self.block(np.asarray(rows), columns) @ w)
+
+    def _nonzeros_of(self, cells: Any, rows: np.ndarray, columns: np.ndarray) -> int:
+        if not self.keep:
+            return int(cells.nnz)
+        bill = self.bill
+        return int(_unread(
+            cells.indices, cells.indptr, rows, columns, bill.whole_rows, bill.whole_columns, bill.bits
+        ))  # fmt: skip
+
+    def held(self, rows: np.ndarray) -> sp.csr_array:
+        """All that was read of these rows."""
+        rows = np.asarray(rows, np.int64)
+        bill = self.bill
+        part = _read_part(*self._by_rows, rows, bill.whole_rows, bill.whole_columns, bill.bits)
+        return sp.csr_array(part, shape=(len(rows), self.shape[1]))
+
+
+def as_table(X: Any, *, keep: bool = False) -> Table:
+    """Counted access to the rows, columns and cells of X, which is not copied."""
+    if isinstance(X, Table):
+        return X
+    matrix = as_matrix(X)
+    kind = SparseTable if isinstance(matrix.rows, CSRRows) else DenseTable
+    return kind(matrix, keep=keep)
+
+
+@compiled
+def _gather(data, indices, indptr, rows, place):
+    """The cells of some rows and columns, the columns renumbered by `place`."""
+    starts = np.zeros(len(rows) + 1, np.int64)
+    for k in range(len(rows)):
+        count = 0
+        for p in range(indptr[rows[k]], indptr[rows[k] + 1]):
+            if place[indices[p]] >= 0:
+                count += 1
+        starts[k + 1] = starts[k] + count
+    values = np.empty(starts[-1], data.dtype)
+    where = np.empty(starts[-1], np.int64)
+    q = 0
+    for k in range(len(rows)):
+        for p in range(indptr[rows[k]], indptr[rows[k] + 1]):
+            if place[indices[p]] >= 0:
+                values[q] = data[p]
+                where[q] = place[indices[p]]
+                q += 1
+    return values, where, starts
+
+
+@compiled
+def _is_read(i, j, whole_rows, whole_columns, bits):
+    if whole_rows[i] or whole_columns[j]:
+        return True
+    j = np.uint64(j)
+    return (bits[i, j >> _6] >> (j & _63)) & _1 == _1
+
+
+@compiled
+def _unread_dense(cells, rows, columns, whole_rows, whole_columns, bits):
+    """Nonzeros of a dense block that were never read."""
+    count = 0
+    for k in range(len(rows)):
+        for c in range(len(columns)):
+            if cells[k, c] != 0 and not _is_read(rows[k], columns[c], whole_rows, whole_columns, bits):
+                count += 1
+    return count
+
+
+@compiled
+def _read_part_dense(X, rows, whole_rows, whole_columns, bits):
+    """The nonzeros that were read of some rows of a dense matrix."""
+    starts = np.zeros(len(rows) + 1, np.int64)
+    for k in range(len(rows)):
+        count = 0
+        for j in range(X.shape[1]):
+            if X[rows[k], j] != 0 and _is_read(rows[k], j, whole_rows, whole_columns, bits):
+                count += 1
+        starts[k + 1] = starts[k] + count
+    values = np.empty(starts[-1], X.dtype)
+    where = np.empty(starts[-1], np.int32)
+    q = 0
+    for k in range(len(rows)):
+        for j in range(X.shape[1]):
+            if X[rows[k], j] != 0 and _is_read(rows[k], j, whole_rows, whole_columns, bits):
+                values[q] = X[rows[k], j]
+                where[q] = j
+                q += 1
+    return values, where, starts
+
+
+@compiled
+def _unread(indices, indptr, rows, columns, whole_rows, whole_columns, bits):
+    """Nonzeros of a block that were never read."""
+    count = 0
+    for k in range(len(rows)):
+        for p in range(indptr[k], indptr[k + 1]):
+            if not _is_read(rows[k], columns[indices[p]], whole_rows, whole_columns, bits):
+                count += 1
+    return count
+
+
+@compiled
+def _read_part(data, indices, indptr, rows, whole_rows, whole_columns, bits):
+    """What was read of some rows."""
+    starts = np.zeros(len(rows) + 1, np.int64)
+    for k in range(len(rows)):
+        i = rows[k]
+        count = 0
+        for p in range(indptr[i], indptr[i + 1]):
+            if _is_read(i, indices[p], whole_rows, whole_columns, bits):
+                count += 1
+        starts[k + 1] = starts[k] + count
+    values = np.empty(starts[-1], data.dtype)
+    where = np.empty(starts[-1], np.int32)
+    q = 0
+    for k in range(len(rows)):
+        i = rows[k]
+        for p in range(indptr[i], indptr[i + 1]):
+            if _is_read(i, indices[p], whole_rows, whole_columns, bits):
+                values[q] = data[p]
+                where[q] = indices[p]
+                q += 1
+    return values, where, starts

@@ -1,0 +1,350 @@
+"""Features that someone sells: a database, a service, a laboratory, asked for rows, columns and cells."""
+
+import hashlib
+import threading
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import scipy.sparse as sp
+
+from hinge.access.gram.row_store import RowStore
+from hinge.access.tables.calls import Calls, OracleError, is_number, line_of, numbers, unbroken
+from hinge.access.tables.fetched import Fetched
+from hinge.access.tables.table import EVERYWHERE, Line, Table
+
+__all__ = ["FeatureOracle", "Oracle", "OracleError", "OutOfBudget", "as_oracle"]
+
+ROUNDING = 1e-9
+"""What a cost may be above its budget, relatively: sums of prices are rounded."""
+
+
+class OutOfBudget(RuntimeError):
+    """A call was not made, because it would have gone beyond a budget."""
+
+
+@runtime_checkable
+class FeatureOracle(Protocol):
+    """What a seller of features offers; anything with these three names will do.
+
+    A row or a column is a sequence of all its numbers, or a pair (positions, values) of those that are not
+    zero, or a sparse vector.
+
+    Two more names are used where they are there: ``cells(i, columns)``, the numbers of row i in a list of
+    columns, in their order; and ``prices``, the price of a cell in each column. Rows and columns are asked
+    for by plain integers.
+    """
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+
+    def row(self, i: int) -> Any:
+        """Row i."""
+
+    def column(self, j: int) -> Any:
+        """Column j."""
+
+
+class Oracle(Fetched):
+    """Counted, budgeted access to a `FeatureOracle`, where no cell is paid for twice.
+
+    What is asked for, and billed:
+
+    - A row of which nothing is known is one call of ``row``. A row or a block of which parts are known is
+      one call of ``cells`` a row, for what is missing.
+    - An oracle without ``cells`` sells whole lines only: whoever wants one cell of a row buys the row. It
+      is kept whole, and billed whole.
+    - A column is one call of ``column``, unless all of it is known.
+    - Each cell is billed when it first comes. Known cells that come again within a line are not billed, and
+      their first value stays; ``bill.bytes`` counts all that came.
+
+    A call that raises, takes too long or gives anything but finite numbers in their places is made again;
+    in the end `OracleError` tells which row or column it was. Answers that are not taken are not billed. A
+    call that would go beyond a budget is not made: `OutOfBudget`.
+
+    Parameters
+    ----------
+    oracle : FeatureOracle
+    prices : array of shape (d,), optional
+        Price of a cell in each column; those of the oracle where not given, else 1.
+    max_reads : int, optional
+        Most cells to pay for. Those found in the cache count: runs on one cache have one budget.
+    max_cost : float, optional
+        Most to pay for them.
+    retries : int
+        Calls after one that failed.
+    wait : float
+        Seconds before the first of them; twice as many before each of the others.
+    timeout : float, optional
+        Seconds for a call, which is then made in a thread of its own. A thread that takes longer is left to
+        itself: it goes on beside the next calls until the oracle answers, its answer is dropped, and it
+        does not keep the program from ending. The seller may charge for such a call.
+    cache : path, optional
+        Folder where everything paid for is written before it is handed out. Another `Oracle` of the same
+        shape and name begins with it. One at a time writes.
+    name : str, optional
+        Tells the oracles of one folder apart; by default the name of the oracle's class.
+
+    Attributes
+    ----------
+    recovered : int
+        Cells found in the cache. In the bill they are distinct cells, but neither read nor paid for.
+    calls : int
+        Calls made of the oracle, repeated ones included.
+    sells_cells : bool
+        Whether single cells can be had.
+    max_reads, max_cost
+        The budgets, less what was found in the cache.
+
+    Examples
+    --------
+    >>> from hinge.access.tables.oracle import Oracle
+    >>> class Squares:
+    ...     shape = (3, 4)
+    ...     def row(self, i):
+    ...         return [i * j * j for j in range(4)]
+    ...     def column(self, j):
+    ...         return [i * j * j for i in range(3)]
+    >>> table = Oracle(Squares(), max_reads=7)
+    >>> table.column(2).values.tolist()
+    [0.0, 4.0, 8.0]
+    >>> table.row(1).at.tolist(), table.row(1).values.tolist()  # what is not zero
+    ([1, 2, 3], [1.0, 4.0, 9.0])
+    >>> table.calls, table.bill.cells
+    (2, 6)
+    """
+
+    def __init__(
+        self,
+        oracle: FeatureOracle,
+        *,
+        prices: Any = None,
+        max_reads: int | None = None,
+        max_cost: float | None = None,
+        retries: int = 3,
+        wait: float = 0.5,
+        timeout: float | None = None,
+        cache: str | Path | None = None,
+        name: str | None = None,
+    ) -> None:
+        prices = getattr(oracle, "prices", None) if prices is None else prices
+        super().__init__(_checked_shape(oracle), prices, keep=True)
+        for setting, value in (("max_reads", max_reads), ("max_cost", max_cost)):
+            if value is not None and not is_number(value):
+                raise ValueError(f"{setting} must not be negative, got {value!r}.")
+        self.oracle = oracle
+        self._calls = Calls(retries, wait, timeout)
+        self.name = type(oracle).__qualname__ if name is None else name
+        self.sells_cells = callable(getattr(oracle, "cells", None))
+        self._told = False
+        self._lock = threading.RLock()  # the classes of a fit may be spread over threads
+        self._store = None if cache is None else self._recover(cache)
+        self.recovered = self.bill.distinct
+        if max_reads is not None:
+            self.max_reads = max(0, max_reads - self.recovered)
+        if max_cost is not None:
+            self.max_cost = max(0.0, max_cost - self._known_cost())
+
+    @property
+    def calls(self) -> int:
+        """Calls made of the oracle, repeated ones included."""
+        return self._calls.made
+
+    # --- what readers call ----------------------------------------------------------------
+
+    def row(self, i: int) -> Line:
+        """Row i."""
+        with self._lock:
+            self._buy(self._checked(i, 0), np.arange(self.shape[1]))
+            return super().row(i)
+
+    def column(self, j: int) -> Line:
+        """Column j."""
+        with self._lock:
+            self._buy_column(self._checked(j, 1))
+            return super().column(j)
+
+    def block(self, rows: np.ndarray, columns: np.ndarray) -> Any:
+        """The cells rows × columns; what was paid for before a failure is kept."""
+        rows, columns = self._all_checked(rows, 0), self._all_checked(columns, 1)
+        with self._lock:
+            for i in rows.tolist():
+                self._buy(i, columns)
+            return super().block(rows, columns)
+
+    def close(self) -> None:
+        """Let another `Oracle` write to the cache; this one goes on without."""
+        if self._store is not None:
+            self._store.close()
+
+    # --- buying: asked for, written to the cache, kept, billed ----------------------------
+
+    def _buy(self, i: int, columns: np.ndarray) -> None:
+        """Those of these cells of row i that are not known; without ``cells``, all that are not."""
+        missing = np.unique(columns[self.bill.missing(i, columns)])
+        if len(missing) == 0:
+            return
+        d = self.shape[1]
+        whole = len(missing) == d or not self.sells_cells
+        if whole:
+            missing = np.flatnonzero(self.bill.missing(i, np.arange(d)))
+        cost = self.bill.price_of(missing)
+        self._afford(f"Row {i}", len(missing), cost)
+        if whole:
+            x = _dense(self._fetch_row(i), d)
+            nonzeros = np.count_nonzero(x[missing])
+            known = np.setdiff1d(np.arange(d), missing, assume_unique=True)
+            x[known] = self.kept.cells(i, known)
+            line = _without_zeros(x)
+            with unbroken():
+                self._save_whole(i, line, d)
+                self.kept.put(i, line)
+                self.bill.whole_rows[i] = True
+                self.bill.charge(len(missing), int(nonzeros), cost)
+        else:
+            values = self._fetch_cells(i, missing)
+            nonzeros = np.count_nonzero(values)
+            with unbroken():
+                self._save(i, missing, values)
+                self.kept.put(i, Line(missing, values))
+                self.bill.mark(np.array([i]), missing)
+                self.bill.charge(len(missing), int(nonzeros), cost)
+
+    def _buy_column(self, j: int) -> None:
+        fresh = self.bill.missing_below(j)
+        count, n = int(fresh.sum()), self.shape[0]
+        if count == 0:
+            return
+        cost = count * self.bill.price_of(np.array([j]))
+        self._afford(f"Column {j}", count, cost)
+        x = _dense(self._fetch_column(j), n)
+        nonzeros = np.count_nonzero(x[fresh])
+        known = np.flatnonzero(~fresh)
+        x[known] = self.kept.below(j, known)
+        with unbroken():
+            self._save_whole(n + j, _without_zeros(x), n)
+            self.kept.put_column(j, Line(EVERYWHERE, x))
+            self.bill.whole_columns[j] = True
+            self.bill.charge(count, int(nonzeros), cost)
+
+    def _afford(self, what: str, cells: int, cost: float) -> None:
+        """Raise where these cells would go beyond a budget."""
+        bill = self.bill
+        if self.max_reads is not None and bill.cells + cells > self.max_reads:
+            allowed, spent, wanted = f"{self.max_reads} cells", f"{bill.cells}", f"{cells} more"
+        elif self.max_cost is not None and bill.cost + cost > self.max_cost * (1 + ROUNDING):
+            allowed, spent, wanted = f"a cost of {self.max_cost:g}", f"{bill.cost:g}", f"{cost:g} more"
+        else:
+            return
+        found = f", not counting the {self.recovered} found in the cache" if self.recovered else ""
+        raise OutOfBudget(
+            f"{what} was not asked for: it would take {wanted}, and {spent} is spent of the budget of "
+            f"{allowed}{found}. Raise the budget to go on; what was paid for is kept."
+        )
+
+    # --- Fetched: one call each -----------------------------------------------------------
+
+    def _fetch_row(self, i: int) -> Line:
+        return self._ask(f"Row {i}", lambda answer: line_of(answer, self.shape[1]), self.oracle.row, i)
+
+    def _fetch_column(self, j: int) -> Line:
+        return self._ask(f"Column {j}", lambda answer: line_of(answer, self.shape[0]), self.oracle.column, j)
+
+    def _fetch_cells(self, i: int, columns: np.ndarray) -> np.ndarray:
+        def read(answer: Any) -> Line:
+            return Line(EVERYWHERE, numbers(answer, len(columns)))
+
+        oracle: Any = self.oracle
+        return self._ask(f"Row {i}", read, oracle.cells, i, columns.tolist()).values
+
+    def _ask(self, what: str, read: Callable[[Any], Line], call: Callable[..., Any], *arguments: Any) -> Line:
+        line = self._calls.make(f"{what} of {self.name}", read, call, *arguments)
+        self.bill.moved(line.at.nbytes + line.values.nbytes, 0)
+        return line
+
+    # --- the cache: lines 0 to n - 1 are rows, the others columns -------------------------
+
+    def _recover(self, folder: str | Path) -> RowStore:
+        """Open the cache, and take up what it has."""
+        n, d = self.shape
+        fingerprint = hashlib.sha256(f"oracle 1: {n} x {d} {self.name}".encode()).hexdigest()
+        store = RowStore(folder, n + d, fingerprint, what="cells of the table")
+        for k, at, values in store.records():
+            length = d if k < n else n
+            whole = at[-1] == length
+            if at[-1] > length or not (whole or k < n):
+                raise ValueError(f"{store.path} has cells that are not of this table: use another folder.")
+            line = Line(at[:-1], values[:-1]) if whole else Line(at, values)
+            if k >= n:
+                self.kept.put_column(k - n, line)
+                self.bill.whole_columns[k - n] = True
+                continue
+            self.kept.put(k, line)
+            if whole:
+                self.bill.whole_rows[k] = True
+            else:
+                self.bill.mark(np.array([k]), at)
+        self._tell(store)
+        return store
+
+    def _save_whole(self, k: int, line: Line, length: int) -> None:
+        """Nonzeros, then the position behind the last: cells not among them are known to be zero."""
+        self._save(k, np.append(line.at, length), np.append(line.values, 0.0))
+
+    def _save(self, k: int, at: np.ndarray, values: np.ndarray) -> None:
+        if self._store is not None:
+            self._store.keep(k, at, values)
+            self._tell(self._store)
+
+    def _tell(self, store: RowStore) -> None:
+        if store.taken and not self._told:
+            self._told = True
+            warnings.warn(
+                f"Another Oracle writes to the cache in {store.folder}: what this one pays for is not "
+                "stored. Close the other one first, or use another folder or name.",
+                RuntimeWarning,
+                stacklevel=4,
+            )
+
+    def _known_cost(self) -> float:
+        """The prices of all known cells."""
+        if self.bill.prices is None:
+            return float(self.bill.distinct)
+        known = [self.shape[0] - int(self.bill.missing_below(j).sum()) for j in range(self.shape[1])]
+        return float(self.bill.prices @ known)
+
+
+def as_oracle(X: Any) -> Table | None:
+    """X itself if it is a table, an `Oracle` if it offers what a `FeatureOracle` does, else None."""
+    if isinstance(X, Table):
+        return X
+    if isinstance(X, type) or hasattr(X, "__array__") or sp.issparse(X) or not isinstance(X, FeatureOracle):
+        return None
+    return Oracle(X) if callable(X.row) and callable(X.column) else None
+
+
+def _checked_shape(oracle: Any) -> tuple[int, int]:
+    try:
+        n, d = (int(k) for k in oracle.shape)
+    except (AttributeError, TypeError, ValueError):
+        n = d = -1
+    if min(n, d) < 0 or not isinstance(oracle, FeatureOracle):
+        raise TypeError(f"An oracle has a shape (n, d), row(i) and column(j); {oracle!r} has not.")
+    return n, d
+
+
+def _dense(line: Line, length: int) -> np.ndarray:
+    x = np.zeros(length)
+    if len(line.at) or len(line.values) == 0:
+        x[line.at] = line.values
+    else:
+        x[:] = line.values
+    return x
+
+
+def _without_zeros(x: np.ndarray) -> Line:
+    at = np.flatnonzero(x)
+    return Line(at, x[at])

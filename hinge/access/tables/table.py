@@ -1,0 +1,280 @@
+"""Rows, columns and single cells of a matrix, wherever it lies: what is handed out is billed."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from hinge.access.tables.bill import Bill
+
+BLOCK_CELLS = 1 << 21
+"""Cells of the blocks in which whole passes are made."""
+
+
+AHEAD = 64
+"""Rows that are announced before they are read, where many are gathered."""
+
+
+class Line(NamedTuple):
+    """A row or a column: values at positions; `at` is empty where all are there, in order."""
+
+    at: np.ndarray
+    values: np.ndarray
+
+
+EVERYWHERE = np.zeros(0, np.int32)
+"""The index of a line that has all its values."""
+
+
+class Table(ABC):
+    """A matrix that is read by rows, by columns and by cells.
+
+    What a subclass hands out by `_row`, `_column` and `_block` is billed here; it adds the bytes and pages
+    itself, by ``self.bill.moved``.
+
+    Parameters
+    ----------
+    shape : tuple of int
+    prices : array of shape (d,), optional
+        Price of a cell in each column.
+    keep : bool
+        Whether the reader keeps what it has read: then a cell is billed once, and `held` gives it back.
+
+    Attributes
+    ----------
+    shape : tuple of int
+    bill : Bill
+    keep : bool
+    """
+
+    in_memory = False
+    """Whether the cells can be read again at no cost."""
+
+    sells_cells = True
+    """Whether a few cells of a row are cheaper than the row."""
+
+    max_reads: int | None = None
+    max_cost: float | None = None
+    """Budgets of the data's owner; None where there are none."""
+
+    def __init__(self, shape: tuple[int, int], prices: Any = None, *, keep: bool = False) -> None:
+        self.shape = int(shape[0]), int(shape[1])
+        self.bill = Bill(*self.shape, prices)
+        self.keep = keep
+        self._largest_sq = 0.0
+
+    # --- what a subclass supplies ---------------------------------------------------------
+
+    @abstractmethod
+    def _row(self, i: int) -> Line: ...
+
+    @abstractmethod
+    def _column(self, j: int) -> Line: ...
+
+    @abstractmethod
+    def _block(self, rows: np.ndarray, columns: np.ndarray) -> Any:
+        """The cells rows × columns, as an array or a CSR matrix of that shape."""
+
+    @abstractmethod
+    def held(self, rows: np.ndarray) -> sp.csr_array:
+        """All that was read of these rows, at no cost: cells never read are absent."""
+
+    # --- what readers call ----------------------------------------------------------------
+
+    def row(self, i: int) -> Line:
+        """Row i."""
+        i = self._checked(i, 0)
+        bill = self.bill
+        known = bill.whole_columns  # all of them, or those read of this row
+        if self.keep and bill.in_part[i] and not bill.whole_rows[i]:
+            known = ~bill.missing(i, np.arange(self.shape[1]))
+        free = self.keep and bool(bill.whole_rows[i])
+        line = self._row(i)
+        if not free:
+            old = np.flatnonzero(known) if self.keep else EVERYWHERE
+            price = bill.row_price - (bill.price_of(old) if len(old) else 0.0)
+            bill.charge(self.shape[1] - len(old), _nonzeros(line) - _nonzeros_at(line, old, known), price)
+        bill.whole_rows[i] = True
+        return line
+
+    def column(self, j: int) -> Line:
+        """Column j."""
+        j = self._checked(j, 1)
+        known = ~self.bill.missing_below(j) if self.keep else None
+        line = self._column(j)
+        price = 1.0 if self.bill.prices is None else float(self.bill.prices[j])
+        old = EVERYWHERE if known is None else np.flatnonzero(known)
+        count = self.shape[0] - len(old)
+        self.bill.charge(count, _nonzeros(line) - _nonzeros_at(line, old, known), price * count)
+        self.bill.whole_columns[j] = True
+        return line
+
+    def block(self, rows: np.ndarray, columns: np.ndarray) -> Any:
+        """The cells rows × columns, as an array or a CSR matrix of that shape; none of them twice."""
+        rows, columns = self._all_checked(rows, 0), self._all_checked(columns, 1)
+        cells = self._block(rows, columns)
+        self.bill.charge_block(rows, columns, self._nonzeros_of(cells, rows, columns), self.keep)
+        self.bill.mark(rows, columns)
+        return cells
+
+    def dot(self, rows: np.ndarray, columns: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """``X[rows][:, columns] @ w``, with a weight for each of the columns."""
+        step = max(1, BLOCK_CELLS // max(1, len(columns)))
+        parts = [_products(self.block(rows[lo : lo + step], columns), w) for lo in range(0, len(rows), step)]
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    # --- the counts -----------------------------------------------------------------------
+
+    @property
+    def reads(self) -> int:
+        """Cells read, in the convention of the storage: nonzeros of compressed data, cells of other."""
+        return self.bill.nonzeros if self.is_sparse else self.bill.cells
+
+    @property
+    def distinct_nonzeros(self) -> int:
+        """Distinct cells read that are not zero."""
+        seen = self.bill.whole_rows | self.bill.in_part
+        if self.bill.whole_columns.any():
+            seen = np.ones(self.shape[0], bool)
+        count = 0
+        for rows in self._pieces(np.flatnonzero(seen)):
+            count += int(np.count_nonzero(self.held(rows).data))
+        return count
+
+    # --- what problems ask of a matrix ----------------------------------------------------
+
+    is_sparse = False
+
+    @property
+    def n_cells(self) -> int:
+        """Cells that one pass over all rows reads."""
+        return self.shape[0] * self.shape[1]
+
+    @property
+    def max_row_cells(self) -> int:
+        """Cells of the longest row."""
+        return self.shape[1]
+
+    @property
+    def max_column_cells(self) -> int:
+        """Cells of the longest column."""
+        return self.shape[0]
+
+    def fork(self) -> "Table":
+        """The same data for another run; what is kept of it serves both, on one bill."""
+        return self
+
+    def row_blocks(self) -> Iterator[tuple[int, int]]:
+        """Ranges of rows that cover the matrix."""
+        n, d = self.shape
+        step = max(1, min(n, BLOCK_CELLS // max(1, d)))
+        for lo in range(0, n, step):
+            yield lo, min(lo + step, n)
+
+    def responses(
+        self, w: np.ndarray, lo: int, hi: int, out: np.ndarray | None = None, billed: bool = True
+    ) -> np.ndarray:
+        """``X[lo:hi] @ w``; every cell that is not in memory is billed."""
+        out = np.empty(hi - lo) if out is None else out
+        for i in range(lo, hi):
+            index, values = self._measured(self.row(i))
+            out[i - lo] = values @ (w[index] if len(index) else w[: len(values)])
+        return out
+
+    def responses_at(self, rows: np.ndarray, w: np.ndarray, billed: bool = True) -> np.ndarray:
+        """``X[rows] @ w``."""
+        return np.array([self.responses(w, i, i + 1)[0] for i in rows])
+
+    def combine(self, coef: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
+        """``out += X[lo:hi].T @ coef``; rows whose coefficient is zero are not read."""
+        for i in np.flatnonzero(coef).tolist():
+            index, values = self._measured(self.row(lo + i))
+            if len(index):
+                out[index] += coef[i] * values
+            else:
+                out[: len(values)] += coef[i] * values
+
+    def largest_norm(self) -> float:
+        """The largest norm of a row that a pass has met."""
+        return float(np.sqrt(self._largest_sq))
+
+    def _measured(self, line: Line) -> Line:
+        self._largest_sq = max(self._largest_sq, float(np.square(line.values, dtype=np.float64).sum()))
+        return line
+
+    def expect(self, rows: np.ndarray) -> None:  # noqa: B027
+        """Told that these rows will be asked for soon; nothing is billed."""
+
+    def gather(self, rows: np.ndarray) -> Any:
+        """Some rows, in memory."""
+        lines: list[Line] = []
+        for k, i in enumerate(rows.tolist()):
+            if k % AHEAD == 0:
+                self.expect(rows[k : k + AHEAD])
+            lines.append(self._measured(self.row(i)))
+        if not self.is_sparse:
+            return np.stack([line.values for line in lines])
+        lines = [Line(_places(line), line.values) for line in lines]
+        ends = np.cumsum([0, *(len(line.values) for line in lines)])
+        parts = np.concatenate([line.values for line in lines]), np.concatenate([line.at for line in lines])
+        return sp.csr_array((*parts, ends.astype(parts[1].dtype)), shape=(len(rows), self.shape[1]))
+
+    # --- parts ----------------------------------------------------------------------------
+
+    def _checked(self, k: int, axis: int) -> int:
+        if not 0 <= k < self.shape[axis]:
+            name = ("row", "column")[axis]
+            raise IndexError(f"There is no {name} {k}: the matrix has {self.shape[axis]}.")
+        return int(k)
+
+    def _all_checked(self, these: np.ndarray, axis: int) -> np.ndarray:
+        these = np.asarray(these, np.int64)
+        if len(these):
+            self._checked(int(these.min()), axis)
+            self._checked(int(these.max()), axis)
+            seen = np.zeros(self.shape[axis], bool)
+            seen[these] = True
+            if int(seen.sum()) < len(these):
+                raise ValueError(f"A block has each {('row', 'column')[axis]} once: leave out the repeated.")
+        return these
+
+    def _nonzeros_of(self, cells: Any, rows: np.ndarray, columns: np.ndarray) -> int:
+        """Nonzeros of a block that count: with `keep`, of the cells that were never read."""
+        if not self.keep:
+            return int(cells.nnz) if sp.issparse(cells) else int(np.count_nonzero(cells))
+        cells = cells if sp.issparse(cells) else sp.csr_array(cells)
+        count = 0
+        for k, i in enumerate(rows.tolist()):
+            lo, hi = cells.indptr[k], cells.indptr[k + 1]
+            count += int(self.bill.missing(i, columns[cells.indices[lo:hi]]).sum())
+        return count
+
+    def _pieces(self, rows: np.ndarray) -> Iterator[np.ndarray]:
+        step = max(1, BLOCK_CELLS // max(1, self.shape[1]))
+        for lo in range(0, len(rows), step):
+            yield rows[lo : lo + step]
+
+
+def _products(cells: Any, w: np.ndarray) -> np.ndarray:
+    """``cells @ w``, each row on its own: the sums of BLAS differ with the number of rows."""
+    return cells @ w if sp.issparse(cells) else (cells * w).sum(axis=1)
+
+
+def _places(line: Line) -> np.ndarray:
+    """Where the values of a line are, spelled out."""
+    return line.at if len(line.at) == len(line.values) else np.arange(len(line.values), dtype=np.int32)
+
+
+def _nonzeros(line: Line) -> int:
+    return int(np.count_nonzero(line.values))
+
+
+def _nonzeros_at(line: Line, places: np.ndarray, flags: np.ndarray | None) -> int:
+    """Nonzeros of a line at some places, which the flags mark."""
+    if not len(places) or flags is None:
+        return 0
+    if len(line.at):
+        return int(np.count_nonzero(line.values[flags[line.at]]))
+    return int(np.count_nonzero(line.values[places])) if len(line.values) else 0

@@ -1,0 +1,314 @@
+"""A matrix on disk, stored by rows and by columns: only the pages that hold what is asked for are read."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from hinge.access.tables.bill import PAGE
+from hinge.access.tables.recent import Recent
+from hinge.access.tables.stretches import Stretched
+from hinge.access.tables.table import BLOCK_CELLS, EVERYWHERE, Line
+from hinge.access.two_way.header import PARTS, POINTER, WAYS, index_type, read_header
+from hinge.access.two_way.pages import PageFile
+
+PAGE_CACHE = 64 << 20
+
+
+def open_pair(
+    folder: str | Path, keep: bool = True, *, prices: Any = None, page_cache: int = PAGE_CACHE
+) -> "DiskTable":
+    """A matrix that `write_pair` wrote.
+
+    Parameters
+    ----------
+    folder : path
+    keep : bool
+        Whether what was read stays in memory: then a cell is billed once. Use False for passes over more
+        data than memory holds.
+    prices : array of shape (d,), optional
+        Price of a cell in each column.
+    page_cache : int
+        Bytes for pages read last, which are not read again.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such folder.
+    ValueError
+        If it is no pair, or one that is damaged, cut short or of a newer version.
+    """
+    return DiskTable(folder, prices, keep=keep, page_cache=page_cache)
+
+
+class DiskTable(Stretched):
+    """A pair on disk.
+
+    The bill has the bytes that were asked of the system, which are whole pages, and their number. Pages
+    that are still in the page cache of this table cost nothing; their other cells do not count as read.
+
+    Parameters
+    ----------
+    folder : path
+    prices, keep
+        As for `Table`.
+    page_cache : int
+        Bytes for pages read last.
+
+    Attributes
+    ----------
+    folder : Path
+    dtype : dtype
+        Of the cells.
+    """
+
+    in_memory = False
+
+    def __init__(
+        self, folder: str | Path, prices: Any = None, *, keep: bool = True, page_cache: int = PAGE_CACHE
+    ) -> None:
+        self.folder = Path(folder).absolute()
+        header = read_header(self.folder)
+        super().__init__(header.shape, prices, keep=keep)
+        self.dtype, self.is_sparse, self._nonzeros = (
+            header.dtype,
+            header.nonzeros is not None,
+            header.nonzeros,
+        )
+        self.sells_cells = self.is_sparse  # a cell of a dense row comes with its page
+        self._recent = Recent(page_cache)
+        self._files = {name: PageFile(self.folder / name, self.bill, self._recent) for name in header.files}
+        self._by_rows, self._by_columns = (
+            self._lines(way, length) for way, length in zip(WAYS, self.shape[::-1], strict=True)
+        )
+
+    def _lines(self, way: str, length: int) -> "DenseLines | CompressedLines":
+        if not self.is_sparse:
+            return DenseLines(self._files[way], length, self.dtype)
+        indptr, indices, values = (self._files[f"{way}.{part}"] for part in PARTS)
+        starts = indptr.stretch(0, indptr.size).view(POINTER).copy()
+        # Neighbours are compared, not subtracted: a difference of two vast numbers may seem small.
+        if starts[0] != 0 or (starts[1:] < starts[:-1]).any() or starts[-1] != self._nonzeros:
+            raise ValueError(f"{indptr.path} is damaged: write the pair again.")
+        return CompressedLines(starts, indices, values, length, self.dtype)
+
+    def close(self) -> None:
+        """Close the files; what is kept can still be had."""
+        for file in self._files.values():
+            file.close()
+
+    # --- shape ----------------------------------------------------------------------------
+
+    @property
+    def n_cells(self) -> int:
+        """Cells that one pass over all rows reads."""
+        return self._by_rows.n_cells
+
+    @property
+    def max_row_cells(self) -> int:
+        """Cells of the longest row."""
+        return self._by_rows.longest
+
+    @property
+    def max_column_cells(self) -> int:
+        """Cells of the longest column."""
+        return self._by_columns.longest
+
+    def row_blocks(self) -> Iterator[tuple[int, int]]:
+        """Ranges of rows that cover the matrix."""
+        return iter(self._cut(0, self.shape[0]))
+
+    # --- Fetched --------------------------------------------------------------------------
+
+    def _fetch_row(self, i: int) -> Line:
+        return self._by_rows.line(i)
+
+    def _fetch_column(self, j: int) -> Line:
+        return self._by_columns.line(j)
+
+    def _fetch_rows(self, lo: int, hi: int) -> Any:
+        return self._by_rows.between(lo, hi)
+
+    def _fetch_cells(self, i: int, columns: np.ndarray) -> np.ndarray:
+        columns, back = np.unique(columns, return_inverse=True)
+        out = np.zeros((1, len(columns)), self.dtype)
+        self._by_rows.fill(np.array([i]), columns, np.ones(out.shape, bool), out)
+        return out[0, back]
+
+    def _row(self, i: int) -> Line:
+        if not self.keep:
+            return self._fetch_row(i)
+        if not self.bill.whole_rows[i]:
+            # Not by its missing cells: they lie in the same pages, and zeros would be kept with them.
+            self.kept.put(i, self._fetch_row(i))
+        return self.kept.row(i)
+
+    def expect(self, rows: np.ndarray) -> None:
+        """Have the system fetch rows that will be asked for: a disk brings several at once."""
+        for i in rows[~(self.keep & self.bill.whole_rows[rows])].tolist():
+            self._by_rows.expect(i)
+
+    def _block(self, rows: np.ndarray, columns: np.ndarray) -> Any:
+        out = np.empty((len(rows), len(columns)), self.dtype)
+        columns, place = np.unique(columns, return_inverse=True)
+        step = max(1, BLOCK_CELLS // max(1, len(columns)))
+        for lo in range(0, len(rows), step):
+            piece, back = np.unique(rows[lo : lo + step], return_inverse=True)
+            out[lo : lo + step] = self._cells(piece, columns)[np.ix_(back, place)]
+        return sp.csr_array(out) if self.is_sparse else out
+
+    def _cells(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """The cells rows × columns, both ascending, by the way that reads fewer pages."""
+        out = np.zeros((len(rows), len(columns)), self.dtype)
+        fresh = np.ones(out.shape, bool)
+        if self.keep:
+            for k, i in enumerate(rows.tolist()):
+                fresh[k] = self.bill.missing(i, columns)
+        down = self._by_columns.cost(columns, rows, fresh.T)
+        if self._by_rows.cost(rows, columns, fresh) <= down:
+            self._by_rows.fill(rows, columns, fresh, out)
+        else:
+            self._by_columns.fill(columns, rows, fresh.T, out.T)
+        if self.keep:
+            for k, i in enumerate(rows.tolist()):
+                self._keep(i, columns, fresh[k], out[k])
+        return out
+
+    def _keep(self, i: int, columns: np.ndarray, fresh: np.ndarray, cells: np.ndarray) -> None:
+        """Keep the fresh cells of row i, and add those that were held."""
+        if not fresh.all():
+            cells[~fresh] = self.kept.cells(i, columns[~fresh])
+        new = fresh & (cells != 0) if self.is_sparse else fresh
+        if new.any():
+            self.kept.put(i, Line(columns[new], cells[new]))
+
+    def _recipe(self) -> dict[str, Any]:
+        return {"folder": self.folder, "page_cache": self._recent.budget}
+
+
+class DenseLines:
+    """The rows, or the columns, of a dense matrix, one after another in a file.
+
+    Parameters
+    ----------
+    file : PageFile
+    length : int
+        Cells of a line.
+    dtype : dtype
+    """
+
+    def __init__(self, file: PageFile, length: int, dtype: np.dtype) -> None:
+        self.file, self.longest, self.dtype = file, length, dtype
+        self.n_cells = file.size // dtype.itemsize
+
+    def line(self, k: int) -> Line:
+        """Line k."""
+        return Line(EVERYWHERE, self.between(k, k + 1)[0])
+
+    def expect(self, k: int) -> None:
+        """Line k will be asked for."""
+        size = self.longest * self.dtype.itemsize
+        self.file.expect(k * size, size)
+
+    def between(self, lo: int, hi: int) -> np.ndarray:
+        """Lines lo to hi."""
+        size = self.longest * self.dtype.itemsize
+        cells = self.file.stretch(lo * size, (hi - lo) * size).view(self.dtype)
+        return _checked_values(self.file, cells).reshape(hi - lo, -1)
+
+    def cost(self, lines: np.ndarray, across: np.ndarray, fresh: np.ndarray) -> int:
+        """Pages that `fill` would read."""
+        return self.file.unread((lines[:, None] * self.longest + across)[fresh], self.dtype)
+
+    def fill(self, lines: np.ndarray, across: np.ndarray, fresh: np.ndarray, out: np.ndarray) -> None:
+        """Fill in the cells lines × across, both ascending, that are fresh."""
+        places = (lines[:, None] * self.longest + across)[fresh]
+        out[fresh] = _checked_values(self.file, self.file.gather(places, self.dtype))
+
+
+class CompressedLines:
+    """The rows, or the columns, of a compressed matrix.
+
+    Parameters
+    ----------
+    indptr : array
+        Where each line begins, and where the last ends.
+    indices, values : PageFile
+    length : int
+        Cells of a line, zeros included.
+    dtype : dtype
+        Of the values.
+    """
+
+    def __init__(
+        self, indptr: np.ndarray, indices: PageFile, values: PageFile, length: int, dtype: np.dtype
+    ) -> None:
+        self.indptr, self.indices, self.values = indptr, indices, values
+        self.length, self.dtype, self.index = length, dtype, index_type(length)
+        self.n_cells = int(indptr[-1])
+        self.longest = int(np.diff(indptr).max(initial=0))
+
+    def line(self, k: int) -> Line:
+        """Line k."""
+        return Line(*self._lines(k, k + 1))
+
+    def expect(self, k: int) -> None:
+        """Line k will be asked for."""
+        for file, itemsize in ((self.indices, self.index.itemsize), (self.values, self.dtype.itemsize)):
+            file.expect(int(self.indptr[k]) * itemsize, int(self.indptr[k + 1] - self.indptr[k]) * itemsize)
+
+    def between(self, lo: int, hi: int) -> sp.csr_array:
+        """Lines lo to hi."""
+        index, values = self._lines(lo, hi)
+        return sp.csr_array(
+            (values, index, self.indptr[lo : hi + 1] - self.indptr[lo]), shape=(hi - lo, self.length)
+        )
+
+    def _lines(self, lo: int, hi: int) -> tuple[np.ndarray, np.ndarray]:
+        """Positions and values of lines lo to hi, which ascend in each line and are finite."""
+        begin, end = int(self.indptr[lo]), int(self.indptr[hi])
+        index = self.indices.stretch(begin * self.index.itemsize, (end - begin) * self.index.itemsize)
+        values = self.values.stretch(begin * self.dtype.itemsize, (end - begin) * self.dtype.itemsize)
+        index = self._checked_index(index.view(self.index), self.indptr[lo + 1 : hi] - begin)
+        return index, _checked_values(self.values, values.view(self.dtype))
+
+    def _checked_index(self, index: np.ndarray, starts: np.ndarray) -> np.ndarray:
+        """Positions within lines of this length, that ascend but where another line starts."""
+        falls = index[1:] <= index[:-1]
+        falls[starts[(starts > 0) & (starts < len(index))] - 1] = False
+        if len(index) and (index.min() < 0 or index.max() >= self.length or falls.any()):
+            raise ValueError(f"{self.indices.path} is damaged: write the pair again.")
+        return index
+
+    def cost(self, lines: np.ndarray, across: np.ndarray, fresh: np.ndarray) -> int:
+        """Pages of the indices that `fill` needs."""
+        lines = lines[fresh.any(axis=1)]
+        lines = lines[self.indptr[lines] < self.indptr[lines + 1]]
+        first = self.indptr[lines] * self.index.itemsize // PAGE
+        last = (self.indptr[lines + 1] * self.index.itemsize - 1) // PAGE
+        first[1:] = np.maximum(first[1:], last[:-1] + 1)  # a page that two lines share is read once
+        return int((last - first + 1).sum())
+
+    def fill(self, lines: np.ndarray, across: np.ndarray, fresh: np.ndarray, out: np.ndarray) -> None:
+        """Fill in the cells lines × across, both ascending, that are fresh."""
+        needed = np.flatnonzero(fresh.any(axis=1))
+        counts = self.indptr[lines[needed] + 1] - self.indptr[lines[needed]]
+        cuts = np.flatnonzero(np.diff(np.cumsum(counts) // BLOCK_CELLS)) + 1
+        for part, sizes in zip(np.split(needed, cuts), np.split(counts, cuts), strict=True):
+            begin = self.indptr[lines[part]]
+            places = np.arange(sizes.sum()) + np.repeat(begin - np.cumsum(sizes) + sizes, sizes)
+            owner = np.repeat(part, sizes)
+            index = self._checked_index(self.indices.gather(places, self.index), np.cumsum(sizes)[:-1])
+            at = np.minimum(np.searchsorted(across, index), len(across) - 1)
+            hit = (across[at] == index) & fresh[owner, at]
+            values = _checked_values(self.values, self.values.gather(places[hit], self.dtype))
+            out[owner[hit], at[hit]] = values
+
+
+def _checked_values(file: PageFile, values: np.ndarray) -> np.ndarray:
+    """Values of a file, if they are finite."""
+    if not np.isfinite(values).all():
+        raise ValueError(f"{file.path} has cells that are not finite numbers: write the pair again.")
+    return values

@@ -1,0 +1,1 @@
+"""The command line, one file a command; `hinge.cli.app` puts them together."""

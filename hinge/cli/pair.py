@@ -1,0 +1,93 @@
+"""``hinge pair``: a matrix written by rows and by columns, for fits that read little of it."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+
+from hinge.cli.data import training_data
+from hinge.cli.show import say
+from hinge.datasets.base import Parts
+from hinge.datasets.delimited import LABEL_NAMES
+from hinge.datasets.tasks import binary
+from hinge.files.replacing import replacing
+
+try:
+    import typer
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
+except ImportError:  # `hinge.cli.app.main` says how to get them
+    typer = None  # type: ignore[assignment]
+
+
+def pair(
+    ctx: typer.Context,
+    data: Annotated[str, typer.Argument(metavar="DATA", help="A .npy or .parquet file, or as for train.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of the pair, made at the end.")],
+    labels: Annotated[
+        Path | None, typer.Option(help="File for the labels, FOLDER.labels.npy by default.")
+    ] = None,
+    memory: Annotated[int, typer.Option(min=1, help="Megabytes to work with.")] = 256,
+    positive: Annotated[str | None, typer.Option(help="The class to tell from all others.")] = None,
+    label: Annotated[
+        str | None, typer.Option(help="Label column of a csv or Parquet file: name or position.")
+    ] = None,
+) -> None:
+    """Write a matrix by rows and by columns, out of core, for fits that read only part of it."""
+    from hinge.access.two_way.writer import write_pair
+
+    X, y, shape = _rows_and_labels(data, label, positive, memory << 20)
+    if y is None and labels is not None:
+        raise ValueError(f"{data} is taken as a matrix without labels: leave --labels out.")
+    bar = Progress("[progress.description]{task.description}", BarColumn(), DownloadColumn(),
+                   TimeRemainingColumn(), console=Console(stderr=True), transient=True)  # fmt: skip
+    with ExitStack() as stack:
+        if y is not None:  # in place once the pair is
+            place = labels or folder.with_name(f"{folder.name}.labels.npy")
+            np.save(stack.enter_context(replacing(place)), y, allow_pickle=False)
+        stack.enter_context(bar)
+        task = bar.add_task(f"writing {folder}", total=None)
+        write_pair(
+            X, folder, shape=shape, memory=memory << 20,
+            progress=lambda done, total: bar.update(task, completed=done, total=total),
+        )  # fmt: skip
+
+
+def _rows_and_labels(
+    data: str, label: str | None, positive: str | None, nbytes: int
+) -> tuple[Any, np.ndarray | None, tuple[int, int] | None]:
+    """What `write_pair` takes, the labels where there are any, and the shape where X does not tell it."""
+    kind = Path(data).suffix
+    if kind not in (".npy", ".parquet"):
+        found = training_data(data, None, label, positive)
+        return found.X_train, np.asarray(found.y_train), None
+    if kind == ".npy" and label is not None:
+        raise ValueError(f"{data} is taken as a matrix without labels: leave --label out.")
+    if label is None and positive is not None:
+        raise ValueError(f"--positive is one of the labels, and {data} is taken as a matrix without labels.")
+    if kind == ".npy":
+        return data, None, None
+    return _from_parquet(Path(data), label, positive, nbytes)
+
+
+def _from_parquet(
+    path: Path, label: str | None, positive: str | None, nbytes: int
+) -> tuple[Any, np.ndarray | None, tuple[int, int] | None]:
+    from hinge.access.tables.columnar import parquet_blocks, parquet_labels, parquet_names
+
+    names = parquet_names(path)
+    if label is None:
+        alike = [name for name in names if name.lower() in LABEL_NAMES]
+        for name in alike[:1]:
+            say(f"Column {name!r} becomes a feature; if it holds the labels, give --label {name}.")
+        return path, None, None
+    if label not in names and label.removeprefix("-").isdecimal():
+        if not -len(names) <= int(label) < len(names):
+            raise ValueError(f"{path} has {len(names)} columns, so --label {label} lies outside them.")
+        label = names[int(label)]
+    shape, blocks = parquet_blocks(path, nbytes // 4, label)
+    found = binary(Parts(blocks, parquet_labels(path, label)), positive, None, str(path))
+    return blocks, found.y_train, shape

@@ -1,0 +1,148 @@
+"""``hinge path``: the Pareto front of margin and slack, certified point by point."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from hinge.cli.data import two_classes
+from hinge.cli.options import Format
+from hinge.cli.show import INTERRUPTED, console, made, say
+from hinge.report.plain import csv_text, finite, write_text
+
+try:
+    import typer
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.table import Table
+except ImportError:  # `hinge.cli.app.main` says how to get them
+    typer = None  # type: ignore[assignment]
+
+if TYPE_CHECKING:
+    from hinge.display.pareto import FrontPoint
+
+WIDE = 100  # columns that all numbers need
+HEADS = {
+    "lam": "λ", "norm": "‖w‖", "margin": "margin", "loss": "mean hinge", "nu": "ν",
+    "train_error": "train error", "test_error": "test error", "reads": "reads", "gap": "gap",
+}  # fmt: skip
+
+
+def path(
+    ctx: typer.Context,
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="A name that 'hinge datasets' lists, or a file.")
+    ],
+    points: Annotated[int, typer.Option(min=2, help="Values of λ.")] = 20,
+    lam_from: Annotated[float | None, typer.Option(help="Largest λ; by default all rows err there.")] = None,
+    lam_to: Annotated[float | None, typer.Option(help="Smallest λ.")] = None,
+    test: Annotated[str | None, typer.Option(help="Data to measure the test error on.")] = None,
+    tol: Annotated[float, typer.Option(help="Certified relative gap of each answer.")] = 1e-3,
+    max_time: Annotated[float, typer.Option(help="Limit in seconds for one λ.")] = 10.0,
+    intercept: Annotated[bool, typer.Option("--intercept", help="Learn a bias, not penalised.")] = False,
+    seed: Annotated[int, typer.Option(help="Same seed, same answers.")] = 0,
+    positive: Annotated[str | None, typer.Option(help="The class to tell from all others.")] = None,
+    label: Annotated[str | None, typer.Option(help="Label column of a csv file: name or position.")] = None,
+    fetch: Annotated[bool, typer.Option("--fetch", help="Download a set that is not here.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Folder for the figure and the table.")] = None,
+    format_: Annotated[Format, typer.Option("--format", help="Form of the result.")] = Format.table,
+) -> None:
+    """Follow the trade-off of margin and slack over a grid of λ, each answer with a proof of how good it is.
+
+    Without test rows a fifth of the rows is held out. Ctrl-C shows the points that are there.
+    """
+    from hinge.display.pareto import front_figure, pareto_points, spread_lams
+
+    if not (tol > 0 and max_time > 0):
+        raise typer.BadParameter("--tol and --max-time take positive numbers.")
+    made(out)
+    X, y, X_test, y_test, name = two_classes(data, test, label, positive, fetch, seed)
+    lams = spread_lams(X, y, points)
+    if lam_from is not None or lam_to is not None:
+        lams = _between(
+            float(lams[0]) if lam_from is None else lam_from, float(lams[-1]) if lam_to is None else lam_to,
+            points,
+        )  # fmt: skip
+    tested = len(y_test) > 0
+    found: list[FrontPoint] = []
+    interrupted = False
+    bar = Progress(TimeElapsedColumn(), BarColumn(), TextColumn("{task.description}"),
+                   console=Console(stderr=True), transient=True)  # fmt: skip
+    try:
+        with bar:
+            task = bar.add_task(f"λ = {lams[0]:.3g}", total=len(lams))
+            for point in pareto_points(
+                X, y, lams, X_test=X_test if tested else None, y_test=y_test, tol=tol, max_time=max_time,
+                bias="free" if intercept else "none", seed=seed,
+            ):  # fmt: skip
+                found.append(point)
+                following = lams[min(len(found), len(lams) - 1)]
+                bar.update(task, completed=len(found), description=f"λ = {following:.3g}")
+    except KeyboardInterrupt:
+        interrupted = True
+        if not found:
+            raise
+    bias = "a free bias" if intercept else "no bias"
+    late = sum(point.gap > tol for point in found)
+    cut = f", but {late} that the time limit cut short" if late else ""
+    caption = (
+        f"{name}: {X.shape[0]:,} rows of {X.shape[1]:,} features, {bias}; {len(found)} values of λ, each "
+        f"answer certified to a relative gap of {tol:g} or less{cut}. "
+        "No answer at all lies in the shaded region: the dual values prove it."
+    )
+    if out is not None:
+        rows = [finite(point._asdict()).values() for point in found]
+        write_text(out / "path.csv", csv_text(found[0]._fields, rows))
+        written = ["path.csv"]
+        try:
+            from hinge.report.static import save
+
+            save(front_figure(found, name, caption), out)
+            written += ["path.png", "path.svg"]
+        except ImportError as error:
+            say(f"No figure was drawn. {error}")
+    if format_ is Format.json:
+        whole = {"data": name, "rows": int(X.shape[0]), "features": int(X.shape[1]), "intercept": intercept,
+                 "interrupted": interrupted, "points": [finite(point._asdict()) for point in found],
+                 "out": None if out is None else str(out)}  # fmt: skip
+        typer.echo(json.dumps(whole, indent=1, allow_nan=False))
+    else:
+        _show(found, caption, tol)
+    if out is not None:
+        say(f"Written to {out}: {', '.join(written)}.")
+    if interrupted:
+        say("It was interrupted: these are the points until then.", style="yellow")
+        raise typer.Exit(INTERRUPTED)
+
+
+def _between(first: float, last: float, points: int) -> Any:
+    import numpy as np
+
+    if not (math.isfinite(first) and math.isfinite(last) and first > last > 0):
+        raise ValueError(
+            f"--lam-from must be above --lam-to, and both positive; they are {first:g} and {last:g}."
+        )
+    return np.geomspace(first, last, points)
+
+
+def _show(found: list[FrontPoint], caption: str, tol: float) -> None:
+    screen = console()
+    shown = [name for name in HEADS if screen.width >= WIDE or name not in ("norm", "nu", "reads")]
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name in shown:
+        table.add_column(HEADS[name], justify="right", no_wrap=True)
+    for p in found:
+        words = {name: _word(name, getattr(p, name)) for name in shown}
+        words["gap"] += "" if p.gap <= tol else f" ({p.status})"
+        table.add_row(*words.values())
+    screen.print(table)
+    screen.print(caption.replace("shaded region", "region below these"), style="dim", soft_wrap=True)
+
+
+def _word(name: str, value: float) -> str:
+    if not math.isfinite(value):
+        return "-"
+    form = {"reads": ",d", "gap": ".1e", "lam": ".3g", "nu": ".3g"}.get(name, ".4g")
+    return f"{100 * value:.2f} %" if name.endswith("error") else format(value, form)

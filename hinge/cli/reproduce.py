@@ -1,0 +1,169 @@
+"""``hinge reproduce``: the papers' tables and figures measured again, and a report of them."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+import time
+from enum import Enum
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from hinge.cli.show import INTERRUPTED, PIPED_WIDTH, console, made, number, say, show_table
+from hinge.experiments import NAMES, Experiment, find
+
+if TYPE_CHECKING:
+    from hinge.experiments.base import Cell, Outcome
+
+try:
+    import typer
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+    from rich.progress import Progress as Bars
+except ImportError:  # `hinge.cli.app.main` says how to get them
+    typer = None  # type: ignore[assignment]
+
+Scale = Enum("Scale", {"tiny": "tiny", "full": "full"})
+
+
+def reproduce(
+    ctx: typer.Context,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME…|all]", help="Experiments, or a paper: pegasos, talk, ..."),
+    ] = None,
+    scale: Annotated[Scale, typer.Option(help="tiny shows that all runs; full takes an hour.")] = Scale.tiny,
+    out: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("hinge_report"),
+    jobs: Annotated[int, typer.Option(min=1, help="Processes for cells that measure no time.")] = 1,
+) -> None:
+    """Measure tables and figures of the papers again, and write a report that puts ours beside them.
+
+    Finished cells are kept in the folder of the report: after Ctrl-C the same command goes on where it was.
+    """
+    if not names:
+        _show_names()
+        return
+    chosen = find(names)
+    missing = [package for package in ("matplotlib", "plotly") if find_spec(package) is None]
+    if missing:  # said before an hour of work, not after it
+        raise ValueError(f'The report needs {" and ".join(missing)}: pip install "hinge[report]"')
+    from hinge.experiments.runner import Run, kept, machine, run
+
+    made(out)
+    began = time.perf_counter()
+    with _Bars(chosen, scale.value) as progress:
+        try:
+            runs = run(chosen, scale.value, out, jobs=jobs, progress=progress)
+        except KeyboardInterrupt:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is ending: an impatient Ctrl-C changes nothing
+            progress.stop()
+            say(f"Interrupted: {progress.kept} cells are kept in {out}; the same command goes on.")
+            raise typer.Exit(INTERRUPTED) from None
+    from hinge.report.report import write_report
+    from hinge.report.section import Section
+
+    earlier = [Run(e, kept(e, scale.value, out), []) for e in find(NAMES) if e not in chosen]
+    earlier = [one for one in earlier if one.results]
+    found = [
+        (one, one.experiment.outcome(one.results, scale.value))
+        for one in sorted([*runs, *earlier], key=lambda one: NAMES.index(one.experiment.name))
+    ]
+    sections = [Section.of(one.experiment, outcome, one.results, one.failures) for one, outcome in found]
+    outcomes = [(one.experiment, outcome) for one, outcome in found if one.experiment in chosen]
+    failures = [line for one in runs for line in one.failures]
+    command = f"hinge reproduce {shlex.join(names)} --scale {scale.value}"
+    title = "The papers' tables and figures, beside ours"
+    page = write_report(out, sections, title=title, scale=scale.value, machine=machine(), command=command)
+    _show_claims(outcomes)
+    for note in dict.fromkeys(note for _, outcome in outcomes for note in outcome.notes):
+        say(note)
+    for line in failures:
+        say(f"error: {line}", style="red")
+    if scale is Scale.tiny:
+        say("The tiny scale shows that all runs. Its numbers are no verdicts on the papers.")
+    if earlier:
+        say(f"From earlier runs the report also has {', '.join(one.experiment.name for one in earlier)}.")
+    counted = "1 experiment" if len(chosen) == 1 else f"{len(chosen)} experiments"
+    say(f"{counted} in {time.perf_counter() - began:.0f} s. The report: {page}")
+    if failures:
+        raise typer.Exit(1)
+
+
+class _Bars:
+    """A bar for each experiment, and one for all with the time left."""
+
+    def __init__(self, experiments: list[Experiment], scale: str) -> None:
+        self.kept = 0
+        self._bars = Bars(
+            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+            TimeRemainingColumn(elapsed_when_finished=False), console=Console(stderr=True),
+        )  # fmt: skip
+        cells = {e.name: len(e.cells(scale)) for e in experiments}  # type: ignore[arg-type]
+        self._all = self._bars.add_task("all cells", total=sum(cells.values()))
+        self._tasks = {
+            name: self._bars.add_task(name, total=n, start=False, visible=False) for name, n in cells.items()
+        }
+
+    def __enter__(self) -> _Bars:
+        self._bars.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Draw no more."""
+        self._bars.stop()
+
+    def begin(self, experiment: Experiment, cells: int, kept: int) -> None:
+        """Show the bar of an experiment."""
+        task = self._tasks[experiment.name]
+        self._bars.start_task(task)
+        self._bars.update(task, visible=True, completed=kept)
+        self._bars.advance(self._all, kept)
+        self.kept += kept
+
+    def done(self, experiment: Experiment, cell: Cell, failure: str | None) -> None:
+        """One cell more."""
+        self._bars.advance(self._tasks[experiment.name])
+        self._bars.advance(self._all)
+        self.kept += failure is None
+
+
+# --- showing --------------------------------------------------------------------------------------
+
+
+def _show_names() -> None:
+    lines = [(e.name, e.title, f"{e.paper}, {e.place}") for e in find(NAMES)]
+    if console().width < PIPED_WIDTH:  # no terminal is wide enough for three columns
+        lines = [(name, f"{title}\n{paper}", "") for name, title, paper in lines]
+    show_table([("name", "what", "paper"), *lines] if lines[0][2] else [line[:2] for line in lines])
+    say("Run some of them with 'hinge reproduce NAME …', or all with 'hinge reproduce all'.")
+
+
+def _show_claims(outcomes: list[tuple[Experiment, Outcome]]) -> None:
+    if console().width < PIPED_WIDTH:
+        show_table([
+            (c.verdict.value, f"{experiment.name}: {c.what}: {_number(c.ours)} {c.unit}, in the paper "
+             f"{_number(c.paper)} ({c.conditions})")
+            for experiment, outcome in outcomes for c in outcome.claims
+        ])  # fmt: skip
+        return
+    lines = [("experiment", "verdict", "ours", "paper", "ratio", "claim", "conditions")]
+    lines += [
+        (experiment.name, c.verdict.value, number(c.ours), number(c.paper), number(c.ratio), c.what,
+         c.conditions)
+        for experiment, outcome in outcomes for c in outcome.claims
+    ]  # fmt: skip
+    show_table(lines)
+
+
+def _number(value: float | str | None) -> str:
+    return "nothing" if value is None else number(value)

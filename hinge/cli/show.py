@@ -1,0 +1,61 @@
+"""How the commands speak: results to standard output, everything else to standard error."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+try:
+    from rich.console import Console
+    from rich.table import Table
+except ImportError:  # `hinge.cli.app.main` says how to get them
+    pass
+
+INTERRUPTED = 130  # what shells expect after Ctrl-C
+PIPED_WIDTH = 1000  # columns of a table that no terminal limits: a line stays a line
+
+
+def say(line: str, style: str | None = None) -> None:
+    """A sentence for people, beside the result."""
+    Console(stderr=True).print(line, style=style, markup=False, highlight=False, soft_wrap=True)
+
+
+def console() -> Console:
+    """Standard output, with nothing in the text taken for markup."""
+    found = Console(markup=False, highlight=False, emoji=False)
+    if not found.is_terminal and "COLUMNS" not in os.environ:
+        found.width = PIPED_WIDTH
+    return found
+
+
+def show_table(lines: Sequence[Sequence[str]]) -> None:
+    """Lines of words in columns."""
+    table = Table.grid(padding=(0, 2))
+    for _ in lines[0][:-1]:
+        table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for line in lines:
+        table.add_row(*line)
+    console().print(table)
+
+
+def made(folder: Path | None) -> None:
+    """Make a folder for results before the work, so that one that cannot be is known before it."""
+    if folder is None:
+        return
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"{folder} is a file: give the name of a folder for the results.")
+    folder.mkdir(parents=True, exist_ok=True)
+    if not os.access(folder, os.W_OK):
+        raise ValueError(f"{folder} may not be written to: choose another folder for the results.")
+
+
+def number(value: float | str | None) -> str:
+    """A number with three digits, words as they are, nothing for None."""
+    return "" if value is None else value if isinstance(value, str) else f"{value:,.3g}"
+
+
+def percent(share: float | None) -> str:
+    """A share in words."""
+    return "not measured" if share is None else f"{100 * share:.2f} %"

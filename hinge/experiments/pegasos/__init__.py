@@ -1,0 +1,1 @@
+"""Shalev-Shwartz, Singer, Srebro: Pegasos (2007)."""

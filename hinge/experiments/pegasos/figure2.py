@@ -1,0 +1,148 @@
+"""Pegasos, Figure 2: against Norma, and against stochastic gradient descent with fixed steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hinge.experiments.base import Cell, Claim, Experiment, Outcome, Results, Scale, claim, grid
+from hinge.experiments.measure import band, mean_hinge, minimum, spaced, trace
+from hinge.experiments.sets import choose
+from hinge.problems import Regularized, Solution
+from hinge.report.figure import Figure, Panel, Series
+from hinge.solvers import SGD, Norma, Pegasos, Solver
+
+LAM = 2e-4
+SEEDS = {"tiny": 2, "full": 5}
+ROWS = {"tiny": 1500, "full": None}
+LAST = {"tiny": 20_000, "full": 1_000_000}
+ETAS = (0.001, 0.01, 0.1, 1.0, 10.0)
+SUGGESTED = 1e-5  # by the analysis of Zhang 2004: where the paper began its search
+SOLVERS: dict[str, Solver] = {
+    "Pegasos": Pegasos(output="last"),
+    "Norma": Norma(p=0.71),
+    "Norma, projected": Norma(p=0.71, projection=True),
+    **{f"SGD, η = {eta:g}": SGD(eta=eta) for eta in (SUGGESTED, *ETAS)},
+}
+FIXED = [f"SGD, η = {eta:g}" for eta in ETAS]
+
+
+class PegasosFigure2(Experiment):
+    """Objective and test loss of the last iterate against the iterations."""
+
+    name = "pegasos-figure2"
+    title = "Pegasos against Norma and fixed steps"
+    paper = "Shalev-Shwartz, Singer, Srebro 2007"
+    place = "Figure 2"
+    question = (
+        "With steps 1/(λt) Pegasos is far ahead of Norma's p/(λ√t), which has not converged after 10⁶ "
+        "iterations. Fixed steps are as good for some η and fail for others, and η is hard to find."
+    )
+
+    def cells(self, scale: Scale) -> list[Cell]:
+        """Every solver over the seeds."""
+        return grid(
+            set=["astro-ph", "imdb"], solver=list(SOLVERS), seed=range(SEEDS[scale]), rows=[ROWS[scale]],
+            T=[LAST[scale]],
+        )  # fmt: skip
+
+    def run(self, cell: Cell) -> dict[str, Any]:
+        """Objective above the optimum and mean hinge loss on the test rows, on the way to T."""
+        data = choose(cell["set"], cell["rows"])
+        X, y, X_test, y_test = data.parts
+        problem = Regularized(X, y, LAM)
+        best = minimum(cell["set"], cell["rows"], LAM)
+
+        def evaluate(solution: Solution) -> dict[str, float]:
+            return {
+                "excess": problem.objective(solution) - best,
+                "test": mean_hinge(solution, X_test, y_test),
+            }
+
+        looks = trace(problem, SOLVERS[cell["solver"]], spaced(100, cell["T"]), evaluate, cell["seed"])
+        return {"looks": looks, "optimum": best, "label": data.label, "note": data.note}
+
+    def outcome(self, results: Results, scale: Scale) -> Outcome:
+        """A figure for each set: Norma's objective and test loss on the left, fixed steps on the right."""
+        figures, claims, seeds = [], [], len(results.of("seed"))
+        for name in results.of("set"):
+            part = results.where(set=name)
+            label = part[0].values["label"]
+            excess, test = _lines(part, "excess"), _lines(part, "test")
+            left = [s for s in SOLVERS if not s.startswith("SGD")]
+            right = [s for s in SOLVERS if not s.startswith("Norma")]
+            panels = [
+                Panel(title, "T, iterations", y, [lines[s] for s in chosen if s in lines],
+                      log_x=True, log_y=True)
+                for title, y, lines, chosen in (
+                    (f"{label}: Norma", "objective above the optimum", excess, left),
+                    (f"{label}: Norma, test", "mean hinge loss, test", test, left),
+                    (f"{label}: fixed steps", "objective above the optimum", excess, right),
+                )
+            ]  # fmt: skip
+            caption = (
+                f"{label}, λ = {LAM:g}, optimum {part[0].values['optimum']:.4f}: last iterates. "
+                f"Median of {seeds} seeds; the band is their range."
+            )
+            figures.append(Figure(f"{self.name}-{name}", caption, panels))
+            where = f"{label}, λ = {LAM:g}, T = {LAST[scale]:,}, last iterate, median of {seeds} seeds"
+            claims += _norma_claims(excess, test, where)
+            claims += _fixed_claims(excess, where)
+        return Outcome(claims, figures, notes=results.notes())
+
+
+def _lines(part: Results, value: str) -> dict[str, Series]:
+    """A curve for each solver that was run."""
+    groups = {solver: part.where(solver=solver) for solver in SOLVERS}
+    return {s: band(s, found.column("looks"), "iteration", value) for s, found in groups.items() if found}
+
+
+def _over_pegasos(lines: dict[str, Series], solvers: list[str]) -> list[float]:
+    """What these solvers reached after the last iteration, in multiples of what Pegasos did."""
+    if "Pegasos" not in lines:
+        return []
+    return [lines[s].y[-1] / lines["Pegasos"].y[-1] for s in solvers if s in lines]
+
+
+def _norma_claims(excess: dict[str, Series], test: dict[str, Series], where: str) -> list[Claim]:
+    claims = []
+    for solver, words, rule in (
+        ("Norma", "Norma has not converged after the last iteration", (10.0, 2.0)),
+        ("Norma, projected", "Norma with a projection is behind Pegasos too", (2.0, 1.0)),
+    ):
+        ratio = _over_pegasos(excess, [solver])
+        claims.append(claim(
+            f"{words} (its excess / that of Pegasos)", "clearly outperformed",
+            ratio[0] if ratio else None, f"{where}, p = 0.71", at_least=rule, unit="ratio",
+        ))  # fmt: skip
+    ratio = _over_pegasos(test, ["Norma"])
+    claims.append(claim(
+        "Norma is behind on test rows too (its mean hinge loss / that of Pegasos)", "clearly outperformed",
+        ratio[0] if ratio else None, f"{where}, p = 0.71", at_least=(1.2, 1.0), unit="ratio",
+    ))  # fmt: skip
+    return claims
+
+
+def _fixed_claims(excess: dict[str, Series], where: str) -> list[Claim]:
+    ratios = _over_pegasos(excess, FIXED)
+    whole = len(ratios) == len(ETAS)
+    hindsight = f"{where}, η of {', '.join(f'{eta:g}' for eta in ETAS)} judged by the training objective"
+    poor = _over_pegasos(excess, [f"SGD, η = {SUGGESTED:g}"])
+    return [
+        claim(
+            "For some η fixed steps converge about as fast (excess of the best η / that of Pegasos)",
+            "about the same rate", min(ratios) if whole else None, hindsight, at_most=(2.0, 5.0),
+            unit="ratio",
+        ),
+        claim(
+            "For other η they fail to converge (excess of the worst η / that of Pegasos)",
+            "fails to converge", max(ratios) if whole else None, hindsight, at_least=(10.0, 3.0),
+            unit="ratio",
+        ),
+        claim(
+            f"η = {SUGGESTED:g}, from the analysis of fixed steps, is poor (its excess / that of Pegasos)",
+            "a poor choice", poor[0] if poor else None, where, at_least=(10.0, 3.0), unit="ratio",
+        ),
+    ]  # fmt: skip
+
+
+experiment = PegasosFigure2()

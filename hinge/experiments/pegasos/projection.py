@@ -1,0 +1,107 @@
+"""Pegasos, section 5: what the projection step is worth, for Pegasos and for Norma."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hinge.experiments.base import Cell, Experiment, Outcome, Results, Scale, claim, grid
+from hinge.experiments.measure import band, minimum, spaced, trace
+from hinge.experiments.sets import choose
+from hinge.problems import Regularized
+from hinge.report.figure import Figure, Panel, Series
+from hinge.solvers import Norma, Pegasos
+
+LAM = 2e-4
+SEEDS = {"tiny": 2, "full": 5}
+ROWS = {"tiny": 1500, "full": None}
+LAST = {"tiny": 10_000, "full": 1_000_000}
+SMALL = (100, 1000)  # below 1/λ = 5,000, from which on even orthogonal unit rows keep w in the ball
+
+
+class PegasosProjection(Experiment):
+    """The excess of the last iterate over T, with and without the projection."""
+
+    name = "pegasos-projection"
+    title = "The projection step"
+    paper = "Shalev-Shwartz, Singer, Srebro 2007"
+    place = "section 5, graphs omitted there"
+    question = (
+        "Without its projection on the ball of radius 1/√λ Pegasos is said to converge worse, above all when "
+        "T is small; Norma is said to gain from one too. The paper had no room for the graphs."
+    )
+
+    def cells(self, scale: Scale) -> list[Cell]:
+        """Both solvers, with and without, over the seeds."""
+        return grid(
+            set=["astro-ph", "imdb"], solver=["Pegasos", "Norma"], projection=[True, False],
+            seed=range(SEEDS[scale]), rows=[ROWS[scale]], T=[LAST[scale]],
+        )  # fmt: skip
+
+    def run(self, cell: Cell) -> dict[str, Any]:
+        """The objective of the last iterate above the optimum, on the way to T."""
+        data = choose(cell["set"], cell["rows"])
+        problem = Regularized(*data.parts[:2], LAM)
+        best = minimum(cell["set"], cell["rows"], LAM)
+        solver = (
+            Pegasos(projection=cell["projection"], output="last")
+            if cell["solver"] == "Pegasos"
+            else Norma(projection=cell["projection"])
+        )
+        looks = trace(
+            problem, solver, spaced(10, cell["T"]), lambda w: {"excess": problem.objective(w) - best},
+            cell["seed"],
+        )  # fmt: skip
+        return {"looks": looks, "label": data.label, "note": data.note}
+
+    def outcome(self, results: Results, scale: Scale) -> Outcome:
+        """A panel for each set, and what leaving the projection out costs at small and at large T."""
+        panels, claims, seeds = [], [], len(results.of("seed"))
+        for name in results.of("set"):
+            part = results.where(set=name)
+            label = part[0].values["label"]
+            lines: dict[tuple[str, bool], Series] = {}
+            for solver in ("Pegasos", "Norma"):
+                for projection in (True, False):
+                    found = part.where(solver=solver, projection=projection)
+                    if found:
+                        called = f"{solver}, {'' if projection else 'not '}projected"
+                        lines[solver, projection] = band(called, found.column("looks"), "iteration", "excess")
+            panels.append(
+                Panel(label, "T, iterations", "objective above the optimum", list(lines.values()),
+                      log_x=True, log_y=True)
+            )  # fmt: skip
+            where = f"{label}, λ = {LAM:g}, last iterate, median of {seeds} seeds"
+            for T in SMALL:
+                claims.append(claim(
+                    f"The projection is important for Pegasos when T is small (T = {T:,}: excess without "
+                    "/ with)", "important", _ratio(lines, "Pegasos", T), where,
+                    at_least=(1.5, 1.1), unit="ratio",
+                ))  # fmt: skip
+            last = LAST[scale]
+            claims.append(claim(
+                f"It matters less when T is large (T = {last:,}: excess without / with)",
+                "especially when T is small", _ratio(lines, "Pegasos", last), where,
+                at_most=(1.1, 1.5), unit="ratio",
+            ))  # fmt: skip
+            for T in (SMALL[-1], last):
+                claims.append(claim(
+                    f"The projection also improves Norma (T = {T:,}: excess without / with)", "improves",
+                    _ratio(lines, "Norma", T), where, at_least=(1.1, 1.0), unit="ratio",
+                ))  # fmt: skip
+        caption = (
+            f"Objective of the last iterate above the optimum, λ = {LAM:g}, k = 1, with the projection on "
+            f"the ball of radius 1/√λ and without. Median of {seeds} seeds; the band is their range."
+        )
+        return Outcome(claims, [Figure(self.name, caption, panels)], notes=results.notes())
+
+
+def _ratio(lines: dict[tuple[str, bool], Series], solver: str, T: int) -> float | None:
+    """Excess without the projection over that with it, after T iterations."""
+    if (solver, True) not in lines or (solver, False) not in lines:
+        return None
+    values = [dict(zip(s.x, s.y, strict=True)).get(T) for s in (lines[solver, False], lines[solver, True])]
+    without, with_ = values
+    return None if without is None or not with_ else without / with_
+
+
+experiment = PegasosProjection()

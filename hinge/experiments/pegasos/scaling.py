@@ -1,0 +1,184 @@
+"""Pegasos, Theorems 2 and 3: iterations to an accuracy, against m, ε and λ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from hinge.bounds import pegasos_iterations
+from hinge.experiments.base import Cell, Experiment, Outcome, Results, Scale, claim
+from hinge.experiments.measure import Look, minimum, slope, spaced
+from hinge.experiments.sets import choose
+from hinge.problems import Regularized
+from hinge.report.figure import Figure, Panel, Series
+from hinge.solvers import Pegasos
+
+SETS = {"tiny": ("ccat",), "full": ("ccat", "covertype")}
+SEEDS = {"tiny": 2, "full": 5}
+SIZES = {"tiny": (1000, 2000, 4000), "full": (5_000, 20_000, 80_000, 320_000)}
+LAMS = {"tiny": (1e-2, 1e-3), "full": (1e-3, 3e-4, 1e-4, 3e-5, 1e-5)}
+ACCURACIES = {"tiny": (0.2, 0.1, 0.05), "full": (0.1, 0.05, 0.02, 0.01)}
+LAM = {"tiny": 1e-3, "full": 1e-4}  # where m or ε vary
+SIZE = {"tiny": 2000, "full": 80_000}  # where λ varies
+EPS = {"tiny": 0.05, "full": 0.01}  # where m or λ vary; none of the accuracies is smaller
+
+
+class PegasosScaling(Experiment):
+    """The first T at which the last iterate is ε-accurate, m, ε and λ varied one at a time."""
+
+    name = "pegasos-scaling"
+    title = "Iterations against m, ε and λ"
+    paper = "Shalev-Shwartz, Singer, Srebro 2007"
+    place = "section 3, Theorems 2 and 3"
+    question = (
+        "The number of iterations to an ε-accurate objective is Õ(1/(λε)), whatever the number m of rows: no "
+        "solver before had a runtime that does not grow with m."
+    )
+
+    def cells(self, scale: Scale) -> list[Cell]:
+        """Every m at one λ, and every λ at one m, over the seeds; ε is read off the curves."""
+        cells: list[Cell] = []
+        for name in SETS[scale]:
+            places = [(m, LAM[scale]) for m in SIZES[scale]] + [(SIZE[scale], lam) for lam in LAMS[scale]]
+            for rows, lam in dict.fromkeys(places):
+                cells += [
+                    {"set": name, "rows": rows, "lam": lam, "eps": EPS[scale], "seed": seed}
+                    for seed in range(SEEDS[scale])
+                ]
+        return cells
+
+    def run(self, cell: Cell) -> dict[str, Any]:
+        """The excess of the last iterate, until it is ε for the first time."""
+        data = choose(cell["set"], cell["rows"])
+        problem = Regularized(*data.parts[:2], cell["lam"])
+        best = minimum(cell["set"], cell["rows"], cell["lam"], 1e-4)
+        most = pegasos_iterations(cell["lam"], cell["eps"]) / 5  # where to give up
+        solver = Pegasos(output="last")
+        state = solver.init(problem, cell["seed"])
+        looks: list[Look] = []
+        for T in spaced(100, int(most), 8):
+            state = solver.advance(problem, state, T - solver.iterations(state))
+            looks.append(
+                {"iteration": T, "excess": problem.objective(solver.solution(problem, state)) - best}
+            )
+            if looks[-1]["excess"] <= cell["eps"]:
+                break
+        label = data.label.rsplit(", ", 1)[0]  # without the rows, which vary
+        return {"looks": looks, "R": problem.largest_norm(), "label": label, "note": data.note}
+
+    def outcome(self, results: Results, scale: Scale) -> Outcome:
+        """A panel for each of m, ε and λ, with the law of the theorem through the measurements."""
+        figures, claims = [], []
+        lam, size, eps = LAM[scale], SIZE[scale], EPS[scale]
+        for name in results.of("set"):
+            part = results.where(set=name)
+            label, R = part[0].values["label"], float(part[0].values["R"])
+            by_m = _points([(m, part.where(rows=m, lam=lam), eps) for m in SIZES[scale]])
+            by_eps = _points([(one, part.where(rows=size, lam=lam), one) for one in ACCURACIES[scale]])
+            by_lam = _points([(one, part.where(rows=size, lam=one), eps) for one in LAMS[scale]])
+            seeds = f"median of {len(part.of('seed'))} seeds"
+            titles = f"λ = {lam:g}, ε = {eps:g}", f"λ = {lam:g}, m = {size:,}", f"ε = {eps:g}, m = {size:,}"
+            axes = "m, rows of the training set", "ε, absolute accuracy", "λ"
+            laws = (
+                lambda x, R=R: np.full(len(x), pegasos_iterations(lam, eps, R)),
+                lambda x, R=R: pegasos_iterations(lam, x, R),
+                lambda x, R=R: pegasos_iterations(x, eps, R),
+            )
+            panels = []
+            for title, axis, measured, law in zip(titles, axes, (by_m, by_eps, by_lam), laws, strict=True):
+                lines = []
+                if measured.x:
+                    lines = [measured, _scaled(measured, np.asarray(law(np.array(measured.x))))]
+                panels.append(
+                    Panel(f"{label}: {title}", axis, "T, iterations", lines, log_x=True, log_y=True)
+                )
+            caption = (
+                f"{label}: iterations until the last iterate is within ε of the optimum, {seeds}, the band "
+                "is their range. The theorem's count is scaled by the factor in the legend, so that it "
+                "passes through the middle of the measurements."
+            )
+            figures.append(Figure(f"{self.name}-{name}", caption, panels))
+            where = f"{label}, last iterate, first T with an excess of ε, {seeds}, "
+            claims += [
+                claim(
+                    "T does not depend on the number m of rows (T ~ m^p, |p|)", "p = 0",
+                    _size(_exponent(by_m, len(SIZES[scale]))),
+                    f"{where}m = {_listed(SIZES[scale])}, {titles[0]}", at_most=(0.1, 0.3), unit="exponent p",
+                ),
+                claim(
+                    "T grows as 1/ε (T ~ ε^-p)", 1.0, _negative(_exponent(by_eps, len(ACCURACIES[scale]))),
+                    f"{where}ε = {_listed(ACCURACIES[scale])}, {titles[1]}", within=(0.2, 0.4),
+                    unit="exponent p",
+                ),
+                claim(
+                    "T grows as 1/λ (T ~ λ^-p)", 1.0, _negative(_exponent(by_lam, len(LAMS[scale]))),
+                    f"{where}λ = {_listed(LAMS[scale])}, {titles[2]}", within=(0.2, 0.4), unit="exponent p",
+                ),
+                claim(
+                    "T is within the theorem's bound (largest T / bound)", 1.0,
+                    _above_bound(by_m, by_eps, by_lam, laws), f"{where}all of the above, R = {R:.2f}",
+                    at_most=(1.0, 3.0), unit="ratio",
+                ),
+            ]  # fmt: skip
+        return Outcome(claims, figures, notes=results.notes())
+
+
+def _reached(looks: Sequence[Look], eps: float) -> float | None:
+    """The T at which the excess first meets ε, between two looks by interpolation on logarithmic scales."""
+    for before, after in pairwise(looks):
+        if after["excess"] <= eps < before["excess"]:
+            x = np.log([before["iteration"], after["iteration"]])
+            y = np.log([before["excess"], max(after["excess"], 1e-12)])
+            return float(np.exp(np.interp(np.log(eps), y[::-1], x[::-1])))
+    return None
+
+
+def _points(places: Sequence[tuple[float, Results, float]]) -> Series:
+    """The median T over the seeds at each place; a place that some seed did not reach is left out."""
+    at, middle, low, high = [], [], [], []
+    for x, results, eps in places:
+        reached = [_reached(looks, eps) for looks in results.column("looks")]
+        found = [T for T in reached if T is not None]
+        if found and len(found) == len(reached):
+            at.append(x)
+            middle.append(float(np.median(found)))
+            low.append(min(found))
+            high.append(max(found))
+    return Series("Pegasos", at, middle, low, high)
+
+
+def _scaled(measured: Series, law: np.ndarray) -> Series:
+    factor = np.exp(np.mean(np.log(measured.y) - np.log(law)))
+    return Series(f"theorem × {factor:.2g}", measured.x, (factor * law).tolist(), kind="theory")
+
+
+def _exponent(measured: Series, wanted: int) -> float | None:
+    return slope(measured.x, measured.y) if len(measured.x) == wanted else None
+
+
+def _negative(value: float | None) -> float | None:
+    return None if value is None else -value
+
+
+def _size(value: float | None) -> float | None:
+    return None if value is None else abs(value)
+
+
+def _above_bound(*args: Any) -> float | None:
+    *measured, laws = args
+    ratios = [
+        float(np.max(np.array(s.y) / law(np.array(s.x))))
+        for s, law in zip(measured, laws, strict=True)
+        if s.x
+    ]
+    return max(ratios, default=None)
+
+
+def _listed(values: Sequence[float]) -> str:
+    return ", ".join(f"{v:,}" if v >= 1 else f"{v:g}" for v in values)
+
+
+experiment = PegasosScaling()

@@ -1,0 +1,1 @@
+"""Cotter, Shalev-Shwartz, Srebro: The Kernelized Stochastic Batch Perceptron (2012)."""

@@ -1,0 +1,325 @@
+"""SBP, Figure 2: test error against kernel evaluations, without a bias."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from hinge.access import Gram, as_points
+from hinge.estimators import SVC
+from hinge.experiments.base import Cell, Claim, Experiment, Outcome, Results, Scale, claim
+from hinge.experiments.measure import Look, band, spaced
+from hinge.experiments.sets import choose
+from hinge.kernels import Gaussian, Precomputed
+from hinge.problems import KernelProblem, KernelRegularized, KernelSlackConstrained
+from hinge.report.figure import Figure, Panel, Series, Table
+from hinge.solvers import SBP, SMO, KernelPegasos, KernelPerceptron, KernelSDCA, Solver
+
+VARIANCE = {"reuters": 0.5, "adult": 10.0, "mnist": 25.0}
+ROWS: dict[str, dict[str, int | None]] = {
+    "tiny": dict.fromkeys(VARIANCE, 300),
+    "full": {"reuters": None, "adult": 8000, "mnist": 8000},
+}
+SEEDS = {"tiny": 2, "full": 5}
+EPOCHS = {"tiny": 4, "full": 10}
+LATE_EPOCHS = {"tiny": 10, "full": 100}
+"""Of the Perceptron on Adult, as in the paper: to see it overfit."""
+METHODS = ("SBP", "Pegasos", "SDCA", "SMO", "Perceptron")
+NEAR = 0.002
+"""A method has arrived where its error is within this of the SVM's own."""
+CONVERGED = 1e-3
+"""The relative duality gap at which SMO counts as converged."""
+AXES = {
+    "charged": "kernel evaluations, n charged for each iteration",
+    "computed": "kernel values computed, each row once",
+}
+
+
+class Kernels(NamedTuple):
+    """A set as its kernel values, and the optimum of its SVM with λ = 1/n and no bias."""
+
+    K: np.ndarray
+    K_test: np.ndarray
+    y: np.ndarray
+    y_test: np.ndarray
+    nu: float
+    norm: float
+    error: float
+
+    def problem(self, method: str) -> KernelProblem:
+        """The problem that a method solves, with a cache for all rows and an empty bill."""
+        gram = Gram(as_points(self.K, Precomputed()), int(1.5 * self.K.nbytes) + 1_000_000)
+        if method == "SBP":
+            return KernelSlackConstrained(gram, self.y, self.nu)
+        return KernelRegularized.from_C(gram, self.y, 1.0)
+
+    def error_of(self, beta: np.ndarray) -> float:
+        """Share of test rows on the wrong side."""
+        scores = self.K_test @ beta.astype(self.K_test.dtype)
+        return float(np.mean(np.where(scores > 0, 1, -1) != self.y_test))
+
+
+def kernels(X: Any, y: np.ndarray, X_test: Any, y_test: np.ndarray, variance: float) -> Kernels:
+    """All kernel values, once, so that they are looked up and counted afterwards; and the optimum."""
+    kernel = Gaussian(1 / (2 * variance))
+
+    def values(A: Any, B: Any) -> np.ndarray:
+        dots, sizes = A @ B.T, [np.asarray(_squares(part).sum(axis=1)).ravel() for part in (A, B)]
+        dots = dots.toarray() if sp.issparse(dots) else dots
+        found: np.ndarray = kernel.of_dots(np.ascontiguousarray(dots), *sizes)
+        return found
+
+    K = values(X, X)
+    K_test = values(X_test, X)
+    model = SVC(1.0, kernel="precomputed", fit_intercept=False, tol=1e-4, random_state=0).fit(K, y)
+    beta = np.zeros(len(y))
+    beta[model.support_] = model.dual_coef_[0]
+    found = Kernels(K, K_test, y, y_test, float(model.slack_), float(np.sqrt(beta @ K @ beta)), 0.0)
+    return found._replace(error=found.error_of(beta))
+
+
+def _squares(X: Any) -> Any:
+    return X.multiply(X) if sp.issparse(X) else X * X
+
+
+@lru_cache(maxsize=1)
+def _kernels_of(name: str, rows: int | None) -> Kernels:
+    return kernels(*choose(name, rows).parts, VARIANCE[name])
+
+
+def solvers(method: str, epochs: int = 1) -> dict[str, Solver]:
+    """A method's ways to give an answer, all from the same run: the first is the one that runs."""
+    found: dict[str, dict[str, Solver]] = {
+        "SBP": {"average": SBP(passes=epochs), "last": SBP(passes=epochs, output="last")},
+        "Pegasos": {"average": KernelPegasos(), "last": KernelPegasos(average=False)},
+        "SDCA": {"last": KernelSDCA(block=1)},
+        "SMO": {"last": SMO()},
+        "Perceptron": {
+            "average": KernelPerceptron(passes=epochs),
+            "last": KernelPerceptron(passes=epochs, average=False),
+        },
+    }
+    return found[method]
+
+
+def looks(
+    problem: KernelProblem,
+    ways: Mapping[str, Solver],
+    at: Sequence[int],
+    error_of: Callable[[np.ndarray], float],
+    seed: int,
+) -> list[Look]:
+    """The errors of all ways to give an answer, at these iterations of one run, beside the bill."""
+    runs = next(iter(ways.values()))
+    state = runs.init(problem, seed)
+    found: list[Look] = []
+    for target in at:
+        state = runs.advance(problem, state, target - runs.iterations(state))
+        done = runs.iterations(state)
+        look: Look = {"iteration": done, "charged": done * problem.n, "computed": problem.kernel_evals}
+        for way, solver in ways.items():
+            answer = solver.solution(problem, state)
+            look[way] = error_of(answer.beta)
+        if isinstance(runs, SMO):
+            look["gap"] = float(min(problem.certificate(answer).gap, 1e9))  # type: ignore[attr-defined]
+        found.append(look)
+        if done < target:
+            break
+    return found
+
+
+class SBPFigure2(Experiment):
+    """Five methods on three sets, each charged in two ways."""
+
+    name = "sbp-figure2"
+    title = "Test error against kernel evaluations"
+    paper = "Cotter, Shalev-Shwartz, Srebro 2012"
+    place = "Figure 2"
+    question = (
+        "At equal numbers of kernel evaluations the SBP is ahead of Pegasos and SDCA; SMO is of little use "
+        "until a critical point, and rapid after it; the Perceptron keeps up in the first epoch, and may "
+        "overfit in later ones, as it does on Adult."
+    )
+
+    def cells(self, scale: Scale) -> list[Cell]:
+        """Every method on every set over the seeds; SMO draws nothing, and has one."""
+        return [
+            {
+                "set": name, "rows": ROWS[scale][name], "seed": seed, "method": method,
+                "epochs": LATE_EPOCHS[scale] if (name, method) == ("adult", "Perceptron") else EPOCHS[scale],
+            }
+            for name in VARIANCE
+            for seed in range(SEEDS[scale])
+            for method in METHODS
+            if method != "SMO" or seed == 0
+        ]  # fmt: skip
+
+    def run(self, cell: Cell) -> dict[str, Any]:
+        """Errors on the way, of the last iterate and of the average where there is one."""
+        data, given = choose(cell["set"], cell["rows"]), _kernels_of(cell["set"], cell["rows"])
+        n, method = len(given.y), cell["method"]
+        at = sorted({n, *spaced(max(10, n // 100), cell["epochs"] * n, per_decade=8)})
+        ways = solvers(method, cell["epochs"])
+        found = looks(given.problem(method), ways, at, given.error_of, cell["seed"])
+        return {
+            "looks": found, "n": n, "nu": given.nu, "svm": given.error, "label": data.label,
+            "note": data.note,
+        }  # fmt: skip
+
+    def outcome(self, results: Results, scale: Scale) -> Outcome:
+        """A figure for each way of charging, a panel for each set; what the paper says of each method."""
+        panels: dict[str, list[Panel]] = {axis: [] for axis in AXES}
+        claims: list[Claim] = []
+        rows: list[list[str | float | int | None]] = []
+        for name in results.of("set"):
+            part = results.where(set=name)
+            label, svm = part[0].values["label"], part[0].values["svm"]
+            for axis, words in AXES.items():
+                panels[axis].append(
+                    Panel(label, words, "test error, %", _series(part, axis), log_x=True, log_y=True)
+                )
+            where = (
+                f"{label}, σ² = {VARIANCE[name]:g}, λ = 1/n, ν = {part[0].values['nu']:.3g} of the optimum, "
+                f"no bias, {EPOCHS[scale]} epochs, median of {len(part.of('seed'))} seeds, nothing tuned"
+            )
+            claims += [*_ahead(part, svm, where), *_smo(part, where), *_perceptron(part, where)]
+            rows += _rows(part, label, svm)
+        caption = (
+            "Test error of the SVM without bias, λ = 1/n. Adult and MNIST are cut to the rows that the "
+            f"titles say. Median of {SEEDS[scale]} seeds, the band is their range (paper: mean of ten runs). "
+            "The paper does not say which iterate it shows: here are the last and the average with weights "
+            "t. The Perceptron gives the average of its hypotheses, grey and dashed after the first epoch. "
+            "Both axes are logarithmic; the paper's errors are not."
+        )
+        figures = [Figure(f"{self.name}-{axis}", caption, panels[axis]) for axis in AXES]
+        columns = [
+            "data set", "method", "iterate", "error % at one epoch", "at the end", "SVM's error %",
+            "charged to arrive", "computed to arrive",
+        ]  # fmt: skip
+        said = f"To arrive: to the first median error within {100 * NEAR:g}% absolute of the SVM's own."
+        return Outcome(claims, figures, [Table(self.name, said, columns, rows)], results.notes())
+
+
+def _curve(part: Results, method: str, way: str, axis: str, first: float = 0, last: float = np.inf) -> Series:
+    """The median curve of a method in per cent, between two numbers of epochs; empty if it was not run."""
+    traces = [
+        [{**look, way: 100 * look[way]} for look in r.values["looks"]
+         if first * r.values["n"] <= look["iteration"] <= last * r.values["n"]]
+        for r in part.where(method=method)
+    ]  # fmt: skip
+    label = method if way == "last" else f"{method}, averaged"
+    traces = [trace for trace in traces if trace]
+    return band(label, traces, axis, way) if traces else Series(label, [], [])
+
+
+def _series(part: Results, axis: str) -> list[Series]:
+    later = replace(
+        _curve(part, "Perceptron", "average", axis, first=1), label="Perceptron, later epochs", kind="theory"
+    )
+    found = [
+        _curve(part, "SBP", "average", axis), _curve(part, "SBP", "last", axis),
+        _curve(part, "Pegasos", "average", axis), _curve(part, "Pegasos", "last", axis),
+        _curve(part, "SDCA", "last", axis), _curve(part, "SMO", "last", axis),
+        _curve(part, "Perceptron", "average", axis, last=1), later,
+    ]  # fmt: skip
+    return [series for series in found if len(series.x)]
+
+
+def _arrival(series: Series, svm: float) -> float | None:
+    return next((x for x, y in zip(series.x, series.y, strict=True) if y <= 100 * (svm + NEAR)), None)
+
+
+def _ahead(part: Results, svm: float, where: str) -> list[Claim]:
+    """How many times as many evaluations others need to arrive."""
+    claims = []
+    for other, way, ours, axis in (
+        ("Pegasos", "average", "average", "charged"), ("Pegasos", "last", "last", "charged"),
+        ("SDCA", "last", "average", "charged"), ("Pegasos", "average", "average", "computed"),
+        ("SDCA", "last", "average", "computed"),
+    ):  # fmt: skip
+        slow, fast = _curve(part, other, way, axis), _curve(part, "SBP", ours, axis)
+        arrivals = _arrival(slow, svm), _arrival(fast, svm)
+        ratio, said = None, ""
+        if len(slow.x) and len(fast.x) and arrivals != (None, None):
+            ratio = (arrivals[0] or slow.x[-1]) / (arrivals[1] or fast.x[-1])
+            said = "".join(
+                f"; {who} did not arrive, and all its evaluations stand here"
+                for who, arrival in zip((other, "SBP"), arrivals, strict=True) if arrival is None
+            )  # fmt: skip
+        claims.append(claim(
+            f"SBP ({_iterate(ours)}) is ahead of {other} ({_iterate(way)}): evaluations of {other} over "
+            f"those of SBP ({AXES[axis]})", "the SBP outperforms", ratio,
+            f"{where}; to an error within {100 * NEAR:g}% absolute of the SVM's {100 * svm:.2f}%{said}",
+            at_least=(1.5, 1.0), unit="ratio",
+        ))  # fmt: skip
+    return claims
+
+
+def _iterate(way: str) -> str:
+    return "averaged" if way == "average" else "last iterate"
+
+
+def _smo(part: Results, where: str) -> list[Claim]:
+    """The error after a tenth of the evaluations to convergence, over that at convergence."""
+    found = part.where(method="SMO")
+    ratio, said = None, ""
+    if found:
+        trace = found[0].values["looks"]
+        end = next((look for look in trace if look["gap"] <= CONVERGED), trace[-1])
+        early = [look for look in trace if look["charged"] <= 0.1 * end["charged"]]
+        if early and end["last"] > 0:
+            ratio = early[-1]["last"] / end["last"]
+            said = (
+                f"; {100 * early[-1]['last']:.2f}%, and {100 * end['last']:.2f}% at a gap of {end['gap']:.1e}"
+            )
+    return [claim(
+        "SMO is of little use before it has converged: its error after a tenth of the evaluations over that "
+        "at the end", "little progress until a critical point", ratio, where + said,
+        at_least=(1.5, 1.1), unit="ratio",
+    )]  # fmt: skip
+
+
+def _perceptron(part: Results, where: str) -> list[Claim]:
+    """Level with the SBP in the first epoch; on Adult worse after it."""
+    claims = []
+    passes = max((r.cell["epochs"] for r in part.where(method="Perceptron")), default=0)
+    for way in ("average", "last"):
+        first = _curve(part, "Perceptron", way, "charged", last=1)
+        later = _curve(part, "Perceptron", way, "charged", first=1)
+        sbp = _curve(part, "SBP", way, "charged", last=1)
+        apart = None
+        if len(first.x) and len(sbp.x):
+            apart = float(np.median(np.interp(np.log(sbp.x), np.log(first.x), first.y) - np.array(sbp.y)))
+        claims.append(claim(
+            f"In the first epoch the Perceptron is similar to the SBP: its error less the SBP's, "
+            f"{_iterate(way)}, median of the looks", "similar", apart, where,
+            at_most=(0.5, 2.0), unit="% absolute",
+        ))  # fmt: skip
+        if part[0].cell["set"] == "adult":
+            claims.append(claim(
+                "The Perceptron overfits after the first epoch: its error at the end less that after one "
+                f"epoch, {_iterate(way)}", "clearly visible on Adult",
+                later.y[-1] - later.y[0] if len(later.x) else None,
+                f"{where}; the Perceptron {passes} epochs", at_least=(0.5, 0.0), unit="% absolute",
+            ))  # fmt: skip
+    return claims
+
+
+def _rows(part: Results, label: str, svm: float) -> list[list[str | float | int | None]]:
+    rows: list[list[str | float | int | None]] = []
+    for method in METHODS:
+        for way in solvers(method):
+            charged, computed = (_curve(part, method, way, axis) for axis in AXES)
+            if len(charged.x):
+                one = _curve(part, method, way, "charged", last=1).y[-1]
+                rows.append([label, method, _iterate(way), one, charged.y[-1], 100 * svm,
+                             _arrival(charged, svm), _arrival(computed, svm)])  # fmt: skip
+    return rows
+
+
+experiment = SBPFigure2()

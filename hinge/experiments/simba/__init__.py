@@ -1,0 +1,1 @@
+"""Hazan, Koren, Srebro: Beating SGD, or SIMBA (2011)."""

@@ -1,0 +1,281 @@
+"""SIMBA, section 5: how its feature accesses grow with d, with the norm B and with the error δ."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr
+
+from hinge.access import DenseTable
+from hinge.bounds import online_runtime, simba_gain, simba_learning_runtime, simba_runtime
+from hinge.experiments.base import Cell, Claim, Experiment, Outcome, Results, Scale, claim
+from hinge.experiments.measure import slope
+from hinge.problems import Regularized, SlackConstrained
+from hinge.report.figure import Figure, Panel, Series, Table
+from hinge.solvers import Pegasos, Perceptron, Simba
+
+COMMON, OTHER = np.array([0.65, 0.0, 0.0]), np.array([-0.1, 0.6, 0.6])
+"""Margins of common and of rare points in three directions. In the third one half of the rare points lie on
+either side, so that one of them does not teach the others."""
+MARGIN = 0.65 / math.hypot(1.0, 1.25)  # of the best w, which has the same in both kinds
+NOISE = 60  # dimensions of the rest: the geometry is the same whatever d
+SEEDS = {"tiny": 2, "full": 10}
+SWEEPS: dict[str, dict[str, list[dict[str, float]]]] = {
+    "tiny": {
+        "d": [{"n": 200, "d": d, "r": 0.04, "shrink": 1.0} for d in (100, 400)],
+        "B": [{"n": 400, "d": 100, "r": 0.05, "shrink": s} for s in (1.0, 0.7)],
+        "δ": [{"n": round(8 / r), "d": 200, "r": r, "shrink": 1.0} for r in (0.04, 0.02)],
+    },
+    "full": {
+        "d": [{"n": 1600, "d": d, "r": 0.01, "shrink": 1.0} for d in (500, 1000, 2000, 4000, 8000)],
+        "B": [{"n": 6400, "d": 2000, "r": 0.05, "shrink": s} for s in (1.0, 0.7, 0.5, 0.35, 0.25)],
+        "δ": [
+            {"n": round(16 / r), "d": 4000, "r": r, "shrink": 1.0} for r in (0.04, 0.02, 0.01, 0.005, 0.0025)
+        ],
+    },
+}
+LAMS = (1e-2, 1e-3, 1e-4)
+SHARE = 0.1  # the error asked for is this share of the rare points
+LABELS = {"SIMBA": "SIMBA", "Perceptron": "Perceptron (online)", "Pegasos": "Pegasos, best λ"}
+SLACK = 1e-5  # ν: nothing, since the points are separable
+
+
+class Rare:
+    """Unit rows, a share r of them of the rare kind, embedded in d dimensions at random."""
+
+    def __init__(self, n: int, d: int, r: float, shrink: float, seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        self.r, self.shrink = r, shrink
+        turned = np.random.default_rng([seed, 1]).standard_normal((d, NOISE + 3))
+        margins = np.tile(COMMON, (n, 1))
+        few = max(2, round(r * n))
+        margins[:few] = OTHER
+        margins[: few // 2, 2] *= -1.0
+        rng.shuffle(margins)
+        margins *= shrink
+        self.y = rng.choice(np.array([-1, 1], np.int8), n)
+        rest = rng.standard_normal((n, NOISE))
+        rest *= (np.sqrt(1 - (margins**2).sum(axis=1)) / np.linalg.norm(rest, axis=1))[:, None]
+        self.axes = np.linalg.qr(turned)[0].T.astype(np.float32)
+        self.X = (self.y[:, None] * np.hstack([margins, rest])).astype(np.float32) @ self.axes
+
+    def error(self, w: np.ndarray) -> float:
+        """Of the distribution: a margin is what it is in three directions, plus noise, all but normal."""
+        coordinates = self.axes @ w
+        along, across = coordinates[:3], float((coordinates[3:] ** 2).sum()) + 1e-300
+
+        def wrong(margins: np.ndarray) -> float:
+            m = self.shrink * margins
+            return float(ndtr(-(along @ m) / np.sqrt(across * (1 - (m**2).sum()) / NOISE)))
+
+        of_rare = (wrong(OTHER) + wrong(OTHER * [1.0, 1.0, -1.0])) / 2
+        return (1 - self.r) * wrong(COMMON) + self.r * of_rare
+
+
+class SimbaRuntime(Experiment):
+    """Accesses until a given error of the distribution, with one of d, B and δ changing."""
+
+    name = "simba-runtime"
+    title = "The runtime of SIMBA for learning"
+    paper = "Hazan, Koren, Srebro 2011"
+    place = "section 5, Corollary 5.1"
+    question = (
+        "To an error of R* + δ SIMBA takes Õ(B²(n + d)) where R* is small: linear in d, quadratic in the "
+        "norm, and dependent on δ through n ~ B²/δ alone. Online methods take B²d/δ: more by 1/δ."
+    )
+
+    def cells(self, scale: Scale) -> list[Cell]:
+        """Every point of every sweep, over draws of the data; all methods see the same rows."""
+        return [
+            {"sweep": sweep, **point, "seed": seed}
+            for sweep, points in SWEEPS[scale].items() for point in points for seed in range(SEEDS[scale])
+        ]  # fmt: skip
+
+    def run(self, cell: Cell) -> dict[str, Any]:
+        """Iterations and reads of each method, None where the error was not reached."""
+        data = Rare(cell["n"], cell["d"], cell["r"], cell["shrink"], cell["seed"])
+        n, d = data.X.shape
+        table = DenseTable(data.X, columns=np.ascontiguousarray(data.X.T))
+        simba = SlackConstrained(table, data.y, SLACK)
+        solver = Simba("exact", radius=1.0, certify=False)
+        found = {"SIMBA": _first_hit(simba, solver, data, 8 * n * d, cell["seed"])}
+        rows = Regularized(data.X, data.y, 1.0)  # it only lends its rows
+        found["Perceptron"] = _first_hit(rows, Perceptron(passes=20), data, 20 * n * d, cell["seed"])
+        for lam in LAMS:
+            problem = Regularized(data.X, data.y, lam)
+            found[f"Pegasos {lam:g}"] = _first_hit(
+                problem, Pegasos(output="last"), data, 20 * n * d, cell["seed"]
+            )
+        return {"found": found}
+
+    def outcome(self, results: Results, scale: Scale) -> Outcome:
+        """A panel and the exponents for each of d, B and δ."""
+        panels, claims, rows = [], [], []
+        for sweep in results.of("sweep"):
+            lines = _lines(results.where(sweep=sweep), sweep)
+            if lines:
+                panels.append(_panel(sweep, lines))
+                claims += _claims(sweep, lines)
+                rows += _rows(sweep, lines)
+        caption = (
+            "Feature accesses until the error of the distribution is δ, a tenth of the share of rare points; "
+            f"synthetic, dense, separable. Median of {len(results.of('seed'))} draws; the band is "
+            "from the first to the third quartile. Dashed: the bounds, through the first measured point."
+        )
+        table = Table(
+            self.name, "Iterations and feature accesses (medians), and how often the error was reached.",
+            ["sweep", "at", "n", "d", "B", "δ", "method", "iterations", "accesses", "reached"], rows,
+        )  # fmt: skip
+        return Outcome(claims, [Figure(self.name, caption, panels)], [table], results.notes())
+
+
+def _first_hit(problem: Any, solver: Any, data: Rare, most: int, seed: int) -> list[float] | None:
+    """Iterations and reads at the first look at which the error is small enough; looks are 5% apart."""
+    state = solver.init(problem, seed)
+    while problem.reads < most:
+        before = solver.iterations(state)
+        state = solver.advance(problem, state, max(1, before // 20))
+        if data.error(solver.solution(problem, state).w) <= SHARE * data.r:
+            return [float(solver.iterations(state)), float(problem.reads)]
+        if solver.pause(problem, state) == 0:
+            break
+    return None
+
+
+# --- what the results say ---------------------------------------------------------------------
+
+Point = dict[str, Any]
+
+
+def _lines(part: Results, sweep: str) -> dict[str, list[Point]]:
+    """Medians and quartiles of each method along a sweep, where more than half of the draws got there."""
+    parameter = {"d": "d", "B": "shrink", "δ": "r"}[sweep]
+    lines: dict[str, list[Point]] = {method: [] for method in LABELS}
+    for value in part.of(parameter):
+        group = part.where(**{parameter: value})
+        cell, found = group[0].cell, group.column("found")
+        here = {
+            "n": cell["n"], "d": cell["d"], "B": 1 / (MARGIN * cell["shrink"]), "δ": SHARE * cell["r"],
+        }  # fmt: skip
+        for method in LABELS:
+            tried = [name for name in found[0] if name.startswith(method)]
+            best = min((_quartiles([one[name] for one in found]) for name in tried), key=lambda q: q["reads"])
+            if math.isfinite(best["reads"]):
+                lines[method].append({**here, **best})
+    return {method: line for method, line in lines.items() if line}
+
+
+def _quartiles(found: list[list[float] | None]) -> Point:
+    """Medians of iterations and reads, and the quartiles of reads; infinite where too few got there."""
+    missing = [math.inf, math.inf]
+    iterations, reads = (sorted(column) for column in zip(*(one or missing for one in found), strict=True))
+    k = len(found)
+    high = reads[3 * k // 4]
+    return {
+        "iterations": iterations[k // 2], "reads": reads[k // 2], "low": reads[k // 4],
+        "high": high if math.isfinite(high) else reads[k // 2], "hits": k - reads.count(math.inf), "tried": k,
+    }  # fmt: skip
+
+
+def _theory(sweep: str, method: str, p: Point) -> float:
+    """Eq. (7) without noise for a sample of fixed size, else Corollary 5.1; Eq. (10) online."""
+    if method != "SIMBA":
+        return float(online_runtime(p["d"], p["B"], p["δ"], 0.0))
+    if sweep == "δ":
+        return float(simba_learning_runtime(p["d"], p["B"], p["δ"], 0.0))
+    return float(simba_runtime(p["n"], p["d"], 1 / p["B"]))
+
+
+def _panel(sweep: str, lines: dict[str, list[Point]]) -> Panel:
+    series = []
+    for method, line in lines.items():
+        at = [1 / p["δ"] if sweep == "δ" else p[sweep] for p in line]
+        reads, low, high = ([p[k] for p in line] for k in ("reads", "low", "high"))
+        series.append(Series(LABELS[method], at, reads, low, high))
+    for method, label in (("SIMBA", "bound, SIMBA"), ("Perceptron", "bound, online")):
+        if method in lines:
+            line = lines[method]
+            at = [1 / p["δ"] if sweep == "δ" else p[sweep] for p in line]
+            ratio = line[0]["reads"] / _theory(sweep, method, line[0])
+            series.append(Series(label, at, [ratio * _theory(sweep, method, p) for p in line], kind="theory"))
+    first = next(iter(lines.values()))[0]
+    fixed = {
+        "d": f"n = {first['n']}, B = {first['B']:.1f}, δ = {first['δ']:g}",
+        "B": f"n = {first['n']}, d = {first['d']}, δ = {first['δ']:g}",
+        "δ": f"n ~ 1/δ, d = {first['d']}, B = {first['B']:.1f}",
+    }[sweep]
+    label = {"d": "d, features", "B": "B, one over the margin", "δ": "1/δ, one over the error"}[sweep]
+    return Panel(f"Synthetic: {fixed}", label, "feature accesses", series, log_x=True, log_y=True)
+
+
+def _rows(sweep: str, lines: dict[str, list[Point]]) -> list[list[str | float | int | None]]:
+    return [
+        [sweep, p[sweep], p["n"], p["d"], p["B"], p["δ"], LABELS[method], p["iterations"], p["reads"],
+         f"{p['hits']} of {p['tried']}"]
+        for method, line in lines.items() for p in line
+    ]  # fmt: skip
+
+
+def _exponent(line: list[Point], x: str, y: str) -> float | None:
+    at = [p["n"] + p["d"] if x == "n + d" else 1 / p["δ"] if x == "1/δ" else p[x] for p in line]
+    return slope(at, [p[y] for p in line]) if len(line) > 1 else None
+
+
+def _claims(sweep: str, lines: dict[str, list[Point]]) -> list[Claim]:
+    simba, online = lines.get("SIMBA", []), lines.get("Perceptron", [])
+    first = next(iter(lines.values()))[0]
+    where = (
+        f"synthetic, dense, separable, rare points, {first['tried']} draws, nothing tuned but λ of Pegasos "
+        f"(in hindsight); error δ = {SHARE:g} of the share of rare points"
+    )
+    if sweep == "d":
+        where += f"; n = {first['n']}, B = {first['B']:.1f}, d = {_span(simba, 'd')}"
+        return [
+            claim("SIMBA's accesses grow as n + d", 1.0, _exponent(simba, "n + d", "reads"), where,
+                  within=(0.15, 0.3), unit="exponent of n + d"),
+            claim("Online accesses grow as d", 1.0, _exponent(online, "d", "reads"), where,
+                  within=(0.15, 0.3), unit="exponent of d"),
+        ]  # fmt: skip
+    if sweep == "B":
+        where += f"; n = {first['n']}, d = {first['d']}, B = {_span(simba, 'B')}"
+        return [
+            claim("SIMBA's iterations grow as B²", 2.0, _exponent(simba, "B", "iterations"), where,
+                  within=(0.25, 0.5), unit="exponent of B"),
+            claim("SIMBA's iterations are at most c² B² log n: the largest c (Theorem 4.3, ε = 1/B)", 100.0,
+                  max((math.sqrt(p["iterations"] / math.log(p["n"])) / p["B"] for p in simba), default=None),
+                  where, at_most=(100.0, 200.0), unit="c"),
+            claim("Online accesses grow as B²", 2.0, _exponent(online, "B", "reads"), where,
+                  within=(0.25, 0.5), unit="exponent of B"),
+        ]  # fmt: skip
+    where += f"; d = {first['d']}, B = {first['B']:.1f}, n ~ 1/δ, δ = {_span(simba, 'δ')}"
+    claims = [
+        claim("SIMBA's iterations do not depend on δ, but for log n", "exponent 0",
+              _exponent(simba, "1/δ", "iterations"), where, at_most=(0.2, 0.5), unit="exponent of 1/δ"),
+        claim("Online accesses grow as 1/δ", 1.0, _exponent(online, "1/δ", "reads"), where,
+              within=(0.25, 0.5), unit="exponent of 1/δ"),
+    ]  # fmt: skip
+    common = sorted({p["δ"] for p in simba} & {p["δ"] for p in online}, reverse=True)
+    if len(common) < 2:
+        return claims
+    reads = {m: {p["δ"]: p["reads"] for p in line} for m, line in lines.items()}
+    over = [1 / delta for delta in common]
+    gains = [reads["Perceptron"][delta] / reads["SIMBA"][delta] for delta in common]
+    theory = [float(simba_gain(first["d"], first["B"], delta, 0.0)) for delta in common]
+    least = min(reads[m][common[-1]] for m in reads if m != "SIMBA" and common[-1] in reads[m])
+    claims += [
+        claim("The gain over the online method grows as Eq. (10) over Eq. (11) says", slope(over, theory),
+              slope(over, gains), where, within=(0.25, 0.5), unit="exponent of 1/δ"),
+        claim(f"SIMBA beats the best online method at δ = {common[-1]:g}", "for d ≫ B² and small δ",
+              least / reads["SIMBA"][common[-1]], where, at_least=(2.0, 1.0), unit="online / SIMBA"),
+    ]  # fmt: skip
+    return claims
+
+
+def _span(line: list[Point], x: str) -> str:
+    values = [p[x] for p in line] or [float("nan")]
+    return f"{min(values):.3g} to {max(values):.3g}"
+
+
+experiment = SimbaRuntime()

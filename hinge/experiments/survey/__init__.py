@@ -1,0 +1,1 @@
+"""Irpan, Kwan: Sublinear Algorithms for Optimization and Machine Learning, a survey (2015)."""

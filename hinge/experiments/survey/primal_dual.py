@@ -1,0 +1,309 @@
+"""The survey, Algorithm 2 and Theorem 3.1: one method for margins, games, balls and slack."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import linprog
+
+from hinge.bounds import generic_iterations
+from hinge.datasets import make_separable
+from hinge.experiments.base import Cell, Claim, Experiment, Outcome, Results, Scale, claim
+from hinge.experiments.measure import Look, band, slope
+from hinge.kernels import Gaussian
+from hinge.monitoring import Stop
+from hinge.problems import (
+    EnclosingBall,
+    KernelMaxMargin,
+    MatrixGame,
+    MaxMargin,
+    SlackConstrained,
+    SlackGame,
+)
+from hinge.problems.max_min.base import MaxMin
+from hinge.report.figure import Figure, Panel, Series, Table
+from hinge.saddle.front_doors import enclosing_ball, max_margin
+from hinge.solvers import PrimalDual, solve_slack
+
+SEEDS = {"tiny": 2, "full": 20}
+SIZES = {"tiny": (60, 15), "full": (300, 50)}
+RATIOS = {"tiny": (2.5, 5.0, 10.0), "full": (2.5, 5.0, 10.0, 20.0, 40.0)}
+"""c/ε, of which T = (c/ε)² log n is made; a run tells of every ε."""
+EPS = {"tiny": (0.2,), "full": (0.2, 0.1)}
+NU = 0.05
+PROOFS = {"margin": "200", "kernel": "200", "game": "100", "ball": "100", "slack": "100", "box": "100"}
+KEEP = 1e-5  # how far the exact values may be off, in the units of the functions
+
+
+class Instance(NamedTuple):
+    """A problem made anew for each run, its exact value, and what it is."""
+
+    make: Callable[[], MaxMin]
+    value: float
+    label: str
+
+
+class Box(MaxMin):
+    """A user's own problem: the smallest of linear functions on [-1, 1]^d, known by one coordinate."""
+
+    def __init__(self, G: np.ndarray) -> None:
+        self.G, self.n, self.relative = G, len(G), False
+        d = G.shape[1]
+        self.scale = float(np.linalg.norm(G, axis=1).max())
+        self.diameter, self.second_moment = math.sqrt(d), float(d)  # ‖x‖² may be d
+
+    def start(self) -> np.ndarray:
+        """Zero."""
+        return np.zeros(self.G.shape[1])
+
+    def values(self, x: Any) -> np.ndarray:
+        """G x."""
+        return self.G @ x
+
+    def combine(self, p: np.ndarray) -> np.ndarray:
+        """Gᵀp."""
+        return self.G.T @ p
+
+    def project(self, x: np.ndarray) -> np.ndarray:
+        """Coordinate by coordinate."""
+        return np.clip(x, -1.0, 1.0)
+
+    def support(self, g: np.ndarray) -> float:
+        """The largest g·x on the box."""
+        return float(np.abs(g).sum())
+
+    def grad_at(self, i: int, x: Any = None) -> np.ndarray:
+        """Row i."""
+        return self.G[i]
+
+    def estimate_values(self, x: Any, unit: float) -> np.ndarray | None:
+        """One column, drawn with probability x_j²/‖x‖²."""
+        sums = np.cumsum(x**2)
+        if sums[-1] == 0.0:
+            return None
+        j = min(int(np.searchsorted(sums, unit * sums[-1], side="right")), len(x) - 1)
+        return self.G[:, j] * (sums[-1] / x[j])
+
+
+def _linear_value(A: np.ndarray, low: float) -> float:
+    """max min A x on the simplex (low = 0) or on the box [-1, 1]^d (low = -1), by HiGHS."""
+    n, d = A.shape
+    on_simplex = low == 0.0
+    found = linprog(
+        np.r_[np.zeros(d), -1.0], A_ub=np.c_[-A, np.ones(n)], b_ub=np.zeros(n),
+        A_eq=np.r_[np.ones(d), 0.0][None] if on_simplex else None, b_eq=[1.0] if on_simplex else None,
+        bounds=[(low, 1.0)] * d + [(None, None)],
+    )  # fmt: skip
+    return -float(found.fun)
+
+
+@lru_cache(maxsize=8)
+def instance_of(kind: str, n: int, d: int) -> Instance:
+    """A small problem of each kind."""
+    rng = np.random.default_rng(0)
+    if kind == "margin":
+        made = make_separable(n, d, 0.2)
+        A = made.X_train * made.y_train[:, None]
+        return Instance(lambda: MaxMargin(A, relative=False), made.margin, "margin (synthetic rows)")
+    if kind == "kernel":
+        X = rng.standard_normal((n, 2))
+        y = np.where(np.sin(2 * X[:, 0]) + X[:, 1] > 0, 1.0, -1.0)
+        X[:, 1] += 0.3 * y
+        factor = np.linalg.cholesky(Gaussian(1.0)(X, X) + 1e-10 * np.eye(n))
+        value = max_margin(factor * y[:, None], eps=KEEP / 2, relative=False).upper
+        return Instance(
+            lambda: KernelMaxMargin(X, y, Gaussian(1.0), relative=False), value,
+            "margin with a Gaussian kernel (synthetic points)",
+        )  # fmt: skip
+    if kind == "game":
+        A = rng.uniform(-0.3, 0.3, (n, d))
+        A[:, 10:] -= 0.5
+        A[10:, :10] += 0.5
+        value = _linear_value(A, 0.0)
+        return Instance(
+            lambda: MatrixGame(A, relative=False), value, "matrix game (synthetic, support of 10)"
+        )
+    if kind == "ball":
+        A = rng.standard_normal((n, d)) * np.arange(1, d + 1) ** -0.5
+        A /= np.linalg.norm(A, axis=1).max()
+        ball = enclosing_ball(A, KEEP / 2, relative=False)
+        return Instance(lambda: EnclosingBall(A, relative=False), ball.upper, "enclosing ball (synthetic)")
+    if kind == "slack":
+        X = rng.standard_normal((n, d))
+        X /= np.linalg.norm(X, axis=1)[:, None]
+        y = np.where(X[:, :3].sum(axis=1) + 0.1 * rng.standard_normal(n) > 0, 1, -1)
+        value = solve_slack(SlackConstrained(X, y, NU), stop=Stop(KEEP / 2)).certificate.bound
+        return Instance(
+            lambda: SlackGame(X, y, NU, bias=False, relative=False), value,
+            f"margin with slack, ν = {NU:g} (SIMBA's problem, synthetic)",
+        )  # fmt: skip
+    G = rng.standard_normal((n, d)) + 0.3
+    G /= np.linalg.norm(G, axis=1)[:, None] * math.sqrt(d)  # values of at most one
+    return Instance(lambda: Box(G), _linear_value(G, -1.0), "a user's own, on a box (synthetic)")
+
+
+class SurveyPrimalDual(Experiment):
+    """Losses of one solver on six problems, after as many iterations as the theorem says and others."""
+
+    name = "survey-primal-dual"
+    title = "The generic primal-dual method"
+    paper = "Irpan, Kwan 2015, of Clarkson, Hazan, Woodruff 2012"
+    place = "Algorithm 2, Theorem 3.1"
+    question = (
+        "Any max-min problem whose primal player has low regret, and whose values can be estimated with a "
+        "mean square of one, is solved to ε with probability 1/2 after max(T_ε(LRA), log n/ε²) iterations."
+    )
+
+    def cells(self, scale: Scale) -> list[Cell]:
+        """All T of a problem and a seed make one cell."""
+        n, d = SIZES[scale]
+        return [
+            {"problem": kind, "n": n, "d": d, "ratios": list(RATIOS[scale]), "eps": list(EPS[scale]),
+             "seed": seed}
+            for kind in PROOFS for seed in range(SEEDS[scale])
+        ]  # fmt: skip
+
+    def run(self, cell: Cell) -> dict[str, Any]:
+        """Losses at each T, at those of the theorem, and with the rate that the survey prints."""
+        instance = instance_of(cell["problem"], cell["n"], cell["d"])
+        n, seed = instance.make().n, cell["seed"]
+        looks = [_fixed(instance, ratio, seed) for ratio in cell["ratios"]]
+        at_theorem, printed = [], []
+        for eps in cell["eps"]:
+            T = float(generic_iterations(n, eps))
+            at_theorem.append({"eps": eps, **_fixed(instance, math.sqrt(T / math.log(n)), seed)})
+            printed.append({"eps": eps, **_after(instance, PrimalDual(rate=0.01), math.ceil(T), seed)})
+        return {
+            "looks": looks, "theorem": at_theorem, "printed": printed, "n": n, "label": instance.label,
+            "value": instance.value,
+        }  # fmt: skip
+
+    def outcome(self, results: Results, scale: Scale) -> Outcome:
+        """A panel for each problem, and what the table says of it."""
+        parts = {kind: results.where(problem=kind) for kind in results.of("problem")}
+        if not parts:
+            return Outcome([])
+        caption = (
+            "What an answer after T iterations loses of the exact value, in units of the largest root mean "
+            f"square of an estimate, with the rates for this T. Median of {len(results.of('seed'))} seeds; "
+            "the band is their range."
+        )
+        table = Table(
+            self.name,
+            "The c of T = c² log n / ε² from which on half of the seeds, and all of them, were within ε, "
+            "next to that of the proofs; the theorem's T, and the share of seeds within ε after it with "
+            "η = √(log n/T) and with a hundredth of it; p of the law loss ~ T^-p.",
+            ["problem", "ε", "c, half", "c, all", "c, proof", "T", "share", "share, η/100", "p"],
+            [_row(kind, part, eps) for kind, part in parts.items() for eps in EPS[scale]],
+        )
+        figure = Figure(self.name, caption, [_panel(part) for part in parts.values()])
+        return Outcome(_claims(parts, scale), [figure], [table], results.notes())
+
+
+def _fixed(instance: Instance, ratio: float, seed: int) -> Look:
+    """With fixed rates for T = ratio² log n."""
+    problem = instance.make()
+    solver = PrimalDual("fixed", problem.scale * math.sqrt(problem.second_moment), ratio)
+    return {"ratio": ratio, **_after(instance, solver, solver.horizon(problem), seed)}
+
+
+def _after(instance: Instance, solver: PrimalDual, T: int, seed: int) -> Look:
+    """The loss of the mean of all x, and whether the certificate holds the exact value."""
+    problem = instance.make()
+    unit = problem.scale * math.sqrt(problem.second_moment)
+    state = solver.advance(problem, solver.init(problem, seed), T)
+    loss = instance.value - float(problem.values(state.x_sum / T).min())
+    lower, upper = solver.certificate(problem, state, solver.solution(problem, state))[:2]
+    held = lower - KEEP <= instance.value <= upper + KEEP
+    return {"T": T, "loss": loss / unit, "gap": (upper - lower) / unit, "held": held}
+
+
+def _enough(part: Results, eps: float, share: float) -> float | None:
+    """The smallest c = ratio · ε from which on this share of the seeds is within ε; None if none is."""
+    found = None
+    for ratio in sorted({look["ratio"] for looks in part.column("looks") for look in looks}, reverse=True):
+        losses = [look["loss"] for looks in part.column("looks") for look in looks if look["ratio"] == ratio]
+        if np.mean(np.array(losses) <= eps) < share:
+            break
+        found = ratio * eps
+    return found
+
+
+def _share(part: Results, which: str, eps: float) -> float:
+    """Of seeds within ε after the theorem's T."""
+    return float(np.mean([
+        look["loss"] <= eps for looks in part.column(which) for look in looks if look["eps"] == eps
+    ]))  # fmt: skip
+
+
+def _exponent(part: Results) -> float | None:
+    """p of the law loss ~ T^-p that fits the medians best."""
+    T = [look["T"] for look in part[0].values["looks"]]
+    medians = [float(np.median([looks[k]["loss"] for looks in part.column("looks")])) for k in range(len(T))]
+    return -slope(T, medians) if min(medians) > 0 else None
+
+
+def _row(kind: str, part: Results, eps: float) -> list[str | float | int | None]:
+    first = part[0].values
+    T = next(look["T"] for look in first["theorem"] if look["eps"] == eps)
+    return [
+        first["label"], eps, _enough(part, eps, 0.5), _enough(part, eps, 1.0), PROOFS[kind], T,
+        _share(part, "theorem", eps), _share(part, "printed", eps), _exponent(part),
+    ]  # fmt: skip
+
+
+def _claims(parts: dict[str, Results], scale: Scale) -> list[Claim]:
+    """For each problem whether half of the seeds get to ε; the worst problem for the rest."""
+    n, eps = SIZES[scale][0], min(EPS[scale])
+    seeds = max(len(part.of("seed")) for part in parts.values())
+    where = f"n = {n}, ε = {eps:g} of the largest root mean square of an estimate, {seeds} seeds"
+    claims = [
+        claim(
+            "Within ε after max(8/ε², log n/ε²) iterations, the theorem's number without its constant",
+            "1/2", _share(part, "theorem", eps), f"{part[0].values['label']}, {where}; η = √(log n/T)",
+            at_least=(0.5, 0.25), unit="share of seeds",
+        )
+        for part in parts.values()
+    ]  # fmt: skip
+    found = [_enough(part, eps, 0.5) for part in parts.values()]
+    enough = [c for c in found if c is not None]
+    exponents = [p for part in parts.values() if (p := _exponent(part)) is not None]
+    every = [look for part in parts.values() for r in part
+             for look in [*r.values["looks"], *r.values["theorem"]]]  # fmt: skip
+    return [
+        *claims,
+        claim("The same with η a hundredth of that, as Algorithm 2 is printed: the worst problem", "1/2",
+              min(_share(part, "printed", eps) for part in parts.values()),
+              f"all problems, {where}; rates that fall with t", at_least=(0.5, 0.25), unit="share of seeds"),
+        claim("The constant c of T = c² log n/ε² at which half of the seeds are within ε: the worst problem",
+              100.0, max(enough) if len(enough) == len(found) else None,
+              f"all problems, {where}; c up to {eps * max(RATIOS[scale]):g} was tried",
+              at_most=(100.0, 200.0), unit="c"),
+        claim("The loss falls as T^-p: median over the problems", 0.5,
+              float(np.median(exponents)) if exponents else None, f"all problems, {where}",
+              within=(0.25, 0.5), unit="exponent p"),
+        claim("The certificate of every run holds the exact value", "by duality",
+              float(np.mean([look["held"] for look in every])),
+              f"{len(every)} runs, all problems; exact by construction, by HiGHS, or by a certified gap of "
+              f"{KEEP:g}", at_least=(1.0, 1.0), unit="share"),
+    ]  # fmt: skip
+
+
+def _panel(part: Results) -> Panel:
+    first = part[0].values
+    traces = part.column("looks")
+    T = [look["T"] for look in traces[0]]
+    theory = [math.sqrt(math.log(first["n"]) / t) for t in T]
+    return Panel(
+        first["label"], "T, iterations", "loss, units of an estimate",
+        [band("loss", traces, "T", "loss"), band("certified gap", traces, "T", "gap"),
+         Series("√(log n/T)", T, theory, kind="theory")],
+        log_x=True, log_y=True,
+    )  # fmt: skip
+
+
+experiment = SurveyPrimalDual()

@@ -1,0 +1,303 @@
+"""The survey, Algorithm 3 and Theorem 4.6: semidefinite feasibility from single matrices and entries."""
+
+from __future__ import annotations
+
+import math
+import time
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from threadpoolctl import threadpool_limits
+
+from hinge.bounds import sdp_iterations
+from hinge.experiments.base import Cell, Claim, Experiment, Outcome, Results, Scale, claim, grid
+from hinge.experiments.measure import Look, band, slope, spread
+from hinge.problems import Semidefinite
+from hinge.problems.max_min.semidefinite.svec import svec
+from hinge.report.figure import Figure, Panel, Series, Table
+from hinge.saddle.front_doors import semidefinite
+from hinge.solvers import PrimalDual
+
+SEEDS = {"tiny": 2, "full": 20}
+TIMED_SEEDS = {"tiny": 2, "full": 5}
+RATIOS = {"tiny": (5.0, 10.0), "full": (5.0, 10.0, 20.0, 40.0)}
+"""c/ε, of which T = (c/ε)² log m is made; a run tells of every ε."""
+EPS = (0.2, 0.1, 0.05)
+CS = (0.5, 1.0, 2.0, 4.0)
+SHAPES = {"tiny": ((4, 20),), "full": ((8, 50), (16, 200))}
+ORDERS = {"tiny": (4, 8), "full": (8, 16, 32, 64, 128)}
+LARGEST_SPARSE = 64  # a step of the sparse projection takes seconds beyond
+M = 50  # constraints where seconds are measured
+RARE = 3  # constraints that need a second direction
+TIMED_EPS = 0.1
+WARM_UP = 60
+COUNT = {"exact": 60, "sparse": 3}  # iterations that are timed
+KEEP = 1e-5  # how far the exact values may be off
+
+
+@lru_cache(maxsize=8)
+def matrices(n: int, m: int) -> np.ndarray:
+    """m symmetric matrices of unit Frobenius norm; one direction satisfies all but a few of them well."""
+    rng = np.random.default_rng(0)
+    q, r = np.linalg.qr(rng.standard_normal((n, 2)))[0].T
+    along = np.tile([0.4, 0.0], (m, 1))
+    along[rng.choice(m, RARE, replace=False)] = (-0.1, 0.4)
+    G = rng.standard_normal((m, n, n))
+    G = G + G.transpose(0, 2, 1)
+    axes = np.stack([np.outer(q, q), np.outer(r, r)])
+    G -= np.einsum("mk,kij->mij", np.einsum("mij,kij->mk", G, axes), axes)
+    G *= (np.sqrt(1 - (along**2).sum(axis=1)) / np.linalg.norm(G, axis=(1, 2)))[:, None, None]
+    return G + np.einsum("mk,kij->mij", along, axes)
+
+
+@lru_cache(maxsize=8)
+def exact_value(n: int, m: int) -> tuple[float, str]:
+    """The optimum, by Clarabel where it is installed, else by the certificate of our own solver."""
+    A = matrices(n, m)
+    try:
+        return _clarabel(A), "Clarabel"
+    except ImportError:
+        found = semidefinite(A, KEEP / 2, relative=False)
+        return (found.lower + found.upper) / 2, "our own certificate"
+
+
+def _clarabel(A: np.ndarray) -> float:
+    """max t with A_i∘X ≥ t, tr X ≤ 1, X ⪰ 0."""
+    import clarabel
+
+    n = A.shape[1]
+    rows = np.stack([svec(one) for one in A])
+    d = rows.shape[1]
+    places = np.zeros((n, n), int)
+    places[np.triu_indices(n)] = np.arange(d)
+    order = [places[i, j] for j in range(n) for i in range(j + 1)]  # Clarabel packs by columns, svec by rows
+    G = np.vstack([
+        np.hstack([-rows, np.ones((len(A), 1))]), np.append(svec(np.eye(n)), 0.0)[None],
+        np.hstack([-np.eye(d)[order], np.zeros((d, 1))]),
+    ])  # fmt: skip
+    h = np.concatenate([np.zeros(len(A)), [1.0], np.zeros(d)])
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-9
+    cones = [clarabel.NonnegativeConeT(len(A) + 1), clarabel.PSDTriangleConeT(n)]
+    cost = np.append(np.zeros(d), -1.0)
+    none = sp.csc_matrix((d + 1, d + 1))
+    return -float(clarabel.DefaultSolver(none, cost, sp.csc_matrix(G), h, cones, settings).solve().obj_val)
+
+
+class SurveySdp(Experiment):
+    """Losses after T = c² log m / ε² iterations, and what an iteration costs with either projection."""
+
+    name = "survey-sdp"
+    title = "The sublinear semidefinite solver"
+    paper = "Irpan, Kwan 2015, of Garber, Hazan 2011"
+    place = "Algorithm 3, Theorem 4.6"
+    question = (
+        "After 60² log m / ε² iterations X satisfies all constraints as well as the best one, but for ε, "
+        "with high probability. The time is in the projections, by Hazan's method Õ(n²) each at fixed ε."
+    )
+    timed = True
+
+    def cells(self, scale: Scale) -> list[Cell]:
+        """All T of an instance and a seed make one cell; an order and a projection another."""
+        guarantee: list[Cell] = [
+            {"part": "guarantee", "n": n, "m": m, "ratios": list(RATIOS[scale]), "seed": seed}
+            for n, m in SHAPES[scale] for seed in range(SEEDS[scale])
+        ]  # fmt: skip
+        seconds = grid(
+            part=["seconds"], projection=["exact", "sparse"], n=ORDERS[scale], seed=range(TIMED_SEEDS[scale])
+        )
+        return guarantee + [
+            cell for cell in seconds if cell["projection"] == "exact" or cell["n"] <= LARGEST_SPARSE
+        ]
+
+    def run(self, cell: Cell) -> dict[str, Any]:
+        """Losses, or seconds of an iteration; on one core, since small matrices gain nothing by two."""
+        if cell["part"] == "seconds":
+            with threadpool_limits(1):
+                return _timed(cell["n"], cell["projection"], cell["seed"])
+        value, by = exact_value(cell["n"], cell["m"])
+        with threadpool_limits(1):
+            looks = [_fixed(cell["n"], cell["m"], value, ratio, cell["seed"]) for ratio in cell["ratios"]]
+        return {"looks": looks, "value": value, "by": by}
+
+    def outcome(self, results: Results, scale: Scale) -> Outcome:
+        """Losses beside the law, shares within ε, seconds beside the order."""
+        claims: list[Claim] = []
+        panels, tables = [], []
+        guarantee = results.where(part="guarantee")
+        if guarantee:
+            claims += _claims(guarantee, scale)
+            panels += [_panel(part) for part in _instances(guarantee)]
+            tables.append(_shares(guarantee))
+        seconds = results.where(part="seconds")
+        if seconds:
+            more, panel, table = _costs(seconds, scale)
+            claims += more
+            panels.append(panel)
+            tables.append(table)
+        caption = (
+            "Left: what the answer after T iterations loses, synthetic matrices of Frobenius norm one, "
+            f"{RARE} of which need a second direction; median of {len(guarantee.of('seed'))} seeds, the "
+            f"band is their range. Right: milliseconds of an iteration, m = {M}, ε = {TIMED_EPS:g}."
+        )
+        return Outcome(claims, [Figure(self.name, caption, panels)], tables, results.notes())
+
+
+def _fixed(n: int, m: int, value: float, ratio: float, seed: int) -> Look:
+    """Algorithm 3 with exact projections, at T = ratio² log m."""
+    problem = Semidefinite(matrices(n, m), relative=False)
+    solver = PrimalDual("fixed", problem.scale, ratio)
+    T = solver.horizon(problem)
+    state = solver.advance(problem, solver.init(problem, seed), T)
+    loss = value - float(problem.values(state.x_sum / T).min())
+    lower, upper = solver.certificate(problem, state, solver.solution(problem, state))[:2]
+    held = lower - KEEP <= value <= upper + KEEP
+    return {"T": T, "ratio": ratio, "loss": loss, "gap": upper - lower, "held": held}
+
+
+def _timed(n: int, projection: str, seed: int) -> dict[str, Any]:
+    """Seconds of an iteration, after some that fill Y."""
+    problem = Semidefinite(
+        matrices(n, M), relative=False, projection="exact" if projection == "exact" else "sparse",
+        accuracy=TIMED_EPS / 2,
+    )  # fmt: skip
+    whole = Semidefinite(matrices(n, M), relative=False)
+    solver = PrimalDual("fixed", TIMED_EPS, 2.0)
+    state = solver.advance(whole, solver.init(whole, seed), WARM_UP)
+    state = solver.advance(problem, state, 1)
+    began = time.perf_counter()
+    solver.advance(problem, state, COUNT[projection])
+    return {"milliseconds": 1e3 * (time.perf_counter() - began) / COUNT[projection]}
+
+
+def _instances(results: Results) -> list[Results]:
+    return [
+        results.where(n=n, m=m) for n in results.of("n") for m in results.of("m") if results.where(n=n, m=m)
+    ]
+
+
+def _share(part: Results, c: float, eps: float) -> float | None:
+    """The share of runs at T = c² log m / ε² whose loss is at most ε; None where there are none."""
+    found = [
+        look["loss"] <= eps for looks in part.column("looks") for look in looks
+        if math.isclose(look["ratio"], c / eps)
+    ]  # fmt: skip
+    return float(np.mean(found)) if found else None
+
+
+def _shares(results: Results) -> Table:
+    rows: list[list[str | float | int | None]] = []
+    for part in _instances(results):
+        n, m, value = part[0].cell["n"], part[0].cell["m"], part[0].values["value"]
+        for eps in EPS:
+            T = float(sdp_iterations(m, eps))
+            rows.append([n, m, value, eps, *(_share(part, c, eps) for c in CS), T])
+    caption = (
+        "Share of runs within ε after T = c² log m / ε² iterations on synthetic matrices of order n; the "
+        f"exact optimum σ by {results[0].values['by']}. The theorem has c = 60, the T in the last column."
+    )
+    columns = ["n", "m", "σ", "ε", *(f"c = {c:g}" for c in CS), "T of the theorem"]
+    return Table("survey-sdp-shares", caption, columns, rows)
+
+
+def _claims(results: Results, scale: Scale) -> list[Claim]:
+    parts = _instances(results)
+    enough = None  # the smallest c from which on nine tenths of the runs of every case are within ε
+    for c in reversed(CS):
+        known = [s for part in parts for eps in EPS if (s := _share(part, c, eps)) is not None]
+        if known and min(known) < 0.9:
+            break
+        enough = c if known else enough
+    two = [s for part in parts for eps in EPS if (s := _share(part, 2.0, eps)) is not None]
+    exponents, looks = [], [look for r in results for look in r.values["looks"]]
+    for part in parts:
+        T = [look["T"] for look in part[0].values["looks"]]
+        medians = [float(np.median([one[k]["loss"] for one in part.column("looks")])) for k in range(len(T))]
+        if min(medians) > 0:
+            exponents.append(-slope(T, medians))
+    shapes = ", ".join(f"n = {n} and m = {m}" for n, m in SHAPES[scale])
+    where = (
+        f"synthetic matrices of Frobenius norm one, {RARE} of which need a second direction, {shapes}; "
+        f"ε = .2, .1, .05; exact projections; {len(results.of('seed'))} seeds"
+    )
+    return [
+        claim("The constant c of T = c² log m / ε² at which 9 in 10 runs are within ε, in every case",
+              "60 in the proof", enough, f"{where}; c up to 4 was tried", at_most=(60.0, 120.0), unit="c"),
+        claim("Share of runs within ε at c = 2, a 900th of the theorem's iterations, the worst case",
+              "high probability at c = 60", min(two) if two else None, where,
+              at_least=(0.9, 0.5), unit="share"),
+        claim("The loss falls as T^-p", 0.5, float(np.median(exponents)) if exponents else None, where,
+              within=(0.25, 0.5), unit="exponent p"),
+        claim("The certificate of every run holds the exact optimum", "by duality",
+              float(np.mean([look["held"] for look in looks])),
+              f"{where}; exact by {results[0].values['by']}",
+              at_least=(1.0, 1.0), unit="share"),
+    ]  # fmt: skip
+
+
+def _panel(part: Results) -> Panel:
+    cell, traces = part[0].cell, part.column("looks")
+    T = [look["T"] for look in traces[0]]
+    return Panel(
+        f"Synthetic, n = {cell['n']}, m = {cell['m']}, σ = {part[0].values['value']:.3f}", "T, iterations",
+        "loss", [
+            band("loss", traces, "T", "loss"), band("certified gap", traces, "T", "gap"),
+            Series("√(log m/T)", T, [math.sqrt(math.log(cell["m"]) / t) for t in T], kind="theory"),
+            Series("60 √(log m/T), the proof", T, [60 * math.sqrt(math.log(cell["m"]) / t) for t in T],
+                   kind="theory"),
+        ], log_x=True, log_y=True,
+    )  # fmt: skip
+
+
+def _costs(results: Results, scale: Scale) -> tuple[list[Claim], Panel, Table]:
+    """Milliseconds of an iteration against the order, with either projection."""
+    lines = {
+        kind: spread(label, results.where(projection=kind), "n", "milliseconds")
+        for kind, label in (("exact", "all eigenvalues"), ("sparse", "Hazan's projection"))
+        if results.where(projection=kind)
+    }
+    where = (
+        f"synthetic, m = {M}, n up to {max(ORDERS[scale])}, ε = {TIMED_EPS:g}, projection to ε/2, "
+        f"{len(results.of('seed'))} seeds, as implemented here"
+    )
+    exponent = {
+        kind: slope(line.x[len(line.x) // 2 :], line.y[len(line.y) // 2 :]) if len(line.x) > 2 else None
+        for kind, line in lines.items()
+    }
+    claims = [
+        claim("An iteration with Hazan's projection takes Õ(n²) (exponent of the larger orders)",
+              2.0, exponent.get("sparse"), where, at_most=(2.2, 3.0), unit="exponent"),
+    ]  # fmt: skip
+    cost = {kind: dict(zip(line.x, line.y, strict=True)) for kind, line in lines.items()}
+    both = set(cost.get("exact", {})) & set(cost.get("sparse", {}))
+    if both:
+        n = max(both)
+        claims.append(claim(
+            f"Hazan's projection is cheaper than all eigenvalues at order {n:g}", "Õ(n²) against O(n³)",
+            cost["exact"][n] / cost["sparse"][n], where, at_least=(1.0, 0.5), unit="times faster",
+        ))  # fmt: skip
+    rows: list[list[str | float | int | None]] = [
+        [n, *(cost.get(kind, {}).get(n) for kind in ("exact", "sparse")),
+         math.ceil(float(sdp_iterations(M, TIMED_EPS, 2.0)))]
+        for n in results.of("n")
+    ]  # fmt: skip
+    table = Table(
+        "survey-sdp-seconds",
+        f"Milliseconds of an iteration (median of {len(results.of('seed'))} seeds), m = {M}, and the "
+        f"iterations of c = 2 at ε = {TIMED_EPS:g}, which do not depend on n.",
+        ["n", "all eigenvalues", "Hazan's projection", "T at c = 2"], rows,
+    )  # fmt: skip
+    theory = []
+    if "exact" in lines:
+        x, y = lines["exact"].x, lines["exact"].y
+        theory = [Series("n²", x, [y[-1] * (n / x[-1]) ** 2 for n in x], kind="theory"),
+                  Series("n³", x, [y[-1] * (n / x[-1]) ** 3 for n in x], kind="theory")]  # fmt: skip
+    panel = Panel("Synthetic: the cost of an iteration", "n, order of the matrices", "milliseconds",
+                  [*lines.values(), *theory], log_x=True, log_y=True)  # fmt: skip
+    return claims, panel, table
+
+
+experiment = SurveySdp()

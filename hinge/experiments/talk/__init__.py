@@ -1,0 +1,1 @@
+"""Shalev-Shwartz, Srebro: SVM Optimization, a talk (2008)."""

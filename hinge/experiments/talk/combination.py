@@ -1,0 +1,192 @@
+"""The talk's open question: "Can we somehow combine SGD and DCA?" Here is one answer, measured."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hinge.experiments.base import Cell, Claim, Experiment, Outcome, Results, Scale, claim, grid
+from hinge.experiments.measure import Look, band, trace
+from hinge.experiments.sets import choose
+from hinge.experiments.talk.sgd_dca import least, prepared
+from hinge.problems import Regularized
+from hinge.report.figure import Figure, Panel, Series, Table
+from hinge.solvers import SDCA, Pegasos, Solver
+
+SETS = {
+    "tiny": (("ccat", 3000), ("adult", 1500)),
+    "full": (("ccat", 100_000), ("covertype", 100_000), ("adult", None)),
+}
+LAM_M = {"tiny": (1.0, 10.0), "full": (1.0, 3.0, 10.0, 30.0, 100.0)}
+SHOWN = (1.0, 10.0)
+LARGE = 10.0
+"""λm from here on counts as large: about log T, where the talk has SGD begin to win."""
+SEEDS = {"tiny": 2, "full": 5}
+EPOCHS = {"tiny": 5, "full": 16}
+QUARTERS = 3  # epochs with a look at each quarter, before there is one an epoch
+TARGET = 1e-3
+METHODS: dict[str, Solver] = {
+    "SGD": Pegasos(projection=False, output="last"),
+    "DCA": SDCA(first_pass="plain", shrinking=False, block_rows=1),
+    "combined": SDCA(first_pass="sgd", shrinking=False, block_rows=1),
+}
+
+
+class TalkCombination(Experiment):
+    """Suboptimality of SGD, of DCA, and of DCA begun by a gradient pass that leaves a feasible dual point."""
+
+    name = "talk-combination"
+    title = "SGD and dual coordinate ascent combined"
+    paper = "Shalev-Shwartz, Srebro 2008 (talk)"
+    place = 'slide "Combining SGD and DCA ?"'
+    question = (
+        "The talk asks whether the two can be combined, and leaves it open. A first pass that takes the "
+        "exact dual step of the rows seen so far is a gradient pass whose end is a feasible dual point of "
+        "the whole problem, from which the ascent goes on."
+    )
+
+    def cells(self, scale: Scale) -> list[Cell]:
+        """Every set, λ and seed; a cell runs all three methods."""
+        return [
+            {"set": name, "rows": rows, **cell}
+            for name, rows in SETS[scale]
+            for cell in grid(lam_m=LAM_M[scale], seed=range(SEEDS[scale]), epochs=[EPOCHS[scale]])
+        ]
+
+    def run(self, cell: Cell) -> dict[str, Any]:
+        """ρ at each look."""
+        chosen, data = choose(cell["set"], cell["rows"]), prepared(cell["set"], cell["rows"])
+        m = len(data.y)
+        lam = cell["lam_m"] / m
+        problem, best = Regularized(data.X, data.y, lam), least(cell["set"], cell["rows"], lam)
+
+        def evaluate(solution: Any) -> Look:
+            return {"rho": max(problem.objective(solution) - best, 1e-12)}
+
+        epochs = [k / 4 for k in range(1, 4 * QUARTERS)] + list(range(QUARTERS, cell["epochs"] + 1))
+        at = [round(epoch * m) for epoch in epochs]
+        values: dict[str, Any] = {"m": m, "label": chosen.label, "note": chosen.note}
+        for name, solver in METHODS.items():
+            looks = trace(problem, solver, at, evaluate, cell["seed"])
+            values[name] = [{"epoch": look["iteration"] / m, "rho": look["rho"]} for look in looks]
+        return values
+
+    def outcome(self, results: Results, scale: Scale) -> Outcome:
+        """Epochs to the target over λm, and the curves behind them."""
+        claims: list[Claim] = []
+        rows: list[list[Any]] = []
+        over, curves = [], []
+        for name in results.of("set"):
+            part = results.where(set=name)
+            label, m = part[0].values["label"], part[0].values["m"]
+            needed = {lam_m: _needed(part.where(lam_m=lam_m)) for lam_m in part.of("lam_m")}
+            rows += [
+                [label, lam_m, *(_shown(found[method], scale) for method in METHODS)]
+                for lam_m, found in needed.items()
+            ]
+            claims += _claims(needed, f"{label}, of which m = {m:,} are learned from", scale)
+            panel = _needed_panel(needed, label)
+            over += [panel] if panel.series else []
+            series = [
+                band(f"{method}, λm = {lam_m:g}", some.column(method), "epoch", "rho")
+                for lam_m in SHOWN
+                if (some := part.where(lam_m=lam_m))
+                for method in METHODS
+            ]
+            if series:
+                curves.append(Panel(label, "epochs", "ρ, objective above the minimum", series, True, True))
+        if not claims:
+            return Outcome([])
+        seeds = f"Median of {SEEDS[scale]} seeds; bands are their range. Each panel names its data."
+        how = (
+            "SGD is Pegasos without projection, rows drawn with replacement, last iterate; DCA visits the "
+            "rows in a new random order each epoch, and so does the combination, whose first epoch is the "
+            "gradient pass."
+        )
+        figures = []
+        if curves:
+            figures.append(Figure(self.name, f"Objective above the minimum. {how} {seeds}", curves))
+        if over:
+            figures.append(Figure(
+                f"{self.name}-epochs",
+                f"Epochs to ρ = {TARGET:g}, interpolated between looks; points that are "
+                f"not reached in {EPOCHS[scale]} epochs are left out. {seeds}", over,
+            ))  # fmt: skip
+        table = Table(
+            self.name, f"Epochs to ρ = {TARGET:g}, median of {SEEDS[scale]} seeds. {how}",
+            ["set", "λm", *METHODS], rows,
+        )  # fmt: skip
+        return Outcome(claims, figures, [table], results.notes())
+
+
+def _needed(some: Results) -> dict[str, list[float]]:
+    """Epochs to the target of each method and seed, infinite where it is not reached."""
+    return {method: [_crossing(looks) for looks in some.column(method)] for method in METHODS}
+
+
+def _crossing(looks: list[Look]) -> float:
+    before: Look | None = None
+    for look in looks:
+        if look["rho"] <= TARGET:
+            if before is None:
+                return look["epoch"]
+            falls = np.log(before["rho"] / TARGET) / np.log(before["rho"] / look["rho"])
+            return float(before["epoch"] + falls * (look["epoch"] - before["epoch"]))
+        before = look
+    return np.inf
+
+
+def _median(values: list[float]) -> float:
+    """The upper median: between a number and infinity there is no mean."""
+    return sorted(values)[len(values) // 2]
+
+
+def _shown(values: list[float], scale: Scale) -> float | str:
+    middle = _median(values)
+    return middle if np.isfinite(middle) else f"over {EPOCHS[scale]}"
+
+
+def _needed_panel(needed: dict[float, dict[str, list[float]]], label: str) -> Panel:
+    series = []
+    for method in METHODS:
+        kept = {at: found[method] for at, found in needed.items() if np.isfinite(max(found[method]))}
+        if not kept:
+            continue
+        series.append(Series(
+            method, list(kept), [_median(v) for v in kept.values()],
+            [min(v) for v in kept.values()], [max(v) for v in kept.values()],
+        ))  # fmt: skip
+    return Panel(label, "λm", f"epochs to ρ = {TARGET:g}", series, log_x=True, log_y=True)
+
+
+def _claims(needed: dict[float, dict[str, list[float]]], where: str, scale: Scale) -> list[Claim]:
+    """What is saved against DCA where λm is large, and how far from the better of the two at worst."""
+    cap = float(EPOCHS[scale])  # one that never arrives took at least so long
+    saved, ratios = [], []
+    for lam_m, found in needed.items():
+        sgd, dca, both = (_median(found[method]) for method in ("SGD", "DCA", "combined"))
+        if not np.isfinite(both):
+            if np.isfinite(min(sgd, dca)):
+                ratios.append(cap / min(sgd, dca))
+            continue
+        ratios.append(both / min(sgd, dca, cap))
+        if lam_m >= LARGE:
+            saved.append(min(dca, cap) - both)
+    seeds = f"ρ = {TARGET:g}, at most {EPOCHS[scale]} epochs, median of {SEEDS[scale]} seeds"
+    reached = f"{len(ratios)} of {len(needed)} values of λm, of which one of the methods gets there"
+    return [
+        claim(
+            f"Epochs that the gradient pass saves DCA, median over λm from {LARGE:g} on",
+            "open question", float(np.median(saved)) if saved else None, f"{where}, {seeds}",
+            at_least=(0.5, 0.1), unit="epochs",
+        ),
+        claim(
+            "The combination has the better of both: its epochs over those of the better, at the worst λm",
+            "open question", max(ratios) if ratios else None, f"{where}, {seeds}; {reached}",
+            at_most=(1.1, 1.5), unit="ratio",
+        ),
+    ]  # fmt: skip
+
+
+experiment = TalkCombination()

@@ -1,0 +1,220 @@
+"""The talk's table T(m, B, ε): work of SMO, SVM-Perf and SGD to an excess test loss, data being plentiful."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hinge.bounds import learning_runtime
+from hinge.datasets import make_text
+from hinge.experiments.base import Cell, Claim, Experiment, Outcome, Results, Scale, claim, grid
+from hinge.experiments.measure import Look, mean_hinge, slope, spaced, trace
+from hinge.experiments.sets import held_out
+from hinge.kernels import Linear
+from hinge.monitoring import Stop
+from hinge.problems import KernelRegularized, Regularized, Solution
+from hinge.report.figure import Figure, Panel, Series, Table
+from hinge.solvers import SDCA, SMO, CuttingPlane, Pegasos, solve
+
+WORDS, NONZEROS, TOPICS, NOISE, HELD = 300, 60, 4, 0.05, 10_000
+"""Narrow, noisy text: the norm of its best separator is bounded, so that a decade of ε is in reach of SMO."""
+ROWS = {"tiny": 8_000, "full": 100_000}
+LAM_BALL = 1e-5
+"""Of the SVM on all rows, whose norm is B: it is the best of its ball, by the conditions of optimality."""
+LAMS = {"tiny": (1e-3, 3e-3), "full": (1e-4, 3e-4, 1e-3, 3e-3, 1e-2)}
+SIZES: dict[str, dict[str, tuple[int, ...]]] = {
+    "tiny": {"SMO": (80, 160, 320), "SVM-Perf": (80, 320, 1280)},
+    "full": {
+        "SMO": (80, 125, 200, 320, 500, 800, 1250, 2000, 3200),
+        "SVM-Perf": (80, 125, 200, 320, 500, 800, 1250, 2000, 3200, 5000, 8000, 12_500),
+    },
+}
+SEEDS = {"tiny": 2, "full": 5}
+EPS = {"tiny": (0.3, 0.25, 0.2), "full": tuple(float(e) for e in np.geomspace(0.3, 0.03, 7).round(4))}
+BOUNDS = {"SMO": "smo", "SVM-Perf": "svm_perf", "SGD": "sgd"}
+EXPONENTS = {"SMO": 4.0, "SVM-Perf": 4.0, "SGD": 2.0}
+PASSES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
+
+
+class Sample(NamedTuple):
+    """All rows, rows to choose stops by, test rows, the norm B, and the losses of the best of that ball."""
+
+    X: Any
+    y: np.ndarray
+    X_val: Any
+    y_val: np.ndarray
+    X_test: Any
+    y_test: np.ndarray
+    B: float
+    best_val: float
+    best_test: float
+
+
+@lru_cache(maxsize=1)
+def _sample(rows: int) -> Sample:
+    text = make_text(
+        rows + HELD, WORDS, NONZEROS, topics=TOPICS, noise=NOISE, n_test=HELD, seed=0
+    )  # fmt: skip
+    X, y, X_val, y_val = held_out(text.X_train, text.y_train, HELD / (rows + HELD))
+    X_test, y_test = text.X_test, text.y_test
+    assert y_test is not None
+    best = solve(Regularized(X, y, LAM_BALL), SDCA(), stop=Stop(tol=1e-3, max_time=60.0)).solution
+    return Sample(
+        X, y, X_val, y_val, X_test, y_test, float(np.linalg.norm(best.w)),
+        mean_hinge(best, X_val, y_val), mean_hinge(best, X_test, y_test),
+    )  # fmt: skip
+
+
+class TalkRuntimes(Experiment):
+    """Inner products to an excess ε of the test hinge loss, each method with its best m and λ."""
+
+    name = "talk-runtimes"
+    title = "The work that learning takes, by method"
+    paper = "Shalev-Shwartz, Srebro 2008 (talk)"
+    place = "table T(m, B, ε)"
+    question = (
+        "With as many examples as wanted, and the best m and λ, an excess loss of ε takes SMO and SVM-Perf a "
+        "time of (B/ε)⁴ by their bounds, and stochastic gradient descent (B/ε)²."
+    )
+
+    def cells(self, scale: Scale) -> list[Cell]:
+        """Every method, sample size, λ and seed; SGD has all rows, as a row costs it nothing until drawn."""
+        cells = []
+        for solver in BOUNDS:
+            sizes = SIZES[scale].get(solver, (ROWS[scale],))
+            cells += grid(
+                solver=[solver], m=sizes, lam=LAMS[scale], seed=range(SEEDS[scale]), rows=[ROWS[scale]],
+                eps=[list(EPS[scale])],
+            )  # fmt: skip
+        return cells
+
+    def run(self, cell: Cell) -> dict[str, Any]:
+        """Work at the first look within each ε on validation rows, and the test excess there."""
+        data = _sample(cell["rows"])
+        m = cell["m"]
+        taken = np.random.default_rng(cell["seed"]).permutation(len(data.y))[:m]
+        X, y = data.X[taken], data.y[taken]
+
+        def excess(solution: Solution) -> Look:
+            return {
+                "validation": mean_hinge(solution, data.X_val, data.y_val) - data.best_val,
+                "test": mean_hinge(solution, data.X_test, data.y_test) - data.best_test,
+            }
+
+        if cell["solver"] == "SMO":
+            looks = trace(
+                KernelRegularized(X, y, cell["lam"], Linear()), SMO(), spaced(m // 16, 2 * m, 12),
+                lambda answer: excess(Solution(X.T @ answer.beta)),
+            )  # fmt: skip
+            work = [look["evals"] for look in looks]
+        else:
+            problem, a_row = Regularized(X, y, cell["lam"]), X.nnz / m
+            if cell["solver"] == "SGD":
+                looks = trace(problem, Pegasos(), spaced(10, m, 12), excess, cell["seed"])
+            else:
+                looks = trace(problem, CuttingPlane(capacity=50), PASSES, excess)
+            work = [look["reads"] / a_row for look in looks]
+        reached = []
+        for eps in cell["eps"]:
+            k = next((k for k, look in enumerate(looks) if look["validation"] <= eps), None)
+            reached.append(None if k is None else {"work": work[k], "test": looks[k]["test"]})
+        return {"reached": reached, "B": data.B, "best": data.best_test}
+
+    def outcome(self, results: Results, scale: Scale) -> Outcome:
+        """Work over ε on logarithmic scales, with the exponents of the fit beside the bounds'."""
+        if not results:
+            return Outcome([])
+        B, best = results[0].values["B"], results[0].values["best"]
+        data = (
+            f"synthetic text of {WORDS} words and {NOISE:.0%} turned labels, up to {ROWS[scale]:,} rows; B = "
+            f"{B:.1f}, least loss in that ball {best:.3f}; m and λ chosen on {HELD:,} validation rows for "
+            f"each ε from {EPS[scale][0]:g} to {EPS[scale][-1]:g}, median of {SEEDS[scale]} samples"
+        )
+        rows: list[list[Any]] = []
+        series: list[Series] = []
+        exponents: dict[str, float] = {}
+        last: dict[str, float] = {}
+        for solver in results.of("solver"):
+            chosen = _chosen(results.where(solver=solver), EPS[scale])
+            rows += [[solver, *row] for row in chosen]
+            kept = [row for row in chosen if row[3] is not None]
+            if not kept:
+                continue
+            eps, work = [row[0] for row in kept], [row[3] for row in kept]
+            series.append(Series(solver, eps, work, [row[4] for row in kept], [row[5] for row in kept]))
+            if len(kept) == len(EPS[scale]):
+                exponents[solver] = -slope(eps, work)
+                last[solver] = work[-1]
+        claims = [_exponent_claim(solver, exponents.get(solver), data) for solver in BOUNDS]
+        claims += _between(exponents, last, data, EPS[scale][-1])
+        for label, solver in (("bound of SGD, ε⁻²", "SGD"), ("bound of the others, ε⁻⁴", "SMO")):
+            first = next((one for one in series if one.label == solver), None)
+            if first is not None:
+                law = learning_runtime(BOUNDS[solver], B, np.array(EPS[scale]))
+                scaled = np.asarray(law) * first.y[0] / float(learning_runtime(BOUNDS[solver], B, first.x[0]))
+                series.append(Series(label, list(EPS[scale]), scaled.tolist(), kind="theory"))
+        panel = Panel("synthetic text", "ε, excess test hinge loss", "inner products", series, True, True)
+        caption = (
+            "Work to an excess loss of ε over the best of ‖w‖ ≤ B: rows read, and kernel values for SMO with "
+            f"its cache. {data[0].upper()}{data[1:]}; bands are their range. Dashed: the bounds' slopes, "
+            "with constants that make them meet SGD and SMO at the largest ε."
+        )
+        table = Table(
+            self.name, f"What was chosen for each ε. Data: {data}.",
+            ["method", "ε", "m", "λ", "inner products", "least", "most", "test excess"], rows,
+        )  # fmt: skip
+        return Outcome(claims, [Figure(self.name, caption, [panel])], [table], results.notes())
+
+
+def _chosen(part: Results, eps: tuple[float, ...]) -> list[tuple[Any, ...]]:
+    """For each ε: the m and λ of least median work, that work and its range, and the median test excess."""
+    found = []
+    for k, level in enumerate(eps):
+        choices: list[tuple[float, Any]] = []
+        for m in part.of("m"):
+            for lam in part.of("lam"):
+                reached = [one[k] for one in part.where(m=m, lam=lam).column("reached")]
+                if not reached:
+                    continue
+                work = sorted(np.inf if one is None else one["work"] for one in reached)
+                middle = work[len(work) // 2]
+                if np.isfinite(middle):
+                    there = [one for one in reached if one is not None]
+                    most = max(one["work"] for one in there)
+                    test = float(np.median([one["test"] for one in there]))
+                    choices.append((middle, (level, m, lam, middle, work[0], most, test)))
+        nothing = (level, None, None, None, None, None, None)
+        found.append(min(choices, key=lambda choice: choice[0])[1] if choices else nothing)
+    return found
+
+
+def _exponent_claim(solver: str, exponent: float | None, data: str) -> Claim:
+    bound = EXPONENTS[solver]
+    return claim(
+        f"Work of {solver} grows as (1/ε)^p with p no larger than its bound's {bound:g} (an upper bound)",
+        bound, exponent, data, at_most=(bound + 0.3, bound + 0.8), unit="exponent p",
+    )  # fmt: skip
+
+
+def _between(exponents: dict[str, float], last: dict[str, float], data: str, eps: float) -> list[Claim]:
+    """SGD beside the better of its rivals."""
+    rivals = [solver for solver in exponents if solver != "SGD"]
+    both = "SGD" in exponents and rivals
+    ahead = min(exponents[r] for r in rivals) - exponents["SGD"] if both else None
+    less = min(last[r] for r in rivals) / last["SGD"] if both else None
+    named = f"{data}; rivals measured down to the least ε: {', '.join(rivals) or 'none'}"
+    return [
+        claim(
+            "SGD has the smallest exponent: that of the best rival less SGD's", 2.0, ahead, named,
+            at_least=(0.0, -0.2), unit="difference of exponents",
+        ),
+        claim(
+            f"SGD needs the least work: the best rival's over SGD's at ε = {eps:g}", "(B/ε)² by the bounds",
+            less, named, at_least=(2.0, 1.0), unit="ratio",
+        ),
+    ]  # fmt: skip
+
+
+experiment = TalkRuntimes()

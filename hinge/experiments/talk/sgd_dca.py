@@ -1,0 +1,221 @@
+"""The talk, "Comparing SGD and DCA": which is ahead, over λm."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hinge.access import as_matrix
+from hinge.bounds import dca_over_sgd
+from hinge.experiments.base import Cell, Claim, Experiment, Outcome, Results, Scale, claim, grid
+from hinge.experiments.measure import Look, band, error, trace
+from hinge.experiments.sets import choose, held_out
+from hinge.monitoring import Stop
+from hinge.problems import Regularized
+from hinge.report.figure import Figure, Panel, Series, Table
+from hinge.solvers import SDCA, Newton, Pegasos, Solver, UniformDCA, solve
+
+SETS = {
+    "tiny": (("ccat", 1500), ("adult", 1500)),
+    "full": (("ccat", 100_000), ("covertype", 100_000), ("adult", None)),
+}
+LAM_M = {"tiny": (0.1, 1.0, 10.0, 100.0), "full": (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)}
+SHOWN = (1.0, 10.0, 100.0)
+SEEDS = {"tiny": 2, "full": 5}
+EPOCHS = (0.25, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
+JUDGED = (1.0, 3.0)
+EARLY = (0.25, 0.5)  # before DCA can have seen all rows
+NARROW = 200  # columns up to which Newton's method finds the minimum soonest
+
+
+class Prepared(NamedTuple):
+    """Rows to learn from, validation rows, test rows."""
+
+    X: Any
+    y: np.ndarray
+    X_val: Any
+    y_val: np.ndarray
+    X_test: Any
+    y_test: np.ndarray
+
+
+@lru_cache(maxsize=2)
+def prepared(name: str, rows: int | None) -> Prepared:
+    """A set with a fifth of its training rows held out."""
+    X, y, X_test, y_test = choose(name, rows).parts
+    X, y, X_val, y_val = held_out(X, y)
+    return Prepared(as_matrix(X), y, X_val, y_val, X_test, y_test)
+
+
+@lru_cache
+def least(name: str, rows: int | None, lam: float) -> float:
+    """The minimum over the rows that `prepared` leaves, from below, within a relative gap of 1e-6."""
+    data = prepared(name, rows)
+    solver: Solver = Newton() if data.X.shape[1] <= NARROW else SDCA()
+    result = solve(Regularized(data.X, data.y, lam), solver, stop=Stop(tol=1e-6, max_time=60.0))
+    return float(result.certificate.bound)
+
+
+METHODS: dict[str, Solver] = {"SGD": Pegasos(projection=False, output="last"), "DCA": UniformDCA()}
+
+
+class TalkSgdDca(Experiment):
+    """Suboptimality ρ and test error of both after each epoch, for λm from 0.1 to 100."""
+
+    name = "talk-sgd-dca"
+    title = "SGD against dual coordinate ascent"
+    paper = "Shalev-Shwartz, Srebro 2008 (talk)"
+    place = 'slides "Comparing SGD and DCA" and "SGD vs. DCA – Machine Learning Perspective"'
+    question = (
+        "The bounds on ρ are log(T)/(λT) for SGD and (1/λ + m)/T for DCA: DCA should be ahead where λm is "
+        "below log T, SGD above it. In test error both should need about the same number of iterations."
+    )
+
+    def cells(self, scale: Scale) -> list[Cell]:
+        """Every set, λ and seed; a cell runs both methods."""
+        return [
+            {"set": name, "rows": rows, **cell}
+            for name, rows in SETS[scale]
+            for cell in grid(lam_m=LAM_M[scale], seed=range(SEEDS[scale]))
+        ]
+
+    def run(self, cell: Cell) -> dict[str, Any]:
+        """ρ and the errors at each look, of the last iterates."""
+        chosen, data = choose(cell["set"], cell["rows"]), prepared(cell["set"], cell["rows"])
+        m = len(data.y)
+        lam = cell["lam_m"] / m
+        problem, best = Regularized(data.X, data.y, lam), least(cell["set"], cell["rows"], lam)
+
+        def evaluate(solution: Any) -> Look:
+            return {
+                "rho": max(problem.objective(solution) - best, 1e-12),
+                "validation": error(solution, data.X_val, data.y_val),
+                "test": error(solution, data.X_test, data.y_test),
+            }
+
+        values: dict[str, Any] = {"m": m, "label": chosen.label, "note": chosen.note}
+        for name, solver in METHODS.items():
+            looks = trace(problem, solver, [round(e * m) for e in EPOCHS], evaluate, cell["seed"])
+            values[name] = [{**look, "epoch": look["iteration"] / m} for look in looks]
+        return values
+
+    def outcome(self, results: Results, scale: Scale) -> Outcome:
+        """Who is ahead where, beside who should be; and the same in test error."""
+        claims: list[Claim] = []
+        rows: list[tuple[Any, ...]] = []
+        ratios, curves, errors = [], [], []
+        for name in results.of("set"):
+            part = results.where(set=name)
+            label, m = part[0].values["label"], part[0].values["m"]
+            where = f"{label}, of which m = {m:,} are learned from, median of {SEEDS[scale]} seeds"
+            for epochs, when in ((JUDGED, "after whole epochs"), (EARLY, "within the first epoch")):
+                found = _points(part, m, label, epochs)
+                rows += found
+                claims.append(claim(
+                    f"DCA is ahead in ρ where (1 + λm)/log T < 1, SGD elsewhere, {when}: share of "
+                    f"{len(found)} points (λ, T) where the predicted one is",
+                    "depends on λm against log T", float(np.mean([row[4] == row[5] for row in found])),
+                    f"{where}, λm from {min(part.of('lam_m')):g} to {max(part.of('lam_m')):g}, T of "
+                    f"{' and '.join(f'{e:g}' for e in epochs)} epochs, last iterates, rows drawn with "
+                    "replacement", at_least=(0.8, 0.6), unit="share",
+                ))  # fmt: skip
+            ratios.append(_ratio_panel(part, m, label))
+            panel = _curve_panel(part, label)
+            curves += [panel] if panel.series else []
+            panel, ratio, chosen = _error_panel(part, label)
+            errors.append(panel)
+            claims.append(claim(
+                "In test error DCA is not behind: error of DCA / error of SGD after one epoch, each at its "
+                "best λ", "a single epoch is enough", ratio,
+                f"{where}; λ chosen on validation rows: {chosen}", at_most=(1.05, 1.15), unit="ratio",
+            ))  # fmt: skip
+        if not claims:
+            return Outcome([])
+        seeds = f"Median of {SEEDS[scale]} seeds; bands are their range. Each panel names its data."
+        figures = [
+            Figure(
+                self.name, "ρ of DCA over ρ of SGD; below 1 DCA is ahead. Dashed: the ratio of the talk's "
+                f"bounds after 3 epochs. {seeds}", ratios,
+            ),
+            Figure(
+                f"{self.name}-epochs", f"Objective of the last iterates above the minimum. {seeds}", curves,
+            ),
+            Figure(
+                f"{self.name}-test", "Test error, each method at the λ whose validation error after one "
+                f"epoch is least. {seeds}", errors,
+            ),
+        ]  # fmt: skip
+        figures = [figure for figure in figures if figure.panels]
+        table = Table(
+            self.name, "Median ρ of both, and who is ahead, beside whom the bounds put ahead.",
+            ["set", "λm", "epochs", "log T", "ahead", "predicted", "ρ of SGD", "ρ of DCA"],
+            rows,
+        )  # fmt: skip
+        return Outcome(claims, figures, [table], results.notes())
+
+
+def _median(part: Results, method: str, epoch: float, key: str) -> float:
+    place = EPOCHS.index(epoch)
+    return float(np.median([looks[place][key] for looks in part.column(method)]))
+
+
+def _points(part: Results, m: int, label: str, epochs: tuple[float, ...]) -> list[tuple[Any, ...]]:
+    """One row of the table for each λ and T."""
+    rows = []
+    for lam_m in part.of("lam_m"):
+        for epoch in epochs:
+            some, steps = part.where(lam_m=lam_m), epoch * m
+            sgd, dca = (_median(some, method, epoch, "rho") for method in ("SGD", "DCA"))
+            predicted = "DCA" if dca_over_sgd(steps, m, lam_m / m) < 1 else "SGD"
+            ahead = "DCA" if dca < sgd else "SGD"
+            rows.append((label, lam_m, epoch, float(np.log(steps)), ahead, predicted, sgd, dca))
+    return rows
+
+
+def _ratio_panel(part: Results, m: int, label: str) -> Panel:
+    at, series = part.of("lam_m"), []
+    for epoch in (*EARLY, *JUDGED):
+        place = EPOCHS.index(epoch)
+        groups = [
+            [
+                dca[place]["rho"] / sgd[place]["rho"]
+                for sgd, dca in zip(some.column("SGD"), some.column("DCA"), strict=True)
+            ]
+            for some in (part.where(lam_m=lam_m) for lam_m in at)
+        ]
+        middle, low, high = ([float(f(group)) for group in groups] for f in (np.median, np.min, np.max))
+        series.append(Series(f"{epoch:g} epoch{'s' * (epoch != 1)}", at, middle, low, high))
+    law = [float(dca_over_sgd(3 * m, m, lam_m / m)) for lam_m in at]
+    series += [
+        Series("ratio of the bounds", at, law, kind="theory"),
+        Series("equal", [min(at), max(at)], [1.0, 1.0], kind="theory"),
+    ]
+    return Panel(label, "λm", "ρ of DCA / ρ of SGD", series, log_x=True, log_y=True)
+
+
+def _curve_panel(part: Results, label: str) -> Panel:
+    series = [
+        band(f"{method}, λm = {lam_m:g}", some.column(method), "epoch", "rho")
+        for lam_m in SHOWN
+        if (some := part.where(lam_m=lam_m))
+        for method in METHODS
+    ]
+    return Panel(label, "epochs", "ρ, objective above the minimum", series, log_x=True, log_y=True)
+
+
+def _error_panel(part: Results, label: str) -> tuple[Panel, float, str]:
+    """Test errors at the λ that validation rows choose after one epoch; DCA's over SGD's; the choices."""
+    series, after, chosen = [], {}, []
+    for method in METHODS:
+        lam_m = min(part.of("lam_m"), key=lambda v: _median(part.where(lam_m=v), method, 1.0, "validation"))
+        some = part.where(lam_m=lam_m)
+        series.append(band(method, some.column(method), "epoch", "test"))
+        after[method] = _median(some, method, 1.0, "test")
+        chosen.append(f"{method} λm = {lam_m:g}, error {after[method]:.4f}")
+    panel = Panel(label, "epochs", "test error", series, log_x=True)
+    return panel, after["DCA"] / max(after["SGD"], 1e-12), "; ".join(chosen)
+
+
+experiment = TalkSgdDca()

@@ -1,0 +1,1 @@
+"""The largest smallest of several functions: margins, games, balls, semidefinite programs."""

@@ -1,0 +1,244 @@
+"""The largest smallest of several functions: what `hinge.maxmin` solves, in tiers that a user may climb."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+
+from hinge.problems.base import Certificate
+from hinge.problems.max_min.sampled_bound import Fraction
+from hinge.problems.rounding import EPS
+
+ROUNDING = 1e-6  # of the values and their scale, by which bounds may cross
+
+Primal = Literal["gradient", "mean", "multiplicative", "response"]
+
+
+class Strategies(NamedTuple):
+    """An answer: what the maximiser plays, and the weights by which the minimiser mixes the functions.
+
+    Attributes
+    ----------
+    x : ndarray
+        A point of K.
+    p : ndarray of shape (n,) or None
+        A point of the simplex; None where the method has none.
+    b : float
+        Not used: the driver keeps the bias of other answers here.
+    """
+
+    x: Any
+    p: np.ndarray | None = None
+    b: float = 0.0
+
+
+class MaxMin:
+    """The saddle point of n concave functions over a convex set,
+
+    .. math:: \\sigma = \\max_{x \\in K}\\ \\min_{i \\le n}\\ c_i(x)
+              = \\min_{p \\in \\Delta_n}\\ \\max_{x \\in K}\\ \\sum_i p_i c_i(x).
+
+    Any x and any p bound σ: :math:`\\min_i c_i(x) \\le \\sigma \\le \\max_{x' \\in K}\\sum_i p_i c_i(x')`.
+    That is the certificate of every method.
+
+    A subclass says what it can do; each tier unlocks more methods.
+
+    1. `values`, `combine`, `project`, `support`: primal-dual hybrid gradient (`PDHG`), for linear functions.
+    2. `values_at`, `grad_at`: single functions, by which a lower bound on all but a fraction is certified.
+    3. `sample_gradient`, `estimate_values`: Algorithm 2 of the survey (`PrimalDual`), which sees one function
+       and one estimate of all an iteration.
+
+    `start` gives the shape of x. Where the functions are not linear, `dual_bound` takes the place of
+    `support`. Reads are counted in `reads`, which a subclass keeps if it wants them reported.
+
+    Attributes
+    ----------
+    n : int
+        Number of functions.
+    linear : bool
+        Whether :math:`c_i(x) = \\langle g_i, x\\rangle`, so that gradients do not depend on x.
+    relative : bool
+        Whether the gap is measured against `unit`, or absolute.
+    scale : float
+        The largest norm of a gradient, or bound on it: what the step sizes of Algorithm 2 are made for.
+    second_moment : float
+        A bound on the mean square of an estimate of a value, divided by `scale` squared; it sets the clip.
+    diameter : float
+        The largest norm of a point of K.
+    averages : bool
+        Whether Algorithm 2 certifies by the mean of all p, not by the frequencies of its draws, which are
+        spiky.
+    primal : {"gradient", "mean", "multiplicative", "response"}
+        The primal player of Algorithm 2: gradient steps and `project`; the mean of the points whose
+        functions were drawn, for strongly concave functions; multiplicative weights on a simplex; or the best
+        response to p (Plotkin, Shmoys and Tardos), by `respond`.
+    """
+
+    n: int
+    linear: ClassVar[bool] = True
+    relative: bool = True
+    negligible: float = 0.0
+    """Values up to this count as none."""
+    fraction: Fraction | None = None
+    """Certify lower bounds for all but a fraction of the functions, from a sample."""
+    scale: float = 1.0
+    second_moment: float = 1.0
+    diameter: float = 1.0
+    averages: ClassVar[bool] = False
+    primal: ClassVar[Primal] = "gradient"
+    paper_constant: ClassVar[float] = 100.0
+    """c of the proof's :math:`T = c^2\\varepsilon^{-2}\\log n`."""
+
+    # What the driver asks; problems on data have their own.
+    reads: int = 0
+    kernel_evals: int = 0
+    cost: float = 0.0
+    pass_cells: int = 1
+    """Entries that one pass over the data reads."""
+    step_reads: int = 1
+    """No iteration of Algorithm 2 reads more than this."""
+    lower_reads: int = 1
+    """No lower bound reads more than this."""
+
+    # --- every tier -----------------------------------------------------------------------
+
+    def start(self) -> np.ndarray:
+        """A point of K to begin from; zeros where they lie in K."""
+        raise self._lacks("start")
+
+    def _lacks(self, name: str) -> NotImplementedError:
+        return NotImplementedError(
+            f"{type(self).__name__} does not supply {name}(), which is needed here: hinge.MaxMin says what "
+            "each method unlocks, and hinge.check_problem(problem) tests those that are there."
+        )
+
+    # --- first tier -----------------------------------------------------------------------
+
+    def values(self, x: Any) -> np.ndarray:
+        """All :math:`c_i(x)`."""
+        raise self._lacks("values")
+
+    def combine(self, p: np.ndarray) -> np.ndarray:
+        """:math:`\\sum_i p_i g_i`, the gradient of the mixture, for linear functions."""
+        raise self._lacks("combine")
+
+    def project(self, x: np.ndarray) -> np.ndarray:
+        """The point of K nearest to x."""
+        raise self._lacks("project")
+
+    def support(self, g: np.ndarray) -> float:
+        """:math:`\\max_{x \\in K}\\langle g, x\\rangle`."""
+        raise self._lacks("support")
+
+    def quick_values(self, x: Any) -> np.ndarray:
+        """`values` as fast as they can be had, to the precision of the storage: methods steer by them."""
+        return self.values(x)
+
+    def quick_combine(self, p: np.ndarray) -> np.ndarray:
+        """`combine`, likewise."""
+        return self.combine(p)
+
+    # --- second tier ----------------------------------------------------------------------
+
+    def values_at(self, rows: np.ndarray, x: Any) -> np.ndarray:
+        """:math:`c_i(x)` for some i."""
+        raise self._lacks("values_at")
+
+    def grad_at(self, i: int, x: Any) -> np.ndarray:
+        """The gradient of :math:`c_i` at x."""
+        raise self._lacks("grad_at")
+
+    # --- third tier -----------------------------------------------------------------------
+
+    def sample_gradient(self, i: int, x: Any) -> np.ndarray:
+        """The gradient of :math:`c_i` at x, for the primal step."""
+        return self.grad_at(i, x)
+
+    def estimate_values(self, x: Any, unit: float) -> np.ndarray | None:
+        """An unbiased estimate of all :math:`c_i(x)` from one uniform number; None where it tells nothing.
+
+        Its mean square must not exceed `second_moment` times `scale` squared.
+        """
+        raise self._lacks("estimate_values")
+
+    def respond(self, p: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """x, with the coordinates that are played by best response set to that against p."""
+        return x
+
+    # --- bounds ---------------------------------------------------------------------------
+
+    def value_error(self, x: Any, least: float) -> float:
+        """The least value at x is off by no more, as computed; 0 for problems that do not say."""
+        return 0.0
+
+    def slope_error(self, p: np.ndarray, terms: int = 0) -> float:
+        """The upper bound from p is off by no more, of a sum over so many functions where it is not all."""
+        return 0.0
+
+    def dual_bound(self, p: np.ndarray, combined: np.ndarray | None = None) -> float:
+        """:math:`\\max_{x \\in K}\\sum_i p_i c_i(x)`; `combined` is `combine(p)`, where known."""
+        return self.support(self.combine(p) if combined is None else combined) + self.slope_error(p)
+
+    def least(self, x: Any) -> float:
+        """The smallest value at x: of all functions, or of a sample that stands for all but a fraction."""
+        least = float(self.values(x).min()) if self.fraction is None else self.fraction.lower(self, x)
+        return least - self.value_error(x, least) if np.isfinite(least) else least
+
+    def lower(self, x: Any) -> float:
+        """A lower bound on σ: the smallest value at x, or at a multiple of x that is better."""
+        return self.least(x)
+
+    def announce(self) -> None:
+        """Told that a lower bound will be asked for: what it reads may be fetched meanwhile."""
+
+    def sample_of(self, rows: np.ndarray) -> Callable[[Any], np.ndarray]:
+        """The values of some functions at x; what they are made of is read once."""
+        return lambda x: self.values_at(rows, x)
+
+    def present(self, x: Any) -> Any:
+        """x as users want to see it."""
+        return x
+
+    def bounds(self, answer: Strategies) -> tuple[float, float]:
+        """A lower and an upper bound on σ, from x and from p."""
+        return self.lower(answer.x), np.inf if answer.p is None else self.dual_bound(answer.p)
+
+    def unit(self, lower: float, upper: float) -> float:
+        """What a relative gap is relative to."""
+        return max(abs(lower), abs(upper))
+
+    def gap(self, lower: float, upper: float) -> float:
+        """The width of an interval that holds σ, in the measure of the problem."""
+        if np.isnan(lower) or np.isnan(upper):
+            return np.inf
+        width = max(0.0, upper - lower)
+        if not self.relative or width == 0.0 or not np.isfinite(width):
+            return width
+        return (1.0 + 4.0 * EPS) * width / max(self.unit(lower, upper), np.finfo(float).tiny)
+
+    def certified(self, lower: float, upper: float) -> Certificate:
+        """The certificate that these bounds make."""
+        rounding = ROUNDING * (abs(lower) + abs(upper)) if np.isfinite(lower) and np.isfinite(upper) else 0.0
+        if np.isnan(lower) or np.isnan(upper):
+            raise ValueError(
+                "A bound is not a number: the problem's values or its upper bounds are not finite."
+            )
+        if self.fraction is None and lower > upper + rounding + ROUNDING * self.scale:
+            raise ValueError(
+                f"The bounds contradict each other, {lower:.6g} from below and {upper:.6g} from above: run "
+                "hinge.check_problem(problem). Linear functions have no constant term."
+            )
+        return Certificate(lower, upper, self.gap(lower, upper))
+
+    def objective(self, answer: Strategies) -> float:
+        """The smallest of all values at x."""
+        return self.lower(answer.x)
+
+    def certificate(self, answer: Strategies) -> Certificate:
+        """The interval that x and p certify."""
+        return self.certified(*self.bounds(answer))
+
+
+def offers(problem: MaxMin, *names: str) -> bool:
+    """Whether a problem supplies all these methods."""
+    return all(getattr(type(problem), name) is not getattr(MaxMin, name) for name in names)

@@ -1,0 +1,179 @@
+"""The smallest ball that holds all points, as the largest smallest of n functions."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from hinge.access import as_matrix
+from hinge.access.distances import inner_products, mean_offset, sq_distances, sq_distances_at
+from hinge.access.matrix import Matrix
+from hinge.problems.max_min.linear import LinearMaxMin, _finite
+from hinge.problems.max_min.projections import onto_ball
+from hinge.problems.max_min.sampled_bound import Fraction
+from hinge.problems.rounding import rounding
+from hinge.sampling import pick_square
+
+CENTRE_ROWS = 256
+"""Rows whose mean is the point from which all else is measured."""
+
+
+class EnclosingBall(LinearMaxMin):
+    """The centre and the radius of the smallest ball about the rows of a matrix,
+
+    .. math:: -R^2 = \\max_x\\ \\min_i\\ -\\|a_i - x\\|^2
+              = \\min_{p \\in \\Delta}\\ \\Big\\|\\sum_i p_i a_i\\Big\\|^2 - \\sum_i p_i\\|a_i\\|^2.
+
+    Any x and any p bound the radius: :math:`-\\text{upper} \\le R^2 \\le -\\text{lower}`. Relative gaps are
+    relative to R², so that of R is half as large. The bounds are computed in float64 from differences
+    :math:`a_i - x`, so points far from zero cost no digits.
+
+    Algorithm 2 measures from the mean z of up to 256 rows. Its estimate of all values,
+
+    .. math:: -\\|b_i\\|^2 + 2 b_{ij}\\|u\\|^2/u_j - \\|u\\|^2, \\qquad b_i = a_i - z,\\ u = x - z,
+              \\quad j \\text{ with probability } u_j^2/\\|u\\|^2,
+
+    has a mean square of at most :math:`(B + \\|u\\|)^4` with :math:`B = \\max_i\\|b_i\\|`. The best x has
+    :math:`\\|u\\|^2 \\le B^2 - R^2`, which is what K is. The norms take one pass, which is billed, and are
+    kept.
+
+    Parameters
+    ----------
+    A : array, CSR matrix, Matrix or Table of shape (n, d)
+        The points.
+    relative, fraction
+        As for `LinearMaxMin`.
+    """
+
+    linear = False
+    primal = "mean"
+
+    def __init__(self, A: Any, *, relative: bool = True, fraction: Fraction | None = None) -> None:
+        super().__init__(A, relative=relative, fraction=fraction)
+        self._centre: np.ndarray | None = None
+        self._sq: np.ndarray | None = None
+
+    # --- where all is measured from -------------------------------------------------------
+
+    @property
+    def centre(self) -> np.ndarray:
+        """The mean of some rows, spread evenly; they are read once, and billed."""
+        if self._centre is None:
+            rows = self._spread_rows()
+            kept = as_matrix(self.matrix.gather(rows))
+            first, total = np.zeros((2, self.d))
+            kept.combine(np.ones(1), 0, 1, first)
+            kept.combine(np.ones(len(rows)), 0, len(rows), total)
+            # The mean of equal rows is that row, and no rounding of it.
+            self._centre = first + (total - len(rows) * first) / len(rows)
+            if not np.isfinite(self._centre).all():
+                raise ValueError("The points have NaN or infinite entries: remove or replace them.")
+        return self._centre
+
+    @property
+    def from_centre(self) -> np.ndarray:
+        """:math:`\\|a_i - z\\|^2` of all rows, by one pass that is billed."""
+        if self._sq is None:
+            self._sq = -self.values(self.centre)
+        return self._sq
+
+    @property
+    def scale(self) -> float:  # type: ignore[override]
+        """:math:`B^2`, the largest squared distance from z; R² is between a quarter of it and all of it."""
+        return float(self.from_centre.max()) or 1.0
+
+    @property
+    def second_moment(self) -> float:  # type: ignore[override]
+        """:math:`(1 + \\rho)^4`, with ρB the reach of K."""
+        return (1.0 + self._reach() / self.scale**0.5) ** 4
+
+    def _reach(self) -> float:
+        """No best x is farther from z: R² is at least the variance of the rows that z is the mean of."""
+        least = max(0.25 * self.scale, float(self.from_centre[self._spread_rows()].mean()))
+        return float(np.sqrt(max(0.0, self.scale - least)))
+
+    def _spread_rows(self) -> np.ndarray:
+        return np.unique(np.linspace(0, self.n - 1, min(self.n, CENTRE_ROWS)).astype(np.int64))
+
+    # --- tiers ----------------------------------------------------------------------------
+
+    def start(self) -> np.ndarray:
+        return self.centre.copy()
+
+    def project(self, x: np.ndarray) -> np.ndarray:
+        """The nearest point that may be the best one."""
+        return self.centre + onto_ball(x - self.centre, self._reach())
+
+    def values(self, x: np.ndarray) -> np.ndarray:
+        """:math:`-\\|a_i - x\\|^2` for all i, in float64."""
+        out = np.empty(self.n)
+        for lo, hi in self.matrix.row_blocks():
+            sq_distances(self.matrix, x, lo, hi, out[lo:hi])
+        return -_finite(out)
+
+    def quick_values(self, x: np.ndarray) -> np.ndarray:
+        return self.values(x)  # at the speed of memory already
+
+    def values_at(self, rows: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return -_finite(sq_distances_at(self.matrix, rows, x))
+
+    def grad_at(self, i: int, x: Any = None) -> np.ndarray:
+        """:math:`2(a_i - x)`."""
+        return 2.0 * self.sample_gradient(i, x)
+
+    def sample_gradient(self, i: int, x: Any) -> np.ndarray:
+        """:math:`a_i - x`: 1/t of it moves the mean of t - 1 points to that of t."""
+        return super().grad_at(i) - x
+
+    def estimate_values(self, x: np.ndarray, unit: float) -> np.ndarray:
+        """The ℓ2-sample of all inner products with x - z, made values; at x = z they are exact."""
+        u = x - self.centre
+        j, sq_norm = pick_square(u, unit)
+        if j < 0:
+            return -self.from_centre
+        along = (self.column(j) - self.centre[j]) * (2.0 * sq_norm / u[j])
+        return along - self.from_centre - sq_norm
+
+    # --- what core-sets need --------------------------------------------------------------
+
+    def gather(self, rows: np.ndarray) -> Matrix:
+        """A copy of some rows, in memory; only the copying is billed."""
+        return as_matrix(self.matrix.gather(rows))
+
+    def inner(self, kept: Matrix, exact: bool) -> np.ndarray:
+        """Inner products of the rows of a copy, less z; in the type of the storage unless `exact`."""
+        return inner_products(kept, self.centre, np.float64 if exact else kept.dtype)
+
+    # --- bounds ---------------------------------------------------------------------------
+
+    def dual_bound(self, p: np.ndarray, combined: np.ndarray | None = None) -> float:
+        """Minus the variance :math:`\\sum_i p_i\\|a_i - \\bar a\\|^2` of the points with weights p."""
+        used = np.flatnonzero(p)
+        q = p[used] / p[used].sum()
+        kept = self.gather(used)
+        mean = np.zeros(self.d)
+        kept.combine(q, 0, len(used), mean)
+        return -self.variance(kept, q, mean, _finite(sq_distances(kept, mean, 0, len(used))))
+
+    def variance(self, kept: Matrix, q: np.ndarray, z: np.ndarray, D: np.ndarray) -> float:
+        """The variance of rows in memory with weights q, at least, from their D about a z near the mean.
+
+        It is :math:`\\sum_i q_iD_i - \\|\\sum_i q_i(a_i - z)\\|^2`: the mean of points that are near one
+        another and far from zero is no floating point number, and the difference counts.
+        """
+        mean = float(q @ D)
+        size = float(q @ np.sqrt(D)) if not kept.is_sparse else kept.largest_norm() + float(np.linalg.norm(z))
+        away = float(np.linalg.norm(mean_offset(kept, q, z)))
+        away += rounding(len(q) + self.d, size + away)
+        squares = mean + (float(z @ z) if kept.is_sparse else 0.0)
+        return max(
+            0.0, mean - rounding(2 * len(q) + self.d, squares) - away * away * (1.0 + rounding(0, 1.0))
+        )
+
+    def value_error(self, x: np.ndarray, least: float) -> float:
+        """That of sums of squares, and of a difference of such where rows are compressed."""
+        return rounding(self.d, abs(least) + (float(x @ x) if self.read_through.is_sparse else 0.0))
+
+    def sample_of(self, rows: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        kept = self.gather(rows)
+        return lambda x: -_finite(sq_distances(kept, x, 0, len(rows)))

@@ -1,0 +1,140 @@
+"""Linear functions that are the rows of a matrix: what margins, games and semidefinite programs share."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from hinge.access import Table, as_matrix
+from hinge.problems.max_min.base import MaxMin
+from hinge.problems.max_min.sampled_bound import Fraction
+from hinge.problems.on_data import OnData
+from hinge.problems.rounding import rounding
+from hinge.sampling import pick_square
+
+
+class LinearMaxMin(OnData, MaxMin):  # type: ignore[override]  # counts are class attributes there
+    """:math:`c_i(x) = \\langle A_i, x\\rangle` for the rows of a matrix that is read with counts.
+
+    Parameters
+    ----------
+    A : array, CSR matrix, Matrix or Table of shape (n, d)
+    relative : bool
+        Whether gaps are relative to the value, or absolute.
+    fraction : Fraction, optional
+        Certify the lower bound for all but a fraction of the rows, from a sample of them, instead of reading
+        them all.
+    """
+
+    readers = "PrimalDual"
+    """Who can read what is not in memory."""
+
+    def __init__(self, A: Any, *, relative: bool = True, fraction: Fraction | None = None) -> None:
+        super().__init__(getattr(A, "matrix", A) if isinstance(A, Table) else as_matrix(A), A)
+        self.n: int = self.matrix.shape[0]
+        self.d: int = self.matrix.shape[1]
+        if self.n == 0 or self.d == 0:
+            raise ValueError(f"There is nothing to solve: the matrix is {self.n} × {self.d}.")
+        self.relative, self.fraction = relative, fraction
+
+    # --- counts ---------------------------------------------------------------------------
+
+    @property
+    def step_reads(self) -> int:  # type: ignore[override]
+        """Entries of the longest row and the longest column."""
+        return self.table.max_row_cells + self.table.max_column_cells
+
+    @property
+    def lower_reads(self) -> int:  # type: ignore[override]
+        """Entries that a lower bound reads: all, or those of the sample, which is read once."""
+        if self.fraction is None:
+            return self.pass_cells
+        return 0 if self.fraction.looks else self.fraction.size * self.matrix.max_row_cells
+
+    # --- tiers ----------------------------------------------------------------------------
+
+    def start(self) -> np.ndarray:
+        return np.zeros(self.d)
+
+    def values(self, x: np.ndarray) -> np.ndarray:
+        """A x, summed in float64: what certificates rest on."""
+        out = np.empty(self.n)
+        for lo, hi in self.matrix.row_blocks():
+            self.matrix.responses(x, lo, hi, out[lo:hi])
+        return _finite(out)
+
+    def combine(self, p: np.ndarray) -> np.ndarray:
+        """Aᵀp, summed in float64; rows without weight are not read."""
+        g = np.zeros(self.d)
+        for lo, hi in self.matrix.row_blocks():
+            self.matrix.combine(p[lo:hi], lo, hi, g)
+        return g
+
+    def quick_values(self, x: np.ndarray) -> np.ndarray:
+        return _finite(self.matrix.times(x)) if self.in_memory else self.values(x)
+
+    def quick_combine(self, p: np.ndarray) -> np.ndarray:
+        return self.matrix.transposed_times(p) if self.in_memory else self.combine(p)
+
+    def values_at(self, rows: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return self.matrix.responses_at(rows, x)
+
+    def grad_at(self, i: int, x: Any = None) -> np.ndarray:
+        """Row i."""
+        at, values = self.table.row(i)
+        if len(values) == self.d and not len(at):
+            return values
+        row = np.zeros(self.d)
+        row[at] = values
+        return row
+
+    def estimate_values(self, x: np.ndarray, unit: float) -> np.ndarray | None:
+        """The ℓ2-sample :math:`A_{\\cdot j}\\|x\\|^2/x_j`, j drawn with probability :math:`x_j^2/\\|x\\|^2`.
+
+        Its mean is A x, and its mean square at most :math:`\\|A_i\\|^2\\|x\\|^2`. None at x = 0.
+        """
+        j, sq_norm = pick_square(x, unit)
+        return None if j < 0 else self.column(j) * (sq_norm / x[j])
+
+    def column(self, j: int) -> np.ndarray:
+        """Column j with its zeros."""
+        at, values = self.table.column(j)
+        if len(values) == self.n and not len(at):
+            return values
+        column = np.zeros(self.n)
+        column[at] = values
+        return column
+
+    # --- bounds ---------------------------------------------------------------------------
+
+    @property
+    def longest(self) -> float:
+        """No row has a larger norm, of those that were met where they are not in memory."""
+        return self.matrix.largest_norm()
+
+    def value_error(self, x: np.ndarray, least: float) -> float:
+        return rounding(self.matrix.max_row_cells, self.longest * float(np.linalg.norm(x)))
+
+    def slope_error(self, p: np.ndarray, terms: int = 0) -> float:
+        used = int(np.count_nonzero(p))  # p sums to 1 but for as many roundings; one row is no sum
+        return rounding(2 * used + terms, self.longest * self.diameter) if used + terms > 1 else 0.0
+
+    def announce(self) -> None:
+        if self.fraction is not None:
+            self.table.expect(self.fraction.rows(self.n))
+
+    def sample_of(self, rows: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        """The values of these rows as a function of x; the rows are read now, and not again."""
+        kept = as_matrix(self.matrix.gather(rows))
+        return lambda x: _finite(kept.responses(x, 0, len(rows)))
+
+
+def _finite(values: np.ndarray) -> np.ndarray:
+    """The values, if all entries that they were made of are finite."""
+    if not np.isfinite(values).all():
+        i = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise ValueError(
+            f"A value is not finite, the {i + 1}. of those computed: the matrix has NaN or infinite entries, "
+            "or such as are too large to be squared. Remove, replace or rescale them."
+        )
+    return values

@@ -1,0 +1,74 @@
+"""Two players and a matrix of payoffs: the saddle point of a bilinear form on two simplices."""
+
+from typing import Any
+
+import numpy as np
+
+from hinge.problems.max_min.linear import LinearMaxMin
+from hinge.problems.max_min.projections import onto_simplex
+from hinge.problems.max_min.sampled_bound import Fraction
+from hinge.problems.rounding import rounding
+from hinge.sampling import pick
+
+
+class MatrixGame(LinearMaxMin):
+    """The mixed strategies of a zero-sum game,
+
+    .. math:: \\max_{x \\in \\Delta_d}\\ \\min_{p \\in \\Delta_n}\\ p^\\top A x .
+
+    The player of x chooses columns and is paid :math:`A_{ij}`, the player of p chooses rows and pays it.
+    Relative gaps are relative to the largest payoff.
+
+    Parameters
+    ----------
+    A : array, CSR matrix, Matrix or Table of shape (n, d)
+    largest : float, optional
+        A bound on all :math:`|A_{ij}|`, for data that is not in memory.
+    relative, fraction
+        As for `LinearMaxMin`.
+    """
+
+    primal = "multiplicative"
+
+    def __init__(
+        self, A: Any, *, largest: float | None = None, relative: bool = True, fraction: Fraction | None = None
+    ) -> None:
+        super().__init__(A, relative=relative, fraction=fraction)
+        if largest is not None and not 0 < largest < np.inf:
+            raise ValueError(f"largest must be a positive number, got {largest!r}.")
+        self._largest = largest
+
+    @property
+    def scale(self) -> float:  # type: ignore[override]
+        """The largest payoff, without sign: bookkeeping of an assumption, not billed."""
+        return self.longest or 1.0
+
+    @property
+    def longest(self) -> float:
+        """No payoff is larger, which is what matters to weights that sum to 1."""
+        if self._largest is None:
+            self._largest = self.matrix.largest_entry() if self.in_memory else 1.0
+        return self._largest
+
+    def start(self) -> np.ndarray:
+        return np.full(self.d, 1.0 / self.d)
+
+    def project(self, x: np.ndarray) -> np.ndarray:
+        return onto_simplex(x)
+
+    def support(self, g: np.ndarray) -> float:
+        return float(g.max())
+
+    def estimate_values(self, x: np.ndarray, unit: float) -> np.ndarray:
+        """The ℓ1-sample: column j for j drawn with probability :math:`x_j`."""
+        return self.column(pick(x, unit))
+
+    def lower(self, x: np.ndarray) -> float:
+        """The smallest payment for x, made to sum to 1: means of many strategies do so to their rounding."""
+        return super().lower(x / (float(x.sum()) or 1.0))
+
+    def value_error(self, x: np.ndarray, least: float) -> float:
+        return rounding(self.matrix.max_row_cells + self.d, self.longest)  # x sums to 1 but for d
+
+    def unit(self, lower: float, upper: float) -> float:
+        return self.scale

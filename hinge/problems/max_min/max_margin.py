@@ -1,0 +1,114 @@
+"""The widest margin of a hyperplane through zero: problem (1) of the survey's perceptron."""
+
+from typing import Any
+
+import numpy as np
+
+from hinge.problems.max_min.linear import LinearMaxMin
+from hinge.problems.max_min.projections import onto_ball
+from hinge.problems.max_min.sampled_bound import Fraction
+from hinge.problems.rounding import rounding
+
+SMALL_MARGIN = 1e-3  # of a typical row: gaps of smaller margins are relative to this
+
+
+class MaxMargin(LinearMaxMin):
+    """The direction that separates best, and its margin,
+
+    .. math:: \\sigma = \\max_{\\|x\\| \\le 1}\\ \\min_i\\ y_i\\langle a_i, x\\rangle
+              = \\min_{p \\in \\Delta}\\ \\Big\\|\\sum_i p_i y_i a_i\\Big\\|.
+
+    A p with a sum of zero is a witness that no hyperplane through zero separates the rows. Relative gaps are
+    relative to the upper bound, or to a thousandth of a typical row where σ is smaller than that.
+
+    Parameters
+    ----------
+    X : array, CSR matrix, Matrix or Table of shape (n, d)
+    y : array of shape (n,), optional
+        Labels -1 and +1; all +1 where not given.
+    radius : float, optional
+        A bound on the norms of the rows, for data that is not in memory; where it is, they are looked at.
+    relative, fraction
+        As for `LinearMaxMin`.
+    """
+
+    paper_constant = 200.0
+
+    def __init__(
+        self, X: Any, y: Any = None, *, radius: float | None = None, relative: bool = True,
+        fraction: Fraction | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(X, relative=relative, fraction=fraction)
+        y = np.ones(self.n) if y is None else np.asarray(y)
+        if y.shape != (self.n,) or y.dtype.kind not in "iuf" or not (np.abs(y) == 1).all():
+            raise ValueError(f"y must be {self.n} labels, each -1 or +1.")
+        self.y = y.astype(np.float64)
+        if radius is not None and not 0 < radius < np.inf:
+            raise ValueError(f"radius must be a positive number, got {radius!r}.")
+        self._radius = radius
+        self._typical: float | None = None
+
+    @property
+    def scale(self) -> float:  # type: ignore[override]
+        """The largest norm of a row: bookkeeping of an assumption, not billed."""
+        if self._radius is None:
+            self._radius = self.matrix.largest_norm() if self.in_memory else 1.0
+        return self._radius or 1.0
+
+    def values(self, x: np.ndarray) -> np.ndarray:
+        return self.y * super().values(x)
+
+    def combine(self, p: np.ndarray) -> np.ndarray:
+        return super().combine(self.y * p)
+
+    def quick_values(self, x: np.ndarray) -> np.ndarray:
+        return self.y * super().quick_values(x)
+
+    def quick_combine(self, p: np.ndarray) -> np.ndarray:
+        return super().quick_combine(self.y * p)
+
+    def values_at(self, rows: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return self.y[rows] * super().values_at(rows, x)
+
+    def grad_at(self, i: int, x: Any = None) -> np.ndarray:
+        return self.y[i] * super().grad_at(i)
+
+    def column(self, j: int) -> np.ndarray:
+        return self.y * super().column(j)
+
+    def project(self, x: np.ndarray) -> np.ndarray:
+        return onto_ball(x)
+
+    def support(self, g: np.ndarray) -> float:
+        norm = float(np.linalg.norm(g))
+        return norm + rounding(self.d, norm)
+
+    def lower(self, x: np.ndarray) -> float:
+        """The smallest margin of x at unit norm; 0, that of x = 0, if it is negative."""
+        norm = float(np.linalg.norm(x))
+        least = self.least(x) / norm if norm != 0.0 else 0.0
+        return max(0.0, least - rounding(self.d, abs(least)))
+
+    def sample_of(self, rows: np.ndarray) -> Any:
+        values = super().sample_of(rows)
+        return lambda x: self.y[rows] * values(x)
+
+    @property
+    def typical(self) -> float:
+        """The norm of a typical row; of data that is not in memory, the bound on all norms."""
+        if self._typical is None:
+            self._typical = self.matrix.typical_sq_norm() ** 0.5 if self.in_memory else self.scale
+        return self._typical
+
+    @property
+    def negligible(self) -> float:  # type: ignore[override]
+        """A margin of a ten-thousandth of a typical row counts as none."""
+        return 0.1 * SMALL_MARGIN * self.typical
+
+    def unit(self, lower: float, upper: float) -> float:
+        return max(upper, SMALL_MARGIN * self.typical)
+
+    def present(self, x: np.ndarray) -> np.ndarray:
+        """At unit norm, which the lower bound is about."""
+        norm = float(np.linalg.norm(x))
+        return x / norm if norm > 0.0 else x

@@ -1,0 +1,1 @@
+"""Semidefinite feasibility, and symmetric matrices as vectors."""

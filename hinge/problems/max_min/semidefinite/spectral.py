@@ -1,0 +1,63 @@
+"""Eigenvalues of symmetric matrices, as far as bounds and projections need them."""
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from scipy.linalg import lapack
+from threadpoolctl import threadpool_limits
+
+from hinge.problems.max_min.projections import onto_cap, onto_simplex
+
+SMALL = 16  # up to this order one call for all is the fastest
+FEW = 0.25  # share of the eigenvectors below which they are computed one by one
+
+ONE_THREAD = 512  # orders up to which threads wait longer for one another than they work
+
+
+def few_threads(order: int) -> AbstractContextManager[Any]:
+    """While it lasts, linear algebra on small matrices has one thread: two to three times as fast."""
+    return threadpool_limits(1, user_api="blas") if order <= ONE_THREAD else nullcontext()
+
+
+def top_eigenvalue(M: np.ndarray) -> float:
+    """The largest eigenvalue; O(n³), but no vectors."""
+    n = len(M)
+    if n <= SMALL:
+        return float(np.linalg.eigvalsh(M)[-1])
+    options = dict(eigvals_only=True, subset_by_index=(n - 1, n - 1), check_finite=False)
+    return float(scipy.linalg.eigh(M, driver="evr", **options)[0])
+
+
+def onto_bounded_cone(M: np.ndarray, *, unit_trace: bool = False) -> np.ndarray:
+    """The nearest X with X ⪰ 0 and tr X ≤ 1, or tr X = 1: eigenvalues are projected, vectors stay.
+
+    Only the vectors of eigenvalues that stay positive are computed, which are few where the answer has a low
+    rank: a tridiagonal form Q T Qᵀ gives all values, these decide, and the vectors of T are few columns to
+    be multiplied by Q. :math:`\\tfrac43 n^3` and O(n² r) for the rank r.
+    """
+    n, capped = len(M), onto_simplex if unit_trace else onto_cap
+    if n > SMALL:
+        reflectors, diagonal, beside, factors, _ = lapack.dsytrd(M, lower=1, lwork=32 * n)
+        values, failed = lapack.dsterf(diagonal, beside)
+        kept = capped(values)
+        rank = int(np.count_nonzero(kept))
+        if rank == 0 and not failed:
+            return np.zeros((n, n))
+        if rank <= FEW * n and not failed:
+            half = _top_vectors(reflectors, diagonal, beside, factors, rank) * np.sqrt(kept[n - rank :])
+            return half @ half.T
+    values, vectors = np.linalg.eigh(M)
+    kept = capped(values)
+    half = vectors[:, kept > 0.0] * np.sqrt(kept[kept > 0.0])
+    return half @ half.T
+
+
+def _top_vectors(reflectors, diagonal, beside, factors, rank) -> np.ndarray:
+    n = len(diagonal)
+    options = dict(select="i", select_range=(n - rank, n - 1), lapack_driver="stemr", check_finite=False)
+    vectors = scipy.linalg.eigh_tridiagonal(diagonal, beside, **options)[1]
+    # Below the subdiagonal lie the reflectors of Q, as a QR factorisation would have them one row lower.
+    turned = lapack.dormqr("L", "N", reflectors[1:, :-1], factors, vectors[1:], 64 * rank)[0]
+    return np.vstack([vectors[:1], turned])

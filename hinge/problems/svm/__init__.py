@@ -1,0 +1,1 @@
+"""Support vector machines: regularised, norm- and slack-constrained, with kernels, of one class."""

@@ -1,0 +1,266 @@
+"""Kernel SVMs: the regularised and the slack-constrained problem in a space known by its kernel."""
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from hinge.access import Gram, as_points
+from hinge.kernels import Kernel
+from hinge.problems.base import Certificate
+from hinge.problems.svm.duality import duality_gap, stationary_bias
+from hinge.problems.svm.examples import Examples
+from hinge.problems.svm.regularized import checked_lam, lam_of
+
+PROBES = 32
+"""Rows that tell how exact the others can be had."""
+
+
+class Expansion(NamedTuple):
+    """An answer :math:`w = \\sum_i \\beta_i\\phi(x_i)`.
+
+    Attributes
+    ----------
+    beta : ndarray of shape (n,)
+    b : float
+        Bias; 0 where the problem has none.
+    responses : ndarray of shape (n,)
+        :math:`\\langle w, \\phi(x_i)\\rangle`, which every kernel method keeps.
+    path : ndarray of shape (n,), optional
+        By how much each β has moved in all while the responses were kept up to date: what their rounding is
+        relative to. Where it is None no β has ever moved back.
+    terms : float
+        Additions that made one response, at most.
+    """
+
+    beta: np.ndarray
+    b: float
+    responses: np.ndarray
+    path: np.ndarray | None = None
+    terms: float = 1e6
+
+    @property
+    def sq_norm(self) -> float:
+        """‖w‖²; the paper's section 3.3 lacks the square."""
+        return float(self.beta @ self.responses)
+
+
+class KernelProblem(Examples):
+    """Examples with a Gram matrix.
+
+    Parameters
+    ----------
+    X : Gram, or points for `kernel`
+    y : array of shape (n,)
+        Labels, -1 and +1.
+    kernel : Kernel, optional
+        Where `X` is not a `Gram` already.
+    weight : array of shape (n,), optional
+    bias : {"none", "free"}
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        kernel: Kernel | None = None,
+        *,
+        weight: Any = None,
+        bias: Literal["none", "free"] = "none",
+    ) -> None:
+        if kernel is not None:
+            X = Gram(as_points(X, kernel))
+        if not hasattr(X, "pass_over"):
+            raise TypeError("A kernel problem takes a Gram, or points and a kernel.")
+        self.gram: Gram = X
+        super().__init__(X.n, y, weight)
+        if bias not in ("none", "free"):
+            raise ValueError(f"bias is 'none' or 'free', not {bias!r}.")
+        self.bias = bias
+
+    reads = 0
+    pass_cells = 0
+
+    @property
+    def kernel_evals(self) -> int:
+        """Kernel values computed so far."""
+        return self.gram.evals
+
+    def criteria_of(self, answer: Expansion) -> tuple[float, float]:
+        """Both criteria: the norm and the mean hinge loss."""
+        return float(np.sqrt(max(answer.sq_norm, 0.0))), self.loss(answer.responses, answer.b)
+
+    def loss(self, r: np.ndarray, b: float) -> float:
+        """The mean hinge loss."""
+        return sum(self.hinge_of(r[lo:hi], b, lo, hi) for lo, hi in self.blocks())
+
+    def checked(self, answer: Expansion) -> float:
+        """‖w‖², not negative: rounding can make it so, and so can a kernel that is not positive."""
+        sq = answer.sq_norm
+        if not np.isfinite(sq):
+            i = int(np.flatnonzero(~np.isfinite(answer.responses))[0])
+            raise ValueError(f"The kernel gave a value that is not finite in the column of row {i}.")
+        return max(sq, 0.0)
+
+    def off(self, answer: Expansion) -> np.ndarray:
+        """Bounds on the errors of the responses, against those of the exact kernel."""
+        size = np.abs(answer.beta) if answer.path is None else np.maximum(answer.path, np.abs(answer.beta))
+        return self.gram.error(size, answer.terms)
+
+    @property
+    def certifiable(self) -> bool:
+        """Whether there is a certificate: there is none for a kernel that is not positive."""
+        return not self.gram.indefinite
+
+    def sharpened(self, answer: Expansion, found: Certificate, wanted: float) -> Certificate:
+        """A certificate without the rounding that keeps its gap above the one `wanted`, if that can be had.
+
+        The responses that matter are computed again, more exactly, and their kernel values are billed.
+        """
+        r, e = answer.responses, None
+        for finer in self.gram.sharper():
+            if not found.gap > wanted >= found.unrounded:
+                break
+            if e is None:
+                r, e = r.copy(), self.off(answer)
+            rows = self._blurred(answer.beta, r, e, found, wanted)
+            if finer.finer is not None and self._foreseen(finer, answer.beta, rows, r, e).gap > wanted:
+                continue  # not exact enough: on to who is
+            self._again(finer, answer.beta, rows, r, e)
+            found = self._bounds(answer.beta, r, e)
+        return found
+
+    def _bounds(self, beta: np.ndarray, r: np.ndarray, e: np.ndarray) -> Certificate:
+        """The certificate of β with these responses, which are off by e at most."""
+        raise NotImplementedError
+
+    def _foreseen(
+        self, finer: Any, beta: np.ndarray, rows: np.ndarray, r: np.ndarray, e: np.ndarray
+    ) -> Certificate:
+        """The certificate to expect once these rows are computed again: as a few of them say."""
+        errors = finer.error(np.abs(beta), np.count_nonzero(beta) + 1)
+        some, few = rows[:: max(1, len(rows) // PROBES)], e.copy()
+        self._again(finer, beta, some, r.copy(), few)
+        known = e.copy()
+        known[rows] = errors[rows] * float((few[some] / np.maximum(errors[some], 1e-300)).max(initial=0.0))
+        return self._bounds(beta, r, np.minimum(known, e))
+
+    def _blurred(
+        self, beta: np.ndarray, r: np.ndarray, e: np.ndarray, found: Certificate, wanted: float
+    ) -> np.ndarray:
+        """The rows whose responses matter: all of them, where nothing better is known."""
+        return np.arange(self.n)
+
+    def _again(self, finer: Any, beta: np.ndarray, rows: np.ndarray, r: np.ndarray, e: np.ndarray) -> None:
+        """Compute the responses of these rows again, more exactly; the kernel values are billed."""
+        used, before = np.flatnonzero(beta), finer.evals
+        r[rows], e[rows] = finer.again(used, beta[used], rows)
+        if finer is not self.gram:
+            self.gram.evals += finer.evals - before
+
+
+class KernelRegularized(KernelProblem):
+    """The norm paid for by λ: Problem 2.2 of the SBP paper.
+
+    .. math:: P(w, b) = \\frac\\lambda2\\|w\\|^2
+              + \\sum_i c_i\\max(0, 1 - y_i(\\langle w,\\phi(x_i)\\rangle + b))
+
+    Where :math:`0 \\le \\alpha_i = \\lambda\\beta_i y_i/c_i \\le 1` the answer is its own dual point, and the
+    certificate, the relative duality gap :math:`(P - D)/D`, costs O(n) and no kernel value. Other β are
+    scaled into that box, which still bounds.
+    """
+
+    def __init__(self, X: Any, y: Any, lam: float, kernel: Kernel | None = None, **options: Any) -> None:
+        super().__init__(X, y, kernel, **options)
+        self.lam = checked_lam(lam)
+        self._boxes: tuple[float, np.ndarray] | None = None
+
+    @classmethod
+    def from_C(
+        cls, X: Any, y: Any, C: float, kernel: Kernel | None = None, **options: Any
+    ) -> "KernelRegularized":
+        """The same problem by LIBSVM's C, λ = 1/(C Σ s)."""
+        problem = cls(X, y, 1.0, kernel, **options)
+        problem.lam = lam_of(C, problem.total)
+        return problem
+
+    @property
+    def boxes(self) -> np.ndarray:
+        """The largest |βᵢ| of the dual, cᵢ/λ."""
+        if self._boxes is None or self._boxes[0] != self.lam:
+            self._boxes = self.lam, np.broadcast_to(np.asarray(self.share()) / self.lam, (self.n,))
+        return self._boxes[1]
+
+    @property
+    def limits(self) -> tuple[np.ndarray, np.ndarray]:
+        """The least and the largest β of the dual."""
+        return np.where(self.y > 0, 0.0, -self.boxes), np.where(self.y > 0, self.boxes, 0.0)
+
+    def feasible(self, beta: np.ndarray) -> np.ndarray:
+        """β in its box and, with a free bias, summing to zero."""
+        beta = np.clip(beta * self.y, 0.0, self.boxes) * self.y
+        if self.bias == "free":
+            sums = {s: float(np.abs(beta[self.y == s]).sum()) for s in (1, -1)}
+            for s, own in sums.items():
+                beta[self.y == s] *= min(sums.values()) / (own or 1.0)
+        return beta
+
+    def objective(self, answer: Expansion) -> float:
+        """P(w, b), exact."""
+        return 0.5 * self.lam * self.checked(answer) + self.loss(answer.responses, answer.b)
+
+    def certificate(self, answer: Expansion) -> Certificate:
+        """The relative duality gap, at the best bias where it is free, all rounding included."""
+        self.checked(answer)
+        if not self.certifiable or self.gram.contradicts(answer.beta):
+            return self._none(answer)
+        return self._bounds(answer.beta, answer.responses, self.off(answer))
+
+    def _none(self, answer: Expansion) -> Certificate:
+        """No certificate: the kernel is not positive, and the answer at best stationary."""
+        b = 0.0
+        if self.bias == "free":
+            b = stationary_bias(answer.beta, answer.responses - self.y, *self.limits)
+        return Certificate(self.objective(answer._replace(b=b)), np.nan, np.nan, b)
+
+    def _bounds(self, beta: np.ndarray, r: np.ndarray, e: np.ndarray) -> Certificate:
+        b = self.best_bias(r) if self.bias == "free" else 0.0
+        primal, gap, most, dual = self._gap_of(beta, r, e, b, np.empty(self.n))
+        as_is = gap / (primal - gap) if primal > gap else np.inf
+        return Certificate(primal, dual, most / dual if dual > 0 else np.inf, b, as_is)
+
+    def _gap_of(
+        self, beta: np.ndarray, r: np.ndarray, e: np.ndarray, b: float, extra: np.ndarray
+    ) -> tuple[float, float, float, float]:
+        own = self.gram.norms
+        boxes = np.ascontiguousarray(self.boxes)
+        return duality_gap(self.y, boxes, self.lam, beta, r, e, own, b, self.bias == "free", extra)
+
+    def _blurred(
+        self, beta: np.ndarray, r: np.ndarray, e: np.ndarray, found: Certificate, wanted: float
+    ) -> np.ndarray:
+        """Rows whose errors together are more than the gap can bear: near the margin, between bounds."""
+        extra = np.empty(self.n)
+        primal, gap, _, low = self._gap_of(beta, r, e, found.b, extra)
+        order = np.argsort(-extra, kind="stable")
+        left = np.cumsum(extra[order][::-1])[::-1]
+        bears = 0.5 * min(0.1 * wanted, wanted - found.unrounded) * (primal - gap)
+        rows = order[: int(np.searchsorted(-left, -bears, side="left"))]
+        if not primal - gap - low <= 0.05 * low:  # ‖w‖² is too uncertain
+            rows = np.union1d(rows, np.flatnonzero(beta))
+        return np.sort(rows)
+
+    def dual(self, beta: np.ndarray, sq_norm: float) -> float:
+        """D at the multiple of β that is best in the box; -inf where none is feasible."""
+        signed = beta * self.y
+        size = float(np.abs(beta).sum())
+        if self.bias == "free" and abs(float(beta.sum())) > 1e-9 * size:
+            return -np.inf
+        if (signed < 0).any():
+            return -np.inf
+        if size == 0.0:
+            return 0.0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            largest = float(np.nanmax(signed / self.boxes))
+        linear, quadratic = self.lam * size, self.lam * sq_norm
+        scale = min(1.0 / largest, linear / quadratic if quadratic > 0 else np.inf)
+        return scale * linear - 0.5 * scale**2 * quadratic

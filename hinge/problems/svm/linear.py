@@ -1,0 +1,119 @@
+"""What the linear SVM problems share: the two criteria, the bias, and the dual's building blocks."""
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import numpy as np
+
+from hinge.access import as_matrix
+from hinge.problems.base import Solution
+from hinge.problems.on_data import OnData
+from hinge.problems.rounding import rounding
+from hinge.problems.svm.examples import Examples
+
+Bias = Literal["none", "free", "penalized"]
+
+
+class LinearProblem(OnData, Examples):
+    """Norm against mean hinge loss on given examples: the data of all three scalarisations.
+
+    .. math:: \\|w\\| \\quad\\text{against}\\quad
+              \\hat L(w, b) = \\sum_i c_i \\max(0,\\, 1 - y_i(\\langle w, x_i\\rangle + b)),
+              \\qquad c_i = s_i / \\textstyle\\sum_j s_j
+
+    Parameters
+    ----------
+    X : array, CSR matrix, Matrix or Table
+    y : array of shape (n,)
+        Labels, -1 and +1.
+    weight : array of shape (n,), optional
+        Nonnegative weights :math:`s_i`; all one where not given.
+    bias : {"none", "free", "penalized"}
+        No bias; an unpenalised one; or a constant feature of value `bias_scale`, whose weight
+        counts in the norm.
+    bias_scale : float
+        Value of the constant feature.
+    """
+
+    def __init__(
+        self, X: Any, y: Any, *, weight: Any = None, bias: Bias = "none", bias_scale: float = 1.0
+    ) -> None:
+        OnData.__init__(self, as_matrix(X), X)
+        Examples.__init__(self, self.matrix.shape[0], y, weight)
+        self.d = self.matrix.shape[1]
+        if bias not in ("none", "free", "penalized"):
+            raise ValueError(f"bias is 'none', 'free' or 'penalized', not {bias!r}.")
+        self.bias: Bias = bias
+        self.bias_scale = float(bias_scale)
+        if not (np.isfinite(self.bias_scale) and self.bias_scale > 0):
+            raise ValueError(f"bias_scale must be a positive number, got {bias_scale!r}.")
+
+    kernel_evals = 0
+
+    def largest_norm(self) -> float:
+        """The largest norm of a row, or of one that was met where they are not in memory; not billed."""
+        return self.matrix.largest_norm()
+
+    @property
+    def constant_sq(self) -> float:
+        """Square of the constant feature's value, 0 where there is none."""
+        return self.bias_scale**2 if self.bias == "penalized" else 0.0
+
+    def criteria(self, w: np.ndarray, b: float = 0.0) -> tuple[float, float]:
+        """Both criteria at (w, b): the norm and the mean hinge loss (reads not billed)."""
+        return self.norm(w, b), self.mean_hinge(w, b, billed=False)
+
+    def criteria_of(self, solution: Solution) -> tuple[float, float]:
+        """Both criteria of an answer."""
+        return self.criteria(solution.w, solution.b)
+
+    def norm(self, w: np.ndarray, b: float = 0.0) -> float:
+        """‖w‖, with the constant feature's weight where the bias is penalised."""
+        extra = (b / self.bias_scale) ** 2 if self.bias == "penalized" else 0.0
+        return float(np.sqrt(w @ w + extra))
+
+    def mean_hinge(self, w: np.ndarray, b: float = 0.0, billed: bool = True) -> float:
+        """The mean hinge loss in one pass, without a vector of length n."""
+        return sum(
+            self.hinge_of(self.matrix.responses(w, lo, hi, billed=billed), b, lo, hi)
+            for lo, hi in self.matrix.row_blocks()
+        )
+
+    def response_error(self, w: np.ndarray, b: float = 0.0) -> float:
+        """No 1 - yᵢ(⟨w, xᵢ⟩ + b) is off by more; rows that are in memory are measured, if they were not."""
+        size = self.largest_norm() * float(np.linalg.norm(w)) + abs(b) + 1.0
+        return rounding(self.matrix.max_row_cells, size)
+
+    def combination_norm(self, z: np.ndarray, mass: float) -> float:
+        """‖Σ cᵢαᵢyᵢxᵢ‖ at most, with z for the sum as computed, and Σ cᵢαᵢ.
+
+        Four sums over rows are off: that of z, two that balance the classes, and that of the weights.
+        """
+        norm = float(np.linalg.norm(z))
+        rows = (self.terms if self._by_parts else self.n) + 3 * self.terms
+        return norm + rounding(self.d, norm) + rounding(rows, mass * self.largest_norm())
+
+    def responses(self, w: np.ndarray, billed: bool = True) -> np.ndarray:
+        """All ⟨w, xᵢ⟩."""
+        r = np.empty(self.n)
+        for lo, hi in self.blocks():
+            self.matrix.responses(w, lo, hi, r[lo:hi], billed)
+        return r
+
+    def blocks(self) -> Iterator[tuple[int, int]]:
+        """Row ranges of one pass."""
+        return self.matrix.row_blocks()
+
+    def combination(self, alpha: np.ndarray) -> np.ndarray:
+        """:math:`\\sum_i c_i\\alpha_i y_i x_i` in one pass over the rows with a positive α."""
+        z = np.zeros(self.d)
+        for lo, hi in self.blocks():
+            part = np.zeros(self.d) if self._by_parts else z
+            self.matrix.combine(alpha[lo:hi] * self.y[lo:hi] * self.share(lo, hi), lo, hi, part)
+            z = z + part if self._by_parts else z
+        return z
+
+    @property
+    def _by_parts(self) -> bool:
+        """Whether rows are summed block by block, which costs little and loses less, where there are many."""
+        return 16 * self.d * self.n <= self.terms * self.matrix.n_cells

@@ -1,0 +1,58 @@
+"""The norm-constrained SVM: the least mean hinge loss within a ball."""
+
+from typing import Any
+
+import numpy as np
+
+from hinge.problems.base import Certificate, Solution
+from hinge.problems.rounding import gap_of, rounding
+from hinge.problems.svm.linear import Bias, LinearProblem
+
+
+class NormConstrained(LinearProblem):
+    """The norm bounded by B.
+
+    .. math:: \\min_{\\|w\\| \\le B,\\, b} \\hat L(w, b) \\;=\\;
+              \\max_{0 \\le \\alpha_i \\le 1} \\sum_i c_i\\alpha_i
+              - B\\Big\\|\\sum_i c_i\\alpha_i y_i x_i\\Big\\|
+
+    With a free bias the dual also asks for :math:`\\sum_i c_i\\alpha_i y_i = 0`. The certificate
+    is the absolute gap of the two sides (the loss of w = 0 is 1); a w outside the ball is judged
+    by its projection.
+    """
+
+    def __init__(self, X: Any, y: Any, B: float, *, weight: Any = None, bias: Bias = "none") -> None:
+        super().__init__(X, y, weight=weight, bias=bias)
+        if bias == "penalized":
+            raise ValueError("NormConstrained takes bias='none' or 'free'; add a constant feature to X.")
+        if not (np.isfinite(B) and B > 0):
+            raise ValueError(f"B must be a positive number, got {B!r}.")
+        self.B = float(B)
+
+    def project(self, w: np.ndarray) -> np.ndarray:
+        """The nearest point of the ball."""
+        norm = self.norm(w)
+        return w if norm <= self.B else w * (self.B / norm)
+
+    def objective(self, solution: Solution) -> float:
+        """Mean hinge loss of the projected w; reads not billed."""
+        return self.mean_hinge(self.project(solution.w), solution.b, billed=False)
+
+    def certificate(self, solution: Solution) -> Certificate:
+        """The absolute duality gap, at the best bias where it is free."""
+        w, b = self.project(solution.w), solution.b
+        r = self.responses(w)
+        if self.bias == "free":
+            b = self.best_bias(r)
+        # A norm that exceeds B by rounding: the point within has responses as near.
+        margin = 1.0 + self.response_error(w, b) + rounding(self.d, self.B * self.largest_norm())
+        loss = sum(self.hinge_of(r[lo:hi], b, lo, hi, margin) for lo, hi in self.blocks())
+        primal = loss + rounding(self.terms, loss)
+        if solution.alpha is None:
+            return Certificate(primal, -np.inf, np.inf, b)
+        alpha = self.balanced(solution.alpha) if self.bias == "free" else solution.alpha
+        mass = sum(self.class_mass(alpha))
+        cost = self.B * self.combination_norm(self.combination(alpha), mass)
+        value = mass - cost - rounding(self.terms, mass + cost)
+        dual = value / float(alpha.max()) if value > 0 else 0.0  # linear in α: as far as the box allows
+        return Certificate(primal, dual, gap_of(primal, dual, 1.0), b)

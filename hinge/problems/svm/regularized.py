@@ -1,0 +1,117 @@
+"""The regularised SVM: Eq. (1) of the Pegasos paper, its dual, and the duality gap."""
+
+from typing import Any
+
+import numpy as np
+
+from hinge.problems.base import Certificate, Solution
+from hinge.problems.rounding import gap_of, rounding
+from hinge.problems.svm.linear import Bias, LinearProblem
+
+FAR = 1e120
+"""λ lies between this and its inverse: its products with squares of the data stay finite."""
+
+
+class Regularized(LinearProblem):
+    """The norm paid for by λ.
+
+    .. math::
+        P(w, b) = \\frac\\lambda2\\|w\\|^2 + \\hat L(w, b), \\qquad
+        D(\\alpha) = \\sum_i c_i\\alpha_i
+                   - \\frac1{2\\lambda}\\Big\\|\\sum_i c_i\\alpha_i y_i x_i\\Big\\|^2,\\quad
+        0 \\le \\alpha_i \\le 1
+
+    With a free bias the dual also asks for :math:`\\sum_i c_i\\alpha_i y_i = 0`.
+    :math:`\\lambda = 1/(C\\sum_i s_i)` gives the objective of LIBLINEAR and LIBSVM.
+
+    The certificate is the relative duality gap :math:`(P - D)/D`, an upper bound on
+    :math:`(P - P^*)/P^*`.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        lam: float,
+        *,
+        weight: Any = None,
+        bias: Bias = "none",
+        bias_scale: float = 1.0,
+    ) -> None:
+        super().__init__(X, y, weight=weight, bias=bias, bias_scale=bias_scale)
+        self.lam = checked_lam(lam)
+
+    @classmethod
+    def from_C(cls, X: Any, y: Any, C: float, **options: Any) -> "Regularized":
+        """The same problem by LIBLINEAR's C: the one place where C becomes λ."""
+        problem = cls(X, y, 1.0, **options)
+        problem.lam = lam_of(C, problem.total)
+        return problem
+
+    def objective(self, solution: Solution) -> float:
+        """P(w, b), exact; reads not billed."""
+        norm, loss = self.criteria(solution.w, solution.b)
+        return 0.5 * self.lam * norm**2 + loss
+
+    def certificate(self, solution: Solution) -> Certificate:
+        """The relative duality gap, at the best bias where it is free."""
+        w, r = solution.w, self.responses(solution.w)  # which measures the rows, too
+        b = self.best_bias(r) if self.bias == "free" else solution.b
+        margin = 1.0 + self.response_error(w, b)
+        loss = sum(self.hinge_of(r[lo:hi], b, lo, hi, margin) for lo, hi in self.blocks())
+        del r  # before the dual needs a vector as long
+        sq = self.norm(w, b) ** 2
+        primal = 0.5 * self.lam * (sq + rounding(self.d, sq)) + loss + rounding(self.terms, loss)
+        dual = self.dual(solution)
+        return Certificate(primal, dual, relative_gap(primal, dual), b)
+
+    def dual(self, solution: Solution) -> float:
+        """D at a feasible point made from the solution's α; -inf where there is none.
+
+        For a free bias the heavier class is scaled down until the dual constraint holds. Then
+        α is scaled as a whole to the best factor that keeps it in the box, which costs nothing. The rows are
+        summed anew: a sum that followed the changes of α has gathered their roundings.
+        """
+        alpha = solution.alpha
+        if alpha is None:
+            return -np.inf
+        alpha = self.balanced(alpha) if self.bias == "free" else alpha
+        z = self.combination(alpha)
+        positive, negative = self.class_mass(alpha)
+        linear = positive + negative
+        error = rounding(self.terms, linear)
+        z_sq = self.combination_norm(z, linear) ** 2
+        if self.constant_sq:
+            z_sq += self.constant_sq * (abs(positive - negative) + error) ** 2
+        quadratic = z_sq / self.lam
+        largest = float(alpha.max())
+        if largest <= 0.0:
+            return 0.0
+        scale = min(1.0 / largest, linear / quadratic if quadratic > 0 else np.inf)
+        return scale * (linear - error) - 0.5 * scale**2 * (quadratic + rounding(0, quadratic))
+
+
+def checked_lam(lam: Any) -> float:
+    """λ as a number that its products with squares of the data can be formed with."""
+    if not (isinstance(lam, int | float | np.number) and 0 < lam < np.inf):
+        raise ValueError(f"lam must be a positive number, got {lam!r}.")
+    if not 1 / FAR <= float(lam) <= FAR:
+        raise ValueError(f"lam must lie between {1 / FAR:g} and {FAR:g}, got {lam!r}.")
+    return float(lam)
+
+
+def lam_of(C: float, total: float) -> float:
+    """λ = 1/(C Σ s)."""
+    if not (isinstance(C, int | float | np.number) and 0 < C < np.inf):
+        raise ValueError(f"C must be a positive number, got {C!r}.")
+    whole = float(C) * total
+    if not 1 / FAR <= whole <= FAR:
+        raise ValueError(
+            f"C times the sum of the weights must lie between {1 / FAR:g} and {FAR:g}, got {whole:g}."
+        )
+    return 1.0 / whole
+
+
+def relative_gap(primal: float, dual: float) -> float:
+    """(P - D)/D, infinite where the dual bound is not positive."""
+    return gap_of(primal, dual, dual)

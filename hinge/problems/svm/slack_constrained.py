@@ -1,0 +1,172 @@
+"""The slack-constrained SVM: problem (3) of the SIMBA paper, Problem 2.3 of the SBP paper."""
+
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from hinge.problems.base import Certificate, Solution
+from hinge.problems.rounding import gap_of, rounding
+from hinge.problems.svm.linear import Bias, LinearProblem
+from hinge.problems.svm.regularized import Regularized
+
+
+class SlackConstrained(LinearProblem):
+    """The widest margin after a total slack of nν.
+
+    .. math:: \\max_{\\|w\\| \\le 1,\\, b}\\ \\max_{\\xi \\ge 0,\\ \\sum_i c_i\\xi_i \\le \\nu}\\
+              \\min_i\\ y_i(\\langle w, x_i\\rangle + b) + \\xi_i
+
+    At given w the inner optimum is the *water level* γ: the margins are filled up with a volume ν.
+    Every p of the simplex bounds the optimum from above,
+
+    .. math:: D(p) = \\Big\\|\\sum_i p_i y_i x_i\\Big\\| + \\nu \\max_i p_i / c_i,
+
+    with :math:`\\sum_i p_i y_i = 0` where the bias is free. The certificate is the relative gap
+    :math:`(D - \\gamma)/\\gamma`, which by Lemma 2.1 bounds both criteria of w/γ against the Pareto
+    front: each is within 1/(1 - gap) of it.
+    """
+
+    def __init__(self, X: Any, y: Any, nu: float, *, weight: Any = None, bias: Bias = "none") -> None:
+        super().__init__(X, y, weight=weight, bias=bias)
+        if bias == "penalized":
+            raise ValueError("SlackConstrained takes bias='none' or 'free'; add a constant feature to X.")
+        if not 0 < nu <= 1:
+            raise ValueError(f"nu must lie in (0, 1], got {nu!r}: it is the mean slack at unit norm.")
+        self.nu = float(nu)
+
+    def regularized(self, lam: float) -> Regularized:
+        """The same examples, with the norm paid for by λ."""
+        weight = self.weight if len(self.weight) > 1 else None
+        return Regularized(self.matrix, self.y, lam, weight=weight, bias=self.bias)
+
+    def objective(self, solution: Solution) -> float:
+        """The highest water level of any multiple of w in the unit ball, at the best bias if it is free."""
+        return self.level(solution, billed=False)[0]
+
+    def certificate(self, solution: Solution) -> Certificate:
+        """The interval [γ, D(p)] with p proportional to the solution's cα; `b` belongs to w at unit norm."""
+        basins = self._basins(solution, billed=True)
+        gamma, b, s = best_level(basins, self.nu)
+        b = self._bias(solution, b)
+        # Margins at unit norm, with the norm's own error; w = 0 has none.
+        error = rounding(self.matrix.max_row_cells + self.d, self.largest_norm() + abs(b))
+        gamma -= s * (error + basins.error(self.nu / s)) if s > 0 else rounding(0, gamma)
+        gamma = max(gamma, self.nu - rounding(0, self.nu))
+        alpha = solution.alpha
+        if alpha is None or alpha.max() <= 0:
+            return Certificate(gamma, np.inf, np.inf, b)
+        alpha = self.balanced(alpha) if self.bias == "free" else alpha
+        mass = sum(self.class_mass(alpha))
+        if mass <= 0:
+            return Certificate(gamma, np.inf, np.inf, b)
+        upper = (self.combination_norm(self.combination(alpha), mass) + self.nu * float(alpha.max())) / mass
+        upper += rounding(self.terms, upper)
+        return Certificate(gamma, upper, gap_of(upper, gamma, gamma), b)
+
+    def level(self, solution: Solution, billed: bool = True) -> tuple[float, float, float]:
+        """The level γ, the bias at unit norm, and the norm s within [0, 1] at which w has that level.
+
+        Levels are homogeneous: at norm s the level is s Φ(ν/s), with Φ that of unit norm. It is highest
+        below s = 1 where w errs so much that the slack is better spent on a shorter w; w = 0 has level ν.
+        """
+        gamma, b, s = best_level(self._basins(solution, billed), self.nu)
+        return gamma, self._bias(solution, b), s
+
+    def _bias(self, solution: Solution, b: float) -> float:
+        return b if self.bias == "free" else solution.b / (self.norm(solution.w) or 1.0)
+
+    def usable(self, solution: Solution) -> float:
+        """The slack at which the smaller class is all wet; more of it only lets the bias run off.
+
+        Infinite without a free bias; its reads are not billed.
+        """
+        return self._basins(solution, billed=False).usable
+
+    def flooded(self, usable: float) -> str:
+        """The sentence for a slack that covers the whole of the smaller class."""
+        m = min(int((self.y == side).sum()) for side in (1, -1))
+        known = f" The largest usable slack is about {usable:.2g}." if np.isfinite(usable) else ""
+        return (
+            f"A slack of {self.nu:g} is too large: it covers all {m} rows of the smaller class, and "
+            f"the bias runs off, so that all rows get the label of the other class.{known}"
+        )
+
+    def _basins(self, solution: Solution, billed: bool) -> "Basins":
+        r = self.responses(solution.w, billed) / (self.norm(solution.w) or 1.0)
+        c = np.broadcast_to(np.asarray(self.share()), (self.n,))
+        return Basins(r, self.y, c, free=self.bias == "free")
+
+
+class Basins:
+    """Water levels for any slack, from margins sorted once.
+
+    Without a bias there is one basin: the margins, filled up from below. A free bias makes one basin of
+    each class, since it lifts the one as it lowers the other: with levels p and q in them, γ = (p + q)/2
+    and b = (q - p)/2, and at the optimum the wet masses of both are equal. So the levels rise in steps:
+    at wet mass μ by Δ, which takes the volume μΔ, and the steps are taken in order of μ.
+
+    Parameters
+    ----------
+    r, y, c : ndarray of shape (n,)
+        Responses, labels and weights, which sum to one.
+    free : bool
+        Whether there is a free bias.
+    """
+
+    def __init__(self, r: np.ndarray, y: np.ndarray, c: np.ndarray, *, free: bool) -> None:
+        m = y * r
+        sides = [y > 0, y < 0] if free else [np.ones(len(y), bool)]
+        self.free = free and all(side.any() for side in sides)
+        if not self.free:
+            sides = [np.ones(len(y), bool)]
+        self.floors: list[float] = []
+        masses, rises, basins = [], [], []
+        for k, side in enumerate(sides):
+            order = np.argsort(m[side], kind="stable")
+            margins = m[side][order]
+            self.floors.append(float(margins[0]))
+            masses.append(np.cumsum(c[side][order]))
+            rises.append(np.append(np.diff(margins), np.inf))
+            basins.append(np.full(len(margins), k))
+        mass, rise, basin = np.concatenate(masses), np.concatenate(rises), np.concatenate(basins)
+        order = np.argsort(mass, kind="stable")
+        self.mass, rise, basin = mass[order], rise[order], basin[order]
+        with np.errstate(invalid="ignore"):
+            self.volume = np.concatenate([[0.0], np.nancumsum(self.mass * rise)])
+        self.lifted = [
+            np.concatenate([[0.0], np.cumsum(np.where(basin == k, rise, 0.0))]) for k in range(len(sides))
+        ]
+        self.basin = basin
+
+    @property
+    def usable(self) -> float:
+        """The slack at which one of two basins is all wet; infinite where there is one only."""
+        return float(self.volume[np.isfinite(self.volume)][-1]) if self.free else np.inf
+
+    def level(self, nu: float) -> tuple[float, float]:
+        """The highest level γ that a mean slack ν reaches, and the bias that it takes."""
+        step = int(np.searchsorted(self.volume, nu, side="right")) - 1
+        levels = [floor + lifted[step] for floor, lifted in zip(self.floors, self.lifted, strict=True)]
+        levels[self.basin[step]] += (nu - self.volume[step]) / self.mass[step]
+        if not self.free:
+            return float(levels[0]), 0.0
+        return float(sum(levels) / 2), float(levels[1] - levels[0]) / 2
+
+    def error(self, nu: float) -> float:
+        """The level at ν is off by no more, apart from the margins' own errors."""
+        step = int(np.searchsorted(self.volume, nu, side="right")) - 1
+        size = sum(abs(floor) + lifted[step] for floor, lifted in zip(self.floors, self.lifted, strict=True))
+        return rounding(4 * len(self.mass), float(size + nu / self.mass[step]))
+
+
+def best_level(basins: Basins, nu: float) -> tuple[float, float, float]:
+    """The highest level of any shorter w too: γ, the bias at unit norm, and the norm s that has it."""
+    s = 1.0
+    if nu > 0 and basins.level(nu)[0] < 0.999999 * basins.level(nu / 0.999999)[0]:
+        s = float(minimize_scalar(
+            lambda s: -s * basins.level(nu / s)[0], bounds=(1e-9, 1.0), method="bounded",
+            options={"xatol": 1e-12},
+        ).x)  # fmt: skip
+    gamma, b = basins.level(nu / s)
+    return (s * gamma, b, s) if s * gamma > nu else (nu, b, 0.0)

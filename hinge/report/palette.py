@@ -1,0 +1,88 @@
+"""Colours and markers of both kinds of drawing: told apart without colour, and by the colour-blind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import cycle
+from typing import Literal, NamedTuple
+
+from hinge.report.figure import Panel
+
+Dash = Literal["solid", "dash", "dot", "dashdot", "longdash"]
+
+
+class Marker(NamedTuple):
+    """One shape under its name in matplotlib, its name in plotly, and as an SVG path about the origin."""
+
+    static: str
+    interactive: str
+    path: str
+
+
+class Style(NamedTuple):
+    """How the series of one label look.
+
+    Attributes
+    ----------
+    light, dark : str
+        The colour on white, and on a dark page.
+    marker : Marker or None
+        None for theory.
+    dash : str
+        In plotly's words.
+    """
+
+    light: str
+    dark: str
+    marker: Marker | None
+    dash: Dash
+
+
+# Okabe and Ito's colours, but for the yellow that white swallows; a dark page gets lighter ones of each hue.
+COLOURS = (
+    ("#0072B2", "#4BA6E0"),
+    ("#D55E00", "#F0803A"),
+    ("#009E73", "#2CC296"),
+    ("#CC79A7", "#E09BC2"),
+    ("#E69F00", "#F2B632"),
+    ("#56B4E9", "#8ACBF2"),
+    ("#2B2B2B", "#E4E2DC"),
+)
+GREY = ("#8A8A8A", "#8F949C")
+MARKERS = (
+    Marker("o", "circle", "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z"),
+    Marker("s", "square", "M-3.6 -3.6h7.2v7.2h-7.2z"),
+    Marker("^", "triangle-up", "M0 -4.6L4.4 3.4H-4.4z"),
+    Marker("D", "diamond", "M0 -4.8L4.8 0L0 4.8L-4.8 0z"),
+    Marker("v", "triangle-down", "M0 4.6L4.4 -3.4H-4.4z"),
+    Marker("P", "cross", "M-1.5 -4.4h3v2.9h2.9v3h-2.9v2.9h-3v-2.9h-2.9v-3h2.9z"),
+    Marker("X", "x", "M0 -1.9l2.5 -2.5l1.9 1.9l-2.5 2.5l2.5 2.5l-1.9 1.9l-2.5 -2.5l-2.5 2.5l-1.9 -1.9"
+           "l2.5 -2.5l-2.5 -2.5l1.9 -1.9z"),
+    Marker("p", "pentagon", "M0 -4.7L4.5 -1.4L2.8 3.8H-2.8L-4.5 -1.4z"),
+    Marker("<", "triangle-left", "M-4.6 0L3.4 -4.4V4.4z"),
+)  # fmt: skip
+ROUNDS: tuple[Dash, ...] = (
+    "solid",
+    "dashdot",
+    "dot",
+    "longdash",
+)  # of line, each time the colours are used up
+THEORY: tuple[Dash, ...] = ("dash", "dot", "dashdot", "longdash")
+
+
+def styles(panels: Iterable[Panel]) -> dict[str, Style]:
+    """The look of each label, the same in all panels, in order of first appearance."""
+    chosen: dict[str, Style] = {}
+    theory = cycle(THEORY)
+    measured = 0
+    for series in (series for panel in panels for series in panel.series):
+        if series.label in chosen:
+            continue
+        if series.kind == "theory":
+            chosen[series.label] = Style(*GREY, None, next(theory))
+        else:
+            turn, colour = divmod(measured, len(COLOURS))
+            marker = MARKERS[measured % len(MARKERS)]
+            chosen[series.label] = Style(*COLOURS[colour], marker, ROUNDS[turn % len(ROUNDS)])
+            measured += 1
+    return chosen

@@ -1,0 +1,139 @@
+"""The report: one page that needs nothing else, beside it the figures as files and the numbers as tables."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from hinge.report import page, static
+from hinge.report.figure import Figure
+from hinge.report.parts import Picture, plain_name
+from hinge.report.plain import csv_text, finite, write_text
+from hinge.report.section import Measured, Section
+
+CLAIM_COLUMNS = (
+    "experiment", "paper", "place", "claim", "paper's number", "ours", "ratio", "unit", "verdict", "rule",
+    "conditions", "scale",
+)  # fmt: skip
+
+
+def write_report(
+    out: Path, sections: Sequence[Section], *, title: str, scale: str, machine: str, command: str
+) -> Path:
+    """Write report.html, the figures and the data into a folder.
+
+    Each file appears whole or not at all, the page last: an interrupted run leaves the page that was there.
+    The page loads nothing from anywhere. Without plotly it shows the figures as pictures.
+
+    Parameters
+    ----------
+    out : Path
+        The folder; made if it is not there.
+    sections : sequence of Section
+    title : str
+    scale : str
+        "tiny" pages say that their numbers are no verdict on the papers.
+    machine : str
+        The one that writes; the cells say themselves where they ran.
+    command : str
+        What to type to get this report again.
+
+    Returns
+    -------
+    Path
+        Of the page.
+    """
+    figures, data = out / "figures", out / "data"
+    for folder in (figures, data):
+        folder.mkdir(parents=True, exist_ok=True)
+    taken: set[str] = set()
+    pictures: dict[tuple[str, int], Picture] = {}
+    for section in sections:
+        _write_cells(section, data)
+        for i, figure in enumerate(section.outcome.figures):
+            named = replace(figure, name=_file_name(section.name, figure, taken))
+            png, svg = static.save(named, figures, ("png", "svg"))
+            pictures[section.name, i] = Picture(
+                f"figures/{png.name}", f"figures/{svg.name}", _inlined(png, svg)
+            )
+    write_text(data / "claims.csv", csv_text(CLAIM_COLUMNS, _claim_rows(sections, scale)))
+    said = page.Heading(title, scale, machine, command)
+    path = out / "report.html"
+    write_text(path, page.page(said, sections, pictures))
+    return path
+
+
+def _file_name(experiment: str, figure: Figure, taken: set[str]) -> str:
+    """A name for files, of the experiment and the figure, that no other figure of the report has."""
+    name = figure.name if figure.name.startswith(experiment) else f"{experiment}-{figure.name}"
+    name = base = plain_name(name)
+    count = 1
+    while name.lower() in taken:  # some file systems do not tell case apart
+        count += 1
+        name = f"{base}-{count}"
+    taken.add(name.lower())
+    return name
+
+
+def _inlined(*paths: Path) -> str:
+    """The smallest of several pictures as a data URI."""
+    path = min(paths, key=lambda path: path.stat().st_size)
+    kind = {".svg": "image/svg+xml", ".png": "image/png"}[path.suffix]
+    return f"data:{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
+
+
+def _write_cells(section: Section, folder: Path) -> None:
+    """All of every cell as JSON; parameters, and those values that are no lists, as CSV."""
+    whole = [
+        {"cell": r.cell, "values": r.values, "seconds": r.seconds, "machine": r.machine}
+        for r in section.results
+    ]
+    name = plain_name(section.name)
+    write_text(
+        folder / f"{name}.json", json.dumps(finite(whole), indent=1, ensure_ascii=False, allow_nan=False)
+    )
+    parameters = _names(r.cell for r in section.results)
+    values = [
+        v for v in _names(r.values for r in section.results) if any(_scalar(r, v) for r in section.results)
+    ]
+    columns = [
+        *parameters,
+        *(f"result {v}" if v in parameters else v for v in values),
+        "cell seconds",
+        "machine",
+    ]
+    rows = [
+        [
+            *(_cell(r.cell.get(name)) for name in parameters),
+            *(r.values.get(v) if _scalar(r, v) else None for v in values),
+            r.seconds,
+            r.machine,
+        ]
+        for r in section.results
+    ]
+    write_text(folder / f"{name}.csv", csv_text(columns, rows))
+
+
+def _names(parts: Iterable[Mapping[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(name for part in parts for name in part))
+
+
+def _scalar(result: Measured, name: str) -> bool:
+    return name in result.values and not isinstance(result.values[name], list | dict | tuple)
+
+
+def _cell(value: Any) -> Any:
+    return json.dumps(value) if isinstance(value, list | dict | tuple) else value
+
+
+def _claim_rows(sections: Sequence[Section], scale: str) -> list[list[Any]]:
+    return [
+        [section.name, section.paper, section.place, c.what, c.paper, c.ours, c.ratio, c.unit,
+         c.verdict.value, c.rule, c.conditions, scale]
+        for section in sections
+        for c in section.outcome.claims
+    ]  # fmt: skip

@@ -1,0 +1,20 @@
+"""The front doors of max-min problems, and what they give back."""
+
+from hinge.saddle.front_doors import enclosing_ball, max_margin, maxmin, semidefinite, solve_game
+from hinge.saddle.results import Ball, Feasibility, Game, Guarantee, Margin, MaxMinResult
+from hinge.saddle.semidefinite_program import maximize_semidefinite
+
+__all__ = [
+    "Ball",
+    "Feasibility",
+    "Game",
+    "Guarantee",
+    "Margin",
+    "MaxMinResult",
+    "enclosing_ball",
+    "max_margin",
+    "maximize_semidefinite",
+    "maxmin",
+    "semidefinite",
+    "solve_game",
+]

@@ -1,0 +1,287 @@
+"""Max-min problems for users: margins, balls, games, semidefinite feasibility, or a problem of their own."""
+
+import copy
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any, Literal
+
+import numpy as np
+
+from hinge.access import Matrix
+from hinge.monitoring import Record, Stop
+from hinge.monitoring.clock import within
+from hinge.problems.max_min.base import MaxMin, offers
+from hinge.problems.max_min.enclosing_ball import EnclosingBall
+from hinge.problems.max_min.matrix_game import MatrixGame
+from hinge.problems.max_min.max_margin import MaxMargin
+from hinge.problems.max_min.sampled_bound import Fraction
+from hinge.problems.max_min.semidefinite.feasibility import Semidefinite
+from hinge.problems.max_min.semidefinite.spectral import few_threads
+from hinge.saddle.results import Ball, Feasibility, Game, Guarantee, Margin, MaxMinResult
+from hinge.solvers.base import Solver
+from hinge.solvers.driver import solve
+from hinge.solvers.saddle.core_set import CoreSet
+from hinge.solvers.saddle.grigoriadis_khachiyan import GrigoriadisKhachiyan
+from hinge.solvers.saddle.pdhg import PDHG
+from hinge.solvers.saddle.primal_dual import PrimalDual
+from hinge.solvers.saddle.working_set import WorkingSet
+
+Method = Literal["auto", "workingset", "coreset", "pdhg", "sublinear"]
+Certify = Literal["auto", "exact", "fraction", "none"]
+
+
+def maxmin(
+    problem: MaxMin,
+    eps: float = 1e-2,
+    *,
+    relative: bool = True,
+    certificate: Certify = "auto",
+    method: Method | Solver = "auto",
+    constants: Literal["practical", "paper"] | float | None = None,
+    max_time: float | None = None,
+    max_iter: int | None = None,
+    max_reads: int | None = None,
+    callback: Callable[[Record, Any], bool | None] | None = None,
+    random_state: int = 0,
+    result: type[MaxMinResult] = MaxMinResult,
+) -> Any:
+    """The largest smallest of several functions, to a certified gap.
+
+    Parameters
+    ----------
+    problem : MaxMin
+        One of ours, or a subclass of `hinge.MaxMin` of your own; `hinge.check_problem` tests it.
+    eps : float
+        Stop when the certified gap is at most this.
+    relative : bool
+        Whether the gap is relative (to what, the problem says) or absolute.
+    certificate : {"auto", "exact", "fraction", "none"}
+        "exact" reads everything for the lower bound; "fraction" a random sample, and holds for all but a
+        fraction of the functions; "none" runs the iterations of the theorem. By default exact in memory, and
+        fraction elsewhere.
+    method : {"auto", "workingset", "coreset", "pdhg", "sublinear"} or Solver
+        By default what is fastest to a certified answer: the working set for margins, core-sets for balls,
+        restarted primal-dual hybrid gradient for games and semidefinite programs; for data that is not in
+        memory the sublinear methods, which read single rows and columns.
+    constants : {"practical", "paper"} or float, optional
+        Run the sublinear method with the fixed steps of the theorem, T = c² log n / ε² for an absolute ε.
+    max_time, max_iter, max_reads
+        Limits in seconds, iterations, and entries read; the best answer so far is returned.
+    callback : callable, optional
+        Called with each `Record` and the strategies; True ends the run.
+    random_state : int
+    result : type
+        The class of the answer.
+
+    Returns
+    -------
+    MaxMinResult
+    """
+    if not isinstance(problem, MaxMin):
+        raise TypeError(f"problem must be a hinge.MaxMin, got {type(problem).__name__}.")
+    if not (isinstance(eps, int | float | np.number) and 0 < eps < np.inf):
+        raise ValueError(f"eps must be a positive number, got {eps!r}.")
+    if certificate not in ("auto", "exact", "fraction", "none"):
+        raise ValueError(f"certificate is 'auto', 'exact', 'fraction' or 'none', not {certificate!r}.")
+    _check_size(problem)
+    problem = copy.copy(problem)
+    problem.relative = relative
+    solver = method if isinstance(method, Solver) else _solver_for(problem, method, eps if relative else 0.0)
+    free = isinstance(solver, GrigoriadisKhachiyan)  # its exact certificate reads nothing
+    if certificate == "auto":
+        certificate = "exact" if free or getattr(problem, "in_memory", True) else "fraction"
+    if certificate == "fraction" and not free:
+        problem.fraction = Fraction(seed=random_state)
+    if certificate == "none" and not isinstance(solver, PrimalDual):
+        raise ValueError(
+            f"certificate='none' is for the theorem's iterations; {type(solver).__name__} has none."
+        )
+    if constants is not None and not isinstance(solver, PrimalDual):
+        raise ValueError("constants are those of the theorem: set method='sublinear'.")
+    if constants is not None or certificate == "none":
+        if relative:
+            raise ValueError("The theorem's iterations are for an absolute eps: set relative=False.")
+        solver = PrimalDual("fixed", float(eps), "practical" if constants is None else constants)
+    before = problem.reads
+    stop = Stop(0.0 if certificate == "none" else eps, max_iter, max_time, max_reads)
+    callbacks = () if callback is None else (callback,)
+    with few_threads(problem.order) if isinstance(problem, Semidefinite) else nullcontext():
+        ended = solve(problem, solver, seed=random_state, callbacks=callbacks, stop=stop)
+    lower, upper, gap = ended.certificate[:3]
+    read, answer = problem.reads - before, ended.solution
+    return result(
+        problem.present(answer.x), answer.p, lower, upper, gap, _guarantee(problem, lower), read,
+        read / max(1, problem.pass_cells), ended.history, ended.status, ended.n_iter, type(solver).__name__,
+        problem.negligible,
+    )  # fmt: skip
+
+
+def _check_size(problem: MaxMin) -> None:
+    """Refuse entries whose squares overflow or vanish, judged by a few rows."""
+    matrix = getattr(problem, "matrix", None)
+    if not isinstance(matrix, Matrix):
+        return
+    rows = np.unique(np.linspace(0, matrix.shape[0] - 1, 64).astype(np.int64))
+    largest = matrix.gather(rows).largest_entry()
+    limit = 1e15 if matrix.dtype == np.float32 else 1e70
+    if np.isfinite(largest) and largest > 0 and not 1 / limit < largest < limit:
+        raise ValueError(
+            f"The entries are about {largest:.0e} in size: divide the matrix by that number first."
+        )
+
+
+def _guarantee(problem: MaxMin, lower: float) -> Guarantee:
+    if not np.isfinite(lower):
+        return Guarantee("none")
+    if problem.fraction is None:
+        return Guarantee("exact")
+    return Guarantee("fraction", problem.fraction.rho, problem.fraction.delta)
+
+
+def _solver_for(problem: MaxMin, method: str, tol: float) -> Solver:
+    """The solver that a method's name stands for."""
+    sublinear: Solver = GrigoriadisKhachiyan() if isinstance(problem, MatrixGame) else PrimalDual()
+    named: dict[str, Solver] = {"workingset": WorkingSet(tol=tol), "coreset": CoreSet(), "pdhg": PDHG()}
+    named["sublinear"] = sublinear
+    if method in named:
+        return named[method]
+    if method != "auto":
+        raise ValueError(f"method is 'auto', {', '.join(map(repr, named))} or a Solver, not {method!r}.")
+    if not getattr(problem, "in_memory", True):
+        return sublinear
+    if type(problem) is MaxMargin:
+        return named["workingset"]
+    if isinstance(problem, EnclosingBall):
+        return CoreSet()
+    full = problem.linear and offers(problem, "values", "combine", "project", "support")
+    return PDHG() if full and not problem.averages else sublinear
+
+
+def max_margin(X: Any, y: Any = None, eps: float = 1e-2, **options: Any) -> Margin:
+    """The hyperplane through zero with the widest margin, to a certified gap.
+
+    .. math:: \\max_{\\|x\\| \\le 1}\\ \\min_i\\ y_i\\langle a_i, x\\rangle
+
+    Parameters
+    ----------
+    X : array, CSR matrix or Table of shape (n, d)
+        For a bias, append a constant column.
+    y : array of shape (n,), optional
+        Two labels; without them all rows are to lie on one side.
+    eps : float
+        Certified gap, relative to the margin unless ``relative=False``.
+    **options
+        As for `maxmin`, and `radius`, a bound on the norms of rows that are not in memory.
+
+    Returns
+    -------
+    Margin
+        With `direction`, `margin` (an interval), `separable` and, as p, the witness where it is not.
+
+    Examples
+    --------
+    >>> import hinge
+    >>> found = hinge.max_margin([[1.0, 1.0], [1.0, -1.0], [-2.0, 0.0]], [1, 1, -1], eps=1e-6)
+    >>> found.separable, found.direction.round(3).tolist()
+    (True, [1.0, 0.0])
+    """
+    with within(options.get("max_time")):
+        problem = MaxMargin(X, _signs(y), radius=options.pop("radius", None))
+        return maxmin(problem, eps, result=Margin, **options)
+
+
+def _signs(y: Any) -> np.ndarray | None:
+    """Two labels as -1 and +1; a single one as the side that it says."""
+    if y is None:
+        return None
+    y = np.asarray(y)
+    if y.size == 0 or (y.dtype.kind == "f" and np.isnan(y).any()):
+        raise ValueError("y must hold a label for each row: there are none, or some are NaN.")
+    try:
+        labels = np.unique(y)
+    except TypeError as error:
+        raise ValueError("y mixes labels that cannot be compared: use numbers or strings only.") from error
+    if len(labels) > 2:
+        raise ValueError(f"y has {len(labels)} different labels; a margin has two sides.")
+    if len(labels) == 1:
+        return np.full(y.shape, -1 if labels[0] == -1 else 1)
+    return np.where(y == labels[-1], 1, -1)
+
+
+def enclosing_ball(X: Any, eps: float = 1e-3, **options: Any) -> Ball:
+    """The smallest ball that holds all rows, to a certified gap.
+
+    Parameters
+    ----------
+    X : array, CSR matrix or Table of shape (n, d)
+    eps : float
+        Certified gap of the squared radius, relative unless ``relative=False``.
+    **options
+        As for `maxmin`.
+
+    Returns
+    -------
+    Ball
+        With `center` and `radius` (an interval).
+
+    Examples
+    --------
+    >>> import hinge
+    >>> ball = hinge.enclosing_ball([[0.0, 0.0], [2.0, 0.0], [1.0, 0.5]])
+    >>> ball.center.round(3).tolist(), round(ball.radius[1], 3)
+    ([1.0, 0.0], 1.0)
+    """
+    with within(options.get("max_time")):
+        return maxmin(EnclosingBall(X), eps, result=Ball, **options)
+
+
+def solve_game(A: Any, eps: float = 1e-3, **options: Any) -> Game:
+    """Optimal mixed strategies of a zero-sum game: x chooses columns and is paid A, p chooses rows and pays.
+
+    Parameters
+    ----------
+    A : array, CSR matrix or Table of shape (n, d)
+    eps : float
+        Certified gap, relative to the largest payoff unless ``relative=False``.
+    **options
+        As for `maxmin`, and `largest`, a bound on payoffs that are not in memory.
+
+    Returns
+    -------
+    Game
+        With `x`, `p`, `value` and the interval `lower`, `upper`.
+
+    Examples
+    --------
+    >>> import hinge
+    >>> game = hinge.solve_game([[1.0, -1.0], [-1.0, 1.0]])
+    >>> bool(abs(game.value) < 1e-3), game.x.round(2).tolist()
+    (True, [0.5, 0.5])
+    """
+    with within(options.get("max_time")):
+        problem = MatrixGame(A, largest=options.pop("largest", None))
+        return maxmin(problem, eps, result=Game, **options)
+
+
+def semidefinite(A: Any, eps: float = 1e-3, *, symmetrize: bool = True, **options: Any) -> Feasibility:
+    """A matrix X ⪰ 0 of trace at most 1 with the largest smallest A_i∘X, or the proof that none is positive.
+
+    Parameters
+    ----------
+    A : array of shape (m, n, n), or a sequence of arrays or sparse matrices, or a Semidefinite
+    eps : float
+        Certified gap, relative unless ``relative=False``.
+    symmetrize : bool
+        Whether an A_i that is not symmetric stands for its symmetric part, or is refused.
+    **options
+        As for `maxmin`.
+
+    Returns
+    -------
+    Feasibility
+        With `x`, the matrix; `feasible`; the interval; and p, whose Σ p_i A_i has no positive eigenvalue
+        where it is infeasible.
+    """
+    with within(options.get("max_time")):
+        problem = A if isinstance(A, Semidefinite) else Semidefinite(A, symmetrize=symmetrize)
+        return maxmin(problem, eps, result=Feasibility, **options)

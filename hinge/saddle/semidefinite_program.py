@@ -1,0 +1,259 @@
+"""A semidefinite program with an objective, by bisection on its feasibility."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hinge.access import held_row, sq_norm
+from hinge.compiled import compiled
+from hinge.monitoring import Status, Stop
+from hinge.problems.max_min.base import MaxMin
+from hinge.problems.max_min.semidefinite.feasibility import Semidefinite
+from hinge.problems.max_min.semidefinite.spectral import few_threads, onto_bounded_cone, top_eigenvalue
+from hinge.problems.max_min.semidefinite.svec import smat, svec
+from hinge.problems.rounding import rounding
+from hinge.solvers.driver import solve
+from hinge.solvers.saddle.pdhg import PDHG
+
+MOST_ITERATIONS = 20_000  # of one decision
+
+
+class SemidefiniteResult(NamedTuple):
+    """An answer of `maximize_semidefinite`.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, n)
+        Positive semidefinite, of trace 1 or 0, with :math:`C \\circ X` = `lower`.
+    lower, upper : float
+        The optimum is at most `upper`. It is at least `lower` where `violation` is 0.
+    violation : float
+        The largest :math:`-A_i \\circ X / \\|A_i\\|_F`, or 0 where X is feasible.
+    y : ndarray of shape (m,)
+        Multipliers that prove `upper`: it is :math:`\\max(0, \\lambda_{\\max}(C + \\sum_i y_i A_i))`.
+    steps : int
+        Feasibility problems solved.
+    n_iter : int
+        Iterations of all of them.
+    status : Status
+    """
+
+    X: np.ndarray
+    lower: float
+    upper: float
+    violation: float
+    y: np.ndarray
+    steps: int
+    n_iter: int
+    status: Status
+
+
+class Level(MaxMin):
+    """Whether an X of trace 1 has :math:`A_i \\circ X \\ge 0` and :math:`C \\circ X \\ge c`: the sign of
+
+    .. math:: \\sigma(c) = \\max_{X \\succeq 0,\\, \\mathrm{tr} X = 1}
+              \\min\\big(\\min_i \\hat A_i \\circ X,\\ (\\hat C - \\hat c I) \\circ X\\big),
+
+    where hats divide by Frobenius norms. With tr X ≤ 1 the value of an infeasible level would be that of
+    X = 0, no sign at all. Decided, with a gap of 0, as soon as the sign is known.
+
+    Parameters
+    ----------
+    constraints : Semidefinite
+        None of its matrices is zero.
+    C : ndarray of shape (n, n)
+    """
+
+    relative = False
+
+    def __init__(self, constraints: Semidefinite, C: np.ndarray) -> None:
+        self.constraints, self.n, self.order = constraints, constraints.n + 1, constraints.order
+        self.weights = 1.0 / _norms(constraints.matrix.unbilled, constraints.n)
+        self.norm = float(np.linalg.norm(C)) or 1.0
+        self.goal = svec(C) / self.norm
+        self.identity = svec(np.eye(self.order)) / self.norm
+        self.c = 0.0
+
+    @property
+    def row(self) -> np.ndarray:
+        """The function of the objective."""
+        return self.goal - self.c * self.identity
+
+    @property
+    def reads(self) -> int:  # type: ignore[override]
+        """Entries of the constraints handed out so far."""
+        return self.constraints.reads
+
+    @property
+    def pass_cells(self) -> int:  # type: ignore[override]
+        """Entries that one pass reads."""
+        return self.constraints.pass_cells
+
+    def start(self) -> np.ndarray:
+        return svec(np.eye(self.order) / self.order)
+
+    def project(self, x: np.ndarray) -> np.ndarray:
+        return svec(onto_bounded_cone(smat(x, self.order), unit_trace=True))
+
+    def support(self, g: np.ndarray) -> float:
+        return top_eigenvalue(smat(g, self.order)) + rounding(4 * self.order, float(np.linalg.norm(g)))
+
+    def values(self, x: np.ndarray) -> np.ndarray:
+        return np.append(self.weights * self.constraints.values(x), self.row @ x)
+
+    def combine(self, p: np.ndarray) -> np.ndarray:
+        return self.constraints.combine(self.weights * p[:-1]) + p[-1] * self.row
+
+    def quick_values(self, x: np.ndarray) -> np.ndarray:
+        values = self.constraints.quick_values(x)
+        return np.append(self.weights.astype(values.dtype) * values, values.dtype.type(self.row @ x))
+
+    def quick_combine(self, p: np.ndarray) -> np.ndarray:
+        return self.constraints.quick_combine(self.weights * p[:-1]) + p[-1] * self.row
+
+    def gap(self, lower: float, upper: float) -> float:
+        return 0.0 if lower > 0.0 or upper < 0.0 else max(0.0, upper - lower)
+
+
+def maximize_semidefinite(
+    C: Any, A: Any, eps: float = 1e-3, *, max_steps: int = 60, max_time: float | None = None
+) -> SemidefiniteResult:
+    """The largest :math:`C \\circ X` with :math:`A_i \\circ X \\ge 0`, X ⪰ 0 and tr X ≤ 1.
+
+    For c > 0 the optimum is at least c exactly if some X ≠ 0 of the cone has :math:`A_i \\circ X \\ge 0` and
+    :math:`(C - cI) \\circ X \\ge 0`, as X may be scaled to trace 1: this is the survey's constraint
+    :math:`C \\circ X \\ge c` in the homogeneous form that max-min problems have. Each step solves that for
+    one c, by `PDHG` from the last answer, and both bounds come from its two strategies whatever it decided:
+
+    .. math:: C \\circ X \\le v^* \\le \\max\\Big(0, \\lambda_{\\max}\\Big(C + \\sum_i y_i A_i\\Big)\\Big),
+              \\qquad y_i = p_i/p_0,
+
+    with :math:`p_0` the weight of the objective. The first holds where X is feasible; an X that is not
+    quite is mixed with a strictly feasible one, which the first step looks for, until it is. The second
+    holds for any y ≥ 0.
+
+    Parameters
+    ----------
+    C : array of shape (n, n)
+    A : Semidefinite, or what it takes
+        The constraints.
+    eps : float
+        Stop at an interval of this width, relative to the largest absolute eigenvalue of C.
+    max_steps : int
+        Feasibility problems to solve at most.
+    max_time : float, optional
+        Seconds for each of them.
+
+    Returns
+    -------
+    SemidefiniteResult
+        With ``Status.CONVERGED`` where the interval is narrow enough and X is feasible. Where no strictly
+        feasible X exists, X may violate constraints, by `violation`: then it is ``Status.FINISHED``.
+    """
+    if not 0 < eps < np.inf:
+        raise ValueError(f"eps must be a positive number, got {eps!r}.")
+    problem = A if isinstance(A, Semidefinite) else Semidefinite(A)
+    C = np.asarray(C, np.float64)
+    if C.shape != (problem.order,) * 2 or not np.isfinite(C).all():
+        raise ValueError(f"C must be a finite matrix of order {problem.order}, as the constraints are.")
+    if not problem.in_memory:
+        raise ValueError("The constraints must be in memory: bisection reads them many times.")
+    C = (C + C.T) / 2
+    # A constraint that is zero always holds, and would keep every value at zero.
+    binding = np.flatnonzero(_norms(problem.matrix.unbilled, problem.n) > 0.0)
+    y = np.zeros(problem.n)
+    kept: Semidefinite | None = problem
+    if len(binding) < problem.n:
+        kept = Semidefinite(problem.matrix.gather(binding), packed=True) if len(binding) else None
+    with few_threads(problem.order):
+        result = _Bisection(kept, C, eps).run(max_steps, max_time)
+    y[binding] = result.y
+    return result._replace(y=y)
+
+
+class _Bisection:
+    """The moving parts of one call: the bracket, and the answers that stand for its ends."""
+
+    def __init__(self, problem: Semidefinite | None, C: np.ndarray, eps: float) -> None:
+        self.C, self.n = C, len(C)
+        self.level = None if problem is None else Level(problem, C)
+        values, vectors = np.linalg.eigh(C)
+        self.wanted = eps * (float(np.abs(values).max()) or 1.0)
+        self.y = np.zeros(0 if problem is None else problem.n)
+        self.upper = max(0.0, float(values[-1]) + rounding(4 * self.n, float(np.linalg.norm(C))))
+        self.top = self.upper
+        self.x, self.lower, self.violation = svec(np.zeros_like(C)), 0.0, 0.0  # X = 0 is feasible
+        self.inner: tuple[np.ndarray, float] | None = None  # a strictly feasible X, and how strictly
+        self.offer(svec(np.outer(vectors[:, -1], vectors[:, -1])), 0.0)
+
+    def run(self, max_steps: int, max_time: float | None) -> SemidefiniteResult:
+        steps = iterations = 0
+        answer, tol = None, 0.25 * self.wanted / (1.0 if self.level is None else self.level.norm)
+        while self.level is not None and self.width > self.wanted and steps < max_steps:
+            before, self.level.c = self.width, 0.5 * (self.lower + self.upper)
+            stop = Stop(tol, max_iter=MOST_ITERATIONS, max_time=max_time)
+            result = solve(self.level, PDHG(), stop=stop, start=answer)
+            answer, steps, iterations = result.solution, steps + 1, iterations + result.n_iter
+            self.prove(answer.p)
+            self.offer(answer.x, tol)
+            if self.width > 0.9 * before:
+                tol /= 4.0  # too coarse to tell
+        narrow = self.width <= self.wanted
+        ended = Status.CONVERGED if self.violation == 0.0 else Status.FINISHED
+        return SemidefiniteResult(
+            smat(self.x, self.n), self.lower, self.upper, self.violation, self.y, steps, iterations,
+            ended if narrow else Status.MAX_ITER,
+        )  # fmt: skip
+
+    @property
+    def width(self) -> float:
+        return self.upper - self.lower
+
+    def offer(self, x: np.ndarray, tol: float) -> None:
+        """An X of trace 1: keep it if it is better, mixed with a strictly feasible one where it must be."""
+        least = self.least(x)
+        if least > 0.0 and (self.inner is None or least > self.inner[1]):
+            self.inner = x, least
+        if least < 0.0 and self.inner is not None:
+            inside, depth = self.inner
+            share = min(1.0, -least / (depth - least) * (1.0 + 1e-9) + 1e-12)
+            x = (1.0 - share) * x + share * inside
+            least = self.least(x)
+        violation = max(0.0, -least)
+        value = float(svec(self.C) @ x) - rounding(len(x) + 8 * self.n, float(np.linalg.norm(self.C)))
+        if violation <= tol and value > self.lower:
+            self.x, self.lower, self.violation = x, value, violation
+
+    def least(self, x: np.ndarray) -> float:
+        """The smallest product with a constraint of norm 1, less its rounding."""
+        level = self.level
+        if level is None:
+            return np.inf
+        return float((level.weights * level.constraints.values(x)).min()) - rounding(len(x) + 8 * self.n, 1.0)
+
+    def prove(self, p: np.ndarray) -> None:
+        """The upper bound of these weights, kept if it is lower."""
+        level, y = self.level, None
+        assert level is not None
+        weighted = level.weights * p[:-1]
+        if p[-1] > 0.0:
+            y = weighted * (level.norm / p[-1])
+        else:
+            top = top_eigenvalue(smat(level.constraints.combine(weighted), self.n))
+            if top < 0.0:  # only X = 0 is feasible
+                y = weighted * (2.0 * self.top / -top)
+        if y is None:
+            return
+        M = self.C + smat(level.constraints.combine(y), self.n)
+        size = float(np.linalg.norm(self.C) + y @ (1.0 / level.weights))
+        upper = max(0.0, top_eigenvalue(M) + rounding(len(y) + 4 * self.n, size))
+        if upper < self.upper:
+            self.upper, self.y = upper, y
+
+
+@compiled
+def _norms(A, n):
+    out = np.empty(n)
+    for i in range(n):
+        out[i] = np.sqrt(sq_norm(A, held_row(A, i)))
+    return out

@@ -1,0 +1,1 @@
+"""Solvers that read columns and single cells, and few of them."""

@@ -1,0 +1,300 @@
+"""A linear SVM from a fraction of the cells: rows read column by column, and no further than needed."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy.special import ndtr
+
+from hinge.problems import Certificate, Regularized, Solution
+from hinge.sampling import draw_units, key_of
+from hinge.solvers.base import Paper, Solver
+from hinge.solvers.cells import weighted_sample as sampled
+from hinge.solvers.cells.frugal_state import (  # fmt: skip
+    B_BEFORE,
+    COMPLETING,
+    DONE,
+    DRIFT,
+    ERROR,
+    FLIPS,
+    OVER,
+    PASS,
+    SCANNED,
+    SIZE,
+    WHOLE,
+    B,
+    FrugalState,
+    T,
+    empty_state,
+    enqueue,
+)
+from hinge.solvers.cells.tails import squares_in_levels, tails_behind
+
+FEWEST_ROWS, MOST_ROWS_A_COLUMN = 2000, 500  # beyond these, whole rows serve better
+OF_EACH_CLASS = 10  # rows of a class that the first batch has at least, if there are as many
+FIRST_LEVEL = 1 / 256  # share of the columns that the first level takes
+READING_TOL, LAST_TOL = 1e-2, 1e-3
+MOST_PASSES = 12  # after which the rest is read
+EXACT = 2  # an end at which nothing unread could change the answer
+
+
+@dataclass(frozen=True)
+class Frugal(Solver[Regularized, FrugalState]):
+    """Importance-weighted rows, each read column by column and dropped as soon as it promises little.
+
+    Cells are paid for once and kept. The answer is the SVM of a sample of rows,
+
+    .. math:: \\min_w\\ \\tfrac12\\|w\\|^2 + C\\sum_{i\\,\\text{kept}} \\frac1{\\pi_i}\\,
+              \\max(0,\\, 1 - y_i\\langle w, x_i\\rangle),
+
+    an estimate of the objective of all rows. Row i is kept if its permanent random number :math:`u_i` is
+    below :math:`\\pi_i`, which falls while the row is read, level by level:
+
+    .. math:: \\pi_i = \\min_\\ell\\ \\max\\big(\\pi_0,\\ \\gamma\\, g\\, P_{i\\ell}^{3/4}\\big), \\qquad
+              P_{i\\ell} = \\Phi\\Big(\\frac{1 - m_{i\\ell} - \\mu_\\ell}
+              {\\sqrt{s_\\ell^2 + \\sigma^2}}\\Big),
+
+    where :math:`m_{i\\ell}` is the margin of the columns read so far, taken in the order of
+    :math:`w_j^2\\,E[x_j^2]` (a price divides it), :math:`\\mu_\\ell, s_\\ell` are mean and deviation of what
+    is unread, by class, measured on random rows that were read whole, and σ is how much w still moves. So P
+    is the chance that the margin is below one, and a row that certainly has no loss is dropped after few
+    cells. A row's own share of w is left out of its margins, else its probability would depend on its
+    random number and the estimate be biased. Every decision rests on cells that were read.
+
+    The first pass goes over random rows in batches that double, the later over all rows with g = 1, 2, 4 and
+    so on, and more support vectors read whole, which brings new columns. Once every row is kept, every
+    support vector whole and every column of w read, it is the SVM of all rows, with its certificate.
+
+    Parameters
+    ----------
+    mode : {"auto", "scan", "rows"}
+        "scan" is the above. "rows" reads whole random rows, of a rare class more than its share, weighted
+        back, twice as many each time: "auto" does so for n < 2000, n > 500 d, or cells that come in rows.
+        C stays that of a row, so that few rows are not overfitted.
+    flips : float
+        Stop after a pass that changes as few predictions as this share of the errors. Changes are counted
+        on the sample, errors on rows of the first pass that were new to the answer, both weighted by 1/π.
+        Answers of whole rows have weights that add up to all rows for it: at C a row, few rows change
+        little and err. 0 never stops by it. It is the second control: a limit of reads or cost is the first.
+    gamma, least : float
+        γ and π₀.
+    checks : float
+        Share of each batch that is read whole, to measure what is unread.
+    levels : int
+        Levels of columns, the first the 256th part of all, in geometric progression.
+    tol : float
+        Gap to which the SVM of all rows is solved at the end; those of samples are solved to 0.01.
+
+    Notes
+    -----
+    No certificate before the end: weights 1/π estimate the objective, they do not bound it. Labels are free.
+
+    References
+    ----------
+    D. G. Horvitz, D. J. Thompson, 1952, for the weights 1/π.
+    """
+
+    mode: Literal["auto", "scan", "rows"] = "auto"
+    flips: float = 0.15
+    gamma: float = 0.7
+    least: float = 0.05
+    checks: float = 0.01
+    levels: int = 12
+    tol: float = LAST_TOL
+
+    paper = Paper("A generalization of sampling without replacement from a finite universe",
+                  "Horvitz, Thompson", 1952, "the weights; the rest is our own")  # fmt: skip
+    takes_tables = keeps_cells = True
+
+    def __post_init__(self) -> None:
+        if self.mode not in ("auto", "scan", "rows"):
+            raise ValueError(f"mode is 'auto', 'scan' or 'rows', not {self.mode!r}.")
+        if not all(0 < share <= 1 for share in (self.gamma, self.least, self.checks)):
+            raise ValueError("gamma, least and checks are shares: they must lie in (0, 1].")
+        if min(self.flips, self.tol) < 0 or self.levels < 2:
+            raise ValueError("flips and tol must not be negative, and levels be at least 2.")
+
+    def rejects(self, problem: Any) -> str | None:
+        if isinstance(problem, Regularized):
+            return None
+        return f"Frugal solves Regularized, not {type(problem).__name__}; for a slack bound use Simba."
+
+    def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> FrugalState:
+        n, d = problem.n, problem.d
+        problem.table.keep = True
+        u = draw_units(key_of(seed), 0, 2 * n)
+        order = np.argsort(u[n:] + (problem.weight == 0), kind="stable")  # rows without weight come last
+        state = empty_state(d, u[:n].copy(), order, self.levels)
+        if self.by_rows(problem):
+            first = sampled.alike(problem.y, state.order, 60)
+        else:
+            first = sampled.with_rare(problem.y, state.order, min(n, max(60, n // 100)), OF_EACH_CLASS)
+            state.order[:] = np.concatenate([first, state.order[~np.isin(state.order, first)]])
+        enqueue(state, first, len(first))
+        return state
+
+    def by_rows(self, problem: Regularized) -> bool:
+        """Whether it reads whole rows."""
+        few = problem.n < FEWEST_ROWS or problem.n > MOST_ROWS_A_COLUMN * problem.d
+        few |= not problem.table.sells_cells
+        return self.mode == "rows" or (self.mode == "auto" and few)
+
+    # --- the run --------------------------------------------------------------------------
+
+    def advance(self, problem: Regularized, state: FrugalState, n_iter: int) -> FrugalState:
+        c = state.counters
+        while n_iter > 0 and not c[OVER]:
+            end = c[WHOLE] if c[DONE] < c[WHOLE] else c[SIZE]
+            rows = state.queue[c[DONE] : min(end, c[DONE] + n_iter)]
+            if end == c[WHOLE]:
+                for i in rows.tolist():
+                    problem.table.row(i)
+                if not c[COMPLETING]:
+                    state.random[rows], state.pi[rows] = True, 1.0
+            else:
+                if c[DONE] == c[WHOLE]:
+                    self._plan(problem, state)
+                self._scan(problem, state, rows)
+            c[DONE] += len(rows)
+            c[T] += len(rows)
+            n_iter -= len(rows)
+            if c[DONE] == c[SIZE]:
+                self._learn(problem, state)
+                self._next(problem, state)
+        return state
+
+    def _plan(self, problem: Regularized, state: FrugalState) -> None:
+        """The order of the columns, and the tails of the margins behind each level."""
+        table, w, c = problem.table, state.w, state.counters
+        whole = np.flatnonzero((state.pi > 0) & table.bill.whole_rows)
+        share = 1.0 / state.pi[whole]
+        s = w**2 * (share @ table.held(whole).power(2)) / share.sum()
+        if table.bill.prices is not None:
+            s = s / np.maximum(table.bill.prices, 1e-12)
+        state.ranked[:] = np.argsort(-s, kind="stable")
+        size = int((s > 0).sum())
+        state.cuts[1:] = np.ceil(size * FIRST_LEVEL ** (1 - np.arange(self.levels) / (self.levels - 1)))
+        rows = np.flatnonzero(state.random)
+        E = table.held(rows)
+        own = sampled.coefficients(problem, rows, state.alpha, state.pi)
+        state.tails[:] = tails_behind(E, problem.y[rows], own, w, state.ranked, state.cuts)
+        moved = E @ (w - state.before) + state.scalars[B] - state.scalars[B_BEFORE]
+        state.scalars[DRIFT] = np.sqrt(np.mean(moved**2)) if c[PASS] == 1 else 0.0
+
+    def _scan(self, problem: Regularized, state: FrugalState, rows: np.ndarray) -> None:
+        """Read rows level by level, as long as their random number is below the probability to keep them."""
+        g = 2.0 ** max(0, int(state.counters[PASS]) - 2)
+        least = min(1.0, self.least * max(1.0, g / 8.0))
+        y = problem.y[rows].astype(float)
+        side, m, pi = (y > 0).astype(int), y * state.scalars[B], np.ones(len(rows))
+        kept = state.pi[rows] > 0  # such a row is read to the end, for its new probability
+        own = sampled.coefficients(problem, rows[kept], state.alpha, state.pi)
+        known = own[:, None] * squares_in_levels(problem.table.held(rows[kept]), state.ranked, state.cuts)
+        m[kept] -= own * problem.constant_sq
+        alive = np.arange(len(rows))
+        for level in range(self.levels + 1):
+            mu, sd = state.tails[side[alive], level].T
+            P = ndtr((1.0 - m[alive] - mu) / np.sqrt(sd**2 + state.scalars[DRIFT] ** 2 + 1e-300))
+            pi[alive] = np.minimum(pi[alive], np.maximum(least, self.gamma * g * P**0.75))
+            alive = alive[(state.u[rows[alive]] < pi[alive]) | kept[alive]]
+            if level < self.levels:
+                columns = state.ranked[state.cuts[level] : state.cuts[level + 1]]
+                m[alive] += y[alive] * problem.table.dot(rows[alive], columns, state.w[columns])
+                m[kept] -= known[:, level]
+        state.pi[rows[alive]] = np.maximum(state.pi[rows[alive]], pi[alive])
+
+    def _learn(self, problem: Regularized, state: FrugalState) -> None:
+        """Train on the sample; see what changed, and how wrong the last answer was on rows new to it."""
+        c, s = state.counters, state.scalars
+        rows, inner, new = self._fit(problem, state)
+        if not c[COMPLETING]:
+            whole = self.by_rows(problem)
+            now = sampled.solve_for_all(problem, rows, new, READING_TOL) if whole and self.flips else new
+            last = Solution(state.before, s[B_BEFORE]) if whole else Solution(state.w, s[B])
+            old = inner.responses(last.w) + last.b
+            s[FLIPS] = sampled.changed(inner, old > 0, inner.responses(now.w) + now.b > 0)
+            fresh = np.isin(rows, state.queue[: c[SIZE]])
+            if c[PASS] <= 1 and inner.weight @ fresh > 0:
+                s[ERROR] = np.average((old > 0) != (inner.y > 0), weights=inner.weight * fresh)
+            state.before[:], s[B_BEFORE] = now[:2] if whole else last[:2]
+        state.w[:], s[B] = new.w, new.b
+        state.alpha[:], state.alpha[rows] = 0.0, new.alpha
+
+    def sample(self, problem: Regularized, state: FrugalState) -> tuple[np.ndarray, Regularized]:
+        """The rows kept so far, and their problem with what was read of them: it costs nothing to solve."""
+        rows = np.flatnonzero(state.pi)
+        share = sampled.shares_at_C(problem.y, rows) if self.by_rows(problem) else state.pi[rows]
+        return rows, sampled.sample_problem(problem, rows, share)
+
+    def _fit(self, problem: Regularized, state: FrugalState) -> tuple[np.ndarray, Regularized, Solution]:
+        rows, inner = self.sample(problem, state)
+        start = Solution(state.w.copy(), float(state.scalars[B]), state.alpha[rows])
+        tol = self.tol if len(rows) == problem.n else READING_TOL
+        return rows, inner, sampled.solve_sample(inner, start, tol)
+
+    def _next(self, problem: Regularized, state: FrugalState) -> None:
+        """The next batch, or the end."""
+        c, whole = state.counters, problem.table.bill.whole_rows
+        still = self.flips > 0 and state.scalars[FLIPS] <= self.flips * state.scalars[ERROR]
+        if self.by_rows(problem):
+            c[PASS] = 1
+            left = state.order[state.pi[state.order] == 0]
+            rows = sampled.alike(problem.y, left, int((state.pi > 0).sum()))
+            c[OVER] = EXACT if len(rows) == 0 else still and c[T] >= FEWEST_ROWS
+            if c[OVER] and len(rows):
+                state.w[:], state.scalars[B] = state.before, state.scalars[B_BEFORE]
+            return enqueue(state, rows, len(rows))
+        c[SCANNED] += c[SIZE] if c[PASS] <= 1 else 0
+        if c[SCANNED] < problem.n:
+            c[PASS] = 1
+            rows = state.order[c[SCANNED] : 2 * c[SCANNED]]
+            return enqueue(state, rows, min(len(rows), max(10, int(self.checks * len(rows)))))
+        support = np.flatnonzero((state.alpha > 0) & ~whole)
+        every = bool((state.pi >= 1.0).all())
+        unread = np.delete(state.w, state.ranked[: state.cuts[-1]])
+        exact = every and len(support) == 0 and (bool(whole.all()) or not unread.any())
+        # The second pass has the rate of the first: that it changes little says nothing.
+        c[OVER] = EXACT if exact else not c[COMPLETING] and c[PASS] != 2 and still
+        if not c[COMPLETING]:
+            c[PASS] = max(2, c[PASS] + 1)
+            share = min(1.0, 0.1 * 2.0 ** (c[PASS] - 3)) if c[PASS] > 2 else 0.0
+            rows = np.flatnonzero(~whole) if every and c[PASS] > MOST_PASSES else support
+            rows = rows[np.argsort(state.u[rows], kind="stable")][: int(np.ceil(share * len(rows)))]
+            if len(rows):  # support vectors are read whole, which finds new columns
+                c[COMPLETING] = 1
+                return enqueue(state, rows, len(rows))
+        c[COMPLETING] = 0
+        return enqueue(state, np.flatnonzero(~state.random), 0)
+
+    # --- what the driver asks -------------------------------------------------------------
+
+    def solution(self, problem: Regularized, state: FrugalState) -> Solution:
+        c = state.counters
+        if 0 < c[DONE] < c[SIZE] and len(np.unique(problem.y[state.pi > 0])) == 2:  # cut off within a batch
+            return self._fit(problem, state)[2]._replace(alpha=None)
+        alpha = state.alpha.copy() if c[OVER] == EXACT else None
+        return Solution(state.w.copy(), float(state.scalars[B]), alpha)
+
+    def certificate(self, problem: Regularized, state: FrugalState, answer: Solution) -> Certificate:
+        if answer.alpha is None:
+            return Certificate(np.nan, np.nan, np.inf, answer.b)
+        return self.sample(problem, state)[1].certificate(answer)
+
+    def certificate_reads(self, problem: Regularized) -> int:
+        return 0
+
+    def estimate(self, problem: Regularized, state: FrugalState) -> float:
+        return 0.0 if state.counters[OVER] == EXACT else np.inf
+
+    def per_pass(self, problem: Regularized) -> int:
+        return problem.n
+
+    def max_reads(self, problem: Regularized) -> int:
+        return problem.matrix.max_row_cells
+
+    def max_cost(self, problem: Regularized) -> float:
+        return problem.table.bill.row_price
+
+    def pause(self, problem: Regularized, state: FrugalState) -> int:
+        c = state.counters
+        return 0 if c[OVER] else max(1, int(c[SIZE] - c[DONE]))  # 1 after Ctrl-C before it had learned

@@ -1,0 +1,260 @@
+"""A linear SVM from few rows: some columns of all rows say where the hard rows are, and these are read."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hinge.problems import Certificate, Regularized, Solution
+from hinge.sampling import draw_units, key_of
+from hinge.solvers.base import Paper, Solver
+from hinge.solvers.cells.weighted_sample import cost_of_a_row, sample_problem, solve_sample
+
+READING_TOL, LAST_TOL = 1e-2, 1e-3
+
+# Why a row was read.
+UNREAD, RANDOM, DUG = range(3)
+
+# Places in the state's counters.
+T, PROBED, SIZE, DONE, ROUND, FOUND, QUIET, OVER = range(8)
+
+
+class ProbeState(NamedTuple):
+    """What was read, the answer that it gives, and the batch at hand.
+
+    `kind` is why a row was read; `order` a random order of the rows; `probed` has the cells zᵢ of the probed
+    `columns`; `queue` the present batch. `counters`: iterations, columns read, rows of the batch, those done,
+    rounds, rows found in the batch, successive rounds that found none, whether it is over.
+    """
+
+    w: np.ndarray
+    b: np.ndarray
+    alpha: np.ndarray
+    kind: np.ndarray
+    order: np.ndarray
+    columns: np.ndarray
+    probed: np.ndarray
+    w_J: np.ndarray
+    queue: np.ndarray
+    counters: np.ndarray
+
+    @property
+    def t(self) -> int:
+        """Columns and rows read so far."""
+        return int(self.counters[T])
+
+
+@dataclass(frozen=True)
+class Probe(Solver[Regularized, ProbeState]):
+    """Probe and dig: for rare points that decide, among many that say the same, and little noise.
+
+    Cells are paid for once and kept. A set J of random columns is read of all rows, and some random rows are
+    read whole. Then, round by round, the SVM of the rows R that were read whole,
+
+    .. math:: \\min_w\\ \\tfrac12\\|w\\|^2 + C\\sum_{i\\in R} \\omega_i\\,
+              \\max(0,\\, 1 - y_i\\langle w, x_i\\rangle), \\qquad w = \\sum_{i\\in R} \\beta_i x_i,
+
+    tells by the probed columns what margins to expect of the other rows,
+
+    .. math:: \\hat m_i = y_i\\Big(\\frac{\\|w\\|^2}{\\|w_J\\|^2}\\,\\langle w_J, z_i\\rangle + b\\Big),
+              \\qquad w_J = \\sum_{i\\in R} \\beta_i z_i, \\quad z_i = x_{iJ},
+
+    and those with the lowest are read whole, a quarter as many as were read before. A row that was dug up
+    stands for itself, :math:`\\omega_i = 1`; the random rows of a class stand for all others of it. When all
+    rows are read it is the SVM of all rows, and the certificate says so.
+
+    A row is dug up because its probed cells look bad, more so than the row is. Left alone, this bias would
+    enter :math:`w_J` with the row, and can turn the estimates round. So the cells are made to tell its true
+    margin :math:`m_i` under the answer that chose it: :math:`z_i \\leftarrow z_i + y_i (m_i - \\hat m_i)\\,
+    w_J / \\|w\\|^2`.
+
+    An iteration reads a column, n cells, or a row, d cells; a round computes with all n |J| probed cells.
+
+    Parameters
+    ----------
+    columns : int
+        |J|.
+    rows : int
+        Random rows to begin with; a third as many of each class at the least, if it has them.
+    patience : int
+        Stop after this many successive rounds that found nothing.
+    below : float
+        A row counts as found if the answer that had not seen it gave it a margin below this; 0 counts errors.
+        With 1, where d is large, hardly a round finds nothing.
+
+    Notes
+    -----
+    There is no certificate before the end: rows with a low margin may hide behind the unread columns. It
+    takes data where a few random columns tell something of a margin: dense, none much heavier than others.
+
+    Wrong labels look like rare points, only worse: they are all dug up first, and each pulls at w with a
+    force of up to C. With one label of a hundred wrong C had to be about 0.1, on unit rows; and a wrong label
+    among the random rows, which stand for many, can spoil a run and have it stop too early.
+
+    Labels are free. Rows of weight zero are never read whole.
+    """
+
+    columns: int = 50
+    rows: int = 30
+    patience: int = 2
+    below: float = 0.0
+
+    paper = Paper("Probe and dig", "the hinge developers", 2026, "our own")
+    takes_tables = keeps_cells = True
+
+    def __post_init__(self) -> None:
+        for name in ("columns", "rows", "patience"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}.")
+
+    def rejects(self, problem: Any) -> str | None:
+        if isinstance(problem, Regularized):
+            return None
+        return f"Probe solves Regularized, not {type(problem).__name__}; for a slack bound use Simba."
+
+    def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> ProbeState:
+        n, d = problem.n, problem.d
+        problem.table.keep = True
+        key = key_of(seed)
+        order = np.argsort(draw_units(key, 0, n), kind="stable")
+        columns = np.argsort(draw_units(key, n, d), kind="stable")[: self.columns]
+        state = ProbeState(
+            np.zeros(d), np.zeros(1), np.zeros(n), np.zeros(n, np.int8), order, columns,
+            np.zeros((n, len(columns))), np.zeros(len(columns)), np.zeros(n, np.int64),
+            np.zeros(8, np.int64),
+        )  # fmt: skip
+        order = order[self._counts(problem)[order]]
+        sides = [order[problem.y[order] == side][: -(-self.rows // 3)] for side in (1, -1)]
+        enqueue(state, order[np.isin(order, np.concatenate([order[: self.rows], *sides]))])
+        return state
+
+    def _counts(self, problem: Regularized) -> np.ndarray:
+        """Rows that have a weight."""
+        return np.ones(problem.n, bool) if len(problem.weight) == 1 else problem.weight > 0
+
+    # --- the run --------------------------------------------------------------------------
+
+    def advance(self, problem: Regularized, state: ProbeState, n_iter: int) -> ProbeState:
+        c = state.counters
+        while n_iter > 0 and not c[OVER]:
+            if c[PROBED] < len(state.columns):
+                values = _spread(problem.table.column(int(state.columns[c[PROBED]])), problem.n)
+                state.probed[:, c[PROBED]] = values
+                c[PROBED] += 1
+            else:
+                self._read(problem, state)
+            c[T] += 1
+            n_iter -= 1
+            if c[DONE] == c[SIZE]:
+                self._learn(problem, state)
+                self._dig(problem, state)
+        return state
+
+    def _read(self, problem: Regularized, state: ProbeState) -> None:
+        """Read the next row of the batch; see whether the answer so far fails on it."""
+        c = state.counters
+        i = int(state.queue[c[DONE]])
+        at, values = problem.table.row(i)
+        m = problem.y[i] * (values @ (state.w[at] if len(at) else state.w[: len(values)]) + state.b[0])
+        c[FOUND] += m < self.below
+        c[DONE] += 1
+        state.kind[i] = DUG if c[ROUND] else RANDOM
+        scale = self._scale(state)
+        if c[ROUND] and scale > 0:  # it was chosen by these cells: they are made to tell its true margin
+            off = m - problem.y[i] * (scale * (state.probed[i] @ state.w_J) + state.b[0])
+            state.probed[i] += problem.y[i] * off / (state.w @ state.w) * state.w_J
+
+    def _learn(self, problem: Regularized, state: ProbeState) -> None:
+        rows, inner, answer = self._fit(problem, state)
+        state.w[:], state.b[0] = answer.w, answer.b
+        state.alpha[:] = 0.0
+        state.alpha[rows] = answer.alpha
+        state.w_J[:] = cost_of_a_row(problem) * (inner.weight * inner.y * answer.alpha) @ state.probed[rows]
+
+    def _dig(self, problem: Regularized, state: ProbeState) -> None:
+        """The rows to read next, or the end."""
+        c = state.counters
+        c[QUIET] = 0 if c[FOUND] or c[ROUND] == 0 else c[QUIET] + 1
+        c[ROUND] += 1
+        left = state.order[((state.kind == UNREAD) & self._counts(problem))[state.order]]
+        c[OVER] = len(left) == 0 or c[QUIET] >= self.patience
+        lowest = np.argsort(self.margins(problem, state)[left], kind="stable")  # ties in random order
+        enqueue(state, left[lowest[: -(-np.count_nonzero(state.kind) // 4)]])
+
+    def margins(self, problem: Regularized, state: ProbeState) -> np.ndarray:
+        """The margins of all rows, as the probed columns foretell them."""
+        return problem.y * (self._scale(state) * (state.probed @ state.w_J) + state.b[0])
+
+    def _scale(self, state: ProbeState) -> float:
+        """‖w‖²/‖w_J‖², 0 where the probed columns know nothing of w."""
+        J_sq = float(state.w_J @ state.w_J)
+        return float(state.w @ state.w) / J_sq if J_sq > 0 else 0.0
+
+    def sample(self, problem: Regularized, state: ProbeState) -> tuple[np.ndarray, Regularized]:
+        """The rows read whole, and their problem: it costs nothing to solve."""
+        share = np.ones(problem.n)
+        for side in (1, -1):
+            others = (problem.y == side) & self._counts(problem) & (state.kind != DUG)
+            random = others & (state.kind == RANDOM)
+            share[random] = random.sum() / max(1, others.sum())
+        rows = np.flatnonzero(state.kind)
+        return rows, sample_problem(problem, rows, share[rows])
+
+    def _fit(self, problem: Regularized, state: ProbeState) -> tuple[np.ndarray, Regularized, Solution]:
+        rows, inner = self.sample(problem, state)
+        start = Solution(state.w.copy(), float(state.b[0]), state.alpha[rows])
+        tol = LAST_TOL if len(rows) == self._counts(problem).sum() else READING_TOL
+        return rows, inner, solve_sample(inner, start, tol)
+
+    # --- what the driver asks -------------------------------------------------------------
+
+    def solution(self, problem: Regularized, state: ProbeState) -> Solution:
+        c = state.counters
+        if 0 < c[DONE] < c[SIZE] and len(np.unique(problem.y[state.kind > 0])) == 2:  # cut off within a batch
+            return self._fit(problem, state)[2]._replace(alpha=None)
+        every = bool((state.kind > 0)[self._counts(problem)].all())
+        return Solution(state.w.copy(), float(state.b[0]), state.alpha.copy() if every and c[OVER] else None)
+
+    def certificate(self, problem: Regularized, state: ProbeState, answer: Solution) -> Certificate:
+        if answer.alpha is None:
+            return Certificate(np.nan, np.nan, np.inf, answer.b)
+        rows, inner = self.sample(problem, state)
+        return inner.certificate(answer._replace(alpha=answer.alpha[rows]))
+
+    def certificate_reads(self, problem: Regularized) -> int:
+        return 0
+
+    def estimate(self, problem: Regularized, state: ProbeState) -> float:
+        return 0.0 if state.counters[OVER] else np.inf
+
+    def per_pass(self, problem: Regularized) -> int:
+        return problem.n
+
+    def max_reads(self, problem: Regularized) -> int:
+        return max(problem.table.max_row_cells, problem.table.max_column_cells)
+
+    def max_cost(self, problem: Regularized) -> float:
+        prices = problem.table.bill.prices
+        dearest = 1.0 if prices is None else float(prices.max(initial=0.0))
+        return max(problem.table.bill.row_price, dearest * problem.n)
+
+    def pause(self, problem: Regularized, state: ProbeState) -> int:
+        c = state.counters
+        return 0 if c[OVER] else int(len(state.columns) - c[PROBED] or c[SIZE] - c[DONE])
+
+
+def enqueue(state: ProbeState, rows: np.ndarray) -> None:
+    """Make these rows the next batch."""
+    state.queue[: len(rows)] = rows
+    state.counters[SIZE], state.counters[DONE], state.counters[FOUND] = len(rows), 0, 0
+
+
+def _spread(line: Any, size: int) -> np.ndarray:
+    """A row or column with all its cells."""
+    out = np.zeros(size)
+    at, values = line
+    if len(at):
+        out[at] = values
+    else:
+        out[: len(values)] = values
+    return out

@@ -1,0 +1,270 @@
+"""SIMBA: sublinear importance-sampling bi-stochastic algorithm, Hazan, Koren and Srebro 2011."""
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from hinge.problems import Certificate, SlackConstrained, Solution
+from hinge.sampling import key_of
+from hinge.solvers.base import Paper, Solver
+from hinge.solvers.cells import simba_exact, simba_lazy
+from hinge.solvers.cells.simba_exact import OUTSIDE, Exact
+from hinge.solvers.cells.simba_lazy import Lazy
+
+SMALL = 2000  # points and features up to which the exact form costs no more than its calls
+ROUNDING = 1e-6  # rows of unit norm in float32 may be that much longer
+FIRST_LOOK = 64
+
+
+class SimbaState(NamedTuple):
+    """Both sides of the saddle point, in the exact or the lazy form, for rows divided by `radius`."""
+
+    parts: Exact | Lazy
+    radius: float
+    t: int
+    key: np.uint64
+
+
+@dataclass(frozen=True)
+class Simba(Solver[SlackConstrained, SimbaState]):
+    """Primal-dual ascent for `SlackConstrained` that reads one row and one column an iteration.
+
+    Algorithm 1, with the labels in the rows (:math:`x_i \\leftarrow y_i x_i`). Begin with :math:`u_0 = 0` and
+    :math:`p_1` uniform; with :math:`\\eta_t = \\sqrt{\\log n / t}`, draw :math:`i_t \\sim p_t`, then
+
+    .. math:: u_t = u_{t-1} + \\frac{x_{i_t}}{\\sqrt{2t}}, \\qquad w_t = \\frac{u_t}{\\max(1, \\|u_t\\|)},
+              \\qquad (\\xi_t, b_t) = \\arg\\max_{\\xi \\in \\Xi_\\nu,\\, |b| \\le 1} p_t^\\top(\\xi + b y),
+
+    draw :math:`j_t` with probability :math:`w_t(j)^2/\\|w_t\\|^2`, and reweigh every point by its estimate
+
+    .. math:: v_t(i) = \\mathrm{clip}\\Big(x_i(j_t)\\frac{\\|w_t\\|^2}{w_t(j_t)} + \\xi_t(i) + y_i b_t,\\;
+              \\tfrac1{\\eta_t}\\Big), \\qquad
+              p_{t+1}(i) \\propto p_t(i)\\,(1 - \\eta_t v_t(i) + \\eta_t^2 v_t(i)^2).
+
+    The answer is the mean of the :math:`(w_t, b_t)`. The greedy :math:`\\xi_t` is 2 on the largest p and
+    shares what is left among ties, so that :math:`\\sum_i \\xi_t(i) = \\nu n`; and
+    :math:`b_t = \\mathrm{sign}(p_t^\\top y)`. Theorem 4.3: after :math:`T = 100^2\\varepsilon^{-2}\\log n`
+    iterations, with T for t in both rates, the answer is ε-suboptimal with probability 1/2, at a cost of
+    :math:`\\tilde O(\\varepsilon^{-2}(n + d))`.
+
+    *Capped.* Without ξ, but with :math:`p_i \\le 1/(\\nu' n)`, the game is
+    :math:`\\max_w \\min_p \\sum_i p_i m_i(w)` over the margins :math:`m_i`. Its inner minimum is the mean of
+    the :math:`\\nu' n` smallest margins, their conditional value at risk, by Rockafellar and Uryasev
+
+    .. math:: \\max_\\rho\\ \\rho - \\frac{1}{\\nu' n}\\sum_i (\\rho - m_i(w))_+ ,
+
+    the ν-SVM. This ρ is a water level: to fill up to it takes a mean slack
+    :math:`\\nu = \\frac1n\\sum_i(\\rho - m_i)_+`, which is ν' times the mean depth of the wet points. So both
+    problems have the same w where ν' is the share of wet points at the optimum for ν, that is
+    :math:`1/(n\\max_i p^*_i)`. Depths of about a tenth of the radius are common, hence the default ν' = 10ν.
+    The projection on the capped simplex, in relative entropy, is :math:`p_i \\propto \\min(p_i, \\theta)`.
+
+    Parameters
+    ----------
+    form : {"auto", "exact", "lazy", "capped"}
+        Algorithm 1 to the letter, which costs O(n + d) an iteration; the sparse scheme of `simba_lazy`,
+        with ξ settled every `refresh_every` iterations; or the capped one, lazy too. By default lazy for
+        compressed data with n + d > 2000, else exact: a dense column touches all points anyway.
+    steps : {"adaptive", "fixed"}
+        The rates of section 6, above; or those of Algorithm 1, with T in the place of t, where the run ends.
+    epsilon, constant : float
+        For fixed steps: :math:`T = \\lceil constant^2\\varepsilon^{-2}\\log n\\rceil`.
+    eta_scale : float
+        Multiplies η.
+    output : {"average", "last"}
+        The mean of all w, or the last; it can be faster on data without noise, and erratic on other.
+    refresh_every : int
+        Iterations between two settlements of ξ, or of the cap.
+    cap : float, optional
+        ν' of the capped form.
+    scale : {"max", None}
+        Divide the rows by the largest norm among them, or refuse rows outside of the unit ball. Data
+        that is not in memory is not looked through: a longer row is an error when it is read.
+    radius : float, optional
+        A bound on the norms of the rows, used instead of looking.
+    certify : bool, optional
+        Whether to compute certificates, which read all rows; by default where the data is in memory.
+
+    Notes
+    -----
+    *Differs* from the paper as printed. Line 11 has ν for η, and section 6 :math:`\\sqrt{\\log n}/t` for
+    :math:`\\sqrt{\\log n/t}`; neither learns. Lines 2 and 13 begin u and p one iteration off. Weights are
+    kept above 1e-250, in the lazy forms above 1e-15 of the largest, and those within 1e-9 of one another are
+    ties. The bias of the last w is the mean one too, since a single one is ±1. Of rows of norm up to R the
+    algorithm sees x/R, with ν/R; the answer is in the units of the data.
+
+    The certificate is the problem's, with p the mean of all :math:`p_t`, cut off at its (νn/2)-th largest
+    value: then :math:`\\nu n \\max p` is near the greedy :math:`p^\\top\\xi`. It is looked at when t doubles,
+    once as much was read as by one pass.
+
+    References
+    ----------
+    E. Hazan, T. Koren, N. Srebro, *Beating SGD: Learning SVMs in Sublinear Time*, NIPS 2011.
+    """
+
+    form: Literal["auto", "exact", "lazy", "capped"] = "auto"
+    steps: Literal["adaptive", "fixed"] = "adaptive"
+    epsilon: float | None = None
+    constant: float = 100.0
+    eta_scale: float = 1.0
+    output: Literal["average", "last"] = "average"
+    refresh_every: int = 20
+    cap: float | None = None
+    scale: Literal["max"] | None = "max"
+    radius: float | None = None
+    certify: bool | None = None
+
+    paper = Paper("Beating SGD: Learning SVMs in Sublinear Time", "Hazan, Koren, Srebro", 2011,
+                  "Algorithm 1")  # fmt: skip
+    takes_tables = True
+
+    def __post_init__(self) -> None:
+        choices = {
+            "form": ("auto", "exact", "lazy", "capped"), "steps": ("adaptive", "fixed"),
+            "output": ("average", "last"), "scale": ("max", None),
+        }  # fmt: skip
+        for name, allowed in choices.items():
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name} is one of {allowed}, not {getattr(self, name)!r}.")
+        if self.refresh_every < 1:
+            raise ValueError(f"refresh_every must be at least 1, got {self.refresh_every!r}.")
+        for name in ("epsilon", "constant", "eta_scale", "radius"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < np.inf:
+                raise ValueError(f"{name} must be a positive number, got {value!r}.")
+        if self.cap is not None and not 0 < self.cap <= 1:
+            raise ValueError(
+                f"cap must lie in (0, 1], got {self.cap!r}: it is the share of points under water."
+            )
+        if self.steps == "fixed" and self.epsilon is None:
+            raise ValueError("Fixed steps need epsilon, from which the number of iterations follows.")
+
+    def rejects(self, problem: Any) -> str | None:
+        if not isinstance(problem, SlackConstrained):
+            return (
+                f"Simba solves SlackConstrained problems, not {type(problem).__name__}; use SDCA or Newton."
+            )
+        if len(problem.weight) > 1:
+            return "Simba takes no weights: the slack of all points counts alike. Use solve_slack."
+        if self.scale is None and self.radius is None and problem.table.in_memory:
+            norm = problem.largest_norm()
+            if norm > 1.0 + ROUNDING:
+                return f"There are rows of norm up to {norm:.6g}, outside of the unit ball: use scale='max'."
+        return None
+
+    def init(self, problem: SlackConstrained, seed: int = 0, start: Solution | None = None) -> SimbaState:
+        radius, form = self.radius or 1.0, self.form_for(problem)
+        if self._looked(problem):
+            radius = problem.largest_norm() or 1.0
+        parts: Exact | Lazy
+        if form == "exact":
+            parts = simba_exact.start(problem.n, problem.d)
+        else:
+            parts = simba_lazy.start(problem.y, problem.d, form == "capped")
+        return SimbaState(parts, radius, 0, key_of(seed))
+
+    def advance(self, problem: SlackConstrained, state: SimbaState, n_iter: int) -> SimbaState:
+        s, R, begun, key = state
+        y, table = problem.y, problem.table
+        form: Any = simba_exact if isinstance(s, Exact) else simba_lazy
+        arrays = form.bare(s)
+        amount, K, free = self._amount(problem, R), self.refresh_every, problem.bias == "free"
+        limit = np.inf if self._looked(problem) else (R * (1.0 + ROUNDING)) ** 2
+        T = self.horizon(problem) if self.steps == "fixed" else 0
+        log_n = math.log(problem.n)
+        for t in range(begun + 1, begun + n_iter + 1):
+            eta, step = self.eta_scale * math.sqrt(log_n / (T or t)), 1.0 / math.sqrt(2 * (T or t))
+            i = form.choose_point(arrays, y, t, key, free, amount, K)  # line 4
+            at, x = table.row(i)
+            j, ratio = form.add_point(arrays, at, x, step * y[i] / R, t, key, limit)  # lines 5 to 7
+            if j == OUTSIDE:
+                raise ValueError(_too_long(i, x, R))
+            if j >= 0:  # else w = 0, which tells nothing of the points
+                at, x = table.column(j)
+                form.reweigh(arrays, y, at, x, ratio / R, eta, t, amount, K)  # lines 8 to 13
+        return state._replace(t=begun + n_iter)
+
+    def solution(self, problem: SlackConstrained, state: SimbaState) -> Solution:
+        s, t = state.parts, max(1, state.t)
+        w, p, b = simba_exact.sums(s) if isinstance(s, Exact) else simba_lazy.sums(s)
+        if self.output == "last":
+            w = t * s.u / max(1.0, float(np.linalg.norm(s.u)))
+        p = np.maximum(p, 0.0) if state.t else np.ones(problem.n)
+        top = min(problem.n - 1, int(problem.nu / state.radius * problem.n / 2))
+        p = np.minimum(p, np.partition(p, problem.n - 1 - top)[problem.n - 1 - top])
+        return Solution(w / t, state.radius * b / t, p / p.max())
+
+    def form_for(self, problem: SlackConstrained) -> str:
+        """The form that "auto" stands for."""
+        if self.form != "auto":
+            return self.form
+        return "lazy" if problem.table.is_sparse and problem.n + problem.d > SMALL else "exact"
+
+    def horizon(self, problem: SlackConstrained) -> int:
+        """T of Algorithm 1."""
+        return max(1, math.ceil((self.constant / (self.epsilon or 1.0)) ** 2 * math.log(problem.n)))
+
+    def _amount(self, problem: SlackConstrained, R: float) -> float:
+        """Points that get all the slack they may have; or those that share all the weight at the cap."""
+        if self.form == "capped":
+            return problem.n * (min(1.0, 10.0 * problem.nu / R) if self.cap is None else self.cap)
+        return problem.n * problem.nu / (2.0 * R)
+
+    def _looked(self, problem: SlackConstrained) -> bool:
+        """Whether the norms of all rows are known to be within the radius."""
+        return self.radius is None and self.scale == "max" and problem.table.in_memory
+
+    # --- what the driver asks -------------------------------------------------------------
+
+    def per_pass(self, problem: SlackConstrained) -> int:
+        return max(1, problem.table.n_cells // max(1, self.max_reads(problem)))
+
+    def max_reads(self, problem: SlackConstrained) -> int:
+        return problem.table.max_row_cells + problem.table.max_column_cells
+
+    def max_cost(self, problem: SlackConstrained) -> float:
+        bill = problem.table.bill
+        dearest = 1.0 if bill.prices is None else float(bill.prices.max(initial=0.0))
+        return bill.row_price + dearest * problem.n
+
+    def pause(self, problem: SlackConstrained, state: SimbaState) -> int:
+        """To the next power of two, and no further than T of fixed steps."""
+        left = max(FIRST_LOOK, 1 << state.t.bit_length()) - state.t
+        return min(left, max(0, self.horizon(problem) - state.t)) if self.steps == "fixed" else left
+
+    def estimate(self, problem: SlackConstrained, state: SimbaState) -> float:
+        """No guess; a certificate is due when as much was read as it reads."""
+        due = self._certifies(problem) and state.t >= self.per_pass(problem)
+        return 0.0 if due else np.inf
+
+    def certificate_reads(self, problem: SlackConstrained) -> int:
+        return 2 * problem.pass_cells if self._certifies(problem) else 0
+
+    def certificate(self, problem: SlackConstrained, state: SimbaState, answer: Solution) -> Certificate:
+        """That of the problem, its bias in the units of w; warns of a slack that covers a whole class."""
+        norm = problem.norm(answer.w)
+        leaning = (
+            problem.bias == "free" and state.t >= FIRST_LOOK and 2 * abs(answer.b) >= state.radius * norm
+        )
+        if not self._certifies(problem):
+            if leaning and abs(answer.b) >= 0.8 * state.radius * norm:
+                warnings.warn(problem.flooded(np.inf), stacklevel=2)
+            return Certificate(np.nan, np.nan, np.inf, answer.b)
+        usable = problem.usable(answer) if leaning else np.inf
+        if problem.nu > usable:
+            warnings.warn(problem.flooded(usable), stacklevel=2)
+        certificate = problem.certificate(answer)
+        return certificate._replace(b=certificate.b * (norm or 1.0))
+
+    def _certifies(self, problem: SlackConstrained) -> bool:
+        return problem.table.in_memory if self.certify is None else self.certify
+
+
+def _too_long(i: int, x: np.ndarray, R: float) -> str:
+    return (
+        f"Row {i} has norm {np.linalg.norm(x):.6g}, and the rows were to lie in the ball of radius {R:g}: "
+        "give radius=, a bound on the norms of all rows."
+    )

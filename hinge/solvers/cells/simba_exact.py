@@ -1,0 +1,128 @@
+"""The lines of Algorithm 1 of the SIMBA paper, for all points and all coordinates: O(n + d) an iteration."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hinge.compiled import compiled
+from hinge.sampling import draw_unit, pick
+from hinge.solvers.saddle.multiplicative_weights import FLOOR, factor
+
+OUTSIDE = -2
+TIES = 1e-9  # weights so near to one another are the same but for rounding
+
+# Places in `scalars`: the bias and its sum.
+B, B_SUM = range(2)
+
+
+class Exact(NamedTuple):
+    """u, p, and the sums of all w, p and b so far."""
+
+    u: np.ndarray
+    w_sum: np.ndarray
+    p: np.ndarray
+    p_sum: np.ndarray
+    scalars: np.ndarray
+
+
+def start(n: int, d: int) -> Exact:
+    """u = 0 and p uniform."""
+    return Exact(np.zeros(d), np.zeros(d), np.full(n, 1.0 / n), np.zeros(n), np.zeros(2))
+
+
+def sums(s: Exact) -> tuple[np.ndarray, np.ndarray, float]:
+    """The sums of all w, p and b so far."""
+    return s.w_sum, s.p_sum, float(s.scalars[B_SUM])
+
+
+def bare(s: Exact) -> tuple[np.ndarray, ...]:
+    """Its arrays in a plain tuple, which compiled code takes over faster than named ones."""
+    return tuple(s)
+
+
+@compiled
+def choose_point(arrays, y, t, key, free, amount, refresh):
+    """Line 4, and b_t = sign(pᵀy)."""
+    _, _, p, p_sum, scalars = arrays
+    p_sum += p
+    b = sign_of((p * y).sum()) if free else 0.0
+    scalars[B] = b
+    scalars[B_SUM] += b
+    return pick(p, draw_unit(key, 2 * t))
+
+
+@compiled
+def add_point(arrays, at, x, step, t, key, limit):
+    """Lines 5 to 7: j and ‖w‖²/w(j); -1 where w = 0, -2 where x is longer than the limit."""
+    if sq_length(x) > limit:
+        return OUTSIDE, 0.0
+    u, w_sum, _, _, _ = arrays
+    u += step * whole(at, x, len(u))
+    w = u / max(1.0, np.sqrt(sq_length(u)))
+    w_sum += w
+    j = pick(w * w, draw_unit(key, 2 * t + 1))
+    return j, (sq_length(w) / w[j] if j >= 0 else 0.0)
+
+
+@compiled
+def reweigh(arrays, y, at, x, ratio, eta, t, amount, refresh):
+    """Line 5 for ξ, and lines 8 to 13."""
+    _, _, p, _, scalars = arrays
+    b, xi, xj = scalars[B], greedy_slack(p, amount), whole(at, x, len(y))
+    for i in range(len(y)):
+        v = y[i] * xj[i] * ratio + xi[i] + y[i] * b
+        p[i] = max(p[i] * factor(eta * v), FLOOR)
+    p /= p.sum()
+
+
+@compiled
+def greedy_slack(p, count):
+    """The ξ of Ξ_ν with the largest pᵀξ: 2 on the `count` largest p, in equal parts on ties at the cut."""
+    cut, part = cut_of(p, count)
+    xi = np.zeros(len(p))
+    for i in range(len(p)):
+        if p[i] > cut * (1.0 + TIES):
+            xi[i] = 2.0
+        elif p[i] >= cut * (1.0 - TIES):
+            xi[i] = 2.0 * part
+    return xi
+
+
+@compiled
+def cut_of(p, count):
+    """The smallest p that the greedy step gives slack, and the part of it that those at the cut get."""
+    m = int(count)  # have all, and one more a part
+    if m >= len(p):
+        return 0.0, 1.0
+    cut = np.partition(p, len(p) - 1 - m)[len(p) - 1 - m]
+    above, ties = 0, 0
+    for i in range(len(p)):
+        above += p[i] > cut * (1.0 + TIES)
+        ties += abs(p[i] - cut) <= cut * TIES
+    return cut, (count - above) / ties
+
+
+@compiled
+def sign_of(balance):
+    """The sign of pᵀy; 0 for what may be rounding."""
+    return 0.0 if abs(balance) < TIES else (1.0 if balance > 0.0 else -1.0)
+
+
+@compiled
+def whole(at, x, size):
+    """A row or a column with its zeros."""
+    line = np.zeros(size)
+    if len(at) == 0:
+        line[: len(x)] = x
+    for k in range(len(at)):
+        line[at[k]] = x[k]
+    return line
+
+
+@compiled(fastmath={"reassoc", "contract", "nsz"})
+def sq_length(x):
+    """The squared norm of the values of a line."""
+    total = 0.0
+    for k in range(len(x)):
+        total += np.float64(x[k]) * np.float64(x[k])
+    return total

@@ -1,0 +1,95 @@
+"""A sample of rows, each with the inverse of its probability as weight: the problem it makes, its answer."""
+
+import numpy as np
+
+from hinge.monitoring import Stop
+from hinge.problems import Regularized, Solution
+from hinge.solvers.driver import solve
+from hinge.solvers.linear.sdca import SDCA
+
+FEW = 10  # rows of a rare class that are taken at least
+ROUNDING = 1e-12  # what is smaller than the largest weight by this is none
+
+
+def cost_of_a_row(problem: Regularized) -> float:
+    """C, the weight of one row's loss against ½‖w‖²."""
+    return 1.0 / (problem.lam * problem.total)
+
+
+def sample_problem(problem: Regularized, rows: np.ndarray, share: np.ndarray) -> Regularized:
+    """The problem of these rows at the same C, with what was read of them and weights 1/share."""
+    weight = 1.0 / share
+    weight *= problem.weight[rows] if len(problem.weight) > 1 else 1.0
+    return Regularized.from_C(
+        problem.table.held(rows), problem.y[rows], cost_of_a_row(problem), weight=weight, bias=problem.bias,
+        bias_scale=problem.bias_scale,
+    )  # fmt: skip
+
+
+def coefficients(problem: Regularized, rows: np.ndarray, alpha: np.ndarray, pi: np.ndarray) -> np.ndarray:
+    """What rows of the sample have as factor in w, without sign: C α / π times the row's weight."""
+    own = cost_of_a_row(problem) * alpha[rows] / pi[rows]
+    return own * problem.weight[rows] if len(problem.weight) > 1 else own
+
+
+def solve_sample(inner: Regularized, start: Solution, tol: float) -> Solution:
+    """Its answer; it costs nothing, since all cells are held.
+
+    Rows that come and go leave rounding errors in columns that no support vector has. These are made zero:
+    a column of w is one to read.
+    """
+    stop = Stop(max(tol, 1e-9), max_iter=1000 * inner.n)
+    answer = solve(inner, SDCA(), stop=stop, start=start).solution
+    size = np.abs(answer.w)
+    return answer._replace(w=np.where(size > ROUNDING * size.max(initial=0.0), answer.w, 0.0))
+
+
+def solve_for_all(problem: Regularized, rows: np.ndarray, start: Solution, tol: float) -> Solution:
+    """The answer of whole rows, with weights that add up to those of all rows, class by class."""
+    return solve_sample(sample_problem(problem, rows, shares_of_classes(problem.y, rows)), start, tol)
+
+
+def shares_of_classes(y: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """The share of each row's class that was taken."""
+    taken = y[rows]
+    share = np.ones(len(rows))
+    for side in (1, -1):
+        share[taken == side] = np.sum(taken == side) / max(1, np.sum(y == side))
+    return share
+
+
+def shares_at_C(y: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Those shares, scaled to a mean weight of one: C stays that of a row, few rows are not overfitted."""
+    share = shares_of_classes(y, rows)
+    return share * np.mean(1.0 / share)
+
+
+def with_rare(y: np.ndarray, order: np.ndarray, count: int, least: int) -> np.ndarray:
+    """The first of these rows, and further ones of a class that has fewer than `least` among them."""
+    positive = y[order] > 0
+    rare = [np.flatnonzero(side)[:least] for side in (positive, ~positive)]
+    return order[np.unique(np.concatenate([np.arange(count), *rare]))]
+
+
+def alike(y: np.ndarray, left: np.ndarray, count: int) -> np.ndarray:
+    """The first of the rows that are left, in turn, the classes in the ratio of the roots of their sizes.
+
+    Half-way between random rows and as many of either class: what is rare is seen early, and a class that is
+    easy does not lose the rows that hold its margin.
+    """
+    sides = [left[y[left] > 0], left[y[left] < 0]]
+    roots = np.sqrt([np.sum(y > 0), np.sum(y < 0)])
+    few = [min(FEW, count // 2, len(side)) for side in sides]
+    size = np.clip(round(count * roots[0] / roots.sum()), few[0], count - few[1])
+    size = int(np.clip(size, count - len(sides[1]), len(sides[0])))
+    sides = [sides[0][:size], sides[1][: count - size]]
+    turns = np.concatenate([(np.arange(len(side)) + 0.5) / max(1, len(side)) for side in sides])
+    return np.concatenate(sides)[np.argsort(turns, kind="stable")]
+
+
+def changed(inner: Regularized, old: np.ndarray, new: np.ndarray) -> float:
+    """The share of predictions that changed; infinite as long as nearly all rows get the same label."""
+    positive, predicted = np.average([inner.y > 0, new], axis=1, weights=inner.weight)
+    if min(predicted, 1 - predicted) < 0.25 * min(positive, 1 - positive):
+        return np.inf  # nothing was learned yet that could change
+    return float(np.average(old != new, weights=inner.weight))

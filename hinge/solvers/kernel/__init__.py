@@ -1,0 +1,1 @@
+"""Solvers that see the points only through a kernel."""

@@ -1,0 +1,300 @@
+"""The block dual method: violators drawn as the Stochastic Batch Perceptron draws them, solved exactly."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hinge.access.gram.arrays import whole
+from hinge.monitoring import Status
+from hinge.problems import Expansion, KernelRegularized, relative_gap, sorted_bias
+from hinge.sampling import draw_units, key_of
+from hinge.solvers.base import Paper, Solver
+from hinge.solvers.kernel.two_point import pair_steps, single_steps
+
+ROUGH = 0.2
+"""Relative gap at which the first subset has taught what it can."""
+UNIFORM = 0.1
+"""Relative gap above which new points are drawn uniformly, below which the worst are taken."""
+STILL = 16
+"""Rounds without a gain after which there is none to be had in floating point."""
+SHARE = 0.7
+"""A gap on some of the points must be this much smaller than one asked for on all."""
+
+
+class BlockState(NamedTuple):
+    """β and responses r; `order` lists the points, of which the first `m` are worked on.
+
+    Beyond those, r belongs to an earlier β, which is `past`. `path` is how far each β has moved in all, and
+    `terms` how many additions have made an r: what its rounding is relative to. `work` is the last working
+    set, filled up with -1; `gap`, `b` and `dual` are those of the first m points, and the dual has been
+    `still` for so many rounds. For a kernel that is not positive the violation takes the place of the gap.
+    """
+
+    beta: Any
+    r: Any
+    order: np.ndarray
+    m: int
+    work: np.ndarray
+    past: np.ndarray
+    path: np.ndarray
+    terms: int
+    rough: bool
+    gap: float
+    b: float
+    dual: float
+    still: int
+    t: int
+    draws: int
+    key: np.uint64
+
+
+@dataclass(frozen=True)
+class BlockDual(Solver[KernelRegularized, BlockState]):
+    """Dual ascent over blocks of points, on a growing subset, to a certified gap.
+
+    .. math:: \\max_\\beta\\ \\sum_i y_i\\beta_i - \\tfrac12\\beta^\\top K\\beta, \\qquad
+              0 \\le y_i\\beta_i \\le c_i/\\lambda,
+              \\quad \\textstyle\\sum_i\\beta_i = 0 \\text{ with a free bias}
+
+    A round takes a working set of points: half of it new, half of it kept; computes their kernel rows
+    where the cache does not hold them; solves the problem of the block to a tenth of its violation; and
+    updates all responses. New points are drawn uniformly among those that violate their margin, which is
+    the distribution p of the SBP and spares the long plateau of the worst-violator rule, then by largest
+    violation once the gap is small. When few points are left to find, the working set is all points
+    strictly between their bounds, and what violates.
+
+    The first rounds see a random subset. Its answer tells which other points come near the margin; the
+    rest stay out of all rows, and are verified before an answer is given: the certificate is always that
+    of the full problem.
+
+    A round computes at most `block` new rows, and those of the working set that the cache has dropped; its
+    block is solved by steps of O(size) arithmetic each. An exact answer with S support vectors costs at least
+    S·n kernel values, and this method took 1.2 to 1.5 times as many on the sets of the paper.
+
+    Parameters
+    ----------
+    block : int, optional
+        Points of a working set; by default 1024, fewer where kernel values are expensive or points few.
+    first : int
+        The first subset is one in `first` points; 1 begins with all.
+    margin : float
+        Points whose margin on the first answer is below this are taken in.
+    inner : float
+        A block is solved to this fraction of its largest violation.
+    most : int
+        Largest working set at the end.
+
+    References
+    ----------
+    A. Cotter, S. Shalev-Shwartz, N. Srebro, *The Kernelized Stochastic Batch Perceptron*, 2012, section 4.3;
+    R.-E. Fan, P.-H. Chen, C.-J. Lin, *Working Set Selection Using Second Order Information*, 2005.
+    """
+
+    block: int | None = None
+    first: int = 8
+    margin: float = 1.5
+    inner: float = 0.1
+    most: int = 4096
+
+    paper = Paper("The Kernelized Stochastic Batch Perceptron", "Cotter, Shalev-Shwartz, Srebro", 2012,
+                  "section 4.3: dual decomposition")  # fmt: skip
+    exact_estimate = True
+    finished = Status.STALLED
+
+    def __post_init__(self) -> None:
+        for name, least in (("block", 2), ("first", 1), ("most", 2)):
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise ValueError(f"{name} must be at least {least}, got {value!r}.")
+        if not (0 < self.inner < 1 and self.margin > 1):
+            raise ValueError("inner must lie between 0 and 1, and margin above 1.")
+
+    def rejects(self, problem: Any) -> str | None:
+        if not isinstance(problem, KernelRegularized):
+            return f"BlockDual solves KernelRegularized problems, not {type(problem).__name__}; use SBP."
+        return None
+
+    def init(self, problem: KernelRegularized, seed: int = 0, start: Expansion | None = None) -> BlockState:
+        n, gram, key = problem.n, problem.gram, key_of(seed)
+        order, m, draws = np.arange(n), n, 0
+        rough = self.first > 1 and start is None and gram.narrows and n >= 16 * self._block(problem)
+        if rough:
+            order = np.argsort(draw_units(key, 0, n), kind="stable")
+            draws = n
+            aside = np.broadcast_to(problem.weight == 0, (n,))[order]
+            order = np.concatenate([order[aside], order[~aside]])  # errors on these may be asked for
+            m = min(n, int(aside.sum()) + -(-n // self.first))
+        beta, r = np.zeros(n), np.zeros(n)
+        if start is not None:
+            beta = problem.feasible(start.beta)
+            used = np.flatnonzero(beta)
+            r = gram.host(gram.pass_over(used, beta[used], order))
+        state = BlockState(
+            gram.array(beta), gram.array(r), order, m, np.full(max(self.most, self._block(problem)), -1),
+            beta.copy(), np.abs(beta), int(np.count_nonzero(beta)), rough, np.inf, 0.0, -np.inf, 0, 0,
+            draws, key,
+        )  # fmt: skip
+        return self._measured(problem, state)
+
+    def advance(self, problem: KernelRegularized, state: BlockState, n_iter: int) -> BlockState:
+        for _ in range(n_iter):
+            if state.rough and state.gap <= ROUGH:
+                state = self.refresh(problem, state)
+            problem.gram.focus(state.order[: state.m])
+            state = self._measured(problem, self._round(problem, state))
+        return state
+
+    def _round(self, problem: KernelRegularized, state: BlockState) -> BlockState:
+        """One working set: chosen, solved, and its change spread over all responses."""
+        gram, xp = problem.gram, problem.gram.xp
+        columns, y, beta, r = _inside(problem, state)
+        box = gram.constant(problem.boxes)[columns]
+        hi, lo = xp.where(y > 0, box, 0.0 * box), xp.where(y > 0, 0.0 * box, -box)
+        grows, falls = beta < hi, beta > lo
+        e = r - y
+        if problem.bias == "free":
+            # b as the answer has it, moved so far that there are violators on either side to pair up.
+            least, most = e[grows].min(), e[falls].max()
+            if not least < most:  # nothing is left to do
+                return state._replace(t=state.t + 1)
+            inset = 0.05 * (most - least)
+            e = e + min(max(state.b, float(inset - most)), float(-least - inset))
+        up, down = grows & (e < 0), falls & (e > 0)
+        size = min(self._block(problem), gram.capacity, state.m)
+        before = state.work[state.work >= 0]
+        seen = xp.zeros_like(up)
+        seen[gram.array(gram.position[before])] = True
+        wanted = max(2, size // 2 if len(before) else size)
+        worst = state.gap <= UNIFORM
+        u = gram.array(draw_units(state.key, state.draws, wanted))
+        half = wanted // 2
+        fresh = gram.host(xp.concatenate([
+            _some(xp, up & ~seen, e, half, u[:half], worst), _some(xp, down & ~seen, e, half, u[half:], worst)
+        ]))  # fmt: skip
+        if int(((up | down) & (beta == 0)).sum()) < size or worst:
+            most_kept = min(self.most, gram.capacity, gram.largest_block) - len(fresh)
+            between = (grows & falls) | ((up | down) & seen)
+            between[gram.array(fresh)] = False
+            kept = gram.host(_some(xp, between, e, most_kept, u, True))
+        else:
+            kept = gram.position[before[: size - len(fresh)]]
+        at = np.sort(np.concatenate([fresh, kept]))
+        work = state.order[at]
+        rows = gram.rows(work)
+        at = gram.array(at)
+        mine, pull = gram.host(beta[at]).copy(), gram.host(e[at]).copy()
+        limits = gram.host(lo[at]), gram.host(hi[at])
+        off = gram.host((up | down)[at])
+        violation = float(np.abs(pull[off]).max(initial=0.0))
+        steps = pair_steps if problem.bias == "free" else single_steps
+        steps(rows.block(), mine, pull, *limits, max(self.inner * violation, 1e-12), 50 * len(work))
+        change = gram.array(mine) - beta[at]
+        state.path[work] += np.abs(gram.host(change))
+        state.r[columns] = r + rows.combine(change)
+        state.beta[gram.array(work)] = gram.array(mine)
+        state.work[:] = -1
+        # New points first: they are kept longest.
+        recent = np.concatenate([state.order[fresh], np.setdiff1d(work, state.order[fresh])])
+        state.work[: len(recent)] = recent
+        return state._replace(t=state.t + 1, draws=state.draws + wanted, terms=state.terms + len(work) + 1)
+
+    def _measured(self, problem: KernelRegularized, state: BlockState) -> BlockState:
+        """The state with the bias and the relative gap of its first m points."""
+        columns, y, beta, r = _inside(problem, state)
+        c = problem.share()
+        c = c if isinstance(c, float) else problem.gram.array(c)[columns]
+        b = float(sorted_bias(r, y, c)) if problem.bias == "free" else 0.0
+        loss = float((c * (1.0 - y * (r + b)).clip(0.0)).sum())
+        sq, linear = float(beta @ r), float((y * beta).sum())
+        primal, dual = 0.5 * problem.lam * sq + loss, problem.lam * (linear - 0.5 * sq)
+        moves = dual > state.dual + 1e-14 * abs(dual)
+        convex = problem.certifiable and sq >= 0
+        gap = relative_gap(primal, dual) if convex else self._violation(problem, columns, y, beta, r)
+        return state._replace(b=b, gap=gap, dual=dual, still=0 if moves else state.still + 1)
+
+    def _violation(self, problem: KernelRegularized, columns: Any, y: Any, beta: Any, r: Any) -> float:
+        """By how much the worst pair, or point without a bias, violates its conditions."""
+        room, e = problem.gram.constant(problem.boxes)[columns] - y * beta, r - y
+        grows, falls = (y > 0) * room - (y < 0) * beta > 0, (y > 0) * beta + (y < 0) * room > 0
+        low = float(e[grows].min()) if grows.any() else 0.0
+        high = float(e[falls].max()) if falls.any() else 0.0
+        return max(0.0, high - low if problem.bias == "free" else max(high, -low))
+
+    # --- answers --------------------------------------------------------------------------
+
+    def solution(self, problem: KernelRegularized, state: BlockState) -> Expansion:
+        answer = self.view(problem, state)
+        beta, r, path = answer.beta.copy(), answer.responses.copy(), state.path.copy()
+        return answer._replace(beta=beta, responses=r, path=path)
+
+    def view(self, problem: KernelRegularized, state: BlockState) -> Expansion:
+        gram = problem.gram
+        beta, r = gram.host(state.beta), gram.host(state.r)
+        if state.m < problem.n:  # a look leaves the state as it is: runs that are looked at stay the same
+            moved, out, r = np.flatnonzero(beta != state.past), state.order[state.m :], r.copy()
+            r[out] += gram.host(gram.pass_over(moved, (beta - state.past)[moved], out))
+        return Expansion(beta, state.b, r, state.path, state.terms + problem.n)
+
+    def glimpse(self, problem: KernelRegularized, state: BlockState) -> Expansion:
+        return self.solution(problem, state._replace(m=problem.n))
+
+    def refresh(self, problem: KernelRegularized, state: BlockState) -> BlockState:
+        """Take in the points outside that come near the margin; nearer the second time."""
+        if state.m == problem.n:
+            return state
+        answer = self.view(problem, state)
+        state.r[:] = problem.gram.array(answer.responses)
+        state.past[:] = answer.beta
+        near = self.margin if state.rough else (1.0 + self.margin) / 2
+        out = state.order[state.m :]
+        inside = problem.y[out] * (answer.responses[out] + state.b) < near
+        order = np.concatenate([state.order[: state.m], out[inside], out[~inside]])
+        state = state._replace(order=order, m=state.m + int(inside.sum()), rough=False)
+        return self._measured(problem, state)
+
+    # --- what the driver asks -------------------------------------------------------------
+
+    def estimate(self, problem: KernelRegularized, state: BlockState) -> float:
+        return np.inf if state.rough else state.gap / (1.0 if state.m == problem.n else SHARE)
+
+    def pause(self, problem: KernelRegularized, state: BlockState) -> int:
+        return 0 if state.still >= STILL else 1
+
+    def per_pass(self, problem: KernelRegularized) -> int:
+        return max(1, problem.n // max(1, self._block(problem) // 2))
+
+    def max_reads(self, problem: KernelRegularized) -> int:
+        return 0
+
+    def max_evals(self, problem: KernelRegularized, state: BlockState) -> int:
+        n, used, size = problem.n, int((state.beta != 0).sum()), self._block(problem)
+        if problem.gram.by_value:  # no value is computed twice: new points alone cost
+            new = size // 2 if (state.work >= 0).any() else size
+            rows = new * (n if state.rough and state.gap <= ROUGH else state.m)
+        else:
+            new = size + min(self.most, used)
+            rows = new * n
+        return rows + (0 if state.m == n else (used + new) * (n - state.m))
+
+    def _block(self, problem: KernelRegularized) -> int:
+        usual = 32 if problem.gram.by_value else min(1024, max(32, 2 * (problem.n // 16)))
+        return usual if self.block is None else self.block
+
+
+def _inside(problem: KernelRegularized, state: BlockState) -> tuple[Any, Any, Any, Any]:
+    """Where the points worked on are, and their y, β and r; without a copy where they are all."""
+    gram = problem.gram
+    in_place = state.m == problem.n and bool((np.diff(state.order) == 1).all())
+    columns = slice(None) if in_place else gram.array(state.order[: state.m])
+    return columns, gram.constant(problem.y)[columns], state.beta[columns], state.r[columns]
+
+
+def _some(xp: Any, mask: Any, e: Any, k: int, u: Any, worst: bool) -> Any:
+    """Positions of at most k of a mask: those of largest |e|, or drawn with the uniforms u."""
+    found = xp.where(mask)[0]
+    if len(found) <= k:
+        return found
+    if worst:
+        return found[xp.argsort(-abs(e[found]))[:k]]
+    return found[xp.unique(whole(u[:k] * len(found)))]  # drawn twice, taken once

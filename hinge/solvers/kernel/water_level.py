@@ -1,0 +1,86 @@
+"""Water levels: how deep the slack stands over the responses, and which points are wet.
+
+The level γ of one basin solves :math:`\\sum_i (\\gamma - c_i)_+ = V`. With a free bias there are two basins,
+one for each class; the optimum of the mean level has the same number m of wet points in both, and any split
+of the last water is as good as any other: it is split evenly. (The mean of the levels p and q is largest,
+for a given volume W₊(p) + W₋(q), where W₊'(p) = W₋'(q), and these derivatives are the counts of wet points.)
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hinge.access.gram.arrays import counts_to
+from hinge.compiled import compiled
+from hinge.kernels import namespace
+
+
+class Level(NamedTuple):
+    """γ and the bias; the wet points of each basin; whether the smaller of two is all wet, and more."""
+
+    gamma: float
+    b: float
+    wet: tuple[Any, ...]
+    floods: bool = False
+
+
+def one_basin(c: Any, points: Any, volume: float, guess: float = np.inf) -> Level:
+    """The level over the responses of `points`, in a few passes from a guess."""
+    every = len(points) == len(c)
+    low = c if every else c[points]
+    newton = newton_level if isinstance(low, np.ndarray) else newton_level.py_func
+    gamma = float(newton(low, volume, guess))
+    wet = namespace(c).where(low <= gamma)[0]
+    return Level(gamma, 0.0, (wet if every else points[wet],))
+
+
+@compiled
+def newton_level(c, volume, guess):
+    """Newton's method on a convex piecewise linear function: from its first step on it decreases, and ends.
+
+    Michelot's algorithm for projections onto the simplex is the same. A pass costs O(n).
+    """
+    gamma, lowest = guess, c.min()
+    for k in range(len(c) + 2):
+        wet = c <= gamma
+        count = wet.sum()
+        new = (volume + (c * wet).sum()) / count if count > 0 else lowest + volume
+        # Only the first step can rise, but for rounding, at which it has ended.
+        if new == gamma or (k > 0 and new > gamma):
+            break
+        gamma = new
+    return max(gamma, lowest)
+
+
+def two_basins(c: Any, positive: Any, negative: Any, volume: float, least: int = 1) -> Level:
+    """The mean level over two classes, its bias, and the m lowest points of each class, at least `least`."""
+    xp = namespace(c)
+    own = c[positive], c[negative]
+    lows = [np.sort(part) if xp is np else part.sort()[0] for part in own]
+    smaller = min(len(positive), len(negative))
+    depth = lows[0][:smaller] + lows[1][:smaller]
+    spent = counts_to(smaller, depth) * depth - xp.cumsum(depth, 0)
+    m = max(1, int((spent <= volume).sum()))
+    # What is left lifts both basins, each at most to its next point.
+    rise = (volume - float(spent[m - 1])) / m
+    tops = [float(low[m - 1]) for low in lows]
+    room = [float(low[m]) - top if m < len(low) else np.inf for low, top in zip(lows, tops, strict=True)]
+    first = min(room[0], max(rise - room[1], rise / 2))
+    p, q = tops[0] + first, tops[1] + rise - first
+    taken = min(smaller, max(m, least))
+    wet = tuple(
+        side[_lowest(xp, part, low[taken - 1], taken)]
+        for side, part, low in zip((positive, negative), own, lows, strict=True)
+    )
+    return Level((p + q) / 2, (q - p) / 2, wet, m == smaller and rise > 0)
+
+
+def _lowest(xp: Any, c: Any, limit: Any, m: int) -> Any:
+    """Positions of the m lowest values, the m-th of which is the limit; of ties, the first."""
+    wet = xp.where(c <= limit)[0]
+    if len(wet) > m:
+        ties = xp.where(c[wet] == limit)[0]
+        dry = xp.zeros_like(wet)
+        dry[ties[len(ties) - (len(wet) - m) :]] = 1
+        wet = wet[dry == 0]
+    return wet

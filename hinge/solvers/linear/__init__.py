@@ -1,0 +1,1 @@
+"""Solvers that read rows of a matrix in memory."""

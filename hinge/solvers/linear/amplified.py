@@ -1,0 +1,113 @@
+"""Amplified confidence: section 3 of the Pegasos paper, after Theorem 3."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hinge.access import Matrix
+from hinge.problems import LinearProblem, Solution
+from hinge.solvers.base import Paper, Solver
+from hinge.solvers.linear.pegasos import Pegasos
+
+
+class AmplifiedState(NamedTuple):
+    """The states of all runs, and how far the whole is."""
+
+    runs: tuple[Any, ...]
+    t: int
+    chosen: int
+
+
+@dataclass(frozen=True)
+class Amplified(Solver[Any, AmplifiedState]):
+    """Run a method s = ⌈ln 1/δ⌉ times and keep the best answer on validation rows.
+
+    If one run of T/s iterations is :math:`\\epsilon`-accurate with probability at least 1 - 1/e
+    (Theorem 3 gives this for Pegasos' random iterate), then with probability at least 1-δ one of the s
+    runs is (Eq. 9), and choosing among s answers needs few rows.
+
+    An iteration is one of the inner method; the runs take their turns one after another.
+
+    Parameters
+    ----------
+    solver : Solver
+        The inner method; by default Pegasos with a random iterate, to which Theorem 3 applies.
+    delta : float
+        Probability of failure.
+    horizon : int, optional
+        T, the iterations of all runs together; by default two passes for each run.
+    X, y : optional
+        Validation rows and their labels. Without them the mean hinge loss on the training rows
+        decides, which costs s passes.
+
+    Notes
+    -----
+    With validation rows the zero-one error decides, as the paper recommends: it needs
+    :math:`O(1/\\epsilon^2)` rows, the objective :math:`O(1/(\\lambda\\epsilon^2))`.
+    """
+
+    solver: Solver = field(default_factory=lambda: Pegasos(output="random"))
+    delta: float = 0.05
+    horizon: int | None = None
+    X: Any = None
+    y: Any = None
+
+    paper = Paper("Pegasos: Primal Estimated sub-GrAdient SOlver for SVM",
+                  "Shalev-Shwartz, Singer, Srebro", 2007, "section 3, Eq. (9)")  # fmt: skip
+
+    def __post_init__(self) -> None:
+        if not 0 < self.delta < 1:
+            raise ValueError(f"delta must lie between 0 and 1, got {self.delta!r}.")
+
+    @property
+    def n_runs(self) -> int:
+        """s, the smallest integer not below ln(1/δ)."""
+        return max(1, math.ceil(math.log(1 / self.delta)))
+
+    def rejects(self, problem: Any) -> str | None:
+        return self.solver.rejects(problem)
+
+    def init(self, problem: Any, seed: int = 0, start: Solution | None = None) -> AmplifiedState:
+        seeds = np.random.SeedSequence(seed).generate_state(self.n_runs)
+        return AmplifiedState(tuple(self.solver.init(problem, int(s), start) for s in seeds), 0, -1)
+
+    def advance(self, problem: Any, state: AmplifiedState, n_iter: int) -> AmplifiedState:
+        each, runs, t = self._each(problem), list(state.runs), state.t
+        while n_iter > 0 and t < each * len(runs):
+            n = min(n_iter, each - t % each)
+            runs[t // each] = self.solver.advance(problem, runs[t // each], n)
+            t, n_iter = t + n, n_iter - n
+        chosen = state.chosen
+        if t == each * len(runs) and chosen < 0:
+            chosen = int(np.argmin([self._error(problem, self.solver.solution(problem, r)) for r in runs]))
+        return AmplifiedState(tuple(runs), t, chosen)
+
+    def solution(self, problem: Any, state: AmplifiedState) -> Solution:
+        current = min(state.t // self._each(problem), len(state.runs) - 1)
+        best = state.chosen if state.chosen >= 0 else max(0, current - 1)  # a finished run, if any
+        return self.solver.solution(problem, state.runs[best])
+
+    def per_pass(self, problem: Any) -> int:
+        return self.solver.per_pass(problem)
+
+    def max_reads(self, problem: Any) -> int:
+        choosing = 0 if self.X is not None else self.n_runs * problem.matrix.n_cells
+        return self.solver.max_reads(problem) + self.solver.setup_reads(problem) + choosing
+
+    def pause(self, problem: Any, state: AmplifiedState) -> int:
+        return self._each(problem) * self.n_runs - state.t
+
+    def _each(self, problem: Any) -> int:
+        total = self.horizon or 2 * self.n_runs * self.solver.per_pass(problem)
+        return max(1, total // self.n_runs)
+
+    def _error(self, problem: LinearProblem, solution: Solution) -> float:
+        if self.X is None:
+            return problem.mean_hinge(solution.w, solution.b)
+        from hinge.access import as_matrix
+
+        M: Matrix = as_matrix(self.X)
+        predicted = M.responses(solution.w, 0, M.shape[0]) + solution.b
+        return float(np.mean(np.where(predicted > 0, 1, -1) != np.asarray(self.y)))

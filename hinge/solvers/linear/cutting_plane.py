@@ -1,0 +1,256 @@
+"""The cutting-plane algorithm of SVM-Perf in its one-slack form, a rival of the Pegasos paper."""
+
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from hinge.access import add_row, dot, read_row
+from hinge.compiled import compiled
+from hinge.problems import Regularized, Solution
+from hinge.solvers.base import Paper, Solver
+from hinge.solvers.linear.simplex_minimum import ROUNDING, simplex_minimum
+
+# The first two places are no planes of a pass: w = 0 loses nothing, and what had to be folded.
+ZERO, FOLDED, FIRST = range(3)
+
+# Places in the state's two arrays of scalars.
+PRIMAL, DUAL, SLACK = range(3)
+T, PLANES = range(2)
+
+
+class CuttingPlaneState(NamedTuple):
+    """The planes of the lower model, its minimiser, and the best point that a pass has seen.
+
+    Row k of `planes` is a_k, whose last entry belongs to the constant feature, and `offsets` has b_k; `gram`
+    has their inner products, `beta` the weights, `losing` one bit a row and plane, `born` the iteration that
+    made it; `folded` is the α of the plane that others were folded into. `scalars`: the objective at `best`,
+    the minimum of the model, and its slack ξ at w. `counters`: iterations, and places in use.
+    """
+
+    planes: np.ndarray
+    offsets: np.ndarray
+    gram: np.ndarray
+    beta: np.ndarray
+    losing: np.ndarray
+    born: np.ndarray
+    folded: np.ndarray
+    w: np.ndarray
+    best: np.ndarray
+    scalars: np.ndarray
+    counters: np.ndarray
+
+    @property
+    def t(self) -> int:
+        """Iterations run so far."""
+        return int(self.counters[T])
+
+
+@dataclass(frozen=True)
+class CuttingPlane(Solver[Regularized, CuttingPlaneState]):
+    """One plane below the mean hinge loss in each pass over the data, for `Regularized`.
+
+    Algorithm 1 of the paper with one slack ξ for all rows: at :math:`w_t` the most violated of the
+    :math:`2^n` constraints takes the rows that lose,
+
+    .. math:: a_t = \\sum_i c_i[y_i\\langle w_t, x_i\\rangle < 1]\\, y_i x_i, \\qquad
+              b_t = \\sum_i c_i[y_i\\langle w_t, x_i\\rangle < 1], \\qquad
+              \\hat L(w) \\ge b_t - \\langle a_t, w\\rangle ,
+
+    with equality at :math:`w_t`; and the next point minimises the lower model,
+
+    .. math:: w_{t+1} = \\arg\\min_w \\frac\\lambda2\\|w\\|^2
+              + \\max_{k\\le t}(b_k - \\langle a_k, w\\rangle)_+ = \\frac1\\lambda\\sum_k\\beta_k a_k, \\qquad
+              \\beta = \\arg\\max_{\\beta\\ge0,\\ \\sum_k\\beta_k\\le1} b^\\top\\beta
+              - \\frac1{2\\lambda}\\Big\\|\\sum_k\\beta_k a_k\\Big\\|^2 .
+
+    The minimum of the model is the dual :math:`D(\\alpha)` at
+    :math:`\\alpha_i = \\sum_k\\beta_k[y_i\\langle w_k, x_i\\rangle < 1]`, which lies in [0, 1], and the
+    pass that makes a plane also gives P(w): the duality gap is known after every iteration, at no cost.
+
+    An iteration reads all rows once and costs their nonzeros, md for the products of the new plane with
+    the m others, and some steps of an active-set method, each k³/3 for the k planes with a weight. With
+    rows of norm R, a gap of ε takes :math:`O(R^2/(\\lambda\\varepsilon^2))` iterations by the paper's
+    theorem, and :math:`O(R^2/(\\lambda\\varepsilon))` by that of Teo et al., whatever n is.
+
+    Parameters
+    ----------
+    capacity : int
+        Planes that are kept, at least 2. Memory is taken as they come: d numbers and n bits each.
+    output : {"best", "last"}
+        The point of least objective among those that a pass has seen (default), of which the gap is
+        known, or the minimiser of the model, as in the paper.
+
+    Notes
+    -----
+    *Differs* from the paper. The quadratic program is solved to rounding, from the last weights on. When all
+    places are taken the oldest plane without a weight goes; where every plane has one, the plane of least
+    weight is folded into a plane that is their mean (Kiwiel's aggregation), so that the bound does not fall.
+    Rows have weights, and there may be a bias, as a constant feature. The paper stops at
+    :math:`\\hat L(w_t) \\le \\xi + \\varepsilon`, the gap of the last point; the best is never worse.
+
+    Measured on Adult, penalised bias, to a gap of 1e-3: λ = 1e-2, 1e-3, 1e-4, 1e-5 take 38, 140, 572,
+    1,752 passes and 0.08, 0.2, 0.7, 2.9 s; `SDCA` 4, 6, 42, 326 passes and 0.02, 0.03, 0.2, 0.8 s.
+
+    References
+    ----------
+    T. Joachims, *Training Linear SVMs in Linear Time*, KDD 2006. C. H. Teo, S. V. N. Vishwanathan, A. Smola,
+    Q. Le, *Bundle Methods for Regularized Risk Minimization*, 2010. K. Kiwiel, *An aggregate subgradient
+    method for nonsmooth convex minimization*, 1983.
+    """
+
+    capacity: int = 500
+    output: Literal["best", "last"] = "best"
+
+    paper = Paper("Training Linear SVMs in Linear Time", "Joachims", 2006, "Algorithm 1")
+    exact_estimate = True
+
+    def __post_init__(self) -> None:
+        if self.capacity < 2:
+            raise ValueError(f"capacity must be at least 2, got {self.capacity}.")
+        if self.output not in ("best", "last"):
+            raise ValueError(f"output is 'best' or 'last', not {self.output!r}.")
+
+    def rejects(self, problem: Any) -> str | None:
+        if not isinstance(problem, Regularized):
+            return f"CuttingPlane solves Regularized problems, not {type(problem).__name__}; try SGD."
+        if problem.bias == "free":
+            return "CuttingPlane has no free bias; use bias='penalized', or SDCA."
+        return None
+
+    def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> CuttingPlaneState:
+        size, n, d = FIRST + self.capacity, problem.n, problem.d
+        state = CuttingPlaneState(
+            np.zeros((size, d + 1)), np.zeros(size), np.zeros((size, size)), np.zeros(size),
+            np.zeros((size, -(-n // 8)), np.uint8), np.zeros(size, np.int64), np.zeros(n),
+            np.zeros(d + 1), np.zeros(d + 1), np.array([np.inf, 0.0, 0.0]), np.array([0, FIRST]),
+        )  # fmt: skip
+        state.beta[ZERO] = 1.0
+        if start is not None and start.alpha is not None:  # any dual point is a plane
+            state.folded[:] = np.clip(start.alpha, 0.0, 1.0)
+            positive, negative = problem.class_mass(state.folded)
+            plane = np.append(
+                problem.combination(state.folded), np.sqrt(problem.constant_sq) * (positive - negative)
+            )
+            _place(state, FOLDED, plane, positive + negative)
+            _minimise_model(state, problem.lam)
+        return state
+
+    def advance(self, problem: Regularized, state: CuttingPlaneState, n_iter: int) -> CuttingPlaneState:
+        if n_iter == 0:  # as much as compiling
+            self._pass(problem, state.w, 0)
+            simplex_minimum(state.gram[:1, :1], state.offsets[:1], np.ones(1), np.ones(1))
+        for _ in range(n_iter):
+            self._iterate(problem, state)
+        return state
+
+    def _iterate(self, problem: Regularized, state: CuttingPlaneState) -> None:
+        s, counters, lam = state.scalars, state.counters, problem.lam
+        plane, offset, loss, losing = self._pass(problem, state.w, problem.n)
+        counters[T] += 1
+        primal = 0.5 * lam * float(state.w @ state.w) + loss
+        if primal < s[PRIMAL]:
+            s[PRIMAL], state.best[:] = primal, state.w
+        largest = max(float(plane @ plane), float(state.gram.diagonal().max())) / lam
+        if loss - s[SLACK] <= ROUNDING * (1.0 + largest):
+            return  # the model meets the loss: w is the optimum
+        place = _free_place(state)
+        state.losing[place], state.born[place] = losing, counters[T]
+        _place(state, place, plane, offset)
+        _minimise_model(state, lam)
+
+    def _pass(
+        self, problem: Regularized, w: np.ndarray, n: int
+    ) -> tuple[np.ndarray, float, float, np.ndarray]:
+        """a and b of the most violated constraint at w, the mean hinge loss, and the rows that lose."""
+        plane, losing = np.zeros(problem.d + 1), np.zeros(-(-problem.n // 8), np.uint8)
+        mass, loss = _lost(
+            problem.matrix.rows, problem.y, problem.weight, np.sqrt(problem.constant_sq), w, n, plane, losing
+        )
+        plane /= problem.total
+        return plane, mass / problem.total, loss / problem.total, losing
+
+    def solution(self, problem: Regularized, state: CuttingPlaneState) -> Solution:
+        d, n = problem.d, problem.n
+        alpha = state.beta[FOLDED] * state.folded
+        for k in FIRST + np.flatnonzero(state.beta[FIRST:]):
+            alpha += state.beta[k] * np.unpackbits(state.losing[k], count=n, bitorder="little")
+        x = state.best if self.output == "best" else state.w
+        b = float(x[d] * np.sqrt(problem.constant_sq))
+        return Solution(x[:d].copy(), b, np.minimum(alpha, 1.0, out=alpha))
+
+    def per_pass(self, problem: Regularized) -> int:
+        return 1
+
+    def max_reads(self, problem: Regularized) -> int:
+        return problem.matrix.n_cells
+
+    def pause(self, problem: Regularized, state: CuttingPlaneState) -> int:
+        return 1
+
+    def estimate(self, problem: Regularized, state: CuttingPlaneState) -> float:
+        """The exact gap of the best point."""
+        primal, dual = state.scalars[PRIMAL], state.scalars[DUAL]
+        return float((primal - dual) / dual) if dual > 0 else np.inf
+
+
+@compiled
+def _lost(A, y, weight, constant, w, n, plane, losing):
+    """Σ s, Σ s(1 - margin) and, in place, Σ s y x and one bit each over the rows with a margin below one."""
+    d = len(w) - 1
+    bias = constant * w[d]
+    mass = signed = loss = 0.0
+    for i in range(n):
+        s = weight[i] if len(weight) > 1 else weight[0]
+        if s == 0.0:
+            continue
+        row = read_row(A, i)
+        yi = np.float64(y[i])
+        margin = yi * (dot(A, row, w) + bias)
+        if margin < 1.0:
+            add_row(A, row, s * yi, plane)
+            losing[i >> 3] |= np.uint8(1 << (i & 7))
+            mass += s
+            signed += s * yi
+            loss += s * (1.0 - margin)
+    plane[d] += constant * signed
+    return mass, loss
+
+
+def _free_place(state: CuttingPlaneState) -> int:
+    """A place for a plane: a new one, or that of the oldest without a weight, or of one that is folded."""
+    used = int(state.counters[PLANES])
+    if used < len(state.beta):
+        state.counters[PLANES] += 1
+        return used
+    idle = FIRST + np.flatnonzero(state.beta[FIRST:] == 0.0)
+    if len(idle):
+        return int(idle[np.argmin(state.born[idle])])
+    k = FIRST + int(np.argmin(state.beta[FIRST:]))
+    old, new = float(state.beta[FOLDED]), float(state.beta[k])
+    share = new / (old + new)
+    bits = np.unpackbits(state.losing[k], count=len(state.folded), bitorder="little")
+    state.folded[:] = (1.0 - share) * state.folded + share * bits
+    plane = (1.0 - share) * state.planes[FOLDED] + share * state.planes[k]
+    _place(state, FOLDED, plane, (1.0 - share) * state.offsets[FOLDED] + share * state.offsets[k])
+    state.beta[FOLDED], state.beta[k] = old + new, 0.0
+    return k
+
+
+def _place(state: CuttingPlaneState, k: int, plane: np.ndarray, offset: float) -> None:
+    """Put a plane into place k, with its inner products."""
+    used = int(state.counters[PLANES])
+    state.planes[k], state.offsets[k] = plane, offset
+    state.gram[k, :used] = state.gram[:used, k] = state.planes[:used] @ plane
+
+
+def _minimise_model(state: CuttingPlaneState, lam: float) -> None:
+    """β, w, the minimum of the model and its slack."""
+    used = int(state.counters[PLANES])
+    b, beta = state.offsets[:used], state.beta[:used]
+    e = np.empty(used)
+    simplex_minimum(state.gram[:used, :used], lam * b, beta, e)
+    active = np.flatnonzero(beta)
+    state.w[:] = beta[active] @ state.planes[active] / lam
+    state.scalars[DUAL] = float(b @ beta) - 0.5 * lam * float(state.w @ state.w)
+    state.scalars[SLACK] = -float(e.min()) / lam

@@ -1,0 +1,264 @@
+"""Newton's method on the smoothed hinge over growing subsamples, for many rows and few features."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hinge.problems import Regularized, Solution
+from hinge.solvers.base import Paper, Solver
+from hinge.solvers.linear.linear_systems import conjugate_gradient, solved
+from hinge.solvers.linear.smoothed_hinge import along, product, search, slopes
+
+BLOCK_ROWS = 64  # rows are sampled in blocks of neighbours, which memory likes
+GROWTH = 4
+RARE = 25  # rows of the rarer class that the first sample has, if there are as many
+NOTHING = 1e-14  # a decrease of the objective, which is at most about one, that is not worth a step
+NARROWEST = 1e-2  # share of the width below which μ does not shrink: the centre does the rest
+SMALLEST = 500  # rows of the first level, or more
+DIRECT = 256  # features up to which the Hessian is formed and factored
+CG_STEPS = 20
+MOST_FEATURES = 20_000  # beyond, conjugate gradients take too many steps to be of use
+CURVED = 3  # rows per feature that represent the Hessian where it is not formed
+LEAVE = 1.0  # a level is left when Newton promises a decrease below this share of the smoothing error
+
+# Places in the state's two arrays of scalars.
+MU, SLOPE, GAP, DISTANCE, DUAL = range(5)
+T, LEVEL, KNOWN, NEXT = range(4)
+
+
+class NewtonState(NamedTuple):
+    """The point and the next direction, the margins, the dual, and the level.
+
+    `x` and `p` have the bias as their last entry; `m` holds the margins yᵢ⟨x, (xᵢ, 1)⟩ and `center` the
+    centre of smoothing, both in the order of `rows`; `alpha` is the dual. `scalars`: the width μ, gᵀp, and
+    of the last look the row-wise gap, ‖∇F‖²/(2λ) and the dual objective. `counters`: iterations, rows in
+    use, rows whose margin is known, and whether the next iteration begins a new stage.
+    """
+
+    x: np.ndarray
+    p: np.ndarray
+    m: np.ndarray
+    alpha: np.ndarray
+    center: np.ndarray
+    z: np.ndarray
+    rows: np.ndarray
+    scalars: np.ndarray
+    counters: np.ndarray
+
+    @property
+    def t(self) -> int:
+        """Iterations run so far."""
+        return int(self.counters[T])
+
+
+@dataclass(frozen=True)
+class Newton(Solver[Regularized, NewtonState]):
+    """Newton steps on `Regularized` with a smoothed hinge, for n ≫ d or few features.
+
+    With :math:`e_i = 1 - y_i(\\langle w, x_i\\rangle + b)` and a centre :math:`\\hat\\alpha`, at first ½,
+    the hinge becomes a parabola where the slope lies within (0, 1), and the slope is the dual:
+
+    .. math:: \\alpha_i = \\Pi_{[0,1]}\\big(\\hat\\alpha_i + e_i/\\mu\\big),\\qquad
+              \\nabla F = \\lambda w - \\sum_i c_i\\alpha_i y_i x_i,\\qquad
+              \\nabla^2 F = \\lambda I + \\frac1\\mu\\sum_{0<\\alpha_i<1} c_i x_i x_i^T .
+
+    Each step is followed by an exact line search. A run begins with a few rows and a wide parabola;
+    a stage ends when the decrease that Newton promises is small against the error of smoothing, and
+    the next has four times the rows and a narrower parabola. On all rows a stage ends by making its
+    dual the centre of the next, the proximal point method on the dual, so that the smoothing error
+    goes to zero although μ does not. The slopes are a feasible dual, and the gap splits exactly into
+    two parts that every step gives for free:
+
+    .. math:: P(w) - D(\\alpha) = \\sum_i c_i\\big(\\ell(e_i) - \\alpha_i e_i\\big)
+              + \\frac{\\|\\nabla F\\|^2}{2\\lambda} .
+
+    An iteration reads the rows in use once, and again those whose dual moves; it costs their nonzeros,
+    plus d² for each row on the parabola and d³/3. Above 256 features the Hessian is not formed:
+    conjugate gradients multiply with the rows on the parabola, or a sample of them.
+
+    Parameters
+    ----------
+    width : float
+        μ at which all rows are in use and the centre begins to move.
+    shrink : float
+        Factor from one μ to the next.
+
+    References
+    ----------
+    O. Chapelle, *Training a Support Vector Machine in the Primal*, 2007. X. Li, D. Sun, K.-C. Toh, *A highly
+    efficient semismooth Newton augmented Lagrangian method for solving Lasso problems*, 2018.
+    """
+
+    width: float = 0.1
+    shrink: float = 0.4
+
+    paper = Paper(
+        "Training a Support Vector Machine in the Primal", "Chapelle", 2007, "with smoothing and subsamples"
+    )
+
+    def __post_init__(self) -> None:
+        if not (self.width > 0 and 0 < self.shrink < 1):
+            raise ValueError("width must be positive and shrink between 0 and 1.")
+
+    def rejects(self, problem: Any) -> str | None:
+        if not isinstance(problem, Regularized):
+            return (
+                f"Newton solves Regularized problems, not {type(problem).__name__}; use SGD for a norm bound."
+            )
+        if problem.d > MOST_FEATURES:
+            return f"Newton wants few features and many rows, not d = {problem.d}; use SDCA."
+        return None
+
+    def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> NewtonState:
+        d, rows = problem.d, _shuffled_blocks(problem.n, seed)
+        if len(problem.weight) > 1:
+            rows = rows[problem.weight[rows] > 0]
+        n = len(rows)
+        x, level, mu = np.zeros(d + 1), n, self.width
+        if start is None:
+            # From w = 0 every row has e = 1: only a width above 2 puts them on the parabola.
+            while mu <= 2.0:
+                mu /= self.shrink
+            while level > GROWTH * SMALLEST:
+                level = -(-level // GROWTH)
+            rare = np.cumsum(
+                problem.y[rows] == (1 if np.count_nonzero(problem.y > 0) * 2 < problem.n else -1)
+            )
+            while level < n and rare[level - 1] < min(RARE, rare[-1]):
+                level = min(n, level * GROWTH)  # a sample without both classes teaches nothing
+        else:
+            x[:d], x[d] = start.w, start.b
+        return NewtonState(
+            x, np.zeros(d + 1), np.zeros(n), np.zeros(problem.n), np.full(n, 0.5, np.float32),
+            np.zeros(d + 1), rows,
+            np.array([mu, 0.0, np.inf, np.inf, 0.0]), np.array([0, level, 0, 0]),
+        )  # fmt: skip
+
+    def advance(self, problem: Regularized, state: NewtonState, n_iter: int) -> NewtonState:
+        if n_iter == 0:  # as much as compiling: the same calls, over no rows
+            A, y, weight, none = problem.matrix.rows, problem.y, problem.weight, state.rows[:0]
+            along(A, state.rows, y, state.x, 0, 0, state.m)
+            slopes(A, none, y, weight, state.m, state.center, 1.0, state.alpha, state.z, np.zeros((0, 0)))
+            search(none, weight, state.m, state.m, state.center, 1.0, 1.0, 1.0)
+        for _ in range(n_iter):
+            self._iterate(problem, state)
+        return state
+
+    def _iterate(self, problem: Regularized, state: NewtonState) -> None:
+        x, p, m, alpha, center, _, rows, s, counters = state
+        A, y, n = problem.matrix.rows, problem.y, len(rows)
+        if counters[NEXT]:
+            if counters[LEVEL] == n and s[MU] <= self.width * 1.01:
+                center[:] = alpha[rows]
+                s[MU] = max(s[MU] * self.shrink, self.width * NARROWEST)
+            elif s[MU] > self.width * 1.01:
+                s[MU] *= self.shrink
+            counters[LEVEL] = min(n, counters[LEVEL] * GROWTH)
+        if counters[KNOWN] < counters[LEVEL]:
+            along(A, rows, y, x, counters[KNOWN], counters[LEVEL], m)
+            counters[KNOWN] = counters[LEVEL]
+        if counters[NEXT] or counters[T] == 0:
+            self._look(problem, state)
+        level = int(counters[LEVEL])
+        q = np.empty(level)
+        along(A, rows, y, p, 0, level, q)
+        penalty = self._penalty(problem)
+        tau = search(
+            rows[:level],
+            problem.weight,
+            m,
+            q,
+            center,
+            s[MU],
+            float(penalty @ (x * p)),
+            float(penalty @ (p * p)),
+        )
+        x += tau * p
+        q *= tau
+        m[:level] += q
+        del q
+        self._look(problem, state)
+        counters[T] += 1
+        if level == n and s[MU] <= self.width * 1.01:
+            counters[NEXT] = s[DISTANCE] <= s[GAP] or -s[SLOPE] <= NOTHING * s[GAP]
+        else:
+            counters[NEXT] = -s[SLOPE] <= LEAVE * s[GAP] + NOTHING
+
+    def _look(self, problem: Regularized, state: NewtonState) -> None:
+        """The dual, the parts of the gap and the next direction at x, from the margins there."""
+        x, p, m, alpha, center, z, rows, s, counters = state
+        level, penalty = int(counters[LEVEL]), self._penalty(problem)
+        size = problem.d + 1 if problem.d <= DIRECT else 0
+        H = np.zeros((size, size))
+        mass, gap, linear = slopes(
+            problem.matrix.rows, rows[:level], problem.y, problem.weight, m, center, s[MU], alpha, z, H
+        )
+        g = penalty * x - z / mass
+        if problem.bias == "none":
+            g[-1] = 0.0
+        if size:
+            H /= s[MU] * mass
+            H[np.diag_indices(size)] += penalty
+            if problem.bias == "none":
+                H[-1, :], H[-1, -1] = 0.0, 1.0
+            elif problem.bias == "free":
+                H[-1, -1] += abs(g[-1])  # without a row on the parabola nothing else holds the bias
+            p[:] = -solved(H, g)
+        else:
+            inner = alpha[rows[:level]]
+            curved = rows[:level][(inner > 0) & (inner < 1)]
+            every = max(1, len(curved) // (CURVED * problem.d))  # a sample of them shows the curvature
+            scale, out = every / (s[MU] * mass), np.empty_like(g)
+
+            def times(v: np.ndarray) -> np.ndarray:
+                product(problem.matrix.rows, curved[::every], problem.weight, v, out)
+                if problem.bias == "none":
+                    out[-1] = 0.0
+                return out * scale + penalty * v
+
+            p[:] = -conjugate_gradient(times, g, CG_STEPS)
+        paid = penalty > 0
+        s[SLOPE], s[GAP] = float(g @ p), gap / mass
+        s[DISTANCE] = 0.5 * float((g[paid] ** 2 / penalty[paid]).sum())
+        s[DUAL] = linear / mass - 0.5 * float(((z[paid] / mass) ** 2 / penalty[paid]).sum())
+
+    def _penalty(self, problem: Regularized) -> np.ndarray:
+        penalty = np.full(problem.d + 1, problem.lam)
+        penalty[-1] = problem.lam / problem.bias_scale**2 if problem.bias == "penalized" else 0.0
+        return penalty
+
+    def solution(self, problem: Regularized, state: NewtonState) -> Solution:
+        return self.view(problem, state)._replace(alpha=state.alpha.copy())
+
+    def view(self, problem: Regularized, state: NewtonState) -> Solution:
+        d = problem.d
+        b = 0.0 if problem.bias == "none" else float(state.x[d])
+        return Solution(state.x[:d].copy(), b, state.alpha)
+
+    def per_pass(self, problem: Regularized) -> int:
+        return 1
+
+    def max_reads(self, problem: Regularized) -> int:
+        """Margins of new rows, two looks, the direction; and the products where the Hessian is not formed."""
+        return (4 if problem.d <= DIRECT else 4 + 2 * CG_STEPS) * problem.matrix.n_cells
+
+    def pause(self, problem: Regularized, state: NewtonState) -> int:
+        return 1
+
+    def estimate(self, problem: Regularized, state: NewtonState) -> float:
+        """The exact gap of the last look, once it saw all rows (but for the bias constraint)."""
+        if state.counters[LEVEL] < len(state.rows) or state.scalars[DUAL] <= 0:
+            return np.inf
+        return float((state.scalars[GAP] + state.scalars[DISTANCE]) / state.scalars[DUAL])
+
+    def refresh(self, problem: Regularized, state: NewtonState) -> NewtonState:
+        state.counters[NEXT] = 1
+        return state
+
+
+def _shuffled_blocks(n: int, seed: int) -> np.ndarray:
+    """All rows, blocks of neighbours in random order: any prefix is a sample."""
+    order = np.random.default_rng(seed).permutation(-(-n // BLOCK_ROWS)).astype(np.uint32)
+    rows = (order[:, None] * np.uint32(BLOCK_ROWS) + np.arange(BLOCK_ROWS, dtype=np.uint32)).ravel()
+    return rows[rows < n]

@@ -1,0 +1,55 @@
+"""Norma: online sub-gradient descent with steps p/(λ√t), the first rival of the Pegasos paper."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hinge.problems import Regularized
+from hinge.solvers.base import Paper
+from hinge.solvers.linear.one_row import OneRow, OneRowState, subgradient_steps
+
+
+@dataclass(frozen=True)
+class Norma(OneRow):
+    """Sub-gradient steps of size :math:`\\eta_t = p/(\\lambda\\sqrt t)` on `Regularized`.
+
+    .. math:: w_{t+1} = (1 - \\eta_t\\lambda) w_t + \\eta_t [y_i\\langle w_t, x_i\\rangle < 1]\\, y_i x_i
+
+    An iteration reads one row. Theorem 4 of the paper: :math:`O(1/(\\lambda\\sqrt T))`.
+
+    Parameters
+    ----------
+    average : bool
+        Return the uniform average instead of the last iterate.
+    p : float
+        Scale of the steps, between 0 and 1; 0.71 is the best in the theorem's bound for large T.
+    projection : bool
+        Project on the ball of radius :math:`1/\\sqrt\\lambda`, which the Pegasos paper tried and found
+        to help.
+
+    References
+    ----------
+    J. Kivinen, A. Smola, R. Williamson, *Online Learning with Kernels*, 2002.
+    """
+
+    p: float = 0.71
+    projection: bool = False
+
+    paper = Paper("Online Learning with Kernels", "Kivinen, Smola, Williamson", 2002, "section 5 of Pegasos")
+
+    def __post_init__(self) -> None:
+        if not self.p > 0:
+            raise ValueError(f"p must be positive, got {self.p!r}.")
+
+    def rejects(self, problem: Any) -> str | None:
+        if not isinstance(problem, Regularized):
+            return f"Norma solves Regularized problems, not {type(problem).__name__}; try SGD."
+        return super().rejects(problem)
+
+    def steps(self, problem: Any, state: OneRowState, n_iter: int) -> None:
+        radius = 1.0 / np.sqrt(problem.lam) if self.projection else np.inf
+        subgradient_steps(
+            problem.matrix.rows, problem.y, problem.lam, self.p / problem.lam, 0.5, radius,
+            self.average, n_iter, *state,
+        )  # fmt: skip

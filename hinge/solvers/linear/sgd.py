@@ -1,0 +1,54 @@
+"""Stochastic gradient descent with a fixed step, the second rival of the Pegasos paper."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hinge.problems import LinearProblem, NormConstrained, Regularized
+from hinge.solvers.base import Paper
+from hinge.solvers.linear.one_row import OneRow, OneRowState, subgradient_steps
+
+
+@dataclass(frozen=True)
+class SGD(OneRow):
+    """Sub-gradient steps of constant size η on `Regularized` or `NormConstrained`.
+
+    .. math:: w_{t+1} = \\Pi_B\\big((1 - \\eta\\lambda) w_t
+              + \\eta [y_i\\langle w_t, x_i\\rangle < 1]\\, y_i x_i\\big)
+
+    with λ = 0 where the norm is bounded by B, and no projection where it is not. An iteration reads
+    one row. The averaged iterate is :math:`O(\\eta R^2 + \\|w^*\\|^2/(\\eta T))`-accurate.
+
+    Parameters
+    ----------
+    average : bool
+        Return the uniform average instead of the last iterate.
+    eta : float
+        The step. There is no good default: finding it is the disadvantage that the Pegasos paper shows.
+
+    References
+    ----------
+    T. Zhang, *Solving Large Scale Linear Prediction Problems Using Stochastic Gradient Descent
+    Algorithms*, ICML 2004.
+    """
+
+    eta: float = 0.1
+
+    paper = Paper("Solving large scale linear prediction problems using stochastic gradient descent",
+                  "Zhang", 2004, "section 5 of Pegasos")  # fmt: skip
+
+    def __post_init__(self) -> None:
+        if not self.eta > 0:
+            raise ValueError(f"eta must be positive, got {self.eta!r}.")
+
+    def rejects(self, problem: Any) -> str | None:
+        if isinstance(problem, LinearProblem) and not isinstance(problem, Regularized | NormConstrained):
+            return f"SGD solves Regularized and NormConstrained problems, not {type(problem).__name__}."
+        return super().rejects(problem)
+
+    def steps(self, problem: Any, state: OneRowState, n_iter: int) -> None:
+        lam, radius = getattr(problem, "lam", 0.0), getattr(problem, "B", np.inf)
+        subgradient_steps(
+            problem.matrix.rows, problem.y, lam, self.eta, 0.0, radius, self.average, n_iter, *state
+        )

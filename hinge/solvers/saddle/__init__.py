@@ -1,0 +1,1 @@
+"""Solvers of max-min problems."""

@@ -1,0 +1,193 @@
+"""Core-sets: the smallest ball of a few points that matter, exactly, until it is that of all."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hinge.monitoring import Status
+from hinge.problems import Certificate
+from hinge.problems.max_min.base import Strategies
+from hinge.problems.max_min.enclosing_ball import EnclosingBall
+from hinge.solvers.base import Paper, Solver
+from hinge.solvers.kernel.two_point import pair_steps
+
+STILL = 4
+"""Passes without a better bound after which there is none to be had in floating point."""
+SINGLE = 1e-4
+"""Relative gap above which inner products in float32 do for data in float32."""
+LEAST = 1e-14
+"""No small problem is solved further than this, relative to its largest squared norm."""
+
+
+class CoreSetState(NamedTuple):
+    """The best centre x and the best weights p with their `bounds`; the weights `q` as they stand.
+
+    `work` marks the core-set, of which `new` were added, and the bounds have been `still` for so many passes.
+    """
+
+    x: np.ndarray
+    p: np.ndarray
+    q: np.ndarray
+    work: np.ndarray
+    bounds: np.ndarray
+    new: int
+    still: int
+    t: int
+
+
+@dataclass(frozen=True)
+class CoreSet(Solver[EnclosingBall, CoreSetState]):
+    """The smallest enclosing ball, by exact balls of a small set W that takes in the farthest points.
+
+    Begin with the points farthest from the mean of a few rows. Then
+
+    .. math:: p = \\arg\\max_{p \\in \\Delta_W} \\sum_i p_i\\|a_i\\|^2 - \\Big\\|\\sum_i p_i a_i\\Big\\|^2,
+              \\qquad x = \\sum_{i \\in W} p_i a_i, \\qquad D_i = \\|a_i - x\\|^2 \\text{ for all } i,
+
+    and W becomes the points with :math:`p_i > 0` and, of those outside with
+    :math:`D_i > \\sum_i p_i D_i`, the farthest. Their number grows by half with each pass. The problem of W
+    is solved by pair steps on its inner products, to a fraction of the present gap.
+
+    :math:`\\sum_i p_i D_i \\le R^2 \\le \\max_i D_i`, in float64, so every pass is a certificate too. The
+    lower bound never falls; the best x and p are kept. An iteration is one pass over the data and O(|W|² d)
+    arithmetic. Three to six passes reached a relative gap of 10⁻³ in R² on the data tried.
+
+    Parameters
+    ----------
+    first : int
+        Points of the first core-set.
+    most : int
+        Points taken in at once, at most.
+    inner : float
+        The small problem is solved to this fraction of the gap.
+
+    References
+    ----------
+    M. Bădoiu, K. L. Clarkson, *Smaller core-sets for balls*, SODA 2003, of which this takes many points at a
+    time; P. Kumar, J. S. B. Mitchell, E. A. Yıldırım, *Approximate minimum enclosing balls in high
+    dimensions using core-sets*, 2003.
+    """
+
+    first: int = 64
+    most: int = 512
+    inner: float = 0.02
+
+    paper = Paper("Smaller core-sets for balls", "Bădoiu, Clarkson", 2003, "many farthest points at a time")
+    exact_estimate = True
+    takes_tables = True
+    finished = Status.STALLED
+
+    def __post_init__(self) -> None:
+        for name in ("first", "most"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)!r}.")
+        if not 0 < self.inner < 1:
+            raise ValueError(f"inner must lie between 0 and 1, got {self.inner!r}.")
+
+    def rejects(self, problem: Any) -> str | None:
+        if not isinstance(problem, EnclosingBall):
+            return f"CoreSet solves EnclosingBall problems, not {type(problem).__name__}."
+        return None
+
+    def init(self, problem: EnclosingBall, seed: int = 0, start: Strategies | None = None) -> CoreSetState:
+        q = np.zeros(problem.n)
+        if start is not None and start.p is not None:
+            q = np.maximum(start.p, 0.0) / np.maximum(start.p, 0.0).sum()
+        bounds = np.array([-np.inf, 0.0])
+        return CoreSetState(
+            np.zeros(problem.d), q.copy(), q, np.zeros(problem.n, bool), bounds, self.first, 0, 0
+        )
+
+    def advance(self, problem: EnclosingBall, state: CoreSetState, n_iter: int) -> CoreSetState:
+        for _ in range(n_iter):
+            state = self._pass(problem, self._begun(problem, state) if state.t == 0 else state)
+        return state
+
+    def _begun(self, problem: EnclosingBall, state: CoreSetState) -> CoreSetState:
+        """The mean of a few rows is the first centre, and the points farthest from it the first core-set."""
+        D = problem.from_centre
+        state.x[:] = problem.centre
+        state.bounds[0] = -D.max() - problem.value_error(problem.centre, -float(D.max()))
+        farthest = _largest(D, np.arange(problem.n), self.first)
+        if not state.q.any():
+            state.q[farthest[0]] = 1.0
+            state.p[:] = state.q
+        state.work[:] = state.q > 0
+        state.work[farthest] = True
+        return state
+
+    def _pass(self, problem: EnclosingBall, state: CoreSetState) -> CoreSetState:
+        lower, upper = state.bounds
+        rows = np.flatnonzero(state.work)
+        kept = problem.gather(rows)
+        exact = problem.gap(lower, upper) <= SINGLE
+        q = _small_ball(problem.inner(kept, exact), state.q[rows], self.inner * (upper - lower))
+        x = np.zeros(problem.d)
+        kept.combine(q, 0, len(rows), x)
+        D = -problem.values(x)
+        state.q[:] = 0.0
+        state.q[rows] = q
+        mean = problem.variance(kept, q, x, D[rows])
+        far = float(D.max()) + problem.value_error(x, -float(D.max()))
+        still = state.still + 1
+        if -far > lower:
+            state.x[:], state.bounds[0], still = x, -far, 0
+        if -mean < upper:
+            state.p[:], state.bounds[1], still = state.q, -mean, 0
+        outside = np.flatnonzero(~state.work & (mean < D))
+        state.work[:] = state.q > 0
+        new = min(self.most, state.new + (state.new + 1) // 2)
+        state.work[_largest(D, outside, new)] = True
+        return state._replace(new=new, still=still, t=state.t + 1)
+
+    # --- answers --------------------------------------------------------------------------
+
+    def solution(self, problem: EnclosingBall, state: CoreSetState) -> Strategies:
+        return Strategies(state.x.copy(), state.p.copy())
+
+    def view(self, problem: EnclosingBall, state: CoreSetState) -> Strategies:
+        return Strategies(state.x, state.p)
+
+    def certificate(self, problem: EnclosingBall, state: CoreSetState, answer: Any) -> Certificate:
+        """That of the last passes, which were exact."""
+        return problem.certified(float(state.bounds[0]), float(state.bounds[1]))
+
+    # --- what the driver asks -------------------------------------------------------------
+
+    def estimate(self, problem: EnclosingBall, state: CoreSetState) -> float:
+        return problem.gap(float(state.bounds[0]), float(state.bounds[1]))
+
+    def pause(self, problem: EnclosingBall, state: CoreSetState) -> int:
+        return 0 if state.still >= STILL or state.bounds[1] <= state.bounds[0] else 1
+
+    def per_pass(self, problem: EnclosingBall) -> int:
+        return 1
+
+    def max_reads(self, problem: EnclosingBall) -> int:
+        return 2 * problem.pass_cells
+
+    def setup_reads(self, problem: EnclosingBall) -> int:
+        return 2 * problem.pass_cells
+
+    def certificate_reads(self, problem: EnclosingBall) -> int:
+        return 0
+
+
+def _largest(D: np.ndarray, among: np.ndarray, k: int) -> np.ndarray:
+    """Those k of some numbers whose D is largest, largest first; ties by number."""
+    if len(among) > k:
+        cut = np.partition(D[among], len(among) - k)[len(among) - k]
+        among = among[D[among] >= cut]
+    return among[np.argsort(-D[among], kind="stable")[:k]]
+
+
+def _small_ball(G: np.ndarray, q: np.ndarray, tol: float) -> np.ndarray:
+    """Weights of the smallest ball of points with these inner products, from the weights q."""
+    size = float(np.diagonal(G).max()) or 1.0
+    q = q / q.sum()
+    K = (2.0 / size) * G  # the steps take squared distances of less than 1e-12 for zero
+    e = K @ q - 0.5 * np.diagonal(K)
+    bound = np.ones(len(q))
+    pair_steps(K, q, e, 0.0 * bound, bound, max(tol / size, LEAST), 1000 + 200 * len(q))
+    return q / q.sum()

@@ -1,0 +1,300 @@
+"""Restarted primal-dual hybrid gradient for the saddle points of linear functions."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hinge.compiled import compiled
+from hinge.monitoring import Status
+from hinge.problems.max_min.base import MaxMin, Strategies
+from hinge.solvers.base import Paper, Solver
+
+EVERY = 4  # accepted steps between two looks at the bounds
+PERIOD = 48  # iterations after which a restart comes in any case, or half of all
+FEW = 0.2  # share of the functions in p below which they are combined one by one
+NOISE = 16.0  # a gap of so many roundings of the storage is left to sums in float64
+GROW, SHRINK = 1.05, 0.7  # of τ after an accepted try; and below what would have been accepted
+TRUST = 10.0  # the first τ, in 1/‖A‖: too large is found out at once, too small is not
+FLOAT64 = float(np.finfo(np.float64).eps)
+PATIENCE = 5000  # iterations without 1% of progress, or half of all, that end a run
+
+# Places in the state's two arrays of scalars.
+TAU, OMEGA, NORM, WEIGHT, WIDTH, LOWER, UPPER, GUARD, NARROWEST, GRAIN = range(10)
+T, ACCEPTED, RESTART, EXACT, PROGRESS = range(5)
+
+NOW, SUMS = slice(0, 4), slice(5, 9)  # x, p, values and slope in the state
+
+
+class PDHGState(NamedTuple):
+    """Both players, their averages since the last restart, and the best answers so far.
+
+    `values` are :math:`c(x)`, `slope` is :math:`\\sum_i p_i g_i`, `before` the last values; sums are weighted
+    by τ; `x_from` and `p_from` are where the period began. `scalars`: τ, ω, a bound from below on the norm of
+    the operator, the weight of the sums, the gap at the last restart, the best two bounds, what the estimate
+    is multiplied by, the gap at the last progress, the rounding of the values. `counters`: iterations,
+    accepted ones since the restart, the iteration of the restart, whether sums are in float64, the iteration
+    of the last progress.
+    """
+
+    x: np.ndarray
+    p: np.ndarray
+    values: np.ndarray
+    slope: np.ndarray
+    before: np.ndarray
+    x_sum: np.ndarray
+    p_sum: np.ndarray
+    values_sum: np.ndarray
+    slope_sum: np.ndarray
+    x_from: np.ndarray
+    p_from: np.ndarray
+    best_x: np.ndarray
+    best_p: np.ndarray
+    scalars: np.ndarray
+    counters: np.ndarray
+
+    @property
+    def t(self) -> int:
+        """Iterations run so far."""
+        return int(self.counters[T])
+
+
+@dataclass(frozen=True)
+class PDHG(Solver[MaxMin, PDHGState]):
+    """Restarted primal-dual hybrid gradient, for linear `MaxMin` problems.
+
+    With :math:`c(x) = Ax`, step τ and balance ω, an iteration tries
+
+    .. math:: p' &= \\Pi_\\Delta\\big(p - \\tau\\omega\\,(2Ax - Ax_{\\text{before}})\\big),\\\\
+              x' &= \\Pi_K\\big(x + \\tfrac{\\tau}{\\omega} A^\\top p'\\big),
+
+    and accepts it if :math:`\\tau\\,|\\langle p'-p, A(x'-x)\\rangle| \\le
+    \\tfrac12(\\omega\\|x'-x\\|^2 + \\|p'-p\\|^2/\\omega)`; then τ grows by 5%. If not, τ falls to 0.7 of what
+    would have been accepted, and the next iteration tries again: accepted or not, a try counts as one
+    iteration. It costs two passes, or little more than one where few :math:`p_i` are positive, and a
+    projection of each player.
+
+    Every fourth accepted step, the last iterate and the average since the restart are bounded,
+
+    .. math:: \\min_i c_i(x) \\le \\sigma \\le \\max_{x' \\in K}\\langle A^\\top p, x'\\rangle,
+
+    at no further pass. The best x and the best p so far are kept: they need not come from one iterate. The
+    better of the two becomes the new start when its gap is half of that at the last restart, or after a long
+    time; then :math:`\\omega \\leftarrow (\\omega\\|\\Delta p\\|/\\|\\Delta x\\|)^{1/2}` over the period.
+
+    Notes
+    -----
+    Steps have the precision of the storage. Near its rounding, or where certificates disagree, sums in
+    float64 take over, as certificates always have them.
+
+    References
+    ----------
+    A. Chambolle, T. Pock, *A First-Order Primal-Dual Algorithm for Convex Problems*, 2011.
+    """
+
+    paper = Paper("Faster First-Order Primal-Dual Methods for Linear Programming using Restarts",
+                  "Applegate, Hinder, Lu, Lubin", 2023, "Mathematical Programming 201")  # fmt: skip
+    takes_tables = True
+    finished = Status.STALLED
+
+    def rejects(self, problem: Any) -> str | None:
+        if not isinstance(problem, MaxMin):
+            return f"PDHG solves MaxMin problems, not {type(problem).__name__}; use SDCA for Regularized."
+        if not problem.linear:
+            return (
+                f"PDHG needs linear functions, and those of {type(problem).__name__} are not; use "
+                "PrimalDual, or the method that was made for this problem."
+            )
+        return None
+
+    def init(self, problem: MaxMin, seed: int = 0, start: Strategies | None = None) -> PDHGState:
+        x, p = problem.start().astype(np.float64), np.full(problem.n, 1.0 / problem.n)
+        if start is not None:
+            x = np.array(problem.project(np.asarray(start.x, np.float64).reshape(x.shape)))
+            if start.p is not None:
+                _nearest_strategy(np.array(start.p, np.float64).reshape(p.shape), p)
+        scalars = np.zeros(10)
+        scalars[[TAU, OMEGA, GUARD]] = 1.0
+        scalars[[WIDTH, UPPER, NARROWEST]], scalars[LOWER] = np.inf, -np.inf
+        none = [np.zeros_like(a) for a in (p, x, p, x, p, p, x)]
+        begun = [x.copy(), p.copy(), x.copy(), p.copy()]
+        return PDHGState(*[x, p, *none, *begun, scalars, np.zeros(5, np.int64)])
+
+    def advance(self, problem: MaxMin, state: PDHGState, n_iter: int) -> PDHGState:
+        if n_iter == 0:
+            _dual_step(state.p, state.values, state.before, 0.0, np.empty_like(state.p))  # compiled now
+        elif state.t == 0:
+            _begin(problem, state)
+        for _ in range(n_iter):
+            state.counters[T] += 1
+            if _try_step(problem, state) and state.counters[ACCEPTED] % EVERY == 0:
+                _look(problem, state)
+        return state
+
+    def solution(self, problem: MaxMin, state: PDHGState) -> Strategies:
+        return Strategies(state.best_x.copy(), state.best_p / state.best_p.sum())
+
+    def per_pass(self, problem: MaxMin) -> int:
+        return 1
+
+    def max_reads(self, problem: MaxMin) -> int:
+        return 6 * problem.pass_cells  # two for a try, and four when it turns to float64
+
+    def setup_reads(self, problem: MaxMin) -> int:
+        return 3 * problem.pass_cells
+
+    def pause(self, problem: MaxMin, state: PDHGState) -> int:
+        """A look at the bounds, or more as the run grows long; 0 where there was no progress for long."""
+        if state.t - state.counters[PROGRESS] > max(PATIENCE, state.t // 2):
+            return 0
+        return EVERY * max(1, state.t // (16 * EVERY))
+
+    def estimate(self, problem: MaxMin, state: PDHGState) -> float:
+        """The gap of the best bounds, as the steps saw them; never less than rounding makes it."""
+        lower, upper = state.scalars[LOWER], state.scalars[UPPER]
+        return float(state.scalars[GUARD] * problem.gap(lower, upper + FLOAT64 * abs(upper)))
+
+    def refresh(self, problem: MaxMin, state: PDHGState) -> PDHGState:
+        """The steps saw too little: ask more of the estimate, and sum in float64 if that happens again."""
+        state.scalars[GUARD] *= 1.1
+        if state.scalars[GUARD] > 1.15 and not state.counters[EXACT]:
+            _sum_exactly(problem, state)
+        return state
+
+
+def _values(problem: MaxMin, state: PDHGState, x: np.ndarray) -> np.ndarray:
+    return problem.values(x) if state.counters[EXACT] else problem.quick_values(x)
+
+
+def _slope(problem: MaxMin, state: PDHGState, p: np.ndarray) -> np.ndarray:
+    if state.counters[EXACT] or np.count_nonzero(p) < FEW * len(p):
+        return problem.combine(p)  # functions without weight are not read
+    return problem.quick_combine(p)
+
+
+def _begin(problem: MaxMin, state: PDHGState) -> None:
+    """The first values and slope; one power iteration from p gives a norm, and that the first τ."""
+    s = state.scalars
+    if state.x.any():
+        state.values[...] = _values(problem, state, state.x)
+    state.before[...] = state.values
+    state.slope[...] = _slope(problem, state, state.p)
+    size = float(np.linalg.norm(state.slope))
+    if size > 0.0:
+        s[NORM] = np.linalg.norm(_values(problem, state, state.slope / size))
+        s[TAU] = TRUST / s[NORM] if s[NORM] > 0.0 else 1.0
+    s[WIDTH] = _offer(problem, state, *state[NOW])
+
+
+def _try_step(problem: MaxMin, state: PDHGState) -> bool:
+    """One try; whether it was accepted."""
+    s, c = state.scalars, state.counters
+    tau, omega = float(s[TAU]), float(s[OMEGA])
+    p = np.empty_like(state.p)
+    _dual_step(state.p, state.values, state.before, tau * omega, p)
+    slope = _slope(problem, state, p)
+    x = problem.project(state.x + (tau / omega) * slope)
+    values = _values(problem, state, x)
+    s[GRAIN] = np.finfo(np.result_type(values.dtype, np.float32)).eps
+    dx, dp, change = x - state.x, p - state.p, values - state.values
+    moved, turned = float(np.vdot(dx, dx)), float(np.vdot(dp, dp))
+    cross = abs(float(np.vdot(dp, change)))
+    limit = 0.5 * (omega * moved + turned / omega) / cross if cross > 0.0 else np.inf
+    if moved > 0.0:
+        s[NORM] = max(s[NORM], float(np.linalg.norm(change)) / moved**0.5)
+    # By a tenth of 1/‖A‖ any step is accepted: only rounding can speak against it.
+    if tau > limit and tau * s[NORM] > 0.1:
+        s[TAU] = max(SHRINK * limit, 0.1 / s[NORM])
+        return False
+    state.before[...] = state.values
+    for now, total, new in zip(state[NOW], state[SUMS], (x, p, values, slope), strict=True):
+        now[...] = new
+        total += tau * new
+    s[WEIGHT] += tau
+    s[TAU] = min(GROW * tau, 1e4 / s[NORM]) if s[NORM] > 0.0 else tau
+    c[ACCEPTED] += 1
+    return True
+
+
+def _look(problem: MaxMin, state: PDHGState) -> None:
+    """Bounds of the last iterate and of the average; a restart from the better one if it is time."""
+    s, c = state.scalars, state.counters
+    last = _offer(problem, state, *state[NOW])
+    mean = [total / s[WEIGHT] for total in state[SUMS]]
+    average = _offer(problem, state, *mean)
+    width = max(0.0, float(s[UPPER] - s[LOWER]))
+    if width < 0.99 * s[NARROWEST]:
+        s[NARROWEST], c[PROGRESS] = width, c[T]
+    if min(last, average) <= 0.5 * s[WIDTH] or c[T] - c[RESTART] >= max(PERIOD, c[T] // 2):
+        if average < last:
+            for now, new in zip(state[NOW], mean, strict=True):
+                now[...] = new
+        s[WIDTH] = min(last, average)
+        _restart(state)
+    if s[GRAIN] > FLOAT64 and 0.0 < width <= NOISE * s[GRAIN] * problem.scale:
+        _sum_exactly(problem, state)
+
+
+def _offer(problem, state, x, p, values, slope) -> float:
+    """The gap of these two strategies; each is kept if it is the best so far."""
+    s = state.scalars
+    lower, upper = float(values.min()), problem.dual_bound(p, slope)
+    if lower > s[LOWER]:
+        s[LOWER], state.best_x[...] = lower, x
+    if upper < s[UPPER]:
+        s[UPPER], state.best_p[...] = upper, p
+    return upper - lower
+
+
+def _restart(state: PDHGState) -> None:
+    s, c = state.scalars, state.counters
+    moved = float(np.linalg.norm(state.x - state.x_from))
+    turned = float(np.linalg.norm(state.p - state.p_from))
+    if moved > 0.0 and turned > 0.0:
+        s[OMEGA] = (s[OMEGA] * turned / moved) ** 0.5
+    state.before[...], state.x_from[...], state.p_from[...] = state.values, state.x, state.p
+    for total in state[SUMS]:
+        total[...] = 0.0
+    s[WEIGHT], c[ACCEPTED], c[RESTART] = 0.0, 0, c[T]
+
+
+def _sum_exactly(problem: MaxMin, state: PDHGState) -> None:
+    """From here on all sums are in float64; the bounds found so far are computed anew."""
+    s, c = state.scalars, state.counters
+    c[EXACT], c[PROGRESS] = 1, c[T]
+    s[LOWER], s[UPPER], s[GUARD], s[NARROWEST] = -np.inf, np.inf, 1.0, np.inf
+    x, p = state.best_x, state.best_p
+    _offer(problem, state, x, p, problem.values(x), problem.combine(p))
+    state.values[...], state.slope[...] = problem.values(state.x), problem.combine(state.p)
+    s[WIDTH] = _offer(problem, state, *state[NOW])
+    _restart(state)
+
+
+@compiled
+def _dual_step(p, values, before, step, out):
+    for i in range(len(p)):
+        out[i] = p[i] - step * (2.0 * values[i] - before[i])
+    _nearest_strategy(out, out)
+
+
+@compiled
+def _nearest_strategy(v, out):
+    """The nearest point of the simplex, max(v - θ, 0): Newton steps on θ from below, each O(n)."""
+    top, total = -np.inf, 0.0
+    for i in range(len(v)):
+        top = max(top, v[i])
+    for i in range(len(v)):
+        total += v[i] - top
+    theta = max((total - 1.0) / len(v), -1.0)  # relative to the largest, as the sums stay small then
+    while True:
+        total, count = 0.0, 0
+        for i in range(len(v)):
+            if v[i] - top > theta:
+                total += v[i] - top
+                count += 1
+        new = (total - 1.0) / count
+        if new <= theta:
+            break
+        theta = new
+    for i in range(len(v)):
+        out[i] = max(v[i] - top - theta, 0.0)

@@ -1,0 +1,555 @@
+"""Gram against the full matrix: whatever is asked in whatever order, under whatever budget."""
+
+import copy
+import gc
+import os
+import pickle
+import sys
+import threading
+import time
+import tracemalloc
+from collections import OrderedDict
+from contextlib import contextmanager
+from unittest import mock
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hinge.access.gram.row_cache as row_cache
+from hinge.access import Gram, as_points
+from hinge.access.gram.gram import TILE_ROWS
+from hinge.kernels import Function, Gaussian, Laplacian, Linear, Polynomial, Precomputed
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((37, 5))
+BITS = (RNG.random((37, 19)) < 0.4) * 1.0
+PIXELS = RNG.integers(0, 256, (37, 21)) / 255
+
+
+def gaussian(A, gamma=0.1):
+    return np.exp(-gamma * ((A[:, None] - A) ** 2).sum(2))
+
+
+def value(x, z):
+    return float(np.exp(-0.1 * ((x - z) ** 2).sum()))
+
+
+def block(x, z):
+    return np.exp(-0.1 * ((x[:, None] - z) ** 2).sum(2))
+
+
+KINDS = {
+    "dense": (X, Gaussian(0.1), gaussian(X)),
+    "bits": (BITS, Gaussian(0.1), gaussian(BITS)),
+    "bytes": (PIXELS, Gaussian(0.1), gaussian(PIXELS)),
+    "sparse": (sp.csr_array(X), Polynomial(2, 0.5, 1.0), (0.5 * X @ X.T + 1) ** 2),
+    "laplacian": (X, Laplacian(0.3), np.exp(-0.3 * np.abs(X[:, None] - X).sum(2))),
+    "given": (gaussian(X), Precomputed(), gaussian(X)),
+    "pairs": (X, Function(value), gaussian(X)),
+    "blocks": (X, Function(block, on="blocks"), gaussian(X)),
+    "indices": (range(37), Function(lambda i, j: value(X[i], X[j]), on="indices"), gaussian(X)),
+}
+BY_VALUE = ("pairs", "blocks", "indices")
+
+
+@contextmanager
+def few_rows(least):
+    """Let the cache keep as few rows as its budget says."""
+    with mock.patch.object(row_cache, "LEAST_ROWS", least):
+        yield
+
+
+def counted(points):
+    """Count the values that are computed, whoever counts them too."""
+    seen = []
+    fill = points.fill
+
+    def counting(rows, columns, out):
+        seen.append((rows.copy(), columns.copy()))
+        fill(rows, columns, out)
+
+    points.fill = counting
+    if hasattr(points, "dots") and isinstance(points.kernel, Gaussian):
+        dots = points.dots
+
+        def counting_dots(rows, columns, out):
+            seen.append((rows.copy(), columns.copy()))
+            dots(rows, columns, out)
+
+        points.dots, points.fill = counting_dots, fill
+    return seen
+
+
+def n_values(seen):
+    return sum(len(rows) * len(columns) for rows, columns in seen)
+
+
+def agree(gram, K, i, coef):
+    rows = gram.rows(i)
+    np.testing.assert_allclose(rows.combine(coef), coef @ K[i][:, gram.columns], atol=3e-5)
+    if (gram.position[i] >= 0).all():
+        np.testing.assert_allclose(rows.block(), K[np.ix_(i, i)], atol=3e-6)
+
+
+@st.composite
+def steps(draw):
+    """A sequence of what solvers do, for 37 points."""
+    points = st.lists(st.integers(0, 36), min_size=1, max_size=9, unique=True)
+    kinds = st.sampled_from(["rows", "rows", "rows", "combine", "pass", "focus", "grow", "all", "diag"])
+    return draw(st.lists(st.tuples(kinds, points, points), min_size=1, max_size=25))
+
+
+@settings(max_examples=25)
+@given(steps(), st.sampled_from([0, 3000, 12_000, 100_000]), st.sampled_from([3, 9]))
+@pytest.mark.parametrize("kind", KINDS)
+def test_everything_equals_the_full_matrix(kind, sequence, budget, least):
+    data, kernel, K = KINDS[kind]
+    with few_rows(least):
+        points = as_points(data, kernel)
+        seen = counted(points)
+        gram = Gram(points, budget)
+        for what, i, more in sequence:
+            i, more = np.array(i), np.array(more)
+            coef = np.linspace(-1, 2, len(i))
+            if what == "rows":
+                part = i[: gram.capacity]
+                agree(gram, K, part, coef[: len(part)])
+            elif what == "combine":
+                np.testing.assert_allclose(gram.combine(i, coef), coef @ K[i][:, gram.columns], atol=3e-5)
+            elif what == "pass":
+                np.testing.assert_allclose(
+                    gram.pass_over(i, coef, more), coef @ K[np.ix_(i, more)], atol=3e-5
+                )
+            elif what == "focus":
+                gram.focus(more)
+                assert (gram.columns == more).all() and (gram.columns[gram.position[more]] == more).all()
+            elif what == "grow":
+                gram.focus(np.concatenate([gram.columns, np.setdiff1d(more, gram.columns)]))
+            elif what == "all":
+                gram.focus(None)
+            elif kind != "given":
+                np.testing.assert_allclose(gram.diag, np.diag(K), rtol=1e-5)
+            if gram._cache.keeps_pairs:
+                continue
+            rows = gram._cache.row_of
+            assert len(rows) == gram.capacity == len(np.unique(rows[rows >= 0])) + (rows < 0).sum()
+            assert gram._cache.slab.nbytes <= max(budget, least * K.itemsize * 37)
+        assert gram.evals == n_values(seen)
+        assert gram.asked >= gram.evals - (37 if gram.by_value else 0)  # with the diagonal
+
+
+@settings(max_examples=40)
+@given(st.lists(st.integers(0, 36), min_size=1, max_size=60), st.integers(1, 8))
+def test_the_least_recently_used_row_goes_first(asked, capacity):
+    with few_rows(1):
+        gram = Gram(as_points(X, Linear(), exact=True), 0)
+        gram._cache = row_cache.RowCache(37, np.float64, capacity * 37 * 8)
+        assert gram.capacity == capacity
+        model, computed = OrderedDict(), 0
+        for i in asked:
+            gram.rows(np.array([i]))
+            if i not in model:
+                computed += 1
+                if len(model) == capacity:
+                    model.popitem(last=False)
+            model[i] = True
+            model.move_to_end(i)
+            assert set(gram._cache.row_of[gram._cache.row_of >= 0]) == set(model)
+        assert gram.evals == computed * 37
+
+
+def test_rows_are_completed_where_columns_are_added():
+    gram = Gram(as_points(X, Gaussian(0.1)))
+    gram.focus(np.arange(0, 30, 3))
+    gram.rows(np.arange(5))
+    gram.focus(np.concatenate([np.arange(0, 30, 3), [31, 1, 5]]))
+    before = gram.evals
+    agree(gram, gaussian(X), np.arange(7), np.ones(7))
+    assert gram.evals - before == 5 * 3 + 2 * 13
+    gram.focus(np.array([4, 5]))
+    before = gram.evals
+    agree(gram, gaussian(X), np.arange(7), np.ones(7))
+    assert gram.evals - before == 14
+
+
+@pytest.mark.parametrize("kind", BY_VALUE)
+def test_no_pair_is_evaluated_twice(kind):
+    data, kernel, K = KINDS[kind]
+    points = as_points(data, kernel)
+    seen = counted(points)
+    gram = Gram(points, 37 * 37 * 8)
+    assert gram.capacity == 37
+    rng = np.random.default_rng(1)
+    for step in range(30):
+        i, columns = rng.permutation(37)[:6], rng.permutation(37)[: rng.integers(1, 37)]
+        if step == 10:
+            np.testing.assert_allclose(gram.diag, np.diag(K))
+        gram.focus(columns if step % 3 else None)
+        agree(gram, K, i, rng.standard_normal(6))
+        coef = rng.standard_normal(6)
+        np.testing.assert_allclose(gram.pass_over(i, coef, columns), coef @ K[np.ix_(i, columns)])
+    gram.focus(None)
+    gram.rows(np.arange(37))
+    counts = np.zeros((37, 37), int)
+    for rows, columns in seen:
+        for a in rows:
+            for b in columns:
+                counts[min(a, b), max(a, b)] += 1
+    assert counts.max() <= 2 and (counts == 2).sum() == 8  # for symmetry
+    assert (counts[np.triu_indices(37)] >= 1).all()
+    assert gram.evals == counts.sum() == 37 * 38 // 2 + 8
+
+
+def test_blocks_are_asked_for_in_few_calls():
+    calls = []
+
+    def f(x, z):
+        calls.append((len(x), len(z)))
+        return block(x, z)
+
+    gram = Gram(as_points(X, Function(f, on="blocks")))
+    gram.rows(np.arange(10))
+    # All rows against the other columns; each row against those after it; some pairs exchanged.
+    assert calls[0] == (10, 27) and calls.pop(3) == (8, 1)
+    assert calls[1:] == [(1, k) for k in range(10, 0, -1)]
+    calls.clear()
+    gram.rows(np.array([20]))
+    assert calls == [(1, 27)]
+    calls.clear()
+    gram.rows(np.arange(21))
+    gram.pass_over(np.arange(37), np.ones(37), np.arange(21))
+    assert calls[0] == (10, 16) and len(calls) == 11
+
+
+def test_beyond_the_budget_rows_are_looked_up_by_symmetry():
+    calls = []
+
+    def f(x, z):
+        calls.append(1)
+        return value(x, z)
+
+    gram = Gram(as_points(X, Function(f)), 0)
+    assert not gram._cache.keeps_pairs
+    gram.rows(np.arange(20))
+    assert len(calls) == gram.evals == 20 * 37 - 190 + 8
+    calls.clear()
+    gram.rows(np.arange(20))
+    gram.pass_over(np.arange(37), np.ones(37), np.arange(20))
+    gram.focus(np.arange(37))
+    assert not calls
+
+
+def test_wide_tiles_and_many_rows():
+    A = np.random.default_rng(2).standard_normal((2 * TILE_ROWS + 70, 3)).astype(np.float32)
+    K = gaussian(A.astype(float))
+    gram = Gram(as_points(A, Gaussian(0.1)))
+    for i in (np.arange(len(A)), np.array([5]), np.arange(0, len(A), 2)):
+        np.testing.assert_allclose(gram.combine(i, np.ones(len(i))), K[i].sum(0), rtol=1e-5)
+        part = gram.pass_over(i, np.ones(len(i)), i[::-1])
+        np.testing.assert_allclose(part, K[np.ix_(i, i)].sum(0)[::-1], rtol=1e-5)
+
+
+@pytest.mark.parametrize("data", ["floats", "doubles", "bits", "bytes"])
+def test_threads_change_no_bit(data):
+    rng = np.random.default_rng(3)
+    A = {
+        "floats": rng.standard_normal((5000, 12)).astype(np.float32),
+        "doubles": 1000 + rng.standard_normal((5000, 12)),
+        "bits": rng.random((5000, 40)) < 0.3,
+        "bytes": rng.integers(0, 9, (5000, 12)),
+    }[data]
+    i, coef = rng.permutation(5000)[:300], rng.standard_normal(300)
+    one, two = (Gram(as_points(A, Gaussian(0.05)), 10_000_000, threads=k) for k in (1, 2))
+    for gram in (one, two):
+        gram.focus(np.arange(4900))
+    for part in (i, i[:1], i[:7]):
+        np.testing.assert_array_equal(
+            one.rows(part).combine(coef[: len(part)]), two.rows(part).combine(coef[: len(part)])
+        )
+        columns = np.arange(100, 5000)
+        sums = [gram.pass_over(part, coef[: len(part)], columns) for gram in (one, two)]
+        np.testing.assert_array_equal(*sums)
+    np.testing.assert_array_equal(one._cache.slab[:50], two._cache.slab[:50])
+    assert one.evals == two.evals
+
+
+@pytest.mark.parametrize("data", [BITS, PIXELS])
+def test_a_row_is_the_same_alone_and_among_others(data):
+    together, alone = (Gram(as_points(data, Gaussian(0.05))) for _ in range(2))
+    i, coef = np.arange(37), np.random.default_rng(4).standard_normal(37)
+    sums = np.zeros(37)
+    for k in i:
+        alone.rows(i[k : k + 1]).add_to(sums, coef[k : k + 1])
+    np.testing.assert_array_equal(together.rows(i).combine(coef), sums)
+
+
+def test_threads_end_with_their_gram():
+    before = threading.active_count()
+    for _ in range(5):
+        gram = Gram(as_points(np.ones((4096, 1)) * np.arange(4096)[:, None], Linear()), threads=3)
+        gram.rows(np.arange(300)).combine(np.ones(300))
+        del gram
+    gc.collect()
+    for _ in range(100):
+        if threading.active_count() <= before:
+            break
+        time.sleep(0.02)
+    assert threading.active_count() <= before
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_fork_gets_threads_of_its_own():
+    A = np.arange(4096)[:, None] / 64
+    gram = Gram(as_points(A, Linear()), 50_000_000, threads=2)
+    gram.rows(np.arange(256)).combine(np.ones(256))
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            sums = gram.rows(np.arange(256, 512)).combine(np.ones(256))
+            code = int(not np.allclose(sums, (A @ A[256:512].T).sum(1), rtol=1e-5))
+        finally:
+            os._exit(code)
+    for _ in range(500):
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            break
+        time.sleep(0.02)
+    else:
+        os.kill(child, 9)
+        os.waitpid(child, 0)
+        pytest.fail("the child waits for threads that it does not have")
+    assert status == 0
+
+
+@pytest.mark.parametrize("kind", ["bits", "pairs"])
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda gram: pickle.loads(pickle.dumps(gram))])
+def test_copies(kind, copied):
+    data, kernel, K = KINDS[kind]
+    gram = Gram(as_points(data, kernel), threads=2)
+    gram.focus(np.arange(30))
+    gram.rows(np.arange(12))
+    gram._spread(lambda lo, hi: None, 2, 1)
+    assert gram._pool is not None
+    other = copied(gram)
+    assert other._pool is None and (other.evals, other.asked) == (gram.evals, gram.asked)
+    assert (other.columns == gram.columns).all() and other.capacity == gram.capacity
+    agree(other, K, np.arange(12), np.ones(12))
+    assert other.evals == gram.evals + (0 if kind == "pairs" else 12 * 30)
+    other.focus(None)
+    agree(other, K, np.arange(20), np.ones(20))
+    agree(gram, K, np.arange(12), np.ones(12))
+
+
+# --- interruptions ----------------------------------------------------------------------------
+
+
+def interrupted(action, after):
+    """Run with Ctrl-C before the given line of Gram and its caches; whether there was such a line."""
+    files = ("gram.py", "row_cache.py", "gram/memo.py", "gram/values.py")
+    count = 0
+
+    def trace(frame, event, arg):
+        nonlocal count
+        if not frame.f_code.co_filename.endswith(files):
+            return None
+        if event == "line":
+            count += 1
+            if count == after:
+                raise KeyboardInterrupt
+        return trace
+
+    old = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        action()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(old)
+    return False
+
+
+@pytest.mark.parametrize(
+    ("kind", "budget"), [("bits", 1500), ("bytes", 10_000), ("pairs", 0), ("blocks", 50_000)]
+)
+def test_an_interrupt_anywhere_leaves_the_truth(kind, budget):
+    data, kernel, K = KINDS[kind]
+    rng = np.random.default_rng(5)
+    with few_rows(8):
+        gram = Gram(as_points(data, kernel), budget)
+
+        def action():
+            gram.focus(np.arange(25))
+            gram.rows(rng.permutation(37)[:8])
+            gram.rows(rng.permutation(37)[:5])
+            gram.focus(np.arange(30))
+            gram.rows(rng.permutation(37)[:7])
+
+        line, more = 1, True
+        while more:
+            more = interrupted(action, line)
+            line += 1 + line // 40
+            for columns in (gram.columns, np.arange(30)):
+                gram.focus(columns)
+                agree(gram, K, rng.permutation(37)[:8], np.ones(8))
+    assert line > 60
+
+
+def test_an_exception_in_a_thread_waits_for_the_others():
+    A = np.arange(6000)[:, None] / 64
+    gram = Gram(as_points(A, Linear()), 100_000_000, threads=2)
+    fill, slow = gram.points.fill_rows, threading.Event()
+
+    def failing(rows, columns, tile, slab, slots, first):
+        if first == 0:
+            raise RuntimeError("boom")
+        slow.wait(0.2)
+        fill(rows, columns, tile, slab, slots, first)
+
+    gram.points.fill_rows = failing
+    with pytest.raises(RuntimeError, match="boom"):
+        gram.rows(np.arange(256))
+    gram.points.fill_rows = fill
+    assert gram.evals == 0
+    np.testing.assert_allclose(gram.rows(np.arange(9)).combine(np.ones(9)), (A @ A[:9].T).sum(1), rtol=1e-5)
+
+
+def test_values_before_an_exception_are_kept():
+    calls = []
+
+    def f(x, z):
+        if len(calls) == 100:
+            raise RuntimeError("no licence left")
+        calls.append(1)
+        return value(x, z)
+
+    gram = Gram(as_points(X, Function(f)))
+    with pytest.raises(RuntimeError, match="licence"):
+        gram.rows(np.arange(10))
+    assert gram.evals == 100
+    calls[:] = []
+    agree(gram, gaussian(X), np.arange(2), np.ones(2))
+    assert len(calls) == 0
+    assert gram.evals == 100
+
+
+# --- refusals ---------------------------------------------------------------------------------
+
+
+def test_an_asymmetric_kernel_is_refused():
+    calls = []
+
+    def f(x, z):
+        calls.append(1)
+        return value(x, z) + 0.01 * float(x[0])
+
+    gram = Gram(as_points(X, Function(f)))
+    expected = r"not symmetric: it gave 0\.\d+ for the points of rows 4 and \d+, and 0\.\d+ for"
+    with pytest.raises(ValueError, match=expected):
+        gram.rows(np.array([3, 4]))
+    assert gram.evals == len(calls) <= 2 * 37
+    with pytest.raises(ValueError, match="not symmetric"):  # and nothing was kept
+        gram.rows(np.array([3, 4]))
+
+
+def test_rounding_is_not_asymmetry():
+    A = (
+        np.eye(37, 500, dtype=np.float32)
+        + np.random.default_rng(0).standard_normal((37, 500), np.float32) / 30
+    )
+    gram = Gram(as_points(A, Function(lambda x, z: x @ z.T, on="blocks")))
+    gram.rows(np.arange(37))
+
+
+@pytest.mark.parametrize("on", ["pairs", "indices", "blocks"])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_values_that_are_not_finite_name_their_pair(on, bad):
+    def f(i, j):
+        return bad if {i, j} == {2, 6} else 1.0
+
+    def blocks(i, j):
+        return [[f(a, b) for b in j] for a in i]
+
+    gram = Gram(as_points(range(9), Function(blocks if on == "blocks" else f, on=on)))
+    with pytest.raises(ValueError, match=rf"gave {bad} for the points of rows (2 and 6|6 and 2); it must"):
+        gram.rows(np.arange(8))
+    with pytest.raises(ValueError, match="finite"):
+        gram.pass_over(np.array([2]), np.ones(1), np.array([6]))
+
+
+@pytest.mark.parametrize("budget", [0, 10**6])
+def test_negative_own_values_name_their_row(budget):
+    def f(i, j):
+        return -1.0 if i == j == 4 else 0.5
+
+    for ask in (lambda gram: gram.diag, lambda gram: gram.rows(np.arange(6))):
+        with pytest.raises(ValueError, match=r"K\(x, x\) is -1 for the point of row 4"):
+            ask(Gram(as_points(range(9), Function(f, on="indices")), budget))
+
+
+def test_what_is_no_number_names_its_pair():
+    for answer in (None, "much", 1j, [1.0, 2.0]):
+        gram = Gram(as_points(range(5), Function(lambda i, j, a=answer: a, on="indices")))
+        with pytest.raises(TypeError, match=r"in place of a number for the points of rows 1 and 0"):
+            gram.rows(np.array([1]))
+
+
+def test_too_many_rows_at_once_and_points_outside():
+    with few_rows(4):
+        gram = Gram(as_points(X, Gaussian(0.1)), 0)
+        with pytest.raises(ValueError, match=r"5 rows were asked for at once; the cache holds 4"):
+            gram.rows(np.arange(5))
+        gram.focus(np.arange(1, 9))
+        with pytest.raises(ValueError, match="row 0 is not among the columns"):
+            gram.rows(np.arange(3)).block()
+        gram.focus(np.empty(0, np.int64))
+        assert gram.rows(np.arange(3)).combine(np.ones(3)).shape == (0,)
+        assert gram.pass_over(np.empty(0, np.int64), np.empty(0), np.arange(3)).tolist() == [0, 0, 0]
+
+
+# --- memory -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(0.1), Function(block, on="blocks")])
+def test_memory_stays_within_the_budget(kernel):
+    A = np.random.default_rng(6).standard_normal((3000 if kernel.shifts else 500, 4)).astype(np.float32)
+    n, budget = len(A), 3_000_000
+    Gram(as_points(A, kernel), budget).rows(np.arange(8)).combine(np.ones(8))  # compiled before
+    tracemalloc.start()
+    try:
+        gram = Gram(as_points(A, kernel), budget)
+        rng = np.random.default_rng(7)
+        for _ in range(6):
+            gram.rows(rng.permutation(n)[: min(200, gram.capacity)])
+            gram.focus(rng.permutation(n)[: n // 2])
+            gram.pass_over(rng.permutation(n)[:300], np.ones(300), np.arange(n))
+            gram.focus(None)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    # A tile, its points, and what `block` of a function itself takes come on top.
+    assert peak < budget + (2_500_000 if kernel.shifts else 10_000_000)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="resident memory is read from /proc")
+@pytest.mark.parametrize("kernel", [Gaussian(0.1), Function(block, on="blocks")])
+def test_memory_is_not_touched_before_it_is_used(kernel):
+    def resident():
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+    A = np.random.default_rng(6).standard_normal((6000, 4)).astype(np.float32)
+    Gram(as_points(A[:50], kernel)).rows(np.arange(8))
+    before = resident()
+    gram = Gram(as_points(A, kernel), 400_000_000)
+    gram.rows(np.arange(16))
+    gram.focus(np.arange(3000))
+    gram.rows(np.arange(16, 32))
+    gram.focus(None)
+    assert gram.capacity > 5000
+    assert resident() - before < 60_000_000

@@ -1,0 +1,202 @@
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from read_sequences import Mirror, reads
+
+from hinge.access import DenseTable, SparseTable, as_table
+from hinge.access.tables.bill import PAGE
+from hinge.access.tables.fetched import Fetched
+from hinge.access.tables.table import EVERYWHERE, Line
+
+RNG = np.random.default_rng(5)
+X = np.round(4 * RNG.standard_normal((9, 70))) / 4
+X[RNG.random(X.shape) < 0.5] = 0
+X[4] = 0
+PRICES = np.arange(70.0)
+
+
+class Given(Fetched):
+    """Cells of an array, which count how often they are fetched."""
+
+    def __init__(self, X, prices=None, *, keep=True):
+        super().__init__(X.shape, prices, keep=keep)
+        self.X, self.fetches = X, np.zeros(X.shape, int)
+
+    def _fetch_row(self, i):
+        self.fetches[i] += 1
+        return Line(EVERYWHERE, self.X[i])
+
+    def _fetch_column(self, j):
+        self.fetches[:, j] += 1
+        return Line(EVERYWHERE, self.X[:, j])
+
+    def _fetch_cells(self, i, columns):
+        self.fetches[i, columns] += 1
+        return self.X[i, columns]
+
+
+class GivenNonzeros(Given):
+    """The same, with lines of nonzeros."""
+
+    is_sparse = True
+
+    def _fetch_row(self, i):
+        at = np.flatnonzero(self.X[i])
+        return Line(at, super()._fetch_row(i).values[at])
+
+    def _fetch_column(self, j):
+        at = np.flatnonzero(self.X[:, j])
+        return Line(at, super()._fetch_column(j).values[at])
+
+
+def dense(X, prices=None, *, keep):
+    return DenseTable(X, prices=prices, keep=keep)
+
+
+def both_dense(X, prices=None, *, keep):
+    return DenseTable(X, np.ascontiguousarray(X.T), prices, keep=keep)
+
+
+def sparse(X, prices=None, *, keep):
+    return SparseTable(sp.csr_array(X), prices=prices, keep=keep)
+
+
+def both_sparse(X, prices=None, *, keep):
+    return SparseTable(sp.csr_array(X), sp.csc_array(X), prices, keep=keep)
+
+
+KINDS = [dense, both_dense, sparse, both_sparse, Given, GivenNonzeros]
+
+
+@pytest.mark.parametrize("keep", [True, False])
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=25)
+@given(sequence=reads(*X.shape), priced=st.booleans())
+def test_every_cell_is_billed_as_it_should_be(kind, keep, sequence, priced):
+    prices = PRICES if priced else None
+    Mirror(kind(X, prices, keep=keep), X, prices).run(sequence)
+
+
+@settings(max_examples=25)
+@given(sequence=reads(*X.shape))
+def test_kept_cells_are_not_fetched_again_for_rows_and_blocks(sequence):
+    table = Given(X)
+    for name, *arguments in sequence:
+        getattr(table, name)(*(np.array(a, int) if isinstance(a, list) else a for a in arguments))
+    columns = {a[0] for name, *a in sequence if name == "column"}
+    others = [j for j in range(X.shape[1]) if j not in columns]
+    assert (table.fetches[:, others] <= 1).all()  # a column is fetched whole, whatever is held of it
+    assert ((table.fetches > 0).sum()) == table.bill.distinct
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_there_is_nothing_beyond_the_edges(kind):
+    table = kind(X, keep=True)
+    for i in (-1, 9):
+        with pytest.raises(IndexError, match=f"no row {i}: the matrix has 9"):
+            table.row(i)
+        with pytest.raises(IndexError, match=f"no row {i}"):
+            table.block(np.array([3, i]), np.array([0]))
+    for j in (-1, 70):
+        with pytest.raises(IndexError, match=f"no column {j}: the matrix has 70"):
+            table.column(j)
+        with pytest.raises(IndexError, match=f"no column {j}"):
+            table.block(np.array([3]), np.array([j, 0]))
+    assert table.bill.cells == table.bill.distinct == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_products(kind):
+    table = kind(X, keep=False)
+    w, rows, columns = RNG.standard_normal(70), np.array([7, 0, 4]), np.array([69, 3, 64])
+    assert np.allclose(table.dot(rows, columns, w[columns]), X[np.ix_(rows, columns)] @ w[columns])
+    assert len(table.dot(np.zeros(0, int), columns, w[columns])) == 0
+    blocks = list(table.row_blocks())
+    assert [i for lo, hi in blocks for i in range(lo, hi)] == list(range(9))
+    assert np.allclose(np.concatenate([table.responses(w, *block) for block in blocks]), X @ w)
+    assert np.allclose(table.responses_at(rows, w), X[rows] @ w)
+    coef, out = np.where(np.arange(9) % 2, 0.0, 1.5), np.zeros(70)
+    before = table.reads
+    table.combine(coef, 0, 9, out)
+    assert np.allclose(out, X.T @ coef)
+    used = X[coef != 0]
+    assert table.reads - before == (np.count_nonzero(used) if table.is_sparse else used.size)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_sizes(kind):
+    table = kind(X, keep=False)
+    assert table.shape == (9, 70)
+    if isinstance(table, SparseTable):
+        assert table.n_cells == np.count_nonzero(X)
+        assert table.max_row_cells == np.count_nonzero(X, axis=1).max()
+        assert table.max_column_cells == np.count_nonzero(X, axis=0).max()
+    else:
+        assert (table.n_cells, table.max_row_cells, table.max_column_cells) == (630, 70, 9)
+
+
+def test_a_table_in_memory_forks_with_an_empty_bill():
+    for kind in (dense, sparse):
+        keeps = kind(X, PRICES, keep=True)
+        assert keeps.fork() is keeps  # what is kept serves both
+        table = kind(X, PRICES, keep=False)
+        table.row(3)
+        other = table.fork()
+        assert (other.reads, other.bill.distinct, other.bill.cost) == (0, 0, 0.0)
+        other.column(2)
+        assert table.bill.distinct == 70
+    table = Given(X)
+    assert table.fork() is table
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_pickles(kind):
+    table = kind(X, PRICES, keep=True)
+    table.row(3)
+    table.block(np.array([1, 2]), np.array([5, 69]))
+    again = pickle.loads(pickle.dumps(table))
+    assert again.reads == table.reads and again.bill.cost == table.bill.cost
+    mirror = Mirror(again, X, PRICES)
+    mirror.read[3] = True
+    mirror.read[np.ix_([1, 2], [5, 69])] = True
+    mirror.cells, mirror.nonzeros, mirror.cost = again.bill.cells, again.bill.nonzeros, again.bill.cost
+    mirror.row(1)
+    mirror.check()
+
+
+def test_bytes_and_pages_of_arrays():
+    A = np.zeros((30, 3000), np.float32)
+    A = np.require(A, requirements="C")
+    table = DenseTable(A)
+    table.row(0)
+    assert table.bill.bytes == 12000
+    assert table.bill.pages in (3, 4)  # as it lies
+    before = table.bill.pages
+    table.column(5)
+    assert (table.bill.bytes, table.bill.pages - before) == (12000 + 120, 30)
+    both = DenseTable(A, np.ascontiguousarray(A.T))
+    both.column(5)
+    assert both.bill.bytes == 120 and both.bill.pages in (1, 2)
+    table = DenseTable(A)
+    table.block(np.array([1, 2]), np.array([0, 1, 2999]))
+    assert (table.bill.bytes, table.bill.pages) == (24, 4)
+    S = SparseTable(sp.csr_array(np.eye(5, dtype=np.float32)))
+    S.row(2)
+    assert (S.bill.bytes, S.bill.pages) == (8, 2)
+    assert PAGE == 4096
+
+
+def test_columns_of_another_shape_are_refused():
+    with pytest.raises(ValueError, match="columns has shape"):
+        DenseTable(X, X)
+
+
+def test_as_table():
+    assert isinstance(as_table(X), DenseTable) and isinstance(as_table(sp.csr_array(X)), SparseTable)
+    table = as_table(X, keep=True)
+    assert table.keep and as_table(table) is table
+    assert table.in_memory and not Given(X).in_memory

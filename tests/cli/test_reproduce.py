@@ -1,0 +1,127 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+pytest.importorskip("typer", reason="the command line needs typer")
+pytest.importorskip("plotly", reason="the report needs plotly")
+pytest.importorskip("matplotlib", reason="the report needs matplotlib")
+
+from typer.testing import CliRunner
+
+from hinge.cli.app import application
+from hinge.experiments import NAMES
+
+
+def hinge(*arguments):
+    return CliRunner().invoke(application(), list(arguments))
+
+
+def test_without_a_name_it_lists_the_experiments():
+    ran = hinge("reproduce")
+    assert ran.exit_code == 0
+    assert all(name in ran.stdout for name in NAMES)
+
+
+def test_an_unknown_name_gets_the_nearest():
+    ran = hinge("reproduce", "simba-figure")
+    assert ran.exit_code == 1
+    assert "did you mean 'simba-figure1'?" in ran.stderr
+    assert all(name in ran.stderr for name in NAMES)
+
+
+def test_it_writes_a_report_and_keeps_what_it_measured(tmp_path):
+    out = tmp_path / "deep" / "report"
+    ran = hinge("reproduce", "pegasos-figure3", "--out", str(out))
+    assert ran.exit_code == 0, ran.output
+    assert "At a fixed number of rows read" in ran.stdout
+    assert str(out / "report.html") in ran.stderr
+    page = (out / "report.html").read_text()
+    assert "pegasos-figure3" in page
+    kept = sorted((out / "cells" / "pegasos-figure3").glob("*.json"))
+    before = [path.stat().st_mtime_ns for path in kept]
+    assert len(before) == 24
+    again = hinge("reproduce", "pegasos-figure3", "--out", str(out), "--jobs", "2")
+    assert again.exit_code == 0
+    assert [path.stat().st_mtime_ns for path in kept] == before
+
+
+def test_the_report_keeps_what_earlier_runs_measured(tmp_path):
+    assert hinge("reproduce", "pegasos-figure3", "--out", str(tmp_path)).exit_code == 0
+    ran = hinge("reproduce", "talk-runtimes", "--out", str(tmp_path))
+    assert ran.exit_code == 0, ran.output
+    assert "also has pegasos-figure3" in ran.stderr
+    assert "pegasos-figure3" not in ran.stdout
+    assert "no verdicts" in ran.stderr
+    page = (tmp_path / "report.html").read_text()
+    assert page.index('id="x-pegasos-figure3"') < page.index('id="x-talk-runtimes"')
+
+
+def test_a_narrow_terminal_cuts_no_name_and_no_verdict(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    listed = hinge("reproduce").stdout
+    assert all(any(line.startswith(name) for line in listed.splitlines()) for name in NAMES)
+    shown = hinge("reproduce", "pegasos-figure3", "--out", str(tmp_path)).stdout
+    assert "…" not in shown
+    assert "reproduced" in shown
+    assert "improves with k" in " ".join(shown.split())
+
+
+@pytest.mark.parametrize("command", ["reproduce pegasos-figure3", "compare adult", "path adult"])
+def test_a_file_in_the_place_of_the_folder_is_seen_before_the_work(tmp_path, command):
+    (tmp_path / "afile").touch()
+    began = time.monotonic()
+    ran = hinge(*command.split(), "--out", str(tmp_path / "afile"))
+    assert ran.exit_code == 1
+    assert "is a file" in ran.stderr
+    assert time.monotonic() - began < 5
+
+
+def test_a_failed_cell_is_said_and_the_report_is_written_all_the_same(tmp_path, monkeypatch):
+    from hinge.experiments.pegasos.figure3 import PegasosFigure3
+
+    measured = PegasosFigure3.run
+
+    def sometimes(self, cell):
+        if cell["k"] == 4 and cell["seed"] == 0:
+            raise ArithmeticError("a cell is broken")
+        return measured(self, cell)
+
+    monkeypatch.setattr(PegasosFigure3, "run", sometimes)
+    ran = hinge("reproduce", "pegasos-figure3", "--out", str(tmp_path))
+    assert ran.exit_code == 1
+    assert "a cell is broken" in ran.stderr
+    assert "a cell is broken" in (tmp_path / "report.html").read_text()
+
+
+def test_what_the_report_needs_is_asked_for_before_the_work(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "plotly", None)
+    ran = hinge("reproduce", "pegasos-figure3", "--out", str(tmp_path / "never"))
+    assert ran.exit_code == 1
+    assert 'plotly: pip install "hinge[report]"' in ran.stderr
+    assert not (tmp_path / "never").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs process groups")
+def test_ctrl_c_keeps_finished_cells(tmp_path):
+    command = [sys.executable, "-m", "hinge", "reproduce", "pegasos-figure3", "--out", str(tmp_path)]
+    running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    folder = tmp_path / "cells" / "pegasos-figure3"
+    give_up = time.monotonic() + 120
+    while not list(folder.glob("*.json")):
+        assert running.poll() is None, running.stderr.read()
+        assert time.monotonic() < give_up
+        time.sleep(0.01)
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=60)
+    kept = list(folder.glob("*.json"))
+    if running.returncode == 0:
+        pytest.skip("it was finished before the signal came")
+    assert running.returncode == 130
+    assert "the same command goes on" in " ".join(said.split())
+    assert 0 < len(kept) < 24
+    assert all(json.loads(path.read_text())["values"] for path in kept)

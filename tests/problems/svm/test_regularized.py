@@ -1,0 +1,136 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
+
+from hinge.datasets import make_known_optimum
+from hinge.problems import Regularized, Solution
+from hinge.problems.svm.regularized import relative_gap
+
+BIASES = ["none", "free", "penalized"]
+
+
+def test_objective_by_hand():
+    problem = Regularized([[3.0, 4.0], [0.0, 1.0]], [1, -1], 0.5)
+    w = np.array([0.1, 0.2])
+    assert problem.objective(Solution(w)) == pytest.approx(0.25 * 0.05 + 0.6)
+    assert problem.objective(Solution(w, b=-1.0)) == pytest.approx(0.25 * 0.05 + 0.55)
+    assert problem.matrix.reads == 0
+
+
+def test_dual_by_hand():
+    # α = (1, 1): Σcα = 1 and Σcαyx = (3, 3)/2, so D(sα) = s - s²·4.5/(2·5) with the best s ≤ 1.
+    problem = Regularized([[3.0, 4.0], [0.0, 1.0]], [1, -1], 5.0)
+    assert problem.dual(Solution(np.zeros(2), alpha=np.ones(2))) == pytest.approx(1 - 0.45)
+    assert problem.dual(Solution(np.zeros(2), alpha=np.zeros(2))) == 0.0
+    assert problem.dual(Solution(np.zeros(2))) == -np.inf
+    small = Regularized([[3.0, 4.0], [0.0, 1.0]], [1, -1], 0.5)  # s = 1/9
+    assert small.dual(Solution(np.zeros(2), alpha=np.ones(2))) == pytest.approx(1 / 18)
+
+
+def test_dual_with_a_penalised_bias_by_hand():
+    # Two positive rows: Σcαy = 1, and the constant feature adds 0.7² to the norm.
+    problem = Regularized(np.eye(2), [1, 1], 2.0, bias="penalized", bias_scale=0.7)
+    assert problem.dual(Solution(np.zeros(2), alpha=np.ones(2))) == pytest.approx(1 - (0.5 + 0.49) / 4)
+
+
+@pytest.mark.parametrize("bias", BIASES)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_dual_is_scaled_to_the_best_factor(tiny, bias, weighted):
+    X, y = tiny
+    rng = np.random.default_rng(0)
+    s = rng.random(60) if weighted else np.ones(60)
+    problem = Regularized(X, y, 0.3, bias=bias, weight=s if weighted else None)
+    c = s / s.sum()
+    for _ in range(5):
+        alpha = problem.balanced(rng.random(60) * 0.6)
+        z = (c * alpha * y) @ X
+        sq = z @ z + (((c * alpha) @ y) ** 2 if bias == "penalized" else 0.0)
+
+        def negative(f, alpha=alpha, sq=sq):
+            return -(f * (c @ alpha) - f * f * sq / 0.6)
+
+        best = minimize_scalar(
+            negative, bounds=(0, 1 / alpha.max()), method="bounded", options={"xatol": 1e-12}
+        )
+        assert problem.dual(Solution(np.zeros(7), alpha=alpha)) == pytest.approx(-best.fun, rel=1e-6)
+
+
+@pytest.mark.parametrize("bias", BIASES)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_any_dual_point_is_below_any_primal_one(tiny, bias, weighted):
+    X, y = tiny
+    rng = np.random.default_rng(1)
+    s = rng.integers(0, 3, 60) * 1.0 if weighted else None
+    problem = Regularized(X, y, 0.05, bias=bias, weight=s)
+    duals, primals = [], []
+    for _ in range(40):
+        w = rng.standard_normal(7) * rng.random()
+        alpha = np.clip(rng.normal(0.5, 1, 60), 0, 1)
+        certificate = problem.certificate(Solution(w, 0.3 if bias == "penalized" else 0.0, alpha))
+        duals.append(certificate.bound)
+        primals.append(certificate.objective)
+        assert certificate.gap >= 0
+        assert certificate.gap == pytest.approx(
+            (certificate.objective - certificate.bound) / certificate.bound
+        )
+        assert problem.objective(Solution(w, certificate.b)) == pytest.approx(certificate.objective)
+    assert max(duals) < min(primals)
+    assert min(duals) > 0
+
+
+def test_certificate_finds_the_free_bias(tiny):
+    X, y = tiny
+    problem = Regularized(X, y, 0.05, bias="free")
+    w = np.ones(7) / 7
+    certificate = problem.certificate(Solution(w, b=99.0))
+    assert certificate.b == problem.best_bias(X @ w)
+    assert certificate.objective == pytest.approx(problem.objective(Solution(w, certificate.b)))
+    assert certificate.objective < problem.objective(Solution(w, certificate.b + 0.3))
+    assert certificate.objective < problem.objective(Solution(w, certificate.b - 0.3))
+    assert certificate.gap == np.inf
+
+
+@pytest.mark.parametrize("density", [1.0, 0.5])
+def test_known_optimum_has_no_gap(density):
+    for seed in range(5):
+        known = make_known_optimum(100, 8, 0.01, density=density, seed=seed)
+        X = known.X_train if density == 1 else known.X_train.toarray()
+        problem = Regularized(X, known.y_train, known.lam)
+        certificate = problem.certificate(Solution(known.w_star, alpha=known.alpha_star))
+        assert certificate.gap <= 1e-12
+        assert certificate.objective == pytest.approx(known.objective, rel=1e-12)
+
+
+def test_certificate_is_billed_and_objective_is_not(tiny_csr):
+    S, y = tiny_csr
+    problem = Regularized(S, y, 0.1)
+    alpha = (np.arange(60) < 10) * 0.5
+    problem.objective(Solution(np.ones(7), alpha=alpha))
+    assert problem.matrix.reads == 0
+    problem.certificate(Solution(np.ones(7), alpha=alpha))
+    assert problem.matrix.reads == S.nnz + S.indptr[10]
+
+
+@given(st.floats(1e-3, 1e3), st.lists(st.floats(0.1, 5), min_size=3, max_size=3))
+def test_C_is_liblinears(C, weight):
+    X, y, w = np.array([[1.0, 2], [0, 1], [1, 0]]), np.array([1, -1, 1]), np.array([0.3, -0.2])
+    problem = Regularized.from_C(X, y, C, weight=weight)
+    theirs = 0.5 * w @ w + C * np.array(weight) @ np.maximum(0, 1 - y * (X @ w))
+    assert problem.objective(Solution(w)) * C * sum(weight) == pytest.approx(theirs)
+
+
+@pytest.mark.parametrize("bad", [0, -1.0, np.nan, np.inf])
+def test_parameters_are_positive(bad):
+    with pytest.raises(ValueError, match="lam must be a positive number, got"):
+        Regularized(np.eye(2), [1, -1], bad)
+    with pytest.raises(ValueError, match="C must be a positive number, got"):
+        Regularized.from_C(np.eye(2), [1, -1], bad)
+
+
+def test_relative_gap():
+    assert relative_gap(1.1, 1.0) == pytest.approx(0.1)
+    assert relative_gap(1.0, 1.0 + 1e-16) == 0.0
+    assert relative_gap(1.0, 0.0) == np.inf
+    assert relative_gap(1.0, -1.0) == np.inf

@@ -1,0 +1,74 @@
+"""Figures and sections made up for tests: odd data, and text that would be code if it were not escaped."""
+
+import math
+
+from hinge.experiments.base import Outcome, Result, Results, claim
+from hinge.report.figure import Figure, Panel, Series, Table
+from hinge.report.section import Section
+
+EVIL = "<script>window.broken = true</script> & \"quotes\" 'too' $x_1$ </script>"
+X = [1.0, 10.0, 100.0, 1000.0]
+
+
+def many(count):
+    """So many series with bands, and two laws beside them."""
+    lines = [
+        Series(f"solver {i}", X, [x ** (-0.2 - 0.1 * i) for x in X], [0.5 * x ** (-0.2 - 0.1 * i) for x in X],
+               [2 * x ** (-0.2 - 0.1 * i) for x in X])
+        for i in range(count)
+    ]  # fmt: skip
+    return [*lines, *(Series(f"law {p}", X, [x**-p for x in X], kind="theory") for p in (0.5, 1))]
+
+
+ODD = Figure(
+    "odd",
+    "Odd data.",
+    [
+        Panel("zeros and NaN", "x", "y", [
+            Series("a", [0, 1, 2, 3, 4, 5], [1, 1, math.nan, 1e-2, -1, 0], [0, -0.5, 1, 1e-3, -2, 0],
+                   [1, 2, 3, 0.5, 0, 0]),
+        ], True, True),
+        Panel("empty", "x", "y", []),
+        Panel("one point", "x", "y", [
+            Series("a", [3], [5], [4], [7]), Series("b", [4], [5], kind="theory"),
+        ], True, True),
+        Panel("nothing finite", "x", "y", [Series("a", [math.nan, math.inf], [1.0, 2.0])], True, True),
+        Panel("nothing positive", "x", "y", [Series("a", [-1.0, 0.0], [-1.0, -2.0])], True, True),
+        Panel("points", "x", "y", [Series("b", [1, 2], [3, 4], [2, 3], [4, 9], "points")]),
+    ],
+)  # fmt: skip
+MANY = Figure(
+    "many",
+    "Twelve solvers.",
+    [
+        Panel("A title so long that no panel would hold it in one line, with λ = 0.0001 and 781,265 rows",
+              "iterations", "objective above the optimum", many(12), True, True),
+        Panel(EVIL, EVIL, EVIL, [*many(2)[:1], Series(EVIL, X, X, kind="points"), Series("_under", X, X)]),
+    ],
+)  # fmt: skip
+
+
+def sections():
+    """Two of them: one with everything, one in which nothing could be measured."""
+    where = f"made-up data, 10 rows {EVIL}"
+    claims = [
+        claim("Error on made-up data", 0.0534, 0.0541, where, within=(0.05, 0.2), unit="share of rows"),
+        claim(f"Speed {EVIL}", 10.0, 3.3, where, at_least=(5, 2), unit="times"),
+        claim("Kernel evaluations", 2.4e6, 1.7e7, where, at_most=(3e6, 6e6)),
+        claim("No number", "words", None, where, at_least=(1, 0)),
+    ]
+    table = Table(
+        "t", "A wide table", ["set", *(f"column {i}" for i in range(12))], [["ccat", *([1234.5678] * 12)]]
+    )
+    results = Results(
+        Result({"set": "ccat", "seed": i, "at": [1, 2]},
+               {"error": 0.5, "seed": 7, "curve": [1, 2], "bad": math.nan}, 0.5, f"machine {i % 2}")
+        for i in range(4)
+    )  # fmt: skip
+    outcome = Outcome(claims, [MANY, ODD], [table], [f"ccat is missing {EVIL}"])
+    return [
+        Section(
+            "made-up", f"Made up {EVIL}", "Nobody 2000", "Table 1", f"Why? {EVIL}", outcome, results, [EVIL]
+        ),
+        Section("none", "Nothing measured", "Nobody 2001", "Figure 2", "What?", Outcome([]), Results()),
+    ]

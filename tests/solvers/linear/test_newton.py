@@ -1,0 +1,188 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from hinge.monitoring import Status, Stop
+from hinge.problems import NormConstrained, Regularized
+from hinge.solvers import SDCA, Newton, solve
+from hinge.solvers.linear.newton import DIRECT, DISTANCE, GAP, LEVEL, _shuffled_blocks
+
+BIASES = ["none", "free", "penalized"]
+
+
+def tight(problem, solver=None, tol=1e-7, **options):
+    result = solve(problem, solver or Newton(), stop=Stop(tol, max_time=20), **options)
+    assert result.status is Status.CONVERGED
+    return result
+
+
+def noisy(n, d, seed=0, scale=1.0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)) * scale
+    y = np.where(X[:, 0] / np.ravel(scale)[0] + 0.5 * rng.standard_normal(n) > 0.2, 1, -1)
+    return X, y
+
+
+@pytest.mark.parametrize("bias", BIASES)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_it_agrees_with_sdca(adult, bias, weighted):
+    X, y = adult
+    s = np.random.default_rng(1).integers(0, 3, len(y)) * 1.0 if weighted else None
+    problem = Regularized(X, y, 1e-2, bias=bias, weight=s, bias_scale=0.5)
+    a, b = tight(problem), tight(problem, SDCA())
+    assert a.certificate.objective == pytest.approx(b.certificate.objective, rel=2e-7)
+    np.testing.assert_allclose(a.solution.w, b.solution.w, atol=1e-3)
+    norms = [np.sqrt(1e-2 / 2) * np.linalg.norm(r.solution.w) for r in (a, b)]
+    assert norms[0] == pytest.approx(norms[1], abs=1e-3)
+
+
+@pytest.mark.parametrize("bias", BIASES)
+def test_growing_samples(bias):
+    X, y = noisy(9000, 5)
+    problem, solver = Regularized(X, y, 1e-3, bias=bias), Newton()
+    state, levels = solver.init(problem), []
+    while not levels or levels[-1] < 9000:
+        state = solver.advance(problem, state, 1)
+        levels.append(int(state.counters[LEVEL]))
+        alpha = solver.solution(problem, state).alpha
+        assert (alpha[state.rows[levels[-1] :]] == 0).all()
+        assert len(levels) < 100
+    assert 500 <= levels[0] <= 2000
+    assert levels == sorted(levels)
+    assert tight(problem, tol=1e-6).certificate.gap <= 1e-6
+
+
+def test_it_needs_few_passes_however_the_features_are_scaled():
+    X, y = noisy(3000, 8, scale=np.logspace(-2, 2, 8))
+    result = tight(Regularized(X, y, 1e-4, bias="free"), tol=1e-5)
+    assert result.n_iter <= 60
+
+
+@pytest.mark.parametrize("bias", BIASES)
+def test_more_features_than_a_hessian_is_formed_for(bias):
+    d = DIRECT + 20
+    X, y = noisy(700, d)
+    S = sp.random_array((700, d), density=0.05, rng=np.random.default_rng(3), dtype=np.float32).tocsr()
+    for A in (X, S):
+        problem = Regularized(A, y, 0.02, bias=bias)
+        a, b = tight(problem, tol=1e-5), tight(problem, SDCA(), 1e-5)
+        assert a.certificate.objective == pytest.approx(b.certificate.objective, rel=2e-5)
+
+
+@pytest.mark.parametrize("d", [5, DIRECT + 20])
+@pytest.mark.parametrize("bias", BIASES)
+def test_reads_stay_within_the_bound_on_all_levels(d, bias):
+    X, y = noisy(2500, d)
+    problem, solver = Regularized(X, y, 1e-3, bias=bias), Newton()
+    bound, state = solver.max_reads(problem), solver.init(problem)
+    for _ in range(12):
+        before = problem.matrix.reads
+        state = solver.advance(problem, state, 1)
+        assert 0 < problem.matrix.reads - before <= bound
+
+
+def test_the_estimate_is_the_gap(tiny):
+    for bias in ("none", "penalized"):  # a free bias also asks for balance
+        problem, solver = Regularized(*tiny, 0.05, bias=bias), Newton()
+        state = solver.init(problem)
+        for _ in range(10):
+            state = solver.advance(problem, state, 1)
+            certificate = problem.certificate(solver.solution(problem, state))
+            split = state.scalars[GAP] + state.scalars[DISTANCE]
+            assert certificate.objective - certificate.bound <= split * (1 + 1e-9) + 1e-12
+            assert solver.estimate(problem, state) >= certificate.gap * (1 - 1e-9) - 1e-12
+
+
+def test_every_iteration_goes_downhill(tiny):
+    # On one level and one width the smoothed objective falls; so the gap's second part goes to zero.
+    problem, solver = Regularized(*tiny, 0.05), Newton(width=3.0)
+    state = solver.init(problem)
+    distances = []
+    for _ in range(8):
+        state.counters[-1] = 0  # stay on this stage
+        state = solver.advance(problem, state, 1)
+        distances.append(state.scalars[DISTANCE])
+    assert distances[-1] < 1e-20
+
+
+@pytest.mark.parametrize("bias", BIASES)
+def test_warm_start(adult, bias):
+    X, y = adult
+    problem = Regularized(X, y, 1e-3, bias=bias)
+    cold = tight(problem, tol=1e-6)
+    again = tight(problem, tol=1e-4, start=cold.solution)
+    assert again.n_iter < cold.n_iter
+    assert again.certificate.objective == pytest.approx(cold.certificate.objective, rel=1e-4)
+
+
+@pytest.mark.parametrize("bias", BIASES)
+def test_weights_that_leave_a_sample_empty(bias):
+    X, y = noisy(4000, 3)
+    s = np.zeros(4000)
+    s[:50] = 1.0  # one block of neighbours; the first level is a quarter of the rows
+    problem = Regularized(X, y, 0.01, bias=bias, weight=s)
+    few = Regularized(X[:50], y[:50], 0.01, bias=bias)
+    for seed in range(4):
+        result = tight(problem, tol=1e-6, seed=seed)
+        assert result.certificate.objective == pytest.approx(tight(few).certificate.objective, rel=2e-6)
+
+
+@pytest.mark.parametrize("bias", BIASES)
+def test_degenerate_data(tiny, bias):
+    X, y = tiny
+    cases = {
+        "constant feature": np.column_stack([X, np.ones(60)]),
+        "copies of a feature": np.column_stack([X, X, X]),
+        "rows of zeros": np.where(np.arange(60)[:, None] % 3 == 0, 0.0, X),
+        "one feature": X[:, :1],
+        "a huge feature": X * np.array([1, 1, 1, 1, 1, 1, 1e6]),
+    }
+    for A in cases.values():
+        a = tight(Regularized(A, y, 0.05, bias=bias), tol=1e-5)
+        assert np.isfinite(a.solution.w).all()
+    same = tight(Regularized(np.zeros((60, 2)), y, 0.05, bias=bias), tol=1e-5)
+    share = min(np.mean(y > 0), np.mean(y < 0))
+    if bias != "penalized":
+        assert same.certificate.objective == pytest.approx(1.0 if bias == "none" else 2 * share, rel=1e-5)
+
+
+def test_separable_with_little_regularisation():
+    X, y = noisy(300, 4)
+    X[:, 0] += 3.0 * y
+    problem = Regularized(X, y, 1e-6, bias="free")
+    assert tight(problem, tol=1e-4).certificate.gap <= 1e-4
+
+
+def test_a_sample_is_blocks_of_neighbours_in_random_order():
+    for n in (1, 63, 64, 65, 1000):
+        rows = _shuffled_blocks(n, 3)
+        assert sorted(rows.tolist()) == list(range(n))
+    rows = _shuffled_blocks(1000, 0)
+    assert (np.diff(rows.astype(int)) == 1).mean() > 0.95
+    assert rows.tolist() != _shuffled_blocks(1000, 1).tolist()
+
+
+@pytest.mark.parametrize("settings", [{"width": 0.0}, {"width": -1.0}, {"shrink": 0.0}, {"shrink": 1.0}])
+def test_settings_are_checked(settings):
+    with pytest.raises(ValueError, match="width must be positive and shrink between 0 and 1"):
+        Newton(**settings)
+
+
+def test_what_it_cannot_solve(tiny):
+    with pytest.raises(ValueError, match="Newton solves Regularized problems, not NormConstrained"):
+        solve(NormConstrained(*tiny, 1.0), Newton())
+    with pytest.raises(ValueError, match="not d = 20001; use SDCA"):
+        solve(Regularized(np.ones((2, 20_001)), [1, -1], 0.1), Newton())
+
+
+@pytest.mark.parametrize("together", [False, True])
+@pytest.mark.parametrize("rare", [1, 5, 50])
+def test_a_rare_class_is_in_the_first_sample(rare, together):
+    rng = np.random.default_rng(rare)
+    X, y = rng.standard_normal((10_000, 5)), -np.ones(10_000)
+    rows = np.arange(rare) if together else rng.permutation(10_000)[:rare]
+    X[rows], y[rows] = X[rows] + 4.0, 1
+    problem = Regularized.from_C(X, y, 1.0, bias="free")
+    for seed in range(3):
+        result = solve(problem, Newton(), seed=seed, stop=Stop(max_iter=100))
+        assert result.certificate.gap <= 1e-3
