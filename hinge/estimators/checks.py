@@ -199,6 +199,9 @@ def validated(model: Any, X: Any, y: Any = "no_validation", *, reset: bool = Tru
     finite = False
     if sp.issparse(X):
         X, finite = as_csr(X)
+    shape = getattr(X, "shape", ())
+    if not isinstance(X, np.ndarray) and len(shape) == 2 and shape[1] == 0:
+        raise ValueError(f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
     try:
         with np.errstate(all="ignore"):  # sums that overflow on the way to the sentence about infinity
             checked = validate_data(

@@ -30,6 +30,8 @@ def fault_of(error: BaseException) -> str:
     """What is wrong with an exception; nothing if it is a refusal in a sentence."""
     where = traceback.extract_tb(error.__traceback__)[-1]
     kind = f"{type(error).__name__}: {error}"
+    if getattr(error, "__notes__", None):  # the error of a function that was given to us, and who called it
+        return ""
     if not isinstance(error, REFUSALS) or isinstance(error, NO_SENTENCES):
         return kind
     if not linecache.getline(where.filename, where.lineno or 0).strip().startswith("raise"):

@@ -77,7 +77,13 @@ class FunctionPoints(Points):
         """By calls of the function; values given one by one are in `out` even if a later call fails."""
         f = self.kernel.function
         if self.in_blocks:
-            values = as_block(f(_pick(self.items, rows), _pick(self.items, columns)), out.shape)
+            try:
+                values = f(_pick(self.items, rows), _pick(self.items, columns))
+            except Exception as error:
+                error.add_note(f"The kernel failed on {len(rows)} points from row {rows[0]} on, and "
+                               f"{len(columns)} from row {columns[0]} on.")  # fmt: skip
+                raise
+            values = as_block(values, out.shape)
             check_finite(rows, columns, values)
             out[...] = values
             return
@@ -85,7 +91,11 @@ class FunctionPoints(Points):
         for r, i in enumerate(rows.tolist()):
             x = i if by_number else self.items[i]
             for c, j in enumerate(columns.tolist()):
-                value = f(x, j if by_number else self.items[j])
+                try:
+                    value = f(x, j if by_number else self.items[j])
+                except Exception as error:
+                    error.add_note(f"The kernel failed on the points of rows {i} and {j}.")
+                    raise
                 try:
                     number = float(value)
                 except (TypeError, ValueError, OverflowError):
