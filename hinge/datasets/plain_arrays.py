@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 MOST_UNPACKED = 1000
 """Times its size that a compressed file may have unpacked; zlib does not reach much more on anything."""
+LARGEST_LETTER = 0x10FFFF
 READERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
@@ -35,6 +36,12 @@ def plain_array(content: bytes) -> NDArray[Any]:
     if declared != found or min(shape, default=1) < 0:
         raise ValueError(f"an array of shape {shape} has {declared} bytes, but {found} are there.")
     array = np.frombuffer(content, dtype, offset=stream.tell())
+    if (
+        dtype.kind == "U"
+        and array.size
+        and array.view(dtype.byteorder.replace("|", "=") + "u4").max() > LARGEST_LETTER
+    ):
+        raise ValueError("it holds text of letters that there are not.")
     return array.reshape(shape, order="F" if by_columns else "C").copy()
 
 

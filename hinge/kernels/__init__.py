@@ -122,10 +122,11 @@ class Gaussian(Kernel):
         x = 2.0 * self.gamma * eta * norms**2
         far = 2.0 * float(x.max(initial=0.0))
         total = float(size.sum())
-        if not far < 0.01 or total == 0.0:
+        if not far < 0.25 or total == 0.0:
             return None
         sums = np.clip(sums, 1e-30 * total, total)
-        own = (x[columns] + float(x[i].max())) * (1.0 + far) + unit
+        # Relative to the values as they are, which may be that much larger than those that were computed.
+        own = ((x[columns] + float(x[i].max())) * (1.0 + far) + unit) / (1.0 - np.expm1(far))
         slope = np.sqrt(2.0 * self.gamma / np.e)
         error = sums * (own + 0.5 * unit * np.log(total / sums))
         return 1.02 * error + slope * (total * off[columns] + float(size @ off[i]))

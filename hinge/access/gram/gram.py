@@ -169,6 +169,8 @@ class Gram:
         error, tight = self.error(np.bincount(i, size, self.n), len(i) + 1)[columns], np.zeros(len(columns))
         for sign in (1.0, -1.0) if self.points.sums_tell else (0.0,):  # of one sign, so that nothing cancels
             some = np.sign(coef) == sign if sign else size > 0
+            if not some.any():
+                continue
             part = self._sum_over(i[some], size[some] if sign else coef[some], columns)
             sums += part * (sign or 1.0)
             known = self.points.sum_errors(i[some], size[some], columns, part) if sign else None

@@ -132,5 +132,5 @@ class KernelOneClass(KernelProblem):
         diag = self.gram.diag
         if np.ptp(diag) > 1e-6 * diag.max():
             return np.nan
-        sq = diag.mean() + 2.0 * answer.b / self.mass + self.checked(answer) / self.mass**2
+        sq = diag.mean() + 2.0 * answer.b / self.mass + self.checked(answer) / self.mass / self.mass
         return float(np.sqrt(max(sq, 0.0)))

@@ -193,7 +193,7 @@ class Simba(Solver[SlackConstrained, SimbaState]):
         if self.output == "last":
             w = t * s.u / max(1.0, float(np.linalg.norm(s.u)))
         p = np.maximum(p, 0.0) if state.t else np.ones(problem.n)
-        top = min(problem.n - 1, int(problem.nu / state.radius * problem.n / 2))
+        top = int(min(problem.n - 1.0, problem.nu / state.radius * problem.n / 2))
         p = np.minimum(p, np.partition(p, problem.n - 1 - top)[problem.n - 1 - top])
         return Solution(w / t, state.radius * b / t, p / p.max())
 

@@ -91,9 +91,9 @@ def greedy_slack(p, count):
 @compiled
 def cut_of(p, count):
     """The smallest p that the greedy step gives slack, and the part of it that those at the cut get."""
-    m = int(count)  # have all, and one more a part
-    if m >= len(p):
+    if not count < len(p):  # before it is made a whole number, which may be too large for one
         return 0.0, 1.0
+    m = int(count)  # have all, and one more a part
     cut = np.partition(p, len(p) - 1 - m)[len(p) - 1 - m]
     above, ties = 0, 0
     for i in range(len(p)):

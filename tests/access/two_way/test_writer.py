@@ -321,6 +321,8 @@ def test_memory_stays_within_its_limit(tmp_path):
     A[:] = np.arange(4000)[:, None] % 50
     blocks = [sp.random_array((500, 3000), density=0.05, rng=k, dtype=np.float32).tocsr() for k in range(8)]
     assert A.nbytes > 7 * memory and 8 * sum(b.nnz for b in blocks) > 2 * memory
+    for first in (A[:5], A[:5].T, iter(blocks[:1])):  # what is imported and compiled is not of the writing
+        write_pair(first, tmp_path / "first", memory=memory)
     for given_ in (A, A.T, iter(blocks)):
         tracemalloc.start()
         write_pair(given_, tmp_path / "pair", memory=memory)

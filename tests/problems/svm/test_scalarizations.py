@@ -3,7 +3,7 @@ import pytest
 
 from hinge.monitoring import Status, Stop
 from hinge.problems import NormConstrained, Regularized, SlackConstrained, Solution
-from hinge.problems.svm import scalarizations
+from hinge.problems.svm.scalarizations import scalarizations
 from hinge.solvers import SDCA, solve
 
 

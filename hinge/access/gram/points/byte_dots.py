@@ -205,7 +205,12 @@ def step_of(X: Any, most: int = 255) -> tuple[float, float]:
     The step is 0 if there is none.
     """
     values = X.data if hasattr(X, "indptr") else X
-    if values.size == 0 or values.dtype.kind not in "fiub" or not values.dtype.isnative:
+    if (
+        values.size == 0
+        or values.dtype.kind not in "fiub"
+        or values.dtype.itemsize > 8
+        or not values.dtype.isnative
+    ):
         return 0.0, 0.0
     flat = values.reshape(-1)
     sample = np.abs(flat[:: max(1, flat.size // 65536)].astype(np.float64))
