@@ -68,7 +68,8 @@ class Calls:
             raise ValueError(f"wait must be a number of seconds, not negative, got {wait!r}.")
         if timeout is not None and not (is_number(timeout, finite=True) and timeout > 0):
             raise ValueError(f"timeout must be a positive number of seconds or None, got {timeout!r}.")
-        self.retries, self.wait, self.timeout = int(retries), wait, timeout
+        self.retries, self.wait = int(retries), float(wait)  # numbers of any kind
+        self.timeout = None if timeout is None else float(timeout)
         self.made = 0
 
     def make(self, what: str, read: Callable[[Any], Line], call: Callable[..., Any], *arguments: Any) -> Line:
