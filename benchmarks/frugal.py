@@ -184,7 +184,7 @@ def by_rows(name, parts, seed, solver):
         problem = Regularized.from_C(parts.X, parts.y, C, **BIAS)
         state, of_C = solver.init(problem, seed), []
         for t in np.unique(np.geomspace(min(n, max(20, n // 500)), PASSES * n, LOOKS).astype(int)):
-            state = solver.advance(problem, state, t - solver.iterations(state))
+            state = solver.advance(problem, state, t - state.t)
             nonzeros = problem.matrix.reads / parts.X.nnz
             distinct = min(1.0, t / n) if isinstance(solver, SDCA) else 1.0 - (1.0 - 1.0 / n) ** t
             errors = parts.errors(solver.solution(problem, state))
@@ -208,7 +208,7 @@ def simba(name, parts, seed):
             problem = SlackConstrained(SparseTable(X, columns), parts.y, cap / 10)
             state, of_one = solver.init(problem, seed), []
             for t in np.unique(np.geomspace(20, PASSES * whole / (n + d), LOOKS).astype(int)):
-                state = solver.advance(problem, state, t - solver.iterations(state))
+                state = solver.advance(problem, state, t - state.t)
                 bill, errors = problem.table.bill, parts.errors(solver.solution(problem, state))
                 one = look(bill.cells / whole, bill.nonzeros / X.nnz, errors, cap, eta=eta)
                 of_one.append(one | dict(distinct=bill.distinct / whole))

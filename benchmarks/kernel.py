@@ -242,13 +242,13 @@ def charges(options):
         rows = {"block dual": 1024}.get(name, per)
         state, shown = solver.init(problem, 0), []
         for target in (1000, 4000, 8000, 16000):
-            state = solver.advance(problem, state, max(0, target // rows - solver.iterations(state)))
+            state = solver.advance(problem, state, max(0, target // rows - state.t))
             beta = solver.solution(problem, state).beta
             used = np.flatnonzero(beta)
             apart = Gram(as_points(both, Gaussian(1 / 20)))
             scores = apart.pass_over(used, beta[used], np.arange(n, len(labels)))
             error = 100 * np.mean(np.where(scores > 0, 1, -1) != y_test)
-            shown.append(f"{error:.2f} ({solver.iterations(state) * rows}:{gram.evals // n})")
+            shown.append(f"{error:.2f} ({state.t * rows}:{gram.evals // n})")
         print(f"{name:12s} " + "  ".join(shown), flush=True)
 
 

@@ -148,7 +148,7 @@ def first_hit(name, setting, data, seed, passes=4):
     state = solver.init(problem, seed)
     seconds += time.perf_counter() - before
     while problem.reads < passes * N * D:
-        chunk = max(1, solver.iterations(state) // 20)
+        chunk = max(1, state.t // 20)
         before = time.perf_counter()
         state = solver.advance(problem, state, chunk)
         seconds += time.perf_counter() - before

@@ -208,3 +208,10 @@ def test_no_compiled_code_is_tracked():
         pytest.skip("not a checkout: nothing is tracked")
     tracked = subprocess.run(["git", "ls-files"], cwd=root, capture_output=True, text=True, check=True).stdout
     assert not [path for path in tracked.splitlines() if "__pycache__" in path]
+
+
+def test_a_solver_is_eight_methods():
+    from hinge.solvers.base import Solver
+
+    methods = {name for name, value in vars(Solver).items() if inspect.isfunction(value) and name[0] != "_"}
+    assert methods == {"init", "advance", "solution", "rejects", "cost", "pause", "estimate", "refresh"}

@@ -433,12 +433,12 @@ def test_perceptron_is_rosenblatts(seed, average):
 def test_reads_of_an_iteration_stay_within_the_bound(case, sparse):
     X, y = data()
     problem = case.problem(compressed(X) if sparse else X, y)
-    bound, state = case.solver.max_reads(problem), case.solver.init(problem)
+    bound, state = problem.cells_of(case.solver.cost(problem)), case.solver.init(problem)
     assert problem.matrix.reads == 0
     for t in range(case.T):
         before = problem.matrix.reads
         state = case.solver.advance(problem, state, 1)
-        allowed = bound + (case.solver.setup_reads(problem) if t == 0 else 0)
+        allowed = bound + (case.solver.cost(problem).setup if t == 0 else 0)
         assert problem.matrix.reads - before <= allowed
 
 
@@ -474,7 +474,7 @@ def test_state_is_a_plain_value(case):
         state = case.solver.advance(problem, state, n)
         t += n
         assert [b[:3] for b in bits(state)] == shapes
-        assert case.solver.iterations(state) <= t
+        assert state.t <= t
         copy = pickle.loads(pickle.dumps(state))
         assert type(copy) is type(state)
         assert bits(copy) == bits(state)

@@ -199,7 +199,7 @@ def validated(model: Any, X: Any, y: Any = "no_validation", *, reset: bool = Tru
     finite = False
     if sp.issparse(X):
         X, finite = as_csr(X)
-    shape = getattr(X, "shape", ())
+    shape: tuple[int, ...] = getattr(X, "shape", ())
     if not isinstance(X, np.ndarray) and len(shape) == 2 and shape[1] == 0:
         raise ValueError(f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
     try:

@@ -230,7 +230,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         solver = LevelBlocks()
         stop = Stop(self.tol, max_time=left_of(self.max_time, began))
         if self.max_iter != -1:
-            stop = replace(stop, max_iter=int(self.max_iter) * solver.per_pass(problem))
+            stop = replace(stop, max_iter=int(self.max_iter) * solver.cost(problem).a_pass)
         callbacks = [lambda record, answer, report=report: report(0, record, answer) for report in reports]
         return solve(
             problem, solver, stop=stop, seed=seed, callbacks=callbacks, on_interrupt=self.on_interrupt

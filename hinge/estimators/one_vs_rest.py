@@ -140,7 +140,7 @@ def run_one(problem: LinearProblem | KernelProblem, k: int, order: Order) -> Res
         )
     solver = order.solver or choose(problem, max_reads=stop.max_reads).solver
     if stop.max_iter is None and order.passes is not None:
-        stop = replace(stop, max_iter=order.passes * solver.per_pass(problem))
+        stop = replace(stop, max_iter=order.passes * solver.cost(problem).a_pass)
     return replace(solve(problem, solver, stop=stop, **options), state=None)  # nobody will resume it
 
 
@@ -176,7 +176,7 @@ def how_it_ended(results: Sequence[Result], tol: float) -> Status:
     # A run that keeps cells is asked for what a budget gives.
     spent = (Status.MAX_READS, Status.MAX_COST)
     every = [
-        Status.FINISHED if result.status in spent and result.solver.keeps_cells else result.status
+        Status.FINISHED if result.status in spent and result.solver.reads == "kept cells" else result.status
         for result in results
     ]
     ended = how_all_ended(every, max(result.certificate.gap for result in results), tol, depth=6)

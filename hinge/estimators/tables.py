@@ -24,7 +24,7 @@ def solver_and_data(model: Any, matrix: Any, solver: Solver | None, tasks: int) 
         return solver, matrix
     if solver is None and model.slack is None and model.max_reads is not None and model.target_error is None:
         solver = frugal_for(matrix.n_cells, model.max_reads / tasks, model.tol)
-    if solver is not None and solver.keeps_cells:
+    if solver is not None and solver.reads == "kept cells":
         return solver, as_table(matrix, keep=True)
     return solver, matrix
 
@@ -33,12 +33,12 @@ def check_begun(results: Sequence[Result], problems: Sequence[LinearProblem]) ->
     """Refuse an answer that rests on nothing, since its budget did not allow one iteration."""
     for result, problem in zip(results, problems, strict=True):
         spent = result.status in (Status.MAX_READS, Status.MAX_COST)
-        if result.solver.takes_tables and spent and result.n_iter == 0:
+        if result.solver.reads in ("cells", "kept cells") and spent and result.n_iter == 0:
             name, solver = type(result.solver).__name__, result.solver
             if result.status is Status.MAX_READS:
-                needs = f"reads up to {solver.max_reads(problem):,} cells"
+                needs = f"reads up to {problem.cells_of(solver.cost(problem)):,} cells"
             else:
-                needs = f"costs up to {solver.max_cost(problem):g}"
+                needs = f"costs up to {problem.price_of(solver.cost(problem)):g}"
             raise ValueError(f"The budget is too small: one iteration of {name} {needs}. Allow more.")
 
 

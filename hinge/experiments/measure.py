@@ -41,7 +41,7 @@ def trace(
     seconds += time.perf_counter() - began
     looks: list[Look] = []
     for target in at:
-        missing = target - solver.iterations(state)
+        missing = target - state.t
         if missing > 0:
             began = time.perf_counter()
             state = solver.advance(problem, state, missing)
@@ -52,10 +52,10 @@ def trace(
         first_read += problem.reads - before[0]
         first_eval += problem.kernel_evals - before[1]
         looks.append({
-            "iteration": solver.iterations(state), "seconds": seconds,
+            "iteration": state.t, "seconds": seconds,
             "reads": spent[0], "evals": spent[1], **values,
         })  # fmt: skip
-        if solver.iterations(state) < target:
+        if state.t < target:
             break
     return looks
 

@@ -34,3 +34,21 @@ def limited(max_time: float | None) -> float | None:
     """The limit of a run that begins now: its own, or what those around it leave."""
     left = max(LEAST, _ends.get() - time.perf_counter())
     return max_time if left == math.inf else left if max_time is None else min(max_time, left)
+
+
+_hurried: ContextVar[bool] = ContextVar("hurried", default=False)
+
+
+@contextmanager
+def hurry() -> Iterator[None]:
+    """Within, somebody has pressed Ctrl-C and waits: what takes long is left undone."""
+    token = _hurried.set(True)
+    try:
+        yield
+    finally:
+        _hurried.reset(token)
+
+
+def hurried() -> bool:
+    """Whether somebody waits."""
+    return _hurried.get()

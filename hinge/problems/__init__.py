@@ -1,6 +1,7 @@
 """WHAT is wanted: problems are data and parameters, and they certify answers."""
 
 from hinge.problems.base import Certificate, Problem, Solution
+from hinge.problems.cost import Cost
 from hinge.problems.max_min.base import MaxMin, Strategies
 from hinge.problems.max_min.enclosing_ball import EnclosingBall
 from hinge.problems.max_min.kernel_margin import KernelMaxMargin
@@ -21,6 +22,7 @@ from hinge.problems.svm.slack_constrained import SlackConstrained
 
 __all__ = [
     "Certificate",
+    "Cost",
     "EnclosingBall",
     "Examples",
     "Expansion",

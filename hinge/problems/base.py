@@ -1,8 +1,10 @@
-"""What every problem offers: an exact objective and a certificate."""
+"""What every problem offers the driver: an exact objective, a certificate, and counts of what was read."""
 
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
+
+from hinge.problems.cost import Cost
 
 
 class Solution(NamedTuple):
@@ -46,14 +48,60 @@ class Certificate(NamedTuple):
     b: float = 0.0
     unrounded: float = np.nan
 
+    @classmethod
+    def unknown(cls, b: float = 0.0) -> "Certificate":
+        """That of an answer of which nothing is known."""
+        return cls(np.nan, np.nan, np.inf, b)
 
-class Problem(Protocol):
-    """Immutable: data access and parameters, no algorithm."""
 
-    def objective(self, solution: Solution) -> float:
+class Problem:
+    """Immutable: data access and parameters, no algorithm. All that the driver uses, with defaults."""
+
+    n: int
+
+    reads: int = 0
+    """Cells handed out so far."""
+    kernel_evals: int = 0
+    """Kernel values computed so far."""
+    cost: float = 0.0
+    """The price of what was read so far."""
+    pass_cells: int = 0
+    """Cells that one pass over the data reads."""
+    budget: tuple[int | None, float | None] = (None, None)
+    """The most cells, and the highest cost, that the owner of the data allows."""
+    in_memory: bool = True
+    """Whether compiled code can take rows from the data."""
+    readers: str = "Frugal, Probe or Simba"
+    """Who can read what is not in memory."""
+
+    def objective(self, answer: Any) -> float:
         """The exact objective; its reads are not billed."""
-        ...
+        raise NotImplementedError
 
-    def certificate(self, solution: Solution) -> Certificate:
-        """Bound the suboptimality of `solution`; its reads are billed."""
-        ...
+    def certificate(self, answer: Any) -> Certificate:
+        """Bound the suboptimality of an answer; its reads are billed."""
+        raise NotImplementedError
+
+    def sharpened(self, answer: Any, found: Certificate, wanted: float) -> Certificate:
+        """The certificate without rounding that keeps its gap above the one `wanted`, if that can be had."""
+        return found
+
+    def values_again(self, answer: Any) -> int:
+        """Kernel values that `sharpened` may compute, or a certificate after Ctrl-C."""
+        return 0
+
+    def finished(self, answer: Any, certificate: Certificate) -> Any:
+        """The answer as it is given out: with the best bias, where one is known."""
+        return answer if np.isnan(certificate.objective) else answer._replace(b=certificate.b)
+
+    def cells_of(self, cost: Cost) -> int:
+        """Cells that an iteration of this cost reads at most."""
+        return cost.cells
+
+    def price_of(self, cost: Cost) -> float:
+        """What it pays for them at most."""
+        return float(self.cells_of(cost))
+
+    def certificate_cells(self, cost: Cost) -> int:
+        """Cells that a certificate reads at most."""
+        return 2 * self.pass_cells if cost.certificate is None else cost.certificate

@@ -20,6 +20,7 @@ from hinge.solvers import (
     Solver,
     choose,
 )
+from hinge.solvers.base import certified, gap_of
 
 SPACING = 0.15
 """The next look is due when the clock has grown by this share: the resolution of all times."""
@@ -171,7 +172,7 @@ class _Run:
         pause = solver.pause(problem, self.state)
         if pause <= 0:
             return True
-        piece = solver.per_pass(problem) // 64
+        piece = solver.cost(problem).a_pass // 64
         if self.rate:
             longest = min(LONGEST_PIECE, max(FIRST_PIECE, SPACING * self.seconds / 2))
             piece = int(self.rate * min(longest, max(max_time - self.seconds, 0.0)))
@@ -180,9 +181,8 @@ class _Run:
         self.state = solver.advance(problem, self.state, n)
         took = time.perf_counter() - began
         self.rate = n / max(took, 1e-9)
-        if n == pause and self.asks and solver.estimate(problem, self.state) <= self.tol:
-            certificate = solver.certificate(problem, self.state, solver.view(problem, self.state))
-            if certificate.gap > self.tol:
+        if n == pause and self.asks and gap_of(solver.estimate(problem, self.state)) <= self.tol:
+            if certified(problem, solver, self.state).gap > self.tol:
                 self.state = solver.refresh(problem, self.state)
             took = time.perf_counter() - began
         self.seconds += took

@@ -1,9 +1,11 @@
 """What a solver is: settings, and three verbs over a state that is a plain value."""
 
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
 from hinge.monitoring import Status
+from hinge.problems.base import Certificate
+from hinge.problems.cost import Cost
 
 P = TypeVar("P")
 S = TypeVar("S")
@@ -19,23 +21,45 @@ class Paper(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Solver(Generic[P, S]):
+class Settings:
+    """Fields that scikit-learn's clones and grids can read and change."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Settings by name."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    def set_params(self, **params: Any) -> "Settings":
+        """Change settings in place, which only scikit-learn's grids (on their own clones) need."""
+        known = {f.name for f in fields(self)}
+        for name, value in params.items():
+            if name not in known:
+                raise ValueError(
+                    f"{type(self).__name__} has no setting {name!r}; it has {', '.join(sorted(known))}."
+                )
+            object.__setattr__(self, name, value)
+        if hasattr(self, "__post_init__"):
+            self.__post_init__()
+        return self
+
+
+@dataclass(frozen=True)
+class Solver(Settings, Generic[P, S]):
     """A method and its settings; it holds no data.
 
     A run is ``state = init(problem, seed)``, then ``state = advance(problem, state, n_iter)`` as often
-    as wanted, then ``solution(problem, state)``. `advance` consumes the state it is given. Cutting a
-    run into pieces changes nothing, bit for bit.
+    as wanted, then ``solution(problem, state)``. `advance` consumes the state it is given, and ``state.t`` is
+    the number of iterations so far. Cutting a run into pieces changes nothing, bit for bit.
     """
 
     paper: ClassVar[Paper]
+
+    reads: ClassVar[Literal["rows", "cells", "kept cells", "kernel"]] = "rows"
+    """Whole rows of a matrix in memory; single rows, columns or cells of any table; the same, each cell once
+    and kept, so that a budget is the first control; or kernel values.
+    """
+
     exact_estimate: ClassVar[bool] = False
     """Whether `estimate` is more than a guess, so that no certificate is ever computed to check it."""
-
-    takes_tables: ClassVar[bool] = False
-    """Whether it can read rows, columns or cells of data that is not in memory."""
-
-    keeps_cells: ClassVar[bool] = False
-    """Whether it keeps the cells it reads: then each is billed once, and a budget is its first control."""
 
     finished: ClassVar[Status] = Status.FINISHED
     """What it means that `pause` is 0."""
@@ -49,80 +73,42 @@ class Solver(Generic[P, S]):
         raise NotImplementedError
 
     def solution(self, problem: P, state: S) -> Any:
-        """The answer so far: a `Solution`, or an `Expansion` of a kernel problem."""
+        """The answer so far: a `Solution`, or an `Expansion` of a kernel problem.
+
+        Its arrays may be those of the state, which the next `advance` overwrites: copy them to keep them.
+        """
         raise NotImplementedError
 
-    def view(self, problem: P, state: S) -> Any:
-        """The answer so far, in arrays that the next `advance` may overwrite: saves memory."""
-        return self.solution(problem, state)
+    def rejects(self, problem: Any) -> str | None:
+        """Why this method cannot solve `problem`, and what can; None if it can."""
+        return None
 
-    def glimpse(self, problem: P, state: S) -> Any:
-        """The answer as far as it is known without computing anything; no certificate is made of it."""
-        return self.solution(problem, state)
-
-    def iterations(self, state: S) -> int:
-        """Iterations run so far."""
-        return int(state.t)  # type: ignore[attr-defined]
-
-    def per_pass(self, problem: P) -> int:
-        """Iterations that read as much as one pass over the data."""
+    def cost(self, problem: P, state: S | None = None) -> Cost:
+        """What the next iteration may read at most; without a state, what the first may."""
         raise NotImplementedError
-
-    def max_reads(self, problem: P) -> int:
-        """No iteration reads more cells than this."""
-        raise NotImplementedError
-
-    def max_cost(self, problem: P) -> float:
-        """No iteration reads cells of a higher price in all."""
-        table = problem.table  # type: ignore[attr-defined]
-        dearest = 1.0 if table.bill.prices is None else float(table.bill.prices.max(initial=0.0))
-        return dearest * self.max_reads(problem)
-
-    def max_evals(self, problem: P, state: S) -> int:
-        """The next iteration, and a look at the answer after it, compute no more kernel values than this."""
-        return 0
-
-    def certificate(self, problem: P, state: S, answer: Any) -> Any:
-        """The certificate of an answer; one with an infinite gap where it would cost too much."""
-        return problem.certificate(answer)  # type: ignore[attr-defined]
-
-    def certificate_reads(self, problem: P) -> int:
-        """No certificate reads more cells than this."""
-        return 2 * problem.pass_cells  # type: ignore[attr-defined]
-
-    def setup_reads(self, problem: P) -> int:
-        """Cells that the first iteration reads besides its own."""
-        return 0
 
     def pause(self, problem: P, state: S) -> int:
         """Iterations to the next place where looking at the answer is worth while; 0 when finished."""
         raise NotImplementedError
 
-    def estimate(self, problem: P, state: S) -> float:
-        """A cheap guess of the certificate's gap, by which the driver decides when to compute it."""
+    def estimate(self, problem: P, state: S) -> float | Certificate:
+        """A cheap guess of the certificate's gap, by which the driver decides when to compute it.
+
+        Where the method itself knows what its answer is worth, that certificate: then no other is asked for.
+        """
         return 0.0
 
     def refresh(self, problem: P, state: S) -> S:
         """Told that a certificate was not good enough: drop what was only guessed."""
         return state
 
-    def rejects(self, problem: Any) -> str | None:
-        """Why this method cannot solve `problem`, and what can; None if it can."""
-        return None
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Settings by name, as scikit-learn's grids ask for them."""
-        return {f.name: getattr(self, f.name) for f in fields(self)}
+def gap_of(estimate: float | Certificate) -> float:
+    """The gap that an estimate promises."""
+    return estimate.gap if isinstance(estimate, Certificate) else estimate
 
-    def set_params(self, **params: Any) -> "Solver":
-        """Change settings in place, which only scikit-learn's grids (on their own clones) need."""
-        known = {f.name for f in fields(self)}
-        for name, value in params.items():
-            if name not in known:
-                raise ValueError(
-                    f"{type(self).__name__} has no setting {name!r}; it has {', '.join(sorted(known))}."
-                )
-            object.__setattr__(self, name, value)
-        if hasattr(self, "__post_init__"):
-            self.__post_init__()
-        return self
+
+def certified(problem: Any, solver: Solver, state: Any) -> Certificate:
+    """The certificate of the answer so far: the solver's own, or else the problem's."""
+    known = solver.estimate(problem, state)
+    return known if isinstance(known, Certificate) else problem.certificate(solver.solution(problem, state))

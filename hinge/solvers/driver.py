@@ -3,16 +3,17 @@
 import copy
 import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
 from hinge.monitoring import History, Record, Status, Stop
-from hinge.monitoring.clock import limited, within
+from hinge.monitoring.clock import hurry, limited, within
 from hinge.monitoring.interrupts import Interrupts, called_off_by
-from hinge.problems import Certificate, KernelProblem, Solution
-from hinge.solvers.base import Solver
+from hinge.problems import Certificate, Problem, Solution
+from hinge.solvers.base import Solver, gap_of
 from hinge.solvers.budgets import cannot_read, within_budget
 from hinge.solvers.result import Result
 
@@ -29,7 +30,7 @@ Callback = Callable[[Record, Solution], bool | None]
 
 
 def solve(
-    problem: Any,
+    problem: Problem,
     solver: Solver,
     *,
     stop: Stop | None = None,
@@ -106,6 +107,11 @@ def _form(state: Any) -> Any:
     return None
 
 
+def copied(answer: Any) -> Any:
+    """An answer whose arrays are its own."""
+    return type(answer)(*(part.copy() if hasattr(part, "copy") else part for part in answer))
+
+
 class _Run:
     """The moving parts of one call of `solve`."""
 
@@ -115,15 +121,16 @@ class _Run:
         self.state: Any = None
         self.history = History()
         self.latest: tuple[int, Certificate] | None = None
+        self.seen: tuple[int, float | Certificate] = -1, np.inf
         self.began = time.perf_counter()
         self.off_clock = 0.0
         self.first_read, self.first_eval = problem.reads, problem.kernel_evals
-        self.first_cost = getattr(problem, "cost", 0.0)
-        certificate = solver.certificate_reads(problem)  # kept back for it, if that leaves enough for a fit
+        self.first_cost = problem.cost
+        # Kept back for the certificate, if that leaves enough for a fit.
+        certificate = problem.certificate_cells(solver.cost(problem)) if stop.max_reads is not None else 0
         self.last_word = certificate if (stop.max_reads or 0) >= 4 * certificate else 0
-        self.target = (
-            stop.tol
-        )  # an estimate that promises more than the certificate must make up for rounding
+        # What an estimate must promise: more than the tolerance, once a certificate has shown its rounding.
+        self.target = stop.tol
         self.rate = 0.0  # iterations a second, once known
         self.interrupts = Interrupts()
         self.safe: Any = None  # the state before a step that may be long
@@ -173,25 +180,25 @@ class _Run:
         """Iterations that no limit forbids, up to `wanted`, and the limit where there are none."""
         stop = self.stop
         n = wanted
+        cost = self.solver.cost(self.problem, self.state)
         if stop.max_iter is not None:
-            n = min(n, stop.max_iter - self.solver.iterations(self.state))
+            n = min(n, stop.max_iter - self.state.t)
             if n <= 0:
                 return 0, Status.MAX_ITER
         if stop.max_reads is not None:
             left = stop.max_reads - self.reads - self.last_word
-            if self.solver.iterations(self.state) == 0:
-                left -= self.solver.setup_reads(self.problem)
-            n = min(n, left // max(1, self.solver.max_reads(self.problem)))
+            if self.state.t == 0:
+                left -= cost.setup
+            n = min(n, left // max(1, self.problem.cells_of(cost)))
             if n <= 0:
                 return 0, Status.MAX_READS
         if stop.max_cost is not None:
             left = stop.max_cost - (self.problem.cost - self.first_cost)
-            n = int(min(n, left / max(self.solver.max_cost(self.problem), 1e-300)))
+            n = int(min(n, left / max(self.problem.price_of(cost), 1e-300)))
             if n <= 0:
                 return 0, Status.MAX_COST
         if stop.max_kernel_evals is not None:
-            cost = self.solver.max_evals(self.problem, self.state)
-            n = min(n, (stop.max_kernel_evals - self.evals) // max(1, cost))
+            n = min(n, (stop.max_kernel_evals - self.evals) // max(1, cost.kernel_values))
             if n <= 0:
                 return 0, Status.MAX_KERNEL_EVALS
         seconds = CHUNK_SECONDS
@@ -199,8 +206,8 @@ class _Run:
             seconds = min(seconds, stop.max_time - self.seconds)
             if seconds <= 0 and (self.rate or stop.max_time == 0):  # else a first piece, however late
                 return 0, Status.MAX_TIME
-        per_pass = self.solver.per_pass(self.problem)  # the first piece is small: it may compile
-        piece = max(self.rate * seconds, per_pass // 128) if self.rate else per_pass // 16
+        # The first piece is small: it may compile.
+        piece = max(self.rate * seconds, cost.a_pass // 128) if self.rate else cost.a_pass // 16
         return max(1, min(n, int(piece))), None
 
     def look(self, final: bool = False) -> Status | None:
@@ -209,9 +216,7 @@ class _Run:
         gap, objective = np.inf, np.nan
         looks = len(self.history) + 1
         doubled = looks >= 32 and looks & (looks - 1) == 0 and not solver.exact_estimate  # it may be wrong
-        limit = np.inf if stop.max_reads is None else stop.max_reads
-        affordable = self.reads + 1.5 * solver.certificate_reads(problem) <= limit
-        promising = stop.tol > 0 and affordable and solver.estimate(problem, self.state) <= self.target
+        promising = stop.tol > 0 and self.affords_certificate(1.5) and self.estimate() <= self.target
         ended = None
         if final or promising or (doubled and stop.tol > 0):
             certificate = self.certify()
@@ -227,11 +232,11 @@ class _Run:
         seconds = paused - self.began - self.off_clock
         score = np.nan
         if self.score or self.callbacks:
-            solution = solver.solution(problem, self.state)
+            solution = copied(solver.solution(problem, self.state))
             if np.isfinite(gap):
-                solution = solution._replace(b=self.certify().b)
+                solution = problem.finished(solution, self.certify())
             score = self.score(solution) if self.score else np.nan
-        record = Record(solver.iterations(self.state), seconds, self.reads, self.evals, objective, gap, score)
+        record = Record(self.state.t, seconds, self.reads, self.evals, objective, gap, score)
         self.history.append(record)
         asked = [callback(record, solution) for callback in self.callbacks]
         self.off_clock += time.perf_counter() - paused
@@ -241,45 +246,57 @@ class _Run:
             return Status.TARGET
         return Status.CALLBACK if any(asked) else ended
 
+    def estimate(self) -> float:
+        """The gap as the solver sees it."""
+        self.seen = self.state.t, self.solver.estimate(self.problem, self.state)
+        return gap_of(self.seen[1])
+
+    def affords_certificate(self, times: float = 1.0) -> bool:
+        """Whether the limit on reads leaves as much as a certificate may read, so many times."""
+        if self.stop.max_reads is None:
+            return True
+        cells = self.problem.certificate_cells(self.solver.cost(self.problem, self.state))
+        return self.reads + times * cells <= self.stop.max_reads
+
     def certify(self) -> Certificate:
         """The certificate of the present answer, computed once for each state."""
-        t = self.solver.iterations(self.state)
+        t = self.state.t
         if self.latest is None or self.latest[0] != t:
-            answer = self.solver.view(self.problem, self.state)
-            limit = self.stop.max_reads
-            if limit is not None and self.reads + self.solver.certificate_reads(self.problem) > limit:
-                self.latest = t, Certificate(np.nan, np.nan, np.inf, answer.b)
-            else:
-                self.latest = t, self.sharpened(answer)
+            self.latest = t, self.certificate() if self.affords_certificate() else Certificate.unknown()
         return self.latest[1]
 
-    def sharpened(self, answer: Any) -> Certificate:
-        """The certificate of an answer, of a kernel problem without the rounding that can be done without."""
-        certificate = self.solver.certificate(self.problem, self.state, answer)
-        if isinstance(self.problem, KernelProblem):
-            again = int(np.count_nonzero(answer.beta)) * self.problem.n  # to compute responses once more
-            if self.stop.max_kernel_evals is None or self.evals + again <= self.stop.max_kernel_evals:
-                certificate = self.problem.sharpened(answer, certificate, self.stop.tol)
+    def certificate(self) -> Certificate:
+        """That of the solver where it has one; else the problem's, without rounding that can be spared."""
+        if self.seen[0] != self.state.t:
+            self.estimate()
+        if isinstance(self.seen[1], Certificate):
+            return self.seen[1]
+        answer = self.solver.solution(self.problem, self.state)
+        certificate, again = self.problem.certificate(answer), self.problem.values_again(answer)
+        if self.stop.max_kernel_evals is None or self.evals + again <= self.stop.max_kernel_evals:
+            certificate = self.problem.sharpened(answer, certificate, self.stop.tol)
         return certificate
 
     def result(self, status: Status) -> Result:
-        if status is Status.INTERRUPTED and self.is_dear(
-            known := self.solver.glimpse(self.problem, self.state)
-        ):
-            solution, certificate = known, Certificate(np.nan, np.nan, np.inf, known.b)
+        hurried = status is Status.INTERRUPTED
+        with hurry() if hurried else nullcontext():  # then nothing is computed that takes long
+            solution = self.solver.solution(self.problem, self.state)
+        if hurried and self.is_dear(solution):
+            certificate = Certificate.unknown(solution.b if isinstance(solution, Solution) else 0.0)
         else:
             certificate = self.certify()
             solution = self.solver.solution(self.problem, self.state)
+            solution = self.problem.finished(solution, certificate)
         return Result(
-            solution._replace(b=certificate.b), certificate, status, self.solver.iterations(self.state),
-            self.solver.per_pass(self.problem), self.history, self.state, self.solver,
+            copied(solution), certificate, status, self.state.t,
+            self.solver.cost(self.problem, self.state).a_pass, self.history, self.state, self.solver,
         )  # fmt: skip
 
     def is_dear(self, answer: Any) -> bool:
         """Whether its certificate takes too long for somebody who pressed Ctrl-C, or has nothing to say."""
-        if isinstance(self.problem, KernelProblem):
-            return int(np.count_nonzero(answer.beta)) * self.problem.n > LAST_WORD_EVALS
-        return self.solver.iterations(self.state) == 0 or self.problem.pass_cells > LAST_WORD_CELLS
+        if self.problem.values_again(answer):
+            return self.problem.values_again(answer) > LAST_WORD_EVALS
+        return self.state.t == 0 or self.problem.pass_cells > LAST_WORD_CELLS
 
     @property
     def seconds(self) -> float:

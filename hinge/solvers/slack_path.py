@@ -77,7 +77,7 @@ def solve_slack(
         limited = stop.max_reads is not None and isinstance(inner, Regularized)
         method: Solver = solver or (SDCA() if limited else choose(inner).solver)
         if passes is not None and left.max_iter is None:
-            left = replace(left, max_iter=passes * method.per_pass(inner))
+            left = replace(left, max_iter=passes * method.cost(inner).a_pass)
         result = solve(inner, method, stop=left, start=start, **options)
         start = result.solution
         history += [
@@ -97,8 +97,7 @@ def solve_slack(
         nu = loss / norm if norm > 0 else np.inf
         used = problem.reads - reads_before
         if stop.max_reads is not None and used + 2 * problem.pass_cells > stop.max_reads:
-            unknown = Certificate(np.nan, np.nan, np.inf, result.solution.b / (norm or 1.0))
-            return _result(result, unknown, norm, Status.MAX_READS, n_iter, history)
+            return _result(problem, result, Certificate.unknown(), Status.MAX_READS, n_iter, history)
         certificate = problem.certificate(result.solution)
         history[-1] = history[-1]._replace(
             feature_reads=problem.reads - reads_before,
@@ -106,9 +105,9 @@ def solve_slack(
             certificate=certificate.gap,
         )
         if certificate.gap <= stop.tol:
-            return _result(result, certificate, norm, Status.CONVERGED, n_iter, history)
+            return _result(problem, result, certificate, Status.CONVERGED, n_iter, history)
         if result.status is not Status.CONVERGED:
-            return _result(result, certificate, norm, result.status, n_iter, history)
+            return _result(problem, result, certificate, result.status, n_iter, history)
         if certificate.gap > 0.3 * gap:  # then the inner accuracy is what is missing
             inner_tol = max(inner_tol / 3, 1e-10)
         gap = certificate.gap
@@ -120,7 +119,7 @@ def solve_slack(
         ):  # by answers too rough to tell on which side they are
             inner_tol, low, high, points = inner_tol / 10, low / 3, high * 3, points[-1:]
         elif low >= high * (1 - 1e-12) or not SMALLEST < lam < LARGEST:
-            return _result(result, certificate, norm, Status.STALLED, n_iter, history)
+            return _result(problem, result, certificate, Status.STALLED, n_iter, history)
 
 
 def _next(points: list[tuple[float, float]], target: float, low: float, high: float) -> float:
@@ -140,10 +139,15 @@ def _next(points: list[tuple[float, float]], target: float, low: float, high: fl
 
 
 def _result(
-    result: Result, certificate: Certificate, norm: float, status: Status, n_iter: int, history: History
+    problem: SlackConstrained | KernelSlackConstrained,
+    result: Result,
+    certificate: Certificate,
+    status: Status,
+    n_iter: int,
+    history: History,
 ) -> Result:
-    b = certificate.b * (norm or 1.0)  # the certificate speaks of unit norm
+    solution = problem.finished(result.solution, certificate)
+    certificate = certificate._replace(b=solution.b)
     return replace(
-        result, certificate=certificate._replace(b=b), status=status, n_iter=n_iter,
-        solution=result.solution._replace(b=b), history=history,
-    )  # fmt: skip
+        result, certificate=certificate, status=status, n_iter=n_iter, solution=solution, history=history
+    )

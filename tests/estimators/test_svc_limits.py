@@ -109,7 +109,7 @@ def test_passes(two):
     with pytest.warns(ConvergenceWarning, match="the iteration limit was reached") as caught:
         model = SVC(solver=BlockDual(block=8), tol=1e-12, max_iter=1, C=100.0).fit(*two)
     assert model.n_iter_ == 1
-    assert model.history_[-1].iteration == BlockDual(block=8).per_pass(_Size(400))
+    assert model.history_[-1].iteration == BlockDual(block=8).cost(_Size(400)).a_pass
     assert caught[0].filename == __file__
 
 

@@ -35,7 +35,7 @@ def test_the_certificate_is_of_the_very_solution(tiny, solver, bias):
         assert result.history[-1].objective == result.certificate.objective
         assert result.history[-1].certificate == result.certificate.gap
         assert result.history[-1].iteration == result.n_iter
-        assert result.per_pass == solver.per_pass(problem)
+        assert result.per_pass == solver.cost(problem).a_pass
 
 
 def test_a_tolerance_of_zero_never_stops():

@@ -58,7 +58,7 @@ class Stepwise(BaseSolver):
         """Until benchopt has seen enough, or the method has finished."""
         method, problem = self.method, self.problem
         self.state = None
-        at_most = max(1, method.per_pass(problem) // self.looks)
+        at_most = max(1, method.cost(problem).a_pass // self.looks)
         while callback():
             if self.state is None:
                 self.state = method.init(problem, self.get_seed(use_repetition=True))

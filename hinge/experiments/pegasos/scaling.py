@@ -60,7 +60,7 @@ class PegasosScaling(Experiment):
         state = solver.init(problem, cell["seed"])
         looks: list[Look] = []
         for T in spaced(100, int(most), 8):
-            state = solver.advance(problem, state, T - solver.iterations(state))
+            state = solver.advance(problem, state, T - state.t)
             looks.append(
                 {"iteration": T, "excess": problem.objective(solver.solution(problem, state)) - best}
             )

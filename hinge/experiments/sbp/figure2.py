@@ -119,14 +119,14 @@ def looks(
     state = runs.init(problem, seed)
     found: list[Look] = []
     for target in at:
-        state = runs.advance(problem, state, target - runs.iterations(state))
-        done = runs.iterations(state)
+        state = runs.advance(problem, state, target - state.t)
+        done = state.t
         look: Look = {"iteration": done, "charged": done * problem.n, "computed": problem.kernel_evals}
         for way, solver in ways.items():
             answer = solver.solution(problem, state)
             look[way] = error_of(answer.beta)
         if isinstance(runs, SMO):
-            look["gap"] = float(min(problem.certificate(answer).gap, 1e9))  # type: ignore[attr-defined]
+            look["gap"] = float(min(problem.certificate(answer).gap, 1e9))
         found.append(look)
         if done < target:
             break

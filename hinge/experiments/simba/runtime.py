@@ -135,10 +135,10 @@ def _first_hit(problem: Any, solver: Any, data: Rare, most: int, seed: int) -> l
     """Iterations and reads at the first look at which the error is small enough; looks are 5% apart."""
     state = solver.init(problem, seed)
     while problem.reads < most:
-        before = solver.iterations(state)
+        before = state.t
         state = solver.advance(problem, state, max(1, before // 20))
         if data.error(solver.solution(problem, state).w) <= SHARE * data.r:
-            return [float(solver.iterations(state)), float(problem.reads)]
+            return [float(state.t), float(problem.reads)]
         if solver.pause(problem, state) == 0:
             break
     return None

@@ -17,6 +17,7 @@ from hinge.problems import MaxMargin, Regularized, Solution, Strategies
 from hinge.report.figure import Figure, Panel, Series, Table
 from hinge.saddle.front_doors import max_margin
 from hinge.solvers import Perceptron, PrimalDual
+from hinge.solvers.base import certified
 
 SEEDS = {"tiny": 2, "full": 20}
 READ_SEEDS = {"tiny": 2, "full": 5}
@@ -118,7 +119,7 @@ class SurveyPerceptron(Experiment):
         T = solver.horizon(problem)
         state = solver.advance(problem, solver.init(problem, seed), T)
         loss = (margin - float(problem.values(state.x_sum / T).min())) / problem.scale
-        lower, upper = solver.certificate(problem, state, solver.solution(problem, state))[:2]
+        lower, upper = certified(problem, solver, state)[:2]
         held = lower - 2 * KEEP <= margin <= upper + 2 * KEEP
         return {"T": T, "ratio": ratio, "loss": loss, "gap": (upper - lower) / problem.scale, "held": held}
 

@@ -28,6 +28,7 @@ from hinge.problems.max_min.base import MaxMin
 from hinge.report.figure import Figure, Panel, Series, Table
 from hinge.saddle.front_doors import enclosing_ball, max_margin
 from hinge.solvers import PrimalDual, solve_slack
+from hinge.solvers.base import certified
 
 SEEDS = {"tiny": 2, "full": 20}
 SIZES = {"tiny": (60, 15), "full": (300, 50)}
@@ -217,7 +218,7 @@ def _after(instance: Instance, solver: PrimalDual, T: int, seed: int) -> Look:
     unit = problem.scale * math.sqrt(problem.second_moment)
     state = solver.advance(problem, solver.init(problem, seed), T)
     loss = instance.value - float(problem.values(state.x_sum / T).min())
-    lower, upper = solver.certificate(problem, state, solver.solution(problem, state))[:2]
+    lower, upper = certified(problem, solver, state)[:2]
     held = lower - KEEP <= instance.value <= upper + KEEP
     return {"T": T, "loss": loss / unit, "gap": (upper - lower) / unit, "held": held}
 

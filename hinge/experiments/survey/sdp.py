@@ -19,6 +19,7 @@ from hinge.problems.max_min.semidefinite.svec import svec
 from hinge.report.figure import Figure, Panel, Series, Table
 from hinge.saddle.front_doors import semidefinite
 from hinge.solvers import PrimalDual
+from hinge.solvers.base import certified
 
 SEEDS = {"tiny": 2, "full": 20}
 TIMED_SEEDS = {"tiny": 2, "full": 5}
@@ -153,7 +154,7 @@ def _fixed(n: int, m: int, value: float, ratio: float, seed: int) -> Look:
     T = solver.horizon(problem)
     state = solver.advance(problem, solver.init(problem, seed), T)
     loss = value - float(problem.values(state.x_sum / T).min())
-    lower, upper = solver.certificate(problem, state, solver.solution(problem, state))[:2]
+    lower, upper = certified(problem, solver, state)[:2]
     held = lower - KEEP <= value <= upper + KEEP
     return {"T": T, "ratio": ratio, "loss": loss, "gap": upper - lower, "held": held}
 

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from hinge.problems.base import Certificate
+from hinge.problems.base import Certificate, Problem
 from hinge.problems.max_min.sampled_bound import Fraction
 from hinge.problems.rounding import EPS
 
@@ -23,16 +23,17 @@ class Strategies(NamedTuple):
         A point of K.
     p : ndarray of shape (n,) or None
         A point of the simplex; None where the method has none.
-    b : float
-        Not used: the driver keeps the bias of other answers here.
+    combined : ndarray or None
+        :math:`\\sum_i p_i g_i`, where the method keeps it, as a sum of so many `terms`.
     """
 
     x: Any
     p: np.ndarray | None = None
-    b: float = 0.0
+    combined: np.ndarray | None = None
+    terms: int = 0
 
 
-class MaxMin:
+class MaxMin(Problem):
     """The saddle point of n concave functions over a convex set,
 
     .. math:: \\sigma = \\max_{x \\in K}\\ \\min_{i \\le n}\\ c_i(x)
@@ -89,10 +90,7 @@ class MaxMin:
     paper_constant: ClassVar[float] = 100.0
     """c of the proof's :math:`T = c^2\\varepsilon^{-2}\\log n`."""
 
-    # What the driver asks; problems on data have their own.
-    reads: int = 0
-    kernel_evals: int = 0
-    cost: float = 0.0
+    readers = "PrimalDual"
     pass_cells: int = 1
     """Entries that one pass over the data reads."""
     step_reads: int = 1
@@ -201,7 +199,11 @@ class MaxMin:
 
     def bounds(self, answer: Strategies) -> tuple[float, float]:
         """A lower and an upper bound on σ, from x and from p."""
-        return self.lower(answer.x), np.inf if answer.p is None else self.dual_bound(answer.p)
+        if answer.p is None:
+            return self.lower(answer.x), np.inf
+        upper = self.dual_bound(answer.p, answer.combined)
+        upper += 0.0 if answer.combined is None else self.slope_error(answer.p, answer.terms)
+        return self.lower(answer.x), upper
 
     def unit(self, lower: float, upper: float) -> float:
         """What a relative gap is relative to."""
@@ -237,6 +239,10 @@ class MaxMin:
     def certificate(self, answer: Strategies) -> Certificate:
         """The interval that x and p certify."""
         return self.certified(*self.bounds(answer))
+
+    def finished(self, answer: Strategies, certificate: Certificate) -> Strategies:
+        """The answer as it is: there is no bias."""
+        return answer
 
 
 def offers(problem: MaxMin, *names: str) -> bool:

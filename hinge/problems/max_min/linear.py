@@ -26,9 +26,6 @@ class LinearMaxMin(OnData, MaxMin):  # type: ignore[override]  # counts are clas
         them all.
     """
 
-    readers = "PrimalDual"
-    """Who can read what is not in memory."""
-
     def __init__(self, A: Any, *, relative: bool = True, fraction: Fraction | None = None) -> None:
         super().__init__(getattr(A, "matrix", A) if isinstance(A, Table) else as_matrix(A), A)
         self.n: int = self.matrix.shape[0]

@@ -7,12 +7,13 @@ import numpy as np
 
 from hinge.access import frozen
 from hinge.kernels import namespace
+from hinge.problems.base import Problem
 
 BINS = 4096
 BLOCK_ROWS = 1 << 16
 
 
-class Examples:
+class Examples(Problem):
     """Labels, weights, and what can be said of them once the responses ⟨w, xᵢ⟩ are known.
 
     Parameters

@@ -103,6 +103,12 @@ class KernelSlackConstrained(KernelProblem):
         gap = max(0.0, (upper - low) / low) if low > 0 and upper < np.inf else np.inf
         return Certificate(gamma, upper, gap, b, max(0.0, as_is))
 
+    def finished(self, answer: Expansion, certificate: Certificate) -> Expansion:
+        """With the bias of the certificate, which speaks of unit norm."""
+        if np.isnan(certificate.objective):
+            return answer
+        return answer._replace(b=certificate.b * (float(np.sqrt(self.checked(answer))) or 1.0))
+
     def sharpened(self, answer: Expansion, found: Certificate, wanted: float) -> Certificate:
         """As it is: all responses count here."""
         return found

@@ -77,13 +77,14 @@ class KernelProblem(Examples):
             raise ValueError(f"bias is 'none' or 'free', not {bias!r}.")
         self.bias = bias
 
-    reads = 0
-    pass_cells = 0
-
     @property
-    def kernel_evals(self) -> int:
+    def kernel_evals(self) -> int:  # type: ignore[override]
         """Kernel values computed so far."""
         return self.gram.evals
+
+    def values_again(self, answer: Expansion) -> int:
+        """One for each point and each support vector."""
+        return int(np.count_nonzero(answer.beta)) * self.n
 
     def criteria_of(self, answer: Expansion) -> tuple[float, float]:
         """Both criteria: the norm and the mean hinge loss."""

@@ -48,8 +48,6 @@ class LinearProblem(OnData, Examples):
         if not (np.isfinite(self.bias_scale) and self.bias_scale > 0):
             raise ValueError(f"bias_scale must be a positive number, got {bias_scale!r}.")
 
-    kernel_evals = 0
-
     def largest_norm(self) -> float:
         """The largest norm of a row, or of one that was met where they are not in memory; not billed."""
         return self.matrix.largest_norm()

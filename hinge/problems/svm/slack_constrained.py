@@ -64,6 +64,12 @@ class SlackConstrained(LinearProblem):
         upper += rounding(self.terms, upper)
         return Certificate(gamma, upper, gap_of(upper, gamma, gamma), b)
 
+    def finished(self, answer: Solution, certificate: Certificate) -> Solution:
+        """With the bias of the certificate, which speaks of unit norm; its own where nothing is certified."""
+        if np.isnan(certificate.objective):
+            return answer
+        return answer._replace(b=certificate.b * (self.norm(answer.w) or 1.0))
+
     def level(self, solution: Solution, billed: bool = True) -> tuple[float, float, float]:
         """The level γ, the bias at unit norm, and the norm s within [0, 1] at which w has that level.
 

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from hinge.problems import Certificate, Regularized, Solution
+from hinge.problems.cost import Cost
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.cells import weighted_sample as sampled
@@ -104,7 +105,7 @@ class Frugal(Solver[Regularized, FrugalState]):
 
     paper = Paper("A generalization of sampling without replacement from a finite universe",
                   "Horvitz, Thompson", 1952, "the weights; the rest is our own")  # fmt: skip
-    takes_tables = keeps_cells = True
+    reads = "kept cells"
 
     def __post_init__(self) -> None:
         if self.mode not in ("auto", "scan", "rows"):
@@ -272,28 +273,17 @@ class Frugal(Solver[Regularized, FrugalState]):
         c = state.counters
         if 0 < c[DONE] < c[SIZE] and len(np.unique(problem.y[state.pi > 0])) == 2:  # cut off within a batch
             return self._fit(problem, state)[2]._replace(alpha=None)
-        alpha = state.alpha.copy() if c[OVER] == EXACT else None
-        return Solution(state.w.copy(), float(state.scalars[B]), alpha)
+        alpha = state.alpha if c[OVER] == EXACT else None
+        return Solution(state.w, float(state.scalars[B]), alpha)
 
-    def certificate(self, problem: Regularized, state: FrugalState, answer: Solution) -> Certificate:
-        if answer.alpha is None:
-            return Certificate(np.nan, np.nan, np.inf, answer.b)
-        return self.sample(problem, state)[1].certificate(answer)
+    def cost(self, problem: Regularized, state: FrugalState | None = None) -> Cost:
+        return Cost(rows=1, certificate=0, a_pass=problem.n)
 
-    def certificate_reads(self, problem: Regularized) -> int:
-        return 0
-
-    def estimate(self, problem: Regularized, state: FrugalState) -> float:
-        return 0.0 if state.counters[OVER] == EXACT else np.inf
-
-    def per_pass(self, problem: Regularized) -> int:
-        return problem.n
-
-    def max_reads(self, problem: Regularized) -> int:
-        return problem.matrix.max_row_cells
-
-    def max_cost(self, problem: Regularized) -> float:
-        return problem.table.bill.row_price
+    def estimate(self, problem: Regularized, state: FrugalState) -> Certificate:
+        """That of the sample, once it is all that matters."""
+        if state.counters[OVER] != EXACT:
+            return Certificate.unknown()
+        return self.sample(problem, state)[1].certificate(self.solution(problem, state))
 
     def pause(self, problem: Regularized, state: FrugalState) -> int:
         c = state.counters

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hinge.problems import Certificate, Regularized, Solution
+from hinge.problems.cost import Cost
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.cells.weighted_sample import cost_of_a_row, sample_problem, solve_sample
@@ -100,7 +101,7 @@ class Probe(Solver[Regularized, ProbeState]):
     below: float = 0.0
 
     paper = Paper("Probe and dig", "the hinge developers", 2026, "our own")
-    takes_tables = keeps_cells = True
+    reads = "kept cells"
 
     def __post_init__(self) -> None:
         for name in ("columns", "rows", "patience"):
@@ -213,30 +214,19 @@ class Probe(Solver[Regularized, ProbeState]):
         if 0 < c[DONE] < c[SIZE] and len(np.unique(problem.y[state.kind > 0])) == 2:  # cut off within a batch
             return self._fit(problem, state)[2]._replace(alpha=None)
         every = bool((state.kind > 0)[self._counts(problem)].all())
-        return Solution(state.w.copy(), float(state.b[0]), state.alpha.copy() if every and c[OVER] else None)
+        return Solution(state.w, float(state.b[0]), state.alpha if every and c[OVER] else None)
 
-    def certificate(self, problem: Regularized, state: ProbeState, answer: Solution) -> Certificate:
-        if answer.alpha is None:
-            return Certificate(np.nan, np.nan, np.inf, answer.b)
+    def cost(self, problem: Regularized, state: ProbeState | None = None) -> Cost:
+        probing = state is None or int(state.counters[PROBED]) < len(state.columns)
+        return Cost(columns=int(probing), rows=int(not probing), certificate=0, a_pass=problem.n)
+
+    def estimate(self, problem: Regularized, state: ProbeState) -> Certificate:
+        """That of the rows that were read, once they are all that count."""
+        answer = self.solution(problem, state)
+        if not state.counters[OVER] or answer.alpha is None:
+            return Certificate.unknown()
         rows, inner = self.sample(problem, state)
         return inner.certificate(answer._replace(alpha=answer.alpha[rows]))
-
-    def certificate_reads(self, problem: Regularized) -> int:
-        return 0
-
-    def estimate(self, problem: Regularized, state: ProbeState) -> float:
-        return 0.0 if state.counters[OVER] else np.inf
-
-    def per_pass(self, problem: Regularized) -> int:
-        return problem.n
-
-    def max_reads(self, problem: Regularized) -> int:
-        return max(problem.table.max_row_cells, problem.table.max_column_cells)
-
-    def max_cost(self, problem: Regularized) -> float:
-        prices = problem.table.bill.prices
-        dearest = 1.0 if prices is None else float(prices.max(initial=0.0))
-        return max(problem.table.bill.row_price, dearest * problem.n)
 
     def pause(self, problem: Regularized, state: ProbeState) -> int:
         c = state.counters

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from hinge.problems import Certificate, SlackConstrained, Solution
+from hinge.problems.cost import Cost
 from hinge.sampling import key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.cells import simba_exact, simba_lazy
@@ -119,7 +120,7 @@ class Simba(Solver[SlackConstrained, SimbaState]):
 
     paper = Paper("Beating SGD: Learning SVMs in Sublinear Time", "Hazan, Koren, Srebro", 2011,
                   "Algorithm 1")  # fmt: skip
-    takes_tables = True
+    reads = "cells"
 
     def __post_init__(self) -> None:
         choices = {
@@ -219,45 +220,34 @@ class Simba(Solver[SlackConstrained, SimbaState]):
 
     # --- what the driver asks -------------------------------------------------------------
 
-    def per_pass(self, problem: SlackConstrained) -> int:
-        return max(1, problem.table.n_cells // max(1, self.max_reads(problem)))
-
-    def max_reads(self, problem: SlackConstrained) -> int:
-        return problem.table.max_row_cells + problem.table.max_column_cells
-
-    def max_cost(self, problem: SlackConstrained) -> float:
-        bill = problem.table.bill
-        dearest = 1.0 if bill.prices is None else float(bill.prices.max(initial=0.0))
-        return bill.row_price + dearest * problem.n
+    def cost(self, problem: SlackConstrained, state: SimbaState | None = None) -> Cost:
+        step = problem.table.max_row_cells + problem.table.max_column_cells
+        certificate = None if self._certifies(problem) else 0
+        return Cost(1, 1, certificate=certificate, a_pass=max(1, problem.table.n_cells // max(1, step)))
 
     def pause(self, problem: SlackConstrained, state: SimbaState) -> int:
         """To the next power of two, and no further than T of fixed steps."""
         left = max(FIRST_LOOK, 1 << state.t.bit_length()) - state.t
         return min(left, max(0, self.horizon(problem) - state.t)) if self.steps == "fixed" else left
 
-    def estimate(self, problem: SlackConstrained, state: SimbaState) -> float:
-        """No guess; a certificate is due when as much was read as it reads."""
-        due = self._certifies(problem) and state.t >= self.per_pass(problem)
-        return 0.0 if due else np.inf
+    def estimate(self, problem: SlackConstrained, state: SimbaState) -> float | Certificate:
+        """No guess; a certificate is due when as much was read as it reads.
 
-    def certificate_reads(self, problem: SlackConstrained) -> int:
-        return 2 * problem.pass_cells if self._certifies(problem) else 0
-
-    def certificate(self, problem: SlackConstrained, state: SimbaState, answer: Solution) -> Certificate:
-        """That of the problem, its bias in the units of w; warns of a slack that covers a whole class."""
-        norm = problem.norm(answer.w)
-        leaning = (
-            problem.bias == "free" and state.t >= FIRST_LOOK and 2 * abs(answer.b) >= state.radius * norm
-        )
+        Warns of a slack that covers a whole class.
+        """
+        answer = self.solution(problem, state)
+        size = state.radius * problem.norm(answer.w)
+        leaning = problem.bias == "free" and state.t >= FIRST_LOOK and 2 * abs(answer.b) >= size
         if not self._certifies(problem):
-            if leaning and abs(answer.b) >= 0.8 * state.radius * norm:
+            if leaning and abs(answer.b) >= 0.8 * size:
                 warnings.warn(problem.flooded(np.inf), stacklevel=2)
-            return Certificate(np.nan, np.nan, np.inf, answer.b)
+            return Certificate.unknown()
+        if state.t < self.cost(problem).a_pass:
+            return np.inf
         usable = problem.usable(answer) if leaning else np.inf
         if problem.nu > usable:
             warnings.warn(problem.flooded(usable), stacklevel=2)
-        certificate = problem.certificate(answer)
-        return certificate._replace(b=certificate.b * (norm or 1.0))
+        return 0.0
 
     def _certifies(self, problem: SlackConstrained) -> bool:
         return problem.table.in_memory if self.certify is None else self.certify

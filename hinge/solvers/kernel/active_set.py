@@ -8,6 +8,7 @@ import numpy as np
 from hinge.compiled import compiled
 from hinge.monitoring import Status
 from hinge.problems import Expansion, KernelRegularized
+from hinge.problems.cost import Cost
 from hinge.problems.svm.duality import duality_gap, stationary_bias
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.kernel.face_steps import face_steps
@@ -106,14 +107,11 @@ class ActiveSet(Solver[KernelRegularized, ActiveState]):
         return ActiveState(beta, e, level, gap, b, dual, still, t)
 
     def solution(self, problem: KernelRegularized, state: ActiveState) -> Expansion:
-        return Expansion(state.beta.copy(), state.b, state.e + problem.y, None, problem.n)
-
-    def certificate(self, problem: KernelRegularized, state: ActiveState, answer: Any) -> Any:
-        """Of responses that are summed anew, so that their rounding is that of one sum."""
+        """With responses that are summed anew, so that their rounding is that of one sum."""
+        r = np.zeros(problem.n)
         if state.t > 0:
-            r = answer.beta @ problem.gram.whole().astype(np.float64, copy=False)
-            answer = answer._replace(responses=r)
-        return problem.certificate(answer)
+            r = state.beta @ problem.gram.whole().astype(np.float64, copy=False)
+        return Expansion(state.beta, state.b, r, None, problem.n)
 
     def estimate(self, problem: KernelRegularized, state: ActiveState) -> float:
         return state.gap
@@ -121,17 +119,12 @@ class ActiveSet(Solver[KernelRegularized, ActiveState]):
     def pause(self, problem: KernelRegularized, state: ActiveState) -> int:
         return 0 if state.still >= STILL and state.level <= FINEST else 1
 
-    def per_pass(self, problem: KernelRegularized) -> int:
-        return 1
-
-    def max_reads(self, problem: KernelRegularized) -> int:
-        return 0
-
-    def max_evals(self, problem: KernelRegularized, state: ActiveState) -> int:
+    def cost(self, problem: KernelRegularized, state: ActiveState | None = None) -> Cost:
         every = problem.n**2
         if problem.gram.capacity < problem.n:
-            return 2 * every
-        return every if problem.gram.evals < problem.n * (problem.n + 1) // 2 else 0  # or all are there
+            return Cost(kernel_values=2 * every)
+        known = problem.gram.evals >= problem.n * (problem.n + 1) // 2
+        return Cost(kernel_values=0 if known else every)
 
 
 @compiled

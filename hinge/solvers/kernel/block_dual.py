@@ -7,7 +7,9 @@ import numpy as np
 
 from hinge.access.gram.arrays import whole
 from hinge.monitoring import Status
+from hinge.monitoring.clock import hurried
 from hinge.problems import Expansion, KernelRegularized, relative_gap, sorted_bias
+from hinge.problems.cost import Cost
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.kernel.two_point import pair_steps, single_steps
@@ -17,7 +19,9 @@ ROUGH = 0.2
 UNIFORM = 0.1
 """Relative gap above which new points are drawn uniformly, below which the worst are taken."""
 STILL = 16
-"""Rounds without a gain after which there is none to be had in floating point."""
+"""Rounds without a gain worth its name after which there is none to be had."""
+SLOWEST = 1e-5
+"""A round that gains less than this of what is missing is none: there would have to be 100,000 of them."""
 SHARE = 0.7
 """A gap on some of the points must be this much smaller than one asked for on all."""
 
@@ -208,9 +212,10 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         loss = float((c * (1.0 - y * (r + b)).clip(0.0)).sum())
         sq, linear = float(beta @ r), float((y * beta).sum())
         primal, dual = 0.5 * problem.lam * sq + loss, problem.lam * (linear - 0.5 * sq)
-        moves = dual > state.dual + 1e-14 * abs(dual)
         convex = problem.certifiable and sq >= 0
         gap = relative_gap(primal, dual) if convex else self._violation(problem, columns, y, beta, r)
+        missing = gap if convex and np.isfinite(gap) else 0.0
+        moves = dual > state.dual + max(1e-14, SLOWEST * missing) * abs(dual)
         return state._replace(b=b, gap=gap, dual=dual, still=0 if moves else state.still + 1)
 
     def _violation(self, problem: KernelRegularized, columns: Any, y: Any, beta: Any, r: Any) -> float:
@@ -224,26 +229,19 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
     # --- answers --------------------------------------------------------------------------
 
     def solution(self, problem: KernelRegularized, state: BlockState) -> Expansion:
-        answer = self.view(problem, state)
-        beta, r, path = answer.beta.copy(), answer.responses.copy(), state.path.copy()
-        return answer._replace(beta=beta, responses=r, path=path)
-
-    def view(self, problem: KernelRegularized, state: BlockState) -> Expansion:
         gram = problem.gram
         beta, r = gram.host(state.beta), gram.host(state.r)
-        if state.m < problem.n:  # a look leaves the state as it is: runs that are looked at stay the same
+        if state.m < problem.n and not hurried():
+            # A look leaves the state as it is: runs that are looked at stay the same.
             moved, out, r = np.flatnonzero(beta != state.past), state.order[state.m :], r.copy()
             r[out] += gram.host(gram.pass_over(moved, (beta - state.past)[moved], out))
         return Expansion(beta, state.b, r, state.path, state.terms + problem.n)
-
-    def glimpse(self, problem: KernelRegularized, state: BlockState) -> Expansion:
-        return self.solution(problem, state._replace(m=problem.n))
 
     def refresh(self, problem: KernelRegularized, state: BlockState) -> BlockState:
         """Take in the points outside that come near the margin; nearer the second time."""
         if state.m == problem.n:
             return state
-        answer = self.view(problem, state)
+        answer = self.solution(problem, state)
         state.r[:] = problem.gram.array(answer.responses)
         state.past[:] = answer.beta
         near = self.margin if state.rough else (1.0 + self.margin) / 2
@@ -261,21 +259,20 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
     def pause(self, problem: KernelRegularized, state: BlockState) -> int:
         return 0 if state.still >= STILL else 1
 
-    def per_pass(self, problem: KernelRegularized) -> int:
-        return max(1, problem.n // max(1, self._block(problem) // 2))
-
-    def max_reads(self, problem: KernelRegularized) -> int:
-        return 0
-
-    def max_evals(self, problem: KernelRegularized, state: BlockState) -> int:
-        n, used, size = problem.n, int((state.beta != 0).sum()), self._block(problem)
+    def cost(self, problem: KernelRegularized, state: BlockState | None = None) -> Cost:
+        n, size = problem.n, self._block(problem)
+        used, m, begun, widens = 0, n, False, False
+        if state is not None:
+            used, m, begun = int((state.beta != 0).sum()), state.m, bool((state.work >= 0).any())
+            widens = state.rough and state.gap <= ROUGH
         if problem.gram.by_value:  # no value is computed twice: new points alone cost
-            new = size // 2 if (state.work >= 0).any() else size
-            rows = new * (n if state.rough and state.gap <= ROUGH else state.m)
+            new = size // 2 if begun else size
+            rows = new * (n if widens else m)
         else:
             new = size + min(self.most, used)
             rows = new * n
-        return rows + (0 if state.m == n else (used + new) * (n - state.m))
+        values = rows + (used + new) * (n - m)
+        return Cost(kernel_values=values, a_pass=max(1, n // max(1, size // 2)))
 
     def _block(self, problem: KernelRegularized) -> int:
         usual = 32 if problem.gram.by_value else min(1024, max(32, 2 * (problem.n // 16)))

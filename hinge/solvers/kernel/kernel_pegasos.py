@@ -8,6 +8,7 @@ import numpy as np
 
 from hinge.compiled import compiled
 from hinge.problems import Expansion, KernelRegularized
+from hinge.problems.cost import Cost
 from hinge.sampling import draw_index, key_of
 from hinge.solvers.base import Paper, Solver
 
@@ -140,18 +141,13 @@ class KernelPegasos(Solver[KernelRegularized, KernelPegasosState]):
         path = (A * np.abs(v) + np.abs(u)) / total  # rounding is that of both parts
         return Expansion((A * v - u) / total, 0.0, (A * g - h) / total, path)
 
-    def per_pass(self, problem: KernelRegularized) -> int:
-        return max(1, problem.n // self.batch_size)
+    def cost(self, problem: KernelRegularized, state: KernelPegasosState | None = None) -> Cost:
+        batch, n = self.batch_size, problem.n
+        return Cost(kernel_values=min(batch, n) * n, a_pass=max(1, n // batch))
 
     def pause(self, problem: KernelRegularized, state: KernelPegasosState) -> int:
         """Looks are a factor 1.25 apart, beginning with 1/16 of a pass."""
-        return max(math.ceil(state.t * 0.25), self.per_pass(problem) // 16, 1)
-
-    def max_reads(self, problem: KernelRegularized) -> int:
-        return 0
-
-    def max_evals(self, problem: KernelRegularized, state: KernelPegasosState) -> int:
-        return min(self.batch_size, problem.n) * problem.n
+        return max(math.ceil(state.t * 0.25), self.cost(problem).a_pass // 16, 1)
 
 
 @compiled

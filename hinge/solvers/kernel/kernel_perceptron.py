@@ -8,6 +8,7 @@ import numpy as np
 
 from hinge.compiled import compiled
 from hinge.problems import Expansion, KernelProblem
+from hinge.problems.cost import Cost
 from hinge.sampling import key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.linear.active_rows import shuffle
@@ -150,14 +151,8 @@ class KernelPerceptron(Solver[KernelProblem, KernelPerceptronState]):
             return 0 if float((problem.y * state.r).min()) > 0.0 else looks
         return max(0, min(looks, self.passes * problem.n - state.t))
 
-    def per_pass(self, problem: KernelProblem) -> int:
-        return problem.n
-
-    def max_reads(self, problem: KernelProblem) -> int:
-        return 0
-
-    def max_evals(self, problem: KernelProblem, state: KernelPerceptronState) -> int:
-        return problem.n
+    def cost(self, problem: KernelProblem, state: KernelPerceptronState | None = None) -> Cost:
+        return Cost(kernel_values=problem.n, a_pass=problem.n)
 
 
 @compiled

@@ -7,6 +7,7 @@ import numpy as np
 
 from hinge.compiled import compiled
 from hinge.problems import Expansion, KernelRegularized
+from hinge.problems.cost import Cost
 from hinge.sampling import key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.linear.active_rows import shuffle
@@ -129,9 +130,6 @@ class KernelSDCA(Solver[KernelRegularized, KernelSDCAState]):
         return -(-problem.n // 16)
 
     def solution(self, problem: KernelRegularized, state: KernelSDCAState) -> Expansion:
-        return Expansion(state.beta.copy(), 0.0, state.r.copy(), state.path.copy(), state.t + problem.n)
-
-    def view(self, problem: KernelRegularized, state: KernelSDCAState) -> Expansion:
         return Expansion(state.beta, 0.0, state.r, state.path, state.t + problem.n)
 
     def estimate(self, problem: KernelRegularized, state: KernelSDCAState) -> float:
@@ -141,14 +139,8 @@ class KernelSDCA(Solver[KernelRegularized, KernelSDCAState]):
         stride = self._stride(problem)
         return 0 if state.gap == 0.0 else stride - state.t % stride
 
-    def per_pass(self, problem: KernelRegularized) -> int:
-        return problem.n
-
-    def max_reads(self, problem: KernelRegularized) -> int:
-        return 0
-
-    def max_evals(self, problem: KernelRegularized, state: KernelSDCAState) -> int:
-        return min(self.block, problem.n) * problem.n
+    def cost(self, problem: KernelRegularized, state: KernelSDCAState | None = None) -> Cost:
+        return Cost(kernel_values=min(self.block, problem.n) * problem.n, a_pass=problem.n)
 
 
 @compiled

@@ -7,6 +7,7 @@ import numpy as np
 
 from hinge.monitoring import Status
 from hinge.problems import Certificate, Expansion
+from hinge.problems.cost import Cost
 from hinge.problems.svm.one_class import KernelOneClass
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
@@ -242,30 +243,21 @@ class LevelBlocks(Solver[KernelOneClass, LevelState]):
         path[state.order] = scale * state.path
         return Expansion(beta, -scale * state.rho, responses, path, state.terms + problem.n)
 
-    def certificate(self, problem: KernelOneClass, state: LevelState, answer: Any) -> Certificate:
-        if not self._complete(problem, state):
-            return Certificate(np.nan, np.nan, np.inf, answer.b)
-        return problem.certificate(answer)
-
     def _complete(self, problem: KernelOneClass, state: LevelState) -> bool:
         return state.scored == problem.n and np.array_equal(state.alpha, state.known)
 
     # --- what the driver asks -------------------------------------------------------------
 
-    def estimate(self, problem: KernelOneClass, state: LevelState) -> float:
-        return state.gap if self._complete(problem, state) else np.inf
+    def estimate(self, problem: KernelOneClass, state: LevelState) -> float | Certificate:
+        return state.gap if self._complete(problem, state) else Certificate.unknown()
 
     def pause(self, problem: KernelOneClass, state: LevelState) -> int:
         return 0 if state.m == problem.n and state.still >= STILL else 1
 
-    def per_pass(self, problem: KernelOneClass) -> int:
-        return max(1, problem.n // self.block)
-
-    def max_reads(self, problem: KernelOneClass) -> int:
-        return 0
-
-    def max_evals(self, problem: KernelOneClass, state: LevelState) -> int:
-        return max(STEP_VALUES + problem.n, min(self.most, problem.gram.capacity) * problem.n)
+    def cost(self, problem: KernelOneClass, state: LevelState | None = None) -> Cost:
+        n = problem.n
+        values = max(STEP_VALUES + n, min(self.most, problem.gram.capacity) * n)
+        return Cost(kernel_values=values, a_pass=max(1, n // self.block))
 
 
 def _worst(mask: np.ndarray, e: np.ndarray, k: int) -> np.ndarray:

@@ -9,6 +9,7 @@ import numpy as np
 from hinge.access.gram.arrays import add_at, counts_to, whole
 from hinge.kernels import namespace
 from hinge.problems import Expansion, KernelSlackConstrained
+from hinge.problems.cost import Cost
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.kernel.water_level import Level, one_basin, two_basins
@@ -190,21 +191,15 @@ class SBP(Solver[KernelSlackConstrained, SBPState]):
         p, a = problem.gram.host(state.p), problem.gram.host(state.a)
         return problem.bound(np.where(a > 0, p, 0.0))
 
-    def per_pass(self, problem: KernelSlackConstrained) -> int:
-        return -(-problem.n // self.batch_size)
+    def cost(self, problem: KernelSlackConstrained, state: SBPState | None = None) -> Cost:
+        return Cost(kernel_values=self.batch_size * problem.n, a_pass=-(-problem.n // self.batch_size))
 
     def pause(self, problem: KernelSlackConstrained, state: SBPState) -> int:
-        left = self.passes * self.per_pass(problem) - state.t
+        left = self.passes * self.cost(problem).a_pass - state.t
         return max(0, min(left, math.ceil(state.t * 0.25) or 1))
 
     def estimate(self, problem: KernelSlackConstrained, state: SBPState) -> float:
         return np.inf  # D(p) of its own α shrinks too slowly to stop by
-
-    def max_reads(self, problem: KernelSlackConstrained) -> int:
-        return 0
-
-    def max_evals(self, problem: KernelSlackConstrained, state: SBPState) -> int:
-        return self.batch_size * problem.n
 
 
 def _basins(problem: KernelSlackConstrained) -> list[np.ndarray]:

@@ -7,6 +7,7 @@ import numpy as np
 
 from hinge.compiled import compiled
 from hinge.problems import Expansion, KernelRegularized
+from hinge.problems.cost import Cost
 from hinge.solvers.base import Paper, Solver
 
 TINY = 1e-12
@@ -118,7 +119,7 @@ class SMO(Solver[KernelRegularized, SMOState]):
         return problem.gram.host(problem.gram.combine(np.array([i]), np.ones(1)))
 
     def _measured(self, problem: KernelRegularized, state: SMOState) -> SMOState:
-        certificate = problem.certificate(self.view(problem, state))
+        certificate = problem.certificate(self.solution(problem, state))
         return state._replace(gap=float(certificate.unrounded), b=float(certificate.b))
 
     def _stride(self, problem: KernelRegularized) -> int:
@@ -126,10 +127,7 @@ class SMO(Solver[KernelRegularized, SMOState]):
 
     def solution(self, problem: KernelRegularized, state: SMOState) -> Expansion:
         b = problem.best_bias(state.r) if problem.bias == "free" else 0.0
-        return Expansion(state.beta.copy(), b, state.r.copy(), state.path.copy(), 2 * state.t)
-
-    def view(self, problem: KernelRegularized, state: SMOState) -> Expansion:
-        return Expansion(state.beta, state.b, state.r, state.path, 2 * state.t)
+        return Expansion(state.beta, b, state.r, state.path, 2 * state.t)
 
     def estimate(self, problem: KernelRegularized, state: SMOState) -> float:
         return state.gap
@@ -138,15 +136,10 @@ class SMO(Solver[KernelRegularized, SMOState]):
         stride = self._stride(problem)
         return 0 if state.violation <= TINY or state.gap == 0.0 else stride - state.t % stride
 
-    def per_pass(self, problem: KernelRegularized) -> int:
-        return max(1, problem.n // (2 if problem.bias == "free" else 1))
-
-    def max_reads(self, problem: KernelRegularized) -> int:
-        return 0
-
-    def max_evals(self, problem: KernelRegularized, state: SMOState) -> int:
+    def cost(self, problem: KernelRegularized, state: SMOState | None = None) -> Cost:
         rows = 2 if problem.bias == "free" else 1
-        return (rows + problem.gram.by_value) * problem.n  # the diagonal too, where it is computed by values
+        values = (rows + problem.gram.by_value) * problem.n  # the diagonal too, where values are dear
+        return Cost(kernel_values=values, a_pass=max(1, problem.n // rows))
 
 
 @compiled

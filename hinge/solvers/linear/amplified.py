@@ -8,6 +8,7 @@ import numpy as np
 
 from hinge.access import Matrix
 from hinge.problems import LinearProblem, Solution
+from hinge.problems.cost import Cost
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.linear.pegasos import Pegasos
 
@@ -89,18 +90,16 @@ class Amplified(Solver[Any, AmplifiedState]):
         best = state.chosen if state.chosen >= 0 else max(0, current - 1)  # a finished run, if any
         return self.solver.solution(problem, state.runs[best])
 
-    def per_pass(self, problem: Any) -> int:
-        return self.solver.per_pass(problem)
-
-    def max_reads(self, problem: Any) -> int:
+    def cost(self, problem: Any, state: AmplifiedState | None = None) -> Cost:
+        cost = self.solver.cost(problem)
         choosing = 0 if self.X is not None else self.n_runs * problem.matrix.n_cells
-        return self.solver.max_reads(problem) + self.solver.setup_reads(problem) + choosing
+        return cost._replace(cells=cost.cells + cost.setup + choosing, setup=0)
 
     def pause(self, problem: Any, state: AmplifiedState) -> int:
         return self._each(problem) * self.n_runs - state.t
 
     def _each(self, problem: Any) -> int:
-        total = self.horizon or 2 * self.n_runs * self.solver.per_pass(problem)
+        total = self.horizon or 2 * self.n_runs * self.solver.cost(problem).a_pass
         return max(1, total // self.n_runs)
 
     def _error(self, problem: LinearProblem, solution: Solution) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 from hinge.access import add_row, dot, read_row
 from hinge.compiled import compiled
 from hinge.problems import Regularized, Solution
+from hinge.problems.cost import Cost
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.linear.simplex_minimum import ROUNDING, simplex_minimum
 
@@ -179,11 +180,8 @@ class CuttingPlane(Solver[Regularized, CuttingPlaneState]):
         b = float(x[d] * np.sqrt(problem.constant_sq))
         return Solution(x[:d].copy(), b, np.minimum(alpha, 1.0, out=alpha))
 
-    def per_pass(self, problem: Regularized) -> int:
-        return 1
-
-    def max_reads(self, problem: Regularized) -> int:
-        return problem.matrix.n_cells
+    def cost(self, problem: Regularized, state: CuttingPlaneState | None = None) -> Cost:
+        return Cost(cells=problem.matrix.n_cells)
 
     def pause(self, problem: Regularized, state: CuttingPlaneState) -> int:
         return 1

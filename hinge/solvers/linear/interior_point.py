@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hinge.problems import Regularized, Solution
+from hinge.problems.cost import Cost
 from hinge.solvers.base import Paper, Solver
 
 
@@ -103,11 +104,8 @@ class InteriorPoint(Solver[Regularized, InteriorPointState]):
     def solution(self, problem: Regularized, state: InteriorPointState) -> Solution:
         return Solution(state.x[:-1].copy(), float(state.x[-1]), state.alpha.copy())
 
-    def per_pass(self, problem: Regularized) -> int:
-        return 1
-
-    def max_reads(self, problem: Regularized) -> int:
-        return problem.matrix.n_cells
+    def cost(self, problem: Regularized, state: Any = None) -> Cost:
+        return Cost(cells=problem.matrix.n_cells)
 
     def pause(self, problem: Regularized, state: InteriorPointState) -> int:
         return 0 if state.t else 1

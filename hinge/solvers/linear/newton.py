@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hinge.problems import Regularized, Solution
+from hinge.problems.cost import Cost
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.linear.linear_systems import conjugate_gradient, solved
 from hinge.solvers.linear.smoothed_hinge import along, product, search, slopes
@@ -229,19 +230,14 @@ class Newton(Solver[Regularized, NewtonState]):
         return penalty
 
     def solution(self, problem: Regularized, state: NewtonState) -> Solution:
-        return self.view(problem, state)._replace(alpha=state.alpha.copy())
-
-    def view(self, problem: Regularized, state: NewtonState) -> Solution:
         d = problem.d
         b = 0.0 if problem.bias == "none" else float(state.x[d])
-        return Solution(state.x[:d].copy(), b, state.alpha)
+        return Solution(state.x[:d], b, state.alpha)
 
-    def per_pass(self, problem: Regularized) -> int:
-        return 1
-
-    def max_reads(self, problem: Regularized) -> int:
+    def cost(self, problem: Regularized, state: NewtonState | None = None) -> Cost:
         """Margins of new rows, two looks, the direction; and the products where the Hessian is not formed."""
-        return (4 if problem.d <= DIRECT else 4 + 2 * CG_STEPS) * problem.matrix.n_cells
+        passes = 4 if problem.d <= DIRECT else 4 + 2 * CG_STEPS
+        return Cost(cells=passes * problem.matrix.n_cells)
 
     def pause(self, problem: Regularized, state: NewtonState) -> int:
         return 1

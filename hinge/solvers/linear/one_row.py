@@ -9,6 +9,7 @@ import numpy as np
 from hinge.access import dot, read_row, sq_norm
 from hinge.compiled import compiled
 from hinge.problems import LinearProblem, Regularized, Solution
+from hinge.problems.cost import Cost
 from hinge.sampling import draw_index, key_of
 from hinge.solvers.base import Solver
 from hinge.solvers.linear import scaled_vector as scaled
@@ -60,11 +61,8 @@ class OneRow(Solver[LinearProblem, OneRowState]):
             alpha = coords / np.median(used) if len(used) else coords
         return Solution(w, 0.0, np.clip(alpha, 0.0, 1.0))
 
-    def per_pass(self, problem: LinearProblem) -> int:
-        return problem.n
-
-    def max_reads(self, problem: LinearProblem) -> int:
-        return problem.matrix.max_row_cells
+    def cost(self, problem: LinearProblem, state: Any = None) -> Cost:
+        return Cost(rows=1, a_pass=problem.n)
 
     def pause(self, problem: LinearProblem, state: OneRowState) -> int:
         return max(math.ceil(state.t * 0.25), problem.n // 16, 1)

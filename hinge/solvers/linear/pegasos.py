@@ -9,6 +9,7 @@ import numpy as np
 from hinge.access import dot, held_row, read_row, sq_norm
 from hinge.compiled import compiled
 from hinge.problems import Regularized, Solution
+from hinge.problems.cost import Cost
 from hinge.sampling import draw_index, draw_unit, key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.linear import scaled_vector as scaled
@@ -124,19 +125,16 @@ class Pegasos(Solver[Regularized, PegasosState]):
             alpha = np.nan_to_num(problem.lam * coords / problem.share())
         return Solution(w, float(b), np.clip(alpha, 0.0, 1.0))
 
-    def per_pass(self, problem: Regularized) -> int:
-        return max(1, problem.n // self.batch_size)
-
-    def max_reads(self, problem: Regularized) -> int:
-        return self.batch_size * problem.matrix.max_row_cells
+    def cost(self, problem: Regularized, state: PegasosState | None = None) -> Cost:
+        return Cost(rows=self.batch_size, a_pass=max(1, problem.n // self.batch_size))
 
     def pause(self, problem: Regularized, state: PegasosState) -> int:
         """Looks are a factor 1.25 apart, beginning with 1/16 of a pass."""
-        return max(math.ceil(state.t * 0.25), self.per_pass(problem) // 16, 1)
+        return max(math.ceil(state.t * 0.25), self.cost(problem).a_pass // 16, 1)
 
     def estimate(self, problem: Regularized, state: PegasosState) -> float:
         """No guess; but before a whole pass the dual says nothing."""
-        return 0.0 if state.t >= self.per_pass(problem) else np.inf
+        return 0.0 if state.t >= self.cost(problem).a_pass else np.inf
 
 
 @compiled

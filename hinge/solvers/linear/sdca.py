@@ -8,6 +8,7 @@ import numpy as np
 from hinge.access import add_row, dot, read_row, sq_norm
 from hinge.compiled import compiled
 from hinge.problems import Regularized, Solution
+from hinge.problems.cost import Cost
 from hinge.sampling import key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.linear.active_rows import SHRUNK, fill, shuffle, unmarked
@@ -157,21 +158,13 @@ class SDCA(Solver[Regularized, SDCAState]):
         )  # fmt: skip
 
     def solution(self, problem: Regularized, state: SDCAState) -> Solution:
-        return self.view(problem, state)._replace(alpha=state.alpha.copy())
-
-    def view(self, problem: Regularized, state: SDCAState) -> Solution:
         Lam = state.scalars[LAM] or 1.0  # within the first pass, that of the rows seen so far
         b = state.scalars[BETA] + state.scalars[KAPPA] * state.scalars[U] / Lam
         return Solution(state.v / Lam, float(b), state.alpha)
 
-    def per_pass(self, problem: Regularized) -> int:
-        return problem.n
-
-    def max_reads(self, problem: Regularized) -> int:
-        return problem.matrix.max_row_cells
-
-    def setup_reads(self, problem: Regularized) -> int:
-        return 2 * TYPICAL * problem.matrix.max_row_cells if problem.bias == "free" else 0
+    def cost(self, problem: Regularized, state: SDCAState | None = None) -> Cost:
+        setup = 2 * TYPICAL * problem.matrix.max_row_cells if problem.bias == "free" else 0
+        return Cost(rows=1, setup=setup, a_pass=problem.n)
 
     def pause(self, problem: Regularized, state: SDCAState) -> int:
         """The end of the epoch, or later where epochs are short against a look at the answer."""

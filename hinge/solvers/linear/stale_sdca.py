@@ -8,6 +8,7 @@ import numpy as np
 from hinge.access import add_row, dot, read_row, sq_norm
 from hinge.compiled import compiled
 from hinge.problems import Regularized, Solution
+from hinge.problems.cost import Cost
 from hinge.sampling import draw_unit
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.linear.active_rows import fill, shuffle
@@ -129,17 +130,8 @@ class StaleSDCA(Solver[Regularized, StaleState]):
     def solution(self, problem: Regularized, state: StaleState) -> Solution:
         return self.plain.solution(problem, state.ascent)
 
-    def view(self, problem: Regularized, state: StaleState) -> Solution:
-        return self.plain.view(problem, state.ascent)
-
-    def per_pass(self, problem: Regularized) -> int:
-        return problem.n
-
-    def max_reads(self, problem: Regularized) -> int:
-        return problem.matrix.max_row_cells
-
-    def setup_reads(self, problem: Regularized) -> int:
-        return self.plain.setup_reads(problem)
+    def cost(self, problem: Regularized, state: StaleState | None = None) -> Cost:
+        return self.plain.cost(problem)
 
     def pause(self, problem: Regularized, state: StaleState) -> int:
         """The end of the epoch, or later where epochs are short against a look at the answer."""

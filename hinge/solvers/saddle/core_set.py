@@ -7,6 +7,7 @@ import numpy as np
 
 from hinge.monitoring import Status
 from hinge.problems import Certificate
+from hinge.problems.cost import Cost
 from hinge.problems.max_min.base import Strategies
 from hinge.problems.max_min.enclosing_ball import EnclosingBall
 from hinge.solvers.base import Paper, Solver
@@ -75,7 +76,7 @@ class CoreSet(Solver[EnclosingBall, CoreSetState]):
 
     paper = Paper("Smaller core-sets for balls", "Bădoiu, Clarkson", 2003, "many farthest points at a time")
     exact_estimate = True
-    takes_tables = True
+    reads = "cells"
     finished = Status.STALLED
 
     def __post_init__(self) -> None:
@@ -144,34 +145,20 @@ class CoreSet(Solver[EnclosingBall, CoreSetState]):
     # --- answers --------------------------------------------------------------------------
 
     def solution(self, problem: EnclosingBall, state: CoreSetState) -> Strategies:
-        return Strategies(state.x.copy(), state.p.copy())
-
-    def view(self, problem: EnclosingBall, state: CoreSetState) -> Strategies:
         return Strategies(state.x, state.p)
-
-    def certificate(self, problem: EnclosingBall, state: CoreSetState, answer: Any) -> Certificate:
-        """That of the last passes, which were exact."""
-        return problem.certified(float(state.bounds[0]), float(state.bounds[1]))
 
     # --- what the driver asks -------------------------------------------------------------
 
-    def estimate(self, problem: EnclosingBall, state: CoreSetState) -> float:
-        return problem.gap(float(state.bounds[0]), float(state.bounds[1]))
+    def estimate(self, problem: EnclosingBall, state: CoreSetState) -> Certificate:
+        """The certificate of the last passes, which were exact."""
+        return problem.certified(float(state.bounds[0]), float(state.bounds[1]))
 
     def pause(self, problem: EnclosingBall, state: CoreSetState) -> int:
         return 0 if state.still >= STILL or state.bounds[1] <= state.bounds[0] else 1
 
-    def per_pass(self, problem: EnclosingBall) -> int:
-        return 1
-
-    def max_reads(self, problem: EnclosingBall) -> int:
-        return 2 * problem.pass_cells
-
-    def setup_reads(self, problem: EnclosingBall) -> int:
-        return 2 * problem.pass_cells
-
-    def certificate_reads(self, problem: EnclosingBall) -> int:
-        return 0
+    def cost(self, problem: EnclosingBall, state: CoreSetState | None = None) -> Cost:
+        passes = 2 * problem.pass_cells
+        return Cost(cells=passes, setup=passes, certificate=0)
 
 
 def _largest(D: np.ndarray, among: np.ndarray, k: int) -> np.ndarray:

@@ -8,6 +8,7 @@ import numpy as np
 
 from hinge.compiled import compiled
 from hinge.problems import Certificate
+from hinge.problems.cost import Cost
 from hinge.problems.max_min.base import Strategies
 from hinge.problems.max_min.matrix_game import MatrixGame
 from hinge.problems.rounding import rounding
@@ -57,7 +58,7 @@ class GrigoriadisKhachiyan(Solver[MatrixGame, GameState]):
 
     paper = Paper("A sublinear-time randomized approximation algorithm for matrix games",
                   "Grigoriadis, Khachiyan", 1995, "the algorithm; rates that fall with t")  # fmt: skip
-    takes_tables = exact_estimate = True
+    reads, exact_estimate = "cells", True
 
     def __post_init__(self) -> None:
         if not 0 < self.rate < np.inf:
@@ -92,7 +93,7 @@ class GrigoriadisKhachiyan(Solver[MatrixGame, GameState]):
             return Strategies(problem.start(), np.full(problem.n, 1.0 / problem.n))
         return Strategies(state.x / state.t, state.p / state.t)
 
-    def certificate(self, problem: MatrixGame, state: GameState, answer: Strategies) -> Certificate:
+    def estimate(self, problem: MatrixGame, state: GameState) -> Certificate:
         if state.t == 0:
             return Certificate(-np.inf, np.inf, np.inf)
         lower, upper = float(state.columns.min()) / state.t, float(state.rows.max()) / state.t
@@ -101,22 +102,9 @@ class GrigoriadisKhachiyan(Solver[MatrixGame, GameState]):
 
     # --- what the driver asks -------------------------------------------------------------
 
-    def certificate_reads(self, problem: MatrixGame) -> int:
-        return 0
-
-    def estimate(self, problem: MatrixGame, state: GameState) -> float:
-        return self.certificate(problem, state, self.solution(problem, state)).gap
-
-    def per_pass(self, problem: MatrixGame) -> int:
-        return max(1, problem.pass_cells // max(1, problem.step_reads))
-
-    def max_reads(self, problem: MatrixGame) -> int:
-        return problem.step_reads
-
-    def max_cost(self, problem: MatrixGame) -> float:
-        bill = problem.table.bill
-        dearest = 1.0 if bill.prices is None else float(bill.prices.max(initial=0.0))
-        return bill.row_price + dearest * problem.n
+    def cost(self, problem: MatrixGame, state: GameState | None = None) -> Cost:
+        a_pass = max(1, problem.pass_cells // max(1, problem.step_reads))
+        return Cost(rows=1, columns=1, certificate=0, a_pass=a_pass)
 
     def pause(self, problem: MatrixGame, state: GameState) -> int:
         """An eighth of what was done so far: looks are free, but for O(n + d)."""

@@ -7,6 +7,7 @@ import numpy as np
 
 from hinge.compiled import compiled
 from hinge.monitoring import Status
+from hinge.problems.cost import Cost
 from hinge.problems.max_min.base import MaxMin, Strategies
 from hinge.solvers.base import Paper, Solver
 
@@ -94,7 +95,7 @@ class PDHG(Solver[MaxMin, PDHGState]):
 
     paper = Paper("Faster First-Order Primal-Dual Methods for Linear Programming using Restarts",
                   "Applegate, Hinder, Lu, Lubin", 2023, "Mathematical Programming 201")  # fmt: skip
-    takes_tables = True
+    reads = "cells"
     finished = Status.STALLED
 
     def rejects(self, problem: Any) -> str | None:
@@ -134,14 +135,9 @@ class PDHG(Solver[MaxMin, PDHGState]):
     def solution(self, problem: MaxMin, state: PDHGState) -> Strategies:
         return Strategies(state.best_x.copy(), state.best_p / state.best_p.sum())
 
-    def per_pass(self, problem: MaxMin) -> int:
-        return 1
-
-    def max_reads(self, problem: MaxMin) -> int:
-        return 6 * problem.pass_cells  # two for a try, and four when it turns to float64
-
-    def setup_reads(self, problem: MaxMin) -> int:
-        return 3 * problem.pass_cells
+    def cost(self, problem: MaxMin, state: Any = None) -> Cost:
+        # Two passes for a try, and four when it turns to float64.
+        return Cost(cells=6 * problem.pass_cells, setup=3 * problem.pass_cells)
 
     def pause(self, problem: MaxMin, state: PDHGState) -> int:
         """A look at the bounds, or more as the run grows long; 0 where there was no progress for long."""

@@ -8,7 +8,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from hinge.problems import Certificate
+from hinge.problems.cost import Cost
 from hinge.problems.max_min.base import MaxMin, Strategies, offers
+from hinge.problems.on_data import OnData
 from hinge.sampling import draw_unit, key_of, pick
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.saddle.multiplicative_weights import even, reweigh
@@ -99,7 +101,7 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
 
     paper = Paper("Sublinear Optimization for Machine Learning", "Clarkson, Hazan, Woodruff", 2012,
                   "Algorithm 2 of the survey; 1, 3 and 4 are instances")  # fmt: skip
-    takes_tables = True
+    reads = "cells"
 
     def __post_init__(self) -> None:
         if self.steps not in ("adaptive", "fixed"):
@@ -185,11 +187,20 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
     def _means(self, problem: MaxMin, state: PrimalDualState) -> Strategies:
         if state.t == 0:
             return Strategies(state.best_x.copy(), state.best_p.copy())
-        p = state.p_sum if problem.averages else state.drawn
-        return Strategies(state.x_sum / state.t, p / state.t)
+        t = state.t
+        if problem.averages:
+            return Strategies(state.x_sum / t, state.p_sum / t)
+        if not problem.linear:
+            return Strategies(state.x_sum / t, state.drawn / t)
+        return Strategies(state.x_sum / t, state.drawn / t, state.g_sum / t, t)
 
-    def certificate(self, problem: MaxMin, state: PrimalDualState, answer: Strategies) -> Certificate:
-        """The bounds of the present means; the best so far stay, on either side."""
+    def estimate(self, problem: MaxMin, state: PrimalDualState) -> float | Certificate:
+        """The bounds of the present means; the best so far stay, on either side.
+
+        A lower bound of all rows is due when as much was read as it reads.
+        """
+        if problem.fraction is None and problem.lower_reads > state.t * problem.step_reads:
+            return np.inf
         clipped, expected, best_lower, best_upper = state.scalars
         if state.t >= FIRST_LOOK and clipped > 4.0 * expected + 8.0:
             warnings.warn(
@@ -202,10 +213,7 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
             state.scalars[CLIPPED] = -np.inf  # once is enough
         now = self._means(problem, state)
         assert now.p is not None
-        drawn = problem.linear and not problem.averages and state.t > 0
-        upper = problem.dual_bound(now.p, state.g_sum / state.t if drawn else None)
-        upper += problem.slope_error(now.p, state.t) if drawn else 0.0
-        lower = problem.lower(now.x)
+        lower, upper = problem.bounds(now)
         if lower > best_lower:
             state.best_x[:], state.scalars[LOWER] = now.x, lower
         if upper < best_upper:
@@ -214,27 +222,15 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
 
     # --- what the driver asks -------------------------------------------------------------
 
-    def per_pass(self, problem: MaxMin) -> int:
-        return max(1, problem.pass_cells // max(1, self.max_reads(problem)))
-
-    def max_reads(self, problem: MaxMin) -> int:
-        return problem.step_reads
-
-    def max_cost(self, problem: MaxMin) -> float:
-        bill = problem.table.bill  # type: ignore[attr-defined]
-        dearest = 1.0 if bill.prices is None else float(bill.prices.max(initial=0.0))
-        return bill.row_price + dearest * problem.n
+    def cost(self, problem: MaxMin, state: PrimalDualState | None = None) -> Cost:
+        a_pass = max(1, problem.pass_cells // max(1, problem.step_reads))
+        certificate = problem.lower_reads if problem.linear else 2 * problem.lower_reads
+        if isinstance(problem, OnData):
+            return Cost(rows=1, columns=1, certificate=certificate, a_pass=a_pass)
+        return Cost(cells=problem.step_reads, certificate=certificate, a_pass=a_pass)
 
     def pause(self, problem: MaxMin, state: PrimalDualState) -> int:
         """To the next of the times 64 · 2^(k/2), and no further than T of fixed steps."""
         k = math.floor(2.0 * math.log2(max(state.t, 1) / FIRST_LOOK) + 1e-9)
         left = max(FIRST_LOOK, math.ceil(FIRST_LOOK * 2.0 ** ((k + 1) / 2.0))) - state.t
         return min(left, max(0, self.horizon(problem) - state.t)) if self.steps == "fixed" else left
-
-    def estimate(self, problem: MaxMin, state: PrimalDualState) -> float:
-        """No guess; a lower bound of all rows is due when as much was read as it reads."""
-        due = problem.fraction is not None or problem.lower_reads <= state.t * problem.step_reads
-        return 0.0 if due else np.inf
-
-    def certificate_reads(self, problem: MaxMin) -> int:
-        return problem.lower_reads if problem.linear else 2 * problem.lower_reads

@@ -8,6 +8,7 @@ import numpy as np
 from hinge.access import Matrix, add_row, dot, held_row, sq_norm
 from hinge.compiled import compiled
 from hinge.monitoring import Status
+from hinge.problems.cost import Cost
 from hinge.problems.max_min.base import Strategies
 from hinge.problems.max_min.max_margin import MaxMargin
 from hinge.sampling import draw_unit, draw_units, key_of
@@ -180,11 +181,8 @@ class WorkingSet(Solver[MaxMargin, WorkingSetState]):
         lower, upper = state.scalars[:2]
         return problem.gap(lower, upper)
 
-    def per_pass(self, problem: MaxMargin) -> int:
-        return max(1, problem.n // self.first)
-
-    def max_reads(self, problem: MaxMargin) -> int:
-        return 2 * problem.pass_cells
+    def cost(self, problem: MaxMargin, state: Any = None) -> Cost:
+        return Cost(cells=2 * problem.pass_cells, a_pass=max(1, problem.n // self.first))
 
     def pause(self, problem: MaxMargin, state: WorkingSetState) -> int:
         return int(state.counters[STILL] < STALLED)

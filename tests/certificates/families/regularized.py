@@ -32,7 +32,7 @@ def case(rng):
         name, certificate = "made up", problem.certificate(answer)
     else:
         solver = SOLVERS[rng.integers(len(SOLVERS) - (bias == "free"))]()
-        passes = int(10 ** rng.uniform(0, 2)) * solver.per_pass(problem)
+        passes = int(10 ** rng.uniform(0, 2)) * solver.cost(problem).a_pass
         stop = Stop(
             10.0 ** rng.uniform(-13, -1),
             max_iter=max(1, int(passes * rng.uniform(0.1, 1))),

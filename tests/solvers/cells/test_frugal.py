@@ -689,7 +689,7 @@ def test_no_iteration_reads_more_than_a_row():
     for _ in range(500):
         before = problem.reads
         state = solver.advance(problem, state, 1)
-        assert problem.reads - before <= solver.max_reads(problem)
+        assert problem.reads - before <= problem.cells_of(solver.cost(problem))
     before = problem.reads
     solver.solution(problem, state)
     assert problem.reads == before

@@ -95,7 +95,7 @@ def test_rare_points_are_found_by_a_few_cells():
         # Ascent goes from row to row, most of which say the same.
         other, solver = Regularized.from_C(X, y, 1.0), SDCA("plain")
         state = solver.init(other, seed)
-        while not learnt(solver.view(other, state).w, u):
+        while not learnt(solver.solution(other, state).w, u):
             state = solver.advance(other, state, 25)
         reads.append((problem.reads, other.reads))
     ours, theirs = np.sum(reads, axis=0)
@@ -301,8 +301,8 @@ def test_reads_of_an_iteration_stay_within_the_bound(small, kind):
     while not state.counters[OVER]:
         before, cost = problem.reads, problem.cost
         state = solver.advance(problem, state, 1)
-        assert problem.reads - before <= solver.max_reads(problem)
-        assert problem.cost - cost <= solver.max_cost(problem)
+        assert problem.reads - before <= problem.cells_of(solver.cost(problem))
+        assert problem.cost - cost <= problem.price_of(solver.cost(problem))
     t = state.t
     assert solver.advance(problem, state, 5).t == t == 5 + 90
     assert solver.pause(problem, state) == 0

@@ -252,7 +252,7 @@ def test_state_is_a_plain_value(ball, solver):
         assert bits(copy) == bits(state)
         on, state = solver.advance(problem, copy, 5), solver.advance(problem, state, 5)
         assert bits(on) == bits(state)
-    assert solver.iterations(state) == 136
+    assert state.t == 136
 
 
 @every_case
@@ -295,13 +295,13 @@ def test_layouts_agree(ball, solver):
 @every_layout
 def test_reads_of_an_iteration_stay_within_the_bound(ball, solver, layout):
     problem = SlackConstrained(layout(ball[0]), ball[1], 0.05, bias="free")
-    state, bound = solver.init(problem), solver.max_reads(problem)
+    state, bound = solver.init(problem), problem.cells_of(solver.cost(problem))
     assert problem.reads == 0
     for _ in range(120):
         reads, cost = problem.reads, problem.cost
         state = solver.advance(problem, state, 1)
         assert 0 < problem.reads - reads <= bound
-        assert problem.cost - cost <= solver.max_cost(problem)
+        assert problem.cost - cost <= problem.price_of(solver.cost(problem))
     if layout is np.asarray:
         assert problem.reads == 120 * (150 + 40)
 

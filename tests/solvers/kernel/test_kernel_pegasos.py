@@ -127,7 +127,7 @@ def test_it_stops_by_its_gap(tiny):
 def test_a_batch_may_be_larger_than_the_set(tiny):
     problem = problem_of(tiny, 0.1)
     solver = KernelPegasos(500)
-    assert solver.max_evals(problem, solver.init(problem)) == 60 * 60
+    assert solver.cost(problem, solver.init(problem)).kernel_values == 60 * 60
     result = solve(problem, solver, stop=Stop(tol=0, max_iter=200))
     assert problem.kernel_evals == 60 * 60
     best = solve(problem, SMO(), stop=Stop(tol=1e-9)).certificate.objective

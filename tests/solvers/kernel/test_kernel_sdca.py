@@ -80,7 +80,7 @@ def test_the_estimate_is_the_certificate(tiny):
     state = solver.init(problem)
     for _ in range(80):
         state = solver.advance(problem, state, solver.pause(problem, state))
-        certificate = problem.certificate(solver.view(problem, state))
+        certificate = problem.certificate(solver.solution(problem, state))
         assert solver.estimate(problem, state) == certificate.unrounded <= certificate.gap
     assert state.gap < 0.2
 

@@ -74,7 +74,7 @@ def test_an_iteration_asks_for_one_or_two_rows(tiny):
         solver = SMO()
         state = solver.advance(problem, solver.init(problem), 30)
         assert problem.gram.asked == 30 * rows * 60
-        assert solver.max_evals(problem, state) == rows * 60
+        assert solver.cost(problem, state).kernel_values == rows * 60
 
 
 def test_the_diagonal_of_an_expensive_kernel_is_in_the_bound(tiny):
@@ -83,7 +83,7 @@ def test_the_diagonal_of_an_expensive_kernel_is_in_the_bound(tiny):
     problem = KernelRegularized(Gram(as_points(X, kernel)), y, 0.02, bias="free")
     solver = SMO()
     state = solver.init(problem)
-    bound = solver.max_evals(problem, state)
+    bound = solver.cost(problem, state).kernel_values
     solver.advance(problem, state, 1)
     assert 60 < problem.kernel_evals <= bound == 180
 
@@ -94,7 +94,7 @@ def test_the_estimate_is_the_certificate(tiny):
     state = solver.init(problem)
     for _ in range(12):
         state = solver.advance(problem, state, solver.pause(problem, state))
-        certificate = problem.certificate(solver.view(problem, state))
+        certificate = problem.certificate(solver.solution(problem, state))
         assert solver.estimate(problem, state) == certificate.unrounded <= certificate.gap
         assert solver.solution(problem, state).b == certificate.b
 

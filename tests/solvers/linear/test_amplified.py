@@ -44,7 +44,7 @@ def test_it_keeps_the_best_on_validation_rows(tiny):
         answers = [solver.solver.solution(problem, run) for run in state.runs]
         errors = [np.mean(np.where(X[30:] @ a.w + a.b > 0, 1, -1) != y[30:]) for a in answers]
         assert errors[state.chosen] == min(errors)
-    assert solver.max_reads(problem) == 7
+    assert problem.cells_of(solver.cost(problem)) == 7
 
 
 def test_runs_take_turns_and_share_the_horizon(tiny):

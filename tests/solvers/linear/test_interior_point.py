@@ -41,7 +41,7 @@ def test_its_reads_are_one_copy_and_the_certificate():
     problem = Regularized(sp.csr_matrix(known.X_train), known.y_train, 0.02)
     solver = InteriorPoint()
     solver.advance(problem, solver.init(problem), 1)
-    assert problem.reads == problem.matrix.n_cells == solver.max_reads(problem)
+    assert problem.reads == problem.matrix.n_cells == problem.cells_of(solver.cost(problem))
 
 
 def test_what_it_cannot_do_is_said(monkeypatch, tiny):

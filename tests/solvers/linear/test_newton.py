@@ -74,7 +74,7 @@ def test_more_features_than_a_hessian_is_formed_for(bias):
 def test_reads_stay_within_the_bound_on_all_levels(d, bias):
     X, y = noisy(2500, d)
     problem, solver = Regularized(X, y, 1e-3, bias=bias), Newton()
-    bound, state = solver.max_reads(problem), solver.init(problem)
+    bound, state = problem.cells_of(solver.cost(problem)), solver.init(problem)
     for _ in range(12):
         before = problem.matrix.reads
         state = solver.advance(problem, state, 1)

@@ -162,7 +162,7 @@ def reads_to(gap, solver, problem, seed):
     """Nonzeros read by the steps until the certificate is good, which is asked every third of a pass."""
     ask = Regularized(problem.matrix.fork(), problem.y, problem.lam)
     state = solver.init(problem, seed)
-    while ask.certificate(solver.view(problem, state)).gap > gap:
+    while ask.certificate(solver.solution(problem, state)).gap > gap:
         state = solver.advance(problem, state, problem.n // 3)
     return problem.reads
 
