@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import io
+import multiprocessing
+import os
 import sys
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 from hinge.cli.show import INTERRUPTED, say
 from hinge.version import __version__
@@ -28,7 +31,21 @@ def main() -> None:
     try:
         application()(prog_name="hinge")
     except KeyboardInterrupt:  # before any command began
-        raise SystemExit(INTERRUPTED) from None
+        _leave()
+    except SystemExit as end:
+        if end.code == INTERRUPTED:
+            _leave()
+        raise
+
+
+def _leave() -> NoReturn:
+    """End at once: who pressed Ctrl-C waits neither for a compiler's thread nor for memory to be freed."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):  # the reader may be gone
+            stream.flush()
+    if multiprocessing.active_children():  # which Python brings to an end in its own way
+        raise SystemExit(INTERRUPTED)
+    os._exit(INTERRUPTED)
 
 
 def application() -> typer.Typer:

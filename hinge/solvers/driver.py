@@ -218,7 +218,8 @@ class _Run:
         doubled = looks >= 32 and looks & (looks - 1) == 0 and not solver.exact_estimate  # it may be wrong
         promising = stop.tol > 0 and self.affords_certificate(1.5) and self.estimate() <= self.target
         ended = None
-        if final or promising or (doubled and stop.tol > 0):
+        told = self.seen[0] == self.state.t and isinstance(self.seen[1], Certificate)  # at no cost
+        if final or promising or told or (doubled and stop.tol > 0):
             certificate = self.certify()
             gap, objective = certificate.gap, certificate.objective
             if promising and np.isnan(gap):
