@@ -3,7 +3,7 @@
 Adult comes with hinge. One label in fifty is turned over, to see whether the hard rows tell.
 """
 
-import sys
+import argparse
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +13,10 @@ from matplotlib.figure import Figure
 from hinge import LinearSVC
 from hinge.datasets import load
 from hinge.display import ConvergenceDisplay, HardRowsDisplay, LearningRuntimeDisplay, ParetoFrontDisplay
+
+parser = argparse.ArgumentParser(description="Draw four pictures of a fit.")
+parser.add_argument("file", nargs="?", type=Path, help="where to put the picture, such as displays.png")
+target = parser.parse_args().file  # an option in its place is an error, not the name of a file
 
 adult = load("adult")
 X, y = adult.X_train[:4000], adult.y_train[:4000].copy()
@@ -31,5 +35,5 @@ hard = HardRowsDisplay.from_estimator(model, X, y, noise=turned, ax=axes[1, 1])
 
 first = hard.ranking[: turned.sum()]
 print(f"Of the {turned.sum()} hardest rows {turned[first].sum()} have a label that was turned over.")
-if len(sys.argv) > 1:
-    figure.savefig(Path(sys.argv[1]))
+if target is not None:
+    figure.savefig(target)

@@ -1,4 +1,4 @@
-"""The laws that every solver obeys, over all of ``hinge.solvers.SOLVERS``.
+"""The laws that every solver obeys, over all linear ones of the registry.
 
 Run as a script, this file writes the answers of all cases: that is how law 8 gets those without the JIT.
 """
@@ -19,6 +19,7 @@ import pytest
 import scipy.sparse as sp
 from clock import within
 from ctrl_c import interrupt_after
+from default_cases import default_cases
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from reference.norma import norma
@@ -34,7 +35,6 @@ from hinge.sampling import draw_index, key_of
 from hinge.solvers import (
     SDCA,
     SGD,
-    SOLVERS,
     Amplified,
     CuttingPlane,
     Newton,
@@ -103,6 +103,7 @@ CASES = {
     "amplified": Case(Amplified(delta=0.2, horizon=140)),
     "amplified-sdca": Case(Amplified(SDCA(block_rows=1), delta=0.2, horizon=140), "free"),
 }
+CASES |= default_cases(CASES, Case, "linear")
 every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 
 
@@ -160,10 +161,6 @@ def uncut(name):
     problem = case.problem(*data())
     state = run(case, problem, [case.T])
     return problem, bits(state), bits(case.solver.solution(problem, state))
-
-
-def test_every_solver_has_a_case():
-    assert {type(case.solver) for case in CASES.values()} == set(SOLVERS)
 
 
 # --- 1 ------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The laws of test_contract.py for the solvers that see points through a kernel, ``KERNEL_SOLVERS``.
+"""The laws of test_contract.py for the solvers that see points through a kernel.
 
 Run as a script, this file writes the answers of all cases: that is how law 8 gets those without the JIT.
 """
@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from clock import within
 from ctrl_c import interrupt_after
+from default_cases import default_cases
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from reference.kernel_pegasos import kernel_pegasos
@@ -34,7 +35,6 @@ from hinge.problems import KernelRegularized, KernelSlackConstrained
 from hinge.problems.svm.slack_constrained import Basins
 from hinge.sampling import draw_index, draw_unit, key_of
 from hinge.solvers import (
-    KERNEL_SOLVERS,
     SBP,
     SMO,
     ActiveSet,
@@ -94,6 +94,7 @@ CASES = {
     "smo-free-weighted": Case(SMO(), "free", weighted=True, T=60),
     "smo-weighted": Case(SMO(), weighted=True, T=60),
 }
+CASES |= default_cases(CASES, Case, "kernel")
 every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 
 
@@ -111,10 +112,6 @@ def uncut(name):
     problem = case.problem(*data(N))
     state = run(case, problem, [case.T])
     return bits(state), bits(case.solver.solution(problem, state))
-
-
-def test_every_solver_has_a_case():
-    assert {type(case.solver) for case in CASES.values()} == set(KERNEL_SOLVERS)
 
 
 # --- 1 ------------------------------------------------------------------------------------

@@ -144,10 +144,10 @@ def _course(
 
 def _is_other_kind(contestant: Any, course: Course) -> bool:
     from hinge.racing import Ours
-    from hinge.solvers import KERNEL_SOLVERS
+    from hinge.solvers import registry
 
     if isinstance(contestant, Ours):
-        return isinstance(contestant.solver, KERNEL_SOLVERS) != (course.kernel is not None)
+        return (registry.solves(contestant.solver) == "kernel") != (course.kernel is not None)
     return bool(contestant.kernel != (course.kernel is not None))
 
 

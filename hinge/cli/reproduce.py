@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from hinge.cli.show import INTERRUPTED, PIPED_WIDTH, console, made, number, say, show_table
-from hinge.experiments import NAMES, Experiment, find
+from hinge.experiments import Experiment, find, registry
 
 if TYPE_CHECKING:
     from hinge.experiments.base import Cell, Outcome
@@ -69,11 +69,11 @@ def reproduce(
     from hinge.report.report import write_report
     from hinge.report.section import Section
 
-    earlier = [Run(e, kept(e, scale.value, out), []) for e in find(NAMES) if e not in chosen]
+    earlier = [Run(e, kept(e, scale.value, out), []) for e in find(["all"]) if e not in chosen]
     earlier = [one for one in earlier if one.results]
     found = [
         (one, one.experiment.outcome(one.results, scale.value))
-        for one in sorted([*runs, *earlier], key=lambda one: NAMES.index(one.experiment.name))
+        for one in sorted([*runs, *earlier], key=lambda one: registry.names().index(one.experiment.name))
     ]
     sections = [Section.of(one.experiment, outcome, one.results, one.failures) for one, outcome in found]
     outcomes = [(one.experiment, outcome) for one, outcome in found if one.experiment in chosen]
@@ -141,7 +141,7 @@ class _Bars:
 
 
 def _show_names() -> None:
-    lines = [(e.name, e.title, f"{e.paper}, {e.place}") for e in find(NAMES)]
+    lines = [(e.name, e.title, f"{e.paper}, {e.place}") for e in find(["all"])]
     if console().width < PIPED_WIDTH:  # no terminal is wide enough for three columns
         lines = [(name, f"{title}\n{paper}", "") for name, title, paper in lines]
     show_table([("name", "what", "paper"), *lines] if lines[0][2] else [line[:2] for line in lines])

@@ -10,9 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_random_state, validate_data
 
 from hinge.access.structure import as_csr
-from hinge.kernels import Kernel
-
-KERNEL_NAMES = ("linear", "rbf", "poly", "sigmoid", "laplacian", "precomputed")
+from hinge.kernels import Kernel, registry
 
 LARGEST = 1e70
 """Values above this in X are refused: sums of their fourth powers would overflow."""
@@ -131,11 +129,11 @@ def check_kernel_machine(model: Any, solvers: tuple[str, ...]) -> None:
 def check_kernel(model: Any) -> None:
     """The parameters of the kernel, and those of what works with it."""
     if isinstance(model.kernel, str):
-        checked_choice("kernel", model.kernel, KERNEL_NAMES)
+        checked_choice("kernel", model.kernel, registry.names())
     elif isinstance(model.kernel, type) or not callable(model.kernel):
         raise ValueError(
-            f"kernel must be one of {', '.join(map(repr, KERNEL_NAMES))}, a function of two items, or one of "
-            f"hinge.kernels, got {model.kernel!r}."
+            f"kernel must be one of {', '.join(map(repr, registry.names()))}, a function of two items, or "
+            f"one of hinge.kernels, got {model.kernel!r}."
         )
     for settings in (model, model.kernel):
         check_settings(settings)

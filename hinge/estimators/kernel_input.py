@@ -1,6 +1,7 @@
 """What kernel machines take: tables of numbers, sequences of anything, matrices of kernel values."""
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -8,16 +9,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from hinge.estimators import checks
-from hinge.kernels import (
-    Function,
-    Gaussian,
-    Kernel,
-    Laplacian,
-    Linear,
-    Polynomial,
-    Precomputed,
-    Sigmoid,
-)
+from hinge.kernels import Function, Kernel, Precomputed, registry
 
 BLOCK_CELLS = 1 << 19
 SMALLEST = 1e-200
@@ -143,11 +135,17 @@ def kernel_of(model: Any, X: Any) -> Kernel:
         return replace(kernel, **numbers) if numbers else kernel
     if callable(kernel):
         return Function(kernel, on="pairs" if isinstance(X, list) else "blocks")
-    if kernel == "linear":
-        return Linear()
-    if kernel == "precomputed":
-        return Precomputed()
-    gamma = model.gamma
+    named = registry.BY_NAME[kernel].load()
+    has: dict[str, Callable[[], Any]] = {
+        "degree": lambda: int(model.degree),
+        "gamma": lambda: _gamma_of(model.gamma, X),
+        "coef0": lambda: float(model.coef0),
+    }
+    return named(**{field.name: has[field.name]() for field in fields(named) if field.name in has})
+
+
+def _gamma_of(gamma: Any, X: Any) -> float:
+    """The number that "scale" or "auto" stands for, as in scikit-learn."""
     if gamma == "scale":
         spread = variance(X)
         if 0 < spread < SMALLEST:
@@ -155,15 +153,8 @@ def kernel_of(model: Any, X: Any) -> Kernel:
                 f"X has a variance of {spread:.1g}, too small for gamma='scale': scale the features up, for "
                 "instance with sklearn.preprocessing.MaxAbsScaler, or give gamma."
             )
-        gamma = 1.0 / (X.shape[1] * spread) if spread > 0 else 1.0
-    elif gamma == "auto":
-        gamma = 1.0 / X.shape[1]
-    gamma, coef0 = float(gamma), float(model.coef0)
-    if kernel == "poly":
-        return Polynomial(int(model.degree), gamma, coef0)
-    if kernel == "sigmoid":
-        return Sigmoid(gamma, coef0)
-    return Laplacian(gamma) if kernel == "laplacian" else Gaussian(gamma)
+        return float(1.0 / (X.shape[1] * spread)) if spread > 0 else 1.0
+    return 1.0 / X.shape[1] if gamma == "auto" else float(gamma)
 
 
 def variance(X: Any) -> float:

@@ -16,9 +16,8 @@ from hinge.kernels import Function, Kernel, Linear
 from hinge.monitoring import Stop
 from hinge.monitoring.clock import left_of
 from hinge.problems import Expansion, KernelProblem, KernelRegularized, KernelSlackConstrained
-from hinge.solvers import KERNEL_SOLVERS, BlockDual, Solver
+from hinge.solvers import BlockDual, Solver, registry
 
-NAMES = {cls.__name__.lower(): cls for cls in KERNEL_SOLVERS}
 EXACT = 1e-5
 """Tolerances below this need kernel values in float64."""
 FEW = 2048
@@ -78,7 +77,7 @@ class KernelMachine:
         if isinstance(self.solver, Solver):
             return self.solver
         if self.solver != "auto":
-            return NAMES[self.solver]()
+            return registry.BY_NAME[self.solver].load()()
         if n_tasks > 1 and self.multiclass == "ovr" and self.slack != 0:
             return BlockDual(first=1)  # a subset for each class would leave no rows to share
         if self.max_kernel_evals is not None and self.slack is None:

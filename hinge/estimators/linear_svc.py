@@ -16,10 +16,11 @@ from hinge.estimators.reports import reports_of
 from hinge.monitoring import Stop
 from hinge.monitoring.clock import left_of
 from hinge.problems import Regularized, SlackConstrained
-from hinge.solvers import SOLVERS, TABLE_SOLVERS, Simba, Solver
+from hinge.solvers import Simba, Solver, registry
 from hinge.solvers.linear import online_dual
 
-NAMES = {cls.__name__.lower(): cls for cls in (*SOLVERS, *TABLE_SOLVERS)}
+SOLVES: tuple[registry.Solves, ...] = ("linear", "cells")
+"""The solvers that it takes by name."""
 OF_A_FIT = (
     "gap_", "objective_", "history_", "stop_reason_", "solver_", "dual_coef_", "support_",
     "n_distinct_reads_", "bytes_read_", "cost_",
@@ -188,7 +189,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self
         """
         began = time.perf_counter()
-        checks.check_linear(self, tuple(NAMES))
+        checks.check_linear(self, registry.names(*SOLVES))
         table = as_oracle(X)
         if table is None:
             X, y = checks.validated(self, X, y)
@@ -242,7 +243,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        checks.check_linear(self, tuple(NAMES))
+        checks.check_linear(self, registry.names(*SOLVES))
         checks.check_stream(self)
         first = not hasattr(self, "classes_")
         X, y = checks.validated(self, X, y, reset=first)
@@ -335,7 +336,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _solver(self) -> Solver | None:
         if isinstance(self.solver, Solver):
             return self.solver
-        return None if self.solver == "auto" else NAMES[self.solver]()
+        return None if self.solver == "auto" else registry.BY_NAME[self.solver].load()()
 
     def _stop(self, began: float) -> Stop:
         return Stop(self.tol, None, left_of(self.max_time, began), self.max_reads, self.target_error)

@@ -10,7 +10,7 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
 from hinge.estimators import checks, kernel_input, one_vs_one, weights
-from hinge.estimators.kernel_machine import NAMES, KernelMachine
+from hinge.estimators.kernel_machine import KernelMachine
 from hinge.estimators.kernel_tasks import (
     Runs,
     answers_of,
@@ -25,7 +25,7 @@ from hinge.estimators.reports import reports_of
 from hinge.estimators.small_tasks import are_small, run_together
 from hinge.kernels import Kernel
 from hinge.problems import Expansion
-from hinge.solvers import Solver
+from hinge.solvers import Solver, registry
 
 
 class SVC(CallbackSupportMixin, KernelMachine, ClassifierMixin, BaseEstimator):
@@ -206,7 +206,7 @@ class_weight_
         self
         """
         began = time.perf_counter()
-        checks.check_kernel_machine(self, tuple(NAMES))
+        checks.check_kernel_machine(self, registry.names("kernel"))
         X, y = kernel_input.training_data(self, X, y)
         classes, codes = checks.encoded_labels(y)
         weight = weights.row_weights(sample_weight, X)

@@ -4,43 +4,22 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
-from importlib import import_module
+from typing import Any
 
+from hinge.experiments import registry
 from hinge.experiments.base import Claim, Experiment, Outcome, Result, Results, Verdict
-
-NAMES = (
-    "pegasos-table1",
-    "pegasos-figure2",
-    "pegasos-figure3",
-    "pegasos-projection",
-    "pegasos-bias",
-    "pegasos-scaling",
-    "talk-more-data",
-    "talk-sgd-dca",
-    "talk-combination",
-    "talk-runtimes",
-    "simba-figure1",
-    "simba-runtime",
-    "sbp-table1",
-    "sbp-table2",
-    "sbp-figure2",
-    "sbp-runtimes",
-    "survey-perceptron",
-    "survey-primal-dual",
-    "survey-sdp",
-)
-"""In the order of the papers; the file of "pegasos-table1" is ``pegasos/table1.py``."""
 
 
 def find(names: Iterable[str]) -> list[Experiment]:
     """Experiments by name, each once; "all" is all of them, and "pegasos" all of that paper."""
     wanted: dict[str, None] = {}
+    everything = registry.names()
     for name in names:
         plain = name.lower().replace("_", "-")
-        family = [known for known in NAMES if plain == "all" or known.startswith(f"{plain}-")]
-        for known in family or [nearest(plain, NAMES, "experiment", "all")]:
+        family = [known for known in everything if plain == "all" or known.startswith(f"{plain}-")]
+        for known in family or [nearest(plain, everything, "experiment", "all")]:
             wanted[known] = None
-    return [_load(name) for name in NAMES if name in wanted]
+    return [registry.load(name) for name in everything if name in wanted]
 
 
 def nearest(name: str, names: Sequence[str], what: str, *others: str) -> str:
@@ -52,10 +31,10 @@ def nearest(name: str, names: Sequence[str], what: str, *others: str) -> str:
     raise ValueError(f"There is no {what} {name!r}: {hint}The {what}s are {', '.join([*names, *others])}.")
 
 
-def _load(name: str) -> Experiment:
-    module = import_module(f"{__name__}.{name.replace('-', '.', 1).replace('-', '_')}")
-    found: Experiment = module.experiment
-    return found
+def __getattr__(name: str) -> Any:
+    if name == "NAMES":  # as the registry has them when they are asked for
+        return registry.names()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-__all__ = ["NAMES", "Claim", "Experiment", "Outcome", "Result", "Results", "Verdict", "find", "nearest"]
+__all__ = ["Claim", "Experiment", "Outcome", "Result", "Results", "Verdict", "find", "nearest"]

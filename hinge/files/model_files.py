@@ -10,8 +10,7 @@ import json
 import math
 import os
 import zipfile
-from dataclasses import asdict
-from functools import partial
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +19,13 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from hinge.datasets.plain_arrays import members_of, plain_array
-from hinge.estimators import SVC, LinearSVC, checks, kernel_machine, linear_svc
+from hinge.estimators import SVC, LinearSVC, checks, linear_svc
 from hinge.estimators.fitted_shapes import check_kernel_machine, check_linear
 from hinge.files.replacing import replacing
-from hinge.kernels import Function, Gaussian, Kernel, Laplacian, Linear, Polynomial, Precomputed, Sigmoid
-from hinge.solvers import KERNEL_SOLVERS, SOLVERS, Solver
+from hinge.kernels import Function, Kernel
+from hinge.kernels import registry as kernels
+from hinge.solvers import Solver
+from hinge.solvers import registry as solvers
 from hinge.version import __version__
 
 VERSION = 1
@@ -44,18 +45,11 @@ ATTRIBUTES = tuple(dict.fromkeys((
     "n_feature_reads_", "_mass", "class_weight_", "fit_status_", "lam_", "slack_", "n_kernel_evals_",
     "n_kernel_asked_",
 )))  # fmt: skip
-NAMED: dict[str, dict[str, Any]] = {
-    "solver": {cls.__name__: cls for cls in (*SOLVERS, *KERNEL_SOLVERS)},
-    "kernel": {cls.__name__: cls for cls in (Linear, Gaussian, Polynomial, Sigmoid, Laplacian, Precomputed)},
-    "csr": {cls.__name__: cls for cls in (sp.csr_array, sp.csr_matrix)},
-}
+CSR: dict[str, Any] = {cls.__name__: cls for cls in (sp.csr_array, sp.csr_matrix)}
 UNKNOWN = ("gap_", "objective_", "lam_", "slack_")
 """Attributes that are infinite or nan where there is no certificate."""
-SETTINGS: dict[Any, Any] = {
-    LinearSVC: partial(checks.check_linear, solvers=tuple(linear_svc.NAMES)),
-    SVC: partial(checks.check_kernel_machine, solvers=tuple(kernel_machine.NAMES)),
-}
-"""What looks through the parameters of a model."""
+KINDS: dict[str, Any] = {"solver": Solver, "kernel": Kernel}
+"""What has settings and is stored by the name of its class."""
 CSR_PARTS = ("data", "indices", "indptr")
 
 
@@ -185,12 +179,10 @@ def _plain(value: Any) -> Any:
         return {"dict": [[_plain(key), _plain(item)] for key, item in value.items()]}
     if isinstance(value, tuple):
         return {"tuple": [_plain(item) for item in value]}
-    if isinstance(value, Solver) and type(value) in NAMED["solver"].values():
-        settings = {name: _plain(item) for name, item in value.get_params().items()}
-        return {"solver": type(value).__name__, "settings": settings}
-    if isinstance(value, Kernel) and type(value) in NAMED["kernel"].values():
-        settings = {name: _plain(item) for name, item in asdict(value).items()}
-        return {"kernel": type(value).__name__, "settings": settings}
+    for kind, base in KINDS.items():
+        if isinstance(value, base) and type(value) is _registered(kind, type(value).__name__):
+            settings = {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+            return {kind: type(value).__name__, "settings": settings}
     if isinstance(value, np.ndarray) and value.ndim == 1 and all(type(item) is str for item in value):
         return {"strings": value.tolist()}
     raise TypeError(f"{value!r} is neither numbers nor text.")
@@ -252,7 +244,7 @@ def _model(header: dict[str, Any], members: dict[str, bytes]) -> LinearSVC | SVC
     for name, stored in header["attributes"].items():
         if isinstance(stored, dict) and "csr" in stored:
             parts = tuple(arrays.pop(f"{name}.{part}") for part in CSR_PARTS)
-            values[name] = NAMED["csr"][stored["csr"]](parts, shape=tuple(stored["shape"]))
+            values[name] = CSR[stored["csr"]](parts, shape=tuple(stored["shape"]))
             values[name].check_format(full_check=True)
         else:
             values[name] = _value(stored)
@@ -268,7 +260,10 @@ def _model(header: dict[str, Any], members: dict[str, bytes]) -> LinearSVC | SVC
     check = check_linear if cls is LinearSVC else check_kernel_machine
     check(**{name: values[name] for name in NEEDED[cls]})
     model = cls(**{name: _value(value) for name, value in header["parameters"].items()})
-    SETTINGS[cls](model)
+    if cls is LinearSVC:
+        checks.check_linear(model, solvers.names(*linear_svc.SOLVES))
+    else:
+        checks.check_kernel_machine(model, solvers.names("kernel"))
     for name, value in values.items():
         setattr(model, name, value)
     return model
@@ -295,6 +290,13 @@ def _value(stored: Any) -> Any:
     if "strings" in stored:
         return np.array([str(item) for item in stored["strings"]], dtype=object)
     kind = "kernel" if "kernel" in stored else "solver"
-    if stored.get(kind) not in NAMED[kind]:
+    cls = _registered(kind, stored.get(kind))
+    if cls is None:
         raise ValueError(f"{stored} names no {kind} of hinge {__version__}.")
-    return NAMED[kind][stored[kind]](**{name: _value(item) for name, item in stored["settings"].items()})
+    return cls(**{name: _value(item) for name, item in stored["settings"].items()})
+
+
+def _registered(kind: str, name: Any) -> Any:
+    """The solver or kernel whose class has this name: only what is registered is ever made from a file."""
+    entry = kernels.of_class(name) if kind == "kernel" else solvers.of_class(name)
+    return None if entry is None else entry.load()

@@ -10,16 +10,7 @@ from typing import Any, Protocol
 
 from hinge.experiments import nearest
 from hinge.racing.course import Course, Look
-from hinge.solvers import (
-    KERNEL_SOLVERS,
-    SBP,
-    SOLVERS,
-    TABLE_SOLVERS,
-    InteriorPoint,
-    Newton,
-    Solver,
-    choose,
-)
+from hinge.solvers import SBP, Newton, Solver, choose, registry
 from hinge.solvers.base import certified, gap_of
 
 SPACING = 0.15
@@ -112,7 +103,7 @@ class Ours:
 
     def rejects(self, course: Course) -> str | None:
         """That it is of the other kind, or what the solver itself says."""
-        kernel = isinstance(self.solver, KERNEL_SOLVERS)
+        kernel = registry.solves(self.solver) == "kernel"
         if kernel and course.kernel is None:
             return "It is for kernels: give --kernel rbf."
         if not kernel and course.kernel is not None:
@@ -202,10 +193,10 @@ class _Run:
 def ours() -> dict[str, Ours]:
     """Every solver of this library that solves an SVM, by its name."""
     found = {}
-    for cls in (*SOLVERS, InteriorPoint, *TABLE_SOLVERS, *KERNEL_SOLVERS):
-        plain = hyphenated(cls.__name__)
+    for entry in registry.entries("linear", "cells", "kernel").values():
+        plain = hyphenated(entry.class_name)
         name = TAKEN.get(plain, plain)
-        found[name] = Ours(cls(), name)
+        found[name] = Ours(entry.load()(), name)
     return found
 
 

@@ -1,99 +1,87 @@
-"""HOW: one algorithm a file, and the driver that runs them all."""
+"""HOW: one algorithm a file, and the driver that runs them all.
 
-from hinge.solvers.auto import choose, frugal_for
-from hinge.solvers.base import Solver
-from hinge.solvers.cells.frugal import Frugal
-from hinge.solvers.cells.probe import Probe
-from hinge.solvers.cells.simba import Simba
-from hinge.solvers.driver import solve
-from hinge.solvers.kernel.active_set import ActiveSet
-from hinge.solvers.kernel.block_dual import BlockDual
-from hinge.solvers.kernel.kernel_pegasos import KernelPegasos
-from hinge.solvers.kernel.kernel_perceptron import KernelPerceptron
-from hinge.solvers.kernel.kernel_sdca import KernelSDCA
-from hinge.solvers.kernel.one_class_dual import LevelBlocks
-from hinge.solvers.kernel.sbp import SBP
-from hinge.solvers.kernel.smo import SMO
-from hinge.solvers.linear.amplified import Amplified
-from hinge.solvers.linear.cutting_plane import CuttingPlane
-from hinge.solvers.linear.interior_point import InteriorPoint
-from hinge.solvers.linear.newton import Newton
-from hinge.solvers.linear.norma import Norma
-from hinge.solvers.linear.pegasos import Pegasos
-from hinge.solvers.linear.perceptron import Perceptron
-from hinge.solvers.linear.sdca import SDCA
-from hinge.solvers.linear.sgd import SGD
-from hinge.solvers.linear.stale_sdca import StaleSDCA
-from hinge.solvers.linear.uniform_dca import UniformDCA
-from hinge.solvers.result import Result
-from hinge.solvers.saddle.core_set import CoreSet
-from hinge.solvers.saddle.grigoriadis_khachiyan import GrigoriadisKhachiyan
-from hinge.solvers.saddle.pdhg import PDHG
-from hinge.solvers.saddle.primal_dual import PrimalDual
-from hinge.solvers.saddle.working_set import WorkingSet
-from hinge.solvers.slack_path import solve_slack
+Solvers are imported when they are first used: `registry` lists them.
+"""
 
-SOLVERS: tuple[type[Solver], ...] = (
-    Pegasos,
-    SDCA,
-    StaleSDCA,
-    UniformDCA,
-    Newton,
-    CuttingPlane,
-    Norma,
-    SGD,
-    Perceptron,
-    Amplified,
-)
-"""All of them: the laws that every solver obeys are tested over this tuple."""
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-KERNEL_SOLVERS: tuple[type[Solver], ...] = (
-    SBP, BlockDual, ActiveSet, KernelPegasos, KernelSDCA, KernelPerceptron, SMO
-)  # fmt: skip
-"""Those that see the points only through a kernel."""
+from hinge.solvers.registry import BY_NAME, Solves, classes, of_class
 
-TABLE_SOLVERS: tuple[type[Solver], ...] = (Simba, Frugal, Probe)
-"""Those that read rows, columns and cells, of data that need not be in memory."""
+_WHERE = {
+    "Result": "hinge.solvers.result",
+    "Solver": "hinge.solvers.base",
+    "choose": "hinge.solvers.auto",
+    "frugal_for": "hinge.solvers.auto",
+    "solve": "hinge.solvers.driver",
+    "solve_slack": "hinge.solvers.slack_path",
+}
 
-MAX_MIN_SOLVERS: tuple[type[Solver], ...] = (PrimalDual, WorkingSet, CoreSet, PDHG, GrigoriadisKhachiyan)
-"""Those of max-min problems."""
+_KINDS: dict[str, tuple[Solves, ...]] = {
+    "SOLVERS": (),  # all of them
+    "KERNEL_SOLVERS": ("kernel",),
+    "TABLE_SOLVERS": ("cells",),
+    "MAX_MIN_SOLVERS": ("max-min",),
+}
 
-__all__ = [
-    "KERNEL_SOLVERS",
-    "MAX_MIN_SOLVERS",
-    "PDHG",
-    "SBP",
-    "SDCA",
-    "SGD",
-    "SMO",
-    "SOLVERS",
-    "TABLE_SOLVERS",
-    "ActiveSet",
-    "Amplified",
-    "BlockDual",
-    "CoreSet",
-    "CuttingPlane",
-    "Frugal",
-    "GrigoriadisKhachiyan",
-    "InteriorPoint",
-    "KernelPegasos",
-    "KernelPerceptron",
-    "KernelSDCA",
-    "LevelBlocks",
-    "Newton",
-    "Norma",
-    "Pegasos",
-    "Perceptron",
-    "PrimalDual",
-    "Probe",
-    "Result",
-    "Simba",
-    "Solver",
-    "StaleSDCA",
-    "UniformDCA",
-    "WorkingSet",
-    "choose",
-    "frugal_for",
-    "solve",
-    "solve_slack",
-]
+_PARTS = ("auto", "base", "cells", "driver", "kernel", "linear", "registry", "result", "saddle", "slack_path")
+
+__all__ = [*_WHERE, *_KINDS, *(entry.class_name for entry in BY_NAME.values())]
+
+if TYPE_CHECKING:
+    # What type checkers see. A registered solver that is not here is found all the same, as `Any`.
+    from hinge.solvers.auto import choose as choose
+    from hinge.solvers.auto import frugal_for as frugal_for
+    from hinge.solvers.base import Solver as Solver
+    from hinge.solvers.cells.frugal import Frugal as Frugal
+    from hinge.solvers.cells.probe import Probe as Probe
+    from hinge.solvers.cells.simba import Simba as Simba
+    from hinge.solvers.driver import solve as solve
+    from hinge.solvers.kernel.active_set import ActiveSet as ActiveSet
+    from hinge.solvers.kernel.block_dual import BlockDual as BlockDual
+    from hinge.solvers.kernel.kernel_pegasos import KernelPegasos as KernelPegasos
+    from hinge.solvers.kernel.kernel_perceptron import KernelPerceptron as KernelPerceptron
+    from hinge.solvers.kernel.kernel_sdca import KernelSDCA as KernelSDCA
+    from hinge.solvers.kernel.one_class_dual import LevelBlocks as LevelBlocks
+    from hinge.solvers.kernel.sbp import SBP as SBP
+    from hinge.solvers.kernel.smo import SMO as SMO
+    from hinge.solvers.linear.amplified import Amplified as Amplified
+    from hinge.solvers.linear.cutting_plane import CuttingPlane as CuttingPlane
+    from hinge.solvers.linear.interior_point import InteriorPoint as InteriorPoint
+    from hinge.solvers.linear.newton import Newton as Newton
+    from hinge.solvers.linear.norma import Norma as Norma
+    from hinge.solvers.linear.pegasos import Pegasos as Pegasos
+    from hinge.solvers.linear.perceptron import Perceptron as Perceptron
+    from hinge.solvers.linear.sdca import SDCA as SDCA
+    from hinge.solvers.linear.sgd import SGD as SGD
+    from hinge.solvers.linear.stale_sdca import StaleSDCA as StaleSDCA
+    from hinge.solvers.linear.uniform_dca import UniformDCA as UniformDCA
+    from hinge.solvers.result import Result as Result
+    from hinge.solvers.saddle.core_set import CoreSet as CoreSet
+    from hinge.solvers.saddle.grigoriadis_khachiyan import GrigoriadisKhachiyan as GrigoriadisKhachiyan
+    from hinge.solvers.saddle.pdhg import PDHG as PDHG
+    from hinge.solvers.saddle.primal_dual import PrimalDual as PrimalDual
+    from hinge.solvers.saddle.working_set import WorkingSet as WorkingSet
+    from hinge.solvers.slack_path import solve_slack as solve_slack
+
+    SOLVERS: tuple[type[Solver], ...]
+    KERNEL_SOLVERS: tuple[type[Solver], ...]
+    TABLE_SOLVERS: tuple[type[Solver], ...]
+    MAX_MIN_SOLVERS: tuple[type[Solver], ...]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _WHERE:
+        return getattr(import_module(_WHERE[name]), name)
+    if name in _KINDS:
+        return classes(*_KINDS[name])
+    if name in _PARTS:
+        return import_module(f"{__name__}.{name}")
+    entry = of_class(name)
+    if entry is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return entry.load()
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

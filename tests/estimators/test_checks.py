@@ -15,9 +15,9 @@ from hinge.estimators.checks import (
     held_out,
 )
 from hinge.estimators.weights import class_weights, per_class_weights, row_weights
-from hinge.solvers import SOLVERS, Pegasos
+from hinge.solvers import Pegasos, registry
 
-NAMES = tuple(cls.__name__.lower() for cls in SOLVERS)
+NAMES = registry.names("linear", "cells")
 
 # --- numbers and words --------------------------------------------------------------------
 

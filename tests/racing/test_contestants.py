@@ -8,7 +8,7 @@ import pytest
 from hinge.kernels import Gaussian
 from hinge.racing import Course, Ours, find, known, usual
 from hinge.racing.contestants import _Run, hyphenated, ours
-from hinge.solvers import KERNEL_SOLVERS, SDCA, SOLVERS, TABLE_SOLVERS, InteriorPoint
+from hinge.solvers import SDCA, registry
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def course(adult):
 
 
 def test_every_solver_has_a_name():
-    assert len(ours()) == len({*SOLVERS, InteriorPoint, *TABLE_SOLVERS, *KERNEL_SOLVERS})
+    assert len(ours()) == len(registry.entries("linear", "cells", "kernel"))
     assert {"sdca", "stale-sdca", "newton", "cutting-plane", "block-dual", "kernel-sdca", "simba"} <= set(
         known()
     )

@@ -10,7 +10,7 @@ pytest.importorskip("matplotlib", reason="figures are drawn by matplotlib")
 pytest.importorskip("plotly", reason="the page's figures are plotly's")
 pytest.importorskip("selenium", reason="selenium drives the browser")
 
-from made_up import sections
+from report.made_up import sections
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By

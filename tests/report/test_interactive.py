@@ -4,7 +4,7 @@ import json
 import math
 
 import pytest
-from made_up import EVIL, MANY, ODD, X
+from report.made_up import EVIL, MANY, ODD, X
 
 from hinge.report.figure import Figure, Panel, Series
 from hinge.report.interactive import legend, panels

@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("matplotlib", reason="figures are drawn by matplotlib")
 
-from made_up import EVIL, sections
+from report.made_up import EVIL, sections
 
 from hinge.report.parts import number
 from hinge.report.report import write_report

@@ -7,8 +7,8 @@ import pytest
 
 pytest.importorskip("matplotlib", reason="figures are drawn by matplotlib")
 
-from made_up import EVIL, MANY, ODD, X, many
 from matplotlib.figure import Figure as Drawn
+from report.made_up import EVIL, MANY, ODD, X, many
 
 from hinge.report.figure import Figure, Panel, Series
 from hinge.report.palette import COLOURS, MARKERS, styles

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from hinge.access.gram.points.inner import ROUNDINGS, VALUE_ROUNDINGS
-from hinge.kernels import Function, Gaussian, Kernel, Laplacian, Precomputed
+from hinge.kernels import Function, Gaussian, Kernel, Precomputed
 
 FEATURES = 64
 """Features are filled up with zeros to a multiple of this where the fused pass reads them."""
@@ -159,7 +159,7 @@ class DeviceGram:
         unit, own = float(np.finfo(np.float64).eps) / 2, self.norms
         eta = (self._points.shape[1] + ROUNDINGS) * unit
         norms = np.sqrt(self.host(self._sq))
-        A, B = self.kernel.errors(norms, eta, VALUE_ROUNDINGS * unit, np.zeros(self.n))  # type: ignore[attr-defined]
+        A, B = self.kernel.errors(norms, eta, VALUE_ROUNDINGS * unit, np.zeros(self.n))
         return (B @ size) @ A + ((terms + self.n) * unit * float(own @ size)) * own
 
     @property
@@ -266,7 +266,7 @@ class DeviceGram:
 
     def _values(self, mine: Any, sq: Any, others: Any, sq_others: Any) -> Any:
         torch = self.xp
-        if isinstance(self.kernel, Laplacian):
+        if self.kernel.needs_points:
             return self.kernel(mine.to(self._type), others.to(self._type))
         if self._fused:
             from hinge.access.gram.fused import gaussian_values

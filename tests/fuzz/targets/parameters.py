@@ -8,14 +8,14 @@ from sklearn.base import clone
 
 from hinge import SVC, LinearSVC, OneClassSVM
 from hinge.kernels import Gaussian, Laplacian, Linear, Polynomial, Sigmoid
-from hinge.solvers import KERNEL_SOLVERS, SOLVERS
+from hinge.solvers import registry
 
 from ..judging import check_fitted
 from ..odd import NUMBERS, ODD, one_of, table
 
 FINE = {
-    "solver": ("auto", *(cls.__name__.lower() for cls in (*SOLVERS, *KERNEL_SOLVERS)),
-    *(cls() for cls in SOLVERS[:4])),
+    "solver": ("auto", *registry.names("linear", "cells", "kernel"),
+    *(cls() for cls in registry.classes("linear")[:4])),
     "kernel": ("linear", "rbf", "poly", "sigmoid", "laplacian", "precomputed", Linear(), Gaussian(0.5),
     Polynomial(2),
                Sigmoid(0.1), Laplacian(2.0)),

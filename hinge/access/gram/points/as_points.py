@@ -24,7 +24,7 @@ from hinge.access.gram.points.inner import (
 from hinge.access.gram.points.whole import BitPoints, BytePoints
 from hinge.access.matrix import dense_rows
 from hinge.access.structure import as_csr
-from hinge.kernels import Function, Gaussian, Kernel, Laplacian, Precomputed
+from hinge.kernels import Function, Gaussian, Kernel, Precomputed
 
 __all__ = [
     "BitPoints",
@@ -72,7 +72,7 @@ def as_points(X: Any, kernel: Kernel, *, exact: bool = False, most_bytes: int = 
     X = X if sp.issparse(X) else dense_rows(X)
     sq = sparse_sq_norms(X) if sp.issparse(X) else sq_norms(X)
     largest = float(sq.max(initial=0.0))
-    exact |= isinstance(kernel, Laplacian) or needs_double(kernel, sq)
+    exact |= kernel.needs_points or needs_double(kernel, sq)
     if not exact:
         whole = _whole_points(X, kernel, most_bytes, largest)
         if whole is not None:
@@ -82,7 +82,7 @@ def as_points(X: Any, kernel: Kernel, *, exact: bool = False, most_bytes: int = 
         work = np.float64 if exact or _loses(kernel, largest, longest) else np.float32
         return SparsePoints(X, kernel, work, exact)
     centre, terms = None, proved_terms(X.shape[1], np.float32)
-    if _loses(kernel, largest, terms) and not isinstance(kernel, Laplacian):
+    if _loses(kernel, largest, terms) and not kernel.needs_points:
         centre = X.mean(axis=0, dtype=np.float64)
         largest = float(sq_norms(X, centre).max(initial=0.0))
     work = np.float64 if exact or _loses(kernel, largest, terms) else np.float32

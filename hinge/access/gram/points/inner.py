@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from hinge.compiled import compiled
-from hinge.kernels import Gaussian, Kernel, Laplacian
+from hinge.kernels import Gaussian, Kernel
 from hinge.kernels.exponential import gaussian_to_rows
 
 THIN = 0.03
@@ -99,7 +99,7 @@ class InnerPoints(Points):
 
     def errors(self) -> tuple[np.ndarray, np.ndarray]:
         """As the kernel passes on what inner products, squared norms and the points themselves are off by."""
-        return self.kernel.errors(*self._exactness())  # type: ignore[attr-defined]
+        return self.kernel.errors(*self._exactness())
 
     def sum_errors(
         self, i: np.ndarray, size: np.ndarray, columns: np.ndarray, sums: np.ndarray
@@ -226,7 +226,7 @@ class DensePoints(TablePoints):
 
     def fill(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
         """By inner products, or by distances for the kernel that needs those."""
-        if isinstance(self.kernel, Laplacian):
+        if self.kernel.needs_points:
             out[...] = self.kernel(self._take(rows), self._take(columns))
         else:
             super().fill(rows, columns, out)
@@ -257,7 +257,7 @@ class SparsePoints(TablePoints):
 
     def fill(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
         """By inner products, or by distances for the kernel that needs those."""
-        if isinstance(self.kernel, Laplacian):
+        if self.kernel.needs_points:
             both = (self.points[numbers].astype(self.work, copy=False) for numbers in (rows, columns))
             out[...] = self.kernel(*both)
         else:

@@ -1,0 +1,44 @@
+"""Every kernel that has a name, one a line.
+
+A new kernel is a file of its own and a line here: `SVC` and `OneClassSVM` then know its name and fill in
+those of its settings that they have parameters for (`degree`, `gamma`, `coef0`), model files hold it, and
+tests hold it to the laws of kernels. No kernel is imported before it is asked for.
+"""
+
+from importlib import import_module
+from typing import NamedTuple
+
+from hinge.kernels.base import Kernel
+
+
+class Entry(NamedTuple):
+    """One line of the registry: where the kernel lies."""
+
+    module: str
+    class_name: str
+
+    def load(self) -> type[Kernel]:
+        """The class."""
+        found: type[Kernel] = getattr(import_module(self.module), self.class_name)
+        return found
+
+
+BY_NAME: dict[str, Entry] = {
+    "linear": Entry("hinge.kernels.linear", "Linear"),
+    "rbf": Entry("hinge.kernels.gaussian", "Gaussian"),
+    "poly": Entry("hinge.kernels.polynomial", "Polynomial"),
+    "sigmoid": Entry("hinge.kernels.sigmoid", "Sigmoid"),
+    "laplacian": Entry("hinge.kernels.laplacian", "Laplacian"),
+    "precomputed": Entry("hinge.kernels.given", "Precomputed"),
+}
+"""All of them, by the names that scikit-learn has for them too."""
+
+
+def names() -> tuple[str, ...]:
+    """What ``kernel=`` of an estimator takes, besides functions."""
+    return tuple(BY_NAME)
+
+
+def of_class(name: str) -> Entry | None:
+    """The kernel whose class has this name; None if there is none."""
+    return next((entry for entry in BY_NAME.values() if entry.class_name == name), None)

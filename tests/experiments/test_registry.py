@@ -1,0 +1,81 @@
+"""The registry of experiments: all of them, loaded late; and one line is enough to stand everywhere."""
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from experiments.throwaway import Squares, experiment
+
+import hinge.experiments
+from hinge.experiments import find, registry
+from hinge.experiments.base import Experiment
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def throwaway(monkeypatch):
+    """One experiment more."""
+    monkeypatch.setitem(registry.BY_NAME, "throwaway-squares", Squares.__module__)
+
+
+def test_all_of_them_are_registered():
+    folder = ROOT / "hinge" / "experiments"
+    papers = [path for path in folder.iterdir() if path.is_dir() and (path / "__init__.py").exists()]
+    files = {path for paper in papers for path in paper.glob("*.py") if path.stem != "__init__"}
+    assert {".".join(path.relative_to(ROOT).with_suffix("").parts) for path in files} == set(
+        registry.BY_NAME.values()
+    )
+    assert registry.names() == hinge.experiments.NAMES
+
+
+@pytest.mark.parametrize("name", registry.BY_NAME)
+def test_a_line_is_true(name):
+    assert isinstance(registry.load(name), Experiment)
+    assert registry.load(name).name == name
+
+
+def test_the_list_loads_no_experiment():
+    code = (
+        "import sys; from hinge.experiments import registry; registry.names(); print('numba' in sys.modules)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "False"
+
+
+# --- one file and one line --------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("throwaway")
+def test_a_new_experiment_is_found():
+    assert find(["throwaway"]) == find(["Throwaway_Squares"]) == [experiment]
+    assert find(["all"])[-1] is experiment
+    assert hinge.experiments.NAMES[-1] == "throwaway-squares"
+    with pytest.raises(ValueError, match="did you mean 'throwaway-squares'"):
+        find(["throwaway-square"])
+
+
+@pytest.mark.usefixtures("throwaway")
+def test_a_new_experiment_is_listed_run_and_reported(tmp_path):
+    for package in ("typer", "plotly", "matplotlib"):
+        pytest.importorskip(package, reason="the report needs it")
+    from typer.testing import CliRunner
+
+    from hinge.cli.app import application
+
+    listed = CliRunner().invoke(application(), ["reproduce"])
+    assert "throwaway-squares" in listed.stdout
+    ran = CliRunner().invoke(application(), ["reproduce", "throwaway-squares", "--out", str(tmp_path)])
+    assert ran.exit_code == 0, ran.output
+    assert "Squares grow" in " ".join(ran.stdout.split())
+    assert "throwaway-squares" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("throwaway")
+def test_a_new_experiment_is_in_the_documentations_list():
+    spec = importlib.util.spec_from_file_location("lists", ROOT / "docs" / "lists.py")
+    lists = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(lists)
+    assert "| `throwaway-squares` | Squares of small numbers | Nobody 2026, Table 0 |" in lists.text()

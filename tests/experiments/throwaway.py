@@ -1,0 +1,32 @@
+"""An experiment for the time of a test: what someone writes who adds one."""
+
+from hinge.experiments.base import Experiment, Outcome, claim
+from hinge.report.figure import Figure, Panel, Series
+
+
+class Squares(Experiment):
+    """Squares of small numbers."""
+
+    name = "throwaway-squares"
+    title = "Squares of small numbers"
+    paper = "Nobody 2026"
+    place = "Table 0"
+    question = "Whether squares grow."
+
+    def cells(self, scale):
+        """A number each."""
+        return [{"k": k, "seed": 0} for k in range(1, 4)]
+
+    def run(self, cell):
+        """Its square."""
+        return {"square": cell["k"] ** 2}
+
+    def outcome(self, results, scale):
+        """They do."""
+        squares = results.column("square")
+        found = claim("Squares grow", 9.0, max(squares, default=None), "k up to 3", within=(0.1, 0.2))
+        panel = Panel("Squares", "k", "square", [Series("k²", [r.cell["k"] for r in results], squares)])
+        return Outcome([found], [Figure(self.name, "Squares.", [panel])])
+
+
+experiment = Squares()
