@@ -36,6 +36,7 @@ _WHERE = {
     "Regularized": "hinge.problems",
     "SVC": "hinge.estimators",
     "SlackConstrained": "hinge.problems",
+    "Snapshot": "hinge.solvers",
     "Solution": "hinge.problems",
     "scalarizations": "hinge.problems",
     "Stop": "hinge.monitoring",
@@ -49,6 +50,7 @@ _WHERE = {
     "solve": "hinge.solvers",
     "solve_game": "hinge.saddle.front_doors",
     "solve_slack": "hinge.solvers",
+    "trace": "hinge.solvers",
     "write_pair": "hinge.access.two_way.writer",
 }
 
@@ -80,8 +82,10 @@ if TYPE_CHECKING:
     from hinge.saddle.front_doors import semidefinite as semidefinite
     from hinge.saddle.front_doors import solve_game as solve_game
     from hinge.saddle.semidefinite_program import maximize_semidefinite as maximize_semidefinite
+    from hinge.solvers import Snapshot as Snapshot
     from hinge.solvers import solve as solve
     from hinge.solvers import solve_slack as solve_slack
+    from hinge.solvers import trace as trace
 
 
 def __getattr__(name: str) -> Any:

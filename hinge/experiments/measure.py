@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import accumulate, repeat
 from typing import Any, Literal
 
 import numpy as np
@@ -14,7 +14,7 @@ from hinge.experiments.sets import choose
 from hinge.monitoring import Stop
 from hinge.problems import Regularized, Solution
 from hinge.report.figure import Series
-from hinge.solvers import SDCA, Solver, solve
+from hinge.solvers import SDCA, Solver, solve, trace
 
 Look = dict[str, float]
 """Iteration, seconds, reads, evals, and what the evaluation added."""
@@ -26,38 +26,25 @@ def spaced(first: int, last: int, per_decade: int = 4) -> list[int]:
     return sorted({round(t) for t in np.geomspace(first, last, count)})
 
 
-def trace(
-    problem: Any, solver: Solver, at: Sequence[int], evaluate: Callable[[Any], Look], seed: int = 0
-) -> list[Look]:
-    """Run to each iteration of `at` in turn, and evaluate the answer there.
+def growing(share: int = 20) -> Iterator[int]:
+    """Whole numbers from 1 on without an end, each larger than the last by one in `share`, or by one."""
+    return accumulate(repeat(share), lambda t, share: t + max(1, t // share), initial=1)
 
-    The clock and the bill hold the solver's work alone: no certificate, no evaluation, no compilation. A run
-    ends early where the solver has finished.
+
+def looks_at(
+    problem: Any, solver: Solver, at: Iterable[int], evaluate: Callable[[Any], Look], seed: int = 0
+) -> list[Look]:
+    """Run to each iteration of `at` in turn, and evaluate the answer there, off the clock and off the bill.
+
+    A run ends early where the solver has finished.
     """
-    solver.advance(problem, solver.init(problem, seed), 0)  # compiles
-    seconds, first_read, first_eval = 0.0, problem.reads, problem.kernel_evals
-    began = time.perf_counter()
-    state = solver.init(problem, seed)
-    seconds += time.perf_counter() - began
-    looks: list[Look] = []
-    for target in at:
-        missing = target - state.t
-        if missing > 0:
-            began = time.perf_counter()
-            state = solver.advance(problem, state, missing)
-            seconds += time.perf_counter() - began
-        spent = problem.reads - first_read, problem.kernel_evals - first_eval
-        before = problem.reads, problem.kernel_evals
-        values = evaluate(solver.solution(problem, state))
-        first_read += problem.reads - before[0]
-        first_eval += problem.kernel_evals - before[1]
-        looks.append({
-            "iteration": state.t, "seconds": seconds,
-            "reads": spent[0], "evals": spent[1], **values,
-        })  # fmt: skip
-        if state.t < target:
-            break
-    return looks
+    return [
+        {
+            "iteration": now.iteration, "seconds": now.seconds, "reads": now.feature_reads,
+            "evals": now.kernel_evals, **evaluate(now.solution),
+        }
+        for now in trace(problem, solver, at, seed=seed)
+    ]  # fmt: skip
 
 
 def error(solution: Solution, X: Any, y: np.ndarray) -> float:

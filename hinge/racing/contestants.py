@@ -10,14 +10,10 @@ from typing import Any, Protocol
 
 from hinge.experiments import nearest
 from hinge.racing.course import Course, Look
-from hinge.solvers import SBP, Newton, Solver, choose, registry
-from hinge.solvers.base import certified, gap_of
+from hinge.solvers import SBP, Newton, Solver, choose, registry, trace
 
 SPACING = 0.15
 """The next look is due when the clock has grown by this share: the resolution of all times."""
-
-FIRST_PIECE, LONGEST_PIECE = 0.001, 0.1
-"""Seconds of a compiled call: short ones at first, and never so long that Ctrl-C would wait."""
 
 WALL = 2.0
 """A run and the looks at it may take this many times its limit: on a few rows looks cost more than steps."""
@@ -125,69 +121,22 @@ class Ours:
         problem = self.problem(course)
         # The batch of SBP that suits n, as where the slack is given to an estimator.
         solver = choose(problem).solver if self.solver == SBP() else self.solver
-        run = _Run(solver, problem, tol)
-        run.begin(seed)
-        due, ends = 0.0, time.perf_counter() + WALL * max_time
-        while True:
-            over = run.advance(max_time) or run.seconds >= max_time or time.perf_counter() >= ends
-            if not over and run.seconds < due:
-                continue
+        ends, took = time.perf_counter() + WALL * max_time, 0.0
+
+        def due(seconds: float) -> float:
+            later = seconds + max(SPACING * seconds, LOOKS_SHARE * took)
+            return (
+                later if seconds >= max_time else min(later, max_time)
+            )  # there is a first look, however late
+
+        for now in trace(problem, solver, due, unit="seconds", seed=seed, tol=tol):
             began = time.perf_counter()
-            look = run.look(course)
+            judged = course.judged(problem, now.solution)
+            look = Look(now.seconds, now.feature_reads, now.kernel_evals, *judged)
             yield look
-            if over or reached(look):
+            if now.seconds >= max_time or time.perf_counter() >= ends or reached(look):
                 return
-            due = run.seconds + max(SPACING * run.seconds, LOOKS_SHARE * (time.perf_counter() - began))
-
-
-class _Run:
-    """A solver under way, with a clock and a bill that stand still while it is looked at."""
-
-    def __init__(self, solver: Solver, problem: Any, tol: float) -> None:
-        self.solver, self.problem, self.tol = solver, problem, tol
-        self.asks = type(solver).refresh is not Solver.refresh
-        self.seconds, self.rate = 0.0, 0.0
-        self.state: Any = None
-        solver.advance(problem, solver.init(problem, 0), 0)  # compiles
-        self.unbilled = problem.reads, problem.kernel_evals
-
-    def begin(self, seed: int) -> None:
-        """The first state."""
-        began = time.perf_counter()
-        self.state = self.solver.init(self.problem, seed)
-        self.seconds += time.perf_counter() - began
-
-    def advance(self, max_time: float) -> bool:
-        """Go on for a short while; whether the solver has finished."""
-        solver, problem = self.solver, self.problem
-        pause = solver.pause(problem, self.state)
-        if pause <= 0:
-            return True
-        piece = solver.cost(problem).a_pass // 64
-        if self.rate:
-            longest = min(LONGEST_PIECE, max(FIRST_PIECE, SPACING * self.seconds / 2))
-            piece = int(self.rate * min(longest, max(max_time - self.seconds, 0.0)))
-        n = max(1, min(pause, piece))
-        began = time.perf_counter()
-        self.state = solver.advance(problem, self.state, n)
-        took = time.perf_counter() - began
-        self.rate = n / max(took, 1e-9)
-        if n == pause and self.asks and gap_of(solver.estimate(problem, self.state)) <= self.tol:
-            if certified(problem, solver, self.state).gap > self.tol:
-                self.state = solver.refresh(problem, self.state)
             took = time.perf_counter() - began
-        self.seconds += took
-        return False
-
-    def look(self, course: Course) -> Look:
-        """The answer so far, judged; what that reads is not billed."""
-        problem = self.problem
-        before = problem.reads, problem.kernel_evals
-        spent = before[0] - self.unbilled[0], before[1] - self.unbilled[1]
-        objective, error, bound = course.judged(problem, self.solver.solution(problem, self.state))
-        after = problem.reads, problem.kernel_evals
-        self.unbilled = tuple(u + a - b for u, a, b in zip(self.unbilled, after, before, strict=True))
-        return Look(self.seconds, *spent, objective, error, bound)
 
 
 def ours() -> dict[str, Ours]:

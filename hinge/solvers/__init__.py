@@ -10,11 +10,13 @@ from hinge.solvers.registry import BY_NAME, Solves, classes, of_class
 
 _WHERE = {
     "Result": "hinge.solvers.result",
+    "Snapshot": "hinge.solvers.tracing",
     "Solver": "hinge.solvers.base",
     "choose": "hinge.solvers.auto",
     "frugal_for": "hinge.solvers.auto",
     "solve": "hinge.solvers.driver",
     "solve_slack": "hinge.solvers.slack_path",
+    "trace": "hinge.solvers.tracing",
 }
 
 _KINDS: dict[str, tuple[Solves, ...]] = {
@@ -24,7 +26,19 @@ _KINDS: dict[str, tuple[Solves, ...]] = {
     "MAX_MIN_SOLVERS": ("max-min",),
 }
 
-_PARTS = ("auto", "base", "cells", "driver", "kernel", "linear", "registry", "result", "saddle", "slack_path")
+_PARTS = (
+    "auto",
+    "base",
+    "cells",
+    "driver",
+    "kernel",
+    "linear",
+    "registry",
+    "result",
+    "saddle",
+    "slack_path",
+    "tracing",
+)
 
 __all__ = [*_WHERE, *_KINDS, *(entry.class_name for entry in BY_NAME.values())]
 
@@ -63,6 +77,8 @@ if TYPE_CHECKING:
     from hinge.solvers.saddle.primal_dual import PrimalDual as PrimalDual
     from hinge.solvers.saddle.working_set import WorkingSet as WorkingSet
     from hinge.solvers.slack_path import solve_slack as solve_slack
+    from hinge.solvers.tracing import Snapshot as Snapshot
+    from hinge.solvers.tracing import trace as trace
 
     SOLVERS: tuple[type[Solver], ...]
     KERNEL_SOLVERS: tuple[type[Solver], ...]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hinge.experiments.base import Cell, Claim, Experiment, Outcome, Results, Scale, claim, grid
-from hinge.experiments.measure import Look, band, error, slope, spaced, trace
+from hinge.experiments.measure import Look, band, error, looks_at, slope, spaced
 from hinge.experiments.sets import choose
 from hinge.monitoring import Stop
 from hinge.problems import Regularized, Solution
@@ -92,7 +92,7 @@ class PegasosBias(Experiment):
             return {**evaluate(result.solution), "bound": float(result.certificate.bound), **said}
         solver = WAYS[cell["way"]].solver
         k = solver.batch_size
-        looks = trace(
+        looks = looks_at(
             problem, solver, [rows // k for rows in spaced(1000, cell["budget"])], evaluate, cell["seed"]
         )
         return {"looks": [{**look, "rows": look["iteration"] * k} for look in looks], **said}

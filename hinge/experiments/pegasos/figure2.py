@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hinge.experiments.base import Cell, Claim, Experiment, Outcome, Results, Scale, claim, grid
-from hinge.experiments.measure import band, mean_hinge, minimum, spaced, trace
+from hinge.experiments.measure import band, looks_at, mean_hinge, minimum, spaced
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized, Solution
 from hinge.report.figure import Figure, Panel, Series
@@ -58,7 +58,7 @@ class PegasosFigure2(Experiment):
                 "test": mean_hinge(solution, X_test, y_test),
             }
 
-        looks = trace(problem, SOLVERS[cell["solver"]], spaced(100, cell["T"]), evaluate, cell["seed"])
+        looks = looks_at(problem, SOLVERS[cell["solver"]], spaced(100, cell["T"]), evaluate, cell["seed"])
         return {"looks": looks, "optimum": best, "label": data.label, "note": data.note}
 
     def outcome(self, results: Results, scale: Scale) -> Outcome:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hinge.experiments.base import Cell, Experiment, Outcome, Results, Scale, claim, grid
-from hinge.experiments.measure import band, minimum, spaced, trace
+from hinge.experiments.measure import band, looks_at, minimum, spaced
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized
 from hinge.report.figure import Figure, Panel, Series
@@ -47,7 +47,7 @@ class PegasosProjection(Experiment):
             if cell["solver"] == "Pegasos"
             else Norma(projection=cell["projection"])
         )
-        looks = trace(
+        looks = looks_at(
             problem, solver, spaced(10, cell["T"]), lambda w: {"excess": problem.objective(w) - best},
             cell["seed"],
         )  # fmt: skip

@@ -14,7 +14,7 @@ from hinge.experiments.measure import Look, minimum, slope, spaced
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized
 from hinge.report.figure import Figure, Panel, Series
-from hinge.solvers import Pegasos
+from hinge.solvers import Pegasos, trace
 
 SETS = {"tiny": ("ccat",), "full": ("ccat", "covertype")}
 SEEDS = {"tiny": 2, "full": 5}
@@ -56,14 +56,9 @@ class PegasosScaling(Experiment):
         problem = Regularized(*data.parts[:2], cell["lam"])
         best = minimum(cell["set"], cell["rows"], cell["lam"], 1e-4)
         most = pegasos_iterations(cell["lam"], cell["eps"]) / 5  # where to give up
-        solver = Pegasos(output="last")
-        state = solver.init(problem, cell["seed"])
         looks: list[Look] = []
-        for T in spaced(100, int(most), 8):
-            state = solver.advance(problem, state, T - state.t)
-            looks.append(
-                {"iteration": T, "excess": problem.objective(solver.solution(problem, state)) - best}
-            )
+        for now in trace(problem, Pegasos(output="last"), spaced(100, int(most), 8), seed=cell["seed"]):
+            looks.append({"iteration": now.iteration, "excess": problem.objective(now.solution) - best})
             if looks[-1]["excess"] <= cell["eps"]:
                 break
         label = data.label.rsplit(", ", 1)[0]  # without the rows, which vary

@@ -7,18 +7,19 @@ import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
+from itertools import count
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from hinge.experiments.base import Cell, Claim, Experiment, Outcome, Results, Scale, claim, grid
-from hinge.experiments.measure import Look, band, error, slope, spaced, trace
+from hinge.experiments.measure import Look, band, error, looks_at, slope, spaced
 from hinge.experiments.sets import Chosen, choose
 from hinge.monitoring import Record, Stop
 from hinge.problems import Regularized, Solution
 from hinge.report.figure import Figure, Panel, Series, Table
-from hinge.solvers import CuttingPlane, Pegasos, auto, solve
+from hinge.solvers import CuttingPlane, Pegasos, auto, solve, trace
 from hinge.solvers.linear.cutting_plane import DUAL, PRIMAL
 
 ACCURACY = 0.001  # of SVM-Perf, and of Pegasos above SVM-Perf
@@ -177,7 +178,7 @@ def _measured(cell: Cell) -> dict[str, Any]:
     if method in OUTPUTS:
         solver = Pegasos(output=OUTPUTS[method])  # type: ignore[arg-type]
         at = spaced(10_000, cell["T"], 8)
-        return {**said, "looks": trace(problem, solver, at, evaluate, cell["seed"])}
+        return {**said, "looks": looks_at(problem, solver, at, evaluate, cell["seed"])}
     if method == PERF:
         return {**said, **_svm_perf(problem, evaluate, cell["limit"])}
     if method == LIBSVM:
@@ -189,22 +190,15 @@ def _measured(cell: Cell) -> dict[str, Any]:
 
 def _svm_perf(problem: Regularized, evaluate: Evaluate, limit: float) -> dict[str, Any]:
     """Passes until the gap is at most the accuracy, in absolute terms as the paper's ε."""
-    solver = CuttingPlane()
-    solver.advance(problem, solver.init(problem), 0)  # compiles
-    began = time.perf_counter()
-    state = solver.init(problem)
-    seconds = time.perf_counter() - began
     looks: list[Look] = []
-    gap = np.inf
-    while gap > ACCURACY and seconds < limit:
-        began = time.perf_counter()
-        state = solver.advance(problem, state, 1)
-        gap = state.scalars[PRIMAL] - state.scalars[DUAL]
-        seconds += time.perf_counter() - began
-        if not looks or seconds > 1.1 * looks[-1]["seconds"]:
-            looks.append({"seconds": seconds, "objective": float(state.scalars[PRIMAL])})
-    looks.append({"seconds": seconds, **evaluate(solver.solution(problem, state))})
-    return {"looks": looks, "bound": float(state.scalars[DUAL]), "gap": float(gap), "passes": state.t}
+    for now in trace(problem, CuttingPlane(), count(1)):
+        primal, dual = float(now.state.scalars[PRIMAL]), float(now.state.scalars[DUAL])
+        if not looks or now.seconds > 1.1 * looks[-1]["seconds"]:
+            looks.append({"seconds": now.seconds, "objective": primal})
+        if primal - dual <= ACCURACY or now.seconds >= limit:
+            break
+    looks.append({"seconds": now.seconds, **evaluate(now.solution)})
+    return {"looks": looks, "bound": dual, "gap": primal - dual, "passes": now.iteration}
 
 
 def _default(problem: Regularized, evaluate: Evaluate, limit: float, seed: int) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from hinge.experiments.sets import choose
 from hinge.kernels import Gaussian, Precomputed
 from hinge.problems import KernelProblem, KernelRegularized, KernelSlackConstrained
 from hinge.report.figure import Figure, Panel, Series, Table
-from hinge.solvers import SBP, SMO, KernelPegasos, KernelPerceptron, KernelSDCA, Solver
+from hinge.solvers import SBP, SMO, KernelPegasos, KernelPerceptron, KernelSDCA, Solver, trace
 
 VARIANCE = {"reuters": 0.5, "adult": 10.0, "mnist": 25.0}
 ROWS: dict[str, dict[str, int | None]] = {
@@ -116,20 +116,16 @@ def looks(
 ) -> list[Look]:
     """The errors of all ways to give an answer, at these iterations of one run, beside the bill."""
     runs = next(iter(ways.values()))
-    state = runs.init(problem, seed)
     found: list[Look] = []
-    for target in at:
-        state = runs.advance(problem, state, target - state.t)
-        done = state.t
-        look: Look = {"iteration": done, "charged": done * problem.n, "computed": problem.kernel_evals}
+    for now in trace(problem, runs, at, seed=seed):
+        done = now.iteration
+        look: Look = {"iteration": done, "charged": done * problem.n, "computed": now.kernel_evals}
         for way, solver in ways.items():
-            answer = solver.solution(problem, state)
+            answer = solver.solution(problem, now.state)
             look[way] = error_of(answer.beta)
         if isinstance(runs, SMO):
             look["gap"] = float(min(problem.certificate(answer).gap, 1e9))
         found.append(look)
-        if done < target:
-            break
     return found
 
 

@@ -14,7 +14,7 @@ from hinge.access import Gram, as_points
 from hinge.datasets import load
 from hinge.estimators import SVC
 from hinge.experiments.base import Cell, Claim, Experiment, Outcome, Results, Scale, claim
-from hinge.experiments.measure import Look, band, spaced, trace
+from hinge.experiments.measure import Look, band, looks_at, spaced
 from hinge.experiments.sets import SHUFFLED, choose, is_own
 from hinge.kernels import Gaussian
 from hinge.problems import Expansion, KernelSlackConstrained
@@ -202,7 +202,7 @@ def _sbp(task: Task, cell: Cell) -> dict[str, Any]:
         return {"error": error, "support": len(used)}
 
     last = max(16, int(cell["epochs"] * n / BATCH))
-    looks = trace(problem, solver, spaced(8, last, 4), evaluate, cell["seed"])
+    looks = looks_at(problem, solver, spaced(8, last, 4), evaluate, cell["seed"])
     end = looks[-1]
     return {
         "looks": looks, "nu": nu, "seconds": end["seconds"], "error": end["error"],

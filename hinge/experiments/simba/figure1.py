@@ -10,11 +10,11 @@ import numpy as np
 
 from hinge.access import SparseTable
 from hinge.experiments.base import Cell, Claim, Experiment, Outcome, Results, Scale, claim
-from hinge.experiments.measure import Look, band, error, spaced, trace
+from hinge.experiments.measure import Look, band, error, looks_at, spaced
 from hinge.experiments.sets import choose, held_out
 from hinge.problems import Regularized, SlackConstrained, Solution
 from hinge.report.figure import Figure, Panel, Series, Table
-from hinge.solvers import SDCA, Frugal, Pegasos, Perceptron, Simba
+from hinge.solvers import SDCA, Frugal, Pegasos, Perceptron, Simba, trace
 
 SETS = {"news20": "news20", "real-sim": "real vs. simulated"}
 ROWS: dict[str, dict[str, int | None]] = {
@@ -95,7 +95,7 @@ class SimbaFigure1(Experiment):
                 solver = Simba("capped", cap=setting, certify=False)
                 problem = SlackConstrained(table, y, setting / 10, bias="free")
             last = max(100, passes * n * d // (n + d))
-            looks = trace(problem, solver, spaced(40, last, 6), _billed(errors, table.bill), seed)
+            looks = looks_at(problem, solver, spaced(40, last, 6), _billed(errors, table.bill), seed)
         else:
             rows = Regularized(X, y, setting or 1.0)  # the Perceptron only takes rows from it
             at = spaced(max(20, n // 100), 2 * passes * n, 6)
@@ -103,7 +103,7 @@ class SimbaFigure1(Experiment):
                 "Pegasos": Pegasos(output="last"), "SDCA": SDCA(),
                 "Perceptron": Perceptron(passes=2 * passes),
             }  # fmt: skip
-            looks = trace(rows, solvers[cell["method"]], at, errors, seed)
+            looks = looks_at(rows, solvers[cell["method"]], at, errors, seed)
             looks = [{**look, "cells": look["iteration"] * d, "nonzeros": look["reads"]} for look in looks]
         return {
             "looks": [{k: look[k] for k in ("cells", "nonzeros", "val", "test")} for look in looks],
@@ -151,11 +151,9 @@ def _billed(errors: Callable[[Any], Look], bill: Any) -> Callable[[Any], Look]:
 
 def _frugal(problem: Regularized, errors: Callable[[Any], Look], seed: int) -> list[Look]:
     """Looks whenever it has learned."""
-    solver = Frugal(flips=0.0)
-    state, bill, looks = solver.init(problem, seed), problem.table.bill, []
-    while left := solver.pause(problem, state):
-        state = solver.advance(problem, state, left)
-        looks.append(_billed(errors, bill)(solver.solution(problem, state)))
+    bill, looks = problem.table.bill, []
+    for now in trace(problem, Frugal(flips=0.0), seed=seed):
+        looks.append(_billed(errors, bill)(now.solution))
         if bill.cells > ENOUGH * problem.n * problem.d:
             break
     return looks

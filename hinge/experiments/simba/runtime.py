@@ -11,10 +11,10 @@ from scipy.special import ndtr
 from hinge.access import DenseTable
 from hinge.bounds import online_runtime, simba_gain, simba_learning_runtime, simba_runtime
 from hinge.experiments.base import Cell, Claim, Experiment, Outcome, Results, Scale, claim
-from hinge.experiments.measure import slope
+from hinge.experiments.measure import growing, slope
 from hinge.problems import Regularized, SlackConstrained
 from hinge.report.figure import Figure, Panel, Series, Table
-from hinge.solvers import Pegasos, Perceptron, Simba
+from hinge.solvers import Pegasos, Perceptron, Simba, trace
 
 COMMON, OTHER = np.array([0.65, 0.0, 0.0]), np.array([-0.1, 0.6, 0.6])
 """Margins of common and of rare points in three directions. In the third one half of the rare points lie on
@@ -133,13 +133,10 @@ class SimbaRuntime(Experiment):
 
 def _first_hit(problem: Any, solver: Any, data: Rare, most: int, seed: int) -> list[float] | None:
     """Iterations and reads at the first look at which the error is small enough; looks are 5% apart."""
-    state = solver.init(problem, seed)
-    while problem.reads < most:
-        before = state.t
-        state = solver.advance(problem, state, max(1, before // 20))
-        if data.error(solver.solution(problem, state).w) <= SHARE * data.r:
-            return [float(state.t), float(problem.reads)]
-        if solver.pause(problem, state) == 0:
+    for now in trace(problem, solver, growing(), seed=seed):
+        if data.error(now.solution.w) <= SHARE * data.r:
+            return [float(now.iteration), float(now.feature_reads)]
+        if now.feature_reads >= most:
             break
     return None
 

@@ -12,7 +12,7 @@ import numpy as np
 from hinge.bounds import perceptron_runtime, sublinear_perceptron_gap, sublinear_perceptron_runtime
 from hinge.datasets import make_separable
 from hinge.experiments.base import Cell, Claim, Experiment, Outcome, Results, Scale, claim
-from hinge.experiments.measure import Look, band, first_below, slope, spaced, spread, trace
+from hinge.experiments.measure import Look, band, first_below, looks_at, slope, spaced, spread
 from hinge.problems import MaxMargin, Regularized, Solution, Strategies
 from hinge.report.figure import Figure, Panel, Series, Table
 from hinge.saddle.front_doors import max_margin
@@ -102,13 +102,13 @@ class SurveyPerceptron(Experiment):
         if cell["method"] == "sublinear":
             problem: Any = MaxMargin(A, relative=False)
             horizon = math.ceil(8 * math.log(n) / margin**2)
-            looks = trace(problem, PrimalDual(), spaced(16, horizon, 16), _loss_of(A, margin), seed)
+            looks = looks_at(problem, PrimalDual(), spaced(16, horizon, 16), _loss_of(A, margin), seed)
         else:
             y = np.where(np.arange(n) % 2, 1, -1)
             problem = Regularized(A * y[:, None], y, 1.0)  # it only lends its rows
             passes = math.ceil(1 / margin**2)  # those of the theory, where a pass finds one mistake
             solver = Perceptron(average=False, passes=passes)
-            looks = trace(problem, solver, spaced(16, passes * n, 16), _loss_of(A, margin), seed)
+            looks = looks_at(problem, solver, spaced(16, passes * n, 16), _loss_of(A, margin), seed)
         found = first_below(looks, "reads", "loss", 0.999 * margin)  # all rows on the right side
         return {"reads": found, "most": looks[-1]["reads"], "margin": margin}
 

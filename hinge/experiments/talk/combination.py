@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hinge.experiments.base import Cell, Claim, Experiment, Outcome, Results, Scale, claim, grid
-from hinge.experiments.measure import Look, band, trace
+from hinge.experiments.measure import Look, band, looks_at
 from hinge.experiments.sets import choose
 from hinge.experiments.talk.sgd_dca import least, prepared
 from hinge.problems import Regularized
@@ -68,7 +68,7 @@ class TalkCombination(Experiment):
         at = [round(epoch * m) for epoch in epochs]
         values: dict[str, Any] = {"m": m, "label": chosen.label, "note": chosen.note}
         for name, solver in METHODS.items():
-            looks = trace(problem, solver, at, evaluate, cell["seed"])
+            looks = looks_at(problem, solver, at, evaluate, cell["seed"])
             values[name] = [{"epoch": look["iteration"] / m, "rho": look["rho"]} for look in looks]
         return values
 

@@ -11,7 +11,7 @@ import numpy as np
 from hinge.access import as_matrix
 from hinge.bounds import sgd_runtime_more_data
 from hinge.experiments.base import Cell, Claim, Experiment, Outcome, Result, Results, Scale, claim, grid
-from hinge.experiments.measure import error, spaced, trace
+from hinge.experiments.measure import error, looks_at, spaced
 from hinge.experiments.sets import choose, held_out
 from hinge.monitoring import Stop
 from hinge.problems import Regularized
@@ -115,7 +115,7 @@ class TalkMoreData(Experiment):
         X_test, y_test = data.parts[2:]
         pool = _pool(cell["rows"], cell["share"])
         X, y = _sample(cell["rows"], cell["share"], cell["m"], cell["seed"])
-        looks = trace(
+        looks = looks_at(
             Regularized(X, y, cell["lam"]), WAYS[cell["way"]], spaced(*cell["looks"]),
             lambda s: {"test": error(s, X_test, y_test), "validation": error(s, pool.X_val, pool.y_val)},
             cell["seed"],

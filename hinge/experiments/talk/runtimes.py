@@ -10,7 +10,7 @@ import numpy as np
 from hinge.bounds import learning_runtime
 from hinge.datasets import make_text
 from hinge.experiments.base import Cell, Claim, Experiment, Outcome, Results, Scale, claim, grid
-from hinge.experiments.measure import Look, mean_hinge, slope, spaced, trace
+from hinge.experiments.measure import Look, looks_at, mean_hinge, slope, spaced
 from hinge.experiments.sets import held_out
 from hinge.kernels import Linear
 from hinge.monitoring import Stop
@@ -104,7 +104,7 @@ class TalkRuntimes(Experiment):
             }
 
         if cell["solver"] == "SMO":
-            looks = trace(
+            looks = looks_at(
                 KernelRegularized(X, y, cell["lam"], Linear()), SMO(), spaced(m // 16, 2 * m, 12),
                 lambda answer: excess(Solution(X.T @ answer.beta)),
             )  # fmt: skip
@@ -112,9 +112,9 @@ class TalkRuntimes(Experiment):
         else:
             problem, a_row = Regularized(X, y, cell["lam"]), X.nnz / m
             if cell["solver"] == "SGD":
-                looks = trace(problem, Pegasos(), spaced(10, m, 12), excess, cell["seed"])
+                looks = looks_at(problem, Pegasos(), spaced(10, m, 12), excess, cell["seed"])
             else:
-                looks = trace(problem, CuttingPlane(capacity=50), PASSES, excess)
+                looks = looks_at(problem, CuttingPlane(capacity=50), PASSES, excess)
             work = [look["reads"] / a_row for look in looks]
         reached = []
         for eps in cell["eps"]:

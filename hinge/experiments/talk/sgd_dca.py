@@ -10,7 +10,7 @@ import numpy as np
 from hinge.access import as_matrix
 from hinge.bounds import dca_over_sgd
 from hinge.experiments.base import Cell, Claim, Experiment, Outcome, Results, Scale, claim, grid
-from hinge.experiments.measure import Look, band, error, trace
+from hinge.experiments.measure import Look, band, error, looks_at
 from hinge.experiments.sets import choose, held_out
 from hinge.monitoring import Stop
 from hinge.problems import Regularized
@@ -97,7 +97,7 @@ class TalkSgdDca(Experiment):
 
         values: dict[str, Any] = {"m": m, "label": chosen.label, "note": chosen.note}
         for name, solver in METHODS.items():
-            looks = trace(problem, solver, [round(e * m) for e in EPOCHS], evaluate, cell["seed"])
+            looks = looks_at(problem, solver, [round(e * m) for e in EPOCHS], evaluate, cell["seed"])
             values[name] = [{**look, "epoch": look["iteration"] / m} for look in looks]
         return values
 

@@ -1,0 +1,215 @@
+"""The one measuring loop: a run as an iterator of snapshots, with looks off the clock and off the bill."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Literal, NamedTuple
+
+from hinge.solvers.base import Solver, certified, gap_of
+from hinge.solvers.driver import copied
+
+SHORTEST_PIECE, LONGEST_PIECE = 0.001, 0.1
+"""Seconds of a call of `Solver.advance` on the way to a mark in seconds."""
+
+Unit = Literal["iterations", "passes", "seconds"]
+Marks = Iterable[float] | Callable[[float], float] | None
+
+
+class Snapshot(NamedTuple):
+    """Where a run stands at one mark.
+
+    Attributes
+    ----------
+    iteration : int
+        Iterations run so far.
+    seconds : float
+        What the run took; no look at it and no compilation.
+    feature_reads, kernel_evals : int
+        Cells of the data read, and kernel values computed, by the run alone.
+    solution : Solution, Expansion or Strategies
+        The answer so far, a copy.
+    state : tuple
+        The state of the solver; it is overwritten when the next snapshot is asked for.
+    """
+
+    iteration: int
+    seconds: float
+    feature_reads: int
+    kernel_evals: int
+    solution: Any
+    state: Any
+
+
+class Meter:
+    """Seconds, feature reads and kernel evaluations of a run; they count only inside ``with meter:``."""
+
+    def __init__(self, problem: Any) -> None:
+        self.problem = problem
+        self._spent: tuple[float, int, int] = 0.0, 0, 0
+        self._since: tuple[float, int, int] | None = None
+
+    def __enter__(self) -> "Meter":
+        self._since = self._now()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._spent, self._since = self.spent, None
+
+    @property
+    def spent(self) -> tuple[float, int, int]:
+        """Seconds, feature reads and kernel evaluations so far."""
+        if self._since is None:
+            return self._spent
+        seconds, reads, evals = (
+            spent + now - since
+            for spent, now, since in zip(self._spent, self._now(), self._since, strict=True)
+        )
+        return seconds, int(reads), int(evals)
+
+    def _now(self) -> tuple[float, int, int]:
+        return time.perf_counter(), self.problem.reads, self.problem.kernel_evals
+
+
+def trace(
+    problem: Any,
+    solver: Solver,
+    at: Marks = None,
+    *,
+    unit: Unit = "iterations",
+    seed: int = 0,
+    start: Any = None,
+    state: Any = None,
+    tol: float | None = None,
+    warm_up: bool = True,
+) -> Iterator[Snapshot]:
+    """Run a solver from mark to mark, and hand out a snapshot at each.
+
+    The solver works only while the next snapshot is asked for. What is done with a snapshot (its objective,
+    its certificate, its test error) takes no time of the run, and what that reads or computes is not on the
+    run's bill. Where the marks lie changes nothing of the run, bit for bit.
+
+    Parameters
+    ----------
+    problem : Problem
+    solver : Solver
+    at : iterable of float, or callable, optional
+        Rising marks, which may go on for ever; or a function that is told where the run stands, in `unit`,
+        and returns the next mark. By default the places where the solver itself thinks that a look is worth
+        while.
+    unit : {"iterations", "passes", "seconds"}
+        Of the marks. A mark in seconds is passed by a few milliseconds, or by one iteration.
+    seed : int
+        Same seed, same run.
+    start : Solution, optional
+        An earlier answer to begin from, where the solver can.
+    state : optional
+        The state of an earlier snapshot or `Result`, to go on from; iterations are counted from its first.
+    tol : float, optional
+        The gap that is aimed at. Some solvers work on a part of the data until they are told that a
+        certificate was above it; with `tol` they are told, and these certificates are on the clock and on
+        the bill, since such a run cannot do without them.
+    warm_up : bool
+        Whether to compile beforehand, by a run of no iterations.
+
+    Yields
+    ------
+    Snapshot
+        One at each mark; if the solver finishes before one, a last one there.
+
+    Examples
+    --------
+    >>> from hinge import Regularized, trace
+    >>> from hinge.datasets import load
+    >>> from hinge.solvers import SDCA
+    >>> adult = load("adult")
+    >>> problem = Regularized(adult.X_train[:1000], adult.y_train[:1000], lam=1e-3)
+    >>> for now in trace(problem, SDCA(), [500, 5000]):
+    ...     print(now.iteration, round(problem.objective(now.solution), 1))
+    500 0.4
+    5000 0.4
+    """
+    if unit not in ("iterations", "passes", "seconds"):
+        raise ValueError(f"unit is 'iterations', 'passes' or 'seconds', not {unit!r}.")
+    if reason := solver.rejects(problem):
+        raise ValueError(reason)
+    return _Run(problem, solver, unit if at is not None else "iterations", tol).snapshots(
+        at, seed, start, state, warm_up
+    )
+
+
+class _Run:
+    """The moving parts of one `trace`."""
+
+    def __init__(self, problem: Any, solver: Solver, unit: Unit, tol: float | None) -> None:
+        self.problem, self.solver, self.unit, self.tol = problem, solver, unit, tol
+        self.asks = tol is not None and type(solver).refresh is not Solver.refresh
+        self.meter = Meter(problem)
+        self.state: Any = None
+        self.rate = 0.0  # iterations a second, once known
+
+    def snapshots(self, at: Marks, seed: int, start: Any, state: Any, warm_up: bool) -> Iterator[Snapshot]:
+        problem, solver = self.problem, self.solver
+        if warm_up:
+            solver.advance(problem, solver.init(problem, seed), 0)
+        with self.meter:
+            self.state = solver.init(problem, seed, start) if state is None else state
+        for mark in self.marks(at):
+            with self.meter:
+                reached = self.run_to(mark)
+            yield Snapshot(
+                int(self.state.t), *self.meter.spent, copied(solver.solution(problem, self.state)), self.state
+            )
+            if not reached:
+                return
+
+    def marks(self, at: Marks) -> Iterator[float]:
+        if at is None:
+            while (pause := self.solver.pause(self.problem, self.state)) > 0:
+                yield self.state.t + pause
+        elif callable(at):
+            while True:
+                yield at(self.meter.spent[0] if self.unit == "seconds" else self.state.t / self.scale)
+        else:
+            yield from at
+
+    @property
+    def scale(self) -> int:
+        """Iterations in a unit."""
+        return self.solver.cost(self.problem).a_pass if self.unit == "passes" else 1
+
+    def run_to(self, mark: float) -> bool:
+        """Advance to a mark; whether it was reached, or the solver finished before."""
+        solver, problem = self.solver, self.problem
+        while (n := self.missing(mark)) > 0:
+            pause = n
+            if self.tol is not None:
+                pause = solver.pause(problem, self.state)
+                if pause <= 0:
+                    return False
+                n = min(n, pause)
+            t, began = int(self.state.t), time.perf_counter()
+            self.state = solver.advance(problem, self.state, n)
+            self.rate = n / max(time.perf_counter() - began, 1e-9)
+            if self.tol is None and self.state.t < t + n:
+                return False
+            if self.asks and n == pause:
+                self.ask()
+        return True
+
+    def missing(self, mark: float) -> int:
+        """Iterations of the next piece on the way to a mark."""
+        if self.unit != "seconds":
+            return round(mark * self.scale) - int(self.state.t)
+        left = mark - self.meter.spent[0]
+        if left <= 0:
+            return 0
+        if not self.rate:
+            return max(1, self.solver.cost(self.problem).a_pass // 64)
+        return max(1, int(self.rate * min(LONGEST_PIECE, max(SHORTEST_PIECE, left / 2))))
+
+    def ask(self) -> None:
+        """Tell the solver if a certificate that it thinks good enough is not."""
+        solver, problem, tol = self.solver, self.problem, self.tol
+        if tol is None or gap_of(solver.estimate(problem, self.state)) > tol:
+            return
+        if certified(problem, solver, self.state).gap > tol:
+            self.state = solver.refresh(problem, self.state)
