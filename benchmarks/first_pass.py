@@ -8,7 +8,7 @@ Relative suboptimality after each pass, begun by the dual-feasible gradient pass
 
 import numpy as np
 
-from hinge import Stop, solve
+from hinge import Stop, solve, trace
 from hinge.datasets import make_text
 from hinge.problems import Regularized
 from hinge.solvers import SDCA
@@ -24,13 +24,13 @@ def main() -> None:
         best = solve(problem, SDCA(), stop=Stop(tol=1e-5)).certificate.bound
         for first in ("sgd", "plain"):
             solver = SDCA(first_pass=first, shrinking=False)
-            runs = []
-            for seed in range(3):
-                state, errors = solver.init(problem, seed), []
-                for _ in range(PASSES):
-                    state = solver.advance(problem, state, problem.n)
-                    errors.append(problem.objective(solver.solution(problem, state)) / best - 1)
-                runs.append(errors)
+            runs = [
+                [
+                    problem.objective(now.solution) / best - 1
+                    for now in trace(problem, solver, range(1, PASSES + 1), unit="passes", seed=seed)
+                ]
+                for seed in range(3)
+            ]
             line = " ".join(f"{value:9.1e}" for value in np.median(runs, axis=0))
             print(f"{lam * problem.n:6.0f} {first:>9}  {line}", flush=True)
 

@@ -41,7 +41,7 @@ from hinge import datasets  # noqa: E402
 from hinge.access import SparseTable  # noqa: E402
 from hinge.monitoring import Stop  # noqa: E402
 from hinge.problems import Regularized, SlackConstrained  # noqa: E402
-from hinge.solvers import SDCA, Pegasos, Simba, solve  # noqa: E402
+from hinge.solvers import SDCA, Pegasos, Simba, solve, trace  # noqa: E402
 from hinge.solvers.cells.frugal import Frugal  # noqa: E402
 
 HOME = os.environ.get("HINGE_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -152,15 +152,16 @@ def frugal(name, parts, seed, solver):
     """Looks at the sample whenever it has grown by a seventh, to the end: nothing is left to read."""
     enough = ENOUGH if name in WIDE else 1.0
     problem = Regularized.from_C(parts.X, parts.y, READING_C, **BIAS)
-    state, out, last = solver.init(problem, seed), [], 0.0
-    while last < enough and (left := solver.pause(problem, state)):
-        state = solver.advance(problem, state, left)
+    out, last = [], 0.0
+    for now in trace(problem, solver, seed=seed):
         bill = problem.table.bill
         cells, nonzeros = bill.cells / (problem.n * problem.d), bill.nonzeros / parts.X.nnz
-        if cells > 1.15 * last or solver.pause(problem, state) == 0:
-            last, (_, sample) = cells, solver.sample(problem, state)
-            held = problem.table.held(np.flatnonzero(state.pi))
+        if cells > 1.15 * last or solver.pause(problem, now.state) == 0:
+            last, (_, sample) = cells, solver.sample(problem, now.state)
+            held = problem.table.held(np.flatnonzero(now.state.pi))
             out.append(look(cells, nonzeros, *picked(parts, held, sample.y, name, sample.weight)))
+        if last >= enough:
+            break
     return out
 
 
@@ -181,14 +182,12 @@ def by_rows(name, parts, seed, solver):
     """Pegasos or SDCA: whole rows, each read paid for; distinct ones as expected of the draws."""
     n, looks = len(parts.y), []
     for C in CS_WIDE if name in WIDE else CS:
-        problem = Regularized.from_C(parts.X, parts.y, C, **BIAS)
-        state, of_C = solver.init(problem, seed), []
-        for t in np.unique(np.geomspace(min(n, max(20, n // 500)), PASSES * n, LOOKS).astype(int)):
-            state = solver.advance(problem, state, t - state.t)
-            nonzeros = problem.matrix.reads / parts.X.nnz
+        problem, of_C = Regularized.from_C(parts.X, parts.y, C, **BIAS), []
+        at = np.unique(np.geomspace(min(n, max(20, n // 500)), PASSES * n, LOOKS).astype(int))
+        for now in trace(problem, solver, at, seed=seed):
+            t, nonzeros = now.iteration, now.feature_reads / parts.X.nnz
             distinct = min(1.0, t / n) if isinstance(solver, SDCA) else 1.0 - (1.0 - 1.0 / n) ** t
-            errors = parts.errors(solver.solution(problem, state))
-            of_C.append(look(t / n, nonzeros, errors, C, distinct=float(distinct)))
+            of_C.append(look(t / n, nonzeros, parts.errors(now.solution), C, distinct=float(distinct)))
         looks.append(of_C)
     return [min(same, key=lambda one: one["val"]) for same in zip(*looks, strict=True)]
 
@@ -205,11 +204,10 @@ def simba(name, parts, seed):
     for cap in CAPS:
         for eta in ETAS:
             solver = Simba("capped", cap=cap, eta_scale=eta, certify=False)
-            problem = SlackConstrained(SparseTable(X, columns), parts.y, cap / 10)
-            state, of_one = solver.init(problem, seed), []
-            for t in np.unique(np.geomspace(20, PASSES * whole / (n + d), LOOKS).astype(int)):
-                state = solver.advance(problem, state, t - state.t)
-                bill, errors = problem.table.bill, parts.errors(solver.solution(problem, state))
+            problem, of_one = SlackConstrained(SparseTable(X, columns), parts.y, cap / 10), []
+            at = np.unique(np.geomspace(20, PASSES * whole / (n + d), LOOKS).astype(int))
+            for now in trace(problem, solver, at, seed=seed):
+                bill, errors = problem.table.bill, parts.errors(now.solution)
                 one = look(bill.cells / whole, bill.nonzeros / X.nnz, errors, cap, eta=eta)
                 of_one.append(one | dict(distinct=bill.distinct / whole))
             looks.append(of_one)

@@ -29,7 +29,7 @@ import numpy as np  # noqa: E402
 import scipy.sparse as sp  # noqa: E402
 from sklearn.svm import SVC as Libsvm  # noqa: E402
 
-from hinge import SVC, datasets  # noqa: E402
+from hinge import SVC, datasets, trace  # noqa: E402
 from hinge.access import Gram, as_points  # noqa: E402
 from hinge.kernels import Gaussian  # noqa: E402
 from hinge.problems import Expansion, KernelRegularized, KernelSlackConstrained  # noqa: E402
@@ -240,15 +240,14 @@ def charges(options):
                    else KernelRegularized.from_C(gram, y, 1.0))  # fmt: skip
         per = getattr(solver, "batch_size", 1)
         rows = {"block dual": 1024}.get(name, per)
-        state, shown = solver.init(problem, 0), []
-        for target in (1000, 4000, 8000, 16000):
-            state = solver.advance(problem, state, max(0, target // rows - state.t))
-            beta = solver.solution(problem, state).beta
+        shown = []
+        for now in trace(problem, solver, [target // rows for target in (1000, 4000, 8000, 16000)]):
+            beta = now.solution.beta
             used = np.flatnonzero(beta)
             apart = Gram(as_points(both, Gaussian(1 / 20)))
             scores = apart.pass_over(used, beta[used], np.arange(n, len(labels)))
             error = 100 * np.mean(np.where(scores > 0, 1, -1) != y_test)
-            shown.append(f"{error:.2f} ({state.t * rows}:{gram.evals // n})")
+            shown.append(f"{error:.2f} ({now.iteration * rows}:{now.kernel_evals // n})")
         print(f"{name:12s} " + "  ".join(shown), flush=True)
 
 

@@ -26,8 +26,9 @@ import scipy.sparse as sp  # noqa: E402
 from scipy.special import ndtr  # noqa: E402
 
 from hinge.access import DenseTable  # noqa: E402
+from hinge.experiments.measure import growing  # noqa: E402
 from hinge.problems import Regularized, SlackConstrained  # noqa: E402
-from hinge.solvers import SDCA, Pegasos, Simba  # noqa: E402
+from hinge.solvers import SDCA, Pegasos, Simba, trace  # noqa: E402
 
 # --- what an iteration costs --------------------------------------------------------------
 
@@ -143,17 +144,11 @@ def first_hit(name, setting, data, seed, passes=4):
         problem = SlackConstrained(DenseTable(data.X, data.columns), data.y, min(1.0, setting))
     else:
         problem = Regularized(data.X, data.y, setting)
-    solver, seconds = METHODS[name](setting), 0.0
-    before = time.perf_counter()
-    state = solver.init(problem, seed)
-    seconds += time.perf_counter() - before
-    while problem.reads < passes * N * D:
-        chunk = max(1, state.t // 20)
-        before = time.perf_counter()
-        state = solver.advance(problem, state, chunk)
-        seconds += time.perf_counter() - before
-        if data.error(solver.solution(problem, state).w) <= data.r / 10:
-            return problem.reads, seconds
+    for now in trace(problem, METHODS[name](setting), growing(), seed=seed):
+        if data.error(now.solution.w) <= data.r / 10:
+            return now.feature_reads, now.seconds
+        if now.feature_reads >= passes * N * D:
+            break
     return np.inf, np.inf
 
 

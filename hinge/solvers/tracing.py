@@ -113,7 +113,7 @@ def trace(
     Yields
     ------
     Snapshot
-        One at each mark; if the solver finishes before one, a last one there.
+        One at each mark, the last where the solver stops by itself.
 
     Examples
     --------

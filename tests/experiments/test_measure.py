@@ -1,3 +1,5 @@
+from itertools import islice, pairwise
+
 import numpy as np
 import pytest
 
@@ -7,12 +9,13 @@ from hinge.experiments.measure import (
     band,
     error,
     first_below,
+    growing,
+    looks_at,
     mean_hinge,
     minimum,
     slope,
     spaced,
     spread,
-    trace,
 )
 from hinge.problems import Regularized, Solution
 from hinge.solvers import Newton, Pegasos
@@ -24,14 +27,20 @@ def test_numbers_are_spaced_evenly_in_their_logarithm():
     assert spaced(1, 4, 50) == [1, 2, 3, 4]
 
 
-def test_a_trace_bills_the_solver_alone():
+def test_numbers_grow_by_a_share_of_themselves():
+    found = list(islice(growing(), 60))
+    assert found[:3] == [1, 2, 3]
+    assert [b - a for a, b in pairwise(found)] == [max(1, a // 20) for a in found[:-1]]
+
+
+def test_looks_bill_the_solver_alone():
     known = make_known_optimum(50, 6, 0.05, seed=0)
     problem = Regularized(known.X_train, known.y_train, 0.05)
 
     def looked(solution):
         return {"objective": problem.certificate(solution).objective}  # which reads, on the bill
 
-    looks = trace(problem, Pegasos(batch_size=2), [1, 5, 20], looked, seed=3)
+    looks = looks_at(problem, Pegasos(batch_size=2), [1, 5, 20], looked, seed=3)
     assert [look["iteration"] for look in looks] == [1, 5, 20]
     assert [look["reads"] for look in looks] == [12, 60, 240]  # two rows of six cells an iteration
     assert 0 < looks[0]["seconds"] < looks[2]["seconds"]
