@@ -116,9 +116,9 @@ def test_no_import_circles():
 
 @pytest.mark.parametrize("path", SOLVER_FILES, ids=lambda path: path.stem)
 def test_solvers_touch_no_data_no_clock_and_no_files(path):
-    """Data only by the verbs of `hinge.access`; clock and signals are the driver's."""
+    """Data only by the verbs of `hinge.access`; the clock is the driver's and the measuring loop's."""
     forbidden_modules = {"io", "os", "pathlib", "tempfile", "pickle", "shutil", "sys", "logging"}
-    if path.stem != "driver":
+    if path.stem not in ("driver", "tracing"):
         forbidden_modules |= {"time", "signal", "threading", "datetime"}
     touched = {m for m in imports_of(path) if m.split(".")[0] in forbidden_modules}
     for node in ast.walk(tree_of(path)):
@@ -128,6 +128,18 @@ def test_solvers_touch_no_data_no_clock_and_no_files(path):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             touched |= {node.func.id} & {"print", "open", "input", "exec", "eval"}
     assert not touched
+
+
+def test_only_the_driver_and_the_measuring_loop_advance_solvers():
+    """Clients run solvers by `solve` or look at them by `trace`: no other loop keeps a clock and a bill."""
+    found = {
+        f"{name_of(path)}, line {node.lineno}"
+        for path in set(SOURCES) - set(SOLVER_FILES)
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        if node.func.attr == "advance" and len(node.args) == 3
+    }
+    assert not found
 
 
 def test_no_drawer_for_odds_and_ends():

@@ -125,9 +125,8 @@ class Ours:
 
         def due(seconds: float) -> float:
             later = seconds + max(SPACING * seconds, LOOKS_SHARE * took)
-            return (
-                later if seconds >= max_time else min(later, max_time)
-            )  # there is a first look, however late
+            # Where setting up took all the time, there is still a first look.
+            return later if seconds >= max_time else min(later, max_time)
 
         for now in trace(problem, solver, due, unit="seconds", seed=seed, tol=tol):
             began = time.perf_counter()

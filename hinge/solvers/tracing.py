@@ -76,7 +76,6 @@ def trace(
     *,
     unit: Unit = "iterations",
     seed: int = 0,
-    start: Any = None,
     state: Any = None,
     tol: float | None = None,
     warm_up: bool = True,
@@ -99,8 +98,6 @@ def trace(
         Of the marks. A mark in seconds is passed by a few milliseconds, or by one iteration.
     seed : int
         Same seed, same run.
-    start : Solution, optional
-        An earlier answer to begin from, where the solver can.
     state : optional
         The state of an earlier snapshot or `Result`, to go on from; iterations are counted from its first.
     tol : float, optional
@@ -131,9 +128,8 @@ def trace(
         raise ValueError(f"unit is 'iterations', 'passes' or 'seconds', not {unit!r}.")
     if reason := solver.rejects(problem):
         raise ValueError(reason)
-    return _Run(problem, solver, unit if at is not None else "iterations", tol).snapshots(
-        at, seed, start, state, warm_up
-    )
+    run = _Run(problem, solver, "iterations" if at is None else unit, tol)
+    return run.snapshots(at, seed, state, warm_up)
 
 
 class _Run:
@@ -141,75 +137,67 @@ class _Run:
 
     def __init__(self, problem: Any, solver: Solver, unit: Unit, tol: float | None) -> None:
         self.problem, self.solver, self.unit, self.tol = problem, solver, unit, tol
-        self.asks = tol is not None and type(solver).refresh is not Solver.refresh
+        self.each = solver.cost(problem).a_pass if unit == "passes" else 1  # iterations in a unit
         self.meter = Meter(problem)
         self.state: Any = None
         self.rate = 0.0  # iterations a second, once known
 
-    def snapshots(self, at: Marks, seed: int, start: Any, state: Any, warm_up: bool) -> Iterator[Snapshot]:
-        problem, solver = self.problem, self.solver
+    def snapshots(self, at: Marks, seed: int, state: Any, warm_up: bool) -> Iterator[Snapshot]:
+        problem, solver, meter = self.problem, self.solver, self.meter
         if warm_up:
             solver.advance(problem, solver.init(problem, seed), 0)
-        with self.meter:
-            self.state = solver.init(problem, seed, start) if state is None else state
+        with meter:
+            self.state = solver.init(problem, seed) if state is None else state
         for mark in self.marks(at):
-            with self.meter:
-                reached = self.run_to(mark)
-            yield Snapshot(
-                int(self.state.t), *self.meter.spent, copied(solver.solution(problem, self.state)), self.state
-            )
+            reached = self.run_to(mark)
+            answer = copied(solver.solution(problem, self.state))
+            yield Snapshot(int(self.state.t), *meter.spent, answer, self.state)
             if not reached:
                 return
 
     def marks(self, at: Marks) -> Iterator[float]:
-        if at is None:
-            while (pause := self.solver.pause(self.problem, self.state)) > 0:
-                yield self.state.t + pause
-        elif callable(at):
-            while True:
-                yield at(self.meter.spent[0] if self.unit == "seconds" else self.state.t / self.scale)
-        else:
+        if at is not None and not callable(at):
             yield from at
-
-    @property
-    def scale(self) -> int:
-        """Iterations in a unit."""
-        return self.solver.cost(self.problem).a_pass if self.unit == "passes" else 1
-
-    def run_to(self, mark: float) -> bool:
-        """Advance to a mark; whether it was reached, or the solver finished before."""
-        solver, problem = self.solver, self.problem
-        while (n := self.missing(mark)) > 0:
-            pause = n
-            if self.tol is not None:
-                pause = solver.pause(problem, self.state)
-                if pause <= 0:
-                    return False
-                n = min(n, pause)
-            t, began = int(self.state.t), time.perf_counter()
-            self.state = solver.advance(problem, self.state, n)
-            self.rate = n / max(time.perf_counter() - began, 1e-9)
-            if self.tol is None and self.state.t < t + n:
-                return False
-            if self.asks and n == pause:
-                self.ask()
-        return True
+        while at is None and (pause := self.solver.pause(self.problem, self.state)) > 0:
+            yield self.state.t + pause
+        while callable(at):
+            yield at(self.meter.spent[0] if self.unit == "seconds" else self.state.t / self.each)
 
     def missing(self, mark: float) -> int:
         """Iterations of the next piece on the way to a mark."""
         if self.unit != "seconds":
-            return round(mark * self.scale) - int(self.state.t)
+            return round(mark * self.each) - int(self.state.t)
         left = mark - self.meter.spent[0]
-        if left <= 0:
-            return 0
-        if not self.rate:
+        if left > 0 and not self.rate:
             return max(1, self.solver.cost(self.problem).a_pass // 64)
-        return max(1, int(self.rate * min(LONGEST_PIECE, max(SHORTEST_PIECE, left / 2))))
+        longest = min(LONGEST_PIECE, max(SHORTEST_PIECE, left / 2))
+        return max(1, int(self.rate * longest)) if left > 0 else 0
 
-    def ask(self) -> None:
-        """Tell the solver if a certificate that it thinks good enough is not."""
+    def run_to(self, mark: float) -> bool:
+        """Advance to a mark; whether it was reached, or the solver stopped before."""
+        while (n := self.missing(mark)) > 0:
+            with self.meter:
+                if not self.piece(n):
+                    return False
+        return True
+
+    def piece(self, n: int) -> bool:
+        """Advance by `n` iterations, or to the next pause where that counts; whether the solver goes on."""
         solver, problem, tol = self.solver, self.problem, self.tol
-        if tol is None or gap_of(solver.estimate(problem, self.state)) > tol:
-            return
-        if certified(problem, solver, self.state).gap > tol:
-            self.state = solver.refresh(problem, self.state)
+        pause = n if tol is None else solver.pause(problem, self.state)
+        if pause <= 0:
+            return False
+        n, t, began = min(n, pause), int(self.state.t), time.perf_counter()
+        self.state = solver.advance(problem, self.state, n)
+        self.rate = n / max(time.perf_counter() - began, 1e-9)
+        if tol is None:
+            return bool(self.state.t >= t + n)
+        if n == pause and type(solver).refresh is not Solver.refresh:
+            self.ask(tol)
+        return True
+
+    def ask(self, tol: float) -> None:
+        """Tell the solver if a certificate that it thinks good enough is not."""
+        solver, problem, state = self.solver, self.problem, self.state
+        if gap_of(solver.estimate(problem, state)) <= tol < certified(problem, solver, state).gap:
+            self.state = solver.refresh(problem, state)

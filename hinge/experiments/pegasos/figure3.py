@@ -9,7 +9,7 @@ from hinge.experiments.measure import minimum, slope, spread
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized
 from hinge.report.figure import Figure, Panel
-from hinge.solvers import Pegasos
+from hinge.solvers import Pegasos, trace
 
 LAM = 2e-4
 SEEDS = {"tiny": 2, "full": 5}
@@ -47,8 +47,8 @@ class PegasosFigure3(Experiment):
         data = choose(cell["set"], cell["rows"])
         problem = Regularized(*data.parts[:2], LAM)
         solver = Pegasos(batch_size=cell["k"], output="last")
-        state = solver.advance(problem, solver.init(problem, cell["seed"]), cell["T"])
-        objective = problem.objective(solver.solution(problem, state))
+        (now,) = trace(problem, solver, [cell["T"]], seed=cell["seed"])
+        objective = problem.objective(now.solution)
         best = minimum(cell["set"], cell["rows"], LAM)
         return {"objective": objective, "excess": objective - best, "label": data.label, "note": data.note}
 

@@ -210,7 +210,7 @@ def _default(problem: Regularized, evaluate: Evaluate, limit: float, seed: int) 
 
     solver = auto.choose(problem).solver
     assert solver is not None
-    solver.advance(problem, solver.init(problem), 0)  # compiles
+    next(trace(problem, solver, [0]))  # compiles
     stop = Stop(tol=3e-4, max_time=limit)
     result = solve(problem, solver, stop=stop, seed=seed, callbacks=[look])
     return {"looks": looks, "bound": float(result.certificate.bound), "by": type(solver).__name__}

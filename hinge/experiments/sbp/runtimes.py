@@ -19,7 +19,7 @@ from hinge.experiments.sets import SHUFFLED, choose, is_own
 from hinge.kernels import Gaussian
 from hinge.problems import Expansion, KernelSlackConstrained
 from hinge.report.figure import Figure, Panel, Series, Table
-from hinge.solvers import SBP
+from hinge.solvers import SBP, trace
 
 CACHE = 2000  # MB, for all
 SEEDS = {"tiny": 1, "full": 5}
@@ -186,8 +186,7 @@ def _sbp(task: Task, cell: Cell) -> dict[str, Any]:
         gram = Gram(as_points(task.X[:rows], kernel), int(CACHE * 1e6))
         return KernelSlackConstrained(gram, task.y[:rows], nu, bias="free")
 
-    small = problem_of(500)
-    solver.advance(small, solver.init(small), 3)  # compiles
+    next(trace(problem_of(500), solver, [3]))  # compiles
     problem = problem_of(n)
     stack = sp.vstack if sp.issparse(task.X) else np.vstack
     both = stack([task.X, task.X_test])

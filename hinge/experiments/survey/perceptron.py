@@ -13,11 +13,11 @@ from hinge.bounds import perceptron_runtime, sublinear_perceptron_gap, sublinear
 from hinge.datasets import make_separable
 from hinge.experiments.base import Cell, Claim, Experiment, Outcome, Results, Scale, claim
 from hinge.experiments.measure import Look, band, first_below, looks_at, slope, spaced, spread
+from hinge.experiments.survey.primal_dual import loss_after
 from hinge.problems import MaxMargin, Regularized, Solution, Strategies
 from hinge.report.figure import Figure, Panel, Series, Table
 from hinge.saddle.front_doors import max_margin
 from hinge.solvers import Perceptron, PrimalDual
-from hinge.solvers.base import certified
 
 SEEDS = {"tiny": 2, "full": 20}
 READ_SEEDS = {"tiny": 2, "full": 5}
@@ -117,11 +117,7 @@ class SurveyPerceptron(Experiment):
         problem = MaxMargin(A, relative=False)
         solver = PrimalDual("fixed", 1.0 * problem.scale, ratio)
         T = solver.horizon(problem)
-        state = solver.advance(problem, solver.init(problem, seed), T)
-        loss = (margin - float(problem.values(state.x_sum / T).min())) / problem.scale
-        lower, upper = certified(problem, solver, state)[:2]
-        held = lower - 2 * KEEP <= margin <= upper + 2 * KEEP
-        return {"T": T, "ratio": ratio, "loss": loss, "gap": (upper - lower) / problem.scale, "held": held}
+        return {"ratio": ratio, **loss_after(problem, solver, T, margin, 2 * KEEP, seed, problem.scale)}
 
     def outcome(self, results: Results, scale: Scale) -> Outcome:
         """Losses and their bound, shares within ε, and reads."""

@@ -27,7 +27,7 @@ from hinge.problems import (
 from hinge.problems.max_min.base import MaxMin
 from hinge.report.figure import Figure, Panel, Series, Table
 from hinge.saddle.front_doors import enclosing_ball, max_margin
-from hinge.solvers import PrimalDual, solve_slack
+from hinge.solvers import PrimalDual, solve_slack, trace
 from hinge.solvers.base import certified
 
 SEEDS = {"tiny": 2, "full": 20}
@@ -213,13 +213,19 @@ def _fixed(instance: Instance, ratio: float, seed: int) -> Look:
 
 
 def _after(instance: Instance, solver: PrimalDual, T: int, seed: int) -> Look:
-    """The loss of the mean of all x, and whether the certificate holds the exact value."""
     problem = instance.make()
     unit = problem.scale * math.sqrt(problem.second_moment)
-    state = solver.advance(problem, solver.init(problem, seed), T)
-    loss = instance.value - float(problem.values(state.x_sum / T).min())
-    lower, upper = certified(problem, solver, state)[:2]
-    held = lower - KEEP <= instance.value <= upper + KEEP
+    return loss_after(problem, solver, T, instance.value, KEEP, seed, unit)
+
+
+def loss_after(
+    problem: MaxMin, solver: PrimalDual, T: int, value: float, keep: float, seed: int, unit: float = 1.0
+) -> Look:
+    """The loss of the mean of all x in T iterations, and whether the certificate holds the exact value."""
+    (now,) = trace(problem, solver, [T], seed=seed)
+    loss = value - float(problem.values(now.state.x_sum / T).min())
+    lower, upper = certified(problem, solver, now.state)[:2]
+    held = lower - keep <= value <= upper + keep
     return {"T": T, "loss": loss / unit, "gap": (upper - lower) / unit, "held": held}
 
 

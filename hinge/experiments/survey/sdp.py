@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from functools import lru_cache
 from typing import Any
 
@@ -14,12 +13,12 @@ from threadpoolctl import threadpool_limits
 from hinge.bounds import sdp_iterations
 from hinge.experiments.base import Cell, Claim, Experiment, Outcome, Results, Scale, claim, grid
 from hinge.experiments.measure import Look, band, slope, spread
+from hinge.experiments.survey.primal_dual import loss_after
 from hinge.problems import Semidefinite
 from hinge.problems.max_min.semidefinite.svec import svec
 from hinge.report.figure import Figure, Panel, Series, Table
 from hinge.saddle.front_doors import semidefinite
-from hinge.solvers import PrimalDual
-from hinge.solvers.base import certified
+from hinge.solvers import PrimalDual, trace
 
 SEEDS = {"tiny": 2, "full": 20}
 TIMED_SEEDS = {"tiny": 2, "full": 5}
@@ -151,12 +150,7 @@ def _fixed(n: int, m: int, value: float, ratio: float, seed: int) -> Look:
     """Algorithm 3 with exact projections, at T = ratio² log m."""
     problem = Semidefinite(matrices(n, m), relative=False)
     solver = PrimalDual("fixed", problem.scale, ratio)
-    T = solver.horizon(problem)
-    state = solver.advance(problem, solver.init(problem, seed), T)
-    loss = value - float(problem.values(state.x_sum / T).min())
-    lower, upper = certified(problem, solver, state)[:2]
-    held = lower - KEEP <= value <= upper + KEEP
-    return {"T": T, "ratio": ratio, "loss": loss, "gap": upper - lower, "held": held}
+    return {"ratio": ratio, **loss_after(problem, solver, solver.horizon(problem), value, KEEP, seed)}
 
 
 def _timed(n: int, projection: str, seed: int) -> dict[str, Any]:
@@ -167,11 +161,10 @@ def _timed(n: int, projection: str, seed: int) -> dict[str, Any]:
     )  # fmt: skip
     whole = Semidefinite(matrices(n, M), relative=False)
     solver = PrimalDual("fixed", TIMED_EPS, 2.0)
-    state = solver.advance(whole, solver.init(whole, seed), WARM_UP)
-    state = solver.advance(problem, state, 1)
-    began = time.perf_counter()
-    solver.advance(problem, state, COUNT[projection])
-    return {"milliseconds": 1e3 * (time.perf_counter() - began) / COUNT[projection]}
+    (filled,) = trace(whole, solver, [WARM_UP], seed=seed)
+    at = WARM_UP + 1, WARM_UP + 1 + COUNT[projection]
+    first, last = trace(problem, solver, at, state=filled.state)
+    return {"milliseconds": 1e3 * (last.seconds - first.seconds) / COUNT[projection]}
 
 
 def _instances(results: Results) -> list[Results]:

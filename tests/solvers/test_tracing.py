@@ -11,7 +11,7 @@ from hinge.kernels import Gaussian
 from hinge.problems import KernelRegularized, KernelSlackConstrained, Regularized, SlackConstrained
 from hinge.problems.max_min.max_margin import MaxMargin
 from hinge.solvers import SBP, SDCA, BlockDual, Frugal, Pegasos, PrimalDual, Simba, solve, trace
-from hinge.solvers.trace import Meter
+from hinge.solvers.tracing import Meter
 
 CASES = {
     "linear": (lambda X, y: Regularized(X, y, 0.05), SDCA()),
@@ -172,7 +172,7 @@ def test_marks_in_seconds(case):
     make, solver = case
     found = list(trace(make(), solver, [0.02, 0.06], unit="seconds"))
     assert [now.seconds >= mark for now, mark in zip(found, (0.02, 0.06), strict=False)] == [True, True]
-    assert 0 < found[0].iteration < found[1].iteration
+    assert 0 < found[0].iteration <= found[1].iteration  # both marks may be passed by one slow piece
     (again,) = trace(make(), solver, [found[1].iteration])
     for by_time, by_count in zip(parts(found[1].solution), parts(again.solution), strict=True):
         np.testing.assert_array_equal(by_time, by_count)
