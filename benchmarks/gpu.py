@@ -26,7 +26,7 @@ from hinge.access import Gram, as_points
 from hinge.access.gram.device import DeviceGram
 from hinge.kernels import Gaussian
 from hinge.problems import KernelSlackConstrained
-from hinge.solvers import SBP, BlockDual
+from hinge.solvers import SBP, BlockDual, trace
 
 HOME = os.environ.get("HINGE_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -124,8 +124,8 @@ def agree(sets, repeats):
         answers = []
         for gram in (Gram(as_points(X, kernel)), DeviceGram(X, kernel)):
             problem, solver = KernelSlackConstrained(gram, y, 1e-3, bias="free"), SBP(batch)
-            state = solver.advance(problem, solver.init(problem, 0), 256)
-            answers.append(solver.solution(problem, state).responses)
+            (now,) = trace(problem, solver, [256])
+            answers.append(now.solution.responses)
         apart = np.abs(answers[0] - answers[1]).max() / np.abs(answers[0]).max()
         print(
             f"SBP, batches of {batch}, 256 iterations: responses differ by {apart:.1e} of the largest",
