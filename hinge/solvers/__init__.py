@@ -26,19 +26,7 @@ _KINDS: dict[str, tuple[Solves, ...]] = {
     "MAX_MIN_SOLVERS": ("max-min",),
 }
 
-_PARTS = (
-    "auto",
-    "base",
-    "cells",
-    "driver",
-    "kernel",
-    "linear",
-    "registry",
-    "result",
-    "saddle",
-    "slack_path",
-    "tracing",
-)
+_PARTS = ("auto", "base", "cells", "driver", "kernel", "linear", "registry", "result", "saddle", "slack_path")
 
 __all__ = [*_WHERE, *_KINDS, *(entry.class_name for entry in BY_NAME.values())]
 
