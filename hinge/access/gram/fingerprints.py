@@ -54,9 +54,10 @@ class _Digest:
     def add(self, thing: Any) -> None:
         """Any item."""
         if not self.plain(thing):
-            if isinstance(thing, list | tuple):
+            if isinstance(thing, list | tuple | set | frozenset):
                 self.text(f"{type(thing).__name__} {len(thing)}")
-                for part in thing:
+                # The order of a set of texts is another in every process.
+                for part in sorted(thing, key=repr) if isinstance(thing, set | frozenset) else thing:
                     self.add(part)
                 return
             try:

@@ -396,6 +396,24 @@ def test_items_are_told_apart():
     assert fingerprint_of([Thing(1), Thing(2)], KERNEL) == prints[17]
 
 
+def test_sets_have_the_same_fingerprint_in_every_process():
+    code = """
+        from hinge.access.gram.fingerprints import fingerprint_of
+        words = "a bb ccc dddd eeeee".split()
+        print(fingerprint_of([set(words), frozenset(words), [{*words, 1, None}]], "kernel"))
+    """
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(code)],
+            capture_output=True, text=True, check=True, env={**os.environ, "PYTHONHASHSEED": str(seed)},
+        ).stdout
+        for seed in (1, 2, 3)
+    }  # fmt: skip
+    assert len(said) == 1
+    items = [{"a", "b"}, {"c"}], [{"a"}, {"b", "c"}], [["a", "b"], ["c"]], [frozenset("ab"), {"c"}]
+    assert len({fingerprint_of(each, KERNEL) for each in items}) == len(items)
+
+
 def test_items_that_have_no_fingerprint():
     with pytest.raises(TypeError, match="type 'function' cannot be told apart"):
         fingerprint_of([lambda: 1], KERNEL)
