@@ -98,3 +98,11 @@ def whole_labels(labels: NDArray[Any]) -> NDArray[Any]:
     labels = labels.astype(np.float64, copy=False)
     whole = bool(np.all(labels == np.rint(labels))) and bool(np.all(np.abs(labels) < 2.0**53))
     return labels.astype(np.int64) if whole else labels
+
+
+def number_of(text: str | bytes) -> float | None:
+    """The number that a text spells, None if it spells none."""
+    try:
+        return float(text)
+    except ValueError:
+        return None

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import DataFormatError, smallest_float, whole_labels
+from .base import DataFormatError, number_of, smallest_float, whole_labels
 from .compressed import inner_suffix, opened
 
 LABEL_NAMES = ("label", "target", "class", "y")
@@ -99,7 +99,7 @@ def _is_header(cells: list[str], label: str | int | None) -> bool:
         return True
     # "y" alone is no proof: in a file of mushrooms it is a label.
     named = any(cell.lower() in LABEL_NAMES[:3] for cell in cells)
-    return named or all(_number(cell) is None for cell in cells)
+    return named or all(number_of(cell) is None for cell in cells)
 
 
 def _label_column(path: Path, header: list[str] | None, width: int, label: str | int | None) -> int:
@@ -170,7 +170,7 @@ def _parse_by_cell(path: Path, layout: _Layout) -> tuple[NDArray[Any], list[str]
                 if column == layout.label:
                     values.append(codes.setdefault(cell, float(len(codes))))
                     continue
-                value = _number(cell)
+                value = number_of(cell)
                 if value is None or not math.isfinite(value):
                     raise DataFormatError(
                         f"{where}, column {name}: found {cell[:40]!r} where a finite number was expected."
@@ -184,14 +184,7 @@ def _parse_by_cell(path: Path, layout: _Layout) -> tuple[NDArray[Any], list[str]
 
 def _labels(codes: NDArray[Any], names: list[str]) -> NDArray[Any]:
     """The labels as numbers if every one is a finite number, else as text."""
-    numbers = [_number(name) for name in names]
+    numbers = [number_of(name) for name in names]
     if any(number is None or not math.isfinite(number) for number in numbers):
         return np.array(names)[codes]
     return whole_labels(np.array(numbers, dtype=np.float64)[codes])
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None

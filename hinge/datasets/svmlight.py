@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .base import DataFormatError, most_features, smallest_float, whole_labels
+from .base import DataFormatError, most_features, number_of, smallest_float, whole_labels
 from .compressed import opened
 
 LARGEST_INDEX = 2**31 - 1
@@ -74,7 +74,7 @@ def _fault(line: bytes, n_features: int | None, zero_based: bool) -> str:
         return ""
     if b"\0" in line:
         return "there is a zero byte, so this looks like binary data and not svmlight text."
-    label = _number(tokens[0])
+    label = number_of(tokens[0])
     if label is None:
         return f"found {_show(tokens[0])} where a label was expected, a number such as +1 or -1."
     if not math.isfinite(label):
@@ -102,7 +102,7 @@ def _fault(line: bytes, n_features: int | None, zero_based: bool) -> str:
             )
         if previous is not None and index <= previous:
             return f"{_show(token)} follows index {previous}, but indices must ascend within a line."
-        value = _number(value_text)
+        value = number_of(value_text)
         if value is None:
             return f"the value in {_show(token)} is not a number."
         if not math.isfinite(value):
@@ -118,13 +118,6 @@ def _below_first(token: bytes, index: int) -> str:
             " pass zero_based=True (--zero-based on the command line) if this file counts from 0."
         )
     return f"the index in {_show(token)} is negative."
-
-
-def _number(text: bytes) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
 
 
 def _show(token: bytes) -> str:
