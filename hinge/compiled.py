@@ -5,10 +5,11 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from functools import wraps
+from functools import cache, wraps
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numba import njit
 from numba.core import config
 from numba.core.caching import FunctionCache, IndexDataCacheFile
@@ -30,6 +31,23 @@ def compiled(function: Callable | None = None, **options: Any) -> Any:
     with suppress(RuntimeError):  # Numba found no place for its cache
         dispatcher._cache = _Cache(function)
     return dispatcher
+
+
+def record(**values: float) -> np.record:
+    """Numbers by name that compiled code changes in place: ``s = record(u=0.0, t=0)``, then ``s.u += 1.0``.
+
+    A float becomes a float64, a whole number an int64, and True or False a bool. Compiled code reads and
+    writes a field as fast as an array's entry. It compiles sooner, and is called sooner, than with a named
+    tuple that it takes and returns; but a call takes some microseconds, too many where one does little.
+    """
+    fields = _fields(tuple((name, type(value)) for name, value in values.items()))
+    one: np.record = np.array(tuple(values.values()), fields)[()]
+    return one
+
+
+@cache
+def _fields(kinds: tuple[tuple[str, type], ...]) -> np.dtype:
+    return np.dtype((np.record, [(name, {float: "f8", int: "i8", bool: "?"}[kind]) for name, kind in kinds]))
 
 
 def _aside(work: Callable) -> Callable:

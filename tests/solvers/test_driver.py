@@ -207,17 +207,17 @@ class Slow(SDCA):
     """Notes whether it was torn in the middle of a step."""
 
     def advance(self, problem, state, n_iter):
-        state.counters[-1] = -1
+        state.epoch.rows = -1
         signal.raise_signal(signal.SIGINT)
         state = super().advance(problem, state, n_iter)
-        state.counters[-1] = 0
+        state.epoch.rows = 0
         return state
 
 
 def test_a_step_is_never_torn(problem):
     result = solve(problem, Slow(), stop=Stop(0), on_interrupt="keep")
     assert result.status is Status.INTERRUPTED
-    assert result.state.counters[-1] == 0
+    assert result.state.epoch.rows == 0
     assert result.n_iter > 0
 
 
@@ -262,12 +262,12 @@ class Long(SDCA):
         return 1
 
     def advance(self, problem, state, n_iter):
-        state.counters[-1] = -1
+        state.epoch.rows = -1
         if n_iter and state.t:
             signal.raise_signal(signal.SIGINT)
             time.sleep(20)
         state = super().advance(problem, state, n_iter)
-        state.counters[-1] = 0
+        state.epoch.rows = 0
         return state
 
 
@@ -277,7 +277,7 @@ def test_a_long_step_is_broken_off_and_undone(problem, keep, interruptible):
     if keep:
         result = solve(problem, Long(), stop=Stop(0, max_iter=1000), on_interrupt="keep")
         assert result.status is Status.INTERRUPTED
-        assert result.state.counters[-1] == 0
+        assert result.state.epoch.rows == 0
         assert result.certificate.objective == pytest.approx(problem.objective(result.solution))
     else:
         with pytest.raises(KeyboardInterrupt):

@@ -2,10 +2,59 @@
 
 import numpy as np
 
-from hinge.compiled import compiled
+from hinge.compiled import compiled, record
 from hinge.sampling import draw_index
 
 SHRUNK = np.uint32(1 << 31)  # marks a row of the list that leaves it at the end of the epoch
+
+
+def first_epoch() -> np.record:
+    """The place in an epoch, before the first.
+
+    `t`: rows visited in all; `draws`: random numbers used; `stale`: whether the next epoch visits all rows;
+    `active`: rows on the list of this epoch, of which `visited` are done: the first `block` blocks and
+    `offset` rows of the next one; `rows`: rows that the last epoch visited.
+    """
+    return record(t=0, draws=0, stale=True, active=0, visited=0, block=0, offset=0, rows=0)
+
+
+@compiled
+def all_are_back(epoch, active, weight):
+    """At the start of an epoch: list all rows if they are to come back, and say whether they were."""
+    if not (epoch.stale or epoch.active == 0):
+        return False
+    epoch.active, epoch.stale = fill(active, weight), False
+    return True
+
+
+@compiled
+def draw_order(epoch, order, block_rows, key):
+    """At the start of an epoch: the order of its blocks."""
+    epoch.draws = shuffle(order, -(-epoch.active // block_rows), key, epoch.draws)
+
+
+@compiled
+def next_rows(epoch, order, block_rows, most):
+    """Where on the list to go on: what is left of the present block, and no more than `most` rows."""
+    begin = np.int64(order[epoch.block]) * block_rows
+    first = begin + epoch.offset
+    return first, min(begin + block_rows, epoch.active, first + most)
+
+
+@compiled
+def ends_epoch(epoch, order, block_rows, count):
+    """Move on by `count` rows of the present block; whether that was the end of the epoch."""
+    epoch.t += count
+    epoch.visited += count
+    epoch.offset += count
+    begin = np.int64(order[epoch.block]) * block_rows
+    if epoch.offset == min(block_rows, epoch.active - begin):
+        epoch.offset = 0
+        epoch.block += 1
+    if epoch.visited < epoch.active:
+        return False
+    epoch.rows, epoch.visited, epoch.block = epoch.visited, 0, 0
+    return True
 
 
 @compiled

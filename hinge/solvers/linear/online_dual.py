@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hinge.problems import Regularized, Solution
-from hinge.solvers.linear.sdca import BETA, GROWING, KAPPA, LAM, SDCA, U
+from hinge.solvers.linear.sdca import SDCA
 
 LEAST_ROWS = 16  # between two iterates that enter the average
 
@@ -57,11 +57,12 @@ def learn(stream: Stream, piece: Regularized, C: float | None, seed: int) -> Str
     state = solver.init(piece, seed)
     kappa = stream.kappa or _kappa(piece)
     state.v[:] = stream.v
-    state.scalars[[U, BETA, KAPPA]] = stream.u, 0.0, kappa
+    dual = state.dual
+    dual.u, dual.beta, dual.kappa = stream.u, 0.0, kappa
     seen = stream.seen + piece.total
     full = 1.0 / C if C is not None else piece.lam * seen
-    state.scalars[LAM] = full if C is not None else stream.Lam
-    state.counters[GROWING] = C is None
+    dual.Lam = full if C is not None else stream.Lam
+    dual.growing = C is None
     w, b, averaged = stream.w.copy(), stream.b, stream.averaged
     left = rows = solver.pause(piece, state)
     step = max(LEAST_ROWS, piece.d * piece.n // max(1, piece.matrix.n_cells))
@@ -73,10 +74,10 @@ def learn(stream: Stream, piece: Regularized, C: float | None, seed: int) -> Str
         averaged += n / rows * piece.total * t
         # Weights so small that their squares vanish are averaged as if they were the first.
         share = n / rows * piece.total * t / averaged if averaged > 0.0 else 1.0
-        Lam = state.scalars[LAM]
+        Lam = dual.Lam
         w += share * (state.v / Lam - w)
-        b += share * (kappa * float(state.scalars[U]) / Lam - b)
-    return Stream(state.v, float(state.scalars[U]), kappa, full, seen, w, b, averaged)
+        b += share * (kappa * float(dual.u) / Lam - b)
+    return Stream(state.v, float(dual.u), kappa, full, seen, w, b, averaged)
 
 
 def solution(stream: Stream) -> Solution:

@@ -6,12 +6,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hinge.access import add_row, dot, read_row, sq_norm
-from hinge.compiled import compiled
+from hinge.compiled import compiled, record
 from hinge.problems import Regularized, Solution
 from hinge.problems.cost import Cost
 from hinge.sampling import key_of
 from hinge.solvers.base import Paper, Solver
-from hinge.solvers.linear.active_rows import SHRUNK, fill, shuffle, unmarked
+from hinge.solvers.linear.active_rows import (
+    SHRUNK,
+    all_are_back,
+    draw_order,
+    ends_epoch,
+    first_epoch,
+    next_rows,
+    unmarked,
+)
 
 BLOCK_BYTES = 1 << 14
 CACHE_BYTES = 1 << 25  # data below this size is near anyway: smaller blocks mix it better
@@ -21,18 +29,12 @@ TYPICAL = 16  # rows, or up to twice as many, whose norms set the scale of a fre
 SAMPLE = 2048  # rows by which the gap is guessed after a long epoch
 
 
-# Places in the state's two arrays of scalars.
-U, BETA, LAM, UPPER, LOWER, HIGHEST, LOWEST, SUM, GAP, KAPPA = range(10)
-T, ACTIVE, VISITED, BLOCK, OFFSET, DRAWS, STALE, EPOCH_ROWS, GROWING = range(9)
-
-
 class SDCAState(NamedTuple):
     """A dual point and the place in the current epoch.
 
-    `scalars`: u = Σ sᵢαᵢyᵢ, the multiplier β, the Λ in use, the two shrinking bounds
-    and the epoch's extremes, the epoch's gap so far and the last epoch's, κ. `counters`: iterations, active
-    rows, rows visited in this epoch, blocks done, rows done of the next block, draws, whether all rows
-    are to come back, the rows of the last epoch, and whether Λ still grows.
+    `dual` has u = Σ sᵢαᵢyᵢ, the multiplier β, κ, the Λ in use and whether it still grows; of g = 1 - margin
+    the bounds `upper` and `lower` beyond which rows leave the list, and this epoch's extremes; the gap as
+    this epoch has met it so far, and as the last one did. `epoch` is described in `first_epoch`.
     """
 
     alpha: np.ndarray
@@ -40,14 +42,14 @@ class SDCAState(NamedTuple):
     sq: np.ndarray
     active: np.ndarray
     order: np.ndarray
-    scalars: np.ndarray
-    counters: np.ndarray
+    dual: np.record
+    epoch: np.record
     key: np.uint64
 
     @property
     def t(self) -> int:
         """Iterations run so far."""
-        return int(self.counters[T])
+        return int(self.epoch.t)
 
 
 @dataclass(frozen=True)
@@ -123,30 +125,38 @@ class SDCA(Solver[Regularized, SDCAState]):
 
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> SDCAState:
         n, full = problem.n, problem.lam * problem.total
-        scalars = np.array([0.0, 0.0, 0.0, np.inf, -np.inf, -np.inf, np.inf, 0.0, np.inf, 0.0])
-        counters = np.zeros(9, np.int64)
-        counters[STALE] = 1  # the first epoch brings the rows in
+        dual = record(
+            u=0.0, beta=0.0, kappa=0.0, Lam=0.0, growing=False, upper=np.inf, lower=-np.inf,
+            highest=-np.inf, lowest=np.inf, gap_so_far=0.0, gap=np.inf,
+        )  # fmt: skip
         alpha, v = np.zeros(n), np.zeros(problem.d)
         if start is not None and start.alpha is not None:
             alpha[:] = np.clip(start.alpha, 0.0, 1.0)
             v[:] = problem.combination(alpha) * problem.total
             positive, negative = problem.class_mass(alpha)
-            scalars[U] = (positive - negative) * problem.total
-            scalars[BETA] = start.b if problem.bias == "free" else 0.0
-            scalars[LAM] = full
+            dual.u = (positive - negative) * problem.total
+            dual.beta = start.b if problem.bias == "free" else 0.0
+            dual.Lam = full
         elif self.first_pass == "plain" or (self.first_pass == "auto" and full < SGD_PAYS):
-            scalars[LAM] = full
+            dual.Lam = full
         else:
-            counters[GROWING] = 1
+            dual.growing = True
         order = np.zeros(-(-n // self.rows_a_block(problem)), np.uint32)
         return SDCAState(
-            alpha, v, problem.matrix.sq_norms, np.zeros(n, np.uint32), order, scalars, counters, key_of(seed)
+            alpha,
+            v,
+            problem.matrix.sq_norms,
+            np.zeros(n, np.uint32),
+            order,
+            dual,
+            first_epoch(),
+            key_of(seed),
         )
 
     def advance(self, problem: Regularized, state: SDCAState, n_iter: int) -> SDCAState:
         free = problem.bias == "free"
         if state.t == 0 and n_iter > 0:
-            state.scalars[KAPPA] = self.kappa(problem) if free else problem.constant_sq
+            state.dual.kappa = self.kappa(problem) if free else problem.constant_sq
         self.run(problem, state, n_iter, full=problem.lam * problem.total, free=free)
         return state
 
@@ -158,8 +168,9 @@ class SDCA(Solver[Regularized, SDCAState]):
         )  # fmt: skip
 
     def solution(self, problem: Regularized, state: SDCAState) -> Solution:
-        Lam = state.scalars[LAM] or 1.0  # within the first pass, that of the rows seen so far
-        b = state.scalars[BETA] + state.scalars[KAPPA] * state.scalars[U] / Lam
+        dual = state.dual
+        Lam = dual.Lam or 1.0  # within the first pass, that of the rows seen so far
+        b = dual.beta + dual.kappa * dual.u / Lam
         return Solution(state.v / Lam, float(b), state.alpha)
 
     def cost(self, problem: Regularized, state: SDCAState | None = None) -> Cost:
@@ -168,30 +179,30 @@ class SDCA(Solver[Regularized, SDCAState]):
 
     def pause(self, problem: Regularized, state: SDCAState) -> int:
         """The end of the epoch, or later where epochs are short against a look at the answer."""
-        c = state.counters
-        if c[VISITED] == 0 and (c[STALE] or c[ACTIVE] == 0):
+        epoch = state.epoch
+        if epoch.visited == 0 and (epoch.stale or epoch.active == 0):
             return problem.n if len(problem.weight) == 1 else int(np.count_nonzero(problem.weight))
-        return max(int(c[ACTIVE] - c[VISITED]), problem.n // 16)
+        return max(int(epoch.active - epoch.visited), problem.n // 16)
 
     def estimate(self, problem: Regularized, state: SDCAState) -> float:
         """The gap as the last epoch met the rows; after a long one a sample is asked again."""
         full = problem.lam * problem.total
-        if state.counters[GROWING]:
+        if state.dual.growing:
             return np.inf
         dual = state.alpha.sum() if len(problem.weight) == 1 else state.alpha @ problem.weight
-        dual -= (state.v @ state.v + problem.constant_sq * state.scalars[U] ** 2) / (2 * full)
-        gap = state.scalars[GAP]
-        if state.counters[EPOCH_ROWS] > 16 * SAMPLE:
+        dual -= (state.v @ state.v + problem.constant_sq * state.dual.u**2) / (2 * full)
+        gap = state.dual.gap
+        if state.epoch.rows > 16 * SAMPLE:
             gap = _sampled_gap(
                 problem.matrix.rows, problem.y, problem.weight, full, problem.n // SAMPLE,
-                state.alpha, state.v, state.scalars,
+                state.alpha, state.v, state.dual,
             )  # fmt: skip
-        infeasible = abs(state.scalars[U]) if problem.bias == "free" else 0.0
+        infeasible = abs(state.dual.u) if problem.bias == "free" else 0.0
         return (gap + infeasible) / dual if dual > 0 else np.inf
 
     def refresh(self, problem: Regularized, state: SDCAState) -> SDCAState:
         """Bring all rows back."""
-        state.counters[STALE] = 1
+        state.epoch.stale = True
         return state
 
     def kappa(self, problem: Regularized) -> float:
@@ -210,80 +221,74 @@ class SDCA(Solver[Regularized, SDCAState]):
 
 
 @compiled
+def dual_step(A, row, i, s, yi, tau, alpha, v):
+    """αᵢ ← Π(αᵢ + τ) on [0, 1], and v with it; returns the change of u."""
+    old = alpha[i]
+    new = min(1.0, max(0.0, old + tau))
+    change = s * (new - old) * yi
+    if new != old:
+        alpha[i] = new
+        add_row(A, row, change, v)
+    return change
+
+
+@compiled
 def _visit(
     A, y, weight, lam, full, free, shrinking, block_rows, n_iter,
-    alpha, v, sq, active, order, scalars, counters, key,
+    alpha, v, sq, active, order, dual, epoch, key,
 ):  # fmt: skip
-    u, beta, Lam, gap = scalars[U], scalars[BETA], scalars[LAM], scalars[SUM]
-    highest, lowest = scalars[HIGHEST], scalars[LOWEST]
-    weighted, kappa = len(weight) > 1, scalars[KAPPA]
+    # What a row changes is held in variables: fields of a record would be written to memory for every row.
+    u, beta, kappa, Lam, gap = dual.u, dual.beta, dual.kappa, dual.Lam, dual.gap_so_far
+    highest, lowest = dual.highest, dual.lowest
     left = n_iter
     while left > 0:
-        if counters[VISITED] == 0:
-            if counters[STALE] or counters[ACTIVE] == 0:
-                counters[ACTIVE], counters[STALE] = fill(active, weight), 0
-                scalars[UPPER], scalars[LOWER] = np.inf, -np.inf
-            blocks = -(-counters[ACTIVE] // block_rows)
-            counters[DRAWS] = shuffle(order, blocks, key, counters[DRAWS])
+        if epoch.visited == 0:
+            if all_are_back(epoch, active, weight):
+                dual.upper, dual.lower = np.inf, -np.inf
+            draw_order(epoch, order, block_rows, key)
             gap, highest, lowest = 0.0, -np.inf, np.inf
-        upper, lower = scalars[UPPER], scalars[LOWER]
-        growing = counters[GROWING] == 1
-        first = np.int64(order[counters[BLOCK]]) * block_rows
-        last = min(first + block_rows, counters[ACTIVE])
-        first += counters[OFFSET]
-        stop = min(last, first + left)
+        upper, lower, growing = dual.upper, dual.lower, dual.growing
+        first, stop = next_rows(epoch, order, block_rows, left)
         for at in range(first, stop):
             i = np.uint64(active[at])
             row = read_row(A, i)
-            s = weight[i] if weighted else weight[0]
+            s = weight[i] if len(weight) > 1 else weight[0]
             if growing:
                 Lam += lam * s
             if np.isnan(sq[i]):
                 sq[i] = sq_norm(A, row)
-            vx = dot(A, row, v)
             yi = np.float64(y[i])
             old = alpha[i]
-            g = 1.0 - yi * (beta + (vx + kappa * u) / Lam)  # 1 - yᵢ(⟨w, xᵢ⟩ + b)
+            g = 1.0 - yi * (beta + (dot(A, row, v) + kappa * u) / Lam)  # 1 - yᵢ(⟨w, xᵢ⟩ + b)
             gap += s * ((1.0 - old) * g if g > 0.0 else -old * g)
             if (old == 0.0 and g < lower) or (old == 1.0 and g > upper):
                 active[at] |= SHRUNK
                 continue
             if not ((old == 0.0 and g < 0.0) or (old == 1.0 and g > 0.0)):
                 highest, lowest = max(highest, g), min(lowest, g)
-            new = min(1.0, max(0.0, old + Lam * g / (s * (sq[i] + kappa))))
-            if new != old:
-                alpha[i] = new
-                u += s * (new - old) * yi
-                add_row(A, row, s * (new - old) * yi, v)
+            u += dual_step(A, row, i, s, yi, Lam * g / (s * (sq[i] + kappa)), alpha, v)
         left -= stop - first
-        counters[T] += stop - first
-        counters[VISITED] += stop - first
-        counters[OFFSET] += stop - first
-        if stop == last:
-            counters[OFFSET] = 0
-            counters[BLOCK] += 1
-        if counters[VISITED] == counters[ACTIVE]:
-            scalars[GAP] = gap if not growing else np.inf
-            counters[EPOCH_ROWS] = counters[VISITED]
+        if ends_epoch(epoch, order, block_rows, stop - first):
+            dual.gap = gap if not growing else np.inf
             Lam = full
             if free and not growing:
                 beta += kappa * u / Lam
-            scalars[UPPER] = highest if shrinking and highest > 0.0 and not growing else np.inf
-            scalars[LOWER] = lowest if shrinking and lowest < 0.0 and not growing else -np.inf
-            counters[VISITED] = counters[BLOCK] = counters[GROWING] = 0
-            counters[ACTIVE] = unmarked(active, counters[ACTIVE])
-    scalars[U], scalars[BETA], scalars[LAM], scalars[SUM] = u, beta, Lam, gap
-    scalars[HIGHEST], scalars[LOWEST] = highest, lowest
+            dual.upper = highest if shrinking and highest > 0.0 and not growing else np.inf
+            dual.lower = lowest if shrinking and lowest < 0.0 and not growing else -np.inf
+            dual.growing = False
+            epoch.active = unmarked(active, epoch.active)
+    dual.u, dual.beta, dual.Lam, dual.gap_so_far = u, beta, Lam, gap
+    dual.highest, dual.lowest = highest, lowest
 
 
 @compiled
-def _sampled_gap(A, y, weight, Lam, every, alpha, v, scalars):
+def _sampled_gap(A, y, weight, Lam, every, alpha, v, dual):
     """The rows' shares in the gap over every so-many-th row, scaled to all; plus two standard errors."""
     total, squares, rows = 0.0, 0.0, 0
     for i in range(every // 2, len(y), every):
         s = weight[i] if len(weight) > 1 else weight[0]
         vx = dot(A, read_row(A, i), v)
-        g = 1.0 - y[i] * (scalars[BETA] + (vx + scalars[KAPPA] * scalars[U]) / Lam)
+        g = 1.0 - y[i] * (dual.beta + (vx + dual.kappa * dual.u) / Lam)
         share = s * ((1.0 - alpha[i]) * g if g > 0.0 else -alpha[i] * g)
         total += share
         squares += share * share

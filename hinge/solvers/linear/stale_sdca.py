@@ -5,30 +5,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hinge.access import add_row, dot, read_row, sq_norm
+from hinge.access import dot, read_row, sq_norm
 from hinge.compiled import compiled
 from hinge.problems import Regularized, Solution
 from hinge.problems.cost import Cost
 from hinge.sampling import draw_unit
 from hinge.solvers.base import Paper, Solver
-from hinge.solvers.linear.active_rows import fill, shuffle
-from hinge.solvers.linear.sdca import (  # fmt: skip
-    ACTIVE,
-    BETA,
-    BLOCK,
-    DRAWS,
-    EPOCH_ROWS,
-    GAP,
-    KAPPA,
-    OFFSET,
-    SDCA,
-    STALE,
-    SUM,
-    VISITED,
-    SDCAState,
-    T,
-    U,
-)
+from hinge.solvers.linear.active_rows import all_are_back, draw_order, ends_epoch, next_rows
+from hinge.solvers.linear.sdca import SDCA, SDCAState, dual_step
 
 
 class StaleState(NamedTuple):
@@ -120,7 +104,7 @@ class StaleSDCA(Solver[Regularized, StaleState]):
     def advance(self, problem: Regularized, state: StaleState, n_iter: int) -> StaleState:
         free = problem.bias == "free"
         if state.t == 0 and n_iter > 0:
-            state.ascent.scalars[KAPPA] = self.plain.kappa(problem) if free else problem.constant_sq
+            state.ascent.dual.kappa = self.plain.kappa(problem) if free else problem.constant_sq
         _visit(
             problem.matrix.rows, problem.y, problem.weight, problem.lam * problem.total, free,
             self.least, self.width, self.plain.rows_a_block(problem), n_iter, state.margin, *state.ascent,
@@ -173,22 +157,17 @@ def _draw(active, weight, alpha, margin, least, width, key, draws):
 @compiled
 def _visit(
     A, y, weight, Lam, free, least, width, block_rows, n_iter,
-    margin, alpha, v, sq, active, order, scalars, counters, key,
+    margin, alpha, v, sq, active, order, dual, epoch, key,
 ):  # fmt: skip
-    u, beta, gap, kappa = scalars[U], scalars[BETA], scalars[SUM], scalars[KAPPA]
+    u, beta, kappa, gap = dual.u, dual.beta, dual.kappa, dual.gap_so_far
     left = n_iter
     while left > 0:
-        if counters[VISITED] == 0:
-            if counters[STALE] or counters[ACTIVE] == 0:
-                counters[ACTIVE], counters[STALE] = fill(active, weight), 0
+        if epoch.visited == 0:
+            if all_are_back(epoch, active, weight):
                 margin[:] = np.nan
-            blocks = -(-counters[ACTIVE] // block_rows)
-            counters[DRAWS] = shuffle(order, blocks, key, counters[DRAWS])
+            draw_order(epoch, order, block_rows, key)
             gap = 0.0
-        first = np.int64(order[counters[BLOCK]]) * block_rows
-        last = min(first + block_rows, counters[ACTIVE])
-        first += counters[OFFSET]
-        stop = min(last, first + left)
+        first, stop = next_rows(epoch, order, block_rows, left)
         for at in range(first, stop):
             i = np.uint64(active[at])
             row = read_row(A, i)
@@ -202,25 +181,11 @@ def _visit(
             share = s * ((1.0 - old) * g if g > 0.0 else -old * g)
             gap += share / chance(old, margin[i], least, width)
             margin[i] = m
-            new = min(1.0, max(0.0, old + Lam * g / (s * (sq[i] + kappa))))
-            if new != old:
-                alpha[i] = new
-                u += s * (new - old) * yi
-                add_row(A, row, s * (new - old) * yi, v)
+            u += dual_step(A, row, i, s, yi, Lam * g / (s * (sq[i] + kappa)), alpha, v)
         left -= stop - first
-        counters[T] += stop - first
-        counters[VISITED] += stop - first
-        counters[OFFSET] += stop - first
-        if stop == last:
-            counters[OFFSET] = 0
-            counters[BLOCK] += 1
-        if counters[VISITED] == counters[ACTIVE]:
-            scalars[GAP] = gap
-            counters[EPOCH_ROWS] = counters[VISITED]
+        if ends_epoch(epoch, order, block_rows, stop - first):
+            dual.gap = gap
             if free:
                 beta += kappa * u / Lam
-            counters[VISITED] = counters[BLOCK] = 0
-            counters[ACTIVE], counters[DRAWS] = _draw(
-                active, weight, alpha, margin, least, width, key, counters[DRAWS]
-            )
-    scalars[U], scalars[BETA], scalars[SUM] = u, beta, gap
+            epoch.active, epoch.draws = _draw(active, weight, alpha, margin, least, width, key, epoch.draws)
+    dual.u, dual.beta, dual.gap_so_far = u, beta, gap

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from hinge.access import add_row, dot, read_row, sq_norm
+from hinge.access import dot, read_row, sq_norm
 from hinge.compiled import compiled
 from hinge.problems import Regularized
 from hinge.sampling import draw_index
-from hinge.solvers.linear.sdca import SDCA, SDCAState, T
+from hinge.solvers.linear.sdca import SDCA, SDCAState, dual_step
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,13 @@ class UniformDCA(SDCA):
         """Iterations with a draw each."""
         _ascend(
             problem.matrix.rows, problem.y, full, n_iter,
-            state.alpha, state.v, state.sq, state.counters, state.key,
+            state.alpha, state.v, state.sq, state.epoch, state.key,
         )  # fmt: skip
 
 
 @compiled
-def _ascend(A, y, Lam, n_iter, alpha, v, sq, counters, key):
-    for t in range(counters[T], counters[T] + n_iter):
+def _ascend(A, y, Lam, n_iter, alpha, v, sq, epoch, key):
+    for t in range(epoch.t, epoch.t + n_iter):
         i = draw_index(key, t, len(y))
         row = read_row(A, i)
         if np.isnan(sq[i]):
@@ -56,8 +56,5 @@ def _ascend(A, y, Lam, n_iter, alpha, v, sq, counters, key):
             alpha[i] = 1.0  # an empty row loses one whatever w is
             continue
         yi = np.float64(y[i])
-        new = min(1.0, max(0.0, alpha[i] + (Lam - yi * dot(A, row, v)) / sq[i]))
-        if new != alpha[i]:
-            add_row(A, row, (new - alpha[i]) * yi, v)
-            alpha[i] = new
-    counters[T] += n_iter
+        dual_step(A, row, i, 1.0, yi, (Lam - yi * dot(A, row, v)) / sq[i], alpha, v)
+    epoch.t += n_iter

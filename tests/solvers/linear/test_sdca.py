@@ -5,7 +5,6 @@ from hinge.datasets import make_known_optimum
 from hinge.monitoring import Status, Stop
 from hinge.problems import NormConstrained, Regularized
 from hinge.solvers import SDCA, solve
-from hinge.solvers.linear.sdca import ACTIVE, LAM, U
 
 BIASES = ["none", "free", "penalized"]
 
@@ -38,7 +37,7 @@ def test_shrinking_spares_visits(adult):
     state = solver.init(problem)
     for _ in range(20):
         state = solver.advance(problem, state, solver.pause(problem, state))
-    assert 0 < state.counters[ACTIVE] < problem.n / 2
+    assert 0 < state.epoch.active < problem.n / 2
     state = solver.refresh(problem, state)
     state = solver.advance(problem, state, solver.pause(problem, state) + 1)
     before = state.t
@@ -83,10 +82,10 @@ def test_the_dual_is_feasible_and_its_combination_kept_at_all_times(tiny, first_
         solution = solver.solution(problem, state)
         assert solution.alpha.min() >= 0
         assert solution.alpha.max() <= 1
-        kept = solution.w * state.scalars[LAM] / problem.total
+        kept = solution.w * state.dual.Lam / problem.total
         np.testing.assert_allclose(kept, problem.combination(solution.alpha), atol=1e-12)
-        np.testing.assert_allclose(solution.w * state.scalars[LAM], (s * solution.alpha * y) @ X, atol=1e-10)
-        assert state.scalars[U] == pytest.approx((s * solution.alpha) @ y, abs=1e-10)
+        np.testing.assert_allclose(solution.w * state.dual.Lam, (s * solution.alpha * y) @ X, atol=1e-10)
+        assert state.dual.u == pytest.approx((s * solution.alpha) @ y, abs=1e-10)
         assert (solution.alpha[s == 0] == 0).all()
 
 
@@ -97,11 +96,11 @@ def test_the_first_pass_is_that_of_the_rows_seen(tiny):
     state = solver.init(problem)
     for t in (1, 5, 59):
         state = solver.advance(problem, state, t - state.t)
-        assert state.scalars[LAM] == pytest.approx(0.02 * t)
+        assert state.dual.Lam == pytest.approx(0.02 * t)
         assert np.count_nonzero(state.alpha) <= t
         assert solver.estimate(problem, state) == np.inf
     state = solver.advance(problem, state, 1)
-    assert state.scalars[LAM] == 0.02 * 60
+    assert state.dual.Lam == 0.02 * 60
 
 
 def test_the_first_pass_helps_where_the_regularisation_is_strong(adult):

@@ -8,7 +8,6 @@ from hinge.monitoring import Status, Stop
 from hinge.problems import NormConstrained, Regularized
 from hinge.sampling import draw_index, draw_unit, key_of
 from hinge.solvers import SDCA, solve
-from hinge.solvers.linear.sdca import ACTIVE, GAP, LAM, U
 from hinge.solvers.linear.stale_sdca import StaleSDCA, StaleState, chance
 
 BIASES = ["none", "free", "penalized"]
@@ -88,7 +87,7 @@ def test_it_visits_the_rows_of_the_reference(tiny, seed, bias, weighted, least, 
     np.testing.assert_allclose(answer.alpha, alpha, rtol=1e-9, atol=1e-12)
     assert answer.b == pytest.approx(b, rel=1e-9, abs=1e-12)
     np.testing.assert_allclose(state.margin, m, rtol=1e-9, atol=1e-12)
-    assert state.ascent.scalars[GAP] == pytest.approx(gap, rel=1e-9)
+    assert state.ascent.dual.gap == pytest.approx(gap, rel=1e-9)
     before = problem.reads
     solver.advance(problem, state, 0)
     assert problem.reads == before
@@ -187,13 +186,13 @@ def test_epochs_get_shorter_and_a_refresh_brings_all_rows_back(adult):
     state = solver.init(problem)
     for _ in range(6):
         state = solver.advance(problem, state, solver.pause(problem, state))
-    assert 0 < state.ascent.counters[ACTIVE] < 0.7 * problem.n
+    assert 0 < state.ascent.epoch.active < 0.7 * problem.n
     state = solver.refresh(problem, state)
     state = solver.advance(
         problem, state, solver.pause(problem, state) + 1
     )  # to the end of the epoch at hand
     state = solver.refresh(problem, state)
-    while state.ascent.counters[ACTIVE] < problem.n:
+    while state.ascent.epoch.active < problem.n:
         state = solver.advance(problem, state, 1)
     state = solver.advance(problem, state, problem.n - 1)
     assert not np.isnan(state.margin).any()
@@ -210,14 +209,12 @@ def test_rows_passed_over_are_made_up_for_in_the_estimate(adult):
         # A pass over all rows from the same point meets a gap of the same size.
         full = plain.init(other, seed, solver.solution(problem, state))
         full = plain.advance(other, full, problem.n)
-        ratios.append(state.ascent.scalars[GAP] / full.scalars[GAP])
+        ratios.append(state.ascent.dual.gap / full.dual.gap)
     assert 0.6 < np.mean(ratios) < 2.5
 
 
 def to_the_end(state):
-    from hinge.solvers.linear.sdca import VISITED
-
-    return int(state.ascent.counters[ACTIVE] - state.ascent.counters[VISITED])
+    return int(state.ascent.epoch.active - state.ascent.epoch.visited)
 
 
 @every_bias
@@ -233,9 +230,9 @@ def test_the_dual_is_feasible_and_its_combination_kept_at_all_times(tiny, bias, 
         solution = solver.solution(problem, state)
         assert solution.alpha.min() >= 0
         assert solution.alpha.max() <= 1
-        kept = solution.w * state.ascent.scalars[LAM] / problem.total
+        kept = solution.w * state.ascent.dual.Lam / problem.total
         np.testing.assert_allclose(kept, problem.combination(solution.alpha), atol=1e-12)
-        assert state.ascent.scalars[U] == pytest.approx((s * solution.alpha) @ y, abs=1e-10)
+        assert state.ascent.dual.u == pytest.approx((s * solution.alpha) @ y, abs=1e-10)
         assert (solution.alpha[s == 0] == 0).all()
 
 
