@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from functools import cache, wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numba import njit
@@ -41,8 +41,7 @@ def record(**values: float) -> np.record:
     tuple that it takes and returns; but a call takes some microseconds, too many where one does little.
     """
     fields = _fields(tuple((name, type(value)) for name, value in values.items()))
-    one: np.record = np.array(tuple(values.values()), fields)[()]
-    return one
+    return cast(np.record, np.array(tuple(values.values()), fields)[()])
 
 
 @cache

@@ -13,7 +13,7 @@ from hinge.problems.cost import Cost
 from hinge.sampling import draw_index, key_of
 from hinge.solvers.base import Solver
 from hinge.solvers.linear import scaled_vector as scaled
-from hinge.solvers.linear.scaled_vector import SCALE, Scaled, accumulate, add, project, shrink
+from hinge.solvers.linear.scaled_vector import Scaled, accumulate, add, project, shrink
 
 
 class OneRowState(NamedTuple):
@@ -79,7 +79,7 @@ def subgradient_steps(A, y, lam, eta_1, power, radius, average, n_iter, z, t0, k
         i = draw_index(key, t, len(y))
         row = read_row(A, i)
         yi = np.float64(y[i])
-        response = z.scalars[SCALE] * dot(A, row, z.v)
+        response = z.s.a * dot(A, row, z.v)
         shrink(z, 1.0 - eta * lam)
         if yi * response < 1.0:
             sq = sq_norm(A, row) if radius < np.inf else 0.0

@@ -13,7 +13,7 @@ from hinge.problems.cost import Cost
 from hinge.sampling import draw_index, draw_unit, key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.linear import scaled_vector as scaled
-from hinge.solvers.linear.scaled_vector import SCALE, V0, B, Scaled, accumulate, add, keep, project, shrink
+from hinge.solvers.linear.scaled_vector import Scaled, accumulate, add, keep, project, shrink
 
 LAST, UNIFORM, WEIGHTED, RANDOM = range(4)
 NO_BIAS, CONSTANT, SUBGRADIENT, EXACT = range(4)
@@ -152,8 +152,8 @@ def _pegasos(
             i = (draw_index(key, 2 * (c // block_rows), n) + c % block_rows) % n
             rows[j] = i
             row = read_row(A, i)
-            responses[j] = z.scalars[SCALE] * (dot(A, row, z.v) + constant * z.scalars[V0])
-        b = z.scalars[B]
+            responses[j] = z.s.a * (dot(A, row, z.v) + constant * z.s.v0)
+        b = z.s.b
         if bias == EXACT:
             b = _best_bias(y, rows, responses)
         # (1 - η_t λ) w_t
@@ -170,13 +170,13 @@ def _pegasos(
                 if projection:  # only then is ‖w‖ needed
                     sq = sq_norm(A, row) + constant * constant
                     if k > 1:  # w has moved within the batch
-                        response = z.scalars[SCALE] * (dot(A, row, z.v) + constant * z.scalars[V0])
+                        response = z.s.a * (dot(A, row, z.v) + constant * z.s.v0)
                 add(A, row, z, i, s * eta / k, yi, constant, response, sq)
                 pull += s * yi / k
         if bias == SUBGRADIENT:
-            z.scalars[B] += pull / np.sqrt(t)
+            z.s.b += pull / np.sqrt(t)
         elif bias == EXACT:
-            z.scalars[B] = b
+            z.s.b = b
         if projection:
             project(z, radius)  # (4)
         if output == UNIFORM:

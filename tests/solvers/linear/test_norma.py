@@ -4,7 +4,6 @@ import pytest
 from hinge.datasets import make_known_optimum
 from hinge.problems import NormConstrained, Regularized
 from hinge.solvers import Norma, Pegasos, solve
-from hinge.solvers.linear.scaled_vector import SQ
 
 
 def answer(solver, problem, T, seed=0):
@@ -24,7 +23,7 @@ def test_projection_keeps_w_in_the_ball(tiny):
     for _ in range(200):
         state = solver.advance(problem, state, 1)
         norms.append(np.linalg.norm(solver.solution(problem, state).w))
-        assert np.sqrt(state.z.scalars[SQ]) == pytest.approx(norms[-1], rel=1e-8)
+        assert np.sqrt(state.z.s.sq) == pytest.approx(norms[-1], rel=1e-8)
     assert max(norms) <= 1 / np.sqrt(0.5) * (1 + 1e-9)
     free = Norma()
     assert np.linalg.norm(answer(free, problem, 1).w) > 0

@@ -7,7 +7,6 @@ from hinge.monitoring import Status, Stop
 from hinge.problems import NormConstrained, Regularized
 from hinge.solvers import SDCA, Pegasos, solve
 from hinge.solvers.linear import scaled_vector as scaled
-from hinge.solvers.linear.scaled_vector import SQ, V0
 
 
 def run(solver, problem, T, seed=0):
@@ -25,8 +24,8 @@ def test_projection_keeps_w_in_the_ball_and_knows_its_norm(tiny, bias, batch):
         w, w0, _, _ = scaled.last(state.z)
         norm = np.sqrt(w @ w + w0**2)
         assert norm <= 1 / np.sqrt(0.5) * (1 + 1e-12)
-        assert np.sqrt(state.z.scalars[SQ]) == pytest.approx(norm, rel=1e-9)
-    assert (state.z.scalars[V0] != 0) == (bias == "penalized")
+        assert np.sqrt(state.z.s.sq) == pytest.approx(norm, rel=1e-9)
+    assert (state.z.s.v0 != 0) == (bias == "penalized")
 
 
 def test_without_projection_w_leaves_the_ball(tiny):

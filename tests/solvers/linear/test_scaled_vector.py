@@ -6,11 +6,6 @@ from hypothesis import strategies as st
 from hinge.access import as_matrix, dot, read_row, sq_norm
 from hinge.solvers.linear import scaled_vector as scaled
 from hinge.solvers.linear.scaled_vector import (
-    AVERAGED,
-    SCALE,
-    SQ,
-    V0,
-    B,
     accumulate,
     add,
     keep,
@@ -53,7 +48,7 @@ def apply(operation, argument, z, plain, A):
     if operation == "add":
         i, step = argument
         row = read_row(A, i)
-        response = z.scalars[SCALE] * (dot(A, row, z.v) + CONSTANT * z.scalars[V0])
+        response = z.s.a * (dot(A, row, z.v) + CONSTANT * z.s.v0)
         add(A, row, z, i, step, Y[i], CONSTANT, response, sq_norm(A, row) + CONSTANT**2)
         plain.add(i, step)
     elif operation == "keep":
@@ -70,7 +65,7 @@ def check(z, plain, tol):
     np.testing.assert_allclose(np.append(w, w0), plain.w, atol=tol * scale, rtol=tol)
     np.testing.assert_allclose(coords, plain.coords, atol=tol * scale, rtol=tol)
     np.testing.assert_allclose(np.append((coords * Y) @ X, CONSTANT * coords @ Y), plain.w, atol=tol * scale)
-    assert z.scalars[SQ] == pytest.approx(plain.w @ plain.w, rel=tol, abs=tol * scale**2)
+    assert z.s.sq == pytest.approx(plain.w @ plain.w, rel=tol, abs=tol * scale**2)
     if plain.total:
         w, w0, coords, _ = scaled.average(z)
         scale = 1 + np.abs(plain.w_sum).max() / plain.total
@@ -101,20 +96,20 @@ def test_a_scale_is_folded_in_before_digits_are_lost():
     folds = 0
     for t in range(200):
         apply("add", (t % 12, 1.0), z, plain, A)
-        before = z.scalars[SCALE]
+        before = z.s.a
         apply("shrink", 0.5, z, plain, A)
-        folds += z.scalars[SCALE] > before
+        folds += z.s.a > before
         apply("accumulate", 1.0, z, plain, A)
-        assert 1e-9 <= z.scalars[SCALE] <= 1.0
+        assert 1e-9 <= z.s.a <= 1.0
         check(z, plain, 1e-6)
     assert folds >= 5
-    assert z.scalars[AVERAGED] < 2.5
+    assert z.s.averaged < 2.5
 
 
 def test_the_bias_is_averaged_beside():
     z = zeros(3, 2)
     for b, rho in ((1.0, 1.0), (4.0, 2.0)):
-        z.scalars[B] = b
+        z.s.b = b
         accumulate(z, rho)
     assert scaled.last(z)[3] == 4.0
     assert scaled.average(z)[3] == pytest.approx(3.0)

@@ -4,7 +4,6 @@ import pytest
 from hinge.datasets import make_known_optimum
 from hinge.problems import NormConstrained, Regularized, SlackConstrained
 from hinge.solvers import SGD, solve
-from hinge.solvers.linear.scaled_vector import SQ
 
 
 def answer(solver, problem, T, seed=0):
@@ -24,7 +23,7 @@ def test_the_norm_bound_holds_and_the_norm_is_known(tiny):
     for _ in range(200):
         state = solver.advance(problem, state, 1)
         norms.append(np.linalg.norm(solver.solution(problem, state).w))
-        assert np.sqrt(state.z.scalars[SQ]) == pytest.approx(norms[-1], rel=1e-8)
+        assert np.sqrt(state.z.s.sq) == pytest.approx(norms[-1], rel=1e-8)
     assert max(norms) == pytest.approx(0.7, rel=1e-9)
     assert max(norms) <= 0.7 * (1 + 1e-9)
 
