@@ -34,21 +34,20 @@ def draw_order(epoch, order, block_rows, key):
 
 
 @compiled
-def next_rows(epoch, order, block_rows, most):
-    """Where on the list to go on: what is left of the present block, and no more than `most` rows."""
-    begin = np.int64(order[epoch.block]) * block_rows
-    first = begin + epoch.offset
-    return first, min(begin + block_rows, epoch.active, first + most)
+def next_rows(epoch, block, block_rows, most):
+    """Where on the list the present block goes on, and where to stop: at its end, or after `most` rows."""
+    begin = np.int64(block) * block_rows
+    first, last = begin + epoch.offset, min(begin + block_rows, epoch.active)
+    return first, min(last, first + most), last
 
 
 @compiled
-def ends_epoch(epoch, order, block_rows, count):
+def ends_epoch(epoch, count, block_is_done):
     """Move on by `count` rows of the present block; whether that was the end of the epoch."""
     epoch.t += count
     epoch.visited += count
     epoch.offset += count
-    begin = np.int64(order[epoch.block]) * block_rows
-    if epoch.offset == min(block_rows, epoch.active - begin):
+    if block_is_done:
         epoch.offset = 0
         epoch.block += 1
     if epoch.visited < epoch.active:

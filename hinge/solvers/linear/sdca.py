@@ -221,15 +221,9 @@ class SDCA(Solver[Regularized, SDCAState]):
 
 
 @compiled
-def dual_step(A, row, i, s, yi, tau, alpha, v):
-    """αᵢ ← Π(αᵢ + τ) on [0, 1], and v with it; returns the change of u."""
-    old = alpha[i]
-    new = min(1.0, max(0.0, old + tau))
-    change = s * (new - old) * yi
-    if new != old:
-        alpha[i] = new
-        add_row(A, row, change, v)
-    return change
+def dual_step(alpha_i, tau):
+    """αᵢ ← Π(αᵢ + τ) on [0, 1]. Numbers alone: to hand rows on to a function costs as much as a short row."""
+    return min(1.0, max(0.0, alpha_i + tau))
 
 
 @compiled
@@ -248,7 +242,7 @@ def _visit(
             draw_order(epoch, order, block_rows, key)
             gap, highest, lowest = 0.0, -np.inf, np.inf
         upper, lower, growing = dual.upper, dual.lower, dual.growing
-        first, stop = next_rows(epoch, order, block_rows, left)
+        first, stop, last = next_rows(epoch, order[epoch.block], block_rows, left)
         for at in range(first, stop):
             i = np.uint64(active[at])
             row = read_row(A, i)
@@ -266,9 +260,13 @@ def _visit(
                 continue
             if not ((old == 0.0 and g < 0.0) or (old == 1.0 and g > 0.0)):
                 highest, lowest = max(highest, g), min(lowest, g)
-            u += dual_step(A, row, i, s, yi, Lam * g / (s * (sq[i] + kappa)), alpha, v)
+            new = dual_step(old, Lam * g / (s * (sq[i] + kappa)))
+            if new != old:
+                alpha[i] = new
+                u += s * (new - old) * yi
+                add_row(A, row, s * (new - old) * yi, v)
         left -= stop - first
-        if ends_epoch(epoch, order, block_rows, stop - first):
+        if ends_epoch(epoch, stop - first, stop == last):
             dual.gap = gap if not growing else np.inf
             Lam = full
             if free and not growing:

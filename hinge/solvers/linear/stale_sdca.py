@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hinge.access import dot, read_row, sq_norm
+from hinge.access import add_row, dot, read_row, sq_norm
 from hinge.compiled import compiled
 from hinge.problems import Regularized, Solution
 from hinge.problems.cost import Cost
@@ -167,7 +167,7 @@ def _visit(
                 margin[:] = np.nan
             draw_order(epoch, order, block_rows, key)
             gap = 0.0
-        first, stop = next_rows(epoch, order, block_rows, left)
+        first, stop, last = next_rows(epoch, order[epoch.block], block_rows, left)
         for at in range(first, stop):
             i = np.uint64(active[at])
             row = read_row(A, i)
@@ -181,9 +181,13 @@ def _visit(
             share = s * ((1.0 - old) * g if g > 0.0 else -old * g)
             gap += share / chance(old, margin[i], least, width)
             margin[i] = m
-            u += dual_step(A, row, i, s, yi, Lam * g / (s * (sq[i] + kappa)), alpha, v)
+            new = dual_step(old, Lam * g / (s * (sq[i] + kappa)))
+            if new != old:
+                alpha[i] = new
+                u += s * (new - old) * yi
+                add_row(A, row, s * (new - old) * yi, v)
         left -= stop - first
-        if ends_epoch(epoch, order, block_rows, stop - first):
+        if ends_epoch(epoch, stop - first, stop == last):
             dual.gap = gap
             if free:
                 beta += kappa * u / Lam

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from hinge.access import dot, read_row, sq_norm
+from hinge.access import add_row, dot, read_row, sq_norm
 from hinge.compiled import compiled
 from hinge.problems import Regularized
 from hinge.sampling import draw_index
@@ -56,5 +56,8 @@ def _ascend(A, y, Lam, n_iter, alpha, v, sq, epoch, key):
             alpha[i] = 1.0  # an empty row loses one whatever w is
             continue
         yi = np.float64(y[i])
-        dual_step(A, row, i, 1.0, yi, (Lam - yi * dot(A, row, v)) / sq[i], alpha, v)
+        new = dual_step(alpha[i], (Lam - yi * dot(A, row, v)) / sq[i])
+        if new != alpha[i]:
+            add_row(A, row, (new - alpha[i]) * yi, v)
+            alpha[i] = new
     epoch.t += n_iter
