@@ -20,7 +20,6 @@ from hinge.monitoring import Record, Stop
 from hinge.problems import Regularized, Solution
 from hinge.report.figure import Figure, Panel, Series, Table
 from hinge.solvers import CuttingPlane, Pegasos, auto, solve, trace
-from hinge.solvers.linear.cutting_plane import DUAL, PRIMAL
 
 ACCURACY = 0.001  # of SVM-Perf, and of Pegasos above SVM-Perf
 LAMS = {"ccat": 1e-4, "covertype": 1e-6, "astro-ph": 2e-4, "imdb": 2e-4}
@@ -192,7 +191,7 @@ def _svm_perf(problem: Regularized, evaluate: Evaluate, limit: float) -> dict[st
     """Passes until the gap is at most the accuracy, in absolute terms as the paper's ε."""
     looks: list[Look] = []
     for now in trace(problem, CuttingPlane(), count(1)):
-        primal, dual = float(now.state.scalars[PRIMAL]), float(now.state.scalars[DUAL])
+        primal, dual = now.state.primal, now.state.dual
         if not looks or now.seconds > 1.1 * looks[-1]["seconds"]:
             looks.append({"seconds": now.seconds, "objective": primal})
         if primal - dual <= ACCURACY or now.seconds >= limit:

@@ -12,12 +12,9 @@ from hinge.problems.cost import Cost
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.linear.simplex_minimum import ROUNDING, simplex_minimum
 
-# The first two places are no planes of a pass: w = 0 loses nothing, and what had to be folded.
-ZERO, FOLDED, FIRST = range(3)
-
-# Places in the state's two arrays of scalars.
-PRIMAL, DUAL, SLACK = range(3)
-T, PLANES = range(2)
+# Planes that no pass made: that of w = 0, which loses nothing, and the one that others were folded into.
+ZERO, FOLDED = 0, 1
+FIRST = 2  # the first that a pass made
 
 
 class CuttingPlaneState(NamedTuple):
@@ -25,8 +22,8 @@ class CuttingPlaneState(NamedTuple):
 
     Row k of `planes` is a_k, whose last entry belongs to the constant feature, and `offsets` has b_k; `gram`
     has their inner products, `beta` the weights, `losing` one bit a row and plane, `born` the iteration that
-    made it; `folded` is the α of the plane that others were folded into. `scalars`: the objective at `best`,
-    the minimum of the model, and its slack ξ at w. `counters`: iterations, and places in use.
+    made it; `folded` is the α of the plane that others were folded into. `primal` is the objective at `best`,
+    `dual` the minimum of the model and `slack` its ξ at w; the first `used` places are in use.
     """
 
     planes: np.ndarray
@@ -38,13 +35,11 @@ class CuttingPlaneState(NamedTuple):
     folded: np.ndarray
     w: np.ndarray
     best: np.ndarray
-    scalars: np.ndarray
-    counters: np.ndarray
-
-    @property
-    def t(self) -> int:
-        """Iterations run so far."""
-        return int(self.counters[T])
+    primal: float
+    dual: float
+    slack: float
+    used: int
+    t: int
 
 
 @dataclass(frozen=True)
@@ -124,7 +119,7 @@ class CuttingPlane(Solver[Regularized, CuttingPlaneState]):
         state = CuttingPlaneState(
             np.zeros((size, d + 1)), np.zeros(size), np.zeros((size, size)), np.zeros(size),
             np.zeros((size, -(-n // 8)), np.uint8), np.zeros(size, np.int64), np.zeros(n),
-            np.zeros(d + 1), np.zeros(d + 1), np.array([np.inf, 0.0, 0.0]), np.array([0, FIRST]),
+            np.zeros(d + 1), np.zeros(d + 1), primal=np.inf, dual=0.0, slack=0.0, used=FIRST, t=0,
         )  # fmt: skip
         state.beta[ZERO] = 1.0
         if start is not None and start.alpha is not None:  # any dual point is a plane
@@ -134,7 +129,7 @@ class CuttingPlane(Solver[Regularized, CuttingPlaneState]):
                 problem.combination(state.folded), np.sqrt(problem.constant_sq) * (positive - negative)
             )
             _place(state, FOLDED, plane, positive + negative)
-            _minimise_model(state, problem.lam)
+            state = _minimised(state, problem.lam)
         return state
 
     def advance(self, problem: Regularized, state: CuttingPlaneState, n_iter: int) -> CuttingPlaneState:
@@ -142,23 +137,25 @@ class CuttingPlane(Solver[Regularized, CuttingPlaneState]):
             self._pass(problem, state.w, 0)
             simplex_minimum(state.gram[:1, :1], state.offsets[:1], np.ones(1), np.ones(1))
         for _ in range(n_iter):
-            self._iterate(problem, state)
+            state = self._iterate(problem, state)
         return state
 
-    def _iterate(self, problem: Regularized, state: CuttingPlaneState) -> None:
-        s, counters, lam = state.scalars, state.counters, problem.lam
+    def _iterate(self, problem: Regularized, state: CuttingPlaneState) -> CuttingPlaneState:
+        lam = problem.lam
         plane, offset, loss, losing = self._pass(problem, state.w, problem.n)
-        counters[T] += 1
-        primal = 0.5 * lam * float(state.w @ state.w) + loss
-        if primal < s[PRIMAL]:
-            s[PRIMAL], state.best[:] = primal, state.w
+        state = state._replace(t=state.t + 1)
+        primal = float(0.5 * lam * (state.w @ state.w) + loss)
+        if primal < state.primal:
+            state.best[:] = state.w
+            state = state._replace(primal=primal)
         largest = max(float(plane @ plane), float(state.gram.diagonal().max())) / lam
-        if loss - s[SLACK] <= ROUNDING * (1.0 + largest):
-            return  # the model meets the loss: w is the optimum
-        place = _free_place(state)
-        state.losing[place], state.born[place] = losing, counters[T]
-        _place(state, place, plane, offset)
-        _minimise_model(state, lam)
+        if loss - state.slack <= ROUNDING * (1.0 + largest):
+            return state  # the model meets the loss: w is the optimum
+        k = _free_place(state)
+        state = state._replace(used=max(state.used, k + 1))
+        state.losing[k], state.born[k] = losing, state.t
+        _place(state, k, plane, offset)
+        return _minimised(state, lam)
 
     def _pass(
         self, problem: Regularized, w: np.ndarray, n: int
@@ -169,7 +166,7 @@ class CuttingPlane(Solver[Regularized, CuttingPlaneState]):
             problem.matrix.rows, problem.y, problem.weight, np.sqrt(problem.constant_sq), w, n, plane, losing
         )
         plane /= problem.total
-        return plane, mass / problem.total, loss / problem.total, losing
+        return plane, float(mass / problem.total), float(loss / problem.total), losing
 
     def solution(self, problem: Regularized, state: CuttingPlaneState) -> Solution:
         d, n = problem.d, problem.n
@@ -188,8 +185,7 @@ class CuttingPlane(Solver[Regularized, CuttingPlaneState]):
 
     def estimate(self, problem: Regularized, state: CuttingPlaneState) -> float:
         """The exact gap of the best point."""
-        primal, dual = state.scalars[PRIMAL], state.scalars[DUAL]
-        return float((primal - dual) / dual) if dual > 0 else np.inf
+        return (state.primal - state.dual) / state.dual if state.dual > 0 else np.inf
 
 
 @compiled
@@ -217,10 +213,8 @@ def _lost(A, y, weight, constant, w, n, plane, losing):
 
 def _free_place(state: CuttingPlaneState) -> int:
     """A place for a plane: a new one, or that of the oldest without a weight, or of one that is folded."""
-    used = int(state.counters[PLANES])
-    if used < len(state.beta):
-        state.counters[PLANES] += 1
-        return used
+    if state.used < len(state.beta):
+        return state.used
     idle = FIRST + np.flatnonzero(state.beta[FIRST:] == 0.0)
     if len(idle):
         return int(idle[np.argmin(state.born[idle])])
@@ -237,18 +231,18 @@ def _free_place(state: CuttingPlaneState) -> int:
 
 def _place(state: CuttingPlaneState, k: int, plane: np.ndarray, offset: float) -> None:
     """Put a plane into place k, with its inner products."""
-    used = int(state.counters[PLANES])
+    used = state.used
     state.planes[k], state.offsets[k] = plane, offset
     state.gram[k, :used] = state.gram[:used, k] = state.planes[:used] @ plane
 
 
-def _minimise_model(state: CuttingPlaneState, lam: float) -> None:
-    """β, w, the minimum of the model and its slack."""
-    used = int(state.counters[PLANES])
+def _minimised(state: CuttingPlaneState, lam: float) -> CuttingPlaneState:
+    """With β and w that minimise the model, its minimum and its slack."""
+    used = state.used
     b, beta = state.offsets[:used], state.beta[:used]
     e = np.empty(used)
     simplex_minimum(state.gram[:used, :used], lam * b, beta, e)
     active = np.flatnonzero(beta)
     state.w[:] = beta[active] @ state.planes[active] / lam
-    state.scalars[DUAL] = float(b @ beta) - 0.5 * lam * float(state.w @ state.w)
-    state.scalars[SLACK] = -float(e.min()) / lam
+    dual = float(b @ beta - 0.5 * lam * (state.w @ state.w))
+    return state._replace(dual=dual, slack=float(-e.min() / lam))

@@ -13,16 +13,11 @@ from hinge.solvers.base import Paper, Solver
 
 
 class InteriorPointState(NamedTuple):
-    """w with the bias as its last entry, the multipliers α, and whether it was run."""
+    """w with the bias as its last entry, the multipliers α, and the iterations run so far."""
 
     x: np.ndarray
     alpha: np.ndarray
-    counters: np.ndarray
-
-    @property
-    def t(self) -> int:
-        """Iterations run so far."""
-        return int(self.counters[0])
+    t: int
 
 
 @dataclass(frozen=True)
@@ -66,14 +61,12 @@ class InteriorPoint(Solver[Regularized, InteriorPointState]):
         return None
 
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> InteriorPointState:
-        return InteriorPointState(np.zeros(problem.d + 1), np.zeros(problem.n), np.zeros(1, np.int64))
+        return InteriorPointState(np.zeros(problem.d + 1), np.zeros(problem.n), 0)
 
     def advance(self, problem: Regularized, state: InteriorPointState, n_iter: int) -> InteriorPointState:
-        if n_iter > 0:
-            if state.t == 0:
-                self._solve(problem, state)
-            state.counters[0] += n_iter
-        return state
+        if n_iter > 0 and state.t == 0:
+            self._solve(problem, state)
+        return state._replace(t=state.t + n_iter)
 
     def _solve(self, problem: Regularized, state: InteriorPointState) -> None:
         import clarabel

@@ -23,18 +23,23 @@ MOST_FEATURES = 20_000  # beyond, conjugate gradients take too many steps to be 
 CURVED = 3  # rows per feature that represent the Hessian where it is not formed
 LEAVE = 1.0  # a level is left when Newton promises a decrease below this share of the smoothing error
 
-# Places in the state's two arrays of scalars.
-MU, SLOPE, GAP, DISTANCE, DUAL = range(5)
-T, LEVEL, KNOWN, NEXT = range(4)
+
+class Look(NamedTuple):
+    """What a look at x found: gᵀp, the row-wise gap, ‖∇F‖²/(2λ) and the dual objective."""
+
+    slope: float
+    gap: float
+    distance: float
+    dual: float
 
 
 class NewtonState(NamedTuple):
     """The point and the next direction, the margins, the dual, and the level.
 
     `x` and `p` have the bias as their last entry; `m` holds the margins yᵢ⟨x, (xᵢ, 1)⟩ and `center` the
-    centre of smoothing, both in the order of `rows`; `alpha` is the dual. `scalars`: the width μ, gᵀp, and
-    of the last look the row-wise gap, ‖∇F‖²/(2λ) and the dual objective. `counters`: iterations, rows in
-    use, rows whose margin is known, and whether the next iteration begins a new stage.
+    centre of smoothing, both in the order of `rows`; `alpha` is the dual, `z` its combination of the rows.
+    `mu` is the width; the first `level` rows are in use, and the first `known` margins are known; `leaving`
+    says that the next iteration begins a new stage.
     """
 
     x: np.ndarray
@@ -44,13 +49,12 @@ class NewtonState(NamedTuple):
     center: np.ndarray
     z: np.ndarray
     rows: np.ndarray
-    scalars: np.ndarray
-    counters: np.ndarray
-
-    @property
-    def t(self) -> int:
-        """Iterations run so far."""
-        return int(self.counters[T])
+    mu: float
+    look: Look
+    level: int
+    known: int
+    leaving: bool
+    t: int
 
 
 @dataclass(frozen=True)
@@ -116,7 +120,7 @@ class Newton(Solver[Regularized, NewtonState]):
         if len(problem.weight) > 1:
             rows = rows[problem.weight[rows] > 0]
         n = len(rows)
-        x, level, mu = np.zeros(d + 1), n, self.width
+        x, level, mu = np.zeros(d + 1), n, float(self.width)
         if start is None:
             # From w = 0 every row has e = 1: only a width above 2 puts them on the parabola.
             while mu <= 2.0:
@@ -132,8 +136,8 @@ class Newton(Solver[Regularized, NewtonState]):
             x[:d], x[d] = start.w, start.b
         return NewtonState(
             x, np.zeros(d + 1), np.zeros(n), np.zeros(problem.n), np.full(n, 0.5, np.float32),
-            np.zeros(d + 1), rows,
-            np.array([mu, 0.0, np.inf, np.inf, 0.0]), np.array([0, level, 0, 0]),
+            np.zeros(d + 1), rows, mu, Look(0.0, np.inf, np.inf, 0.0),
+            level=level, known=0, leaving=False, t=0,
         )  # fmt: skip
 
     def advance(self, problem: Regularized, state: NewtonState, n_iter: int) -> NewtonState:
@@ -143,25 +147,26 @@ class Newton(Solver[Regularized, NewtonState]):
             slopes(A, none, y, weight, state.m, state.center, 1.0, state.alpha, state.z, np.zeros((0, 0)))
             search(none, weight, state.m, state.m, state.center, 1.0, 1.0, 1.0)
         for _ in range(n_iter):
-            self._iterate(problem, state)
+            state = self._iterate(problem, self._next_stage(state) if state.leaving else state)
         return state
 
-    def _iterate(self, problem: Regularized, state: NewtonState) -> None:
-        x, p, m, alpha, center, _, rows, s, counters = state
-        A, y, n = problem.matrix.rows, problem.y, len(rows)
-        if counters[NEXT]:
-            if counters[LEVEL] == n and s[MU] <= self.width * 1.01:
-                center[:] = alpha[rows]
-                s[MU] = max(s[MU] * self.shrink, self.width * NARROWEST)
-            elif s[MU] > self.width * 1.01:
-                s[MU] *= self.shrink
-            counters[LEVEL] = min(n, counters[LEVEL] * GROWTH)
-        if counters[KNOWN] < counters[LEVEL]:
-            along(A, rows, y, x, counters[KNOWN], counters[LEVEL], m)
-            counters[KNOWN] = counters[LEVEL]
-        if counters[NEXT] or counters[T] == 0:
+    def _next_stage(self, state: NewtonState) -> NewtonState:
+        """More rows and a narrower parabola; or, where all rows are in use, a new centre."""
+        n, mu = len(state.rows), state.mu
+        if state.level == n and mu <= self.width * 1.01:
+            state.center[:] = state.alpha[state.rows]
+            mu = max(mu * self.shrink, self.width * NARROWEST)
+        elif mu > self.width * 1.01:
+            mu *= self.shrink
+        return state._replace(mu=mu, level=min(n, state.level * GROWTH))
+
+    def _iterate(self, problem: Regularized, state: NewtonState) -> NewtonState:
+        x, p, m, center, rows = state.x, state.p, state.m, state.center, state.rows
+        A, y, level, mu = problem.matrix.rows, problem.y, state.level, state.mu
+        if state.known < level:
+            along(A, rows, y, x, state.known, level, m)
+        if state.leaving or state.t == 0:
             self._look(problem, state)
-        level = int(counters[LEVEL])
         q = np.empty(level)
         along(A, rows, y, p, 0, level, q)
         penalty = self._penalty(problem)
@@ -171,7 +176,7 @@ class Newton(Solver[Regularized, NewtonState]):
             m,
             q,
             center,
-            s[MU],
+            mu,
             float(penalty @ (x * p)),
             float(penalty @ (p * p)),
         )
@@ -179,27 +184,36 @@ class Newton(Solver[Regularized, NewtonState]):
         q *= tau
         m[:level] += q
         del q
-        self._look(problem, state)
-        counters[T] += 1
-        if level == n and s[MU] <= self.width * 1.01:
-            counters[NEXT] = s[DISTANCE] <= s[GAP] or -s[SLOPE] <= NOTHING * s[GAP]
+        look = self._look(problem, state)
+        if level == len(rows) and mu <= self.width * 1.01:
+            leaving = look.distance <= look.gap or -look.slope <= NOTHING * look.gap
         else:
-            counters[NEXT] = -s[SLOPE] <= LEAVE * s[GAP] + NOTHING
+            leaving = -look.slope <= LEAVE * look.gap + NOTHING
+        return state._replace(look=look, known=max(state.known, level), leaving=leaving, t=state.t + 1)
 
-    def _look(self, problem: Regularized, state: NewtonState) -> None:
+    def _look(self, problem: Regularized, state: NewtonState) -> Look:
         """The dual, the parts of the gap and the next direction at x, from the margins there."""
-        x, p, m, alpha, center, z, rows, s, counters = state
-        level, penalty = int(counters[LEVEL]), self._penalty(problem)
+        x, p, alpha, z, rows, mu = state.x, state.p, state.alpha, state.z, state.rows, state.mu
+        level, penalty = state.level, self._penalty(problem)
         size = problem.d + 1 if problem.d <= DIRECT else 0
         H = np.zeros((size, size))
         mass, gap, linear = slopes(
-            problem.matrix.rows, rows[:level], problem.y, problem.weight, m, center, s[MU], alpha, z, H
+            problem.matrix.rows,
+            rows[:level],
+            problem.y,
+            problem.weight,
+            state.m,
+            state.center,
+            mu,
+            alpha,
+            z,
+            H,
         )
         g = penalty * x - z / mass
         if problem.bias == "none":
             g[-1] = 0.0
         if size:
-            H /= s[MU] * mass
+            H /= mu * mass
             H[np.diag_indices(size)] += penalty
             if problem.bias == "none":
                 H[-1, :], H[-1, -1] = 0.0, 1.0
@@ -210,7 +224,7 @@ class Newton(Solver[Regularized, NewtonState]):
             inner = alpha[rows[:level]]
             curved = rows[:level][(inner > 0) & (inner < 1)]
             every = max(1, len(curved) // (CURVED * problem.d))  # a sample of them shows the curvature
-            scale, out = every / (s[MU] * mass), np.empty_like(g)
+            scale, out = every / (mu * mass), np.empty_like(g)
 
             def times(v: np.ndarray) -> np.ndarray:
                 product(problem.matrix.rows, curved[::every], problem.weight, v, out)
@@ -220,9 +234,12 @@ class Newton(Solver[Regularized, NewtonState]):
 
             p[:] = -conjugate_gradient(times, g, CG_STEPS)
         paid = penalty > 0
-        s[SLOPE], s[GAP] = float(g @ p), gap / mass
-        s[DISTANCE] = 0.5 * float((g[paid] ** 2 / penalty[paid]).sum())
-        s[DUAL] = linear / mass - 0.5 * float(((z[paid] / mass) ** 2 / penalty[paid]).sum())
+        return Look(
+            slope=float(g @ p),
+            gap=float(gap / mass),
+            distance=0.5 * float((g[paid] ** 2 / penalty[paid]).sum()),
+            dual=float(linear / mass) - 0.5 * float(((z[paid] / mass) ** 2 / penalty[paid]).sum()),
+        )
 
     def _penalty(self, problem: Regularized) -> np.ndarray:
         penalty = np.full(problem.d + 1, problem.lam)
@@ -244,13 +261,12 @@ class Newton(Solver[Regularized, NewtonState]):
 
     def estimate(self, problem: Regularized, state: NewtonState) -> float:
         """The exact gap of the last look, once it saw all rows (but for the bias constraint)."""
-        if state.counters[LEVEL] < len(state.rows) or state.scalars[DUAL] <= 0:
+        if state.level < len(state.rows) or state.look.dual <= 0:
             return np.inf
-        return float((state.scalars[GAP] + state.scalars[DISTANCE]) / state.scalars[DUAL])
+        return (state.look.gap + state.look.distance) / state.look.dual
 
     def refresh(self, problem: Regularized, state: NewtonState) -> NewtonState:
-        state.counters[NEXT] = 1
-        return state
+        return state._replace(leaving=True)
 
 
 def _shuffled_blocks(n: int, seed: int) -> np.ndarray:

@@ -6,7 +6,7 @@ from hinge.datasets import make_known_optimum
 from hinge.monitoring import Status, Stop
 from hinge.problems import NormConstrained, Regularized
 from hinge.solvers import SDCA, CuttingPlane, solve
-from hinge.solvers.linear.cutting_plane import DUAL, FIRST, FOLDED, PLANES, PRIMAL
+from hinge.solvers.linear.cutting_plane import FIRST, FOLDED
 from hinge.solvers.linear.simplex_minimum import simplex_minimum
 
 BIASES = ["none", "penalized"]
@@ -32,7 +32,7 @@ def test_it_is_algorithm_1(tiny, bias, weighted):
     problem = Regularized(X, y, 0.05, weight=s, bias=bias, bias_scale=0.7)
     w, alpha, bounds = cutting_plane(wide, y, 0.05, 8, weight=s)
     solver = CuttingPlane(output="last")
-    ours = [float(state.scalars[DUAL]) for state in states(solver, problem, 8)]
+    ours = [state.dual for state in states(solver, problem, 8)]
     np.testing.assert_allclose(ours, bounds, rtol=1e-6)
     state = solver.advance(problem, solver.init(problem), 8)
     answer = solver.solution(problem, state)
@@ -92,9 +92,9 @@ def test_the_estimate_is_the_gap_and_lambda_w_the_combination(tiny, bias, capaci
         kept = problem.lam * state.w[: problem.d]
         np.testing.assert_allclose(kept, problem.combination(answer.alpha), atol=1e-13)
         certificate = problem.certificate(answer)
-        assert certificate.objective == pytest.approx(state.scalars[PRIMAL], rel=1e-12)
+        assert certificate.objective == pytest.approx(state.primal, rel=1e-12)
         # The certificate scales α as a whole as far as that helps.
-        assert certificate.bound >= state.scalars[DUAL] * (1 - 1e-11)
+        assert certificate.bound >= state.dual * (1 - 1e-11)
         assert solver.estimate(problem, state) >= certificate.gap * (1 - 1e-11) - 1e-12
 
 
@@ -102,9 +102,9 @@ def test_few_places_are_enough_and_the_bound_does_not_fall(adult):
     problem, solver = Regularized(*adult, 1e-2), CuttingPlane(3)
     bounds = []
     for state in states(solver, problem, 400):
-        bounds.append(float(state.scalars[DUAL]))
+        bounds.append(state.dual)
         assert state.beta.sum() == pytest.approx(1.0, abs=1e-12)
-        assert state.counters[PLANES] <= FIRST + 3
+        assert state.used <= FIRST + 3
     assert state.beta[FOLDED] > 0  # some were folded
     assert np.min(np.diff(bounds)) > -1e-10
     best = solve(problem, SDCA(), stop=Stop(1e-7)).certificate.objective

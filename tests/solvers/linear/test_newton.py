@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from hinge.monitoring import Status, Stop
 from hinge.problems import NormConstrained, Regularized
 from hinge.solvers import SDCA, Newton, solve
-from hinge.solvers.linear.newton import DIRECT, DISTANCE, GAP, LEVEL, _shuffled_blocks
+from hinge.solvers.linear.newton import DIRECT, _shuffled_blocks
 
 BIASES = ["none", "free", "penalized"]
 
@@ -43,7 +43,7 @@ def test_growing_samples(bias):
     state, levels = solver.init(problem), []
     while not levels or levels[-1] < 9000:
         state = solver.advance(problem, state, 1)
-        levels.append(int(state.counters[LEVEL]))
+        levels.append(state.level)
         alpha = solver.solution(problem, state).alpha
         assert (alpha[state.rows[levels[-1] :]] == 0).all()
         assert len(levels) < 100
@@ -88,7 +88,7 @@ def test_the_estimate_is_the_gap(tiny):
         for _ in range(10):
             state = solver.advance(problem, state, 1)
             certificate = problem.certificate(solver.solution(problem, state))
-            split = state.scalars[GAP] + state.scalars[DISTANCE]
+            split = state.look.gap + state.look.distance
             assert certificate.objective - certificate.bound <= split * (1 + 1e-9) + 1e-12
             assert solver.estimate(problem, state) >= certificate.gap * (1 - 1e-9) - 1e-12
 
@@ -99,9 +99,9 @@ def test_every_iteration_goes_downhill(tiny):
     state = solver.init(problem)
     distances = []
     for _ in range(8):
-        state.counters[-1] = 0  # stay on this stage
+        state = state._replace(leaving=False)  # stay on this stage
         state = solver.advance(problem, state, 1)
-        distances.append(state.scalars[DISTANCE])
+        distances.append(state.look.distance)
     assert distances[-1] < 1e-20
 
 
