@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from functools import cache, wraps
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numba import njit
@@ -33,7 +33,19 @@ def compiled(function: Callable | None = None, **options: Any) -> Any:
     return dispatcher
 
 
-def record(**values: float) -> np.record:
+if TYPE_CHECKING:
+
+    class Record:
+        """Numbers by name, of whatever type each field has."""
+
+        def __getattr__(self, name: str, /) -> Any: ...
+        def __setattr__(self, name: str, value: Any, /) -> None: ...
+
+else:
+    Record = np.record
+
+
+def record(**values: float) -> Record:
     """Numbers by name that compiled code changes in place: ``s = record(u=0.0, t=0)``, then ``s.u += 1.0``.
 
     A float becomes a float64, a whole number an int64, and True or False a bool. Compiled code reads and
@@ -41,11 +53,14 @@ def record(**values: float) -> np.record:
     tuple that it takes and returns; but a call takes some microseconds, too many where one does little.
     """
     fields = _fields(tuple((name, type(value)) for name, value in values.items()))
-    return cast(np.record, np.array(tuple(values.values()), fields)[()])
+    return cast(Record, np.array(tuple(values.values()), fields)[()])
 
 
 @cache
 def _fields(kinds: tuple[tuple[str, type], ...]) -> np.dtype:
+    taken = [name for name, _ in kinds if hasattr(np.record, name)]
+    if taken:  # a record would answer with the attribute of that name, not with the field
+        raise ValueError(f"A NumPy record has attributes of its own called {', '.join(taken)}.")
     return np.dtype((np.record, [(name, {float: "f8", int: "i8", bool: "?"}[kind]) for name, kind in kinds]))
 
 

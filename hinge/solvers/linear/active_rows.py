@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from hinge.compiled import compiled, record
+from hinge.compiled import Record, compiled, record
 from hinge.sampling import draw_index
 
 SHRUNK = np.uint32(1 << 31)  # marks a row of the list that leaves it at the end of the epoch
 
 
-def first_epoch() -> np.record:
+def first_epoch() -> Record:
     """The place in an epoch, before the first.
 
     `t`: rows visited in all; `draws`: random numbers used; `stale`: whether the next epoch visits all rows;

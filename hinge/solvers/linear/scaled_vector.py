@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hinge.access import add_row
-from hinge.compiled import compiled, record
+from hinge.compiled import Record, compiled, record
 
 TINY = 1e-5  # smaller would cost the average digits, larger time
 
@@ -27,7 +27,7 @@ class Scaled(NamedTuple):
     u: np.ndarray
     beta: np.ndarray
     gamma: np.ndarray
-    s: np.record
+    s: Record
 
 
 def zeros(n: int, d: int) -> Scaled:

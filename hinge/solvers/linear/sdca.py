@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hinge.access import add_row, dot, read_row, sq_norm
-from hinge.compiled import compiled, record
+from hinge.compiled import Record, compiled, record
 from hinge.problems import Regularized, Solution
 from hinge.problems.cost import Cost
 from hinge.sampling import key_of
@@ -42,8 +42,8 @@ class SDCAState(NamedTuple):
     sq: np.ndarray
     active: np.ndarray
     order: np.ndarray
-    dual: np.record
-    epoch: np.record
+    dual: Record
+    epoch: Record
     key: np.uint64
 
     @property

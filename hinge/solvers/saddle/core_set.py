@@ -22,7 +22,7 @@ LEAST = 1e-14
 
 
 class CoreSetState(NamedTuple):
-    """The best centre x and the best weights p with their `bounds`; the weights `q` as they stand.
+    """The best centre x and the best weights p with their bounds; the weights `q` as they stand.
 
     `work` marks the core-set, of which `new` were added, and the bounds have been `still` for so many passes.
     """
@@ -31,7 +31,8 @@ class CoreSetState(NamedTuple):
     p: np.ndarray
     q: np.ndarray
     work: np.ndarray
-    bounds: np.ndarray
+    lower: float
+    upper: float
     new: int
     still: int
     t: int
@@ -95,9 +96,8 @@ class CoreSet(Solver[EnclosingBall, CoreSetState]):
         q = np.zeros(problem.n)
         if start is not None and start.p is not None:
             q = np.maximum(start.p, 0.0) / np.maximum(start.p, 0.0).sum()
-        bounds = np.array([-np.inf, 0.0])
         return CoreSetState(
-            np.zeros(problem.d), q.copy(), q, np.zeros(problem.n, bool), bounds, self.first, 0, 0
+            np.zeros(problem.d), q.copy(), q, np.zeros(problem.n, bool), -np.inf, 0.0, self.first, 0, 0
         )
 
     def advance(self, problem: EnclosingBall, state: CoreSetState, n_iter: int) -> CoreSetState:
@@ -109,17 +109,17 @@ class CoreSet(Solver[EnclosingBall, CoreSetState]):
         """The mean of a few rows is the first centre, and the points farthest from it the first core-set."""
         D = problem.from_centre
         state.x[:] = problem.centre
-        state.bounds[0] = -D.max() - problem.value_error(problem.centre, -float(D.max()))
+        far = float(D.max())
         farthest = _largest(D, np.arange(problem.n), self.first)
         if not state.q.any():
             state.q[farthest[0]] = 1.0
             state.p[:] = state.q
         state.work[:] = state.q > 0
         state.work[farthest] = True
-        return state
+        return state._replace(lower=-far - problem.value_error(problem.centre, -far))
 
     def _pass(self, problem: EnclosingBall, state: CoreSetState) -> CoreSetState:
-        lower, upper = state.bounds
+        lower, upper = state.lower, state.upper
         rows = np.flatnonzero(state.work)
         kept = problem.gather(rows)
         exact = problem.gap(lower, upper) <= SINGLE
@@ -133,14 +133,14 @@ class CoreSet(Solver[EnclosingBall, CoreSetState]):
         far = float(D.max()) + problem.value_error(x, -float(D.max()))
         still = state.still + 1
         if -far > lower:
-            state.x[:], state.bounds[0], still = x, -far, 0
+            state.x[:], lower, still = x, -far, 0
         if -mean < upper:
-            state.p[:], state.bounds[1], still = state.q, -mean, 0
+            state.p[:], upper, still = state.q, -mean, 0
         outside = np.flatnonzero(~state.work & (mean < D))
         state.work[:] = state.q > 0
         new = min(self.most, state.new + (state.new + 1) // 2)
         state.work[_largest(D, outside, new)] = True
-        return state._replace(new=new, still=still, t=state.t + 1)
+        return state._replace(lower=lower, upper=upper, new=new, still=still, t=state.t + 1)
 
     # --- answers --------------------------------------------------------------------------
 
@@ -151,10 +151,10 @@ class CoreSet(Solver[EnclosingBall, CoreSetState]):
 
     def estimate(self, problem: EnclosingBall, state: CoreSetState) -> Certificate:
         """The certificate of the last passes, which were exact."""
-        return problem.certified(float(state.bounds[0]), float(state.bounds[1]))
+        return problem.certified(state.lower, state.upper)
 
     def pause(self, problem: EnclosingBall, state: CoreSetState) -> int:
-        return 0 if state.still >= STILL or state.bounds[1] <= state.bounds[0] else 1
+        return 0 if state.still >= STILL or state.upper <= state.lower else 1
 
     def cost(self, problem: EnclosingBall, state: CoreSetState | None = None) -> Cost:
         passes = 2 * problem.pass_cells

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hinge.compiled import compiled
+from hinge.compiled import Record, compiled, record
 from hinge.monitoring import Status
 from hinge.problems.cost import Cost
 from hinge.problems.max_min.base import MaxMin, Strategies
@@ -20,44 +20,40 @@ TRUST = 10.0  # the first τ, in 1/‖A‖: too large is found out at once, too 
 FLOAT64 = float(np.finfo(np.float64).eps)
 PATIENCE = 5000  # iterations without 1% of progress, or half of all, that end a run
 
-# Places in the state's two arrays of scalars.
-TAU, OMEGA, NORM, WEIGHT, WIDTH, LOWER, UPPER, GUARD, NARROWEST, GRAIN = range(10)
-T, ACCEPTED, RESTART, EXACT, PROGRESS = range(5)
 
-NOW, SUMS = slice(0, 4), slice(5, 9)  # x, p, values and slope in the state
-
-
-class PDHGState(NamedTuple):
-    """Both players, their averages since the last restart, and the best answers so far.
-
-    `values` are :math:`c(x)`, `slope` is :math:`\\sum_i p_i g_i`, `before` the last values; sums are weighted
-    by τ; `x_from` and `p_from` are where the period began. `scalars`: τ, ω, a bound from below on the norm of
-    the operator, the weight of the sums, the gap at the last restart, the best two bounds, what the estimate
-    is multiplied by, the gap at the last progress, the rounding of the values. `counters`: iterations,
-    accepted ones since the restart, the iteration of the restart, whether sums are in float64, the iteration
-    of the last progress.
-    """
+class Point(NamedTuple):
+    """Both players with what follows from them: the values c(x), and the slope Σ pᵢgᵢ."""
 
     x: np.ndarray
     p: np.ndarray
     values: np.ndarray
     slope: np.ndarray
+
+
+class PDHGState(NamedTuple):
+    """Both players, their averages since the last restart, and the best answers so far.
+
+    `before` are the values before `now`; `sums` are weighted by τ; `x_from` and `p_from` are where the period
+    began. `s` has τ and ω; `norm`, a bound from below on that of the operator; the `weight` of the sums; the
+    `width` of the bounds at the last restart; the best bounds, `lower` and `upper`; `guard`, by which the
+    estimate is multiplied; the narrowest bounds at the last progress; `grain`, the rounding of the values;
+    whether sums are `exact`, in float64; how many steps were `accepted` since the restart; and the iterations
+    of the present, of the last restart and of the last progress.
+    """
+
+    now: Point
     before: np.ndarray
-    x_sum: np.ndarray
-    p_sum: np.ndarray
-    values_sum: np.ndarray
-    slope_sum: np.ndarray
+    sums: Point
     x_from: np.ndarray
     p_from: np.ndarray
     best_x: np.ndarray
     best_p: np.ndarray
-    scalars: np.ndarray
-    counters: np.ndarray
+    s: Record
 
     @property
     def t(self) -> int:
         """Iterations run so far."""
-        return int(self.counters[T])
+        return int(self.s.t)
 
 
 @dataclass(frozen=True)
@@ -114,21 +110,24 @@ class PDHG(Solver[MaxMin, PDHGState]):
             x = np.array(problem.project(np.asarray(start.x, np.float64).reshape(x.shape)))
             if start.p is not None:
                 _nearest_strategy(np.array(start.p, np.float64).reshape(p.shape), p)
-        scalars = np.zeros(10)
-        scalars[[TAU, OMEGA, GUARD]] = 1.0
-        scalars[[WIDTH, UPPER, NARROWEST]], scalars[LOWER] = np.inf, -np.inf
-        none = [np.zeros_like(a) for a in (p, x, p, x, p, p, x)]
-        begun = [x.copy(), p.copy(), x.copy(), p.copy()]
-        return PDHGState(*[x, p, *none, *begun, scalars, np.zeros(5, np.int64)])
+        s = record(
+            tau=1.0, omega=1.0, norm=0.0, weight=0.0, width=np.inf, lower=-np.inf, upper=np.inf, guard=1.0,
+            narrowest=np.inf, grain=0.0, exact=False, accepted=0, t=0, restart=0, progress=0,
+        )  # fmt: skip
+        now = Point(x, p, np.zeros_like(p), np.zeros_like(x))
+        sums = Point(*[np.zeros_like(a) for a in now])
+        return PDHGState(now, np.zeros_like(p), sums, x.copy(), p.copy(), x.copy(), p.copy(), s)
 
     def advance(self, problem: MaxMin, state: PDHGState, n_iter: int) -> PDHGState:
         if n_iter == 0:
-            _dual_step(state.p, state.values, state.before, 0.0, np.empty_like(state.p))  # compiled now
+            _dual_step(
+                state.now.p, state.now.values, state.before, 0.0, np.empty_like(state.now.p)
+            )  # compiled now
         elif state.t == 0:
             _begin(problem, state)
         for _ in range(n_iter):
-            state.counters[T] += 1
-            if _try_step(problem, state) and state.counters[ACCEPTED] % EVERY == 0:
+            state.s.t += 1
+            if _try_step(problem, state) and state.s.accepted % EVERY == 0:
                 _look(problem, state)
         return state
 
@@ -141,128 +140,128 @@ class PDHG(Solver[MaxMin, PDHGState]):
 
     def pause(self, problem: MaxMin, state: PDHGState) -> int:
         """A look at the bounds, or more as the run grows long; 0 where there was no progress for long."""
-        if state.t - state.counters[PROGRESS] > max(PATIENCE, state.t // 2):
+        if state.t - state.s.progress > max(PATIENCE, state.t // 2):
             return 0
         return EVERY * max(1, state.t // (16 * EVERY))
 
     def estimate(self, problem: MaxMin, state: PDHGState) -> float:
         """The gap of the best bounds, as the steps saw them; never less than rounding makes it."""
-        lower, upper = state.scalars[LOWER], state.scalars[UPPER]
-        return float(state.scalars[GUARD] * problem.gap(lower, upper + FLOAT64 * abs(upper)))
+        s = state.s
+        return float(s.guard * problem.gap(s.lower, s.upper + FLOAT64 * abs(s.upper)))
 
     def refresh(self, problem: MaxMin, state: PDHGState) -> PDHGState:
         """The steps saw too little: ask more of the estimate, and sum in float64 if that happens again."""
-        state.scalars[GUARD] *= 1.1
-        if state.scalars[GUARD] > 1.15 and not state.counters[EXACT]:
+        state.s.guard *= 1.1
+        if state.s.guard > 1.15 and not state.s.exact:
             _sum_exactly(problem, state)
         return state
 
 
 def _values(problem: MaxMin, state: PDHGState, x: np.ndarray) -> np.ndarray:
-    return problem.values(x) if state.counters[EXACT] else problem.quick_values(x)
+    return problem.values(x) if state.s.exact else problem.quick_values(x)
 
 
 def _slope(problem: MaxMin, state: PDHGState, p: np.ndarray) -> np.ndarray:
-    if state.counters[EXACT] or np.count_nonzero(p) < FEW * len(p):
+    if state.s.exact or np.count_nonzero(p) < FEW * len(p):
         return problem.combine(p)  # functions without weight are not read
     return problem.quick_combine(p)
 
 
 def _begin(problem: MaxMin, state: PDHGState) -> None:
     """The first values and slope; one power iteration from p gives a norm, and that the first τ."""
-    s = state.scalars
-    if state.x.any():
-        state.values[...] = _values(problem, state, state.x)
-    state.before[...] = state.values
-    state.slope[...] = _slope(problem, state, state.p)
-    size = float(np.linalg.norm(state.slope))
+    now, s = state.now, state.s
+    if now.x.any():
+        now.values[...] = _values(problem, state, now.x)
+    state.before[...] = now.values
+    now.slope[...] = _slope(problem, state, now.p)
+    size = float(np.linalg.norm(now.slope))
     if size > 0.0:
-        s[NORM] = np.linalg.norm(_values(problem, state, state.slope / size))
-        s[TAU] = TRUST / s[NORM] if s[NORM] > 0.0 else 1.0
-    s[WIDTH] = _offer(problem, state, *state[NOW])
+        s.norm = np.linalg.norm(_values(problem, state, now.slope / size))
+        s.tau = TRUST / s.norm if s.norm > 0.0 else 1.0
+    s.width = _offer(problem, state, state.now)
 
 
 def _try_step(problem: MaxMin, state: PDHGState) -> bool:
     """One try; whether it was accepted."""
-    s, c = state.scalars, state.counters
-    tau, omega = float(s[TAU]), float(s[OMEGA])
-    p = np.empty_like(state.p)
-    _dual_step(state.p, state.values, state.before, tau * omega, p)
+    now, s = state.now, state.s
+    tau, omega = float(s.tau), float(s.omega)
+    p = np.empty_like(now.p)
+    _dual_step(now.p, now.values, state.before, tau * omega, p)
     slope = _slope(problem, state, p)
-    x = problem.project(state.x + (tau / omega) * slope)
+    x = problem.project(now.x + (tau / omega) * slope)
     values = _values(problem, state, x)
-    s[GRAIN] = np.finfo(np.result_type(values.dtype, np.float32)).eps
-    dx, dp, change = x - state.x, p - state.p, values - state.values
+    s.grain = np.finfo(np.result_type(values.dtype, np.float32)).eps
+    dx, dp, change = x - now.x, p - now.p, values - now.values
     moved, turned = float(np.vdot(dx, dx)), float(np.vdot(dp, dp))
     cross = abs(float(np.vdot(dp, change)))
     limit = 0.5 * (omega * moved + turned / omega) / cross if cross > 0.0 else np.inf
     if moved > 0.0:
-        s[NORM] = max(s[NORM], float(np.linalg.norm(change)) / moved**0.5)
+        s.norm = max(s.norm, float(np.linalg.norm(change)) / moved**0.5)
     # By a tenth of 1/‖A‖ any step is accepted: only rounding can speak against it.
-    if tau > limit and tau * s[NORM] > 0.1:
-        s[TAU] = max(SHRINK * limit, 0.1 / s[NORM])
+    if tau > limit and tau * s.norm > 0.1:
+        s.tau = max(SHRINK * limit, 0.1 / s.norm)
         return False
-    state.before[...] = state.values
-    for now, total, new in zip(state[NOW], state[SUMS], (x, p, values, slope), strict=True):
-        now[...] = new
+    state.before[...] = now.values
+    for old, total, new in zip(now, state.sums, Point(x, p, values, slope), strict=True):
+        old[...] = new
         total += tau * new
-    s[WEIGHT] += tau
-    s[TAU] = min(GROW * tau, 1e4 / s[NORM]) if s[NORM] > 0.0 else tau
-    c[ACCEPTED] += 1
+    s.weight += tau
+    s.tau = min(GROW * tau, 1e4 / s.norm) if s.norm > 0.0 else tau
+    s.accepted += 1
     return True
 
 
 def _look(problem: MaxMin, state: PDHGState) -> None:
     """Bounds of the last iterate and of the average; a restart from the better one if it is time."""
-    s, c = state.scalars, state.counters
-    last = _offer(problem, state, *state[NOW])
-    mean = [total / s[WEIGHT] for total in state[SUMS]]
-    average = _offer(problem, state, *mean)
-    width = max(0.0, float(s[UPPER] - s[LOWER]))
-    if width < 0.99 * s[NARROWEST]:
-        s[NARROWEST], c[PROGRESS] = width, c[T]
-    if min(last, average) <= 0.5 * s[WIDTH] or c[T] - c[RESTART] >= max(PERIOD, c[T] // 2):
+    s = state.s
+    last = _offer(problem, state, state.now)
+    mean = Point(*[total / s.weight for total in state.sums])
+    average = _offer(problem, state, mean)
+    width = max(0.0, float(s.upper - s.lower))
+    if width < 0.99 * s.narrowest:
+        s.narrowest, s.progress = width, s.t
+    if min(last, average) <= 0.5 * s.width or s.t - s.restart >= max(PERIOD, s.t // 2):
         if average < last:
-            for now, new in zip(state[NOW], mean, strict=True):
-                now[...] = new
-        s[WIDTH] = min(last, average)
+            for old, new in zip(state.now, mean, strict=True):
+                old[...] = new
+        s.width = min(last, average)
         _restart(state)
-    if s[GRAIN] > FLOAT64 and 0.0 < width <= NOISE * s[GRAIN] * problem.scale:
+    if s.grain > FLOAT64 and 0.0 < width <= NOISE * s.grain * problem.scale:
         _sum_exactly(problem, state)
 
 
-def _offer(problem, state, x, p, values, slope) -> float:
+def _offer(problem: MaxMin, state: PDHGState, point: Point) -> float:
     """The gap of these two strategies; each is kept if it is the best so far."""
-    s = state.scalars
-    lower, upper = float(values.min()), problem.dual_bound(p, slope)
-    if lower > s[LOWER]:
-        s[LOWER], state.best_x[...] = lower, x
-    if upper < s[UPPER]:
-        s[UPPER], state.best_p[...] = upper, p
+    s = state.s
+    lower, upper = float(point.values.min()), problem.dual_bound(point.p, point.slope)
+    if lower > s.lower:
+        s.lower, state.best_x[...] = lower, point.x
+    if upper < s.upper:
+        s.upper, state.best_p[...] = upper, point.p
     return upper - lower
 
 
 def _restart(state: PDHGState) -> None:
-    s, c = state.scalars, state.counters
-    moved = float(np.linalg.norm(state.x - state.x_from))
-    turned = float(np.linalg.norm(state.p - state.p_from))
+    now, s = state.now, state.s
+    moved = float(np.linalg.norm(now.x - state.x_from))
+    turned = float(np.linalg.norm(now.p - state.p_from))
     if moved > 0.0 and turned > 0.0:
-        s[OMEGA] = (s[OMEGA] * turned / moved) ** 0.5
-    state.before[...], state.x_from[...], state.p_from[...] = state.values, state.x, state.p
-    for total in state[SUMS]:
+        s.omega = (s.omega * turned / moved) ** 0.5
+    state.before[...], state.x_from[...], state.p_from[...] = now.values, now.x, now.p
+    for total in state.sums:
         total[...] = 0.0
-    s[WEIGHT], c[ACCEPTED], c[RESTART] = 0.0, 0, c[T]
+    s.weight, s.accepted, s.restart = 0.0, 0, s.t
 
 
 def _sum_exactly(problem: MaxMin, state: PDHGState) -> None:
     """From here on all sums are in float64; the bounds found so far are computed anew."""
-    s, c = state.scalars, state.counters
-    c[EXACT], c[PROGRESS] = 1, c[T]
-    s[LOWER], s[UPPER], s[GUARD], s[NARROWEST] = -np.inf, np.inf, 1.0, np.inf
+    now, s = state.now, state.s
+    s.exact, s.progress = True, s.t
+    s.lower, s.upper, s.guard, s.narrowest = -np.inf, np.inf, 1.0, np.inf
     x, p = state.best_x, state.best_p
-    _offer(problem, state, x, p, problem.values(x), problem.combine(p))
-    state.values[...], state.slope[...] = problem.values(state.x), problem.combine(state.p)
-    s[WIDTH] = _offer(problem, state, *state[NOW])
+    _offer(problem, state, Point(x, p, problem.values(x), problem.combine(p)))
+    now.values[...], now.slope[...] = problem.values(now.x), problem.combine(now.p)
+    s.width = _offer(problem, state, state.now)
     _restart(state)
 
 

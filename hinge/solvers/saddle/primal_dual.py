@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from hinge.compiled import Record, record
 from hinge.problems import Certificate
 from hinge.problems.cost import Cost
 from hinge.problems.max_min.base import MaxMin, Strategies, offers
@@ -17,11 +18,13 @@ from hinge.solvers.saddle.multiplicative_weights import even, reweigh
 
 FIRST_LOOK = 64
 PRACTICAL = 2.0  # c for which the guarantee of ε was met in every case tried
-CLIPPED, EXPECTED, LOWER, UPPER = range(4)  # places in the state's scalars
 
 
 class PrimalDualState(NamedTuple):
-    """Both players as they stand; sums of all x, p and gradients, draws of each i; the best bounds."""
+    """Both players as they stand; sums of all x, p and gradients, draws of each i; the best answers.
+
+    `s` has how many estimates were `clipped` and how many were `expected` to be, and the best bounds.
+    """
 
     y: np.ndarray
     x_sum: np.ndarray
@@ -31,7 +34,7 @@ class PrimalDualState(NamedTuple):
     g_sum: np.ndarray
     best_x: np.ndarray
     best_p: np.ndarray
-    scalars: np.ndarray
+    s: Record
     t: int
     key: np.uint64
 
@@ -132,12 +135,12 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
         y = x.copy() if problem.primal in ("mean", "multiplicative") else np.zeros_like(x)
         return PrimalDualState(
             y, np.zeros_like(x), even(problem.n), np.zeros(problem.n), np.zeros(problem.n, np.int64),
-            np.zeros_like(x), x.copy(), even(problem.n), np.array([0.0, 0.0, -np.inf, np.inf]), 0,
-            key_of(seed),
+            np.zeros_like(x), x.copy(), even(problem.n),
+            record(clipped=0.0, expected=0.0, lower=-np.inf, upper=np.inf), 0, key_of(seed),
         )  # fmt: skip
 
     def advance(self, problem: MaxMin, state: PrimalDualState, n_iter: int) -> PrimalDualState:
-        y, x_sum, p, p_sum, drawn, g_sum, _, _, scalars, begun, key = state
+        y, x_sum, p, p_sum, drawn, g_sum, _, _, s, begun, key = state
         log_n, reach = math.log(max(2, problem.n)), problem.scale * math.sqrt(problem.second_moment)
         T = self.horizon(problem) if self.steps == "fixed" else 0
         for t in range(begun + 1, begun + n_iter + 1):
@@ -157,8 +160,8 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
                 v = np.asarray(v, np.float64)
                 if v.shape != p.shape:
                     raise ValueError(f"estimate_values must give {problem.n} numbers; it gave {v.shape}.")
-                scalars[CLIPPED] += reweigh(p, v, eta / reach)
-                scalars[EXPECTED] += min(1.0, eta * eta)
+                s.clipped += reweigh(p, v, eta / reach)
+                s.expected += min(1.0, eta * eta)
         return state._replace(t=begun + n_iter)
 
     def _step(self, problem: MaxMin, y: np.ndarray, g: np.ndarray, rate: int, t: int) -> None:
@@ -178,10 +181,10 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
 
     def solution(self, problem: MaxMin, state: PrimalDualState) -> Strategies:
         """The best of the means at all looks, on either side; before the first look those of now."""
-        s, now = state.scalars, self._means(problem, state)
+        s, now = state.s, self._means(problem, state)
         return Strategies(
-            state.best_x.copy() if s[LOWER] > -np.inf else now.x,
-            state.best_p.copy() if s[UPPER] < np.inf else now.p,
+            state.best_x.copy() if s.lower > -np.inf else now.x,
+            state.best_p.copy() if s.upper < np.inf else now.p,
         )
 
     def _means(self, problem: MaxMin, state: PrimalDualState) -> Strategies:
@@ -201,7 +204,7 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
         """
         if problem.fraction is None and problem.lower_reads > state.t * problem.step_reads:
             return np.inf
-        clipped, expected, best_lower, best_upper = state.scalars
+        clipped, expected = state.s.clipped, state.s.expected
         if state.t >= FIRST_LOOK and clipped > 4.0 * expected + 8.0:
             warnings.warn(
                 f"{clipped / state.t:.0%} of the estimates were clipped, where a mean square of "
@@ -210,15 +213,15 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
                 "are biased.",
                 stacklevel=2,
             )
-            state.scalars[CLIPPED] = -np.inf  # once is enough
+            state.s.clipped = -np.inf  # once is enough
         now = self._means(problem, state)
         assert now.p is not None
         lower, upper = problem.bounds(now)
-        if lower > best_lower:
-            state.best_x[:], state.scalars[LOWER] = now.x, lower
-        if upper < best_upper:
-            state.best_p[:], state.scalars[UPPER] = now.p, upper
-        return problem.certified(float(state.scalars[LOWER]), float(state.scalars[UPPER]))
+        if lower > state.s.lower:
+            state.best_x[:], state.s.lower = now.x, lower
+        if upper < state.s.upper:
+            state.best_p[:], state.s.upper = now.p, upper
+        return problem.certified(float(state.s.lower), float(state.s.upper))
 
     # --- what the driver asks -------------------------------------------------------------
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hinge.access import Matrix, add_row, dot, held_row, sq_norm
-from hinge.compiled import compiled
+from hinge.compiled import Record, compiled, record
 from hinge.monitoring import Status
 from hinge.problems.cost import Cost
 from hinge.problems.max_min.base import Strategies
@@ -21,28 +21,30 @@ EPOCHS_AT_ONCE = 4
 PATIENCE = 200  # epochs after which all rows are looked at in any case
 NEAR = 0.3  # of the relative gap: within it rows count as near the margin, and a set as solved
 
-T, SIZE, PASSES, EPOCHS, STILL = range(5)
-LOWER, UPPER, AIM, NARROWEST = range(4)
 STALLED = 1000  # iterations without a thousandth of progress that end a run
 
 
 class WorkingSetState(NamedTuple):
-    """α and w = Σ αᵢyᵢaᵢ; the set, first in `members`, with a copy of its rows; the best of both bounds."""
+    """α and w = Σ αᵢyᵢaᵢ; the set, first in `members`, with a copy of its rows; the best of both bounds.
+
+    `s` has the bounds, the relative gap of all rows that the set aims to make smaller, and the narrowest
+    interval of bounds so far; iterations, rows in the set, epochs since the last pass, and iterations
+    without progress.
+    """
 
     alpha: np.ndarray
     w: np.ndarray
     members: np.ndarray
     best_x: np.ndarray
     best_p: np.ndarray
-    scalars: np.ndarray
-    counters: np.ndarray
+    s: Record
     key: np.uint64
     copy: Matrix | None
 
     @property
     def t(self) -> int:
         """Iterations so far."""
-        return int(self.counters[T])
+        return int(self.s.t)
 
 
 @dataclass(frozen=True)
@@ -106,67 +108,67 @@ class WorkingSet(Solver[MaxMargin, WorkingSetState]):
         members[:size] = np.sort(chosen)
         return WorkingSetState(
             np.zeros(n), np.zeros(d), members, np.zeros(d), np.full(n, 1.0 / n),
-            np.array([0.0, np.inf, 1.0, np.inf]), np.array([0, size, 0, 0, 0]), key, None,
+            record(lower=0.0, upper=np.inf, aim=1.0, narrowest=np.inf, t=0, rows=size, epochs=0, still=0),
+            key, None,
         )  # fmt: skip
 
     def advance(self, problem: MaxMargin, state: WorkingSetState, n_iter: int) -> WorkingSetState:
         for _ in range(n_iter):
             state = self._epoch(problem, state)
-            s, c = state.scalars, state.counters
-            width = max(0.0, s[UPPER] - s[LOWER])
-            c[STILL] = 0 if width < 0.999 * s[NARROWEST] else c[STILL] + 1
-            s[NARROWEST] = s[NARROWEST] if c[STILL] else width
+            s = state.s
+            width = max(0.0, s.upper - s.lower)
+            s.still = 0 if width < 0.999 * s.narrowest else s.still + 1
+            s.narrowest = s.narrowest if s.still else width
         return state
 
     def _epoch(self, problem: MaxMargin, state: WorkingSetState) -> WorkingSetState:
         """Every row of the set a few times; then a pass over all rows, if the set is solved well enough."""
-        alpha, w, members, _, best_p, s, c, key, copy = state
-        c[T] += 1
-        W = members[: c[SIZE]]
+        alpha, w, members, _, best_p, s, key, copy = state
+        s.t += 1
+        W = members[: s.rows]
         copy = problem.matrix.gather(W) if copy is None else copy
         y, mine = problem.y[W], alpha[W]
-        enough = max(SHARE * s[AIM], NEAR * self.tol)
-        counter, parts = c[T] * EPOCHS_AT_ONCE * problem.n, (copy.unbilled, copy.sq_norms)
+        enough = max(SHARE * s.aim, NEAR * self.tol)
+        counter, parts = s.t * EPOCHS_AT_ONCE * problem.n, (copy.unbilled, copy.sq_norms)
         worst, zero = epochs(*parts, y, mine, w, key, counter, 1.5 * enough)
-        c[EPOCHS] += EPOCHS_AT_ONCE
+        s.epochs += EPOCHS_AT_ONCE
         if zero >= 0:  # a row without length has the margin 0, whatever x is
             best_p[:] = 0.0
             best_p[W[zero]] = 1.0
-            s[UPPER] = 0.0
+            s.upper = 0.0
             return state._replace(copy=copy)
         alpha[W] = mine
         norm, mass = float(np.linalg.norm(w)), float(mine.sum())
         if not np.isfinite(norm):
             problem.values(np.zeros(problem.d))  # it says which row is not finite
-        if norm < s[UPPER] * mass:
-            s[UPPER] = norm / mass
+        if norm < s.upper * mass:
+            s.upper = norm / mass
             best_p[:] = alpha / mass
-        if worst <= 1.5 * enough or c[EPOCHS] >= PATIENCE:
+        if worst <= 1.5 * enough or s.epochs >= PATIENCE:
             least = float((y * copy.responses(w, 0, len(W), billed=False)).min())
-            if 1.0 - least * mass / norm**2 <= enough or c[EPOCHS] >= PATIENCE:
+            if 1.0 - least * mass / norm**2 <= enough or s.epochs >= PATIENCE:
                 self._pass(problem, state, norm, mass)
                 copy = None
         return state._replace(copy=copy)
 
     def _pass(self, problem: MaxMargin, state: WorkingSetState, norm: float, mass: float) -> None:
         """Margins of all rows: the bounds, and the next working set."""
-        alpha, w, members, best_x, _, s, c, _, _ = state
+        alpha, w, members, best_x, _, s, _, _ = state
         m = problem.quick_values(w)
         lower = float(m.min()) / norm
-        if lower > s[LOWER]:
-            s[LOWER] = lower
+        if lower > s.lower:
+            s.lower = lower
             best_x[:] = w / norm
         gap = min(1.0, 1.0 - lower * mass / norm)  # relative, of the present w and α
-        s[AIM] = min(1.0, max(gap, 1e-12))
+        s.aim = min(1.0, max(gap, 1e-12))
         kept = alpha > 0.0
         near = np.flatnonzero((m < 1.0 + NEAR * gap / max(1.0 - gap, 1e-12)) & ~kept)
-        room = max(self.first, GROWTH * int(c[SIZE]))
+        room = max(self.first, GROWTH * int(s.rows))
         if len(near) > room:
             near = near[np.argpartition(m[near], room - 1)[:room]]
         chosen = np.sort(np.concatenate([np.flatnonzero(kept), near]))
         members[: len(chosen)] = chosen
-        c[SIZE], c[EPOCHS] = len(chosen), 0
-        c[PASSES] += 1
+        s.rows, s.epochs = len(chosen), 0
 
     def solution(self, problem: MaxMargin, state: WorkingSetState) -> Strategies:
         x = state.best_x
@@ -178,14 +180,13 @@ class WorkingSet(Solver[MaxMargin, WorkingSetState]):
 
     def estimate(self, problem: MaxMargin, state: WorkingSetState) -> float:
         """The gap of the bounds found on the way, in the precision of the storage."""
-        lower, upper = state.scalars[:2]
-        return problem.gap(lower, upper)
+        return problem.gap(state.s.lower, state.s.upper)
 
     def cost(self, problem: MaxMargin, state: Any = None) -> Cost:
         return Cost(cells=2 * problem.pass_cells, a_pass=max(1, problem.n // self.first))
 
     def pause(self, problem: MaxMargin, state: WorkingSetState) -> int:
-        return int(state.counters[STILL] < STALLED)
+        return int(state.s.still < STALLED)
 
 
 @compiled

@@ -12,7 +12,7 @@ from hinge.problems.max_min.max_margin import MaxMargin
 from hinge.problems.max_min.projections import onto_simplex
 from hinge.problems.max_min.semidefinite.feasibility import Semidefinite
 from hinge.solvers import solve
-from hinge.solvers.saddle.pdhg import EXACT, LOWER, PDHG, UPPER, _nearest_strategy
+from hinge.solvers.saddle.pdhg import PDHG, _nearest_strategy
 
 
 class Simplex(LinearMaxMin):
@@ -220,7 +220,7 @@ def test_bounds_only_get_better_and_belong_to_the_answer():
     state, last = solver.init(problem), (-np.inf, np.inf)
     for _ in range(12):
         state = solver.advance(problem, state, 4)
-        now = tuple(state.scalars[[LOWER, UPPER]])
+        now = (state.s.lower, state.s.upper)
         assert last[0] <= now[0] <= now[1] + 1e-12 and now[1] <= last[1]
         certificate = problem.certificate(solver.solution(problem, state))
         assert certificate.objective >= now[0] - 1e-12
@@ -232,7 +232,7 @@ def test_float32_reaches_what_only_float64_can():
     A = np.random.default_rng(0).uniform(-1, 1, (40, 30)).astype(np.float32)
     result = solve(game(A), PDHG(), stop=Stop(1e-10, max_iter=50_000))
     assert result.status is Status.CONVERGED
-    assert result.state.counters[EXACT] == 1
+    assert result.state.s.exact
     few = sum(np.isfinite(record.certificate) for record in result.history)
     assert few <= 12  # no certificate after another
 
@@ -267,7 +267,7 @@ def test_limits_on_reads_are_kept():
 def test_few_functions_are_read_alone():
     problem = Semidefinite(planted(400, 6, 0) + 1.2 * np.eye(6))
     result = solve(problem, PDHG(), stop=Stop(0, max_iter=200))
-    assert np.count_nonzero(result.state.p) < 80
+    assert np.count_nonzero(result.state.now.p) < 80
     assert problem.reads < 1.6 * 200 * problem.pass_cells
 
 
