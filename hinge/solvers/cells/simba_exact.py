@@ -1,38 +1,36 @@
 """The lines of Algorithm 1 of the SIMBA paper, for all points and all coordinates: O(n + d) an iteration."""
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
-from hinge.compiled import compiled
+from hinge.compiled import Record, compiled, record_array
 from hinge.sampling import draw_unit, pick
 from hinge.solvers.saddle.multiplicative_weights import FLOOR, factor
 
 OUTSIDE = -2
 TIES = 1e-9  # weights so near to one another are the same but for rounding
 
-# Places in `scalars`: the bias and its sum.
-B, B_SUM = range(2)
-
 
 class Exact(NamedTuple):
-    """u, p, and the sums of all w, p and b so far."""
+    """u, p, and the sums of all w, p and b so far; `numbers` is a record of b and its sum."""
 
     u: np.ndarray
     w_sum: np.ndarray
     p: np.ndarray
     p_sum: np.ndarray
-    scalars: np.ndarray
+    numbers: np.ndarray
 
 
 def start(n: int, d: int) -> Exact:
     """u = 0 and p uniform."""
-    return Exact(np.zeros(d), np.zeros(d), np.full(n, 1.0 / n), np.zeros(n), np.zeros(2))
+    numbers = record_array(b=0.0, b_sum=0.0)
+    return Exact(np.zeros(d), np.zeros(d), np.full(n, 1.0 / n), np.zeros(n), numbers)
 
 
 def sums(s: Exact) -> tuple[np.ndarray, np.ndarray, float]:
     """The sums of all w, p and b so far."""
-    return s.w_sum, s.p_sum, float(s.scalars[B_SUM])
+    return s.w_sum, s.p_sum, float(cast(Record, s.numbers[()]).b_sum)
 
 
 def bare(s: Exact) -> tuple[np.ndarray, ...]:
@@ -43,11 +41,11 @@ def bare(s: Exact) -> tuple[np.ndarray, ...]:
 @compiled
 def choose_point(arrays, y, t, key, free, amount, refresh):
     """Line 4, and b_t = sign(pᵀy)."""
-    _, _, p, p_sum, scalars = arrays
+    _, _, p, p_sum, numbers = arrays
     p_sum += p
-    b = sign_of((p * y).sum()) if free else 0.0
-    scalars[B] = b
-    scalars[B_SUM] += b
+    s = numbers[()]
+    s.b = sign_of((p * y).sum()) if free else 0.0
+    s.b_sum += s.b
     return pick(p, draw_unit(key, 2 * t))
 
 
@@ -67,8 +65,8 @@ def add_point(arrays, at, x, step, t, key, limit):
 @compiled
 def reweigh(arrays, y, at, x, ratio, eta, t, amount, refresh):
     """Line 5 for ξ, and lines 8 to 13."""
-    _, _, p, _, scalars = arrays
-    b, xi, xj = scalars[B], greedy_slack(p, amount), whole(at, x, len(y))
+    _, _, p, _, numbers = arrays
+    b, xi, xj = numbers[()].b, greedy_slack(p, amount), whole(at, x, len(y))
     for i in range(len(y)):
         v = y[i] * xj[i] * ratio + xi[i] + y[i] * b
         p[i] = max(p[i] * factor(eta * v), FLOOR)

@@ -16,11 +16,11 @@ What remains is ξ, which sits on the largest p: it is settled anew every K iter
 weights are capped instead, that is when the cap is restored exactly.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
-from hinge.compiled import compiled
+from hinge.compiled import Record, compiled, record_array
 from hinge.sampling import SumTree, draw_unit, find, group_total, resum, set_leaf, sum_tree
 from hinge.solvers.cells.simba_exact import OUTSIDE, TIES, cut_of, sign_of, sq_length
 from hinge.solvers.saddle.multiplicative_weights import factor
@@ -29,12 +29,12 @@ FLOOR = 1e-15  # of the largest weight: smaller ones would drown in the rounding
 FAR = 1e100
 RESUM = 1024  # iterations after which the squares of u are summed anew
 
-# Places in `scalars`: Σ s_t, the bias and its sum, Z, and the last cut.
-C, B, B_SUM, Z, CUT = range(5)
-
 
 class Lazy(NamedTuple):
-    """p and u² as sum trees, and what makes the averages; group 2k + [y > 0] has the slack ``xi[2k]``."""
+    """p and u² as sum trees, and what makes the averages; group 2k + [y > 0] has the slack ``xi[2k]``.
+
+    `numbers` is a record of C = Σ s_t, the bias and its sum, Z, and the last cut.
+    """
 
     points: SumTree
     coords: SumTree
@@ -43,7 +43,7 @@ class Lazy(NamedTuple):
     p_sum: np.ndarray
     G: np.ndarray
     xi: np.ndarray
-    scalars: np.ndarray
+    numbers: np.ndarray
 
 
 def start(y: np.ndarray, d: int, capped: bool) -> Lazy:
@@ -52,13 +52,15 @@ def start(y: np.ndarray, d: int, capped: bool) -> Lazy:
     xi = np.repeat([0.0, 0.0, 2.0], 2)[:groups]
     return Lazy(
         sum_tree(np.ones(len(y)), (y > 0).astype(np.uint8), groups), sum_tree(np.zeros(d)),
-        np.zeros(d), np.zeros(d), np.zeros(len(y)), np.zeros(groups), xi, np.zeros(5),
+        np.zeros(d), np.zeros(d), np.zeros(len(y)), np.zeros(groups), xi,
+        record_array(C=0.0, b=0.0, b_sum=0.0, Z=0.0, cut=0.0),
     )  # fmt: skip
 
 
 def sums(s: Lazy) -> tuple[np.ndarray, np.ndarray, float]:
     """The sums of all w, p and b so far."""
-    return s.scalars[C] * s.u - s.z, s.p_sum + s.G[s.points.group] * s.points.leaves, float(s.scalars[B_SUM])
+    n = cast(Record, s.numbers[()])
+    return n.C * s.u - s.z, s.p_sum + s.G[s.points.group] * s.points.leaves, float(n.b_sum)
 
 
 def bare(s: Lazy) -> tuple[np.ndarray, ...]:
@@ -77,8 +79,8 @@ def named(a):
 def choose_point(arrays, y, t, key, free, amount, refresh):
     """p_t, the best bias for it, and line 4."""
     s = named(arrays)
-    scale = s.points.scale
-    if (t - 1) % refresh == 0 or scale.max() > FAR or scale.min() < 1.0 / FAR or s.scalars[Z] > FAR:
+    scale, n = s.points.scale, s.numbers[()]
+    if (t - 1) % refresh == 0 or scale.max() > FAR or scale.min() < 1.0 / FAR or n.Z > FAR:
         settle(s, amount)
     total, balance = 0.0, 0.0
     for g in range(len(scale)):
@@ -87,9 +89,9 @@ def choose_point(arrays, y, t, key, free, amount, refresh):
         balance += mass * (2 * (g & 1) - 1)
     for g in range(len(scale)):
         s.G[g] += scale[g] / total
-    s.scalars[Z] = total
-    s.scalars[B] = sign_of(balance / total) if free else 0.0
-    s.scalars[B_SUM] += s.scalars[B]
+    n.Z = total
+    n.b = sign_of(balance / total) if free else 0.0
+    n.b_sum += n.b
     return find(s.points, draw_unit(key, 2 * t) * total)
 
 
@@ -117,15 +119,15 @@ def settle(s, amount):
 @compiled
 def give_slack(s, amount):
     """The greedy ξ of line 5: groups by whether a point gets all, a part or nothing of it."""
-    q, group = s.points.leaves, s.points.group
+    q, group, n = s.points.leaves, s.points.group, s.numbers[()]
     # The largest weights are among those near the last cut and above, if these are enough.
     large, k = np.empty(len(q)), 0
     for i in range(len(q)):
-        if q[i] >= 0.5 * s.scalars[CUT]:
+        if q[i] >= 0.5 * n.cut:
             large[k] = q[i]
             k += 1
     cut, part = cut_of(large[:k] if k > amount + 1 else q, amount)
-    s.scalars[CUT] = cut
+    n.cut = cut
     s.xi[2] = s.xi[3] = 2.0 * part
     for i in range(len(q)):
         level = 2 if q[i] > cut * (1.0 + TIES) else (1 if q[i] >= cut * (1.0 - TIES) else 0)
@@ -156,7 +158,8 @@ def add_point(arrays, at, x, step, t, key, limit):
     s = named(arrays)
     if limit < np.inf and sq_length(x) > limit:
         return OUTSIDE, 0.0
-    u, z, coords, before = s.u, s.z, s.coords, s.scalars[C]
+    u, z, coords, n = s.u, s.z, s.coords, s.numbers[()]
+    before = n.C
     if len(at) == 0:
         for j in range(len(x)):
             change = step * x[j]
@@ -172,7 +175,7 @@ def add_point(arrays, at, x, step, t, key, limit):
         resum(coords)
     sq = group_total(coords, 0)
     shrink = 1.0 / max(1.0, np.sqrt(sq))
-    s.scalars[C] += shrink
+    n.C += shrink
     j = find(coords, draw_unit(key, 2 * t + 1) * sq)
     return j, (shrink * sq / u[j] if j >= 0 else 0.0)
 
@@ -181,14 +184,14 @@ def add_point(arrays, at, x, step, t, key, limit):
 def reweigh(arrays, y, at, x, ratio, eta, t, amount, refresh):
     """Lines 8 to 13, for the points that column j touches; all others by their groups' factors."""
     s = named(arrays)
-    points, b = s.points, s.scalars[B]
+    points, n = s.points, s.numbers[()]
     q, group, scale = points.leaves, points.group, points.scale
     fixed, inverse, most = np.empty(6), np.empty(6), np.full(6, np.inf)
     for g in range(len(scale)):
-        fixed[g] = eta * (s.xi[g] + b * (2 * (g & 1) - 1))
+        fixed[g] = eta * (s.xi[g] + n.b * (2 * (g & 1) - 1))
         inverse[g] = 1.0 / factor(fixed[g])
         if len(scale) == 2 and t % refresh != 0:  # else the cap is about to be restored exactly
-            most[g] = s.scalars[Z] / (amount * scale[g])
+            most[g] = n.Z / (amount * scale[g])
     slope = eta * ratio
     if len(at) == 0:
         reweigh_all(s, x, slope, fixed, inverse, most)
