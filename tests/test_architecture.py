@@ -142,6 +142,51 @@ def test_only_the_driver_and_the_measuring_loop_advance_solvers():
     assert not found
 
 
+def by_position(tree):
+    """Numbers of a state that are addressed by their place in an array, instead of by name."""
+    arrays = {"scalars", "counters", "bounds"}
+    places = {  # names like those of ``LOWER, UPPER = range(2)``
+        element.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and ast.unparse(node.value).startswith("range(")
+        for target in node.targets
+        for element in getattr(target, "elts", [])
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) in arrays:
+            yield f"{ast.unparse(node)}, line {node.lineno}"
+        if not isinstance(node, ast.Subscript) or isinstance(node.slice, ast.Tuple):
+            continue
+        whose, what = ast.unparse(node.value), ast.unparse(node.slice)
+        if (
+            whose.rpartition(".")[2] in arrays
+            or what in places
+            or whose == "state"  # fields of the state itself
+            or (whose in ("s", "c", "state.s") and (what.isdigit() or what.isupper()))
+        ):
+            yield f"{ast.unparse(node)}, line {node.lineno}"
+
+
+@pytest.mark.parametrize("path", SOLVER_FILES, ids=lambda path: path.stem)
+def test_states_have_names(path):
+    assert not list(by_position(tree_of(path)))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "LOWER, UPPER = range(2)\nwidth = state.lines[UPPER]",
+        "state.scalars[0]",
+        "lower, upper = self.bounds[:2]",
+        "c[DONE] += 1",
+        "x = state[0]",
+        "class S(NamedTuple):\n    counters: np.ndarray",
+    ],
+)
+def test_a_number_without_a_name_is_found(code):
+    assert list(by_position(ast.parse(code)))
+
+
 def test_no_drawer_for_odds_and_ends():
     assert not {path.stem for path in SOURCES} & {"utils", "common", "misc", "helpers"}
     assert not {path.parent.name for path in SOURCES} & {"utils", "common", "misc", "helpers"}

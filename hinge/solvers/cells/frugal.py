@@ -11,24 +11,7 @@ from hinge.problems.cost import Cost
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.cells import weighted_sample as sampled
-from hinge.solvers.cells.frugal_state import (  # fmt: skip
-    B_BEFORE,
-    COMPLETING,
-    DONE,
-    DRIFT,
-    ERROR,
-    FLIPS,
-    OVER,
-    PASS,
-    SCANNED,
-    SIZE,
-    WHOLE,
-    B,
-    FrugalState,
-    T,
-    empty_state,
-    enqueue,
-)
+from hinge.solvers.cells.frugal_state import FrugalState, empty_state, enqueue
 from hinge.solvers.cells.tails import squares_in_levels, tails_behind
 
 FEWEST_ROWS, MOST_ROWS_A_COLUMN = 2000, 500  # beyond these, whole rows serve better
@@ -36,7 +19,6 @@ OF_EACH_CLASS = 10  # rows of a class that the first batch has at least, if ther
 FIRST_LEVEL = 1 / 256  # share of the columns that the first level takes
 READING_TOL, LAST_TOL = 1e-2, 1e-3
 MOST_PASSES = 12  # after which the rest is read
-EXACT = 2  # an end at which nothing unread could change the answer
 
 
 @dataclass(frozen=True)
@@ -143,30 +125,34 @@ class Frugal(Solver[Regularized, FrugalState]):
     # --- the run --------------------------------------------------------------------------
 
     def advance(self, problem: Regularized, state: FrugalState, n_iter: int) -> FrugalState:
-        c = state.counters
-        while n_iter > 0 and not c[OVER]:
-            end = c[WHOLE] if c[DONE] < c[WHOLE] else c[SIZE]
-            rows = state.queue[c[DONE] : min(end, c[DONE] + n_iter)]
-            if end == c[WHOLE]:
-                for i in rows.tolist():
-                    problem.table.row(i)
-                if not c[COMPLETING]:
-                    state.random[rows], state.pi[rows] = True, 1.0
+        s = state.s
+        while n_iter > 0 and not s.over:
+            end = s.whole if s.done < s.whole else s.queued
+            rows = state.queue[s.done : min(end, s.done + n_iter)]
+            if end == s.whole:
+                self._read_whole(problem, state, rows)
             else:
-                if c[DONE] == c[WHOLE]:
+                if s.done == s.whole:
                     self._plan(problem, state)
                 self._scan(problem, state, rows)
-            c[DONE] += len(rows)
-            c[T] += len(rows)
+            s.done += len(rows)
+            s.t += len(rows)
             n_iter -= len(rows)
-            if c[DONE] == c[SIZE]:
+            if s.done == s.queued:
                 self._learn(problem, state)
                 self._next(problem, state)
         return state
 
+    def _read_whole(self, problem: Regularized, state: FrugalState, rows: np.ndarray) -> None:
+        """Read all cells of these rows, which are a random sample but where support vectors are completed."""
+        for i in rows.tolist():
+            problem.table.row(i)
+        if not state.s.completing:
+            state.random[rows], state.pi[rows] = True, 1.0
+
     def _plan(self, problem: Regularized, state: FrugalState) -> None:
         """The order of the columns, and the tails of the margins behind each level."""
-        table, w, c = problem.table, state.w, state.counters
+        table, w = problem.table, state.w
         whole = np.flatnonzero((state.pi > 0) & table.bill.whole_rows)
         share = 1.0 / state.pi[whole]
         s = w**2 * (share @ table.held(whole).power(2)) / share.sum()
@@ -179,15 +165,15 @@ class Frugal(Solver[Regularized, FrugalState]):
         E = table.held(rows)
         own = sampled.coefficients(problem, rows, state.alpha, state.pi)
         state.tails[:] = tails_behind(E, problem.y[rows], own, w, state.ranked, state.cuts)
-        moved = E @ (w - state.before) + state.scalars[B] - state.scalars[B_BEFORE]
-        state.scalars[DRIFT] = np.sqrt(np.mean(moved**2)) if c[PASS] == 1 else 0.0
+        moved = E @ (w - state.before) + state.s.b - state.s.b_before
+        state.s.drift = np.sqrt(np.mean(moved**2)) if state.s.pass_number == 1 else 0.0
 
     def _scan(self, problem: Regularized, state: FrugalState, rows: np.ndarray) -> None:
         """Read rows level by level, as long as their random number is below the probability to keep them."""
-        g = 2.0 ** max(0, int(state.counters[PASS]) - 2)
+        g = 2.0 ** max(0, int(state.s.pass_number) - 2)
         least = min(1.0, self.least * max(1.0, g / 8.0))
         y = problem.y[rows].astype(float)
-        side, m, pi = (y > 0).astype(int), y * state.scalars[B], np.ones(len(rows))
+        side, m, pi = (y > 0).astype(int), y * state.s.b, np.ones(len(rows))
         kept = state.pi[rows] > 0  # such a row is read to the end, for its new probability
         own = sampled.coefficients(problem, rows[kept], state.alpha, state.pi)
         known = own[:, None] * squares_in_levels(problem.table.held(rows[kept]), state.ranked, state.cuts)
@@ -195,7 +181,7 @@ class Frugal(Solver[Regularized, FrugalState]):
         alive = np.arange(len(rows))
         for level in range(self.levels + 1):
             mu, sd = state.tails[side[alive], level].T
-            P = ndtr((1.0 - m[alive] - mu) / np.sqrt(sd**2 + state.scalars[DRIFT] ** 2 + 1e-300))
+            P = ndtr((1.0 - m[alive] - mu) / np.sqrt(sd**2 + state.s.drift**2 + 1e-300))
             pi[alive] = np.minimum(pi[alive], np.maximum(least, self.gamma * g * P**0.75))
             alive = alive[(state.u[rows[alive]] < pi[alive]) | kept[alive]]
             if level < self.levels:
@@ -206,19 +192,19 @@ class Frugal(Solver[Regularized, FrugalState]):
 
     def _learn(self, problem: Regularized, state: FrugalState) -> None:
         """Train on the sample; see what changed, and how wrong the last answer was on rows new to it."""
-        c, s = state.counters, state.scalars
+        s = state.s
         rows, inner, new = self._fit(problem, state)
-        if not c[COMPLETING]:
+        if not s.completing:
             whole = self.by_rows(problem)
             now = sampled.solve_for_all(problem, rows, new, READING_TOL) if whole and self.flips else new
-            last = Solution(state.before, s[B_BEFORE]) if whole else Solution(state.w, s[B])
+            last = Solution(state.before, s.b_before) if whole else Solution(state.w, s.b)
             old = inner.responses(last.w) + last.b
-            s[FLIPS] = sampled.changed(inner, old > 0, inner.responses(now.w) + now.b > 0)
-            fresh = np.isin(rows, state.queue[: c[SIZE]])
-            if c[PASS] <= 1 and inner.weight @ fresh > 0:
-                s[ERROR] = np.average((old > 0) != (inner.y > 0), weights=inner.weight * fresh)
-            state.before[:], s[B_BEFORE] = now[:2] if whole else last[:2]
-        state.w[:], s[B] = new.w, new.b
+            s.flips = sampled.changed(inner, old > 0, inner.responses(now.w) + now.b > 0)
+            fresh = np.isin(rows, state.queue[: s.queued])
+            if s.pass_number <= 1 and inner.weight @ fresh > 0:
+                s.error = np.average((old > 0) != (inner.y > 0), weights=inner.weight * fresh)
+            state.before[:], s.b_before = now[:2] if whole else last[:2]
+        state.w[:], s.b = new.w, new.b
         state.alpha[:], state.alpha[rows] = 0.0, new.alpha
 
     def sample(self, problem: Regularized, state: FrugalState) -> tuple[np.ndarray, Regularized]:
@@ -229,62 +215,79 @@ class Frugal(Solver[Regularized, FrugalState]):
 
     def _fit(self, problem: Regularized, state: FrugalState) -> tuple[np.ndarray, Regularized, Solution]:
         rows, inner = self.sample(problem, state)
-        start = Solution(state.w.copy(), float(state.scalars[B]), state.alpha[rows])
+        start = Solution(state.w.copy(), float(state.s.b), state.alpha[rows])
         tol = self.tol if len(rows) == problem.n else READING_TOL
         return rows, inner, sampled.solve_sample(inner, start, tol)
 
+    # --- the three phases: what is read next ----------------------------------------------
+
     def _next(self, problem: Regularized, state: FrugalState) -> None:
-        """The next batch, or the end."""
-        c, whole = state.counters, problem.table.bill.whole_rows
-        still = self.flips > 0 and state.scalars[FLIPS] <= self.flips * state.scalars[ERROR]
+        """The next batch of the present phase, or the end."""
+        s = state.s
+        still = bool(self.flips > 0 and s.flips <= self.flips * s.error)
         if self.by_rows(problem):
-            c[PASS] = 1
-            left = state.order[state.pi[state.order] == 0]
-            rows = sampled.alike(problem.y, left, int((state.pi > 0).sum()))
-            c[OVER] = EXACT if len(rows) == 0 else still and c[T] >= FEWEST_ROWS
-            if c[OVER] and len(rows):
-                state.w[:], state.scalars[B] = state.before, state.scalars[B_BEFORE]
-            return enqueue(state, rows, len(rows))
-        c[SCANNED] += c[SIZE] if c[PASS] <= 1 else 0
-        if c[SCANNED] < problem.n:
-            c[PASS] = 1
-            rows = state.order[c[SCANNED] : 2 * c[SCANNED]]
-            return enqueue(state, rows, min(len(rows), max(10, int(self.checks * len(rows)))))
+            return self._more_rows(problem, state, still)
+        s.scanned += s.queued if s.pass_number <= 1 else 0
+        if s.scanned < problem.n:
+            return self._first_pass(state)
+        return self._later_pass(problem, state, still)
+
+    def _more_rows(self, problem: Regularized, state: FrugalState, still: bool) -> None:
+        """Whole rows, as many again as there are."""
+        s = state.s
+        s.pass_number = 1
+        left = state.order[state.pi[state.order] == 0]
+        rows = sampled.alike(problem.y, left, int((state.pi > 0).sum()))
+        s.exact = len(rows) == 0
+        s.over = s.exact or (still and s.t >= FEWEST_ROWS)
+        if s.over and not s.exact:
+            state.w[:], s.b = state.before, s.b_before
+        enqueue(state, rows, len(rows))
+
+    def _first_pass(self, state: FrugalState) -> None:
+        """Scan as many random rows again as were scanned, and read a few of them whole."""
+        s = state.s
+        s.pass_number = 1
+        rows = state.order[s.scanned : 2 * s.scanned]
+        enqueue(state, rows, min(len(rows), max(10, int(self.checks * len(rows)))))
+
+    def _later_pass(self, problem: Regularized, state: FrugalState, still: bool) -> None:
+        """Complete some rows of support vectors; then scan all rows, at a higher rate than before."""
+        s, whole = state.s, problem.table.bill.whole_rows
         support = np.flatnonzero((state.alpha > 0) & ~whole)
         every = bool((state.pi >= 1.0).all())
         unread = np.delete(state.w, state.ranked[: state.cuts[-1]])
-        exact = every and len(support) == 0 and (bool(whole.all()) or not unread.any())
+        s.exact = every and len(support) == 0 and (bool(whole.all()) or not unread.any())
         # The second pass has the rate of the first: that it changes little says nothing.
-        c[OVER] = EXACT if exact else not c[COMPLETING] and c[PASS] != 2 and still
-        if not c[COMPLETING]:
-            c[PASS] = max(2, c[PASS] + 1)
-            share = min(1.0, 0.1 * 2.0 ** (c[PASS] - 3)) if c[PASS] > 2 else 0.0
-            rows = np.flatnonzero(~whole) if every and c[PASS] > MOST_PASSES else support
+        s.over = s.exact or (not s.completing and s.pass_number != 2 and still)
+        if not s.completing:
+            s.pass_number = max(2, s.pass_number + 1)
+            share = min(1.0, 0.1 * 2.0 ** (s.pass_number - 3)) if s.pass_number > 2 else 0.0
+            rows = np.flatnonzero(~whole) if every and s.pass_number > MOST_PASSES else support
             rows = rows[np.argsort(state.u[rows], kind="stable")][: int(np.ceil(share * len(rows)))]
             if len(rows):  # support vectors are read whole, which finds new columns
-                c[COMPLETING] = 1
+                s.completing = True
                 return enqueue(state, rows, len(rows))
-        c[COMPLETING] = 0
+        s.completing = False
         return enqueue(state, np.flatnonzero(~state.random), 0)
 
     # --- what the driver asks -------------------------------------------------------------
 
     def solution(self, problem: Regularized, state: FrugalState) -> Solution:
-        c = state.counters
-        if 0 < c[DONE] < c[SIZE] and len(np.unique(problem.y[state.pi > 0])) == 2:  # cut off within a batch
+        s = state.s
+        if 0 < s.done < s.queued and len(np.unique(problem.y[state.pi > 0])) == 2:  # cut off within a batch
             return self._fit(problem, state)[2]._replace(alpha=None)
-        alpha = state.alpha if c[OVER] == EXACT else None
-        return Solution(state.w, float(state.scalars[B]), alpha)
+        return Solution(state.w, float(s.b), state.alpha if s.exact else None)
 
     def cost(self, problem: Regularized, state: FrugalState | None = None) -> Cost:
         return Cost(rows=1, certificate=0, a_pass=problem.n)
 
     def estimate(self, problem: Regularized, state: FrugalState) -> Certificate:
         """That of the sample, once it is all that matters."""
-        if state.counters[OVER] != EXACT:
+        if not state.s.exact:
             return Certificate.unknown()
         return self.sample(problem, state)[1].certificate(self.solution(problem, state))
 
     def pause(self, problem: Regularized, state: FrugalState) -> int:
-        c = state.counters
-        return 0 if c[OVER] else max(1, int(c[SIZE] - c[DONE]))  # 1 after Ctrl-C before it had learned
+        s = state.s
+        return 0 if s.over else max(1, int(s.queued - s.done))  # 1 after Ctrl-C before it had learned

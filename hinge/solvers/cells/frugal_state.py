@@ -4,9 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-# Places in the state's two arrays of scalars.
-B, B_BEFORE, DRIFT, FLIPS, ERROR = range(5)
-T, PASS, SCANNED, SIZE, DONE, WHOLE, COMPLETING, OVER = range(8)
+from hinge.compiled import Record, record
 
 
 class FrugalState(NamedTuple):
@@ -16,6 +14,12 @@ class FrugalState(NamedTuple):
     `pi` is the probability with which a row is in the sample, 0 if it is not; `random` are rows read whole
     whatever they hold; `order` is that of the first pass; `queue` has the present batch, the first of it to
     be read whole. `ranked` are columns in levels that end at `cuts`; `tails` is what to expect behind each.
+
+    `s` has the biases b and `b_before`; `drift`, how much margins still move, and the `flips` and the `error`
+    that the last batch has shown; t; the number of the present pass, and the rows `scanned` in the first one;
+    how many rows are queued, how many of them to be read `whole`, and how many are done; whether the batch is
+    `completing` the rows of support vectors; whether it is all `over`, and whether the answer is `exact`
+    then: nothing unread could change it.
     """
 
     w: np.ndarray
@@ -29,27 +33,29 @@ class FrugalState(NamedTuple):
     ranked: np.ndarray
     cuts: np.ndarray
     tails: np.ndarray
-    scalars: np.ndarray
-    counters: np.ndarray
+    s: Record
 
     @property
     def t(self) -> int:
         """Rows looked at so far."""
-        return int(self.counters[T])
+        return int(self.s.t)
 
 
 def empty_state(d: int, u: np.ndarray, order: np.ndarray, levels: int) -> FrugalState:
     """No row in the sample, no batch; with the rows' random numbers, and their order in the first pass."""
     n = len(u)
+    s = record(
+        b=0.0, b_before=0.0, drift=0.0, flips=0.0, error=0.0, t=0, pass_number=0, scanned=0, queued=0,
+        whole=0, done=0, completing=False, over=False, exact=False,
+    )  # fmt: skip
     return FrugalState(
         np.zeros(d), np.zeros(d), np.zeros(n), np.zeros(n), np.zeros(n, bool), u, order,
         np.zeros(n, np.int64), np.zeros(d, np.int64), np.zeros(levels + 1, np.int64),
-        np.zeros((2, levels + 1, 2)), np.zeros(5), np.zeros(8, np.int64),
+        np.zeros((2, levels + 1, 2)), s,
     )  # fmt: skip
 
 
 def enqueue(state: FrugalState, rows: np.ndarray, whole: int) -> None:
     """Make these rows the next batch, the first `whole` of them to be read whole."""
-    c = state.counters
     state.queue[: len(rows)] = rows
-    c[SIZE], c[DONE], c[WHOLE] = len(rows), 0, whole
+    state.s.queued, state.s.done, state.s.whole = len(rows), 0, whole

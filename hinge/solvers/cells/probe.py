@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hinge.compiled import Record, record
 from hinge.problems import Certificate, Regularized, Solution
 from hinge.problems.cost import Cost
 from hinge.sampling import draw_units, key_of
@@ -16,20 +17,17 @@ READING_TOL, LAST_TOL = 1e-2, 1e-3
 # Why a row was read.
 UNREAD, RANDOM, DUG = range(3)
 
-# Places in the state's counters.
-T, PROBED, SIZE, DONE, ROUND, FOUND, QUIET, OVER = range(8)
-
 
 class ProbeState(NamedTuple):
     """What was read, the answer that it gives, and the batch at hand.
 
     `kind` is why a row was read; `order` a random order of the rows; `probed` has the cells zᵢ of the probed
-    `columns`; `queue` the present batch. `counters`: iterations, columns read, rows of the batch, those done,
-    rounds, rows found in the batch, successive rounds that found none, whether it is over.
+    `columns`; `queue` the present batch. `s` has the bias b; iterations t; columns read so far; rows queued
+    in the batch, those of them that are done, and those that were found to be hard; rounds so far, the last
+    of them quiet, as they found none; and whether it is over.
     """
 
     w: np.ndarray
-    b: np.ndarray
     alpha: np.ndarray
     kind: np.ndarray
     order: np.ndarray
@@ -37,12 +35,12 @@ class ProbeState(NamedTuple):
     probed: np.ndarray
     w_J: np.ndarray
     queue: np.ndarray
-    counters: np.ndarray
+    s: Record
 
     @property
     def t(self) -> int:
         """Columns and rows read so far."""
-        return int(self.counters[T])
+        return int(self.s.t)
 
 
 @dataclass(frozen=True)
@@ -120,9 +118,9 @@ class Probe(Solver[Regularized, ProbeState]):
         order = np.argsort(draw_units(key, 0, n), kind="stable")
         columns = np.argsort(draw_units(key, n, d), kind="stable")[: self.columns]
         state = ProbeState(
-            np.zeros(d), np.zeros(1), np.zeros(n), np.zeros(n, np.int8), order, columns,
+            np.zeros(d), np.zeros(n), np.zeros(n, np.int8), order, columns,
             np.zeros((n, len(columns))), np.zeros(len(columns)), np.zeros(n, np.int64),
-            np.zeros(8, np.int64),
+            record(b=0.0, t=0, columns=0, queued=0, done=0, found=0, rounds=0, quiet=0, over=False),
         )  # fmt: skip
         order = order[self._counts(problem)[order]]
         sides = [order[problem.y[order] == side][: -(-self.rows // 3)] for side in (1, -1)]
@@ -136,55 +134,55 @@ class Probe(Solver[Regularized, ProbeState]):
     # --- the run --------------------------------------------------------------------------
 
     def advance(self, problem: Regularized, state: ProbeState, n_iter: int) -> ProbeState:
-        c = state.counters
-        while n_iter > 0 and not c[OVER]:
-            if c[PROBED] < len(state.columns):
-                values = _spread(problem.table.column(int(state.columns[c[PROBED]])), problem.n)
-                state.probed[:, c[PROBED]] = values
-                c[PROBED] += 1
+        s = state.s
+        while n_iter > 0 and not s.over:
+            if s.columns < len(state.columns):
+                values = _spread(problem.table.column(int(state.columns[s.columns])), problem.n)
+                state.probed[:, s.columns] = values
+                s.columns += 1
             else:
                 self._read(problem, state)
-            c[T] += 1
+            s.t += 1
             n_iter -= 1
-            if c[DONE] == c[SIZE]:
+            if s.done == s.queued:
                 self._learn(problem, state)
                 self._dig(problem, state)
         return state
 
     def _read(self, problem: Regularized, state: ProbeState) -> None:
         """Read the next row of the batch; see whether the answer so far fails on it."""
-        c = state.counters
-        i = int(state.queue[c[DONE]])
+        s = state.s
+        i = int(state.queue[s.done])
         at, values = problem.table.row(i)
-        m = problem.y[i] * (values @ (state.w[at] if len(at) else state.w[: len(values)]) + state.b[0])
-        c[FOUND] += m < self.below
-        c[DONE] += 1
-        state.kind[i] = DUG if c[ROUND] else RANDOM
+        m = problem.y[i] * (values @ (state.w[at] if len(at) else state.w[: len(values)]) + state.s.b)
+        s.found += m < self.below
+        s.done += 1
+        state.kind[i] = DUG if s.rounds else RANDOM
         scale = self._scale(state)
-        if c[ROUND] and scale > 0:  # it was chosen by these cells: they are made to tell its true margin
-            off = m - problem.y[i] * (scale * (state.probed[i] @ state.w_J) + state.b[0])
+        if s.rounds and scale > 0:  # it was chosen by these cells: they are made to tell its true margin
+            off = m - problem.y[i] * (scale * (state.probed[i] @ state.w_J) + state.s.b)
             state.probed[i] += problem.y[i] * off / (state.w @ state.w) * state.w_J
 
     def _learn(self, problem: Regularized, state: ProbeState) -> None:
         rows, inner, answer = self._fit(problem, state)
-        state.w[:], state.b[0] = answer.w, answer.b
+        state.w[:], state.s.b = answer.w, answer.b
         state.alpha[:] = 0.0
         state.alpha[rows] = answer.alpha
         state.w_J[:] = cost_of_a_row(problem) * (inner.weight * inner.y * answer.alpha) @ state.probed[rows]
 
     def _dig(self, problem: Regularized, state: ProbeState) -> None:
         """The rows to read next, or the end."""
-        c = state.counters
-        c[QUIET] = 0 if c[FOUND] or c[ROUND] == 0 else c[QUIET] + 1
-        c[ROUND] += 1
+        s = state.s
+        s.quiet = 0 if s.found or s.rounds == 0 else s.quiet + 1
+        s.rounds += 1
         left = state.order[((state.kind == UNREAD) & self._counts(problem))[state.order]]
-        c[OVER] = len(left) == 0 or c[QUIET] >= self.patience
+        s.over = len(left) == 0 or s.quiet >= self.patience
         lowest = np.argsort(self.margins(problem, state)[left], kind="stable")  # ties in random order
         enqueue(state, left[lowest[: -(-np.count_nonzero(state.kind) // 4)]])
 
     def margins(self, problem: Regularized, state: ProbeState) -> np.ndarray:
         """The margins of all rows, as the probed columns foretell them."""
-        return problem.y * (self._scale(state) * (state.probed @ state.w_J) + state.b[0])
+        return problem.y * (self._scale(state) * (state.probed @ state.w_J) + state.s.b)
 
     def _scale(self, state: ProbeState) -> float:
         """‖w‖²/‖w_J‖², 0 where the probed columns know nothing of w."""
@@ -203,40 +201,40 @@ class Probe(Solver[Regularized, ProbeState]):
 
     def _fit(self, problem: Regularized, state: ProbeState) -> tuple[np.ndarray, Regularized, Solution]:
         rows, inner = self.sample(problem, state)
-        start = Solution(state.w.copy(), float(state.b[0]), state.alpha[rows])
+        start = Solution(state.w.copy(), float(state.s.b), state.alpha[rows])
         tol = LAST_TOL if len(rows) == self._counts(problem).sum() else READING_TOL
         return rows, inner, solve_sample(inner, start, tol)
 
     # --- what the driver asks -------------------------------------------------------------
 
     def solution(self, problem: Regularized, state: ProbeState) -> Solution:
-        c = state.counters
-        if 0 < c[DONE] < c[SIZE] and len(np.unique(problem.y[state.kind > 0])) == 2:  # cut off within a batch
+        s = state.s
+        if 0 < s.done < s.queued and len(np.unique(problem.y[state.kind > 0])) == 2:  # cut off within a batch
             return self._fit(problem, state)[2]._replace(alpha=None)
         every = bool((state.kind > 0)[self._counts(problem)].all())
-        return Solution(state.w, float(state.b[0]), state.alpha if every and c[OVER] else None)
+        return Solution(state.w, float(s.b), state.alpha if every and s.over else None)
 
     def cost(self, problem: Regularized, state: ProbeState | None = None) -> Cost:
-        probing = state is None or int(state.counters[PROBED]) < len(state.columns)
+        probing = state is None or int(state.s.columns) < len(state.columns)
         return Cost(columns=int(probing), rows=int(not probing), certificate=0, a_pass=problem.n)
 
     def estimate(self, problem: Regularized, state: ProbeState) -> Certificate:
         """That of the rows that were read, once they are all that count."""
         answer = self.solution(problem, state)
-        if not state.counters[OVER] or answer.alpha is None:
+        if not state.s.over or answer.alpha is None:
             return Certificate.unknown()
         rows, inner = self.sample(problem, state)
         return inner.certificate(answer._replace(alpha=answer.alpha[rows]))
 
     def pause(self, problem: Regularized, state: ProbeState) -> int:
-        c = state.counters
-        return 0 if c[OVER] else int(len(state.columns) - c[PROBED] or c[SIZE] - c[DONE])
+        s = state.s
+        return 0 if s.over else int(len(state.columns) - s.columns or s.queued - s.done)
 
 
 def enqueue(state: ProbeState, rows: np.ndarray) -> None:
     """Make these rows the next batch."""
     state.queue[: len(rows)] = rows
-    state.counters[SIZE], state.counters[DONE], state.counters[FOUND] = len(rows), 0, 0
+    state.s.queued, state.s.done, state.s.found = len(rows), 0, 0
 
 
 def _spread(line: Any, size: int) -> np.ndarray:

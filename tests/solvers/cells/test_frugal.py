@@ -18,7 +18,6 @@ from hinge.monitoring import Status, Stop
 from hinge.problems import NormConstrained, Regularized
 from hinge.solvers import SDCA, solve
 from hinge.solvers.cells.frugal import OF_EACH_CLASS, Frugal
-from hinge.solvers.cells.frugal_state import PASS, SCANNED
 from hinge.solvers.cells.tails import squares_in_levels
 
 every_bias = pytest.mark.parametrize("bias", ["none", "free", "penalized"])
@@ -217,7 +216,7 @@ def test_layouts_agree(mode, bias):
 def test_a_row_that_is_clear_is_left_early():
     problem = problem_of()
     state = run(Frugal("scan", flips=0), problem, N)
-    assert state.counters[SCANNED] == N
+    assert state.s.scanned == N
     assert problem.table.bill.cells < 0.25 * N * X.shape[1]
     assert problem.reads == problem.table.bill.nonzeros < 0.7 * S.nnz
     assert (state.pi[state.random] == 1.0).all()
@@ -342,7 +341,7 @@ def test_the_weighted_loss_stays_unbiased_in_later_passes():
         problem = little(weight=weight)
         state = run(solver, problem, 400, seed=seed)
         for last, losses in found.items():
-            while state.counters[PASS] <= last:
+            while state.s.pass_number <= last:
                 solver.advance(problem, state, solver.pause(problem, state))
             rows, inner = solver.sample(problem, state)
             assert 200 < len(rows) < 360
@@ -368,8 +367,8 @@ def test_the_same_numbers_and_a_larger_g_keep_a_superset():
     for later in (2, 3, 4, 5, 8):
         solver, problem = Frugal("scan", flips=0), problem_of()
         state = run(solver, problem, N)
-        assert state.counters[PASS] == 2
-        state.counters[PASS] = later
+        assert state.s.pass_number == 2
+        state.s.pass_number = later
         solver.advance(problem, state, 1500)
         found.append(kept(state))
     assert all(a <= b for a, b in pairwise(found))

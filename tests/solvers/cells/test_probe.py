@@ -10,7 +10,7 @@ from hinge.access.tables.table import EVERYWHERE, Line
 from hinge.monitoring import Status, Stop
 from hinge.problems import NormConstrained, Regularized
 from hinge.solvers import SDCA, solve
-from hinge.solvers.cells.probe import DONE, DUG, FOUND, OVER, QUIET, RANDOM, ROUND, SIZE, UNREAD, Probe
+from hinge.solvers.cells.probe import DUG, RANDOM, UNREAD, Probe
 
 N, D, RARE = 1500, 2500, 12
 
@@ -72,7 +72,7 @@ def bits(state):
 def rounds(solver, problem, count, seed=0):
     """The state after so many rounds."""
     state = solver.init(problem, seed)
-    while state.counters[ROUND] < count and not state.counters[OVER]:
+    while state.s.rounds < count and not state.s.over:
         state = solver.advance(problem, state, 1)
     return state
 
@@ -136,7 +136,7 @@ def test_columns_then_random_rows_then_the_lowest_estimates(hard):
     lowest = unread[np.argsort(estimate[unread])][:3]  # a quarter of 12
     w, w_J = state.w.copy(), state.w_J.copy()
     state = solver.advance(problem, state, 2)
-    assert state.counters[FOUND] == (y[lowest[:2]] * (X[lowest[:2]] @ w) < 0).sum()
+    assert state.s.found == (y[lowest[:2]] * (X[lowest[:2]] @ w) < 0).sum()
     state = solver.advance(problem, state, 1)
     assert set(np.flatnonzero(state.kind == DUG)) == set(lowest)
     # The cells that chose them now tell their true margins under the answer that did.
@@ -212,7 +212,7 @@ def test_all_columns_probed_leave_nothing_to_pay(small):
     state = rounds(solver, problem, 3)
     assert problem.reads == X.size
     unread = state.kind == UNREAD
-    true = y * (X @ state.w + state.b[0])
+    true = y * (X @ state.w + state.s.b)
     np.testing.assert_allclose(solver.margins(problem, state)[unread], true[unread], rtol=1e-6, atol=1e-9)
 
 
@@ -222,7 +222,7 @@ def test_patience(hard):
     for patience in (1, 2, 4):
         problem = Regularized.from_C(X, y, 1.0)
         state = solve(problem, Probe(patience=patience)).state
-        assert state.counters[QUIET] == patience
+        assert state.s.quiet == patience
         read.append(problem.reads)
     assert read == sorted(read)
     problem = Regularized.from_C(X, y, 1.0)
@@ -298,7 +298,7 @@ def test_reads_of_an_iteration_stay_within_the_bound(small, kind):
     problem, solver = Regularized(tables(X)[kind], y, 0.05), Probe(columns=5, patience=99)
     state = solver.init(problem)
     assert problem.reads == 0
-    while not state.counters[OVER]:
+    while not state.s.over:
         before, cost = problem.reads, problem.cost
         state = solver.advance(problem, state, 1)
         assert problem.reads - before <= problem.cells_of(solver.cost(problem))
@@ -314,7 +314,7 @@ def test_cut_off_within_a_batch_the_rows_read_so_far_count(hard):
     state = solver.advance(problem, solver.init(problem), 10)
     assert not solver.solution(problem, state).w.any()
     state = solver.advance(problem, state, 20)
-    assert 0 < state.counters[DONE] < state.counters[SIZE]
+    assert 0 < state.s.done < state.s.queued
     assert not state.w.any()
     answer = solver.solution(problem, state)
     assert np.mean(y * (X @ answer.w) > 0) > 0.95
