@@ -33,16 +33,20 @@ def compiled(function: Callable | None = None, **options: Any) -> Any:
     return dispatcher
 
 
-if TYPE_CHECKING:
+class Record(np.record):  # type: ignore[misc]
+    """Numbers by name, see `record`."""
 
-    class Record:
-        """Numbers by name, of whatever type each field has."""
+    if TYPE_CHECKING:  # a field takes, and gives, whatever type it has
 
-        def __getattr__(self, name: str, /) -> Any: ...
         def __setattr__(self, name: str, value: Any, /) -> None: ...
 
-else:
-    Record = np.record
+    def __reduce__(self) -> Any:
+        # What NumPy itself makes of a pickle swallows all that is written to it.
+        return _unpickled, (self.dtype, self.tobytes())
+
+
+def _unpickled(dtype: np.dtype, data: bytes) -> Record:
+    return cast(Record, np.frombuffer(bytearray(data), dtype)[0])
 
 
 def record(**values: float) -> Record:
@@ -65,10 +69,10 @@ def record_array(**values: float) -> np.ndarray:
 
 @cache
 def _fields(kinds: tuple[tuple[str, type], ...]) -> np.dtype:
-    taken = [name for name, _ in kinds if hasattr(np.record, name)]
+    taken = [name for name, _ in kinds if hasattr(Record, name)]
     if taken:  # a record would answer with the attribute of that name, not with the field
         raise ValueError(f"A NumPy record has attributes of its own called {', '.join(taken)}.")
-    return np.dtype((np.record, [(name, {float: "f8", int: "i8", bool: "?"}[kind]) for name, kind in kinds]))
+    return np.dtype((Record, [(name, {float: "f8", int: "i8", bool: "?"}[kind]) for name, kind in kinds]))
 
 
 def _aside(work: Callable) -> Callable:

@@ -1,10 +1,15 @@
 """The decorator of all compiled functions."""
 
+import copy
 import os
+import pickle
 import subprocess
 import sys
 
-from hinge.compiled import compiled
+import numpy as np
+import pytest
+
+from hinge.compiled import compiled, record, record_array
 
 CODE = """
 from hinge import LinearSVC
@@ -30,3 +35,38 @@ def test_options_reach_the_compiler():
     assert half(3.0) == 1.5
     assert half.targetoptions["fastmath"] is True
     assert half.targetoptions["nogil"] is True
+
+
+@compiled
+def _count(s, n):
+    for _ in range(n):
+        s.t += 1
+        s.total += 0.5
+        s.odd = not s.odd
+
+
+@compiled
+def _count_in_array(s, n):
+    _count(s[()], n)
+
+
+def test_a_record_is_written_in_place_by_name():
+    s, a = record(t=0, total=1.0, odd=False), record_array(t=0, total=1.0, odd=False)
+    _count(s, 3)
+    _count_in_array(a, 3)
+    for found in (s, a[()]):
+        assert (found.t, found.total, found.odd) == (3, 2.5, True)
+        assert [found.dtype[k] for k in range(3)] == [np.int64, np.float64, np.bool_]
+
+
+def test_a_record_is_a_plain_value():
+    s = record(t=2, total=np.inf)
+    for twin in (copy.deepcopy(s), pickle.loads(pickle.dumps(s))):
+        assert type(twin) is type(s) and twin.dtype == s.dtype
+        twin.t += 1
+        assert (s.t, twin.t, twin.total) == (2, 3, np.inf)
+
+
+def test_fields_that_a_record_could_not_find_are_refused():
+    with pytest.raises(ValueError, match="size, round"):
+        record(size=1, t=0, round=2)

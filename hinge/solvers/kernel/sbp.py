@@ -126,14 +126,14 @@ class SBP(Solver[KernelSlackConstrained, SBPState]):
         )  # fmt: skip
 
     def advance(self, problem: KernelSlackConstrained, state: SBPState, n_iter: int) -> SBPState:
-        gram, k, t = problem.gram, self.batch_size, state.t
+        gram, k = problem.gram, self.batch_size
         gram.focus(None)
-        v, a, u, ua, s, sq, A, W, gamma, top, best_v, best_a, p, drawn = state[:14]
+        v, a, u, ua, s, sq, A, W, gamma, top, best_v, best_a, p, drawn, t, key = state
         y = gram.array(problem.y.astype(np.float64))
         basins = [gram.array(points) for points in _basins(problem)]
         volume = problem.nu * sum(len(points) for points in basins)
         eta = self.eta or (1.0 if k <= 4 else min(1.0, 2.5 / math.sqrt(k)))
-        for draw in gram.array(draw_units(state.key, t * k, n_iter * k)).reshape(n_iter, k):
+        for draw in gram.array(draw_units(key, t * k, n_iter * k)).reshape(n_iter, k):
             t += 1
             c = y * v
             level = _level(c, basins, volume / s, gamma, k)  # step 1: levels are homogeneous, so s can wait
@@ -166,7 +166,7 @@ class SBP(Solver[KernelSlackConstrained, SBPState]):
             s = min(s, 1.0 / math.sqrt(max(sq, 1e-300)))
             A += omega * s
             W += omega
-        return SBPState(v, a, u, ua, s, sq, A, W, gamma, top, best_v, best_a, p, drawn, t, state.key)
+        return SBPState(v, a, u, ua, s, sq, A, W, gamma, top, best_v, best_a, p, drawn, t, key)
 
     def solution(self, problem: KernelSlackConstrained, state: SBPState) -> Expansion:
         gram = problem.gram

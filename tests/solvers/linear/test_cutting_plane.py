@@ -131,7 +131,7 @@ def test_pieces_equal_the_whole_while_planes_are_folded(tiny):
     cut = solver.init(problem)
     for n in (1, 0, 7, 20, 12):
         cut = solver.advance(problem, cut, n)
-    assert all(a.tobytes() == b.tobytes() for a, b in zip(whole, cut, strict=True))
+    assert all(np.asarray(a).tobytes() == np.asarray(b).tobytes() for a, b in zip(whole, cut, strict=True))
 
 
 def test_a_weight_is_as_many_rows(tiny):

@@ -1,0 +1,60 @@
+import numpy as np
+import pytest
+
+from hinge.sampling import key_of
+from hinge.solvers.linear.active_rows import (
+    SHRUNK,
+    all_are_back,
+    draw_order,
+    ends_epoch,
+    first_epoch,
+    next_rows,
+    unmarked,
+)
+
+
+def visited(n, block_rows, most, epochs, weight):
+    """The rows in the order of some epochs, never more than `most` at a time."""
+    epoch, active, rows = first_epoch(), np.zeros(n, np.uint32), [[]]
+    order = np.zeros(-(-n // block_rows), np.uint32)
+    while len(rows) <= epochs:
+        if epoch.visited == 0:
+            all_are_back(epoch, active, weight)
+            draw_order(epoch, order, block_rows, key_of(3))
+        first, stop, last = next_rows(epoch, order[epoch.block], block_rows, most)
+        assert 0 < stop - first <= most
+        rows[-1] += active[first:stop].tolist()
+        if ends_epoch(epoch, stop - first, stop == last):
+            assert epoch.rows == len(rows[-1])
+            rows.append([])
+    assert epoch.t == sum(len(some) for some in rows)
+    return rows[:-1]
+
+
+@pytest.mark.parametrize("block_rows", [1, 3, 7, 30])
+def test_every_row_with_a_weight_is_visited_once_an_epoch(block_rows):
+    weight = np.arange(20) % 4 / 2.0
+    epochs = visited(20, block_rows, 5, 3, weight)
+    for rows in epochs:
+        assert sorted(rows) == np.flatnonzero(weight).tolist()
+    assert block_rows > 7 or epochs[0] != epochs[1]
+
+
+def test_the_order_is_the_same_however_it_is_cut():
+    weight = np.ones(1)
+    assert visited(20, 3, 1, 3, weight) == visited(20, 3, 2, 3, weight) == visited(20, 3, 100, 3, weight)
+
+
+def test_marked_rows_leave_the_list():
+    active = np.arange(6, dtype=np.uint32)
+    active[[1, 4]] |= SHRUNK
+    assert unmarked(active, 5) == 3
+    assert active[:3].tolist() == [0, 2, 3]
+
+
+def test_rows_come_back_when_they_are_called():
+    epoch, active = first_epoch(), np.zeros(4, np.uint32)
+    assert all_are_back(epoch, active, np.ones(1)) and epoch.active == 4
+    assert not all_are_back(epoch, active, np.ones(1))
+    epoch.active, epoch.stale = 2, True
+    assert all_are_back(epoch, active, np.ones(1)) and epoch.active == 4
