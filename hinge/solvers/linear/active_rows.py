@@ -19,18 +19,18 @@ def first_epoch() -> Record:
 
 
 @compiled
-def all_are_back(epoch, active, weight):
-    """At the start of an epoch: list all rows if they are to come back, and say whether they were."""
-    if not (epoch.stale or epoch.active == 0):
-        return False
-    epoch.active, epoch.stale = fill(active, weight), False
-    return True
-
-
-@compiled
-def draw_order(epoch, order, block_rows, key):
-    """At the start of an epoch: the order of its blocks."""
+def begin(epoch, active, order, weight, block_rows, key):
+    """Draw the order of an epoch's blocks, and say whether it visits all rows: those that have a weight."""
+    everything = epoch.stale or epoch.active == 0
+    if everything:
+        kept = 0
+        for i in range(len(active)):
+            if len(weight) == 1 or weight[i] > 0.0:
+                active[kept] = i
+                kept += 1
+        epoch.active, epoch.stale = kept, False
     epoch.draws = shuffle(order, -(-epoch.active // block_rows), key, epoch.draws)
+    return everything
 
 
 @compiled
@@ -54,17 +54,6 @@ def ends_epoch(epoch, count, block_is_done):
         return False
     epoch.rows, epoch.visited, epoch.block = epoch.visited, 0, 0
     return True
-
-
-@compiled
-def fill(active, weight):
-    """List all rows that have a weight; returns their number."""
-    kept = 0
-    for i in range(len(active)):
-        if len(weight) == 1 or weight[i] > 0.0:
-            active[kept] = i
-            kept += 1
-    return kept
 
 
 @compiled

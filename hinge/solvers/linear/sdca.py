@@ -13,8 +13,7 @@ from hinge.sampling import key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.linear.active_rows import (
     SHRUNK,
-    all_are_back,
-    draw_order,
+    begin,
     ends_epoch,
     first_epoch,
     next_rows,
@@ -237,9 +236,8 @@ def _visit(
     left = n_iter
     while left > 0:
         if epoch.visited == 0:
-            if all_are_back(epoch, active, weight):
+            if begin(epoch, active, order, weight, block_rows, key):
                 dual.upper, dual.lower = np.inf, -np.inf
-            draw_order(epoch, order, block_rows, key)
             gap, highest, lowest = 0.0, -np.inf, np.inf
         upper, lower, growing = dual.upper, dual.lower, dual.growing
         first, stop, last = next_rows(epoch, order[epoch.block], block_rows, left)

@@ -11,7 +11,7 @@ from hinge.problems import Regularized, Solution
 from hinge.problems.cost import Cost
 from hinge.sampling import draw_unit
 from hinge.solvers.base import Paper, Solver
-from hinge.solvers.linear.active_rows import all_are_back, draw_order, ends_epoch, next_rows
+from hinge.solvers.linear.active_rows import begin, ends_epoch, next_rows
 from hinge.solvers.linear.sdca import SDCA, SDCAState, dual_step
 
 
@@ -163,9 +163,8 @@ def _visit(
     left = n_iter
     while left > 0:
         if epoch.visited == 0:
-            if all_are_back(epoch, active, weight):
+            if begin(epoch, active, order, weight, block_rows, key):
                 margin[:] = np.nan
-            draw_order(epoch, order, block_rows, key)
             gap = 0.0
         first, stop, last = next_rows(epoch, order[epoch.block], block_rows, left)
         for at in range(first, stop):

@@ -4,8 +4,7 @@ import pytest
 from hinge.sampling import key_of
 from hinge.solvers.linear.active_rows import (
     SHRUNK,
-    all_are_back,
-    draw_order,
+    begin,
     ends_epoch,
     first_epoch,
     next_rows,
@@ -19,8 +18,7 @@ def visited(n, block_rows, most, epochs, weight):
     order = np.zeros(-(-n // block_rows), np.uint32)
     while len(rows) <= epochs:
         if epoch.visited == 0:
-            all_are_back(epoch, active, weight)
-            draw_order(epoch, order, block_rows, key_of(3))
+            begin(epoch, active, order, weight, block_rows, key_of(3))
         first, stop, last = next_rows(epoch, order[epoch.block], block_rows, most)
         assert 0 < stop - first <= most
         rows[-1] += active[first:stop].tolist()
@@ -53,8 +51,9 @@ def test_marked_rows_leave_the_list():
 
 
 def test_rows_come_back_when_they_are_called():
-    epoch, active = first_epoch(), np.zeros(4, np.uint32)
-    assert all_are_back(epoch, active, np.ones(1)) and epoch.active == 4
-    assert not all_are_back(epoch, active, np.ones(1))
+    epoch, active, order = first_epoch(), np.zeros(4, np.uint32), np.zeros(4, np.uint32)
+    rest = active, order, np.ones(1), 1, key_of(0)
+    assert begin(epoch, *rest) and epoch.active == 4
+    assert not begin(epoch, *rest)
     epoch.active, epoch.stale = 2, True
-    assert all_are_back(epoch, active, np.ones(1)) and epoch.active == 4
+    assert begin(epoch, *rest) and epoch.active == 4
