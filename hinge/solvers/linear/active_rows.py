@@ -7,6 +7,8 @@ from hinge.sampling import draw_index
 
 SHRUNK = np.uint32(1 << 31)  # marks a row of the list that leaves it at the end of the epoch
 
+# Short functions are inlined: that compiles sooner than a function of its own would.
+
 
 def first_epoch() -> Record:
     """The place in an epoch, before the first.
@@ -33,7 +35,7 @@ def begin(epoch, active, order, weight, block_rows, key):
     return everything
 
 
-@compiled
+@compiled(inline="always")
 def next_rows(epoch, block, block_rows, most):
     """Where on the list the present block goes on, and where to stop: at its end, or after `most` rows."""
     begin = np.int64(block) * block_rows
@@ -41,7 +43,7 @@ def next_rows(epoch, block, block_rows, most):
     return first, min(last, first + most), last
 
 
-@compiled
+@compiled(inline="always")
 def ends_epoch(epoch, count, block_is_done):
     """Move on by `count` rows of the present block; whether that was the end of the epoch."""
     epoch.t += count

@@ -219,7 +219,7 @@ class SDCA(Solver[Regularized, SDCAState]):
         return int(max(1, rows, min(128, problem.n // MANY_BLOCKS if size > CACHE_BYTES else 1)))
 
 
-@compiled
+@compiled(inline="always")
 def dual_step(alpha_i, tau):
     """αᵢ ← Π(αᵢ + τ) on [0, 1]. Numbers alone: to hand rows on to a function costs as much as a short row."""
     return min(1.0, max(0.0, alpha_i + tau))
