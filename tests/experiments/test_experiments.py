@@ -61,7 +61,7 @@ def test_half_of_the_cells_are_enough_for_an_outcome(measured, name):
         assert all(claim.ours is None or math.isfinite(claim.ours) for claim in outcome.claims)
         assert part or all(
             claim.ours is None for claim in outcome.claims
-        )  # nothing measured, nothing claimed
+        )
 
 
 @pytest.mark.parametrize("name", NAMES)
