@@ -59,9 +59,7 @@ def test_half_of_the_cells_are_enough_for_an_outcome(measured, name):
     for part in (one.results[::2], one.results[1::2], one.results[:1], []):
         outcome = one.experiment.outcome(Results(part), "tiny")
         assert all(claim.ours is None or math.isfinite(claim.ours) for claim in outcome.claims)
-        assert part or all(
-            claim.ours is None for claim in outcome.claims
-        )
+        assert part or all(claim.ours is None for claim in outcome.claims)
 
 
 @pytest.mark.parametrize("name", NAMES)
