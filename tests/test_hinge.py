@@ -1,3 +1,5 @@
+"""The package itself: its names, and what importing it costs."""
+
 import subprocess
 import sys
 

@@ -3,15 +3,11 @@ from dataclasses import dataclass, fields
 import numpy as np
 import pytest
 
-import hinge.solvers as S
+from hinge.solvers import registry
 from hinge.solvers.base import Paper, Solver
 
 
-def every_solver():
-    return [t for t in vars(S).values() if isinstance(t, type) and issubclass(t, Solver) and t is not Solver]
-
-
-@pytest.mark.parametrize("solver", every_solver(), ids=lambda t: t.__name__)
+@pytest.mark.parametrize("solver", registry.classes(), ids=lambda t: t.__name__)
 def test_every_solver_names_its_paper_and_has_settings_that_can_be_copied(solver):
     assert isinstance(solver.paper, Paper)
     assert solver.paper.title and 1950 < solver.paper.year <= 2026

@@ -154,7 +154,14 @@ def test_a_new_solver_is_in_the_documentations_list():
 
 
 def test_a_new_solver_stands_under_the_laws():
-    laws = ["chunked_equals_unchunked", "same_seed", "layouts", "plain_value", "covers_the_optimum", "budget_is"]
+    laws = [
+        "chunked_equals_unchunked",
+        "same_seed",
+        "layouts",
+        "plain_value",
+        "covers_the_optimum",
+        "budget_is",
+    ]
     chosen = f"throwaway and ({' or '.join(laws)}) and not compressed_rows and not wherever"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "solvers.throwaway", "-k", chosen]
     path = os.pathsep.join([str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")])
