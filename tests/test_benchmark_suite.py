@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SUITE = Path(__file__).parents[1] / "benchmarks" / "svm"
 TINY = "ccat-like[rows=300,words=400]"
 # What stochastic gradients reach in the time of a test; all others are exact.

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 PAGES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
 PLOTS = [page for page in PAGES if page.stem.startswith("plot_")]
 

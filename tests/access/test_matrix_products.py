@@ -1,3 +1,5 @@
+"""Products of a matrix in every layout, in the precision of the storage."""
+
 import numpy as np
 import pytest
 import scipy.sparse as sp

@@ -5,6 +5,8 @@ import pytest
 
 from tests.certificates.engine import Claim, check, names
 
+pytestmark = pytest.mark.slow
+
 CASES = 25
 
 

@@ -22,3 +22,9 @@ def no_home(tmp_path, monkeypatch):
     folder.mkdir()
     monkeypatch.setenv("HINGE_DATA", str(folder))
     return folder
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """One folder for all examples of a property, each of which overwrites the last one's file."""
+    return tmp_path_factory.mktemp("examples")

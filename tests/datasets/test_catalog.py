@@ -1,18 +1,15 @@
 """Finding data sets: bundled, in the data folder, fetched, and not at all."""
 
 import gzip
-import importlib
 import subprocess
 import sys
 import time
-import urllib.error
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hinge.datasets import DataFormatError, Dataset, DatasetNotFoundError, catalog, load
+from hinge.datasets import DataFormatError, DatasetNotFoundError, load
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -54,25 +51,6 @@ def test_adult_is_learnable():
     adult = load("adult")
     model = LinearSVC(C=0.1).fit(adult.X_train, adult.y_train)
     assert 1 - model.score(adult.X_test, adult.y_test) == pytest.approx(0.150, abs=0.003)
-
-
-def test_catalog_lists_papers_sets_and_the_folders(no_home):
-    (no_home / "mine.csv").write_text("1,2,1\n")
-    (no_home / "mine.test.csv").write_text("1,2,1\n")
-    (no_home / "covtype.npz").write_bytes(b"")
-    (no_home / "notes.md").write_text("not data")
-    entries = {entry.name: entry for entry in catalog()}
-    assert {"adult", "ccat", "astro-ph", "covertype", "news20", "real-sim", "reuters", "mnist"} <= set(
-        entries
-    )
-    assert entries["adult"].found == "bundled"
-    assert entries["ccat"].found == ""
-    assert entries["covertype"].found == str(no_home / "covtype.npz")
-    assert entries["mine"].found == str(no_home / "mine.csv")
-    assert not {"notes", "notes.md", "mine.test"} & set(entries)
-    assert all(entry.task and entry.how and entry.description for entry in entries.values())
-    names = [name for entry in catalog() for name in (entry.name, *entry.aliases)]
-    assert len(names) == len(set(names))
 
 
 @pytest.mark.parametrize(
@@ -126,33 +104,6 @@ def test_broken_and_ill_matched_files(no_home):
         load("two")
 
 
-def digits(n=40):
-    rng = np.random.default_rng(0)
-    return dict(X_train=rng.integers(0, 256, (n, 2, 2), np.uint8), y_train=np.arange(n) % 10)
-
-
-def test_positive_chooses_the_task(no_home):
-    np.savez(no_home / "mnist.npz", **digits())
-    data = load("mnist")
-    assert data.X_train.shape == (40, 4) and data.X_train.max() <= 1 and data.X_train.dtype == np.float32
-    np.testing.assert_array_equal(data.y_train, np.where(np.arange(40) % 10 == 8, 1, -1))
-    np.testing.assert_array_equal(load("mnist", positive="3").y_train > 0, np.arange(40) % 10 == 3)
-    np.testing.assert_array_equal(load("mnist", positive="all").y_train, np.arange(40) % 10)
-    with pytest.raises(ValueError, match="mnist has no class 11 to make positive: its classes are 0, 1, 2"):
-        load("mnist", positive=11)
-
-
-def test_unit_rows_and_columns(no_home):
-    counts = sp.csr_matrix(np.array([[3.0, 4.0], [0.0, 0.0], [0.0, 2.0]]))
-    pieces = dict(data=counts.data, indices=counts.indices, indptr=counts.indptr, shape=counts.shape)
-    np.savez(no_home / "basehock.npz", y=np.array([1, -1, 1]), **pieces)
-    np.testing.assert_allclose(load("basehock").X_train.toarray(), [[0.6, 0.8], [0, 0], [0, 1]], rtol=1e-7)
-    np.savez(no_home / "covertype.npz", X=np.array([[2, 0, 7], [4, 1, 7], [3, 0, 7]]), y=np.array([1, 2, 7]))
-    data = load("covertype")
-    np.testing.assert_allclose(data.X_train, [[0, 0, 0], [1, 1, 0], [0.5, 0, 0]])
-    assert data.y_train.tolist() == [1, -1, -1]
-
-
 def test_unknown_name_offers_the_nearest(no_home):
     with pytest.raises(
         DatasetNotFoundError, match=r"did you mean 'adult'.*The names are adult, ccat"
@@ -178,68 +129,6 @@ def test_missing_set_says_what_to_put_where(no_home):
     assert "fetch=True" not in str(caught.value)
 
 
-def test_fetch_ccat(no_home, monkeypatch):
-    import sklearn.datasets
-
-    n, first = 23149 + 7, 23149
-    target = sp.lil_matrix((n, 2), dtype=np.uint8)
-    target[first + 3, 1] = 1
-    rcv1 = SimpleNamespace(
-        data=sp.random(n, 5, 0.2, "csr", random_state=0),
-        target=target.tocsr(),
-        target_names=np.array(["C11", "CCAT"], dtype=object),
-    )
-    monkeypatch.setattr(sklearn.datasets, "fetch_rcv1", lambda: rcv1)
-    data = load("rcv1", fetch=True)
-    assert data.name == "ccat" and data.X_train.shape == (7, 5) and data.X_test.shape == (23149, 5)
-    assert data.X_train.dtype == np.float32
-    assert data.y_train.tolist() == [-1, -1, -1, 1, -1, -1, -1]
-    assert load("ccat", fetch=True, positive="C11").y_train.max() == -1
-    with pytest.raises(ValueError, match="no topic 'GCAT'"):
-        load("ccat", fetch=True, positive="GCAT")
-
-
-def test_fetch_others(no_home, monkeypatch):
-    import sklearn.datasets
-
-    rng = np.random.default_rng(0)
-    cover = rng.integers(0, 9, (50, 54)).astype(float), rng.integers(1, 8, 50)
-    monkeypatch.setattr(sklearn.datasets, "fetch_covtype", lambda return_X_y: cover)
-    data = load("covtype", fetch=True)
-    assert data.X_train.max() == 1 and data.X_train.dtype == np.float32
-    np.testing.assert_array_equal(data.y_train > 0, cover[1] == 1)
-
-    pixels = np.zeros((60010, 3)), np.array([str(i % 10) for i in range(60010)], dtype=object)
-    monkeypatch.setattr(sklearn.datasets, "fetch_openml", lambda name, **_: pixels)
-    data = load("mnist", fetch=True)
-    assert len(data.y_train) == 60000 and (data.y_test > 0).sum() == 1
-
-    def newsgroups(subset):
-        names = ["alt.atheism", "comp.graphics", "sci.med"]
-        return SimpleNamespace(data=sp.identity(3, format="csr"), target=np.arange(3), target_names=names)
-
-    monkeypatch.setattr(sklearn.datasets, "fetch_20newsgroups_vectorized", newsgroups)
-    assert load("news20", fetch=True).y_test.tolist() == [-1, 1, 1]
-
-
-def test_failed_download_is_a_sentence(no_home, monkeypatch):
-    import sklearn.datasets
-
-    def refuse(**_):
-        raise urllib.error.URLError("no route")
-
-    monkeypatch.setattr(sklearn.datasets, "fetch_covtype", refuse)
-    with pytest.raises(DatasetNotFoundError, match=r"could not be fetched .*no route.*check the network"):
-        load("covertype", fetch=True)
-
-
-def test_dataset_cannot_be_changed():
-    data = Dataset("toy", np.eye(2), np.ones(2))
-    with pytest.raises(AttributeError):
-        data.name = "other"
-    assert repr(data) == "<Dataset 'toy': 2 + 0 rows, 2 dense features>"
-
-
 @pytest.mark.parametrize(
     ("name", "rows", "features", "positives"),
     [
@@ -262,12 +151,3 @@ def test_real_sets(data_home, name, rows, features, positives):
     if name in ("reuters", "rcv1-small", "basehock"):
         norms = np.sqrt(data.X_train.multiply(data.X_train).sum(axis=1))
         np.testing.assert_allclose(norms, 1, atol=1e-3)
-
-
-def test_what_stands_in_for_a_missing_set_can_be_made(tmp_path):
-    with pytest.raises(DatasetNotFoundError, match=r"always at hand: hinge\.datasets\.make_text\(29_882"):
-        load("astro-ph", home=tmp_path)
-    for entry in catalog():
-        if entry.stand_in:
-            module, _, call = entry.stand_in.rpartition(".")
-            assert callable(getattr(importlib.import_module(module), call.partition("(")[0]))

@@ -16,12 +16,6 @@ SOLVERS = ("auto", "sdca", "newton", "pegasos")
 every_solver = pytest.mark.parametrize("solver", SOLVERS)
 
 
-@pytest.fixture(autouse=True)
-def same_draws():
-    """A fit without `random_state` asks NumPy's global generator."""
-    np.random.seed(0)  # noqa: NPY002
-
-
 def objective(model, X, y, lam, s, scaling=None):
     """λ/2 ‖w‖² + the weighted mean hinge loss of a binary model, by NumPy."""
     X = X.toarray() if sp.issparse(X) else X

@@ -14,10 +14,10 @@ from hinge.estimators.checks import (
     encoded_labels,
     held_out,
 )
-from hinge.estimators.weights import class_weights, per_class_weights, row_weights
 from hinge.solvers import Pegasos, registry
 
 NAMES = registry.names("linear", "cells")
+
 
 # --- numbers and words --------------------------------------------------------------------
 
@@ -144,44 +144,6 @@ def test_sentences_show_labels_as_people_write_them(label):
     known = np.array([0, 1]) if label == 3 else np.array(["no", "other"])
     with pytest.raises(ValueError, match=f"y has the label {label!r}, "):
         encoded_labels(np.array([label]), known)
-
-
-# --- weights ------------------------------------------------------------------------------
-
-
-def test_no_weights_are_none():
-    X, y = np.ones((3, 1)), np.array([0, 1, 1])
-    assert row_weights(None, X) is None
-    assert per_class_weights(None, y, np.array([0, 1])) is None
-    assert class_weights(y == 1, None, None, 1) is None
-
-
-def test_class_weights_of_a_binary_problem_weigh_both_sides():
-    positive, rows = np.array([True, False, True]), np.array([1.0, 2.0, 3.0])
-    assert class_weights(positive, None, np.array([0.5, 4.0]), 1).tolist() == [4.0, 0.5, 4.0]
-    assert class_weights(positive, rows, np.array([0.5, 4.0]), 1).tolist() == [4.0, 1.0, 12.0]
-    assert class_weights(positive, rows, None, 1) is rows
-
-
-def test_class_weights_of_many_classes_weigh_the_positive_side():
-    positive, per_class = np.array([True, False, True]), np.array([0.5, 4.0, 3.0])
-    assert class_weights(positive, None, per_class, 0).tolist() == [0.5, 1.0, 0.5]
-    assert class_weights(positive, np.array([1.0, 2.0, 2.0]), per_class, 2).tolist() == [3.0, 2.0, 6.0]
-
-
-def test_balanced_counts_the_sample_weights():
-    X, y, classes = np.ones((4, 1)), np.array([0, 0, 0, 1]), np.array([0, 1])
-    plain = per_class_weights("balanced", y, classes)
-    np.testing.assert_allclose(plain, [4 / (2 * 3), 4 / (2 * 1)])
-    rows = row_weights([1.0, 1.0, 0.0, 2.0], X)
-    weighted = per_class_weights("balanced", y, classes, rows)
-    assert rows.tolist() == [1.0, 1.0, 0.0, 2.0]
-    np.testing.assert_allclose(weighted, [4 / (2 * 2), 4 / (2 * 2)])
-
-
-def test_a_number_weighs_all_rows():
-    rows = row_weights(2.0, np.ones((3, 1)))
-    assert rows.tolist() == [2.0, 2.0, 2.0]
 
 
 # --- rows held out ------------------------------------------------------------------------

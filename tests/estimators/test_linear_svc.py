@@ -33,12 +33,6 @@ EXACT = ("sdca", "newton")
 PLAIN = {"norma", "sgd", "perceptron"}  # neither bias nor weights
 
 
-@pytest.fixture(autouse=True)
-def same_draws():
-    """A fit without `random_state` asks NumPy's global generator."""
-    np.random.seed(0)  # noqa: NPY002
-
-
 def objective(model, X, y, lam, s=None, penalized=None):
     """λ/2 ‖w‖² + the weighted mean hinge loss of a binary model, by NumPy."""
     w, b = model.coef_.ravel(), float(model.intercept_[0])

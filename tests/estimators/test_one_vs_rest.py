@@ -20,12 +20,6 @@ from hinge.problems import Certificate
 from hinge.solvers import SDCA
 
 
-@pytest.fixture(autouse=True)
-def same_draws():
-    """A fit without `random_state` asks NumPy's global generator."""
-    np.random.seed(0)  # noqa: NPY002
-
-
 def clouds(n_classes, n=120, d=4, seed=0):
     """Overlapping clouds around random centres, each class with some rows."""
     rng = np.random.default_rng(seed)

@@ -13,12 +13,6 @@ from hinge.monitoring import Record
 from hinge.monitoring.progress import ProgressBar as GapBar
 
 
-@pytest.fixture(autouse=True)
-def same_draws():
-    """A fit without `random_state` asks NumPy's global generator."""
-    np.random.seed(0)  # noqa: NPY002
-
-
 class Watcher:
     """A callback that writes down its calls, and asks to stop after so many looks."""
 

@@ -1,7 +1,6 @@
 """SVC against scikit-learn's: the same machine, certified; and what it offers besides."""
 
 import pickle
-import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -9,22 +8,15 @@ import pytest
 import scipy.sparse as sp
 from sklearn import svm
 from sklearn.base import clone
-from sklearn.datasets import load_digits, load_iris
+from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from hinge import SVC
-from hinge.access import Gram, as_points
 from hinge.kernels import Gaussian, Laplacian, Linear
 from hinge.problems import KernelRegularized
-from hinge.solvers import ActiveSet, BlockDual
-
-
-@pytest.fixture(autouse=True)
-def same_draws():
-    """A fit without `random_state` asks NumPy's global generator."""
-    np.random.seed(0)  # noqa: NPY002
+from hinge.solvers import BlockDual
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +60,7 @@ def assert_same_machine(ours, theirs, X, at=1e-2):
 
 # --- the same machine as scikit-learn's ---------------------------------------------------------
 
+
 KERNELS = [
     {}, {"kernel": "rbf", "gamma": 2.0, "C": 10.0}, {"gamma": "auto"}, {"kernel": "linear"},
     {"kernel": "poly"}, {"kernel": "poly", "degree": 2, "coef0": 1.0, "C": 0.1},
@@ -87,45 +80,6 @@ def test_two_classes(parameters, two):
     if ours.kernel == "rbf":
         np.testing.assert_array_equal(ours.support_, theirs.support_)
         np.testing.assert_allclose(ours.dual_coef_, theirs.dual_coef_, atol=0.02 * ours.C)
-
-
-@pytest.mark.parametrize("shape", ["ovo", "ovr"])
-@pytest.mark.parametrize("parameters", [{}, {"kernel": "poly", "degree": 2}, {"kernel": "linear"}], ids=str)
-def test_many_classes(shape, parameters, many):
-    X, y = many
-    options = {"decision_function_shape": shape, **parameters}
-    ours = SVC(tol=1e-5, **options).fit(X, y)
-    theirs = svm.SVC(tol=1e-6, **options).fit(X, y)
-    scores = svm.SVC(tol=1e-6, **{**options, "decision_function_shape": "ovo"}).fit(X, y).decision_function(X)
-    clear = np.abs(scores).min(axis=1) > 1e-2
-    assert clear.mean() > 0.9
-    assert_same_machine(ours, theirs, X[clear])
-    np.testing.assert_array_equal(ours.predict(X[clear]), theirs.predict(X[clear]))
-    assert ours.dual_coef_.shape == (4, len(ours.support_))
-    assert ours.intercept_.shape == (10,)
-    codes = np.searchsorted(ours.classes_, y)
-    assert (np.diff(codes[ours.support_]) >= 0).all()  # class by class, as LIBSVM has them
-    if not parameters:
-        np.testing.assert_array_equal(ours.support_, theirs.support_)
-        np.testing.assert_allclose(ours.dual_coef_, theirs.dual_coef_, atol=0.05)
-    if parameters.get("kernel") == "linear":
-        np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=2e-2)
-        np.testing.assert_allclose(
-            X @ ours.coef_.T + ours.intercept_, ours.set_params(decision_function_shape="ovo")
-            .decision_function(X), atol=1e-10,
-        )  # fmt: skip
-
-
-def test_ties_are_broken_as_scikit_learn_breaks_them(many):
-    X, y = many
-    for data in ((X, y), load_iris(return_X_y=True)):
-        ours = SVC(tol=1e-6, break_ties=True).fit(*data)
-        theirs = svm.SVC(tol=1e-7, break_ties=True).fit(*data)
-        differ = ours.predict(data[0]) != theirs.predict(data[0])
-        assert differ.mean() < 0.01
-        np.testing.assert_array_equal(
-            ours.predict(data[0]), ours.classes_[ours.decision_function(data[0]).argmax(axis=1)]
-        )
 
 
 def test_weights_of_rows_and_classes(two, many):
@@ -178,16 +132,6 @@ def test_sparse(form, two, many):
     )
 
 
-def test_thin_sparse_rows_are_not_written_out_in_full():
-    rng = np.random.default_rng(0)
-    X = sp.random_array((90, 3000), density=0.003, rng=rng, format="csr", dtype=np.float32)
-    y = np.asarray(X[:, :1500].sum(axis=1) > X[:, 1500:].sum(axis=1)).ravel().astype(int)
-    ours = SVC(tol=1e-5, gamma=0.5).fit(X, y)
-    theirs = svm.SVC(tol=1e-6, gamma=0.5).fit(X, y)
-    np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-3)
-    np.testing.assert_allclose(ours.decision_function(X.toarray()), ours.decision_function(X), atol=1e-6)
-
-
 def test_digits():
     X, y = load_digits(return_X_y=True)
     theirs = svm.SVC().fit(X[:1000], y[:1000])
@@ -214,16 +158,6 @@ def test_one_against_the_rest(many):
     assert model.n_support_.sum() == len(model.support_)
 
 
-def test_one_against_the_rest_shares_kernel_rows(many):
-    X, y = many
-    for solver in ("auto", BlockDual(first=1)):
-        model = SVC(multiclass="ovr", solver=solver).fit(X, y)
-        assert model.n_kernel_evals_ <= len(y) ** 2
-        alone = sum(SVC(solver=solver).fit(X, y == label).n_kernel_evals_ for label in np.unique(y))
-        assert model.n_kernel_evals_ < 0.5 * alone
-    assert model.n_kernel_asked_ > 2 * model.n_kernel_evals_
-
-
 def test_an_indefinite_kernel_is_solved_as_libsvm_does(two, many):
     for X, y in (two, many):
         for parameters in ({"gamma": 0.01, "coef0": 0.1}, {}, {"C": 10.0}):
@@ -241,71 +175,6 @@ def test_an_indefinite_kernel_is_solved_as_libsvm_does(two, many):
 
 
 # --- attributes ---------------------------------------------------------------------------------
-
-
-def test_the_answer_is_what_it_says(two):
-    """Objective, λ, ν and gap by plain NumPy, from the public attributes."""
-    X, y = two
-    for s in (None, 0.5 + np.random.default_rng(0).random(200)):
-        model = SVC(C=2.0, gamma=0.4, tol=1e-4).fit(X, y, s)
-        total = 200.0 if s is None else s.sum()
-        assert model.lam_ == pytest.approx(1 / (2.0 * total))
-        K = Gaussian(0.4)(X, X[model.support_])
-        beta = model.dual_coef_[0]
-        sq = beta @ Gaussian(0.4)(X[model.support_], X[model.support_]) @ beta
-        slack = np.average(np.maximum(0, 1 - y * (K @ beta + model.intercept_[0])), weights=s)
-        assert model.objective_ == pytest.approx(model.lam_ / 2 * sq + slack, rel=1e-5)
-        assert model.slack_ == pytest.approx(slack / np.sqrt(sq), rel=1e-4)
-        best = SVC(C=2.0, gamma=0.4, tol=1e-7).fit(X, y, s).objective_
-        assert best * (1 - 1e-6) <= model.objective_ <= best * (1 + model.gap_ + 1e-6)
-        assert (beta * y[model.support_] > 0).all()
-        assert (np.abs(beta) <= 2.0 * (1 if s is None else s[model.support_]) + 1e-9).all()
-
-
-def test_the_slack_of_a_regularised_answer_is_the_papers(two):
-    """ν = mean hinge over norm: the slack problem with that ν has the same answer, by Lemma 2.1."""
-    from hinge.problems import Expansion, KernelSlackConstrained
-
-    X, y = two
-    model = SVC(gamma=0.4, tol=1e-7).fit(X, y)
-    gram = Gram(as_points(X, Gaussian(0.4), exact=True))
-    problem = KernelSlackConstrained(gram, y, model.slack_, bias="free")
-    beta = np.zeros(200)
-    beta[model.support_] = model.dual_coef_[0]
-    answer = Expansion(beta, model.intercept_[0], model.decision_function(X) - model.intercept_[0])
-    norm = np.sqrt(answer.sq_norm)
-    certificate = problem.certificate(answer)
-    assert certificate.objective == pytest.approx(1 / norm, rel=1e-4)  # γ = 1/‖w‖
-    assert certificate.gap < 1e-4
-
-
-def test_counts(two):
-    X, y = two
-    for solver, kind in (("auto", ActiveSet), ("blockdual", BlockDual)):
-        model = SVC(tol=1e-5, solver=solver).fit(X, y)
-        assert isinstance(model.n_iter_, int)
-        assert model.n_iter_ >= 1
-        assert isinstance(model.n_kernel_evals_, int)
-        assert len(model.support_) * 100 <= model.n_kernel_evals_ <= 200 * 200
-        assert model.n_kernel_asked_ > model.n_kernel_evals_
-        assert model.history_[-1].kernel_evals == model.n_kernel_evals_
-        assert model.history_[-1].certificate == model.gap_
-        assert model.n_features_in_ == 3
-        assert isinstance(model.solver_, kind)
-    assert model.kernel_ == Gaussian(pytest.approx(1 / (3 * X.var())))
-
-
-def test_coef_is_for_the_linear_kernel(two):
-    model = SVC()
-    with pytest.raises(AttributeError, match="only available when using a linear kernel"):
-        model.coef_  # noqa: B018
-    model.fit(*two)
-    with pytest.raises(AttributeError, match="only available when using a linear kernel"):
-        model.coef_  # noqa: B018
-    linear = SVC(kernel="linear").fit(*two)
-    np.testing.assert_allclose(
-        linear.decision_function(two[0]), two[0] @ linear.coef_[0] + linear.intercept_, atol=1e-9
-    )
 
 
 def test_without_a_bias(two):
@@ -330,20 +199,6 @@ def test_types_of_numbers(dtype, two):
     theirs = svm.SVC(tol=1e-6).fit(X, y)
     np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-2)
     assert ours.support_vectors_.dtype == dtype
-
-
-def test_float32_predicts_as_float64_does(two):
-    X, y = two[0].astype(np.float32), two[1]
-    model = SVC(C=5.0).fit(X, y)
-    exact = model.set_params(tol=1e-6).decision_function(X)
-    single = model.set_params(tol=1e-3).decision_function(X)
-    assert single.dtype == np.float64
-    np.testing.assert_allclose(single, exact, atol=2e-5)
-    assert not np.array_equal(single, exact)
-    far = SVC(C=5.0).fit(X + 1000, y)  # where float32 products cancel
-    np.testing.assert_allclose(
-        far.decision_function(X + 1000), far.set_params(tol=1e-6).decision_function(X + 1000), atol=2e-5
-    )
 
 
 def test_memory_maps_and_frames(two, tmp_path):
@@ -385,22 +240,6 @@ def test_the_data_stay_as_they_are(two):
     for kernel in ("rbf", "linear", "poly", "laplacian"):
         SVC(kernel=kernel, gamma=0.01, max_iter=5, tol=0.5).fit(X, y).predict(X)
     np.testing.assert_array_equal(X, before)
-
-
-def test_predictions_take_little_memory(two):
-    X, y = np.tile(two[0], 30).astype(np.float32), two[1]
-    new = np.random.default_rng(0).standard_normal((60_000, 90)).astype(np.float32)
-    for form in (np.asarray, sp.csr_array):
-        model = SVC(gamma=0.01).fit(form(X), y)
-        many = form(new[:20_000]) if form is sp.csr_array else new
-        model.decision_function(many[:10])
-        tracemalloc.start()
-        try:
-            model.decision_function(many)
-            peak = tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
-        assert peak < 12e6 < new.nbytes
 
 
 # --- among scikit-learn's tools -----------------------------------------------------------------

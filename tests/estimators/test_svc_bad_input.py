@@ -9,13 +9,6 @@ from hinge import SVC
 from hinge.kernels import Gaussian
 from hinge.solvers import SBP, BlockDual
 
-
-@pytest.fixture(autouse=True)
-def same_draws():
-    """A fit without `random_state` asks NumPy's global generator."""
-    np.random.seed(0)  # noqa: NPY002
-
-
 PARAMETERS = [
     ({"C": 0}, "C must be a number greater than 0"),
     ({"C": np.inf}, "C must be a number greater than 0"),

@@ -17,12 +17,6 @@ from hinge.problems import KernelRegularized, KernelSlackConstrained
 from hinge.solvers import KERNEL_SOLVERS, SBP, ActiveSet, BlockDual, choose
 
 
-@pytest.fixture(autouse=True)
-def same_draws():
-    """A fit without `random_state` asks NumPy's global generator."""
-    np.random.seed(0)  # noqa: NPY002
-
-
 @pytest.fixture(scope="module")
 def two():
     """400 rows of two overlapping classes."""
@@ -57,14 +51,6 @@ def test_kernel_values_are_never_more_than_allowed(multiclass, solver, share, tw
         assert model.stop_reason_ == "max_kernel_evals"
         assert model.fit_status_ == 1
         assert np.isfinite(model.decision_function(X)).all()
-
-
-def test_what_one_pair_leaves_the_next_may_use(three):
-    X, y = three
-    free = SVC(random_state=0, solver="blockdual").fit(X, y)
-    limited = SVC(random_state=0, max_kernel_evals=3 * 400**2).fit(X, y)
-    assert limited.n_kernel_evals_ == free.n_kernel_evals_
-    assert limited.stop_reason_ == "converged"
 
 
 def test_a_function_is_not_called_more_often_than_allowed(two):
@@ -233,42 +219,6 @@ def test_lines_on_standard_error(two, three, capfd):
     assert names == {"no against perhaps", "no against yes", "perhaps against yes"}
     SVC(verbose=1, multiclass="ovr").fit(*three)
     assert "class perhaps: " in capfd.readouterr().err
-
-
-# --- earlier answers ----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("multiclass", ["ovo", "ovr"])
-def test_warm_start(multiclass, two, three):
-    for X, y in (two, three):
-        options = {"tol": 1e-5, "random_state": 0, "multiclass": multiclass, "solver": BlockDual(block=32)}
-        model = SVC(C=1.0, warm_start=True, **options).fit(X, y)
-        model.set_params(C=1.01).fit(X, y)
-        cold = SVC(C=1.01, **options).fit(X, y)
-        looks = [
-            sum(map(len, np.atleast_1d(m.history_) if len(m.classes_) == 2 else m.history_))
-            for m in (model, cold)
-        ]
-        assert looks[0] < looks[1]
-        np.testing.assert_allclose(model.objective_, cold.objective_, rtol=2e-5)
-
-
-def test_warm_start_with_other_data(two, three):
-    model = SVC(warm_start=True, tol=1e-5)
-    X, y = two
-    for A, b in (
-        (X, y),
-        (X[:90], y[:90]),
-        (X[:90, :2], y[:90]),
-        three,
-        (X, np.where(y == "yes", "no", "yes")),
-    ):
-        model.fit(A, b)
-        np.testing.assert_allclose(model.objective_, SVC(tol=1e-5).fit(A, b).objective_, rtol=3e-5)
-    model.set_params(multiclass="ovr").fit(*three)
-    np.testing.assert_allclose(
-        model.objective_, SVC(tol=1e-5, multiclass="ovr").fit(*three).objective_, rtol=3e-5
-    )
 
 
 # --- solvers and slack --------------------------------------------------------------------------

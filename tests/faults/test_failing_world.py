@@ -25,7 +25,7 @@ from .kills import child
 from .writers import X, Y, fitted, similarity, version_of_pair
 
 # Connections that a service broke off are closed by the garbage collector.
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")]
 LARGE = np.tile(X, (40, 1))
 
 

@@ -7,6 +7,8 @@ import pytest
 from .kills import one, rounds
 from .writers import WRITERS
 
+pytestmark = pytest.mark.slow
+
 QUICK = ("model", "dense pair", "compressed pair", "oracle cache", "row store")
 
 if not hasattr(os, "fork"):

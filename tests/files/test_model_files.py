@@ -2,7 +2,6 @@
 
 import io
 import json
-import os
 import pickle
 import zipfile
 from pathlib import Path
@@ -18,7 +17,6 @@ from sklearn.exceptions import NotFittedError
 from hinge import SVC, LinearSVC
 from hinge.files import model_files
 from hinge.files.model_files import ModelFileError, load, save
-from hinge.files.replacing import replacing
 from hinge.kernels import Function, Gaussian, Laplacian, Polynomial
 from hinge.solvers import SDCA, Amplified, BlockDual, Newton, Pegasos
 
@@ -208,6 +206,7 @@ def test_numpy_reads_it_too_and_the_same_model_gives_the_same_bytes(fitted, cont
 
 # --- kernel machines -------------------------------------------------------------------------------
 
+
 KERNEL_MACHINES = {
     "two classes": SVC(),
     "pairs": SVC(kernel=Polynomial(2, 0.5, 1.0), decision_function_shape="ovo", warm_start=True),
@@ -337,93 +336,6 @@ def test_labels_that_no_file_can_hold(fitted, tmp_path):
     with pytest.raises(ValueError, match="classes_ cannot be stored"):
         save(model, tmp_path / "m.hinge")
     assert list(tmp_path.iterdir()) == []
-
-
-# --- whole or not at all ---------------------------------------------------------------------------
-
-
-class Trouble(BaseException):
-    """As hard to catch as Ctrl-C."""
-
-
-def at_once(real):
-    def broken(*args, **options):
-        raise Trouble
-
-    return broken
-
-
-def after_three_calls(real):
-    calls = []
-
-    def broken(*args, **options):
-        calls.append(args)
-        if len(calls) > 3:
-            raise Trouble
-        return real(*args, **options)
-
-    return broken
-
-
-@pytest.mark.parametrize("there", [True, False])
-@pytest.mark.parametrize(
-    ("owner", "name", "break_it"),
-    [
-        (os, "replace", at_once),
-        (os, "fsync", at_once),
-        (os, "open", at_once),
-        (os, "fdopen", at_once),
-        (zipfile.ZipFile, "writestr", after_three_calls),
-    ],
-)
-def test_a_failed_write_leaves_what_was_there(there, owner, name, break_it, fitted, tmp_path, monkeypatch):
-    path = tmp_path / "m.hinge"
-    if there:
-        path.write_bytes(b"what was there")
-    with monkeypatch.context() as patch:
-        patch.setattr(owner, name, break_it(getattr(owner, name)))
-        with pytest.raises(Trouble):
-            save(fitted, path)
-    assert [file.name for file in tmp_path.iterdir()] == (["m.hinge"] if there else [])
-    if there:
-        assert path.read_bytes() == b"what was there"
-
-
-def test_the_old_file_is_there_until_the_new_one_is(tmp_path):
-    path = tmp_path / "f"
-    path.write_bytes(b"old")
-    path.chmod(0o640)
-    with replacing(path) as stream:
-        stream.write(b"new")
-        stream.flush()
-        assert path.read_bytes() == b"old"
-    assert path.read_bytes() == b"new"
-    assert path.stat().st_mode & 0o777 == 0o640
-    assert [file.name for file in tmp_path.iterdir()] == ["f"]
-
-
-def test_links_are_followed(tmp_path):
-    (tmp_path / "there").mkdir()
-    (tmp_path / "there" / "f").write_bytes(b"old")
-    (tmp_path / "link").symlink_to(tmp_path / "there" / "f")
-    with replacing(tmp_path / "link") as stream:
-        stream.write(b"new")
-    assert (tmp_path / "link").is_symlink()
-    assert (tmp_path / "there" / "f").read_bytes() == b"new"
-
-
-def test_devices_are_written_and_stay(fitted):
-    save(fitted, os.devnull)
-    assert not Path(os.devnull).is_file()
-
-
-def test_places_that_are_none(fitted, tmp_path):
-    with pytest.raises(FileNotFoundError, match="There is no folder"):
-        save(fitted, tmp_path / "none" / "m.hinge")
-    with pytest.raises(IsADirectoryError, match="is a folder"):
-        save(fitted, tmp_path)
-    with pytest.raises(FileNotFoundError, match="There is no model file"):
-        load(tmp_path / "m.hinge")
 
 
 # --- the same model or a sentence ------------------------------------------------------------------

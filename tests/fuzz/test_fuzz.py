@@ -9,6 +9,8 @@ from . import TARGETS, pool
 from .pool import run_cases
 from .targets.broken import WAYS
 
+pytestmark = pytest.mark.slow
+
 CASES = 12
 """Of each target."""
 

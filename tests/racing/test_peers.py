@@ -10,6 +10,8 @@ from hinge.kernels import Gaussian
 from hinge.racing import PEERS, Course, Peer, find, run_race
 from hinge.racing.peers import Fitted
 
+pytestmark = pytest.mark.peer
+
 
 @pytest.fixture
 def course(adult):

@@ -46,6 +46,7 @@ def test_a_label_is_one_group_with_its_band():
 
 def test_colours_and_markers_are_those_on_paper():
     look = styles(MANY.panels)
+    assert len(lines_of(panels(MANY)[0])) == len(MANY.panels[0].series) > 1
     for trace in lines_of(panels(MANY)[0]):
         style = look[trace["name"]]
         assert trace["line"]["color"] == style.light and trace["line"]["dash"] == style.dash

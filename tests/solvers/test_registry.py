@@ -154,12 +154,19 @@ def test_a_new_solver_is_in_the_documentations_list():
 
 
 def test_a_new_solver_stands_under_the_laws():
-    laws = ["chunked_equals_unchunked", "same_seed", "layouts", "plain_value", "known_optimum", "read_budget"]
-    chosen = f"throwaway and ({' or '.join(laws)}) and not compressed_rows"
+    laws = [
+        "chunked_equals_unchunked",
+        "same_seed",
+        "layouts",
+        "plain_value",
+        "covers_the_optimum",
+        "budget_is",
+    ]
+    chosen = f"throwaway and ({' or '.join(laws)}) and not compressed_rows and not wherever"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "solvers.throwaway", "-k", chosen]
     path = os.pathsep.join([str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")])
     ran = subprocess.run(
-        [*command, str(ROOT / "tests" / "test_contract.py")], cwd=ROOT, capture_output=True, text=True,
+        [*command, str(ROOT / "tests" / "laws" / "test_laws.py")], cwd=ROOT, capture_output=True, text=True,
         env={**os.environ, "PYTHONPATH": path}, check=False,
     )  # fmt: skip
     assert ran.returncode == 0, ran.stdout + ran.stderr

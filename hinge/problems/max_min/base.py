@@ -97,6 +97,10 @@ class MaxMin(Problem):
     """No iteration of Algorithm 2 reads more than this."""
     lower_reads: int = 1
     """No lower bound reads more than this."""
+    setup_reads: int = 0
+    """Entries that the first iteration reads besides its own."""
+    step_evals: int = 0
+    """No iteration of Algorithm 2 computes more kernel values than this."""
 
     # --- every tier -----------------------------------------------------------------------
 

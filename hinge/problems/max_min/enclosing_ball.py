@@ -87,6 +87,11 @@ class EnclosingBall(LinearMaxMin):
         """:math:`(1 + \\rho)^4`, with ρB the reach of K."""
         return (1.0 + self._reach() / self.scale**0.5) ** 4
 
+    @property
+    def setup_reads(self) -> int:  # type: ignore[override]
+        """Entries of the rows that z is the mean of, and of all rows for their distances from it."""
+        return min(self.n, CENTRE_ROWS) * self.matrix.max_row_cells + self.pass_cells
+
     def _reach(self) -> float:
         """No best x is farther from z: R² is at least the variance of the rows that z is the mean of."""
         least = max(0.25 * self.scale, float(self.from_centre[self._spread_rows()].mean()))

@@ -51,6 +51,7 @@ class KernelMaxMargin(MaxMin):
         self.y = y.astype(np.float64)
         self.relative = relative
         self.scale = float(np.sqrt(self.gram.diag.max())) or 1.0
+        self.step_evals = self.n
 
     @property
     def kernel_evals(self) -> int:  # type: ignore[override]

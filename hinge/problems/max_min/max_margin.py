@@ -95,9 +95,9 @@ class MaxMargin(LinearMaxMin):
 
     @property
     def typical(self) -> float:
-        """The norm of a typical row; of data that is not in memory, the bound on all norms."""
+        """The norm of a typical row (not billed); of data that is not in memory, the bound on all norms."""
         if self._typical is None:
-            self._typical = self.matrix.typical_sq_norm() ** 0.5 if self.in_memory else self.scale
+            self._typical = self.matrix.fork().typical_sq_norm() ** 0.5 if self.in_memory else self.scale
         return self._typical
 
     @property

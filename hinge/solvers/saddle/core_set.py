@@ -150,7 +150,9 @@ class CoreSet(Solver[EnclosingBall, CoreSetState]):
     # --- what the driver asks -------------------------------------------------------------
 
     def estimate(self, problem: EnclosingBall, state: CoreSetState) -> Certificate:
-        """The certificate of the last passes, which were exact."""
+        """The certificate of the last passes, which were exact; before the first nothing is known or read."""
+        if state.t == 0:
+            return Certificate(-np.inf, np.inf, np.inf)
         return problem.certified(state.lower, state.upper)
 
     def pause(self, problem: EnclosingBall, state: CoreSetState) -> int:

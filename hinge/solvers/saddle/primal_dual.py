@@ -202,6 +202,8 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
 
         A lower bound of all rows is due when as much was read as it reads.
         """
+        if state.t == 0:
+            return Certificate(-np.inf, np.inf, np.inf)  # and nothing is read for it
         if problem.fraction is None and problem.lower_reads > state.t * problem.step_reads:
             return np.inf
         clipped, expected = state.s.clipped, state.s.expected
@@ -229,8 +231,10 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
         a_pass = max(1, problem.pass_cells // max(1, problem.step_reads))
         certificate = problem.lower_reads if problem.linear else 2 * problem.lower_reads
         if isinstance(problem, OnData):
-            return Cost(rows=1, columns=1, certificate=certificate, a_pass=a_pass)
-        return Cost(cells=problem.step_reads, certificate=certificate, a_pass=a_pass)
+            setup = problem.setup_reads
+            return Cost(rows=1, columns=1, setup=setup, certificate=certificate, a_pass=a_pass)
+        values = problem.step_evals
+        return Cost(cells=problem.step_reads, kernel_values=values, certificate=certificate, a_pass=a_pass)
 
     def pause(self, problem: MaxMin, state: PrimalDualState) -> int:
         """To the next of the times 64 · 2^(k/2), and no further than T of fixed steps."""

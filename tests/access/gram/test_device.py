@@ -22,7 +22,7 @@ needs_torch = pytest.mark.skipif(not has_torch, reason="torch is not installed")
 needs_gpu = pytest.mark.skipif(
     not has_torch or not importlib.import_module("torch").cuda.is_available(), reason="torch finds no GPU"
 )
-DEVICES = [pytest.param("cpu", marks=needs_torch), pytest.param("cuda", marks=needs_gpu)]
+DEVICES = [pytest.param("cpu", marks=needs_torch), pytest.param("cuda", marks=[pytest.mark.gpu, needs_gpu])]
 
 
 @pytest.fixture

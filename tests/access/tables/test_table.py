@@ -8,14 +8,21 @@ from hypothesis import strategies as st
 from read_sequences import Mirror, reads
 
 from hinge.access import DenseTable, SparseTable, as_table
-from hinge.access.tables.bill import PAGE
 from hinge.access.tables.fetched import Fetched
 from hinge.access.tables.table import EVERYWHERE, Line
 
 RNG = np.random.default_rng(5)
+
+
 X = np.round(4 * RNG.standard_normal((9, 70))) / 4
+
+
 X[RNG.random(X.shape) < 0.5] = 0
+
+
 X[4] = 0
+
+
 PRICES = np.arange(70.0)
 
 
@@ -139,20 +146,6 @@ def test_sizes(kind):
         assert (table.n_cells, table.max_row_cells, table.max_column_cells) == (630, 70, 9)
 
 
-def test_a_table_in_memory_forks_with_an_empty_bill():
-    for kind in (dense, sparse):
-        keeps = kind(X, PRICES, keep=True)
-        assert keeps.fork() is keeps  # what is kept serves both
-        table = kind(X, PRICES, keep=False)
-        table.row(3)
-        other = table.fork()
-        assert (other.reads, other.bill.distinct, other.bill.cost) == (0, 0, 0.0)
-        other.column(2)
-        assert table.bill.distinct == 70
-    table = Given(X)
-    assert table.fork() is table
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_pickles(kind):
     table = kind(X, PRICES, keep=True)
@@ -166,33 +159,6 @@ def test_pickles(kind):
     mirror.cells, mirror.nonzeros, mirror.cost = again.bill.cells, again.bill.nonzeros, again.bill.cost
     mirror.row(1)
     mirror.check()
-
-
-def test_bytes_and_pages_of_arrays():
-    A = np.zeros((30, 3000), np.float32)
-    A = np.require(A, requirements="C")
-    table = DenseTable(A)
-    table.row(0)
-    assert table.bill.bytes == 12000
-    assert table.bill.pages in (3, 4)  # as it lies
-    before = table.bill.pages
-    table.column(5)
-    assert (table.bill.bytes, table.bill.pages - before) == (12000 + 120, 30)
-    both = DenseTable(A, np.ascontiguousarray(A.T))
-    both.column(5)
-    assert both.bill.bytes == 120 and both.bill.pages in (1, 2)
-    table = DenseTable(A)
-    table.block(np.array([1, 2]), np.array([0, 1, 2999]))
-    assert (table.bill.bytes, table.bill.pages) == (24, 4)
-    S = SparseTable(sp.csr_array(np.eye(5, dtype=np.float32)))
-    S.row(2)
-    assert (S.bill.bytes, S.bill.pages) == (8, 2)
-    assert PAGE == 4096
-
-
-def test_columns_of_another_shape_are_refused():
-    with pytest.raises(ValueError, match="columns has shape"):
-        DenseTable(X, X)
 
 
 def test_as_table():

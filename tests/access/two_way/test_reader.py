@@ -1,5 +1,3 @@
-import gc
-import json
 import os
 import pickle
 import re
@@ -14,17 +12,23 @@ from hypothesis import strategies as st
 from read_sequences import Mirror, reads, whole
 
 from hinge.access.tables.bill import PAGE
-from hinge.access.two_way import pages as page_file
-from hinge.access.two_way.header import HEADER, PairHeader, _checksum
+from hinge.access.two_way.header import HEADER
 from hinge.access.two_way.reader import DiskTable, open_pair
 from hinge.access.two_way.writer import write_pair
 
 RNG = np.random.default_rng(3)
+
+
 X = np.round(8 * RNG.standard_normal((40, 70))) / 8
+
+
 X[RNG.random(X.shape) < 0.4] = 0
+
+
 X[11], X[:, 66] = 0, 0
+
+
 WIDE = np.round(64 * RNG.standard_normal((300, 3000))).astype(np.float32)  # a row lies in 3 or 4 pages
-PER_PAGE = PAGE // 4
 
 
 @pytest.fixture(scope="module")
@@ -71,44 +75,6 @@ def test_sizes(pairs):
 # --- what is read ------------------------------------------------------------------------------
 
 
-def pages_between(begin, end):
-    return end // PAGE - begin // PAGE + (end % PAGE > 0)
-
-
-def test_lines_are_billed_by_their_pages(pairs):
-    table = open_pair(pairs / "wide", page_cache=1 << 20)
-    table.row(1)
-    assert (table.bill.pages, table.bill.bytes) == (4, 4 * PAGE)  # bytes 12,000 to 24,000
-    table.row(2)
-    assert table.bill.pages == pages_between(12000, 36000)  # they share a page
-    table = open_pair(pairs / "wide")
-    table.column(2999)
-    size = 4 * WIDE.size
-    assert table.bill.pages == pages_between(size - 1200, size)
-    assert table.bill.bytes == size - (size - 1200) // PAGE * PAGE  # the last page is not whole
-    before = table.bill.bytes
-    assert (table.column(2999).values == WIDE[:, 2999]).all() and table.bill.bytes == before
-
-
-def test_cells_are_read_from_their_pages_and_runs_at_once(pairs, monkeypatch):
-    table, calls = open_pair(pairs / "wide", page_cache=1 << 20), []
-    read = page_file.PageFile._read
-    monkeypatch.setattr(
-        page_file.PageFile, "_read", lambda self, at, size: calls.append((at, size)) or read(self, at, size)
-    )
-    columns = np.array([2900, 0, PER_PAGE - 1, PER_PAGE])  # of row 0: pages 2, 0, 0, 1
-    assert (table._fetch_cells(0, columns) == WIDE[0, columns]).all()
-    assert calls == [(0, 3 * PAGE)]
-    assert (table.bill.bytes, table.bill.pages) == (3 * PAGE, 3)
-    calls.clear()
-    assert (table._fetch_cells(100, np.array([10, 2500, 11])) == WIDE[100, [10, 2500, 11]]).all()
-    first = 4 * 3000 * 100
-    assert calls == [((first + 40) // PAGE * PAGE, PAGE), ((first + 10000) // PAGE * PAGE, PAGE)]
-    calls.clear()
-    assert (table._fetch_cells(0, columns) == WIDE[0, columns]).all()
-    assert not calls and table.bill.pages == 5  # recent pages
-
-
 def test_blocks_are_read_the_cheaper_way(pairs):
     rows = np.arange(300)
     table = open_pair(pairs / "wide", keep=False)
@@ -140,18 +106,6 @@ def test_rows_and_columns_may_be_in_any_order_but_not_repeat(pairs):
                 table.block(np.array([9, 2, 9]), columns)
             with pytest.raises(ValueError, match="each column once"):
                 table.block(rows, np.array([5, 5]))
-
-
-def test_recent_pages_are_not_read_again(pairs):
-    table = open_pair(pairs / "wide", keep=False, page_cache=1 << 20)
-    table.block(np.arange(10), np.array([1]))
-    once = table.bill.bytes
-    table.block(np.arange(10, 20), np.array([1]))  # in the page of the column that was read
-    assert table.bill.bytes == once and table.bill.cells == 20
-    forgetful = open_pair(pairs / "wide", keep=False, page_cache=0)
-    forgetful.block(np.arange(10), np.array([1]))
-    forgetful.block(np.arange(10), np.array([1]))
-    assert forgetful.bill.bytes == 2 * once
 
 
 def test_passes_read_long_stretches(pairs, monkeypatch):
@@ -262,44 +216,6 @@ def test_what_is_cut_short_is_refused(pairs, kind, tmp_path):
         shutil.rmtree(folder)
 
 
-def test_damaged_headers_are_refused(pairs, tmp_path):
-    folder = copied(pairs, "float32", tmp_path)
-    header = json.loads((folder / HEADER).read_text())
-
-    def opened(text):
-        (folder / HEADER).write_text(text)
-        return open_pair(folder)
-
-    def signed(**changes):
-        body = {**header, **changes}
-        body.pop("sha256")
-        return json.dumps({**body, "sha256": _checksum(body)})
-
-    assert opened(signed()).shape == X.shape
-    for text in ("", "{", "[]", json.dumps(header)[:-5]):
-        with pytest.raises(ValueError, match="cut short or damaged"):
-            opened(text)
-    with pytest.raises(ValueError, match="not the header of a pair"):
-        opened('{"format": "something"}')
-    with pytest.raises(ValueError, match=r"version 2 .* upgrade hinge"):
-        opened(signed(version=2))
-    with pytest.raises(ValueError, match="its checksum is wrong"):
-        opened(json.dumps({**header, "shape": [70, 40]}))
-    vast = "[" * 10_000
-    for text in (vast, "{}" + " " * (1 << 17)):
-        with pytest.raises(ValueError, match=r"cut short or damaged|not the header"):
-            opened(text)
-    for shape in ([-40, -70], [0, 70], [40.0, 70], [True, 2800], ["40", 70], [1 << 70, 1 << 70]):
-        with pytest.raises(ValueError, match=r"contradicts itself|does not describe a pair"):
-            opened(signed(shape=shape))
-    for changes in ({"shape": [41, 70]}, {"kind": "compressed"}, {"dtype": "float64"}):
-        with pytest.raises(ValueError, match="contradicts itself"):
-            opened(signed(**changes))
-    for changes in ({"dtype": "int8"}, {"shape": 3}):
-        with pytest.raises(ValueError, match="does not describe a pair"):
-            opened(signed(**changes))
-
-
 def test_damaged_pointers_are_refused(pairs, tmp_path):
     folder = copied(pairs, "compressed", tmp_path)
     path = folder / "columns.indptr"
@@ -353,21 +269,6 @@ def test_values_that_are_not_finite_are_refused_when_they_are_read(pairs, tmp_pa
         READS[read](open_pair(folder))
 
 
-def test_other_folders_are_refused(tmp_path):
-    with pytest.raises(FileNotFoundError, match="There is no folder"):
-        open_pair(tmp_path / "nothing")
-    with pytest.raises(ValueError, match=r"it has no pair.json"):
-        open_pair(tmp_path)
-
-
-def test_a_file_that_shrinks_while_open(pairs, tmp_path):
-    folder = copied(pairs, "wide", tmp_path)
-    table = open_pair(folder)
-    os.truncate(folder / "rows", 5000)
-    with pytest.raises(OSError, match="was cut short while it was open"):
-        table.row(299)
-
-
 def test_pickles_by_folder(pairs):
     table = open_pair(pairs / "float64", keep=False, prices=np.arange(70), page_cache=5 * PAGE)
     table.max_reads = 1000
@@ -378,34 +279,3 @@ def test_pickles_by_folder(pairs):
     assert isinstance(again, DiskTable) and again.bill.bytes == again.reads == 0
     assert (again.keep, again.max_reads, again._recent.budget) == (False, 1000, 5 * PAGE)
     assert (again.row(3).values == X[3]).all() and again.bill.cost == np.arange(70).sum()
-
-
-def open_files():
-    if not Path("/proc/self/fd").exists():
-        pytest.skip("this system does not list open files")
-    return {os.readlink(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd") if fd_exists(fd)}
-
-
-def fd_exists(fd):
-    return os.path.lexists(f"/proc/self/fd/{fd}")
-
-
-def test_files_are_closed(pairs, tmp_path):
-    folder = copied(pairs, "compressed", tmp_path)
-    table = open_pair(folder)
-    table.row(0)
-    assert any(str(folder) in name for name in open_files())
-    del table
-    gc.collect()
-    assert not any(str(folder) in name for name in open_files())
-    table = open_pair(folder)
-    kept = table.row(0)
-    table.close()
-    assert not any(str(folder) in name for name in open_files())
-    assert (whole(table.row(0), 70) == whole(kept, 70)).all()
-    table.close()
-
-
-def test_where_lines_are_too_long_for_short_indices():
-    header = PairHeader((3, 1 << 31), "float32", 10)
-    assert header.files["rows.indices"] == 80 and header.files["columns.indices"] == 40

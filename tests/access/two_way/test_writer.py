@@ -2,7 +2,6 @@ import json
 import os
 import shutil
 import tracemalloc
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +15,14 @@ from hinge.access.two_way.reader import open_pair
 from hinge.access.two_way.writer import write_pair
 
 RNG = np.random.default_rng(8)
+
+
 X = np.round(8 * RNG.standard_normal((37, 23))) / 8
+
+
 X[RNG.random(X.shape) < 0.6] = 0
+
+
 X[5], X[:, 20] = 0, 0
 
 
@@ -95,18 +100,6 @@ def test_sparse_input_of_every_kind(tmp_path, memory):
             assert (header["kind"], header["dtype"]) == ("compressed", given_.dtype.name)
 
 
-@pytest.mark.parametrize("memory", MEMORIES)
-def test_row_blocks(tmp_path, memory):
-    cuts = [0, 1, 1, 15, 16, 37]
-    for kind in (np.asarray, sp.csr_array, sp.coo_array):
-        for shape in (None, (37, 23), [37, 23]):
-            blocks = (kind(X[a:b]) for a, b in pairwise(cuts) if kind is np.asarray or a < b)
-            write_pair(blocks, tmp_path / "pair", shape=shape, memory=memory)
-            stored(tmp_path / "pair")
-    write_pair([X[:20].tolist(), X[20:].tolist()], tmp_path / "pair", memory=memory)
-    stored(tmp_path / "pair")
-
-
 def test_parquet(tmp_path):
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     table = pa.table({f"x{j}": X[:, j].astype(np.float32) for j in range(23)})
@@ -127,13 +120,6 @@ def test_zarr(tmp_path):
     stored(tmp_path / "pair")
 
 
-def test_chunks_are_not_read_twice(tmp_path):
-    source = Sliced(X, chunks=(8, 5))
-    write_pair(source, tmp_path / "pair", memory=4 * 8 * 23 * 11)  # room for 11 rows
-    assert source.slices == [(0, 8), (8, 16), (16, 24), (24, 32), (32, 37)]
-    stored(tmp_path / "pair")
-
-
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     n=st.integers(1, 12), d=st.integers(1, 12), seed=st.integers(0, 99), memory=st.integers(1, 3000),
@@ -151,21 +137,6 @@ def test_any_shape_in_any_memory(tmp_path, n, d, seed, memory, compressed, turne
     assert np.allclose(table.responses(np.ones(d), 0, n), A.sum(axis=1))
 
 
-def test_types(tmp_path):
-    whole_numbers = np.round(X)
-    for kind, expected in (
-        (bool, "float32"), (np.int8, "float32"), (np.uint16, "float32"), (np.int32, "float64"),
-        (np.int64, "float64"), (">f4", "float32"), (">f8", "float64"),
-    ):  # fmt: skip
-        given_ = np.abs(whole_numbers).astype(kind)
-        write_pair(given_, tmp_path / "pair")
-        assert stored(tmp_path / "pair", given_)["dtype"] == expected
-    write_pair(X, tmp_path / "pair", dtype="float32")
-    assert stored(tmp_path / "pair")["dtype"] == "float32"
-    with pytest.raises(ValueError, match="dtype is float32 or float64"):
-        write_pair(X, tmp_path / "pair", dtype=int)
-
-
 def test_duplicates_are_added_and_zeros_dropped(tmp_path):
     S = sp.coo_array(([1.0, 2.0, 5.0, -5.0, 0.0], ([0, 0, 1, 1, 2], [1, 1, 2, 2, 0])), shape=(3, 4))
     given_ = sp.csr_array((S.data, S.coords[1], [0, 2, 4, 5]), shape=(3, 4))
@@ -181,55 +152,6 @@ def test_compressed_pairs_may_be_empty(tmp_path):
     assert table.n_cells == 0
     assert (table.block(np.array([0, 3]), np.array([2])).toarray() == 0).all()
     assert len(table.row(1).values) == len(table.column(1).values.nonzero()[0]) == 0
-
-
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_cells_that_are_no_numbers_are_named(tmp_path, bad):
-    A = X.copy()
-    A[31, 4] = bad
-    for given_ in (
-        A,
-        np.asfortranarray(A),
-        sp.csr_array(A),
-        sp.csc_array(A),
-        iter([A[:9], A[9:]]),
-        Sliced(A),
-    ):
-        with pytest.raises(ValueError, match=f"row 31, column 4 is {bad}"):
-            write_pair(given_, tmp_path / "pair", memory=2000)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_what_does_not_fit_is_named(tmp_path):
-    A = X.copy()
-    A[2, 3] = 1e300
-    with pytest.raises(ValueError, match="row 2, column 3 is inf as float32"):
-        write_pair(A, tmp_path / "pair", dtype=np.float32)
-
-
-def test_input_that_does_not_fit_together(tmp_path):
-    target = tmp_path / "pair"
-    for given_, words in (
-        ([X[:5], X[5:, :3]], "The block from row 5 on is unlike"),
-        ([X[:5], sp.csr_array(X[5:])], "The block from row 5 on is unlike"),
-        ([X[:5].astype(np.float32), X[5:]], "say which dtype"),
-        ([X[0]], "A block of rows has two dimensions, but one has 1"),
-        (np.zeros(3), "A matrix has two dimensions, but this has 1"),
-        (np.array([["a", "b"]]), "Cells are numbers"),
-        (X.astype(complex), "Cells are numbers"),
-        (np.zeros((0, 3)), "There are no rows"),
-        (np.zeros((3, 0)), "There are no cells"),
-        ([], "There are no rows"),
-    ):
-        with pytest.raises(ValueError, match=words):
-            write_pair(given_, target)
-    with pytest.raises(ValueError, match=r"make 37 × 23 cells, but shape is \(36, 23\)"):
-        write_pair(iter([X]), target, shape=(36, 23))
-    with pytest.raises(TypeError, match="neither a matrix nor an iterable"):
-        write_pair(3, target)
-    with pytest.raises(ValueError, match="memory is a number of bytes"):
-        write_pair(X, target, memory=0)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_interrupted_write_leaves_the_old_pair(tmp_path):

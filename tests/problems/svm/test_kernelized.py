@@ -135,11 +135,12 @@ def test_what_has_no_dual():
     free = KernelRegularized(K, y, 0.5, Precomputed(), bias="free")
     certificate = free.certificate(Expansion(np.array([-1.0, 0, 0, 1]), 0.0, np.array([-1.0, 0, 0, 1])))
     assert certificate.bound == -np.inf and certificate.gap == np.inf and np.isfinite(certificate.objective)
-    apart = np.array([1.0, 1, -1, 0])  # the heavier class is scaled down to ½ each, and all by what is best
+    # The heavier class is scaled down to ½ each, and all by ½ to fit the box: 0.5 (½·2 - ½·¼·1.5).
+    apart = np.array([1.0, 1, -1, 0])
     assert (
         free.certificate(Expansion(apart, 0.0, apart)).bound
         < free.certificate(Expansion(apart * [0.5, 0.5, 1, 0], 0.0, apart * [0.5, 0.5, 1, 0])).bound
-        == pytest.approx(0.5 * (2 * 2 / 3 - 0.5 * 1.5 * (2 / 3) ** 2 * 2), abs=0.2)
+        == pytest.approx(0.40625, rel=1e-9)
     )
     zero = free.certificate(Expansion(np.zeros(4), 0.0, np.zeros(4)))
     assert zero.bound == 0.0 and zero.objective == 1.0 and zero.gap == np.inf

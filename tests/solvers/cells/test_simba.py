@@ -1,20 +1,13 @@
 """Run as a script, this file writes the answers of all cases: those without the JIT."""
 
-import os
-import pickle
-import subprocess
-import sys
-import time
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from ctrl_c import interrupt_after
 from reference.simba import simba
 
-from hinge.access import DenseTable, SparseTable, Table
+from hinge.access import Table
 from hinge.access.tables.table import EVERYWHERE, Line
 from hinge.datasets import make_separable
 from hinge.monitoring import Status, Stop
@@ -188,174 +181,6 @@ def test_rows_outside_of_the_ball(ball):
     assert problem.reads > 0
 
 
-# --- the laws of every solver -------------------------------------------------------------
-
-CASES = {
-    "exact": Simba("exact"),
-    "exact-last": Simba("exact", output="last"),
-    "fixed": Simba("exact", "fixed", epsilon=1.0, constant=10.0),
-    "lazy": Simba("lazy"),
-    "lazy-7": Simba("lazy", refresh_every=7, eta_scale=2.0),
-    "capped": Simba("capped"),
-    "capped-3": Simba("capped", refresh_every=3, cap=0.1, output="last", eta_scale=3.0),
-}
-every_case = pytest.mark.parametrize("solver", CASES.values(), ids=CASES.keys())
-every_layout = pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
-
-
-def leaves(value):
-    if isinstance(value, tuple):
-        for item in value:
-            yield from leaves(item)
-    else:
-        yield value
-
-
-def bits(value):
-    return [
-        (type(x).__name__, np.shape(x), np.asarray(x).dtype.str, np.asarray(x).tobytes())
-        for x in leaves(value)
-    ]
-
-
-@every_case
-@every_bias
-@every_layout
-def test_chunked_equals_unchunked(ball, solver, bias, layout):
-    problem = SlackConstrained(layout(ball[0]), ball[1], 0.05, bias=bias)
-    whole = run(solver, problem, 300)
-    for cuts in ([1] * 300, [0, 19, 1, 1, 0, 39, 240], [7] * 42 + [6]):
-        state = solver.init(problem, 0)
-        for n in cuts:
-            state = solver.advance(problem, state, n)
-        assert bits(state) == bits(whole)
-        assert bits(solver.solution(problem, state)) == bits(solver.solution(problem, whole))
-
-
-@every_case
-def test_same_seed_same_result(ball, solver):
-    problem = SlackConstrained(*ball, 0.05)
-    first, second, other = (run(solver, problem, 60, seed) for seed in (3, 3, 4))
-    assert bits(first) == bits(second)
-    assert np.abs(solver.solution(problem, first).w - solver.solution(problem, other).w).max() > 1e-6
-
-
-@every_case
-def test_state_is_a_plain_value(ball, solver):
-    problem = SlackConstrained(*ball, 0.05, bias="free")
-    state = solver.init(problem)
-    shapes = [b[:3] for b in bits(state)]
-    for n in (1, 30, 90):
-        state = solver.advance(problem, state, n)
-        assert [b[:3] for b in bits(state)] == shapes
-        copy = pickle.loads(pickle.dumps(state))
-        assert bits(copy) == bits(state)
-        on, state = solver.advance(problem, copy, 5), solver.advance(problem, state, 5)
-        assert bits(on) == bits(state)
-    assert state.t == 136
-
-
-@every_case
-def test_solving_on_from_a_state_equals_solving_through(ball, solver):
-    problem = SlackConstrained(*ball, 0.05)
-    first = solve(problem, solver, stop=Stop(tol=0, max_iter=70))
-    resumed = solve(problem, solver, state=first.state, stop=Stop(tol=0, max_iter=150))
-    through = solve(SlackConstrained(*ball, 0.05), solver, stop=Stop(tol=0, max_iter=150))
-    assert bits(resumed.solution) == bits(through.solution)
-
-
-@every_case
-@every_layout
-def test_data_is_never_written(ball, solver, layout):
-    X, y = layout(ball[0].copy()), ball[1].copy()
-    parts = [X.data, X.indices, X.indptr, y] if sp.issparse(X) else [X, y]
-    before = [a.tobytes() for a in parts]
-    for a in parts:
-        a.flags.writeable = False
-    problem = SlackConstrained(X, y, 0.05, bias="free")
-    problem.objective(solve(problem, solver, stop=Stop(tol=1e-6, max_iter=100)).solution)
-    assert [a.tobytes() for a in parts] == before
-
-
-@every_case
-def test_layouts_agree(ball, solver):
-    X = np.round(256 * ball[0]) / 256
-    answers = [
-        answer(solver, SlackConstrained(A, ball[1], 0.05, bias="free"), 200)
-        for A in (
-            X, X.astype(np.float32), sp.csr_array(X), sp.csr_array(X.astype(np.float32)),
-            DenseTable(X, np.ascontiguousarray(X.T)), SparseTable(sp.csr_array(X), sp.csc_array(X)),
-        )
-    ]  # fmt: skip
-    for other in answers[1:]:
-        same(answers[0], other)
-
-
-@every_case
-@every_layout
-def test_reads_of_an_iteration_stay_within_the_bound(ball, solver, layout):
-    problem = SlackConstrained(layout(ball[0]), ball[1], 0.05, bias="free")
-    state, bound = solver.init(problem), problem.cells_of(solver.cost(problem))
-    assert problem.reads == 0
-    for _ in range(120):
-        reads, cost = problem.reads, problem.cost
-        state = solver.advance(problem, state, 1)
-        assert 0 < problem.reads - reads <= bound
-        assert problem.cost - cost <= problem.price_of(solver.cost(problem))
-    if layout is np.asarray:
-        assert problem.reads == 120 * (150 + 40)
-
-
-@every_case
-def test_budgets_are_kept(ball, solver):
-    S = sp.csr_array(ball[0])
-    for limit in (0, 5, 200, S.nnz, 5 * S.nnz, 40 * S.nnz):
-        problem = SlackConstrained(S, ball[1], 0.05)
-        result = solve(problem, solver, stop=Stop(tol=0, max_reads=limit, max_iter=3000))
-        assert problem.reads <= limit
-        assert np.isfinite(result.solution.w).all()
-    for limit in (0, 1, 61):
-        assert solve(problem, solver, stop=Stop(tol=0, max_iter=limit)).n_iter == limit
-
-
-def tiny_answers():
-    """The answers of all cases, dense and compressed."""
-    X, y = rows_of_a_ball()
-    X, y = X[:30], y[:30]
-    return {
-        (name, kind): answer(solver, SlackConstrained(A, y, 0.05, bias="free"), 50)
-        for name, solver in CASES.items()
-        for kind, A in (("dense", X), ("csr", sp.csr_array(X.astype(np.float32))))
-    }
-
-
-def test_without_the_jit(tmp_path):
-    target = tmp_path / "answers.pickle"
-    path = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
-    subprocess.run(
-        [sys.executable, __file__, str(target)],
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": path}, check=True, timeout=120,
-    )  # fmt: skip
-    plain, compiled = pickle.loads(target.read_bytes()), tiny_answers()
-    assert plain.keys() == compiled.keys()
-    for key, found in compiled.items():
-        same(plain[key], found)
-
-
-@every_form
-@pytest.mark.usefixtures("interruptible")
-def test_interrupted_it_returns_the_answer_so_far(adult, form):
-    problem = SlackConstrained(*adult, 0.1)
-    solve(problem, Simba(form), stop=Stop(tol=1e-9, max_iter=3))  # compiles
-    sent = interrupt_after(0.15)
-    result = solve(problem, Simba(form), stop=Stop(tol=0, max_time=20), on_interrupt="keep")
-    assert time.perf_counter() - sent[0] < 1.0
-    assert result.status is Status.INTERRUPTED
-    assert np.isfinite(problem.objective(result.solution))
-    on = solve(problem, Simba(form), state=result.state, stop=Stop(tol=0, max_iter=result.n_iter + 1))
-    assert on.n_iter == result.n_iter + 1
-
-
 # --- certificates -------------------------------------------------------------------------
 
 
@@ -507,7 +332,3 @@ def test_rows_of_zeros_and_a_single_point(form):
     assert answer(Simba(form), SlackConstrained(sp.csr_array(X), y, 0.1), 200).w[1] > 0
     alone = answer(Simba(form), SlackConstrained([[0.6, 0.8]], [-1], 0.1), 20)
     np.testing.assert_allclose(alone.w / np.linalg.norm(alone.w), [-0.6, -0.8])
-
-
-if __name__ == "__main__":
-    Path(sys.argv[1]).write_bytes(pickle.dumps(tiny_answers()))

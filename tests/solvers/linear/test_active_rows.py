@@ -1,13 +1,14 @@
 import numpy as np
 import pytest
 
-from hinge.sampling import key_of
+from hinge.sampling import draw_index, key_of
 from hinge.solvers.linear.active_rows import (
     SHRUNK,
     begin,
     ends_epoch,
     first_epoch,
     next_rows,
+    shuffle,
     unmarked,
 )
 
@@ -57,3 +58,25 @@ def test_rows_come_back_when_they_are_called():
     assert not begin(epoch, *rest)
     epoch.active, epoch.stale = 2, True
     assert begin(epoch, *rest) and epoch.active == 4
+
+
+def test_blocks_are_shuffled_by_fisher_and_yates():
+    order, key = np.zeros(10, np.uint32), key_of(3)
+    expected, draw = list(range(7)), 11
+    for k in range(6, 0, -1):
+        j = int(draw_index(key, draw, k + 1))
+        expected[k], expected[j] = expected[j], expected[k]
+        draw += 1
+    assert shuffle(order, 7, key, 11) == draw
+    assert order[:7].tolist() == expected
+    assert sorted(expected) == list(range(7))
+
+
+def test_every_order_is_as_likely():
+    counts = {}
+    order = np.zeros(3, np.uint32)
+    for draws in range(0, 12_000, 2):
+        shuffle(order, 3, key_of(0), draws)
+        counts[tuple(order.tolist())] = counts.get(tuple(order.tolist()), 0) + 1
+    assert len(counts) == 6
+    assert min(counts.values()) > 850 and max(counts.values()) < 1150  # of 1000, at 5 standard deviations

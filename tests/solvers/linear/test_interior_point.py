@@ -9,6 +9,8 @@ from hinge.monitoring import Status, Stop
 from hinge.problems import NormConstrained, Regularized
 from hinge.solvers import SDCA, InteriorPoint, solve
 
+pytestmark = pytest.mark.peer
+
 pytest.importorskip("clarabel", reason="the interior-point rival needs clarabel")
 
 

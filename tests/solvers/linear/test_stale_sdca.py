@@ -1,26 +1,15 @@
-import pickle
-
 import numpy as np
 import pytest
-import test_contract as laws
 
 from hinge.monitoring import Status, Stop
 from hinge.problems import NormConstrained, Regularized
 from hinge.sampling import draw_index, draw_unit, key_of
 from hinge.solvers import SDCA, solve
-from hinge.solvers.linear.stale_sdca import StaleSDCA, StaleState, chance
+from hinge.solvers.linear.stale_sdca import StaleSDCA, chance
 
 BIASES = ["none", "free", "penalized"]
 every_bias = pytest.mark.parametrize("bias", BIASES)
 every_weight = pytest.mark.parametrize("weighted", [False, True])
-
-CASES = {
-    "plain": laws.Case(StaleSDCA(block_rows=1)),
-    "blocks": laws.Case(StaleSDCA(least=0.3, width=0.1, block_rows=7)),
-    "free": laws.Case(StaleSDCA(), "free", weighted=True, T=300),
-    "penalized": laws.Case(StaleSDCA(block_rows=2), "penalized", weighted=True, T=300),
-}
-every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 
 
 def some_weights(n):
@@ -151,12 +140,6 @@ def test_it_reaches_the_optimum_of_dense_rows(tiny, bias):
     assert a.certificate.objective == pytest.approx(b.certificate.objective, rel=3e-8)
 
 
-def test_exact_laws_of_the_contract():
-    for bias in BIASES:
-        for weighted in (False, True):
-            laws.test_exact_solvers_reach_the_optimum(StaleSDCA(), bias, weighted)
-
-
 def reads_to(gap, solver, problem, seed):
     """Nonzeros read by the steps until the certificate is good, which is asked every third of a pass."""
     ask = Regularized(problem.matrix.fork(), problem.y, problem.lam)
@@ -252,40 +235,6 @@ def test_warm_start(adult, bias):
     cold = tight(problem, tol=1e-4)
     again = tight(problem, tol=1e-3, start=cold.solution)
     assert again.n_iter <= cold.n_iter / 3
-
-
-# --- the laws of all solvers --------------------------------------------------------------
-
-
-@every_case
-@pytest.mark.parametrize("cuts", [[1] * 300, [7] * 43, [59, 1, 1, 58, 0, 1, 1, 179]])
-def test_chunked_equals_unchunked(case, cuts):
-    problem = case.problem(*laws.data())
-    cuts = np.diff(np.minimum(np.cumsum([0, *cuts]), 300)).tolist()
-    whole = laws.run(case, problem, [sum(cuts)])
-    assert laws.bits(laws.run(case, problem, cuts)) == laws.bits(whole)
-
-
-@every_case
-def test_laws(case, adult, tmp_path):
-    laws.test_chunked_equals_unchunked_on_compressed_rows(case, adult)
-    laws.test_same_seed_same_result(case)
-    laws.test_layouts_agree(case, tmp_path)
-    laws.test_state_is_a_plain_value(case)
-    laws.test_solving_on_from_a_state_equals_solving_through(case)
-    laws.test_read_budget_is_never_exceeded(case)
-    laws.test_iteration_limit_is_exact(case)
-    for sparse in (False, True):
-        laws.test_data_is_never_written(case, sparse)
-        laws.test_reads_of_an_iteration_stay_within_the_bound(case, sparse)
-
-
-def test_the_state_survives_a_file(tiny):
-    problem, solver = Regularized(*tiny, 0.05), StaleSDCA()
-    state = solver.advance(problem, solver.init(problem), 100)
-    copy = pickle.loads(pickle.dumps(state))
-    assert type(copy) is StaleState
-    assert laws.bits(solver.advance(problem, copy, 99)) == laws.bits(solver.advance(problem, state, 99))
 
 
 @pytest.mark.parametrize("settings", [{"least": 0.0}, {"least": 1.1}, {"width": 0.0}, {"block_rows": 0}])

@@ -251,9 +251,10 @@ def test_rounding_that_flatters_is_found_out():
     assert result.certificate.objective <= value_of(A) <= result.certificate.bound
 
 
+@pytest.mark.slow
 def test_a_gap_out_of_reach_ends_the_run():
     A = np.random.default_rng(0).uniform(-1, 1, (6, 5))
-    result = solve(game(A), PDHG(), stop=Stop(1e-30, max_time=20))
+    result = solve(game(A), PDHG(), stop=Stop(1e-30, max_time=120))
     assert result.status in (Status.STALLED, Status.CONVERGED)
     assert result.certificate.gap <= 1e-12
 

@@ -21,6 +21,6 @@ def test_errors_of_a_kernel_are_its_own_and_say_where(on):
 def test_values_that_came_before_an_error_are_kept():
     points = FunctionPoints([1.0, 2.0, None], Function(lambda x, z: x * z))
     out = np.full((1, 3), np.nan)
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="unsupported operand"):
         points.fill(np.array([0]), np.arange(3), out)
     np.testing.assert_array_equal(out, [[1.0, 2.0, np.nan]])

@@ -1,0 +1,59 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from hinge.access import as_points
+from hinge.access.gram.points.as_points import (
+    BitPoints,
+    BytePoints,
+    DensePoints,
+    SparsePoints,
+)
+from hinge.access.gram.points.byte_dots import available
+from hinge.kernels import Gaussian, Linear
+
+RNG = np.random.default_rng(0)
+
+
+PIXELS = RNG.integers(0, 256, (50, 24))
+
+
+needs_instruction = pytest.mark.skipif(not available(), reason="this processor has no dot product of bytes")
+
+
+def block(points, rows, columns):
+    out = np.empty((len(rows), len(columns)), points.dtype)
+    points.fill(np.asarray(rows), np.asarray(columns), out)
+    return out
+
+
+def gaussian(A, gamma):
+    A = A.astype(np.float64)
+    return np.exp(-gamma * ((A[:, None] - A) ** 2).sum(2))
+
+
+@needs_instruction
+def test_bytes_where_they_fit():
+    assert type(as_points(PIXELS / 255, Gaussian(1.0))) is BytePoints
+    assert type(as_points(sp.csr_array(PIXELS), Linear())) is BytePoints
+    assert type(as_points(PIXELS / 255, Gaussian(1.0), most_bytes=1000)) is DensePoints
+    assert type(as_points(PIXELS / 255, Gaussian(1.0), exact=True)) is DensePoints
+    wide = sp.csr_array((2.0 * np.ones(300), (np.arange(300) % 3, np.arange(300))), (3, 40_000))
+    wide.data[0] = 1.0
+    assert type(as_points(wide, Linear())) is SparsePoints  # sums would not fit 32 bits
+    wide.data[:] = 2.0
+    assert type(as_points(wide, Linear())) is BitPoints
+
+
+def test_rows_with_many_ones_are_no_bits():
+    dense = np.ones((3, 400))
+    dense[0, :200] = 0
+    assert type(as_points(dense, Linear())) is not BitPoints
+    np.testing.assert_array_equal(block(as_points(dense, Linear()), range(3), range(3)), dense @ dense.T)
+
+
+def test_whole_numbers_are_centred_without_wrapping():
+    A = np.random.default_rng(2).integers(100, 250, (60, 5)).astype(np.uint8)
+    points = as_points(A, Gaussian(0.01), most_bytes=0)
+    assert type(points) is DensePoints and points.centre is not None
+    np.testing.assert_allclose(block(points, range(60), range(60)), gaussian(A, 0.01), atol=1e-5)

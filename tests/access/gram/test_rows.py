@@ -1,0 +1,50 @@
+import numpy as np
+import pytest
+
+from hinge.access import Gram, as_points
+from hinge.access.gram.rows import add_rows
+from hinge.kernels import Gaussian
+
+X = np.random.default_rng(0).standard_normal((50, 4))
+K = np.exp(-0.3 * ((X[:, None] - X) ** 2).sum(2))
+
+
+@pytest.fixture
+def gram():
+    return Gram(as_points(X, Gaussian(0.3), exact=True))
+
+
+@pytest.mark.parametrize("columns", [np.arange(50), np.array([3, 40, 7, 8, 12])])
+def test_sums_over_rows(gram, columns):
+    gram.focus(columns)
+    rows, coef = gram.rows(np.array([3, 8, 40, 12, 7])), np.array([1.0, -2.0, 0.0, 0.5, 3.0])
+    expected = coef @ K[np.ix_([3, 8, 40, 12, 7], columns)]
+    np.testing.assert_allclose(rows.combine(coef), expected, atol=1e-10)
+    out = np.ones(len(columns))
+    rows.add_to(out, coef)
+    np.testing.assert_allclose(out, 1 + expected, atol=1e-10)
+
+
+def test_the_block_of_rows_among_themselves(gram):
+    some = np.array([5, 30, 2])
+    np.testing.assert_allclose(gram.rows(some).block(), K[np.ix_(some, some)], atol=1e-10)
+    block = gram.rows(np.arange(20)).block()
+    np.testing.assert_array_equal(block, block.T)
+    gram.focus(np.array([5, 2]))
+    with pytest.raises(ValueError, match="row 30 is not among the columns"):
+        gram.rows(some).block()
+
+
+@pytest.mark.parametrize("count", range(1, 10))
+def test_the_number_of_rows_does_not_change_their_sums(count):
+    slab = np.random.default_rng(1).standard_normal((12, 3000))
+    coef, slots = np.random.default_rng(2).standard_normal(count), np.arange(count)
+    whole, pieces = np.zeros(3000), np.zeros(3000)
+    add_rows(slab, 0, slots, coef, whole)
+    for k in range(count):
+        add_rows(slab, 0, slots[k : k + 1], coef[k : k + 1], pieces)
+    np.testing.assert_allclose(whole, coef @ slab[:count], atol=1e-12)
+    np.testing.assert_allclose(whole, pieces, atol=1e-12)
+    part = np.zeros(100)
+    add_rows(slab, 700, slots, coef, part)
+    np.testing.assert_array_equal(part, whole[700:800])

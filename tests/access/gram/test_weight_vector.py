@@ -1,0 +1,43 @@
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from hinge.access.gram.weight_vector import WeightVector
+
+
+def exact(X, i, coef, columns):
+    rows = [[Fraction(float(v)) for v in row] for row in X]
+    w = [
+        sum(Fraction(float(c)) * rows[j][k] for j, c in zip(i, coef, strict=True)) for k in range(X.shape[1])
+    ]
+    return [sum(a * b for a, b in zip(w, rows[c], strict=True)) for c in columns]
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize("size", [1.0, 1e12])
+def test_sums_that_cancel_are_within_their_bound(make, size):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((12, 5)) * (rng.random((12, 5)) < 0.7)
+    X[6:] = X[:6] + 1e-9 * rng.standard_normal((6, 5))
+    coef = size * np.concatenate([np.ones(6), -np.ones(6)])  # nearly nothing is left
+    vector = WeightVector(make(X))
+    values, error = vector.again(np.arange(12), coef, np.arange(4))
+    for value, off, true in zip(values, error, exact(X, range(12), coef, range(4)), strict=True):
+        assert abs(Fraction(float(value)) - true) <= Fraction(float(off))
+    naive = 12 * 2.0**-53 * np.abs(coef) @ np.linalg.norm(X, axis=1)
+    assert error.max() < 1e-3 * naive  # better than any plain sum can promise
+
+
+def test_what_is_promised_before_the_sums_are_made():
+    X = np.random.default_rng(1).standard_normal((20, 5))
+    vector, size = WeightVector(X), np.abs(np.random.default_rng(2).standard_normal(20))
+    promised = vector.error(size, 20)
+    plain = X.astype(np.float32).astype(float) @ X.T @ size
+    assert promised.shape == (20,) and (promised > 0).all()
+    np.testing.assert_allclose(vector.norms, np.linalg.norm(X, axis=1))
+    values, error = vector.again(np.arange(20), size, np.arange(20))
+    assert (error <= promised).all()
+    np.testing.assert_allclose(values, plain, rtol=1e-4, atol=1e-4)
+    assert vector.evals == 40

@@ -1,0 +1,137 @@
+import json
+
+import numpy as np
+import pytest
+from command_line import run, said, sentence, svmlight, table
+
+from hinge import LinearSVC, datasets
+from hinge.cli import data as cli_data
+from hinge.files import model_files
+
+# --- train -----------------------------------------------------------------------------------------
+
+
+def test_train_adult_needs_nothing_else():
+    out, err = said(run("train", "adult"))
+    shown = table(out)
+    assert err == ""
+    assert shown["rows x features"] == "32,561 x 123, 451,592 cells stored"
+    assert shown["trade-off"] == "lam = 0.0001 (the default)"
+    assert 14.5 < float(shown["test error"].removesuffix(" %")) < 15.5
+    assert float(shown["certified gap"].split()[0]) <= 1e-3
+    assert shown["stop reason"] == "converged: the certified gap is within tol"
+    assert shown["model file"].startswith("none")
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_json_holds_what_the_model_holds(files, tmp_path):
+    model_file = tmp_path / "m.hinge"
+    out, err = said(run("train", files.svm, "--C", 2, "--seed", 3, "--format", "json", "-o", model_file))
+    shown = json.loads(out, parse_constant=pytest.fail)
+    model = model_files.load(model_file)
+    X, y = datasets.read(files.svm)
+    same = LinearSVC(C=2, random_state=3).fit(X, y)
+    assert model.coef_.tobytes() == same.coef_.tobytes()
+    assert (shown["rows"], shown["features"], shown["cells"]) == (*files.X.shape, X.nnz)
+    assert shown["train_error"] == pytest.approx(1 - same.score(X, y))
+    assert shown["test_error"] is None
+    assert (shown["gap"], shown["objective"], shown["reads"]) == (
+        same.gap_,
+        same.objective_,
+        same.n_feature_reads_,
+    )
+    assert shown["support_vectors"] == len(same.support_)
+    assert shown["stop_reason"] == "converged"
+    assert shown["solver"] == "newton"
+    assert shown["model_file"] == str(model_file)
+    assert shown["parameters"]["C"] == 2
+    assert shown["seconds"] > 0
+    assert err == ""
+
+
+def test_options_reach_the_estimator(files, tmp_path):
+    options = [
+        "--slack", 0.3, "--solver", "NEWTON", "--tol", 0.01, "--max-time", 100, "--target-error", 0.01,
+        "--no-intercept", "--class-weight", "balanced",
+    ]  # fmt: skip
+    out, _ = said(run("train", files.svm, "--format", "json", *options))
+    parameters = json.loads(out)["parameters"]
+    expected = {
+        "slack": 0.3, "solver": "newton", "tol": 0.01, "max_time": 100.0, "target_error": 0.01,
+        "fit_intercept": False, "class_weight": "balanced", "random_state": 0, "on_interrupt": "keep",
+    }  # fmt: skip
+    assert {name: parameters[name] for name in expected} == expected
+    assert "C" not in parameters
+
+
+def test_more_classes_than_two(files, tmp_path):
+    y = files.y.astype(int).copy()
+    y[::4] = 5
+    out, _ = said(run("train", svmlight(tmp_path / "three.svm", files.X, y), "--format", "json"))
+    assert len(json.loads(out)["objective"]) == 3
+    out, _ = said(run("train", tmp_path / "three.svm"))
+    assert table(out)["objective"].count(",") == 2
+    out, _ = said(run("train", tmp_path / "three.svm", "--positive", 5, "--format", "json"))
+    assert isinstance(json.loads(out)["objective"], float)
+
+
+def test_csv_by_label_column(files, tmp_path):
+    model_file = tmp_path / "m.hinge"
+    for column in ("verdict", 0):
+        said(run("train", files.csv, "--label", column, "-o", model_file))
+        assert model_files.load(model_file).classes_.tolist() == ["no", "yes"]
+    out, err = said(run("predict", model_file, files.csv, "--label", "verdict"))
+    X, y = datasets.read(files.csv, label="verdict")
+    expected = model_files.load(model_file).predict(X)
+    assert out.split() == expected.tolist()
+    assert f"Error rate: {100 * np.mean(expected != y):.2f} %." in err
+
+
+def test_a_limit_that_is_met_is_told_in_words(files):
+    out, err = said(run("train", files.svm, "--max-time", 0, "--tol", 1e-9))
+    assert table(out)["stop reason"] == "NOT converged: the time limit was reached"
+    assert err == ""
+
+
+def test_quiet(files, tmp_path):
+    assert said(run("train", files.svm, "--quiet", "-o", tmp_path / "m.hinge")) == ("", "")
+    assert (tmp_path / "m.hinge").exists()
+
+
+# --- errors ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("none/m.hinge", "There is no folder"), (".", "is a folder"), ("notes.txt", "not overwritten")],
+)
+def test_a_bad_place_for_the_model_is_told_before_training(name, words, files, tmp_path, monkeypatch):
+    monkeypatch.setattr(cli_data, "training_data", pytest.fail)
+    (tmp_path / "notes.txt").write_text("precious")
+    assert words in sentence(run("train", files.svm, "-o", tmp_path / name))
+    assert (tmp_path / "notes.txt").read_text() == "precious"
+
+
+def test_a_model_is_overwritten_and_an_input_is_not(files, tmp_path):
+    model = tmp_path / "m.hinge"
+    model.write_bytes(files.model.read_bytes())
+    said(run("train", files.svm, "--lam", 1, "-o", model, "--quiet"))
+    assert model_files.load(model).lam == 1
+    for path in (model, files.svm):
+        before = path.read_bytes()
+        assert "is an input" in sentence(run("predict", model, files.svm, "-o", path))
+        assert path.read_bytes() == before
+
+
+def test_settings_that_the_library_refuses(files):
+    assert "tol must be a number" in sentence(run("train", files.svm, "--tol", -1))
+    assert "'newton'" in sentence(run("train", files.svm, "--solver", "magic"))
+    assert "no class '7'" in sentence(run("train", files.svm, "--positive", 7))
+    assert "set with a name" in sentence(run("train", "adult", "--label", 0))
+    assert "its own test rows" in sentence(run("train", "adult", "--test", files.svm))
+
+
+def test_one_trade_off_only(files):
+    result = run("train", files.svm, "--C", 1, "--lam", 1)
+    assert result.exit_code == 2
+    assert "give one of --C, --lam and --slack" in result.stderr

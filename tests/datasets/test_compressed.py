@@ -1,0 +1,53 @@
+import bz2
+import gzip
+import io
+import lzma
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hinge.datasets import DataFormatError, compressed, read
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+
+PACK = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+
+
+def written(folder, name, content):
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def npz_bytes(**arrays):
+    out = io.BytesIO()
+    np.savez(out, **arrays)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("packing", [".gz", ".bz2", ".xz"])
+@pytest.mark.parametrize("kind", [".svm", ".csv", ".npz"])
+def test_truncated_and_false_compression(tmp_path, packing, kind):
+    plain = {
+        ".svm": b"1 1:0.5\n" * 9000,
+        ".csv": b"1,2,0.5\n" * 9000,
+        ".npz": npz_bytes(X=np.eye(2), y=[1, -1]),
+    }
+    packed = PACK[packing](plain[kind])
+    with pytest.raises(DataFormatError, match="cut short or damaged"):
+        read(written(tmp_path, "a" + kind + packing, packed[: len(packed) // 2]))
+    with pytest.raises(DataFormatError, match="cut short or damaged"):
+        read(written(tmp_path, "b" + kind + packing, b"not compressed at all"))
+
+
+@pytest.mark.parametrize("name", ["a.svm.gz", "a.csv.bz2", "a.npz.xz", "a.svm.xz"])
+def test_files_that_would_unpack_to_too_much(tmp_path, name, monkeypatch):
+    monkeypatch.setattr(compressed, "LEAST", 1 << 20)
+    monkeypatch.setattr(compressed, "MOST_UNPACKED", 100)
+    path = written(
+        tmp_path, name, PACK[Path(name).suffix]((b"1,2\n" if "csv" in name else b"1 1:1\n") * 500_000)
+    )
+    with pytest.raises(DataFormatError, match="unpacks to more than 100 times its size"):
+        read(path)

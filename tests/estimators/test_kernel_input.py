@@ -1,0 +1,92 @@
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.metrics.pairwise import rbf_kernel
+
+from hinge import SVC
+from hinge.estimators.kernel_input import is_table, variance
+from hinge.kernels import Gaussian
+
+WORDS = ["ab", "abab", "aabb", "bab", "abba", "baba", "cd", "cdcd", "ccdd", "dcd", "cddc", "dcdc", "", "x"]
+
+
+SIDES = ["left"] * 6 + ["right"] * 6 + ["none"] * 2
+
+
+@pytest.fixture(scope="module")
+def three():
+    """Three classes of 30 rows."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 30)
+    return 2.0 * rng.standard_normal((3, 4))[y] + rng.standard_normal((90, 4)), y
+
+
+def bigrams(s, t):
+    """How many pairs of neighbouring letters two words share."""
+    mine, yours = ([w[i : i + 2] for i in range(len(w) - 1)] for w in (f"^{s}$", f"^{t}$"))
+    return float(sum(min(mine.count(p), yours.count(p)) for p in set(mine)))
+
+
+def half_gaussian(A, B):
+    return rbf_kernel(A, B, gamma=0.5)
+
+
+# --- functions ----------------------------------------------------------------------------------
+
+
+def test_from_a_table_to_a_sequence_and_back(three):
+    model = SVC(kernel=half_gaussian).fit(*three)
+    assert model.n_features_in_ == 4
+    model.set_params(kernel=bigrams).fit(WORDS, SIDES)
+    assert not hasattr(model, "n_features_in_")
+    assert model.set_params(kernel="rbf").fit(*three).n_features_in_ == 4
+
+
+@pytest.mark.parametrize(
+    ("X", "table"),
+    [
+        ([[1, 2], [3, 4]], True), (np.ones((2, 2)), True), (sp.csr_array(np.eye(2)), True),
+        (pd.DataFrame({"a": [1.0]}), True), ([np.ones(2), np.ones(2)], True), (np.eye(2, dtype=bool), True),
+        (["a", "b"], False), ([[1], [1, 2]], False), (np.ones(3), False), (np.ones((2, 2, 2)), False),
+        ([{1}, {2}], False), (np.array([["a", "b"]]), False), ([["a", "b"], ["c", "d"]], False), ([], False),
+        (pd.Series(["a"]), False), ((1.0, 2.0), False),
+    ],
+)  # fmt: skip
+def test_what_counts_as_a_table(X, table):
+    assert is_table(X) == table
+
+
+# --- matrices of kernel values ------------------------------------------------------------------
+
+
+def test_precomputed_shapes(three):
+    X, y = three
+    K = rbf_kernel(X)
+    with pytest.raises(ValueError, match=r"square matrix, K\(x, z\) for all training points .*\(90, 80\)"):
+        SVC(kernel="precomputed").fit(K[:, :80], y)
+    model = SVC(kernel="precomputed").fit(K, y)
+    with pytest.raises(ValueError, match=r"all 90 training points z, so its shape must be \(m, 90\)"):
+        model.predict(K[:5, :80])
+    with pytest.raises(ValueError, match="Expected 2D array"):
+        model.predict(K[0])
+    for act in (
+        lambda: model.predict(sp.csr_array(K)),
+        lambda: SVC(kernel="precomputed").fit(sp.csr_array(K), y),
+    ):
+        with pytest.raises(TypeError, match="Sparse precomputed kernels are not supported"):
+            act()
+
+
+# --- kernels of hinge, and the parameters of names ----------------------------------------------
+
+
+def test_the_variance_of_a_table(three):
+    X, _ = three
+    thin = np.where(X > 1, X, 0.0)
+    for A in (X, X.astype(np.float32), np.round(X).astype(int), X > 0, X + 1e6):
+        assert variance(A) == pytest.approx(np.asarray(A, np.float64).var(), rel=1e-6)
+    assert variance(sp.csr_array(thin)) == pytest.approx(thin.var())
+    assert variance(np.full((4, 2), 0.1)) == 0.0
+    assert SVC().fit(np.full((4, 2), 0.1), [0, 1, 0, 1]).kernel_ == Gaussian(1.0)
+    assert SVC(gamma="auto").fit(*three).kernel_ == Gaussian(0.25)

@@ -1,0 +1,105 @@
+import numpy as np
+import pytest
+
+from hinge import SVC
+from hinge.access import Gram, as_points
+from hinge.kernels import Gaussian
+from hinge.problems import KernelSlackConstrained
+from hinge.solvers import BlockDual
+
+
+@pytest.fixture(scope="module")
+def two():
+    """200 rows whose classes no line separates."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 3))
+    return X, np.where(X[:, 0] * X[:, 1] + 0.3 * rng.standard_normal(200) > 0, 1, -1)
+
+
+@pytest.fixture(scope="module")
+def many():
+    """Five overlapping classes of unequal size, with names."""
+    rng = np.random.default_rng(1)
+    codes = rng.choice(5, 250, p=[0.3, 0.25, 0.2, 0.15, 0.1])
+    X = 1.3 * rng.standard_normal((5, 3))[codes] + rng.standard_normal((250, 3))
+    return X, np.array(["ash", "birch", "cedar", "elm", "fir"])[codes]
+
+
+# --- one against the rest -----------------------------------------------------------------------
+
+
+def test_one_against_the_rest_shares_kernel_rows(many):
+    X, y = many
+    for solver in ("auto", BlockDual(first=1)):
+        model = SVC(multiclass="ovr", solver=solver).fit(X, y)
+        assert model.n_kernel_evals_ <= len(y) ** 2
+        alone = sum(SVC(solver=solver).fit(X, y == label).n_kernel_evals_ for label in np.unique(y))
+        assert model.n_kernel_evals_ < 0.5 * alone
+    assert model.n_kernel_asked_ > 2 * model.n_kernel_evals_
+
+
+# --- attributes ---------------------------------------------------------------------------------
+
+
+def test_the_slack_of_a_regularised_answer_is_the_papers(two):
+    """ν = mean hinge over norm: the slack problem with that ν has the same answer, by Lemma 2.1."""
+    from hinge.problems import Expansion
+
+    X, y = two
+    model = SVC(gamma=0.4, tol=1e-7).fit(X, y)
+    gram = Gram(as_points(X, Gaussian(0.4), exact=True))
+    problem = KernelSlackConstrained(gram, y, model.slack_, bias="free")
+    beta = np.zeros(200)
+    beta[model.support_] = model.dual_coef_[0]
+    answer = Expansion(beta, model.intercept_[0], model.decision_function(X) - model.intercept_[0])
+    norm = np.sqrt(answer.sq_norm)
+    certificate = problem.certificate(answer)
+    assert certificate.objective == pytest.approx(1 / norm, rel=1e-4)  # γ = 1/‖w‖
+    assert certificate.gap < 1e-4
+
+
+@pytest.fixture(scope="module")
+def three(two):
+    X, y = two
+    return X, np.where(X[:, 2] > 0.9, "perhaps", y)
+
+
+def test_what_one_pair_leaves_the_next_may_use(three):
+    X, y = three
+    free = SVC(random_state=0, solver="blockdual").fit(X, y)
+    limited = SVC(random_state=0, max_kernel_evals=3 * 400**2).fit(X, y)
+    assert limited.n_kernel_evals_ == free.n_kernel_evals_
+    assert limited.stop_reason_ == "converged"
+
+
+@pytest.mark.parametrize("multiclass", ["ovo", "ovr"])
+def test_warm_start(multiclass, two, three):
+    for X, y in (two, three):
+        options = {"tol": 1e-5, "random_state": 0, "multiclass": multiclass, "solver": BlockDual(block=32)}
+        model = SVC(C=1.0, warm_start=True, **options).fit(X, y)
+        model.set_params(C=1.01).fit(X, y)
+        cold = SVC(C=1.01, **options).fit(X, y)
+        looks = [
+            sum(map(len, np.atleast_1d(m.history_) if len(m.classes_) == 2 else m.history_))
+            for m in (model, cold)
+        ]
+        assert looks[0] < looks[1]
+        np.testing.assert_allclose(model.objective_, cold.objective_, rtol=2e-5)
+
+
+def test_warm_start_with_other_data(two, three):
+    model = SVC(warm_start=True, tol=1e-5)
+    X, y = two
+    for A, b in (
+        (X, y),
+        (X[:90], y[:90]),
+        (X[:90, :2], y[:90]),
+        three,
+        (X, np.where(y == "yes", "no", "yes")),
+    ):
+        model.fit(A, b)
+        np.testing.assert_allclose(model.objective_, SVC(tol=1e-5).fit(A, b).objective_, rtol=3e-5)
+    model.set_params(multiclass="ovr").fit(*three)
+    np.testing.assert_allclose(
+        model.objective_, SVC(tol=1e-5, multiclass="ovr").fit(*three).objective_, rtol=3e-5
+    )

@@ -1,0 +1,391 @@
+"""What the laws are tested on: a `Case` is a solver with settings and the problems to give it, by family."""
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pytest
+
+from hinge import solvers as S
+from hinge.access import Gram, as_points
+from hinge.kernels import Gaussian, Linear
+from hinge.monitoring import Stop
+from hinge.problems import (
+    KernelRegularized,
+    KernelSlackConstrained,
+    NormConstrained,
+    Regularized,
+    SlackConstrained,
+)
+from hinge.problems.max_min.enclosing_ball import EnclosingBall
+from hinge.problems.max_min.kernel_margin import KernelMaxMargin
+from hinge.problems.max_min.matrix_game import MatrixGame
+from hinge.problems.max_min.max_margin import MaxMargin
+from hinge.problems.svm.one_class import KernelOneClass
+from hinge.solvers import registry
+from laws import optima
+from laws.data import known_ball, known_game, known_margin, tiny_rows, weights
+
+LAM = 0.0137  # of which no small multiple is a short binary fraction: no ties
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A solver with settings, and the kind of problem to give it.
+
+    Attributes
+    ----------
+    solver : Solver
+    T : int
+        Iterations of a run that has seen all of the method.
+    seed_moves : {"answer", "state", "nothing"}
+        What another seed changes.
+    tol : float
+        To which answers agree where data is stored in another way.
+    """
+
+    solver: Any
+    T: int = 150
+    seed_moves: Literal["answer", "state", "nothing"] = "answer"
+    tol: float = 1e-9
+
+    n: ClassVar[int] = 60
+    answer: ClassVar[tuple[str, ...]] = ("w", "b", "alpha")
+    """Of a solution, what is compared."""
+
+    def data(self, n=None):
+        """Rows and labels."""
+        return tiny_rows(n or self.n)
+
+    def problem(self, X, y, **options):
+        """A new problem, on a bill of its own."""
+        raise NotImplementedError
+
+    def certified(self, seed):
+        """A problem of known optimum, and a function that checks a certificate of an answer against it."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class LinearCase(Case):
+    """Methods that take rows in memory."""
+
+    bias: str = "none"
+    weighted: bool = False
+    ball: bool = False
+
+    def problem(self, X, y, lam=0.05, weight=None):
+        if self.weighted and weight is None:
+            weight = weights(len(y))
+        options = {"bias": self.bias, "weight": weight if self.weighted else None}
+        if self.ball:
+            return NormConstrained(X, y, 1.5, **options)
+        if self.bias == "penalized":
+            options["bias_scale"] = 0.7
+        return Regularized(X, y, lam, **options)
+
+    def certified(self, seed):
+        plain = self.bias == "none" and not self.weighted
+        if plain:
+            problem, best = optima.known(seed, self.ball)
+        else:
+            problem, best = optima.noisy(seed, self.bias, self.weighted)
+
+        def check(certificate, answer):
+            exact = problem.objective(answer._replace(b=certificate.b))
+            assert certificate.objective == pytest.approx(exact, rel=1e-9)
+            optima.assert_covers(certificate, best, 1.0 if self.ball else best)
+
+        return problem, check
+
+
+@dataclass(frozen=True, eq=False)
+class KernelCase(Case):
+    """Methods that see points through a kernel."""
+
+    bias: str = "none"
+    weighted: bool = False
+    slack: bool = False
+
+    n = 80
+    answer = ("beta", "responses", "b")
+
+    def problem(self, X, y, lam=LAM, kernel=None, weight=None, nu=0.05, **gram):
+        if not isinstance(X, Gram):
+            X = Gram(as_points(X, kernel or Gaussian(0.25), exact=gram.pop("exact", False)), **gram)
+        if self.weighted and weight is None:
+            weight = weights(len(y))
+        options = {"bias": self.bias, "weight": weight if self.weighted else None}
+        if self.slack:
+            return KernelSlackConstrained(X, y, nu, **options)
+        return KernelRegularized(X, y, lam, **options)
+
+    def certified(self, seed):
+        regularized, K, w, best = optima.kernelized(seed, self.bias, self.weighted)
+        norm, loss = regularized.criteria_of(w)
+        problem = regularized
+        if self.slack:  # Lemma 2.1: the highest level for ν = loss/‖w‖ is 1/‖w‖
+            problem = self.problem(regularized.gram, regularized.y, nu=loss / norm)
+
+        def check(certificate, answer):
+            np.testing.assert_allclose(answer.responses, K @ answer.beta, rtol=1e-9, atol=1e-9)
+            if self.slack:
+                return optima.assert_holds(certificate, 1 / norm, slack=1e-6)
+            c = np.broadcast_to(problem.share(), (problem.n,))
+            hinge = c @ np.maximum(0, 1 - problem.y * (K @ answer.beta + certificate.b))
+            exact = problem.lam / 2 * answer.beta @ K @ answer.beta + hinge
+            assert certificate.objective == pytest.approx(exact, rel=1e-9)
+            optima.assert_covers(certificate, best, best)
+
+        return problem, check
+
+
+@dataclass(frozen=True, eq=False)
+class CellCase(Case):
+    """Methods that read rows, columns and cells."""
+
+    bias: str = "none"
+    nu: float = 0.05
+
+    n = 150
+
+    def data(self, n=None):
+        return tiny_rows(n or self.n, 30, zeros=0.7)
+
+    def problem(self, X, y, lam=0.05, weight=None):
+        if isinstance(self.solver, S.Simba):
+            return SlackConstrained(X, y, self.nu, bias=self.bias)
+        return Regularized(X, y, lam, bias=self.bias)
+
+    def certified(self, seed):
+        if not isinstance(self.solver, S.Simba):
+            problem, best = optima.noisy(seed, self.bias, False)
+            return problem, lambda certificate, answer: self._covered(certificate, best)
+        problem, best = self._level(seed)
+        return problem, lambda certificate, answer: optima.assert_holds(certificate, best, slack=1e-6)
+
+    def _covered(self, certificate, best):
+        if np.isfinite(certificate.gap):
+            optima.assert_covers(certificate, best, best)
+
+    @cache  # noqa: B019
+    def _level(self, seed):
+        problem = self.problem(*tiny_rows(60 + seed, 30, zeros=0.7))
+        best = S.solve_slack(problem, stop=Stop(tol=1e-7)).certificate
+        return problem, (best.objective + best.bound) / 2
+
+
+@dataclass(frozen=True, eq=False)
+class SaddleCase(Case):
+    """Methods for max-min problems."""
+
+    kind: Literal["margin", "game", "ball", "kernel margin"] = "margin"
+    tol: float = 1e-6
+
+    answer = ("x", "p")
+
+    def data(self, n=None):
+        X, _ = tiny_rows(n or self.n)
+        return (X + np.array([3.0] + [0.0] * 6) if "margin" in self.kind else X), None
+
+    def problem(self, X, y, weight=None, **options):
+        if self.kind == "kernel margin":
+            return KernelMaxMargin(X, y, Linear())
+        return {"margin": MaxMargin, "game": MatrixGame, "ball": EnclosingBall}[self.kind](X)
+
+    def certified(self, seed):
+        known = {"game": known_game, "ball": known_ball}.get(self.kind, known_margin)
+        A, best = known(seed)
+        problem, best = self.problem(A, None), -best if self.kind == "ball" else best
+        slack = 1e-5 if self.kind == "kernel margin" else 1e-9  # its kernel values are in float32
+
+        def check(certificate, answer):
+            optima.assert_holds(certificate, best, slack)
+            width = certificate.bound - certificate.objective
+            if np.isfinite(width):
+                unit = problem.unit(certificate.objective, certificate.bound)
+                assert certificate.gap * unit >= width * (1 - 1e-9)
+
+        return problem, check
+
+
+@dataclass(frozen=True, eq=False)
+class OneClassCase(Case):
+    """The one-class problem."""
+
+    nu: float = 0.2
+    weighted: bool = False
+
+    n = 80
+    answer = ("beta", "responses", "b")
+
+    def problem(self, X, y=None, kernel=None, weight=None, **gram):
+        if not isinstance(X, Gram):
+            X = Gram(as_points(X, kernel or Gaussian(0.25), exact=gram.pop("exact", False)), **gram)
+        if self.weighted and weight is None:
+            weight = 0.5 + weights(X.n)
+        return KernelOneClass(X, self.nu, weight=weight if self.weighted else None)
+
+    def certified(self, seed):
+        """Against LIBSVM's α: the gap bounds the distance to the best w, in units of w."""
+        from sklearn.svm import OneClassSVM
+
+        X = np.random.default_rng(seed).standard_normal((60, 3))
+        K = np.exp(-0.25 * ((X[:, None] - X) ** 2).sum(2))
+        problem = self.problem(X, exact=True)
+        model = OneClassSVM(kernel="precomputed", nu=self.nu, tol=1e-10)
+        model.fit(K, sample_weight=np.array(problem.boxes))
+        alpha = np.zeros(60)
+        alpha[model.support_] = model.dual_coef_.ravel()
+        alpha *= problem.mass / alpha.sum()
+
+        def check(certificate, answer):
+            off = answer.beta - alpha
+            norm = np.sqrt(answer.beta @ K @ answer.beta)
+            if np.isfinite(certificate.gap):
+                assert np.sqrt(max(0.0, off @ K @ off)) <= certificate.gap * norm * (1 + 1e-6) + 1e-6
+                assert certificate.bound <= -0.5 * alpha @ K @ alpha * (1 - 1e-6)
+                assert certificate.objective >= -0.5 * alpha @ K @ alpha * (1 + 1e-6)
+
+        return problem, check
+
+
+LINEAR = {
+    "pegasos": LinearCase(S.Pegasos()),
+    "pegasos-batch-free": LinearCase(S.Pegasos(batch_size=3, output="uniform"), bias="free", weighted=True),
+    "pegasos-exact-bias": LinearCase(
+        S.Pegasos(batch_size=16, output="last", bias="exact", block_rows=16), bias="free", T=40
+    ),
+    "pegasos-random-penalized": LinearCase(
+        S.Pegasos(output="random", block_rows=4, projection=False), bias="penalized"
+    ),
+    "sdca": LinearCase(S.SDCA("sgd")),
+    "sdca-plain": LinearCase(S.SDCA(first_pass="plain", shrinking=False, block_rows=1)),
+    "sdca-free": LinearCase(S.SDCA("sgd", block_rows=3), bias="free", weighted=True, T=300),
+    "sdca-penalized": LinearCase(S.SDCA(block_rows=2), bias="penalized", weighted=True, T=300),
+    "stale": LinearCase(S.StaleSDCA(block_rows=1)),
+    "stale-blocks": LinearCase(S.StaleSDCA(least=0.3, width=0.1, block_rows=7)),
+    "stale-free": LinearCase(S.StaleSDCA(), bias="free", weighted=True, T=300),
+    "stale-penalized": LinearCase(S.StaleSDCA(block_rows=2), bias="penalized", weighted=True, T=300),
+    "uniform": LinearCase(S.UniformDCA()),
+    "newton": LinearCase(S.Newton(), T=8, seed_moves="state"),  # the seed is an order of summation
+    "newton-free": LinearCase(S.Newton(), bias="free", weighted=True, T=8, seed_moves="state"),
+    "newton-penalized": LinearCase(
+        S.Newton(width=0.3, shrink=0.2), bias="penalized", T=8, seed_moves="state"
+    ),
+    "cutting": LinearCase(S.CuttingPlane(), T=12, seed_moves="nothing"),
+    "cutting-last": LinearCase(S.CuttingPlane(4, "last"), weighted=True, T=12, seed_moves="nothing"),
+    "cutting-penalized": LinearCase(
+        S.CuttingPlane(6), bias="penalized", weighted=True, T=12, seed_moves="nothing"
+    ),
+    "norma": LinearCase(S.Norma()),
+    "norma-average": LinearCase(S.Norma(average=True, projection=True)),
+    "sgd": LinearCase(S.SGD(average=True)),
+    "sgd-ball": LinearCase(S.SGD(eta=0.5), ball=True),
+    "perceptron": LinearCase(S.Perceptron(passes=3)),
+    "perceptron-last": LinearCase(S.Perceptron(average=False, passes=3)),
+    "amplified": LinearCase(S.Amplified(delta=0.2, horizon=140)),
+    "amplified-sdca": LinearCase(S.Amplified(S.SDCA(block_rows=1), delta=0.2, horizon=140), bias="free"),
+}
+INTERIOR = {
+    "interior-point": LinearCase(S.InteriorPoint(), T=3, seed_moves="nothing", tol=1e-6),
+    "interior-point-free": LinearCase(
+        S.InteriorPoint(), T=3, bias="free", weighted=True, seed_moves="nothing", tol=1e-6
+    ),
+}
+KERNEL = {
+    "block-dual": KernelCase(S.BlockDual(), T=8),
+    "block-dual-small": KernelCase(S.BlockDual(block=4, first=2), T=60),
+    "block-dual-free": KernelCase(S.BlockDual(block=4, first=2), bias="free", T=60),
+    "block-dual-free-weighted": KernelCase(S.BlockDual(block=4, first=2), bias="free", weighted=True, T=60),
+    "active-set": KernelCase(S.ActiveSet(), T=6, seed_moves="nothing"),
+    "active-set-free": KernelCase(S.ActiveSet(), bias="free", T=6, seed_moves="nothing"),
+    "active-set-free-weighted": KernelCase(
+        S.ActiveSet(), bias="free", weighted=True, T=6, seed_moves="nothing"
+    ),
+    "kernel-pegasos": KernelCase(S.KernelPegasos()),
+    "kernel-pegasos-last": KernelCase(S.KernelPegasos(average=False)),
+    "kernel-pegasos-batch": KernelCase(S.KernelPegasos(batch_size=5, projection=True)),
+    "kernel-sdca": KernelCase(S.KernelSDCA()),
+    "kernel-sdca-weighted": KernelCase(S.KernelSDCA(block=3), weighted=True),
+    "kernel-perceptron": KernelCase(S.KernelPerceptron(passes=3)),
+    "kernel-perceptron-last": KernelCase(S.KernelPerceptron(average=False, passes=3), slack=True),
+    "kernel-perceptron-batch": KernelCase(S.KernelPerceptron(batch=True), seed_moves="state"),
+    "sbp": KernelCase(S.SBP(), slack=True, T=80),
+    "sbp-free": KernelCase(S.SBP(batch_size=3, output="uniform", keep_p=True), bias="free", slack=True, T=40),
+    "sbp-best-free": KernelCase(S.SBP(batch_size=4, output="best"), bias="free", slack=True, T=40),
+    "smo": KernelCase(S.SMO(), T=60, seed_moves="nothing"),
+    "smo-free": KernelCase(S.SMO(), bias="free", T=60, seed_moves="nothing"),
+    "smo-free-weighted": KernelCase(S.SMO(), bias="free", weighted=True, T=60, seed_moves="nothing"),
+    "smo-weighted": KernelCase(S.SMO(), weighted=True, T=60, seed_moves="nothing"),
+}
+CELLS = {
+    "simba": CellCase(S.Simba("exact")),
+    "simba-last": CellCase(S.Simba("exact", output="last"), bias="free"),
+    "simba-fixed": CellCase(S.Simba("exact", "fixed", epsilon=1.0, constant=10.0)),
+    "simba-lazy": CellCase(S.Simba("lazy")),
+    "simba-lazy-7": CellCase(S.Simba("lazy", refresh_every=7, eta_scale=2.0), bias="free"),
+    "simba-capped": CellCase(S.Simba("capped")),
+    "simba-capped-3": CellCase(
+        S.Simba("capped", refresh_every=3, cap=0.1, output="last", eta_scale=3.0), bias="free"
+    ),
+    "frugal": CellCase(S.Frugal("scan", flips=0, levels=4), bias="penalized", T=300),
+    "frugal-rows": CellCase(S.Frugal("rows", flips=0), bias="free", T=150),
+    "probe": CellCase(S.Probe(columns=5, rows=12), T=110),
+    "probe-free": CellCase(S.Probe(columns=30, rows=3, patience=9), bias="free", T=180),
+}
+SADDLE = {
+    "primal-dual": SaddleCase(S.PrimalDual()),
+    "primal-dual-game": SaddleCase(S.PrimalDual(rate=1.0), kind="game"),
+    "primal-dual-ball": SaddleCase(S.PrimalDual(), kind="ball"),
+    "primal-dual-kernel": SaddleCase(S.PrimalDual("fixed", epsilon=1.0), kind="kernel margin", T=60),
+    "working-set": SaddleCase(S.WorkingSet(first=8), T=30, seed_moves="state"),
+    "core-set": SaddleCase(S.CoreSet(first=4), kind="ball", T=6, seed_moves="nothing"),
+    "pdhg": SaddleCase(S.PDHG(), T=60, seed_moves="nothing"),
+    "pdhg-game": SaddleCase(S.PDHG(), kind="game", T=60, seed_moves="nothing"),
+    "grigoriadis-khachiyan": SaddleCase(S.GrigoriadisKhachiyan(), kind="game"),
+}
+ONE_CLASS = {
+    "level-blocks": OneClassCase(S.LevelBlocks(first=16, block=8), T=40, seed_moves="state"),
+    "level-blocks-weighted": OneClassCase(
+        S.LevelBlocks(first=1024), weighted=True, T=20, seed_moves="nothing"
+    ),
+}
+FAMILIES = {
+    "linear": LINEAR,
+    "interior point": INTERIOR,
+    "kernel": KERNEL,
+    "cells": CELLS,
+    "saddle": SADDLE,
+    "one class": ONE_CLASS,
+}
+REGISTERED = {"linear": LINEAR, "kernel": KERNEL}
+for solves, cases in REGISTERED.items():  # with default settings, so that no solver escapes the laws
+    there = {type(case.solver) for case in cases.values()}
+    make = LinearCase if solves == "linear" else KernelCase
+    wanted = {name: registry.BY_NAME[name].load() for name in registry.names(solves)}
+    cases.update({name: make(cls()) for name, cls in wanted.items() if cls not in there})
+CASES = {name: case for family in FAMILIES.values() for name, case in family.items()}
+
+NEEDS = {S.InteriorPoint: "clarabel"}
+"""Packages that a solver is nothing without."""
+
+
+def _marks(name):
+    solver = type(CASES[name].solver)
+    first = next(other for other, case in CASES.items() if type(case.solver) is solver)
+    needed = NEEDS.get(solver)
+    marks = [] if name == first else [pytest.mark.slow]
+    if needed:
+        marks += [pytest.mark.peer, pytest.mark.skipif(find_spec(needed) is None, reason=f"needs {needed}")]
+    return marks
+
+
+def every_case(*families):
+    """Parametrizes a test by all cases, or those of some families; but the first of each solver are slow."""
+    chosen = [name for family in families or FAMILIES for name in FAMILIES[family]]
+    return pytest.mark.parametrize(
+        "name", [pytest.param(name, marks=_marks(name), id=name) for name in chosen]
+    )

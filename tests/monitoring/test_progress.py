@@ -1,0 +1,39 @@
+import math
+from types import SimpleNamespace
+
+import pytest
+
+from hinge import LinearSVC
+from hinge.monitoring.progress import ProgressBar, nearness
+
+
+def limits(tol=1e-4, max_time=None, **others):
+    return SimpleNamespace(tol=tol, max_time=max_time, **others)
+
+
+def test_the_way_to_a_gap_is_logarithmic():
+    assert nearness(1.0, 10, 1e-2, limits()) == pytest.approx(0.5)
+    assert nearness(1.0, 10, 1e-4, limits()) == 1.0
+    assert nearness(1.0, 10, 1e-9, limits()) == 1.0
+    assert nearness(1.0, 10, 7.0, limits()) == 0.0
+
+
+def test_the_nearest_limit_counts():
+    assert nearness(3.0, 10, math.inf, limits(max_time=4.0)) == pytest.approx(0.75)
+    assert nearness(3.0, 10, 1e-2, limits(max_time=4.0, max_reads=11)) == pytest.approx(10 / 11)
+    assert nearness(3.0, 0, 1e-2, limits(max_kernel_evals=100), evals=90) == pytest.approx(0.9)
+    assert nearness(9.0, 0, math.inf, limits(max_time=4.0)) == 1.0
+
+
+def test_nothing_is_known_without_a_gap_or_a_limit():
+    assert nearness(3.0, 10, math.inf, limits()) is None
+    assert nearness(3.0, 10, 0.1, limits(tol=0.0)) is None
+
+
+def test_a_fit_draws_on_standard_error_and_leaves_no_trace_on_output(tiny, capsys):
+    pytest.importorskip("rich", reason="the bar is drawn by rich")
+    bar = ProgressBar()
+    LinearSVC(tol=1e-6).set_callbacks(bar).fit(*tiny)
+    assert capsys.readouterr().out == ""
+    assert bar._gap <= 1e-6
+    assert bar._progress.finished or bar._progress.tasks[0].completed == pytest.approx(1.0)

@@ -1,0 +1,21 @@
+from dataclasses import FrozenInstanceError
+
+import pytest
+
+from hinge.report.figure import Figure, Panel, Series, Table
+
+
+def test_coordinates_are_of_one_length():
+    Series("a", [1, 2], [3, 4], [2, 3], [4, 5])
+    for parts in ({"y": [3]}, {"low": [1]}, {"high": [1, 2, 3]}):
+        with pytest.raises(ValueError, match="series 'a' differ in length"):
+            Series("a", **{"x": [1, 2], "y": [3, 4], **parts})
+
+
+def test_they_are_values():
+    one, two = (Figure("f", "c", (Panel("t", "x", "y", (Series("a", (1,), (2,)),)),)) for _ in range(2))
+    assert one == two
+    with pytest.raises(FrozenInstanceError):
+        one.name = "g"
+    assert Table("t", "c", ("a",), ((1,),)).digits == 3
+    assert not one.panels[0].log_x and one.panels[0].series[0].kind == "line"

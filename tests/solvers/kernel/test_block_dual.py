@@ -1,0 +1,108 @@
+import numpy as np
+import pytest
+from sklearn.svm import SVC
+
+from hinge.access import Gram, as_points
+from hinge.kernels import Gaussian
+from hinge.monitoring import Status, Stop
+from hinge.problems import KernelRegularized, NormConstrained
+from hinge.solvers import SMO, BlockDual, solve
+
+GAMMA, LAM = 0.5, 0.004
+
+
+@pytest.fixture(scope="module")
+def points():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 3))
+    y = np.where(np.sin(2 * X[:, 0]) + X[:, 1] + 0.5 * rng.standard_normal(400) > 0, 1, -1)
+    return X, y
+
+
+def problem_of(points, bias="free", n=400, exact=False, **options):
+    X, y = points
+    return KernelRegularized(
+        Gram(as_points(X[:n], Gaussian(GAMMA), exact=exact), **options), y[:n], LAM, bias=bias
+    )
+
+
+@pytest.mark.parametrize("n", [60, 400])
+@pytest.mark.parametrize("solver", [BlockDual(), BlockDual(block=8, first=1), BlockDual(block=6, most=16)])
+def test_it_finds_the_answer_of_libsvm(points, n, solver):
+    X, y = points
+    problem = problem_of(points, n=n)
+    result = solve(problem, solver, stop=Stop(1e-4))
+    assert result.status is Status.CONVERGED
+    libsvm = SVC(C=1 / (LAM * n), gamma=GAMMA, tol=1e-8).fit(X[:n], y[:n])
+    theirs = libsvm.decision_function(X[:n])
+    np.testing.assert_allclose(result.solution.responses + result.solution.b, theirs, atol=0.02)
+    loss = np.maximum(0, 1 - y[:n] * theirs).mean()
+    w_sq = libsvm.dual_coef_[0] @ (theirs - libsvm.intercept_)[libsvm.support_]
+    assert result.certificate.objective <= (LAM / 2 * w_sq + loss) * (1 + 1.1e-4)
+
+
+def test_without_a_bias_it_agrees_with_smo(points):
+    ours = solve(problem_of(points, "none", exact=True), BlockDual(block=16), stop=Stop(1e-6)).solution
+    smo = solve(problem_of(points, "none", exact=True), SMO(), stop=Stop(1e-8, max_iter=10**6)).solution
+    np.testing.assert_allclose(ours.responses, smo.responses, atol=0.01)
+
+
+def test_the_answer_is_feasible_and_its_responses_are_its_own(points):
+    X, y = points
+    problem = problem_of(points, exact=True)
+    solution = solve(problem, BlockDual(block=16), stop=Stop(1e-3)).solution
+    assert (solution.beta * y >= 0).all()
+    assert (solution.beta * y <= 1 / (400 * LAM) * (1 + 1e-12)).all()
+    assert abs(solution.beta.sum()) < 1e-9 * np.abs(solution.beta).sum()
+    K = np.exp(-GAMMA * ((X[:, None] - X) ** 2).sum(2))
+    np.testing.assert_allclose(solution.responses, K @ solution.beta, atol=1e-8)
+
+
+def test_the_dual_never_falls(points):
+    problem, solver = problem_of(points), BlockDual(block=16, first=1)
+    state, duals = solver.init(problem), []
+    for _ in range(30):
+        state = solver.advance(problem, state, 1)
+        duals.append(state.dual)
+    assert (np.diff(duals) >= -1e-12).all()
+    assert duals[-1] > duals[0]
+
+
+def test_it_begins_with_a_subset_and_ends_with_all_it_needs(points):
+    problem, solver = problem_of(points), BlockDual(block=8, first=8)
+    state = solver.init(problem)
+    assert state.rough and state.m == 50  # 400/8, since 400 ≥ 16 · 8
+    result = solve(problem, solver, stop=Stop(1e-3))
+    assert not result.state.rough
+    outside = result.state.order[result.state.m :]
+    margins = problem.y * (result.solution.responses + result.solution.b)
+    assert (margins[outside] > 1).all()  # those left out have no loss
+    assert (result.solution.beta[outside] == 0).all()
+
+
+def test_a_start_saves_rounds(points):
+    problem = problem_of(points)
+    cold = solve(problem, BlockDual(block=16), stop=Stop(1e-3))
+    warm = solve(problem_of(points), BlockDual(block=16), stop=Stop(1e-3), start=cold.solution)
+    assert warm.status is Status.CONVERGED
+    assert warm.n_iter < cold.n_iter / 2
+
+
+def test_few_values_are_computed_twice(points):
+    problem = problem_of(points)
+    result = solve(problem, BlockDual(), stop=Stop(1e-3))
+    support = np.count_nonzero(result.solution.beta)
+    assert support * 400 <= problem.kernel_evals <= 400 * 400 + 400
+
+
+@pytest.mark.parametrize(
+    "settings", [{"block": 1}, {"first": 0}, {"most": 1}, {"inner": 0.0}, {"inner": 1.0}, {"margin": 1.0}]
+)
+def test_settings_are_checked(settings):
+    with pytest.raises(ValueError, match=next(iter(settings))):
+        BlockDual(**settings)
+
+
+def test_what_it_cannot_solve(tiny):
+    with pytest.raises(ValueError, match="BlockDual solves KernelRegularized problems, not NormConstrained"):
+        solve(NormConstrained(*tiny, 1.0), BlockDual())

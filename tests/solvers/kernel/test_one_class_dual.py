@@ -1,0 +1,98 @@
+import numpy as np
+import pytest
+from sklearn.svm import OneClassSVM
+
+from hinge.access import Gram, as_points
+from hinge.kernels import Gaussian
+from hinge.monitoring import Status, Stop
+from hinge.problems import KernelRegularized
+from hinge.problems.svm.one_class import KernelOneClass
+from hinge.solvers import LevelBlocks, solve
+from hinge.solvers.kernel.one_class_dual import _summing_to, _worst
+
+GAMMA = 0.5
+
+
+def cloud(n=300, seed=0):
+    return np.random.default_rng(seed).standard_normal((n, 2))
+
+
+def problem_of(X, nu=0.1, **options):
+    return KernelOneClass(Gram(as_points(X, Gaussian(GAMMA), exact=True)), nu, **options)
+
+
+@pytest.mark.parametrize("nu", [0.02, 0.2, 0.7])
+@pytest.mark.parametrize(
+    "solver", [LevelBlocks(), LevelBlocks(first=16, block=8), LevelBlocks(first=20, growth=2)]
+)
+def test_it_finds_the_level_of_libsvm(nu, solver):
+    X = cloud()
+    result = solve(problem_of(X, nu), solver, stop=Stop(1e-4))
+    assert result.status is Status.CONVERGED
+    libsvm = OneClassSVM(gamma=GAMMA, nu=nu, tol=1e-9).fit(X)
+    theirs = libsvm.decision_function(X)
+    scale = libsvm.dual_coef_.sum() / result.solution.beta.sum()
+    np.testing.assert_allclose(
+        scale * (result.solution.responses + result.solution.b), theirs, atol=0.02 * nu * 300
+    )
+
+
+def test_the_share_outside_is_nu():
+    result = solve(problem_of(cloud(), 0.1), LevelBlocks(first=32, block=16), stop=Stop(1e-4))
+    outside = (result.solution.responses + result.solution.b < -1e-3).mean()
+    assert outside <= 0.1 <= (result.solution.beta > 0).mean()
+
+
+def test_every_alpha_is_in_its_box_and_their_sum_is_right():
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, 300)
+    problem = problem_of(cloud(), 0.3, weight=weight)
+    solver = LevelBlocks(first=16, block=8)
+    state = solver.init(problem)
+    for _ in range(40):
+        state = solver.advance(problem, state, 1)
+        beta = solver.solution(problem, state).beta
+        assert (beta >= 0).all()
+        if state.scored == 300 and np.array_equal(state.alpha, state.known):
+            assert (beta <= weight * (1 + 1e-9)).all()
+            assert beta.sum() == pytest.approx(0.3 * weight.sum(), rel=1e-9)
+    assert state.m == 300
+
+
+def test_the_subset_grows_fourfold():
+    problem, solver = problem_of(cloud()), LevelBlocks(first=16, block=8)
+    state, sizes = solver.init(problem), []
+    while solver.pause(problem, state):
+        state = solver.advance(problem, state, 1)
+        sizes.append(state.m)
+    assert sorted(set(sizes)) == [16, 64, 256, 300]
+    assert sizes == sorted(sizes)
+
+
+def test_the_worst_of_a_mask():
+    e = np.array([0.1, -5.0, 3.0, -0.2, 4.0])
+    mask = np.array([True, True, True, True, False])
+    assert sorted(_worst(mask, e, 2).tolist()) == [1, 2]
+    assert _worst(mask, e, 9).tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("total", [0.5, 2.0, 3.9])
+def test_a_lack_is_shared_out_within_the_bounds(total):
+    s = np.array([1.0, 2.0, 0.5, 0.5])
+    alpha = _summing_to(np.array([0.9, 0.3, 0.5, 0.0]), s, total)
+    assert alpha.sum() == pytest.approx(total)
+    assert ((alpha >= 0) & (alpha <= s)).all()
+
+
+@pytest.mark.parametrize(
+    "settings", [{"block": 1}, {"first": 1}, {"growth": 1}, {"most": 1}, {"inner": 1.0}, {"rough": 0}]
+)
+def test_settings_are_checked(settings):
+    with pytest.raises(ValueError, match=next(iter(settings))):
+        LevelBlocks(**settings)
+
+
+def test_what_it_cannot_solve():
+    X = cloud(20)
+    problem = KernelRegularized(Gram(as_points(X, Gaussian(GAMMA))), np.where(X[:, 0] > 0, 1, -1), 0.1)
+    with pytest.raises(ValueError, match="LevelBlocks solves KernelOneClass problems, not KernelRegularized"):
+        solve(problem, LevelBlocks())

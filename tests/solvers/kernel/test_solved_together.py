@@ -1,0 +1,64 @@
+import numpy as np
+import pytest
+
+from hinge.access import Gram, as_points
+from hinge.kernels import Gaussian
+from hinge.monitoring import Stop
+from hinge.problems import KernelRegularized
+from hinge.solvers import SMO, solve
+from hinge.solvers.kernel.solved_together import Together, solve_together, unsolved
+
+LAM = 0.02
+
+
+@pytest.fixture
+def three():
+    """Three problems over one Gram matrix, on points that overlap."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 3))
+    K = np.exp(-0.3 * ((X[:, None] - X) ** 2).sum(2))
+    parts = [np.arange(0, 40), np.arange(20, 60), np.arange(0, 60, 2)]
+    labels = [np.where(X[p, k] + 0.5 * rng.standard_normal(len(p)) > 0, 1, -1) for k, p in enumerate(parts)]
+    rows, y = np.concatenate(parts), np.concatenate(labels).astype(np.int8)
+    cuts = np.cumsum([0, *map(len, parts)])
+    box = np.concatenate([np.full(len(p), 1 / (len(p) * LAM)) for p in parts])
+    errors = np.zeros((1, 60))
+    zeros = np.zeros(len(rows))
+    these = Together(K, errors, errors, rows, cuts, y, box, zeros, zeros.copy(), np.full(3, LAM), unsolved(3))
+    return X, these
+
+
+@pytest.mark.parametrize("free", [False, True])
+def test_each_is_solved_as_it_would_be_alone(three, free):
+    X, these = three
+    assert solve_together(these, 0, 1e-6, free, True, np.inf) == 3
+    for k in range(3):
+        part = slice(these.cuts[k], these.cuts[k + 1])
+        gram = Gram(as_points(X[these.rows[part]], Gaussian(0.3), exact=True))
+        problem = KernelRegularized(gram, these.y[part], LAM, bias="free" if free else "none")
+        alone = solve(problem, SMO(), stop=Stop(1e-9, max_iter=10**6))
+        gap, _, objective, b = these.found[k, :4]
+        assert gap <= 1e-6
+        assert objective == pytest.approx(alone.certificate.objective, rel=2e-6)
+        np.testing.assert_allclose(these.r[part] + b, alone.solution.responses + alone.solution.b, atol=5e-3)
+        K = these.K[np.ix_(these.rows[part], these.rows[part])]
+        np.testing.assert_allclose(these.r[part], K @ these.beta[part], atol=1e-9)
+
+
+def test_little_work_at_a_time_comes_to_the_same(three):
+    _, these = three
+    pieces = these._replace(beta=these.beta.copy(), r=these.r.copy(), found=unsolved(3))
+    solve_together(these, 0, 1e-4, True, True, np.inf)
+    at, calls = 0, 0
+    while at < 3:
+        at = solve_together(pieces, at, 1e-4, True, True, 1.0)
+        calls += 1
+    assert calls > 3
+    np.testing.assert_allclose(pieces.found[:, 0], these.found[:, 0], atol=1e-4)
+    np.testing.assert_allclose(pieces.r, these.r, atol=0.05)
+
+
+def test_unsolved_problems_say_so():
+    found = unsolved(2)
+    assert found.shape == (2, 8)
+    assert np.isinf(found[:, 0]).all() and np.isnan(found[:, 2]).all()

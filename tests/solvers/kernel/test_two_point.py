@@ -1,0 +1,76 @@
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from hinge.solvers.kernel.two_point import pair_steps, single_steps
+
+
+def small_problem(seed, n=12):
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal((n, 2 * n))
+    K = A @ A.T / n + 0.01 * np.eye(n)
+    lo, hi = -rng.random(n), rng.random(n)
+    beta = rng.uniform(lo, hi)
+    e = rng.standard_normal(n)
+    return K, beta, e, lo, hi
+
+
+def minimum(K, beta, e, lo, hi, balanced):
+    """The smallest ½Δ'KΔ + e'Δ by a general solver."""
+    constraints = [{"type": "eq", "fun": np.sum, "jac": np.ones_like}] if balanced else []
+    found = minimize(
+        lambda x: 0.5 * x @ K @ x + e @ x,
+        np.zeros(len(e)),
+        jac=lambda x: K @ x + e,
+        bounds=list(zip(lo - beta, hi - beta, strict=True)),
+        constraints=constraints,
+        method="SLSQP",
+        options={"ftol": 1e-14, "maxiter": 1000},
+    )
+    return found.fun
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(("steps", "balanced"), [(pair_steps, True), (single_steps, False)])
+def test_steps_reach_the_minimum(seed, steps, balanced):
+    K, beta, e, lo, hi = small_problem(seed)
+    new, pull = beta.copy(), e.copy()
+    taken = steps(K, new, pull, lo, hi, 1e-10, 100_000)
+    assert 0 < taken < 100_000
+    change = new - beta
+    assert ((new >= lo) & (new <= hi)).all()
+    if balanced:
+        assert change.sum() == pytest.approx(0, abs=1e-12)
+    np.testing.assert_allclose(pull, e + K @ change, atol=1e-9)  # the gradient is kept up
+    value = 0.5 * change @ K @ change + e @ change
+    assert value == pytest.approx(minimum(K, beta, e, lo, hi, balanced), abs=1e-7)
+
+
+@pytest.mark.parametrize("steps", [pair_steps, single_steps])
+def test_every_step_gains_and_the_limit_is_kept(steps):
+    K, beta, e, lo, hi = small_problem(1)
+    values = [0.0]
+    for most in range(1, 8):
+        new, pull = beta.copy(), e.copy()
+        assert steps(K, new, pull, lo, hi, 0.0, most) == most
+        change = new - beta
+        values.append(0.5 * change @ K @ change + e @ change)
+    assert (np.diff(values) < 0).all()
+
+
+def test_bounds_are_met_exactly():
+    K, e = np.eye(3), np.array([-5.0, 5.0, 0.0])
+    beta = np.zeros(3)
+    pair_steps(K, beta, e, np.full(3, -0.3), np.full(3, 0.3), 1e-12, 100)
+    assert beta.tolist()[:2] == [0.3, -0.3]
+    beta, e = np.zeros(2), np.array([-5.0, 5.0])
+    single_steps(np.eye(2), beta, e, np.full(2, -0.1), np.full(2, 0.7), 1e-12, 100)
+    assert beta.tolist() == [0.7, -0.1]
+
+
+def test_nothing_to_do():
+    beta, e = np.zeros(2), np.array([0.5, 0.5])
+    assert pair_steps(np.eye(2), beta, e, -np.ones(2), np.ones(2), 1e-12, 10) == 0
+    assert single_steps(np.eye(2), beta, np.zeros(2), -np.ones(2), np.ones(2), 1e-12, 10) == 0
+    # where no coordinate can grow there is no pair
+    assert pair_steps(np.eye(2), np.ones(2), np.array([-1.0, 1.0]), -np.ones(2), np.ones(2), 1e-12, 10) == 0

@@ -1,0 +1,52 @@
+from dataclasses import dataclass, fields
+
+import numpy as np
+import pytest
+
+from hinge.solvers import registry
+from hinge.solvers.base import Paper, Solver
+
+
+@pytest.mark.parametrize("solver", registry.classes(), ids=lambda t: t.__name__)
+def test_every_solver_names_its_paper_and_has_settings_that_can_be_copied(solver):
+    assert isinstance(solver.paper, Paper)
+    assert solver.paper.title and 1950 < solver.paper.year <= 2026
+    one = solver()
+    assert one.get_params() == {f.name: getattr(one, f.name) for f in fields(one)}
+    assert solver(**one.get_params()) == one
+    assert hash(one) == hash(solver())
+    with pytest.raises(AttributeError):
+        one.paper_of_nobody = 1
+
+
+@dataclass(frozen=True)
+class Mine(Solver):
+    step: float = 0.5
+    name: str = "a"
+
+    def __post_init__(self):
+        if self.step <= 0:
+            raise ValueError("step must be positive.")
+
+
+def test_settings_by_name():
+    solver = Mine()
+    assert solver.set_params(step=0.25) is solver
+    assert solver == Mine(0.25)
+    with pytest.raises(ValueError, match="Mine has no setting 'pace'; it has name, step"):
+        solver.set_params(pace=1)
+    with pytest.raises(ValueError, match="step must be positive"):
+        solver.set_params(step=-1.0)
+
+
+def test_what_a_solver_does_not_say_has_a_default():
+    solver = Mine()
+    assert solver.rejects(object()) is None
+    assert solver.estimate(None, None) == 0.0
+    state = object()
+    assert solver.refresh(None, state) is state
+    for verb in ("init", "solution"):
+        with pytest.raises(NotImplementedError):
+            getattr(solver, verb)(*[None] * (1 if verb == "init" else 2))
+    with pytest.raises(NotImplementedError):
+        solver.advance(None, None, np.int64(1))
