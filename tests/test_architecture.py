@@ -136,6 +136,7 @@ def test_no_test_file_is_named_after_a_file_that_is_gone():
     assert not lost
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", MAY_IMPORT)
 def test_imports_point_one_way(part):
     assert files_of(part)
@@ -148,6 +149,7 @@ def test_imports_point_one_way(part):
     assert not found
 
 
+@pytest.mark.slow
 def test_parts_do_not_import_the_package_itself():
     # `from hinge import …` would go through the public names, and round in a circle.
     found = {name_of(p) for p in SOURCES if p.parent != PACKAGE for m in imports_of(p) if m == "hinge"}
@@ -159,6 +161,7 @@ def test_every_part_has_its_place():
     assert parts == {part.partition(".")[0] for part in MAY_IMPORT} - {"compiled", "version"}
 
 
+@pytest.mark.slow
 def test_no_import_circles():
     """No file needs itself, by way of whatever its functions import; names of types count too."""
     needs = {name: {m for m in imports_of(path) if m in MODULES} - {name} for name, path in MODULES.items()}
@@ -168,6 +171,7 @@ def test_no_import_circles():
     assert not left  # circles, and what leads into them
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", SOLVER_FILES, ids=lambda path: path.stem)
 def test_solvers_touch_no_data_no_clock_and_no_files(path):
     """Data only by the verbs of `hinge.access`; the clock is the driver's and the measuring loop's."""
@@ -184,6 +188,7 @@ def test_solvers_touch_no_data_no_clock_and_no_files(path):
     assert not touched
 
 
+@pytest.mark.slow
 def test_only_the_driver_and_the_measuring_loop_advance_solvers():
     """Clients run solvers by `solve` or look at them by `trace`: no other loop keeps a clock and a bill."""
     found = {
@@ -246,6 +251,7 @@ def test_no_drawer_for_odds_and_ends():
     assert not {path.parent.name for path in SOURCES} & {"utils", "common", "misc", "helpers"}
 
 
+@pytest.mark.slow
 def test_nothing_prints_but_the_command_line():
     printing = {
         f"{name_of(path)}:{node.lineno}"
@@ -293,6 +299,7 @@ def test_everything_public_is_documented():
     assert not bare
 
 
+@pytest.mark.slow
 def test_reading_data_needs_no_compiler():
     code = "import sys, hinge.datasets; print([m for m in ('numba', 'hinge.solvers') if m in sys.modules])"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

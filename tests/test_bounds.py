@@ -63,6 +63,7 @@ CASES = [
 every_argument = pytest.mark.parametrize("name, parameter", CASES, ids=["-".join(case) for case in CASES])
 
 
+@pytest.mark.slow
 @every_argument
 def test_a_bound_moves_the_right_way(name, parameter):
     at = arguments(PUBLIC[name])
@@ -75,6 +76,7 @@ def test_a_bound_moves_the_right_way(name, parameter):
         assert low < high
 
 
+@pytest.mark.slow
 @every_argument
 def test_a_bound_takes_arrays(name, parameter):
     f, at = PUBLIC[name], arguments(PUBLIC[name])
@@ -86,6 +88,7 @@ def test_a_bound_takes_arrays(name, parameter):
     np.testing.assert_array_equal(whole.ravel(), one_by_one)
 
 
+@pytest.mark.slow
 @every_argument
 @pytest.mark.parametrize("bad", [-1.0, np.nan, np.inf, [2.0, -3.0]], ids=str)
 def test_a_bad_argument_is_named(name, parameter, bad):

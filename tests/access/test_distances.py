@@ -17,6 +17,7 @@ LAYOUTS = {
 every_layout = pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS.keys())
 
 
+@pytest.mark.slow
 @every_layout
 def test_squared_distances_of_a_stretch_and_of_some_rows(layout):
     expected = ((A - Z) ** 2).sum(axis=1)

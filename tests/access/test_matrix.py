@@ -25,6 +25,7 @@ def test_shape_and_sizes(tiny, tiny_csr):
     assert as_matrix(dense) is dense
 
 
+@pytest.mark.slow
 def test_responses(stored):
     X, matrix = stored
     w = np.linspace(-1, 1, 7)
@@ -209,6 +210,7 @@ def test_other_sparse_formats(make, tiny):
     np.testing.assert_allclose(matrix.responses(w, 0, 60), X @ w, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_mixed_index_types():
     S = sp.csr_array(np.eye(3))
     S.indptr = S.indptr.astype(np.int64)
@@ -216,6 +218,7 @@ def test_mixed_index_types():
     np.testing.assert_array_equal(as_matrix(S).responses(np.arange(3.0), 0, 3), [0, 1, 2])
 
 
+@pytest.mark.slow
 def test_unsorted_and_duplicate_entries():
     data = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
     indices = np.array([2, 0, 2, 1, 0], dtype=np.int32)

@@ -45,6 +45,7 @@ def stored(X, layout):
     return sp.csr_array((S.data, S.indices.astype(index[0]), S.indptr.astype(index[0])), shape=S.shape)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("function", [verbs, compiled], ids=["plain", "compiled"])
 def test_verbs_are_numpys(layout, function):

@@ -66,6 +66,7 @@ DOORS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", BROKEN)
 @pytest.mark.parametrize("kind", [sp.csr_array, sp.csr_matrix])
 def test_broken_parts_are_named(what, kind):
@@ -75,6 +76,7 @@ def test_broken_parts_are_named(what, kind):
     assert sentence in str(error.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("door", [name for name in DOORS if name != "columns"])
 @pytest.mark.parametrize("what", ["beyond", "negative", "falls", "ends far", "few values"])
 def test_every_door_is_shut(door, what):
@@ -131,6 +133,7 @@ def test_what_is_sound_is_not_copied(kind, dtype):
         assert (as_csr(X.asformat(name))[0].toarray() == DENSE.astype(dtype)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("place", [0, 4, 9])

@@ -24,6 +24,7 @@ COMMAND = [sys.executable, "-m", "hinge"]
 # --- the whole -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_version_from_a_shell():
     done = subprocess.run([*COMMAND, "--version"], capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == (f"hinge {hinge.__version__}\n", "")
@@ -62,6 +63,7 @@ def test_unknown_options_are_typers_business():
 # --- errors ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_broken_models(files, tmp_path):
     cut = tmp_path / "cut.hinge"
     cut.write_bytes(files.model.read_bytes()[:500])
@@ -98,6 +100,7 @@ def test_interrupted_before_there_is_a_model(monkeypatch):
     assert "interrupted" in sentence(run("train", "adult"), code=130)
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_the_model(large, tmp_path):
     model = tmp_path / "m.hinge"
     pty = pytest.importorskip("pty", reason="terminals of one's own need POSIX")

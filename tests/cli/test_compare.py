@@ -34,6 +34,7 @@ def race_of_three():
     return run("adult", *SMALL, "--solvers", "newton,Pegasos,liblinear", "--format", "json")
 
 
+@pytest.mark.slow
 def test_json(race_of_three):
     assert race_of_three.exit_code == 0, race_of_three.output
     found = json.loads(race_of_three.stdout)
@@ -65,6 +66,7 @@ def test_table(monkeypatch):
     assert "kernel values" not in result.stdout  # nobody used any
 
 
+@pytest.mark.slow
 def test_a_peer_that_is_not_installed_is_named_among_the_usual_ones(monkeypatch):
     there = importlib.util.find_spec
     monkeypatch.setattr(
@@ -78,6 +80,7 @@ def test_a_peer_that_is_not_installed_is_named_among_the_usual_ones(monkeypatch)
     assert "liblinear-official is not installed" in alone.stdout
 
 
+@pytest.mark.slow
 def test_kernels(tmp_path):
     pytest.importorskip("matplotlib", reason="figures need it")
     result = run(
@@ -95,6 +98,7 @@ def test_kernels(tmp_path):
         assert (tmp_path / "out" / name).exists()
 
 
+@pytest.mark.slow
 def test_a_file_without_test_rows_has_some_held_out(tmp_path):
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 200)
@@ -118,6 +122,7 @@ def test_a_race_to_an_error():
     assert found["solvers"][0]["test_error"] <= 0.25
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
@@ -142,6 +147,7 @@ def test_what_it_refuses(arguments, code, sentence):
     assert sentence in said(result).replace("│ ", "").replace(" │", "")
 
 
+@pytest.mark.slow
 def test_ctrl_c_shows_what_is_there(monkeypatch):
     plain = Ours.looks
 

@@ -54,6 +54,7 @@ def parquet(folder, **columns):
     return folder / "x.parquet"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("label", ["label", "1", "-2"])
 def test_labels_of_a_parquet_file_are_no_feature(tmp_path, label):
     rng = np.random.default_rng(0)
@@ -82,6 +83,7 @@ def test_numbers_as_labels_of_a_parquet_file(tmp_path):
     assert open_pair(tmp_path / "pair").shape == (3, 1)
 
 
+@pytest.mark.slow
 def test_labels_that_are_not_there(tmp_path):
     np.save(tmp_path / "x.npy", np.ones((3, 2)))
     path = parquet(tmp_path, lable=[-1, 1, None], a=[0.5, 1.5, 2.5])

@@ -20,6 +20,7 @@ def run(*args):
     return CliRunner().invoke(app, ["path", *map(str, args)], env={"COLUMNS": "160"})
 
 
+@pytest.mark.slow
 def test_json():
     result = run("adult", "--points", 4, "--tol", 1e-2, "--format", "json")
     assert result.exit_code == 0, result.output
@@ -33,6 +34,7 @@ def test_json():
     assert points[-1]["test_error"] < 0.16
 
 
+@pytest.mark.slow
 def test_table_and_files(tmp_path):
     pytest.importorskip("matplotlib", reason="figures need it")
     out = tmp_path / "out"
@@ -77,6 +79,7 @@ def test_what_it_refuses(arguments, code, sentence):
     assert sentence in " ".join(result.stderr.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", [0, 2])
 def test_ctrl_c_shows_the_points_that_are_there(before, monkeypatch):
     from hinge.display import pareto
@@ -97,6 +100,7 @@ def test_ctrl_c_shows_the_points_that_are_there(before, monkeypatch):
     assert len(shown) == before
 
 
+@pytest.mark.slow
 def test_few_rows_and_empty_ones_give_dashes_and_no_warnings(tmp_path):
     path = tmp_path / "rows.svm"
     path.write_text("1 1:1\n-1 1:-1\n1 2:1\n")
@@ -113,6 +117,7 @@ def test_a_time_limit_that_cuts_is_said():
     assert "the time limit cut short" in " ".join(result.stdout.split())
 
 
+@pytest.mark.slow
 def test_a_narrow_terminal_cuts_no_number(monkeypatch):
     app = typer.Typer()
     app.callback()(cli._common)

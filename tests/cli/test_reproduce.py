@@ -34,6 +34,7 @@ def test_an_unknown_name_gets_the_nearest():
     assert all(name in ran.stderr for name in NAMES)
 
 
+@pytest.mark.slow
 def test_it_writes_a_report_and_keeps_what_it_measured(tmp_path):
     out = tmp_path / "deep" / "report"
     ran = hinge("reproduce", "pegasos-figure3", "--out", str(out))
@@ -50,6 +51,7 @@ def test_it_writes_a_report_and_keeps_what_it_measured(tmp_path):
     assert [path.stat().st_mtime_ns for path in kept] == before
 
 
+@pytest.mark.slow
 def test_the_report_keeps_what_earlier_runs_measured(tmp_path):
     assert hinge("reproduce", "pegasos-figure3", "--out", str(tmp_path)).exit_code == 0
     ran = hinge("reproduce", "talk-runtimes", "--out", str(tmp_path))
@@ -61,6 +63,7 @@ def test_the_report_keeps_what_earlier_runs_measured(tmp_path):
     assert page.index('id="x-pegasos-figure3"') < page.index('id="x-talk-runtimes"')
 
 
+@pytest.mark.slow
 def test_a_narrow_terminal_cuts_no_name_and_no_verdict(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
     listed = hinge("reproduce").stdout
@@ -81,6 +84,7 @@ def test_a_file_in_the_place_of_the_folder_is_seen_before_the_work(tmp_path, com
     assert time.monotonic() - began < 5
 
 
+@pytest.mark.slow
 def test_a_failed_cell_is_said_and_the_report_is_written_all_the_same(tmp_path, monkeypatch):
     from hinge.experiments.pegasos.figure3 import PegasosFigure3
 
@@ -106,6 +110,7 @@ def test_what_the_report_needs_is_asked_for_before_the_work(tmp_path, monkeypatc
     assert not (tmp_path / "never").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs process groups")
 def test_ctrl_c_keeps_finished_cells(tmp_path):
     command = [sys.executable, "-m", "hinge", "reproduce", "pegasos-figure3", "--out", str(tmp_path)]

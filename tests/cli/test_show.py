@@ -1,6 +1,7 @@
 import subprocess
 import sys
 
+import pytest
 from command_line import run, said, sentence
 
 COMMAND = [sys.executable, "-m", "hinge"]
@@ -16,6 +17,7 @@ def test_brackets_are_not_markup(tmp_path):
 # --- signals and pipes -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_reader_who_leaves_is_no_error(large, tmp_path, monkeypatch):
     model = tmp_path / "m.hinge"
     said(run("train", large, "-o", model, "--quiet"))

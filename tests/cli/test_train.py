@@ -123,6 +123,7 @@ def test_a_model_is_overwritten_and_an_input_is_not(files, tmp_path):
         assert path.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_settings_that_the_library_refuses(files):
     assert "tol must be a number" in sentence(run("train", files.svm, "--tol", -1))
     assert "'newton'" in sentence(run("train", files.svm, "--solver", "magic"))

@@ -32,6 +32,7 @@ def npz_bytes(**arrays):
     return out.getvalue()
 
 
+@pytest.mark.slow
 @few
 @given(hnp.arrays(np.float32, st.tuples(st.integers(1, 6), st.integers(1, 6)), elements=singles), st.data())
 def test_npz_dense_csr_and_compact_agree(folder, X, data):

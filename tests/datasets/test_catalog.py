@@ -14,6 +14,7 @@ from hinge.datasets import DataFormatError, DatasetNotFoundError, load
 pytestmark = pytest.mark.filterwarnings("error")
 
 
+@pytest.mark.slow
 def test_import_stays_light():
     code = (
         "import sys, hinge.datasets; sys.exit(any(m in sys.modules for m in ('sklearn', 'numba', 'pandas')))"
@@ -45,6 +46,7 @@ def test_adult_loads_at_once():
     assert best < 0.3
 
 
+@pytest.mark.slow
 def test_adult_is_learnable():
     from sklearn.svm import LinearSVC
 

@@ -42,6 +42,7 @@ def test_truncated_and_false_compression(tmp_path, packing, kind):
         read(written(tmp_path, "b" + kind + packing, b"not compressed at all"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a.svm.gz", "a.csv.bz2", "a.npz.xz", "a.svm.xz"])
 def test_files_that_would_unpack_to_too_much(tmp_path, name, monkeypatch):
     monkeypatch.setattr(compressed, "LEAST", 1 << 20)

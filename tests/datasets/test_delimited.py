@@ -23,6 +23,7 @@ def written(folder, name, content):
     return path
 
 
+@pytest.mark.slow
 @few
 @given(
     hnp.arrays(np.float32, st.tuples(st.integers(1, 6), st.integers(1, 5)), elements=singles),

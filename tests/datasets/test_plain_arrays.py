@@ -41,6 +41,7 @@ def test_arrays_in_either_order_and_of_text():
             plain_array(stream.getvalue())
 
 
+@pytest.mark.slow
 def test_archives_that_would_unpack_to_too_much(tmp_path):
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_LZMA) as archive:

@@ -48,6 +48,7 @@ def test_folder_missing_file_and_unknown_extension(tmp_path):
 NAMES = ["a.svm", "a.csv", "a.tsv", "a.npz", "a.svm.gz", "a.csv.bz2", "a.npz.xz"]
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.sampled_from(NAMES), st.binary(max_size=200), st.booleans())
 @example("a.csv", b'"', False)
@@ -65,6 +66,7 @@ def test_junk_is_refused_in_words(folder, name, content, packed):
         assert X.shape[0] == len(y) > 0
 
 
+@pytest.mark.slow
 @few
 @given(st.text(alphabet='01-.,;:#\n\t\r" eyqid', max_size=120), st.sampled_from(["a.svm", "a.csv", "a.tsv"]))
 def test_nearly_right_text_is_read_or_refused_in_words(folder, text, name):

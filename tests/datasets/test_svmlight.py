@@ -36,6 +36,7 @@ def svmlight_text(X, y):
     return "\n".join(lines) + "\n"
 
 
+@pytest.mark.slow
 @few
 @given(
     hnp.arrays(np.float32, st.tuples(st.integers(1, 6), st.integers(1, 9)), elements=singles),

@@ -15,6 +15,7 @@ def same(A, B):
     return (A != B).nnz == 0 if sp.issparse(A) else np.array_equal(A, B)
 
 
+@pytest.mark.slow
 def test_text_looks_like_text():
     data = make_text(20000, n_test=3000, seed=2)
     X = data.X_train
@@ -46,6 +47,7 @@ def test_text_noise_is_what_no_model_learns():
     assert np.mean(clean.y_train != noisy.y_train) == pytest.approx(0.25, abs=0.03)
 
 
+@pytest.mark.slow
 def test_text_is_as_hard_as_ccat():
     from sklearn.svm import LinearSVC
 

@@ -13,6 +13,7 @@ matplotlib.use("Agg")
 # --- convergence ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("against", ["seconds", "iterations", "reads"])
 @pytest.mark.parametrize("quantity", ["objective", "gap", "error"])
 def test_convergence_is_drawn(against, quantity, noisy, ax):

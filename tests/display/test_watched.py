@@ -20,6 +20,7 @@ def test_the_objective_of_a_model_is_the_one_it_says(model, noisy):
     assert objective_of(model, X, y) == pytest.approx(model.objective_, rel=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [LinearSVC(solver="pegasos", max_iter=30), SVC(solver="smo")])
 def test_a_watched_fit_is_the_same_fit_and_knows_more(model, noisy):
     X, y, _ = noisy

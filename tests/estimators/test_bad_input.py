@@ -196,6 +196,7 @@ def test_thin_and_wide(solver, shape):
     assert model.gap_ <= 1e-6
 
 
+@pytest.mark.slow
 def test_more_features_than_newton_factors():
     """Between 256 and 1024 features Newton goes by conjugate gradients."""
     rng = np.random.default_rng(0)
@@ -240,6 +241,7 @@ def test_huge_values(solver, options, size, tiny):
     assert set(model.predict(X)) <= {-1, 1}
 
 
+@pytest.mark.slow
 @every_solver
 @pytest.mark.parametrize("size", [1e-20, 1e-160, 1e-200, 1e-310])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -254,6 +256,7 @@ def test_tiny_values(solver, size, tiny):
     assert len(set(model.predict(X))) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["sdca", "newton"])
 @pytest.mark.parametrize("size", [2.0**-80, 2.0**-30, 2.0**30, 2.0**80])
 @pytest.mark.parametrize("fit_intercept", [True, False])
@@ -394,12 +397,14 @@ def check(X, y, weight, options):
         assert bound <= tight.objective_ * (1 + 1e-7) + 1e-12
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(problems(MODERATE))
 def test_odd_problems(problem):
     check(*problem)
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(problems(EXTREME))
 @example((np.array([[1e200], [-1e200]]), [0, 1], None,

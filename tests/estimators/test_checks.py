@@ -79,6 +79,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("parameters", "words"), WRONG, ids=lambda v: str(v) if isinstance(v, dict) else "")
 def test_a_wrong_parameter_is_named(parameters, words, tiny):
     model = LinearSVC(**parameters)  # as scikit-learn wants it, nothing is checked before fit

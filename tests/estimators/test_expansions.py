@@ -55,6 +55,7 @@ def test_float32_predicts_as_float64_does(two):
     )
 
 
+@pytest.mark.slow
 def test_predictions_take_little_memory(two):
     X, y = np.tile(two[0], 30).astype(np.float32), two[1]
     new = np.random.default_rng(0).standard_normal((60_000, 90)).astype(np.float32)

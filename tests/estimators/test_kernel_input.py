@@ -35,6 +35,7 @@ def half_gaussian(A, B):
 # --- functions ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_from_a_table_to_a_sequence_and_back(three):
     model = SVC(kernel=half_gaussian).fit(*three)
     assert model.n_features_in_ == 4

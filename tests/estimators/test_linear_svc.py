@@ -62,6 +62,7 @@ def test_C_and_lam_are_the_same_problem(solver, tiny):
     np.testing.assert_array_equal(by_C.coef_, by_lam.coef_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", EXACT)
 @pytest.mark.parametrize("lam", [0.003, 0.03])
 @pytest.mark.parametrize("fit_intercept", [True, False])
@@ -82,6 +83,7 @@ def test_slack_is_another_name_of_the_same_solution(solver, lam, fit_intercept, 
     assert filled == pytest.approx(loss / norm, rel=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", EXACT)
 @pytest.mark.parametrize("C", [0.05, 5.0])
 @pytest.mark.parametrize(("fit_intercept", "scaling"), [(False, 1.0), (True, 1.0), (True, 0.3)])
@@ -121,6 +123,7 @@ def test_free_bias_is_libsvm(solver, C, tiny):
         np.testing.assert_allclose(model.intercept_, other.intercept_, atol=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", EXACT)
 @pytest.mark.parametrize("C", [0.05, 0.5])
 def test_a_free_bias_converges_whatever_the_draws(solver, C, tiny):
@@ -185,6 +188,7 @@ def test_balanced_class_weights(tiny):
     assert balanced.objective_ <= objective(other, X, y, 1 / s.sum(), s) * (1 + balanced.gap_ + 1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "labels",
     [("no", "yes"), (False, True), (-1.0, 1.0), (0, 1), (-7, -3), (2.0, 5.0), (np.uint8(1), np.uint8(200))],
@@ -251,6 +255,7 @@ def test_dual_coefficients_of_a_slack_path(tiny):
     np.testing.assert_allclose(made, model.coef_, atol=1e-2 * np.abs(model.coef_).max())
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("solver", ["sdca", "newton", "pegasos", "norma", "sgd", "amplified"])
 def test_the_gap_is_a_true_bound(solver, tiny):
@@ -392,6 +397,7 @@ def test_newton_refuses_too_many_features():
 # --- when it stops ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["sdca", "newton", "pegasos"])
 def test_max_time(solver, adult):
     X, y = adult
@@ -471,6 +477,7 @@ def test_target_error(adult):
     assert model.gap_ > 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("fraction", [0.2, 0.4])
 def test_held_out_rows_are_not_trained_on(weighted, fraction, tiny):
@@ -527,6 +534,7 @@ def buffers(X):
     return [X.data, X.indices, X.indptr] if sp.issparse(X) else [np.asarray(X)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["dense", "memmap", "csr-int32", "csr-int64"])
 def test_the_data_are_not_copied(kind, tmp_path):
     rng = np.random.default_rng(0)
@@ -554,6 +562,7 @@ def test_the_data_are_not_copied(kind, tmp_path):
     assert [zlib.adler32(part) for part in buffers(X)] == before
 
 
+@pytest.mark.slow
 def test_float64_is_not_copied_and_read_only_is_fine(tiny):
     X = np.random.default_rng(0).random((5000, 500))
     X.flags.writeable = False
@@ -572,6 +581,7 @@ def fitted(X, y, **options):
     return LinearSVC(solver="sdca", tol=1e-5, random_state=0, **options).fit(X, y)
 
 
+@pytest.mark.slow
 def test_layouts_and_types_give_the_same_model(tiny):
     """The rows are short binary fractions: float32 holds them."""
     X, y = tiny
@@ -584,6 +594,7 @@ def test_layouts_and_types_give_the_same_model(tiny):
     np.testing.assert_allclose(fitted(X.astype(np.float16), y).coef_, base.coef_, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.int8, np.int64, np.uint16, bool])
 def test_integers_and_booleans(dtype, tiny):
     X, y = tiny
@@ -607,6 +618,7 @@ def test_large_integers_keep_their_digits(tiny):
     np.testing.assert_array_equal(model.coef_, fitted(large.astype(float), y, C=2.0**-56).coef_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["csr", "csc", "coo", "lil", "dok", "bsr"])
 @pytest.mark.parametrize("kind", ["array", "matrix"])
 def test_sparse_formats(form, kind, tiny_csr):
@@ -628,6 +640,7 @@ def test_sparse_and_dense_agree(tiny, tiny_csr):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", EXACT)
 def test_cells_in_disorder(solver, tiny_csr):
     """Unsorted, twice or zero: the same matrix; and the caller's stays as it was."""
@@ -654,6 +667,7 @@ def test_cells_in_disorder(solver, tiny_csr):
         np.testing.assert_array_equal(part, kept)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", [pd, pl], ids=["pandas", "polars"])
 def test_frames(library, tiny):
     X, y = tiny
@@ -674,6 +688,7 @@ def test_frames(library, tiny):
 # --- partial_fit --------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_pieces", [1, 30])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_partial_fit_learns_adult_in_pieces(n_pieces, seed):
@@ -802,6 +817,7 @@ def test_warm_start_of_a_slack_path(tiny):
     assert model.objective_ == pytest.approx(cold.objective_, rel=3e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", EXACT)
 def test_warm_start_with_other_data_is_silent(solver, tiny):
     X, y = tiny

@@ -36,6 +36,7 @@ def squared(coef, scores):
     return 0.5 * float(coef @ scores)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nu", [0.01, 0.1, 0.5, 0.9])
 @pytest.mark.parametrize("name", KERNELS)
 def test_the_same_as_libsvm(name, nu):
@@ -52,6 +53,7 @@ def test_the_same_as_libsvm(name, nu):
     assert model.offset_ == -model.intercept_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["csr", "precomputed", "blocks", "pairs", "sequence"])
 def test_other_points_and_kernels(kind):
     K = Gaussian(0.1)
@@ -81,6 +83,7 @@ def test_weights_count_as_repeated_rows():
     assert weight[model.support_].min() > 0
 
 
+@pytest.mark.slow
 def test_a_growing_subset_ends_with_all_points():
     Z = make_blobs(6000, 5, centers=4, random_state=1)[0]
     peer = Libsvm(nu=0.1).fit(Z)
@@ -165,6 +168,7 @@ def test_an_answer_out_of_bounds_has_no_certificate():
 # --- limits -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_limits_leave_a_model():
     Z = make_blobs(5000, 5, random_state=1)[0]
     with pytest.warns(ConvergenceWarning, match="iteration limit"):
@@ -177,6 +181,7 @@ def test_limits_leave_a_model():
     assert np.isfinite(model.decision_function(NEW[:, :1].repeat(5, axis=1))).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("on_interrupt", ["raise", "keep"])
 def test_ctrl_c(on_interrupt):
     Z = np.random.default_rng(0).standard_normal((60_000, 10))

@@ -17,6 +17,7 @@ def expected_failures(estimator):
 
 
 # So small a gap is more than float64 can prove of some of these data, which is said.
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The fit ended because")
 @parametrize_with_checks(list(ESTIMATORS.values()), expected_failed_checks=expected_failures)
 def test_sklearn_compatible(estimator, check):

@@ -42,6 +42,7 @@ def assert_same_machine(ours, theirs, X, at=1e-2):
 # --- the same machine as scikit-learn's ---------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", ["ovo", "ovr"])
 @pytest.mark.parametrize("parameters", [{}, {"kernel": "poly", "degree": 2}, {"kernel": "linear"}], ids=str)
 def test_many_classes(shape, parameters, many):

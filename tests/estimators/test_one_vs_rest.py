@@ -36,6 +36,7 @@ def objective(w, b, X, y, lam, s=None):
 # --- the answer ---------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 3, 4, 5])
 def test_shapes_and_objectives_of_every_class(n_classes):
     X, y = clouds(n_classes)
@@ -73,6 +74,7 @@ def test_a_class_is_fitted_as_it_is_alone():
     assert set(model.predict(X)) <= set(names)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["auto", "sdca", "pegasos"])
 def test_threads_change_nothing(solver):
     X, y = clouds(5)
@@ -111,6 +113,7 @@ def test_class_weights_weigh_the_positive_side_against_ones():
     np.testing.assert_array_equal(balanced.coef_, given.fit(X[:70], y[:70]).coef_)
 
 
+@pytest.mark.slow
 def test_dual_coefficients_give_every_class():
     X, y = clouds(4)
     model = LinearSVC(solver="sdca", tol=1e-6, random_state=0).fit(X, y)
@@ -132,6 +135,7 @@ def test_history_of_every_class_is_monotone():
     assert model.n_feature_reads_ == sum(history[-1].feature_reads for history in model.history_)
 
 
+@pytest.mark.slow
 def test_warm_start_of_every_class():
     X, y = clouds(4)
     model = LinearSVC(solver="sdca", C=1.0, tol=1e-6, warm_start=True, random_state=0).fit(X, y)
@@ -146,6 +150,7 @@ def test_warm_start_of_every_class():
 # --- limits count for all classes together ------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_time_of_all_classes_together(n_jobs):
     X, y = clouds(4, n=4000)
@@ -157,6 +162,7 @@ def test_time_of_all_classes_together(n_jobs):
     assert all(history[-1].iteration > 0 for history in model.history_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_cells_that_are_kept_serve_all_classes(n_jobs):
     X, y = clouds(4)
@@ -279,6 +285,7 @@ def interrupted(n_classes, **options):
     return line + out, err, process.returncode, seconds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n_classes", "options"), [(2, {}), (3, {}), (3, {"n_jobs": 2})], ids=["binary", "three", "three-jobs"]
 )
@@ -293,6 +300,7 @@ def test_interrupted_fit_keeps_the_best_model_so_far(n_classes, options):
     assert answer["iterations"][0] > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"n_jobs": 2}], ids=["one", "jobs"])
 def test_interrupted_fit_raises(options):
     out, err, code, seconds = interrupted(3, **options)

@@ -53,6 +53,7 @@ def three(tiny):
 # --- callbacks ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["sdca", "newton", "pegasos"])
 def test_a_callback_sees_every_look(solver, tiny):
     watcher = Watcher()

@@ -64,6 +64,7 @@ def obeys(model, rows, weight=None):
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
 @pytest.mark.parametrize("data", DATA)
 def test_data(data, sparse):
@@ -74,6 +75,7 @@ def test_data(data, sparse):
     assert any(fitted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1e-320, 1e-300, 1e-90, 1e90, 1e300, 1.7e308])
 @pytest.mark.parametrize(
     "name", ["C", "lam", "slack", "nu", "gamma", "coef0", "tol", "intercept_scaling", "cache_size"]
@@ -84,12 +86,14 @@ def test_parameters(name, size):
             obeys(clone(model).set_params(**{name: size}), X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("degree", [0, 1, 50, 1000, 10**9])
 def test_degrees(degree):
     for coef0 in (0.0, 1.0):
         obeys(SVC(kernel="poly", degree=degree, coef0=coef0), X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1e-320, 1e-300, 1e-90, 1e-12, 1e12, 1e90, 1e300, 1.7e308])
 def test_weights(size):
     one, side, both = np.ones(24), np.where(Y > 0, size, 1.0), np.where(np.arange(24) % 2, size, 1.0)

@@ -9,6 +9,7 @@ ESTIMATORS = [LinearSVC(tol=1e-10), LinearSVC(intercept="penalized", tol=1e-10)]
 
 
 # So small a gap is more than float64 can prove of some of these data, which is said.
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The fit ended because")
 @parametrize_with_checks(ESTIMATORS)
 def test_sklearn_compatible(estimator, check):

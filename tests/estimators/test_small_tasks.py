@@ -7,6 +7,7 @@ from hinge.kernels import Function, Gaussian
 from hinge.solvers.kernel.active_set import MOST
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", ["ovo", "ovr"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_together_they_are_what_they_are_one_by_one(shape, weighted):
@@ -16,7 +17,7 @@ def test_together_they_are_what_they_are_one_by_one(shape, weighted):
     weight = rng.integers(0, 3, 90) + (np.arange(90) % 5 == 0) if weighted else None
     options = dict(gamma=0.4, C=2.0, tol=1e-6, decision_function_shape=shape, random_state=0)
     together = SVC(**options).fit(X, y, weight)
-    alone = SVC(**options, solver="block_dual").fit(X, y, weight)
+    alone = SVC(**options, solver="blockdual").fit(X, y, weight)
     np.testing.assert_allclose(together.decision_function(X), alone.decision_function(X), atol=2e-2)
     np.testing.assert_allclose(together.intercept_, alone.intercept_, atol=2e-2)
     assert (together.predict(X) == alone.predict(X)).mean() > 0.98

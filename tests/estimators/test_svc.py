@@ -111,6 +111,7 @@ def test_rows_without_weight_drop_out(many):
     np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [sp.csr_array, sp.csc_matrix, sp.csr_matrix])
 def test_sparse(form, two, many):
     for X, y in (two, many):
@@ -132,6 +133,7 @@ def test_sparse(form, two, many):
     )
 
 
+@pytest.mark.slow
 def test_digits():
     X, y = load_digits(return_X_y=True)
     theirs = svm.SVC().fit(X[:1000], y[:1000])
@@ -245,6 +247,7 @@ def test_the_data_stay_as_they_are(two):
 # --- among scikit-learn's tools -----------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_grid_search_reaches_the_solver(two):
     grid = {"solver__block": [16, 64], "C": [0.1, 10.0], "kernel": [Gaussian(0.5), "linear", Laplacian(0.5)]}
     search = GridSearchCV(SVC(solver=BlockDual()), grid, cv=2).fit(*two)
@@ -281,6 +284,7 @@ def test_repr():
     assert repr(SVC(C=2.0, kernel=Gaussian(0.5))) == "SVC(C=2.0, kernel=Gaussian(gamma=0.5))"
 
 
+@pytest.mark.slow
 def test_deterministic(many):
     X, y = many
     a, b = (SVC(solver=BlockDual(block=16), tol=0.1, random_state=1).fit(X, y) for _ in range(2))

@@ -42,6 +42,7 @@ def one_value(x, z):
 # --- functions ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("multiclass", ["ovo", "ovr"])
 def test_a_function_of_blocks_is_scikit_learns(multiclass, three):
     X, y = three
@@ -55,6 +56,7 @@ def test_a_function_of_blocks_is_scikit_learns(multiclass, three):
     np.testing.assert_array_equal(named.predict(X), theirs.predict(X))
 
 
+@pytest.mark.slow
 def test_a_function_of_sparse_rows(three):
     X, y = three
     model = SVC(kernel=half_gaussian, tol=1e-6).fit(sp.csr_array(X), y)
@@ -177,6 +179,7 @@ def test_functions_that_are_no_kernels(kernel, words, three):
         SVC(kernel=kernel, max_iter=20).fit(*three)
 
 
+@pytest.mark.slow
 def test_a_function_that_fails_only_later(three):
     X, y = three
     for kernel, words in (
@@ -266,6 +269,7 @@ def test_laplacian(three):
 # --- answers of other kinds -------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [sp.csr_matrix, sp.csc_array, sp.coo_matrix, np.ndarray.tolist])
 def test_a_function_may_give_sparse_blocks(form, three):
     X, y = three

@@ -37,6 +37,7 @@ ENDLESS = {"slack": 0.05, "solver": SBP(4, passes=10**9), "tol": 0}
 # --- limits -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("multiclass", ["ovo", "ovr"])
 @pytest.mark.parametrize("solver", [BlockDual(), BlockDual(block=8, first=4)], ids=["plain", "subset"])
 @pytest.mark.parametrize("share", [0.0, 0.03, 0.1, 0.3, 0.6])
@@ -74,6 +75,7 @@ def test_a_warm_start_counts_too(two):
     assert model.n_kernel_evals_ <= 10_000
 
 
+@pytest.mark.slow
 def test_time(two, three):
     for X, y in (two, three):
         SVC(slack=0.05, solver=SBP(4, passes=1)).fit(X, y)  # compiled
@@ -135,6 +137,7 @@ def test_held_out_rows_are_not_trained_on(two, three):
 # --- Ctrl-C -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("multiclass", ["ovo", "ovr"])
 def test_interrupted_it_keeps_what_it_has(multiclass, two, three):
@@ -150,6 +153,7 @@ def test_interrupted_it_keeps_what_it_has(multiclass, two, three):
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("interruptible")
 def test_interrupted_it_raises(three):
     X, y = three
@@ -188,6 +192,7 @@ class Watcher:
         return len(self.records) >= self.looks
 
 
+@pytest.mark.slow
 def test_callbacks(two, three):
     watcher = Watcher()
     model = SVC(random_state=0, solver=BlockDual(block=16)).set_callbacks(watcher).fit(*two)
@@ -224,6 +229,7 @@ def test_lines_on_standard_error(two, three, capfd):
 # --- solvers and slack --------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("cls", KERNEL_SOLVERS, ids=lambda cls: cls.__name__)
 def test_every_kernel_solver_by_name(cls, two):
@@ -259,6 +265,7 @@ def test_settings_of_solvers_are_parameters():
         model.set_params(solver__blocks=3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_a_given_slack(fit_intercept, two):
     """The ν of a regularised answer leads back to about its margin, in the same units."""
@@ -281,6 +288,7 @@ def reference_margin(model):
     return 1 / ((-b + np.sqrt(b * b + 4 * a * model.objective_)) / (2 * a))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("multiclass", ["ovo", "ovr"])
 def test_a_given_slack_for_many_classes(multiclass, three):
     X, y = three
@@ -295,6 +303,7 @@ def test_slack_with_a_target(two):
     assert model.score(*two) > 0.6
 
 
+@pytest.mark.slow
 def test_slacks_that_leave_nothing(two):
     with pytest.raises(ValueError, match="leaves no margin: the kernel does not separate"):
         SVC(slack=0.0, kernel="linear").fit(*two)
@@ -323,3 +332,46 @@ def test_slack_without_time():
     with pytest.warns(ConvergenceWarning, match="the time limit"):
         model = SVC(slack=0.1, max_time=0).fit(X, y)
     assert np.isfinite(model.decision_function(X)).all()
+
+
+def test_what_one_pair_leaves_the_next_may_use(three):
+    X, y = three
+    free = SVC(random_state=0, solver="blockdual").fit(X, y)
+    limited = SVC(random_state=0, max_kernel_evals=3 * 400**2).fit(X, y)
+    assert limited.n_kernel_evals_ == free.n_kernel_evals_
+    assert limited.stop_reason_ == "converged"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("multiclass", ["ovo", "ovr"])
+def test_warm_start(multiclass, two, three):
+    for X, y in (two, three):
+        options = {"tol": 1e-5, "random_state": 0, "multiclass": multiclass, "solver": BlockDual(block=32)}
+        model = SVC(C=1.0, warm_start=True, **options).fit(X, y)
+        model.set_params(C=1.01).fit(X, y)
+        cold = SVC(C=1.01, **options).fit(X, y)
+        looks = [
+            sum(map(len, np.atleast_1d(m.history_) if len(m.classes_) == 2 else m.history_))
+            for m in (model, cold)
+        ]
+        assert looks[0] < looks[1]
+        np.testing.assert_allclose(model.objective_, cold.objective_, rtol=2e-5)
+
+
+@pytest.mark.slow
+def test_warm_start_with_other_data(two, three):
+    model = SVC(warm_start=True, tol=1e-5)
+    X, y = two
+    for A, b in (
+        (X, y),
+        (X[:90], y[:90]),
+        (X[:90, :2], y[:90]),
+        three,
+        (X, np.where(y == "yes", "no", "yes")),
+    ):
+        model.fit(A, b)
+        np.testing.assert_allclose(model.objective_, SVC(tol=1e-5).fit(A, b).objective_, rtol=3e-5)
+    model.set_params(multiclass="ovr").fit(*three)
+    np.testing.assert_allclose(
+        model.objective_, SVC(tol=1e-5, multiclass="ovr").fit(*three).objective_, rtol=3e-5
+    )

@@ -17,6 +17,7 @@ ESTIMATORS = {
 
 
 # A gap of 1e-9 is more than float64 can prove of some, and some matrices are not positive; both are said.
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The fit ended because no more progress")
 @pytest.mark.filterwarnings("ignore:The kernel is not positive semidefinite")
 @parametrize_with_checks(list(ESTIMATORS.values()))

@@ -45,6 +45,7 @@ class Seller:
         return self.X[i, columns]
 
 
+@pytest.mark.slow
 def test_an_oracle_is_fitted_as_an_array_is(data):
     X, y = data
     model = LinearSVC(random_state=0).fit(Seller(X), y)
@@ -60,6 +61,7 @@ def test_an_oracle_is_fitted_as_an_array_is(data):
     assert model.score(X, y) > LinearSVC().fit(X, y).score(X, y) - 0.02
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", [D, 500, 5000, 30_000])
 def test_budgets_of_either_side(data, budget):
     X, y = data
@@ -80,6 +82,7 @@ def test_prices(data):
         LinearSVC().fit(Oracle(Seller(X, prices), max_cost=100), y)
 
 
+@pytest.mark.slow
 def test_classes_share_what_is_paid_for(data):
     X, y = data
     three = np.where(X[:, 0] > 0.1, 2, y)
@@ -88,6 +91,7 @@ def test_classes_share_what_is_paid_for(data):
     assert len(model.history_) == 3
 
 
+@pytest.mark.slow
 def test_simba(data):
     X, y = data
     for given in (X, sp.csr_array(X), Seller(X)):
@@ -100,6 +104,7 @@ def test_simba(data):
         assert not hasattr(model, "dual_coef_")
 
 
+@pytest.mark.slow
 def test_files(data, tmp_path):
     X, y = data
     write_pair(sp.csr_array(X), tmp_path / "pair")
@@ -109,6 +114,7 @@ def test_files(data, tmp_path):
     assert model.n_distinct_reads_ == same.n_distinct_reads_
 
 
+@pytest.mark.slow
 def test_a_table_goes_into_the_next_fit_with_what_it_has(data):
     X, y = data
     table = Oracle(Seller(X))
@@ -132,6 +138,7 @@ def test_what_is_refused(data):
         LinearSVC(solver="simba", class_weight="balanced").fit(X, y)
 
 
+@pytest.mark.slow
 def test_an_oracle_that_fails(data):
     X, y = data
     bad = X.copy()

@@ -57,6 +57,7 @@ def test_a_new_experiment_is_found():
         find(["throwaway-square"])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("throwaway")
 def test_a_new_experiment_is_listed_run_and_reported(tmp_path):
     for package in ("typer", "plotly", "matplotlib"):

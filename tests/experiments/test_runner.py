@@ -51,6 +51,7 @@ def times_run(folder):
     return [len(path.read_text()) if (path := folder / f"ran_{k}").exists() else 0 for k in range(6)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_cells_run_once_and_come_in_order(tmp_path, jobs):
     experiment, watch = squares(tmp_path), Watch()
@@ -118,6 +119,7 @@ def test_an_outdated_file_is_measured_again(tmp_path):
     assert times_run(tmp_path) == [2] * 6
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_in_processes_ends_at_once_and_quietly(tmp_path, recwarn):
     experiment, watch = squares(tmp_path), Watch()
     watch.interrupt_at = 0

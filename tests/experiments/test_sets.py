@@ -13,6 +13,7 @@ def nothing_here(monkeypatch, tmp_path):
     choose.cache_clear()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STAND_INS)
 def test_every_set_of_the_papers_has_a_stand_in_that_says_so(nothing_here, name):
     chosen = choose(name, 300)

@@ -100,6 +100,7 @@ def header_with(content, **changes):
 # --- round trips -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", LABELS)
 def test_round_trip_is_bit_equal(kind, tiny_csr, tmp_path):
     X, y = tiny_csr
@@ -228,6 +229,7 @@ def kernel_file(tiny_csr, tmp_path_factory):
     return model, path.read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KERNEL_MACHINES)
 @pytest.mark.parametrize("form", ["dense", "float32", "csr_array", "csr_matrix"])
 def test_kernel_machines(name, form, tiny, tmp_path):
@@ -269,6 +271,7 @@ def test_a_machine_whose_parameters_were_changed_since(tiny, tmp_path):
     assert model.decision_function(X).tobytes() == again.decision_function(X).tobytes()
 
 
+@pytest.mark.slow
 def test_bytes_of_a_kernel_machine(kernel_file, folder):
     model, content = kernel_file
     survived = sum(
@@ -356,6 +359,7 @@ def same_or_sentence(fitted, damaged, path):
     return False
 
 
+@pytest.mark.slow
 def test_every_byte_counts_or_does_not_matter(fitted, content, folder):
     survived = sum(
         same_or_sentence(fitted, content[:at] + bytes([content[at] ^ 0xFF]) + content[at + 1 :], folder / "m")
@@ -364,6 +368,7 @@ def test_every_byte_counts_or_does_not_matter(fitted, content, folder):
     assert survived < 0.2 * len(content)  # dates and such of the archive
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(st.data())
 def test_flipped_bits(fitted, content, folder, data):
@@ -373,6 +378,7 @@ def test_flipped_bits(fitted, content, folder, data):
     same_or_sentence(fitted, bytes(damaged), folder / "m")
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(st.data())
 def test_cut_pieces(fitted, content, folder, data):
@@ -380,6 +386,7 @@ def test_cut_pieces(fitted, content, folder, data):
     same_or_sentence(fitted, content[:start] + content[stop:], folder / "m")
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(length=st.integers(0, 10**6))
 @example(0)
@@ -390,6 +397,7 @@ def test_a_file_cut_short_is_never_a_model(content, folder, length):
         load(folder / "m")
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(foreign=st.binary(max_size=200))
 @example(foreign=b"PK\x03\x04")

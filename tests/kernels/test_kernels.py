@@ -44,6 +44,7 @@ def test_values_of_arrays(kernel, reference, dtype):
     assert values.dtype in (dtype, np.float64)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -90,6 +90,7 @@ def test_a_line_is_true(name):
     assert getattr(hinge.kernels, entry.class_name) is cls
 
 
+@pytest.mark.slow
 def test_kernels_are_there_after_importing_hinge():
     code = "import hinge; print(hinge.kernels.Gaussian(2.0), hinge.kernels.Function(min).on)"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -33,6 +33,7 @@ def test_what_is_to_be_kept_is_waited_for():
         press()  # a second one does not wait
 
 
+@pytest.mark.slow
 def test_with_a_state_to_go_back_to_it_does_not_wait_long():
     interrupts = Interrupts()
     interrupts.kept = interrupts.spare = True

@@ -10,6 +10,7 @@ def exact_dot(a, b):
     return sum((Fraction(x) * Fraction(y) for x, y in zip(a.tolist(), b.tolist(), strict=True)), Fraction(0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("n", [1, 10, 1000])
 def test_sums_of_products_are_off_by_no_more(seed, n):

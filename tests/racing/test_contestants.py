@@ -57,6 +57,7 @@ def test_the_usual_field(course):
     assert "newton" not in usual(wide)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["sdca", "pegasos", "newton", "frugal"])
 def test_a_look_costs_nothing(name, course, monkeypatch):
     problems = []

@@ -61,6 +61,7 @@ def lines_of(done):
     return {line.solver: line for line in done.standings()}
 
 
+@pytest.mark.slow
 def test_a_throttled_solver_comes_last(course):
     contestants = [Ours(Throttled(), "throttled"), *find(["newton", "sdca"])]
     done = run_race(course, contestants, max_time=20.0, repeats=2)
@@ -139,6 +140,7 @@ def test_ctrl_c_keeps_what_is_there(course):
     json.dumps(results.as_json(done), allow_nan=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delay", [0.05, 2.0])  # while the minimum is bounded, and while somebody runs
 def test_ctrl_c_itself(delay, course, interruptible, monkeypatch):
     if delay > 1.0:

@@ -12,6 +12,7 @@ def course(adult):
     return Course(X[:1000], y[:1000], X[1500:], y[1500:], 1e-3, name="adult")
 
 
+@pytest.mark.slow
 def test_the_files(course, tmp_path):
     pytest.importorskip("matplotlib", reason="figures need it")
     done = run_race(course, find(["newton", "liblinear", "sbp"]), repeats=1, max_time=20.0)

@@ -61,6 +61,7 @@ def page(out):
     return Page((out / "report.html").read_text("utf-8"))
 
 
+@pytest.mark.slow
 def test_every_claim_is_there_with_its_numbers(page):
     said = " ".join(page.texts)
     for text in (
@@ -127,6 +128,7 @@ def test_cells_are_kept_as_tables_and_in_full(out):
     assert EVIL in claims[1]["claim"] and claims[1]["scale"] == "tiny"
 
 
+@pytest.mark.slow
 def test_a_full_run_has_no_banner_and_equal_names_do_not_collide(tmp_path):
     one, _ = sections()
     again = Section(**{**vars(one), "name": "MADE-UP/odd", "failures": ()})
@@ -155,6 +157,7 @@ def test_an_interrupted_write_leaves_the_page_that_was_there(tmp_path, monkeypat
     assert not list(tmp_path.rglob(".hinge-*"))
 
 
+@pytest.mark.slow
 def test_without_plotly_the_page_shows_pictures(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "plotly.offline", None)
     page = Page(write_report(tmp_path, sections(), **SAYS).read_text("utf-8"))

@@ -19,6 +19,7 @@ def lines_of(ax):
     return [line for line in ax.get_lines() if line.get_xdata().size]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("figure", [ODD, MANY, Figure("none", "", [])], ids=lambda figure: figure.name)
 def test_odd_figures_are_drawn_and_pyplot_knows_nothing_of_them(figure, tmp_path):
     png, svg = save(figure, tmp_path)
@@ -58,6 +59,7 @@ def test_colours_and_markers_repeat_out_of_step():
     assert len(COLOURS) == 7 and len(MARKERS) == 9
 
 
+@pytest.mark.slow
 def test_nothing_overlaps_the_legend_or_leaves_the_page():
     drawn = draw(MANY)
     drawn.canvas.draw()
@@ -83,6 +85,7 @@ def test_at_most_three_panels_a_row(panels, rows):
     assert not drawn.legends  # one label needs no legend
 
 
+@pytest.mark.slow
 def test_text_in_an_svg_is_text_and_no_formula(tmp_path):
     (path,) = save(MANY, tmp_path, ("svg",))
     said = path.read_text()

@@ -300,6 +300,7 @@ def test_full_rows_of_a_compressed_pair(tmp_path):
     assert found.lower <= 1 / np.sqrt(3) <= found.upper
 
 
+@pytest.mark.slow
 def test_a_gap_that_rounding_forbids_ends_the_run():
     assert hinge.max_margin(ROWS[:40], eps=1e-18).status in (Status.STALLED, Status.CONVERGED)
 
@@ -315,6 +316,7 @@ def test_an_unknown_radius_is_infinite():
     assert np.isfinite(found.radius[1]) or found.certificate.kind == "none"
 
 
+@pytest.mark.slow
 def test_only_zero_is_feasible():
     found = hinge.maximize_semidefinite(np.diag([1.0, 2.0, 0.0]), [-np.eye(3)])
     assert found.status is Status.CONVERGED

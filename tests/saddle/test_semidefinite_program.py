@@ -34,6 +34,7 @@ def check(result, C, A, eps, allowed=0.0):
     assert result.upper == pytest.approx(proved, abs=1e-10 * norm)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shift", [0.0, -0.1, 0.2])
 @pytest.mark.parametrize(("n", "m"), [(4, 10), (8, 30), (18, 40), (3, 1)])
 def test_the_interval_holds_the_optimum(n, m, shift):
@@ -52,6 +53,7 @@ def test_many_digits_take_few_more_steps():
     assert result.steps <= 40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["float32", "sparse", "problem"])
 def test_other_forms(form):
     C, A = instance(6, 20, 3)

@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 from hinge.sampling.categorical import pick, pick_square
 
@@ -11,6 +12,7 @@ def test_the_first_place_where_the_sum_exceeds_the_part():
     assert pick(weights, 1 - 2**-53) == 4  # never a place without weight
 
 
+@pytest.mark.slow
 def test_squares_are_drawn_and_summed():
     x = np.array([0.0, -1.0, 2.0, 0.0, 1.0], np.float32)
     for unit in np.arange(0, 1, 1 / 96):

@@ -22,6 +22,7 @@ def value(tree):
     return tree.leaves * tree.scale[tree.group]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", SIZES)
 def test_it_is_the_inverse_of_the_cumulative_sum(n):
     tree = some(n)
@@ -36,6 +37,7 @@ def test_it_is_the_inverse_of_the_cumulative_sum(n):
     assert find(tree, 0.0) == np.flatnonzero(tree.leaves)[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", SIZES)
 def test_changed_leaves_change_the_sums(n):
     tree = some(n)
@@ -56,6 +58,7 @@ def test_draws_are_in_proportion():
     assert chisquare(drawn[tree.leaves > 0], 20_000 * value(tree)[tree.leaves > 0] / total).pvalue > 1e-3
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from([0.0, 0.0, 1.0, 1e-300]), min_size=1, max_size=300), st.floats(0, 2))
 def test_a_zero_leaf_is_never_drawn_wherever_the_target_is(leaves, target):
     tree = sum_tree(np.array(leaves))
@@ -63,6 +66,7 @@ def test_a_zero_leaf_is_never_drawn_wherever_the_target_is(leaves, target):
     assert (i == -1) if not any(leaves) else leaves[i] > 0
 
 
+@pytest.mark.slow
 def test_sums_that_have_drifted_lead_to_a_leaf():
     tree = sum_tree(np.zeros(300))
     set_leaf(tree, 7, 0, 1.0)

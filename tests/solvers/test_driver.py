@@ -271,6 +271,7 @@ class Long(SDCA):
         return state
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keep", [True, False])
 def test_a_long_step_is_broken_off_and_undone(problem, keep, interruptible):
     began = time.perf_counter()

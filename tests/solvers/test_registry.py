@@ -82,6 +82,7 @@ def test_the_documentation_has_the_list():
     assert lists.TARGET.read_text(encoding="utf-8") == lists.text(), "run python docs/lists.py"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", registry.names("linear", "cells"))
 def test_model_files_hold_every_solver_with_its_settings(name, tiny_csr, tmp_path):
     solver = registry.BY_NAME[name].load()()
@@ -132,6 +133,7 @@ def test_a_new_solver_is_in_model_files(tiny, tmp_path):
         model_files.load(tmp_path / "m.hinge")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("throwaway")
 def test_a_new_solver_races():
     pytest.importorskip("typer", reason="the command line needs typer")
@@ -153,6 +155,7 @@ def test_a_new_solver_is_in_the_documentations_list():
     assert line in loaded(ROOT / "docs" / "lists.py").text()
 
 
+@pytest.mark.slow
 def test_a_new_solver_stands_under_the_laws():
     laws = [
         "chunked_equals_unchunked",

@@ -8,6 +8,7 @@ from hinge.problems import Regularized, SlackConstrained
 from hinge.solvers import SDCA, Newton, solve, solve_slack
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", [None, SDCA(), Newton()], ids=["auto", "sdca", "newton"])
 @pytest.mark.parametrize("bias", ["none", "free"])
 @pytest.mark.parametrize("nu", [0.15, 0.3])

@@ -91,6 +91,7 @@ def test_the_bill_is_the_solvers_own(tiny):
     assert reads == [14, 70, 280]  # two rows of seven cells an iteration
 
 
+@pytest.mark.slow
 def test_what_a_look_takes_is_not_on_the_clock(case):
     make, solver = case
     began = time.perf_counter()
@@ -100,6 +101,7 @@ def test_what_a_look_takes_is_not_on_the_clock(case):
     assert 0 < last.seconds < time.perf_counter() - began - 0.4
 
 
+@pytest.mark.slow
 def test_compiling_is_not_on_the_clock(tiny):
     class Slow(SDCA):
         calls = 0
@@ -168,6 +170,7 @@ def test_a_schedule_is_told_where_the_run_stands(tiny):
     assert told == [0, 1, 3, 7]
 
 
+@pytest.mark.slow
 def test_marks_in_seconds(case):
     make, solver = case
     found = list(trace(make(), solver, [0.02, 0.06], unit="seconds"))

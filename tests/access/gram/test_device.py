@@ -103,6 +103,7 @@ def test_lower_precision_is_close(points, where, precision):
     np.testing.assert_allclose(a, b, atol=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", DEVICES)
 @pytest.mark.parametrize("bias", ["none", "free"])
 @pytest.mark.parametrize("solver", [SBP(), SBP(8), SBP(5, output="best"), SBP(4, output="last", keep_p=True)])
@@ -119,6 +120,7 @@ def test_sbp_agrees_with_the_cpu_on_the_same_draws(points, solver, bias, where):
     np.testing.assert_allclose(answers[0].responses, answers[1].responses, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", DEVICES)
 @pytest.mark.parametrize("bias", ["none", "free"])
 @pytest.mark.parametrize("weighted", [False, True])
@@ -159,6 +161,7 @@ def test_no_gpu_is_a_sentence(points):
         SVC(device="cuda").fit(X, y)
 
 
+@pytest.mark.slow
 def test_the_cpu_never_imports_torch():
     code = (
         "import sys, numpy as np; from hinge import SVC; X = np.random.default_rng(0).random((50, 3));"

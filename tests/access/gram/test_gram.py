@@ -107,6 +107,7 @@ def steps(draw):
     return draw(st.lists(st.tuples(kinds, points, points), min_size=1, max_size=25))
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(steps(), st.sampled_from([0, 3000, 12_000, 100_000]), st.sampled_from([3, 9]))
 @pytest.mark.parametrize("kind", KINDS)
@@ -208,6 +209,7 @@ def test_wide_tiles_and_many_rows():
         np.testing.assert_allclose(part, K[np.ix_(i, i)].sum(0)[::-1], rtol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", ["floats", "doubles", "bits", "bytes"])
 def test_threads_change_no_bit(data):
     rng = np.random.default_rng(3)
@@ -242,6 +244,7 @@ def test_a_row_is_the_same_alone_and_among_others(data):
     np.testing.assert_array_equal(together.rows(i).combine(coef), sums)
 
 
+@pytest.mark.slow
 def test_threads_end_with_their_gram():
     before = threading.active_count()
     for _ in range(5):
@@ -330,6 +333,7 @@ def interrupted(action, after):
     return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "budget"), [("bits", 1500), ("bytes", 10_000), ("pairs", 0), ("blocks", 50_000)]
 )
@@ -394,6 +398,7 @@ def test_too_many_rows_at_once_and_points_outside():
 # --- memory -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", [Gaussian(0.1), Function(block, on="blocks")])
 def test_memory_stays_within_the_budget(kernel):
     A = np.random.default_rng(6).standard_normal((3000 if kernel.shifts else 500, 4)).astype(np.float32)

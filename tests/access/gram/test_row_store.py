@@ -291,6 +291,7 @@ def test_a_fork_does_not_write(tmp_path):
     assert path.stat().st_size == size
 
 
+@pytest.mark.slow
 def test_a_killed_process_leaves_its_values(tmp_path):
     code = """
         import os, sys

@@ -15,6 +15,7 @@ def exact(X, i, coef, columns):
     return [sum(a * b for a, b in zip(w, rows[c], strict=True)) for c in columns]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "csr"])
 @pytest.mark.parametrize("size", [1.0, 1e12])
 def test_sums_that_cancel_are_within_their_bound(make, size):

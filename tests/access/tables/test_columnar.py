@@ -30,6 +30,7 @@ def path(tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keep", [True, False])
 @pytest.mark.parametrize("kind", ["file", "table"])
 @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -59,6 +59,7 @@ PUTS = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(PUTS)
 def test_kept_cells_against_a_dictionary(puts):
@@ -117,6 +118,7 @@ VERBS = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(VERBS, st.booleans(), st.booleans())
 def test_any_sequence_of_verbs(verbs, sparse, keep):

@@ -189,6 +189,7 @@ def price_of(mask):
     return float((mask @ PRICES).sum())
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(VERBS, st.booleans(), st.sampled_from(["list", "pair"]), st.integers(0, 10))
 def test_any_sequence_of_verbs(tmp_path_factory, verbs, cells, form, restart):
@@ -506,6 +507,7 @@ def test_what_was_paid_for_before_a_failure_is_kept(tmp_path, cells):
 # --- time and interrupts ----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_call_that_takes_too_long():
     free = threading.Event()
 
@@ -580,6 +582,7 @@ def test_an_interrupt_is_not_tried_again(tmp_path, timeout, interrupt):
 # --- the cache --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_another_process_pays_nothing_twice(tmp_path):
     code = """
         import os, sys

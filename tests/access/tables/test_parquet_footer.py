@@ -42,6 +42,7 @@ def test_what_is_no_parquet_is_refused(tmp_path, content):
         chunks_of(path)
 
 
+@pytest.mark.slow
 def test_no_damage_of_the_footer_ends_the_process(tmp_path):
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"a": np.arange(50.0), "b": np.arange(50.0)}), path)

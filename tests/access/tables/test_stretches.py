@@ -16,6 +16,10 @@ class Shelf(Stretched):
         super().__init__(X.shape, None)
         self.keep, self.sparse, self.fetched = keep, sparse, []
 
+    @property
+    def is_sparse(self):
+        return self.sparse
+
     def _recipe(self):
         return {"sparse": self.sparse}
 

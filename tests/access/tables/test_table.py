@@ -79,6 +79,7 @@ def both_sparse(X, prices=None, *, keep):
 KINDS = [dense, both_dense, sparse, both_sparse, Given, GivenNonzeros]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keep", [True, False])
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=25)
@@ -116,6 +117,7 @@ def test_there_is_nothing_beyond_the_edges(kind):
     assert table.bill.cells == table.bill.distinct == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_products(kind):
     table = kind(X, keep=False)
@@ -146,6 +148,7 @@ def test_sizes(kind):
         assert (table.n_cells, table.max_row_cells, table.max_column_cells) == (630, 70, 9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_pickles(kind):
     table = kind(X, PRICES, keep=True)

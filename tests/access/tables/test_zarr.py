@@ -31,6 +31,7 @@ def path(tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keep", [True, False])
 @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(sequence=reads(*X.shape, passes=True), cache=st.sampled_from([0, 3 * CHUNK_BYTES, 1 << 20]))

@@ -122,6 +122,7 @@ def fd_exists(fd):
     return os.path.lexists(f"/proc/self/fd/{fd}")
 
 
+@pytest.mark.slow
 def test_files_are_closed(pairs, tmp_path):
     folder = copied(pairs, "compressed", tmp_path)
     table = open_pair(folder)

@@ -44,6 +44,7 @@ def pairs(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keep", [True, False])
 @pytest.mark.parametrize("kind", ["float32", "float64", "compressed"])
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -161,6 +162,7 @@ def exercise(table):
     table.responses(np.ones(d), 0, n)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["wide", "thin"])
 @pytest.mark.parametrize("keep", [True, False])
 def test_the_bill_has_the_bytes_that_the_system_was_asked_for(pairs, kind, keep):
@@ -242,6 +244,7 @@ READS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keep", [True, False])
 @pytest.mark.parametrize("read", READS)
 @pytest.mark.parametrize("value", [-1, 70, 1 << 30, "the one before"])
@@ -255,6 +258,7 @@ def test_damaged_indices_are_refused_when_they_are_read(pairs, tmp_path, read, v
         READS[read](open_pair(folder, keep))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("read", READS)
 @pytest.mark.parametrize("kind", ["float32", "float64", "compressed"])
 @pytest.mark.parametrize("value", [np.nan, np.inf])

@@ -60,6 +60,7 @@ class Sliced:
 MEMORIES = [1, 500, 5000, 1 << 20]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("memory", MEMORIES)
 def test_row_blocks(tmp_path, memory):
     cuts = [0, 1, 1, 15, 16, 37]

@@ -66,6 +66,7 @@ class Sliced:
 MEMORIES = [1, 500, 5000, 1 << 20]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("memory", MEMORIES)
 def test_dense_input_of_every_kind(tmp_path, memory):
     saved = tmp_path / "saved.npy"
@@ -91,6 +92,7 @@ def test_dense_input_of_every_kind(tmp_path, memory):
         assert header["dtype"] == ("float64" if wide else "float32")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("memory", MEMORIES)
 def test_sparse_input_of_every_kind(tmp_path, memory):
     for kind in (sp.csr_array, sp.csc_array, sp.coo_array, sp.csr_matrix, sp.csc_matrix):
@@ -120,6 +122,7 @@ def test_zarr(tmp_path):
     stored(tmp_path / "pair")
 
 
+@pytest.mark.slow
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     n=st.integers(1, 12), d=st.integers(1, 12), seed=st.integers(0, 99), memory=st.integers(1, 3000),
@@ -137,6 +140,7 @@ def test_any_shape_in_any_memory(tmp_path, n, d, seed, memory, compressed, turne
     assert np.allclose(table.responses(np.ones(d), 0, n), A.sum(axis=1))
 
 
+@pytest.mark.slow
 def test_duplicates_are_added_and_zeros_dropped(tmp_path):
     S = sp.coo_array(([1.0, 2.0, 5.0, -5.0, 0.0], ([0, 0, 1, 1, 2], [1, 1, 2, 2, 0])), shape=(3, 4))
     given_ = sp.csr_array((S.data, S.coords[1], [0, 2, 4, 5]), shape=(3, 4))
@@ -236,6 +240,7 @@ def test_progress(tmp_path, given_):
         assert totals == {3 * X.nbytes}
 
 
+@pytest.mark.slow
 def test_memory_stays_within_its_limit(tmp_path):
     memory = 2 << 20
     path = tmp_path / "big.dat"

@@ -15,6 +15,7 @@ A = RNG.standard_normal((30, 8))
 S = RNG.standard_normal((12, 5, 5))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "problem",
     [MaxMargin(A), MaxMargin(A, np.sign(A[:, 0])), MatrixGame(A), Semidefinite(S + S.transpose(0, 2, 1))],

@@ -46,6 +46,7 @@ def test_values_and_bounds(points, kind, tmp_path):
     assert certificate.gap == pytest.approx((D.max() - variance) / D.max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("far", [0.0, 50.0])
 def test_it_keeps_the_contract_of_max_min(points, far):
     tested = check_problem(EnclosingBall(points + far))

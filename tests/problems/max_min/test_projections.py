@@ -32,6 +32,7 @@ VECTORS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", VECTORS)
 @given(seed=st.integers(0, 10_000), n=st.integers(1, 12), size=st.sampled_from([0.01, 1.0, 100.0]))
 def test_a_projection_of_vectors_is_the_nearest_point(name, seed, n, size):
@@ -45,6 +46,7 @@ def test_a_projection_of_vectors_is_the_nearest_point(name, seed, n, size):
         assert (a - x) @ (point_of(rng, n) - x) <= 1e-9 * (1 + size)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit_trace", [False, True])
 @pytest.mark.parametrize("n", [1, 2, 7, 17, 24, 40])
 @pytest.mark.parametrize("size", [0.02, 1.0, 30.0])
@@ -81,6 +83,7 @@ def test_the_top_eigenvalue(n):
     np.testing.assert_allclose(M @ v, value * v, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 3, 20, SMALL + 1])
 @pytest.mark.parametrize("eps", [0.3, 0.05])
 def test_the_sparse_projection_keeps_the_lemma(n, eps):

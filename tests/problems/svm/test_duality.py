@@ -22,6 +22,7 @@ def dual(K, y, lam, beta):
     return lam * (beta @ y - beta @ K @ beta / 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_without_a_bias_it_is_primal_less_dual_of_the_best_multiple(seed):
     K, y, box, beta = some(seed)
@@ -37,6 +38,7 @@ def test_without_a_bias_it_is_primal_less_dual_of_the_best_multiple(seed):
     assert (extra >= 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_with_a_bias_the_dual_point_is_made_feasible(seed):
     K, y, box, beta = some(seed)

@@ -18,6 +18,7 @@ def both(tiny):
     return X, y, make
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", ["none", "free"])
 @pytest.mark.parametrize("nu", [0.05, 0.3])
 def test_with_a_linear_kernel_it_is_the_linear_problem(both, bias, nu):

@@ -77,6 +77,7 @@ def answers(K, y, c, lam, rng, bias):
     yield Expansion(np.zeros(n), 0.0, np.zeros(n))
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(cases(), st.sampled_from(["none", "free"]), st.sampled_from([0.03, 0.3, 3.0]))
 def test_certificates_of_the_regularized_problem_hold(case, bias, lam):
@@ -160,6 +161,7 @@ def level_by_linear_program(r, y, c, nu, free):
     return -solved.fun
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(cases(), st.sampled_from(["none", "free"]), st.sampled_from([0.01, 0.1, 0.5]))
 def test_levels_and_bounds_of_the_slack_constrained_problem(case, bias, nu):

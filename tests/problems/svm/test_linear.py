@@ -64,16 +64,19 @@ def check_best_bias(r, y, s):
     np.testing.assert_array_equal(r, before)
 
 
+@pytest.mark.slow
 @given(responses(weighted=False))
 def test_best_bias(case):
     check_best_bias(*case)
 
 
+@pytest.mark.slow
 @given(responses(weighted=True))
 def test_best_bias_with_weights(case):
     check_best_bias(*case)
 
 
+@pytest.mark.slow
 @given(responses(weighted=True))
 def test_a_row_of_weight_k_is_k_rows(case):
     r, y, s = case

@@ -28,6 +28,7 @@ def test_bound_by_hand():
     assert wide.certificate(Solution(np.zeros(2))).gap == np.inf
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", ["none", "free"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_any_dual_point_is_below_any_primal_one(tiny, bias, weighted):

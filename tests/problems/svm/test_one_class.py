@@ -33,6 +33,7 @@ def best_alpha(K, s, mass):
     return found.x
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_certificate_bounds_the_distance_from_the_best(small, weighted):
     X, K = small

@@ -113,6 +113,7 @@ def test_certificate_is_billed_and_objective_is_not(tiny_csr):
     assert problem.matrix.reads == S.nnz + S.indptr[10]
 
 
+@pytest.mark.slow
 @given(st.floats(1e-3, 1e3), st.lists(st.floats(0.1, 5), min_size=3, max_size=3))
 def test_C_is_liblinears(C, weight):
     X, y, w = np.array([[1.0, 2], [0, 1], [1, 0]]), np.array([1, -1, 1]), np.array([0.3, -0.2])

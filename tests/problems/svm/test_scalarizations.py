@@ -7,6 +7,7 @@ from hinge.problems.svm.scalarizations import scalarizations
 from hinge.solvers import SDCA, solve
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", ["none", "free"])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("lam", [0.01, 0.3])

@@ -40,6 +40,7 @@ def level_by_linear_program(r, y, c, nu, free):
     return -solved.fun
 
 
+@pytest.mark.slow
 @given(rows())
 def test_water_level_by_bisection(case):
     r, y, c, nu = case
@@ -52,12 +53,14 @@ def test_water_level_by_bisection(case):
     assert water_level(m, c, nu) == pytest.approx(root, abs=1e-10)
 
 
+@pytest.mark.slow
 @given(rows())
 def test_water_level_by_linear_program(case):
     r, y, c, nu = case
     assert water_level(y * r, c, nu) == pytest.approx(level_by_linear_program(r, y, c, nu, False), abs=1e-7)
 
 
+@pytest.mark.slow
 @given(rows())
 @example((np.zeros(10), np.array([1] * 9 + [-1]), np.full(10, 0.1), 0.5))  # few negative rows and much slack
 def test_best_level_by_linear_program(case):
@@ -85,6 +88,7 @@ def test_bound_by_hand():
         assert problem.certificate(solution).gap == np.inf
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", ["none", "free"])
 @pytest.mark.parametrize("scale", [0.01, 1.0, 100.0])
 def test_objective_is_the_best_of_all_multiples_of_w_in_the_ball(tiny, bias, scale):
@@ -104,6 +108,7 @@ def test_objective_is_the_best_of_all_multiples_of_w_in_the_ball(tiny, bias, sca
             assert problem.objective(Solution(scale * w)) == pytest.approx(best, abs=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", ["none", "free"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_any_bound_is_above_any_margin(tiny, bias, weighted):

@@ -105,6 +105,7 @@ def uncut(mode, layout):
     return bits(state), problem.table.bill.cells
 
 
+@pytest.mark.slow
 @some_ways
 @settings(max_examples=4)
 @given(inner=st.lists(st.integers(0, T), max_size=8))
@@ -117,6 +118,7 @@ def test_chunked_equals_unchunked(mode, layout, inner):
     assert (bits(state), problem.table.bill.cells) == uncut(mode, layout)
 
 
+@pytest.mark.slow
 @some_ways
 def test_one_row_at_a_time_equals_all_at_once(mode, layout):
     problem = little(LAYOUTS[layout])
@@ -124,6 +126,7 @@ def test_one_row_at_a_time_equals_all_at_once(mode, layout):
     assert (bits(state), problem.table.bill.cells) == uncut(mode, layout)
 
 
+@pytest.mark.slow
 @every_mode
 def test_same_seed_same_result(mode):
     first, second, other = (bits(run(Frugal(mode), problem_of(), 600, seed=k)) for k in (3, 3, 4))
@@ -131,6 +134,7 @@ def test_same_seed_same_result(mode):
     assert first["w"] != other["w"]
 
 
+@pytest.mark.slow
 @every_mode
 def test_state_pickles_and_goes_on(mode):
     solver, problem = Frugal(mode, flips=0), problem_of()
@@ -142,6 +146,7 @@ def test_state_pickles_and_goes_on(mode):
     assert resumed.solution.w.tobytes() == through.solution.w.tobytes()
 
 
+@pytest.mark.slow
 @every_mode
 @pytest.mark.parametrize("sparse", [False, True])
 def test_data_is_never_written(mode, sparse):
@@ -158,6 +163,7 @@ def test_data_is_never_written(mode, sparse):
 # --- what is read ---------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sparse", [False, True])
 @every_mode
 def test_what_was_not_read_has_no_influence(mode, sparse):
@@ -172,6 +178,7 @@ def test_what_was_not_read_has_no_influence(mode, sparse):
     assert bits(again) == bits(state)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sparse", [False, True])
 @every_mode
 def test_cells_are_fetched_once_and_billed(mode, sparse):
@@ -192,6 +199,7 @@ def test_cells_are_fetched_once_and_billed(mode, sparse):
     np.testing.assert_allclose(state.w, same.w, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.slow
 @every_bias
 @every_mode
 def test_layouts_agree(mode, bias):
@@ -228,6 +236,7 @@ def test_a_row_that_is_clear_is_left_early():
 LIMITS = (0, 1, 7, 8, 9, 100, 481, 2000, 5000, 9000, 20000)
 
 
+@pytest.mark.slow
 @every_mode
 def test_read_budget_of_nonzeros_is_never_exceeded(mode):
     for limit in LIMITS:
@@ -238,6 +247,7 @@ def test_read_budget_of_nonzeros_is_never_exceeded(mode):
         assert np.isfinite(result.solution.w).all()
 
 
+@pytest.mark.slow
 @every_mode
 def test_read_budget_of_cells_is_never_exceeded(mode):
     for limit in (0, 1199, 1200, 1201, 70_000, 100_000, 400_000):
@@ -248,6 +258,7 @@ def test_read_budget_of_cells_is_never_exceeded(mode):
         assert result.status is Status.MAX_READS
 
 
+@pytest.mark.slow
 @every_mode
 def test_cost_budget_is_never_exceeded(mode):
     prices = np.random.default_rng(0).random(1200) * 10
@@ -262,6 +273,7 @@ def test_cost_budget_is_never_exceeded(mode):
         assert result.status is Status.MAX_COST
 
 
+@pytest.mark.slow
 def test_the_owners_budget_counts_too():
     table = Shelf(LITTLE)
     table.max_reads = 40_000
@@ -279,6 +291,7 @@ def errors(solution):
     return float(np.mean((A @ solution.w + solution.b > 0) != (y > 0)))
 
 
+@pytest.mark.slow
 @every_mode
 def test_a_budget_within_the_first_batch_gives_a_usable_answer(mode):
     for rows, error in ((20, 0.25), (40, 0.12)):  # 0.4 is the rarer class
@@ -297,6 +310,7 @@ def test_a_sample_of_one_class_is_no_answer_and_no_crash(mode, bias):
     assert result.certificate.gap == np.inf
 
 
+@pytest.mark.slow
 @every_mode
 @every_bias
 @pytest.mark.parametrize("side", [1, -1])
@@ -311,6 +325,7 @@ def test_rows_of_one_class_only(mode, bias, side):
 # --- the sample -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_weighted_loss_of_the_sample_is_unbiased():
     # Of 80 samples of the first pass; the mean may be 4 of its standard errors off, which are 2% at most.
     rng = np.random.default_rng(0)
@@ -332,6 +347,7 @@ def test_the_weighted_loss_of_the_sample_is_unbiased():
         assert abs(np.mean(found[name]) - truth) < 4 * error
 
 
+@pytest.mark.slow
 def test_the_weighted_loss_stays_unbiased_in_later_passes():
     # Rows that w was trained on are judged without their own part of w; with it the mean was 10% too high.
     rng = np.random.default_rng(0)
@@ -362,6 +378,7 @@ def test_more_of_a_rate_keeps_a_superset():
     assert len(found[0]) < len(found[-1])
 
 
+@pytest.mark.slow
 def test_the_same_numbers_and_a_larger_g_keep_a_superset():
     found = []
     for later in (2, 3, 4, 5, 8):
@@ -375,6 +392,7 @@ def test_the_same_numbers_and_a_larger_g_keep_a_superset():
     assert len(found[0]) < len(found[1]) < len(found[-1])
 
 
+@pytest.mark.slow
 def test_rows_once_kept_stay_and_become_no_less_likely():
     solver, problem = Frugal("scan", flips=0), problem_of()
     state, before, cells = solver.init(problem), np.zeros(N), 0
@@ -387,6 +405,7 @@ def test_rows_once_kept_stay_and_become_no_less_likely():
     assert (before == 1.0).all()
 
 
+@pytest.mark.slow
 def test_a_rare_class_is_in_the_first_batch():
     A, y = text(3000, noise=0.0)
     y[:] = -1
@@ -418,6 +437,7 @@ def test_weights_count_like_repeated_rows():
         assert best.bound * (1 - 1e-9) <= weighted.certificate.objective <= 1.001 * best.objective
 
 
+@pytest.mark.slow
 @every_mode
 @pytest.mark.parametrize("seed", range(3))
 def test_most_rows_may_have_no_weight(mode, seed):
@@ -441,6 +461,7 @@ def test_squares_of_levels_are_those_of_their_columns():
 # --- the columns ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_prices_change_the_order_of_the_columns():
     dear = np.arange(0, 60, 2)  # half of the words that tell the classes
     prices = np.ones(1200)
@@ -465,6 +486,7 @@ def test_free_columns_are_read_first():
 # --- the end --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @every_bias
 @every_mode
 def test_at_the_end_it_is_the_svm_of_all_rows(mode, bias):
@@ -483,6 +505,7 @@ def test_at_the_end_it_is_the_svm_of_all_rows(mode, bias):
     assert problem.table.bill.cells < (0.9 if mode == "scan" else 1.0 + 1e-9) * N * X.shape[1]
 
 
+@pytest.mark.slow
 def test_a_certificate_ends_the_run_only_at_the_end():
     problem = problem_of()
     result = solve(problem, Frugal("scan", flips=0), stop=Stop(1e-2))
@@ -498,6 +521,7 @@ def test_all_rows_read_whole_at_once_is_an_end_too(checks):
     assert result.certificate.gap <= 1e-3
 
 
+@pytest.mark.slow
 def test_the_flip_rule_stops_early_and_near_the_best():
     best = errors(solve(problem_of(), SDCA(), stop=Stop(1e-3)).solution)
     cells = []
@@ -515,6 +539,7 @@ def test_the_flip_rule_stops_early_and_near_the_best():
 # --- whole rows instead ---------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "d", "by_rows"), [(1999, 1200, True), (2000, 1200, False), (2400, 3, True)])
 def test_few_rows_or_few_columns_are_read_by_whole_rows(n, d, by_rows):
     A = X[:n] if d == 1200 else X[:n, [0, 31, 60]]
@@ -559,6 +584,7 @@ def two_scales(n=32_000):
     return np.stack([large, 0.2 * y * rng.random(n), 0.1 * rng.standard_normal(n)], axis=1), y
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_whole_rows_stop_where_all_rows_would_change_little(seed):
     # At C a row, thousands of rows use the large column only and agree on it: that is no reason to stop.
@@ -578,6 +604,7 @@ def test_whole_rows_stop_where_all_rows_would_change_little(seed):
     assert result.solution.alpha is None
 
 
+@pytest.mark.slow
 def test_a_stop_of_whole_rows_does_not_depend_on_chunks():
     A, y = two_scales(8000)
     states = [run(Frugal(), problem_of(A, y, C=0.1), chunk=chunk) for chunk in (None, 501)]
@@ -607,6 +634,7 @@ class Interrupted(Shelf):
             os.kill(os.getpid(), signal.SIGINT)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_within_a_batch_keeps_the_answer_and_the_run_can_go_on():
     solver, table = Frugal("scan", flips=0), Interrupted(LITTLE)
@@ -621,6 +649,7 @@ def test_ctrl_c_within_a_batch_keeps_the_answer_and_the_run_can_go_on():
     assert bits(on.state) == bits(through.state)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("at", [1, 3, 5])
 def test_ctrl_c_while_it_learns_keeps_the_answer_and_the_run_can_go_on(monkeypatch, at):
@@ -645,6 +674,7 @@ def test_ctrl_c_while_it_learns_keeps_the_answer_and_the_run_can_go_on(monkeypat
     assert bits(on.state) == bits(through.state)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_at_any_time_keeps_the_answer():
     solve(problem_of(), Frugal(flips=0), stop=Stop(0, max_iter=N))  # compiled
@@ -681,6 +711,7 @@ def test_another_problem_is_refused():
         solve(NormConstrained(S, Y, 1.0), Frugal())
 
 
+@pytest.mark.slow
 def test_no_iteration_reads_more_than_a_row():
     solver, problem = Frugal("scan", flips=0), little()
     state = solver.init(problem)

@@ -80,6 +80,7 @@ def rounds(solver, problem, count, seed=0):
 # --- what it is for -----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_rare_points_are_found_by_a_few_cells():
     reads = []
     for seed in range(4):
@@ -102,6 +103,7 @@ def test_rare_points_are_found_by_a_few_cells():
     assert ours < 0.5 * theirs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_wrong_labels_are_survived_by_a_small_C(seed):
     X, y, truth, second, _ = hard_points(seed, noise=0.01)
@@ -146,6 +148,7 @@ def test_columns_then_random_rows_then_the_lowest_estimates(hard):
     np.testing.assert_allclose(moved, np.outer(moved @ w_J, w_J) / (w_J @ w_J), atol=1e-12)
 
 
+@pytest.mark.slow
 def test_estimates_stay_true_where_rows_were_chosen_by_them():
     X, y, *_ = hard_points(4, noise=0.02)
     problem, solver = Regularized.from_C(X, y, 0.1), Probe()
@@ -187,6 +190,7 @@ def test_both_classes_are_in_the_first_rows(hard):
     assert rounds(Probe(columns=3), Regularized.from_C(X, few, 1.0), 1).kind[7] == RANDOM
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", ["none", "free", "penalized"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_when_all_rows_are_read_it_is_the_svm_of_all_rows(small, bias, weighted):
@@ -216,6 +220,7 @@ def test_all_columns_probed_leave_nothing_to_pay(small):
     np.testing.assert_allclose(solver.margins(problem, state)[unread], true[unread], rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_patience(hard):
     X, y, *_ = hard
     read = []
@@ -244,6 +249,7 @@ def tables(X):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["array", "csr", "fetched"])
 @pytest.mark.parametrize("cuts", [[1] * 100, [7] * 15, [4, 1, 0, 1, 8, 80]])
 def test_chunked_equals_unchunked(small, kind, cuts):
@@ -260,6 +266,7 @@ def test_chunked_equals_unchunked(small, kind, cuts):
     assert solver.solution(whole, a).w.tobytes() == solver.solution(cut, b).w.tobytes()
 
 
+@pytest.mark.slow
 def test_layouts_agree(small):
     X, y = small
     answers = [
@@ -276,6 +283,7 @@ def test_same_seed_same_result(small):
     assert bits(first.state) != bits(other.state)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["array", "csr", "fetched"])
 def test_budgets_are_never_exceeded(small, kind):
     X, y = small

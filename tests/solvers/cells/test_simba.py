@@ -63,6 +63,7 @@ def same(a, b, tol=1e-9):
 # --- it is the paper's --------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @every_bias
 @pytest.mark.parametrize("nu", [0.004, 0.05, 0.3])
 @pytest.mark.parametrize("seed", range(3))
@@ -93,6 +94,7 @@ def test_fixed_rates_and_their_number(ball):
     assert Simba(steps="fixed", epsilon=0.1).horizon(problem) == int(np.ceil(1e6 * np.log(150)))
 
 
+@pytest.mark.slow
 @every_bias
 @pytest.mark.parametrize("nu", [0.004, 0.05, 0.3])
 @pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
@@ -107,6 +109,7 @@ def test_lazy_with_a_refresh_every_time_is_exact(ball, bias, nu, layout, seed):
     )
 
 
+@pytest.mark.slow
 @every_bias
 @pytest.mark.parametrize("cap", [0.003, 0.03, 0.3, 1.0])
 @pytest.mark.parametrize("eta_scale", [1.0, 3.0])
@@ -123,6 +126,7 @@ def test_capped_with_a_refresh_every_time_projects_every_time(ball, bias, cap, e
     assert p.max() <= max(1 / (cap * 150), 1 / 150) * (1 + 1e-9) or cap * 150 < 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["lazy", "capped"])
 @pytest.mark.parametrize("K", [2, 7, 50])
 @every_bias
@@ -137,6 +141,7 @@ def test_groups_and_sums_are_bookkeeping_only(ball, form, K, bias):
     assert p.min() > -1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["lazy", "capped"])
 def test_a_refresh_once_in_a_while_costs_little(form, adult):
     # The level of the answer at t = 2000, as a share of the highest known: mean of 5 seeds.
@@ -155,6 +160,7 @@ def test_a_refresh_once_in_a_while_costs_little(form, adult):
 # --- the unit ball ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @every_form
 @every_bias
 def test_the_units_of_the_data_are_those_of_the_answer(ball, form, bias):
@@ -184,6 +190,7 @@ def test_rows_outside_of_the_ball(ball):
 # --- certificates -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @every_form
 @every_bias
 def test_certificates_hold_the_optimum(ball, form, bias):
@@ -199,6 +206,7 @@ def test_certificates_hold_the_optimum(ball, form, bias):
             assert found.gap >= (best.objective - found.objective) / found.objective * (1 - 1e-9)
 
 
+@pytest.mark.slow
 @every_form
 def test_the_interval_closes_about_a_known_margin(form):
     known = make_separable(400, 30, 0.3, seed=0)
@@ -211,6 +219,7 @@ def test_the_interval_closes_about_a_known_margin(form):
     assert [r.iteration for r in result.history] == [1 << k for k in range(6, 6 + len(result.history))]
 
 
+@pytest.mark.slow
 def test_the_bias_of_a_result_belongs_to_its_w(ball):
     X, y = ball
     problem = SlackConstrained(X, y, 0.02, bias="free")
@@ -281,6 +290,7 @@ class Far(Table):
         return sp.csr_array(self.X[rows])
 
 
+@pytest.mark.slow
 @every_form
 def test_data_out_of_memory_is_read_by_rows_and_columns_only(ball, form):
     X, y = ball
@@ -323,6 +333,7 @@ def test_the_form_suits_the_data(ball, adult):
     assert Simba().form_for(SlackConstrained(*adult, 0.1)) == "lazy"
 
 
+@pytest.mark.slow
 @every_form
 def test_rows_of_zeros_and_a_single_point(form):
     # w stays 0 until a row that is not zero is drawn; and log 1 = 0.

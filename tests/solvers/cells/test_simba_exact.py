@@ -22,6 +22,7 @@ def test_ties_share_what_is_left():
     assert exact.cut_of(p, 4.0) == (0.0, 1.0)
 
 
+@pytest.mark.slow
 def test_lines_5_to_7():
     state = exact.start(5, 4)
     row, key = np.array([0.3, 0.0, -0.4, 0.0]), key_of(1)
@@ -46,6 +47,7 @@ def test_rows_outside_of_the_ball_and_rows_of_zeros():
     assert exact.add_point(exact.bare(state), EVERYWHERE, np.zeros(4), 1.0, 1, key, 1.0) == (-1, 0.0)
 
 
+@pytest.mark.slow
 def test_lines_8_to_13():
     rng = np.random.default_rng(2)
     state, y = exact.start(6, 3), np.array([1.0, -1, 1, 1, -1, -1])
@@ -60,6 +62,7 @@ def test_lines_8_to_13():
     np.testing.assert_allclose(state.p, expected / expected.sum(), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_the_point_is_drawn_by_p_and_the_sums_grow():
     state, y, key = exact.start(4, 2), np.array([1.0, 1, -1, -1]), key_of(5)
     state.p[:] = [0.1, 0.2, 0.3, 0.4]

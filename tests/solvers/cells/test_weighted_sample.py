@@ -109,6 +109,7 @@ def test_columns_that_no_support_vector_has_are_zero():
 # --- rows of both classes alike --------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(y=LABELS, seed=st.integers(0, 99), count=st.integers(0, 50))
 def test_rows_of_both_classes_alike(y, seed, count):
     left = np.random.default_rng(seed).permutation(len(y))
@@ -127,6 +128,7 @@ def test_rows_of_both_classes_alike(y, seed, count):
         assert rows[y[rows] == side].tolist() == left[y[left] == side][:k].tolist()
 
 
+@pytest.mark.slow
 @given(y=LABELS, seed=st.integers(0, 99))
 def test_shares_weigh_each_class_by_its_rows(y, seed):
     order = np.random.default_rng(seed).permutation(len(y))

@@ -20,6 +20,7 @@ def blobs():
     return X, np.where(X[:, 0] + rng.standard_normal(90) > 0, 1, -1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", ["none", "free"])
 @pytest.mark.parametrize("C", [0.1, 10.0, 1e5])
 @pytest.mark.parametrize("kernel", [Linear(), Gaussian(0.3)])
@@ -38,6 +39,7 @@ def test_the_same_answer_as_by_blocks(blobs, bias, C, kernel):
         assert ours.solution.beta.sum() == pytest.approx(0, abs=1e-9 * np.abs(ours.solution.beta).sum())
 
 
+@pytest.mark.slow
 def test_newton_steps_place_what_pairs_are_slow_to():
     """Unscaled features: LIBSVM is not done after a million pairs, and these are some thousands."""
     X, y = load_breast_cancer(return_X_y=True)

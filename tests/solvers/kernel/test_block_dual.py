@@ -26,6 +26,7 @@ def problem_of(points, bias="free", n=400, exact=False, **options):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [60, 400])
 @pytest.mark.parametrize("solver", [BlockDual(), BlockDual(block=8, first=1), BlockDual(block=6, most=16)])
 def test_it_finds_the_answer_of_libsvm(points, n, solver):

@@ -93,6 +93,7 @@ def test_many_projections_lose_no_digits(tiny, average):
     np.testing.assert_allclose(solver.solution(problem, state).beta, beta, rtol=1e-7, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_it_approaches_the_optimum(tiny):
     problem = problem_of(tiny, 1 / 60)
     best = solve(problem, SMO(), stop=Stop(tol=1e-9)).certificate.objective
@@ -107,6 +108,7 @@ def test_it_approaches_the_optimum(tiny):
         assert means[1] < 1.04 * best
 
 
+@pytest.mark.slow
 def test_the_average_is_better_than_the_last_after_a_few_passes(adult):
     X, y = adult
     problem = KernelRegularized(Gram(as_points(X[:1000], Gaussian(0.05))), y[:1000], 1e-3)
@@ -118,6 +120,7 @@ def test_the_average_is_better_than_the_last_after_a_few_passes(adult):
     assert mean - best < 0.75 * (last - best)
 
 
+@pytest.mark.slow
 def test_it_stops_by_its_gap(tiny):
     result = solve(problem_of(tiny, 0.3), KernelPegasos(8), stop=Stop(tol=0.1, max_iter=20_000))
     assert result.status is Status.CONVERGED
@@ -142,6 +145,7 @@ def test_without_an_iteration_w_is_zero(tiny):
         assert problem.objective(w) == 1.0
 
 
+@pytest.mark.slow
 def test_a_point_that_the_kernel_maps_to_zero_changes_nothing():
     X, y = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, -1.0]]), np.array([1, 1, -1])
     problem = problem_of((X, y), 0.5, Linear())

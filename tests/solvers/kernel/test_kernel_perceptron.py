@@ -85,6 +85,7 @@ def test_on_points_that_nothing_separates_the_batch_perceptron_goes_on():
     assert np.abs(result.solution.beta).sum() == 500
 
 
+@pytest.mark.slow
 def test_the_average_predicts_better_than_the_last(adult):
     X, y = adult
     gram = Gram(as_points(X, Gaussian(0.05)))

@@ -31,6 +31,7 @@ def test_the_block_changes_nothing_but_the_kernel_values_computed(tiny):
     assert max(counts) <= 60 * 60
 
 
+@pytest.mark.slow
 def test_few_rows_are_computed_in_vain(adult):
     X, y = adult
     counts = {}
@@ -41,6 +42,7 @@ def test_few_rows_are_computed_in_vain(adult):
     assert counts[1] <= counts[32] < 1.3 * counts[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 def test_it_finds_the_optimum(tiny, weighted):
     weight = np.arange(60) % 4 / 2.0 if weighted else None

@@ -21,6 +21,7 @@ def problem_of(X, nu=0.1, **options):
     return KernelOneClass(Gram(as_points(X, Gaussian(GAMMA), exact=True)), nu, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nu", [0.02, 0.2, 0.7])
 @pytest.mark.parametrize(
     "solver", [LevelBlocks(), LevelBlocks(first=16, block=8), LevelBlocks(first=20, growth=2)]

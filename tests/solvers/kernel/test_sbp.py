@@ -30,6 +30,7 @@ def optimum(p):
     return result.certificate.objective
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", ["none", "free"])
 @pytest.mark.parametrize("output", ["average", "uniform", "best"])
 def test_it_approaches_the_optimum(bias, output):
@@ -44,6 +45,7 @@ def test_it_approaches_the_optimum(bias, output):
     assert levels[1] > 0.9 * best
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("T", [400, 1600])
 def test_the_plain_mean_comes_as_near_as_lemma_3_2_says(T):
     p = problem()
@@ -56,6 +58,7 @@ def test_the_plain_mean_comes_as_near_as_lemma_3_2_says(T):
         assert near <= p.objective(answer) <= best * (1 + 1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", ["none", "free"])
 @pytest.mark.parametrize("batch", [1, 8])
 def test_the_bound_is_one(bias, batch):
@@ -119,6 +122,7 @@ def test_it_ends_after_its_passes_and_counts():
     assert p.gram.evals <= 120 * 120  # every row fits the cache
 
 
+@pytest.mark.slow
 def test_no_slack_at_all_is_the_hard_margin():
     X = np.array([[0.0, 1.0], [1.0, 0.0], [3.0, 4.0], [4.0, 3.0]])
     p = KernelSlackConstrained(X, np.array([1, 1, -1, -1]), 0.0, Gaussian(0.1), bias="free")
@@ -134,6 +138,7 @@ def test_other_problems_are_refused():
             SBP(**bad)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", ["none", "free"])
 def test_a_small_cache_changes_nothing(bias):
     X, y = data()

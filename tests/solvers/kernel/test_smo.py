@@ -14,6 +14,7 @@ def problem_of(rows, lam, kernel=None, **options):
     return KernelRegularized(Gram(as_points(X, kernel or Gaussian(0.25), exact=True)), y, lam, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("C", [0.3, 10.0])
 def test_it_finds_the_answer_of_libsvm(tiny, weighted, C):
@@ -30,6 +31,7 @@ def test_it_finds_the_answer_of_libsvm(tiny, weighted, C):
     assert np.count_nonzero(result.solution.beta) == pytest.approx(len(model.support_), abs=1)
 
 
+@pytest.mark.slow
 def test_without_a_bias_it_finds_the_answer_of_others(tiny):
     problem = problem_of(tiny, 0.01)
     answers = [solve(problem, s, stop=Stop(tol=1e-8)) for s in (SMO(), KernelSDCA(), BlockDual())]
@@ -57,6 +59,7 @@ def test_every_step_is_feasible_and_upwards(tiny, bias):
         before = dual
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", ["none", "free"])
 def test_it_goes_on_to_rounding_and_is_then_finished(tiny, bias):
     problem = problem_of(tiny, 0.05, bias=bias)

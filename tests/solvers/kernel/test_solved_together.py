@@ -28,6 +28,7 @@ def three():
     return X, these
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("free", [False, True])
 def test_each_is_solved_as_it_would_be_alone(three, free):
     X, these = three

@@ -18,6 +18,7 @@ def level_by_sorting(c, volume):
     return (volume + low[:m].sum()) / m
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(values, st.floats(0, 20), st.floats(-10, 10) | st.just(np.inf))
 def test_newton_finds_the_level_from_any_guess(c, volume, guess):
@@ -52,6 +53,7 @@ def mean_level_by_lp(c, y, volume):
     return found.x[0]
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.integers(0, 10_000), st.floats(0, 6))
 def test_two_basins_are_the_linear_program(seed, volume):

@@ -42,6 +42,7 @@ def test_it_is_algorithm_1(tiny, bias, weighted):
         assert answer.b == pytest.approx(0.7 * w[-1], abs=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", BIASES)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("output", ["best", "last"])
@@ -98,6 +99,7 @@ def test_the_estimate_is_the_gap_and_lambda_w_the_combination(tiny, bias, capaci
         assert solver.estimate(problem, state) >= certificate.gap * (1 - 1e-11) - 1e-12
 
 
+@pytest.mark.slow
 def test_few_places_are_enough_and_the_bound_does_not_fall(adult):
     problem, solver = Regularized(*adult, 1e-2), CuttingPlane(3)
     bounds = []

@@ -23,6 +23,7 @@ def test_it_reaches_a_known_optimum():
         assert problem.objective(result.solution) == pytest.approx(known.objective, rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", ["none", "penalized", "free"])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("sparse", [False, True])

@@ -23,6 +23,7 @@ def noisy(n, d, seed=0, scale=1.0):
     return X, y
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", BIASES)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_it_agrees_with_sdca(adult, bias, weighted):
@@ -58,6 +59,7 @@ def test_it_needs_few_passes_however_the_features_are_scaled():
     assert result.n_iter <= 60
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", BIASES)
 def test_more_features_than_a_hessian_is_formed_for(bias):
     d = DIRECT + 20
@@ -115,6 +117,7 @@ def test_warm_start(adult, bias):
     assert again.certificate.objective == pytest.approx(cold.certificate.objective, rel=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", BIASES)
 def test_weights_that_leave_a_sample_empty(bias):
     X, y = noisy(4000, 3)
@@ -175,6 +178,7 @@ def test_what_it_cannot_solve(tiny):
         solve(Regularized(np.ones((2, 20_001)), [1, -1], 0.1), Newton())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("together", [False, True])
 @pytest.mark.parametrize("rare", [1, 5, 50])
 def test_a_rare_class_is_in_the_first_sample(rare, together):

@@ -68,6 +68,7 @@ def test_corollary_1_on_all_rows(tiny):
     np.testing.assert_allclose(other.w, w.w, rtol=1e-9)  # no randomness is left
 
 
+@pytest.mark.slow
 def test_the_random_iterate_is_uniform_over_the_iterates(tiny):
     problem = Regularized(*tiny, 0.1)
     T, kept = 8, np.zeros(8, int)

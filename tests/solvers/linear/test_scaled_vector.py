@@ -82,6 +82,7 @@ operations = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.lists(operations, max_size=30))
 def test_all_operations_are_those_of_plain_vectors(todo):
@@ -91,6 +92,7 @@ def test_all_operations_are_those_of_plain_vectors(todo):
     check(z, plain, 1e-9)
 
 
+@pytest.mark.slow
 def test_a_scale_is_folded_in_before_digits_are_lost():
     z, plain, A = zeros(12, 5), Plain(), as_matrix(X).rows
     folds = 0

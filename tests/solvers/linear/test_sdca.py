@@ -20,6 +20,7 @@ def dual(problem, alpha):
     return sum(problem.class_mass(alpha)) - z @ z / (2 * problem.lam)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", BIASES)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_shrinking_changes_the_road_but_not_the_optimum(adult, bias, weighted):
@@ -44,6 +45,7 @@ def test_shrinking_spares_visits(adult):
     assert solver.advance(problem, state, problem.n).t == before + problem.n
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", BIASES)
 def test_rows_sorted_by_label(adult, bias):
     X, y = adult
@@ -212,6 +214,7 @@ def test_every_pass_visits_every_row_once(tiny_csr):
         np.testing.assert_allclose(state.sq, (S.toarray() ** 2).sum(axis=1), rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", BIASES)
 def test_warm_start(adult, bias):
     X, y = adult
@@ -237,6 +240,7 @@ def test_a_free_bias_meets_its_constraint(tiny, weighted):
     assert result.solution.b == pytest.approx(problem.best_bias(X @ result.solution.w), abs=1e-4)
 
 
+@pytest.mark.slow
 def test_a_free_bias_far_from_the_origin(tiny):
     X, y = tiny
     near = tight(Regularized(X, y, 0.05, bias="free"), tol=1e-6)

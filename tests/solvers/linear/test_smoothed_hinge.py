@@ -44,6 +44,7 @@ def look(x, weight, alpha=None, z=None):
     return PENALTY * x - z / mass, H / (MU * mass) + np.diag(PENALTY), alpha, z, mass, gap, linear
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weight", [ONES, WEIGHT], ids=["even", "weighted"])
 def test_gradient_and_hessian_by_finite_differences(weight):
     h = 1e-6
@@ -97,6 +98,7 @@ def test_rows_that_stay_at_a_bound_are_not_read_again():
     assert alpha.tolist() == [0, 0.5, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weight", [ONES, WEIGHT], ids=["even", "weighted"])
 def test_product_and_along(weight):
     A, p = as_matrix(X).rows, RNG.standard_normal(D + 1)
@@ -110,6 +112,7 @@ def test_product_and_along(weight):
     assert (q[20:] == 7).all()
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(
     seed=st.integers(0, 10**6),

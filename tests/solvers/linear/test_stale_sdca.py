@@ -56,6 +56,7 @@ def literal(X, y, lam, n_epochs, seed, *, s, kappa=0.0, free=False, least=0.1, w
     return v / Lam, beta + kappa * u / Lam, alpha, m, visits, gap
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @every_bias
 @every_weight
@@ -121,6 +122,7 @@ def test_the_first_pass_is_plain_ascent(adult):
 # --- it gets there ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @every_bias
 @every_weight
 @pytest.mark.parametrize("lam", [1e-2, 1e-3])
@@ -229,6 +231,7 @@ def test_a_list_that_came_out_empty_is_all_rows():
     assert tight(problem).solution.w == pytest.approx([0.25], rel=1e-6)
 
 
+@pytest.mark.slow
 @every_bias
 def test_warm_start(adult, bias):
     problem = Regularized(*adult, 1e-3, bias=bias)

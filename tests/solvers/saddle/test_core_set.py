@@ -33,6 +33,7 @@ KINDS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("tol", [1e-2, 1e-7])
 def test_the_certificate_holds_the_exact_radius(name, tol):

@@ -29,6 +29,7 @@ GAMES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GAMES)
 def test_the_interval_holds_the_value_in_every_run(name):
     A = GAMES[name]

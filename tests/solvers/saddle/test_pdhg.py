@@ -77,6 +77,7 @@ FAMILIES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAMILIES)
 @pytest.mark.parametrize("form", ["dense", "sparse", "float32"])
 def test_the_interval_holds_the_exact_value(name, form):
@@ -126,6 +127,7 @@ def test_the_yes_comes_soon():
     assert result.n_iter <= 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "A",
     [
@@ -182,6 +184,7 @@ def same(a, b):
             np.testing.assert_array_equal(left, right)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("problem", [
     lambda: Semidefinite(planted(60, 9, 0).astype(np.float32)),
     lambda: Semidefinite([sp.csr_array(a) for a in thin(50, 9, 3)]),

@@ -107,6 +107,7 @@ def test_an_iteration_reads_a_row_and_a_column():
     assert problem.reads == problem.table.bill.cells + A.size
 
 
+@pytest.mark.slow
 def test_the_certificate_holds_sigma_and_stops_the_run():
     sigma = margin_of(A)
     for seed in range(10):
@@ -138,6 +139,7 @@ def test_a_longer_row_only_changes_the_units():
     assert result.certificate.bound == pytest.approx(7 * plain.certificate.bound)
 
 
+@pytest.mark.slow
 def test_a_fraction_certificate_reads_its_rows_once():
     rows = rows_of(3000, 40)
     problem = MaxMargin(rows, relative=False, fraction=Fraction(rho=0.02, delta=0.05))
@@ -187,6 +189,7 @@ def test_a_game_is_played_by_weights_on_both_sides():
     assert result.solution.x.sum() == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_the_kernelised_perceptron_is_the_linear_one_for_a_linear_kernel():
     problem = KernelMaxMargin(A, kernel=Linear())
     result = solve(problem, PrimalDual(), stop=Stop(0.2, max_iter=20000))
@@ -214,6 +217,7 @@ def test_the_kernelised_perceptron_separates_what_no_line_does():
 # --- the guarantees ---------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("eps", [0.2, 0.1])
 def test_the_answer_is_within_epsilon_after_four_log_n_over_epsilon_squared(eps):
     good = 0

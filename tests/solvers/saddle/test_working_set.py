@@ -26,6 +26,7 @@ def sigma_of(A):
     return float(np.linalg.norm(p @ machine.support_vectors_))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n, d", [(40, 5), (500, 30), (3000, 10), (30, 200)])
 @pytest.mark.parametrize("relative", [True, False])
 def test_it_finds_the_widest_margin(n, d, relative):
@@ -40,6 +41,7 @@ def test_it_finds_the_widest_margin(n, d, relative):
     assert p.sum() == pytest.approx(1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_the_interval_holds_sigma_whenever_it_stops(seed):
     A = planted(400, 12, 0.05, seed)

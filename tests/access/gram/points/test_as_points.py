@@ -35,6 +35,7 @@ def gaussian(A, gamma):
     return np.exp(-gamma * ((A[:, None] - A) ** 2).sum(2))
 
 
+@pytest.mark.slow
 def test_storage_by_data():
     assert type(as_points(REAL, Gaussian(1.0))) is DensePoints
     assert type(as_points(sp.csr_array(REAL), Gaussian(1.0))) is SparsePoints
@@ -48,6 +49,7 @@ def test_storage_by_data():
     assert as_points(points, Linear()) is points
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", [Linear(), Gaussian(0.02), Polynomial(2, 0.5, 1.0), Sigmoid(0.01, 0.2)])
 @pytest.mark.parametrize(
     "data", [REAL, REAL.astype(np.float32), sp.csr_array(REAL), PIXELS / 255, PIXELS.astype(np.uint8), ONEHOT]

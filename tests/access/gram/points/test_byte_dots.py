@@ -10,6 +10,7 @@ needs_instruction = pytest.mark.skipif(not available(), reason="this processor h
 RNG = np.random.default_rng(0)
 
 
+@pytest.mark.slow
 @needs_instruction
 @given(st.integers(0, 13), st.integers(0, 13), st.integers(1, 70), st.integers(0, 2**32 - 1))
 def test_byte_dots_are_exact(R, C, d, seed):
@@ -70,6 +71,7 @@ BYTES = RNG.integers(0, 256, (40, 30))
 BYTES[0, :2] = 1, 255
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("values", "step"),
     [

@@ -25,6 +25,7 @@ def gaussian(A, gamma):
     return np.exp(-gamma * ((A[:, None] - A) ** 2).sum(2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_features_far_from_zero_are_centred(dtype):
     """As the raw features of covtype: metres and degrees, none of them scaled."""

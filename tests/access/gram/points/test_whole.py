@@ -32,6 +32,7 @@ def gaussian(A, gamma):
     return np.exp(-gamma * ((A[:, None] - A) ** 2).sum(2))
 
 
+@pytest.mark.slow
 @needs_instruction
 def test_bytes_where_they_fit():
     assert type(as_points(PIXELS / 255, Gaussian(1.0))) is BytePoints

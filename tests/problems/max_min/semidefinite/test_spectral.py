@@ -17,6 +17,7 @@ def test_the_largest_eigenvalue(n):
     assert top_eigenvalue(M) == pytest.approx(np.linalg.eigvalsh(M)[-1], rel=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [3, 16, 40])
 @pytest.mark.parametrize("shift", [-30.0, -3.0, 0.0, 3.0])
 @pytest.mark.parametrize("unit_trace", [False, True])
