@@ -104,6 +104,7 @@ def test_a_fork_counts_for_itself(stored):
     assert fork.sq_norms is matrix.sq_norms
 
 
+@pytest.mark.slow
 @given(n=st.integers(1, 50), d=st.integers(0, 9), cells=st.integers(1, 60))
 def test_row_blocks_cover_all_rows_once(n, d, cells):
     matrix = as_matrix(np.ones((n, d)))

@@ -30,6 +30,7 @@ def test_version_from_a_shell():
     assert (done.stdout, done.stderr) == (f"hinge {hinge.__version__}\n", "")
 
 
+@pytest.mark.slow
 def test_help_names_the_commands():
     result = run("--help")
     assert result.exit_code == 0
@@ -38,6 +39,7 @@ def test_help_names_the_commands():
     assert "debug" not in result.stdout
 
 
+@pytest.mark.slow
 def test_without_typer_one_sentence_says_what_to_install():
     code = "import sys; sys.modules['typer'] = None; import hinge.cli.app; hinge.cli.app.main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
@@ -56,6 +58,7 @@ def test_interrupted_before_a_command_begins(monkeypatch):
     assert caught.value.code == 130
 
 
+@pytest.mark.slow
 def test_unknown_options_are_typers_business():
     assert run("train", "adult", "--nonsense").exit_code == 2
 

@@ -51,6 +51,7 @@ def test_json(race_of_three):
     assert found["lower_bound"] <= min(line["objective"] for line in lines.values())
 
 
+@pytest.mark.slow
 def test_table(monkeypatch):
     there = importlib.util.find_spec
     monkeypatch.setattr(
@@ -114,6 +115,7 @@ def test_a_file_without_test_rows_has_some_held_out(tmp_path):
     assert found["solvers"][0]["test_error"] < 0.3
 
 
+@pytest.mark.slow
 def test_a_race_to_an_error():
     result = run("adult", *SMALL, "--solvers", "newton", "--target", "error", 0.25, "--format", "json")
     assert result.exit_code == 0, result.output
@@ -182,6 +184,7 @@ def test_rows_that_cannot_be_raced_on(tmp_path, text, sentence):
     assert sentence in said(result)
 
 
+@pytest.mark.slow
 def test_three_rows_leave_none_to_test_on(tmp_path):
     path = tmp_path / "rows.svm"
     path.write_text("1 1:1\n-1 1:-1\n1 2:1\n")

@@ -1,11 +1,13 @@
 import json
 
 import numpy as np
+import pytest
 from command_line import run, said, sentence, svmlight
 
 # --- train -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_parts_of_different_width(files, tmp_path):
     narrow = svmlight(tmp_path / "narrow.svm", files.X[:, :5], files.y)
     for train, test in ((narrow, files.svm), (files.svm, narrow)):

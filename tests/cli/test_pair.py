@@ -12,6 +12,7 @@ def run(*args):
     return CliRunner().invoke(cli.application(), ["pair", *map(str, args)])
 
 
+@pytest.mark.slow
 def test_a_named_set(tmp_path):
     result = run("adult", tmp_path / "pair")
     assert result.exit_code == 0, result.output
@@ -32,6 +33,7 @@ def test_a_matrix_in_a_file(tmp_path):
     assert not (tmp_path / "pair.labels.npy").exists()
 
 
+@pytest.mark.slow
 def test_what_it_refuses(tmp_path):
     bad = np.ones((4, 3))
     bad[2, 1] = np.nan

@@ -62,6 +62,7 @@ def test_table_and_files(tmp_path):
     assert (out / "path.png").stat().st_size > 1000 and (out / "path.svg").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [

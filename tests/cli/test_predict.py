@@ -1,6 +1,7 @@
 import re
 
 import numpy as np
+import pytest
 from command_line import run, said, sentence, svmlight
 
 import hinge
@@ -10,6 +11,7 @@ from hinge.files import model_files
 # --- predict ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_predict_to_both_places(files, tmp_path):
     X, y = datasets.read(files.svm)
     model = model_files.load(files.model)
@@ -24,6 +26,7 @@ def test_predict_to_both_places(files, tmp_path):
     assert list(tmp_path.iterdir()) == [written]
 
 
+@pytest.mark.slow
 def test_scores_survive_the_text(files, tmp_path):
     out, _ = said(run("predict", files.model, files.svm, "--scores"))
     X, _ = datasets.read(files.svm)
@@ -37,6 +40,7 @@ def test_scores_survive_the_text(files, tmp_path):
     assert np.array_equal(lines[:, 0], lines[:, 1:].argmax(axis=1))
 
 
+@pytest.mark.slow
 def test_features_without_labels(files):
     labelled, _ = said(run("predict", files.model, files.svm))
     out, err = said(run("predict", files.model, files.features, "--no-labels"))
@@ -54,6 +58,7 @@ def test_features_without_labels_of_another_width(files, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_labels_of_another_kind_give_no_error_rate(files, tmp_path):
     unknown = svmlight(tmp_path / "unknown.svm", files.X, np.zeros(60, int))
     _, err = said(run("predict", files.model, unknown))
@@ -62,6 +67,7 @@ def test_labels_of_another_kind_give_no_error_rate(files, tmp_path):
     assert "not measured" in err
 
 
+@pytest.mark.slow
 def test_predict_takes_the_test_part_of_a_set(tmp_path):
     said(run("train", "adult", "--max-time", 0, "-o", tmp_path / "m.hinge", "--quiet"))
     out, err = said(run("predict", tmp_path / "m.hinge", "a9a"))
@@ -81,6 +87,7 @@ def test_a_model_of_named_columns_predicts_without_a_warning(files, tmp_path):
 # --- errors ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_data_wider_than_the_model(files, tmp_path):
     (tmp_path / "wide.svm").write_text("1 8:1\n")
     assert "beyond the 7 features" in sentence(run("predict", files.model, tmp_path / "wide.svm"))
@@ -90,6 +97,7 @@ def test_data_wider_than_the_model(files, tmp_path):
 # --- the bar ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_rows_of_a_sparse_file_as_kernel_values(tmp_path):
     """What svmlight leaves out is zero, for a model of given kernel values too."""
     K = np.eye(6) + 0.5

@@ -21,6 +21,7 @@ def hinge(*arguments):
     return CliRunner().invoke(application(), list(arguments))
 
 
+@pytest.mark.slow
 def test_without_a_name_it_lists_the_experiments():
     ran = hinge("reproduce")
     assert ran.exit_code == 0
@@ -74,6 +75,7 @@ def test_a_narrow_terminal_cuts_no_name_and_no_verdict(tmp_path, monkeypatch):
     assert "improves with k" in " ".join(shown.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["reproduce pegasos-figure3", "compare adult", "path adult"])
 def test_a_file_in_the_place_of_the_folder_is_seen_before_the_work(tmp_path, command):
     (tmp_path / "afile").touch()

@@ -11,6 +11,7 @@ from hinge.files import model_files
 # --- train -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_train_adult_needs_nothing_else():
     out, err = said(run("train", "adult"))
     shown = table(out)
@@ -24,6 +25,7 @@ def test_train_adult_needs_nothing_else():
     assert max(map(len, out.splitlines())) <= 80
 
 
+@pytest.mark.slow
 def test_json_holds_what_the_model_holds(files, tmp_path):
     model_file = tmp_path / "m.hinge"
     out, err = said(run("train", files.svm, "--C", 2, "--seed", 3, "--format", "json", "-o", model_file))
@@ -64,6 +66,7 @@ def test_options_reach_the_estimator(files, tmp_path):
     assert "C" not in parameters
 
 
+@pytest.mark.slow
 def test_more_classes_than_two(files, tmp_path):
     y = files.y.astype(int).copy()
     y[::4] = 5
@@ -75,6 +78,7 @@ def test_more_classes_than_two(files, tmp_path):
     assert isinstance(json.loads(out)["objective"], float)
 
 
+@pytest.mark.slow
 def test_csv_by_label_column(files, tmp_path):
     model_file = tmp_path / "m.hinge"
     for column in ("verdict", 0):
@@ -101,6 +105,7 @@ def test_quiet(files, tmp_path):
 # --- errors ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "words"),
     [("none/m.hinge", "There is no folder"), (".", "is a folder"), ("notes.txt", "not overwritten")],
@@ -112,6 +117,7 @@ def test_a_bad_place_for_the_model_is_told_before_training(name, words, files, t
     assert (tmp_path / "notes.txt").read_text() == "precious"
 
 
+@pytest.mark.slow
 def test_a_model_is_overwritten_and_an_input_is_not(files, tmp_path):
     model = tmp_path / "m.hinge"
     model.write_bytes(files.model.read_bytes())

@@ -90,6 +90,7 @@ def test_npz_label_key_and_width(tmp_path):
         read(path, label="kind", n_features=3)
 
 
+@pytest.mark.slow
 @few
 @given(st.data())
 def test_damaged_archive_is_refused_in_words(folder, data):

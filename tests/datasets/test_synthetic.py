@@ -25,6 +25,7 @@ def same(A, B):
     return (A != B).nnz == 0 if sp.issparse(A) else np.array_equal(A, B)
 
 
+@pytest.mark.slow
 @some
 @given(sizes, st.floats(0.01, 1.0))
 def test_separable_margin_is_attained_and_maximal(size, fraction):
@@ -55,6 +56,7 @@ def test_separable_is_not_all_on_the_margin():
     assert "ynthetic" in data.description
 
 
+@pytest.mark.slow
 @some
 @given(sizes, st.floats(1e-6, 1.0), st.floats(0, 0.3))
 def test_known_optimum_has_no_duality_gap(size, fraction, noise):

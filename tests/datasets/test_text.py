@@ -41,6 +41,7 @@ def test_text_repeats_itself_whatever_the_test_part():
     assert not same(first.X_train, make_text(300, 2000, 20, topics=6, seed=1).X_train)
 
 
+@pytest.mark.slow
 def test_text_noise_is_what_no_model_learns():
     clean, noisy = (make_text(4000, 2000, 30, topics=6, noise=noise) for noise in (0.0, 0.25))
     assert same(clean.X_train, noisy.X_train)

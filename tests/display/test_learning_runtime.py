@@ -11,6 +11,7 @@ matplotlib.use("Agg")
 # --- learning runtime -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_learning_runtime(noisy, ax):
     X, y, _ = noisy
     model = LinearSVC(lam=1e-2, solver="pegasos", max_iter=20, random_state=0)

@@ -18,6 +18,7 @@ matplotlib.use("Agg")
 # --- the Pareto front -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", ["none", "free"])
 def test_the_front_is_monotone_and_convex_and_its_bound_holds(bias, noisy):
     X, y, _ = noisy

@@ -28,6 +28,7 @@ def objective(model, X, y, lam, s, scaling=None):
 # --- data ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["X", "csr", "predict", "sample_weight", "partial_fit"])
 @pytest.mark.parametrize(("value", "words"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")])
 def test_nan_and_infinity_are_named(where, value, words, tiny):
@@ -131,6 +132,7 @@ def test_other_features_at_predict(tiny):
 # --- strange but fine ---------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @every_solver
 def test_rows_of_zeros(solver, tiny):
     X, y = tiny
@@ -144,6 +146,7 @@ def test_rows_of_zeros(solver, tiny):
         assert best * (1 - 1e-7) <= model.objective_ <= best * (1 + model.gap_ + 1e-7)
 
 
+@pytest.mark.slow
 @every_solver
 @pytest.mark.parametrize("options", [{}, {"intercept": "penalized"}, {"fit_intercept": False}], ids=str)
 def test_nothing_but_zeros(solver, options):
@@ -161,6 +164,7 @@ def test_nothing_but_zeros(solver, options):
             assert model.objective_ == pytest.approx(1.0, abs=1e-13)
 
 
+@pytest.mark.slow
 @every_solver
 def test_one_row_of_each_class(solver):
     X, tol = np.array([[1.0, 2.0], [-3.0, 0.5]]), 0.3 if solver == "pegasos" else 1e-9
@@ -184,6 +188,7 @@ def test_rows_that_contradict_each_other(solver):
     np.testing.assert_allclose(tight.coef_, 0, atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["auto", "sdca", "newton"])
 @pytest.mark.parametrize("shape", [(40, 1), (5, 60), (300, 3), (2, 1)])
 def test_thin_and_wide(solver, shape):
@@ -218,6 +223,7 @@ def test_a_certificate_of_nothing_is_not_zero():
     assert relative_gap(1.0, 1.0 + 1e-16) == 0.0
 
 
+@pytest.mark.slow
 @every_solver
 @pytest.mark.parametrize("options", [{}, {"intercept": "penalized"}, {"fit_intercept": False}], ids=str)
 @pytest.mark.parametrize("size", [1e200, 1e80])

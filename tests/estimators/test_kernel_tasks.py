@@ -28,6 +28,7 @@ def many():
 # --- one against the rest -----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_one_against_the_rest_shares_kernel_rows(many):
     X, y = many
     for solver in ("auto", BlockDual(first=1)):

@@ -49,6 +49,7 @@ def weights(n, seed=5):
 # --- the objective ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["auto", "sdca", "pegasos"])
 def test_C_and_lam_are_the_same_problem(solver, tiny):
     X, y = tiny
@@ -108,6 +109,7 @@ def test_penalized_or_no_bias_is_liblinear(solver, C, fit_intercept, scaling, ti
             assert model.intercept_.tolist() == [0.0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", EXACT)
 @pytest.mark.parametrize("C", [0.05, 5.0])
 def test_free_bias_is_libsvm(solver, C, tiny):
@@ -161,6 +163,7 @@ def test_few_rows_with_a_weight_among_many():
         assert model.objective_ == pytest.approx(alone.objective_, rel=2e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["auto", "sdca", "pegasos"])
 def test_class_weights_multiply_sample_weights(solver, tiny):
     X, y = tiny
@@ -271,6 +274,7 @@ def test_the_gap_is_a_true_bound(solver, tiny):
             assert best * (1 - 1e-9) <= model.objective_ <= best * (1 + model.gap_ + 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", EXACT)
 def test_tol_is_kept(solver, tiny):
     X, y = tiny
@@ -325,6 +329,7 @@ BY_NAME = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BY_NAME)
 def test_solvers_by_name_and_as_objects(name, tiny):
     X, y = tiny
@@ -369,6 +374,7 @@ def test_settings_of_a_solver_are_parameters(tiny):
     )
 
 
+@pytest.mark.slow
 def test_settings_of_a_solver_in_a_grid(tiny):
     grid = {"solver__batch_size": [1, 4], "solver__projection": [True, False]}
     search = GridSearchCV(LinearSVC(solver=Pegasos(), lam=0.1, tol=0.5, random_state=0), grid, cv=2)
@@ -418,6 +424,7 @@ def test_no_time_at_all(adult):
     assert np.isfinite(model.coef_).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["sdca", "newton", "pegasos"])
 @pytest.mark.parametrize("passes", [0, 0.5, 2.5, 3, 10])
 def test_max_reads_is_never_exceeded(solver, passes, tiny):
@@ -430,6 +437,7 @@ def test_max_reads_is_never_exceeded(solver, passes, tiny):
     assert np.isfinite(model.coef_).all()
 
 
+@pytest.mark.slow
 def test_max_reads_takes_the_frugal_learner(tiny):
     X, y = tiny
     model = LinearSVC(max_reads=X.size // 2, random_state=0).fit(X, y)  # within a pass: what it gives
@@ -770,6 +778,7 @@ def test_partial_fit_after_fit_does_no_harm(adult):
     assert model.fit(X, y).gap_ <= 1e-3  # and a fit begins anew
 
 
+@pytest.mark.slow
 def test_partial_fit_of_many_classes(tiny):
     X, y = tiny
     three = np.where(X[:, 2] > 0.5, 0, y)
@@ -794,6 +803,7 @@ def test_partial_fit_is_deterministic(tiny):
 # --- warm start ---------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", EXACT)
 @pytest.mark.parametrize("options", [{}, {"intercept": "penalized"}], ids=str)
 def test_warm_start_is_shorter_and_ends_where_cold_does(solver, options, adult):
@@ -840,6 +850,7 @@ def test_cold_start_forgets(tiny):
 # --- among scikit-learn's tools -----------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_deterministic(tiny):
     for solver in ("sdca", "newton", "pegasos"):
         a, b, c = (
@@ -883,6 +894,7 @@ def test_repr_and_params():
     assert LinearSVC(**parameters).get_params() == parameters
 
 
+@pytest.mark.slow
 def test_pipeline_and_cross_validation(tiny, tiny_csr):
     for X, y in (tiny, tiny_csr):
         pipeline = make_pipeline(StandardScaler(with_mean=False), LinearSVC(C=0.1))
@@ -891,6 +903,7 @@ def test_pipeline_and_cross_validation(tiny, tiny_csr):
     assert search.fit(*tiny).best_score_ > 0.6
 
 
+@pytest.mark.slow
 def test_calibration(tiny):
     X, y = tiny
     model = CalibratedClassifierCV(LinearSVC(C=0.1), cv=3).fit(X, y, sample_weight=weights(60) + 0.5)
@@ -899,6 +912,7 @@ def test_calibration(tiny):
     assert model.score(X, y) > 0.7
 
 
+@pytest.mark.slow
 def test_processes_share_a_memory_map(tiny, tmp_path):
     X, y = tiny
     mapped = as_memmap(np.ascontiguousarray(X), tmp_path)

@@ -127,6 +127,7 @@ def problem_of(n=3000, nu=0.2, kernel=None, **options):
     return KernelOneClass(Gram(as_points(Z, kernel or Gaussian(0.5), exact=True)), nu, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cuts", [[25], [1] * 25, [3, 0, 15, 7]])
 def test_cutting_a_run_changes_nothing(cuts):
     solver = LevelBlocks(first=64, block=32)
@@ -153,6 +154,7 @@ def test_the_certificate_bounds_the_error():
         assert result.certificate.bound <= -0.5 * best.sq_norm <= result.certificate.objective + 1e-9
 
 
+@pytest.mark.slow
 def test_a_best_w_of_zero():
     Z = np.random.default_rng(0).standard_normal((200, 3))
     result = solve(KernelOneClass(Gram(as_points(Z, Linear(), exact=True)), 0.8), LevelBlocks())

@@ -93,6 +93,7 @@ def test_threads_change_nothing(solver):
         ]
 
 
+@pytest.mark.slow
 def test_threads_of_a_slack_path():
     X, y = clouds(3)
     one, two = (LinearSVC(slack=0.4, n_jobs=n_jobs, random_state=0).fit(X, y) for n_jobs in (1, 2))
@@ -126,6 +127,7 @@ def test_dual_coefficients_give_every_class():
     assert (np.abs(model.dual_coef_) <= 1.0 + 1e-12).all()  # C
 
 
+@pytest.mark.slow
 def test_history_of_every_class_is_monotone():
     X, y = clouds(3)
     model = LinearSVC(solver="sdca", tol=1e-6).fit(X, y)

@@ -78,6 +78,7 @@ def test_a_callback_gets_the_record(tiny):
     assert last.objective == model.objective_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["sdca", "pegasos"])
 def test_a_callback_gets_a_model_that_predicts(solver, tiny):
     X, y = tiny

@@ -67,6 +67,7 @@ KERNELS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parameters", KERNELS, ids=str)
 def test_two_classes(parameters, two):
     X, y = two
@@ -82,6 +83,7 @@ def test_two_classes(parameters, two):
         np.testing.assert_allclose(ours.dual_coef_, theirs.dual_coef_, atol=0.02 * ours.C)
 
 
+@pytest.mark.slow
 def test_weights_of_rows_and_classes(two, many):
     rng = np.random.default_rng(2)
     for X, y in (two, many):
@@ -160,6 +162,7 @@ def test_one_against_the_rest(many):
     assert model.n_support_.sum() == len(model.support_)
 
 
+@pytest.mark.slow
 def test_an_indefinite_kernel_is_solved_as_libsvm_does(two, many):
     for X, y in (two, many):
         for parameters in ({"gamma": 0.01, "coef0": 0.1}, {}, {"C": 10.0}):
@@ -217,6 +220,7 @@ def test_memory_maps_and_frames(two, tmp_path):
         model.predict(frame[["c", "b", "a"]])
 
 
+@pytest.mark.slow
 def test_small_and_strange_data():
     for X, y in (
         ([[0.0], [1.0]], [0, 1]),
@@ -264,6 +268,7 @@ def test_pipelines(two, many):
         assert mine == pytest.approx(reference, abs=0.02)
 
 
+@pytest.mark.slow
 def test_clone_and_pickle(many):
     X, y = many
     for model in (

@@ -44,6 +44,7 @@ PARAMETERS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("parameters", "words"), PARAMETERS, ids=lambda p: str(p)[:40])
 def test_wrong_parameters(parameters, words, tiny):
     model = SVC(**parameters)

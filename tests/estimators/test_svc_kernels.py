@@ -82,6 +82,7 @@ def test_a_function_is_called_for_what_is_needed(three):
     assert len(calls) == 7 * len(model.support_)  # support vectors only
 
 
+@pytest.mark.slow
 def test_words():
     model = SVC(kernel=bigrams, tol=1e-6).fit(WORDS, SIDES)
     assert model.predict(["abb", "ddc", ""]).tolist() == ["left", "right", "none"]

@@ -316,6 +316,7 @@ def test_slacks_that_leave_nothing(two):
         SVC(slack=1.0, gamma=0.3, solver="sbp").fit(two[0], rare)
 
 
+@pytest.mark.slow
 def test_slack_by_the_papers_method(two):
     X, y = two
     exact = SVC(slack=0.05, gamma=0.3, random_state=0).fit(X, y)

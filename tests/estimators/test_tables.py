@@ -159,6 +159,7 @@ def test_a_fitted_model_forgets_the_oracle(data):
     assert not hasattr(model, "cost_")
 
 
+@pytest.mark.slow
 def test_a_copy_by_columns(data):
     X, y = data
     table = DenseTable(X, np.ascontiguousarray(X.T))

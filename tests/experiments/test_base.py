@@ -58,6 +58,7 @@ def test_grids_and_what_is_picked_from_them():
     assert results.notes() == ["a", "b"]
 
 
+@pytest.mark.slow
 def test_experiments_are_found_by_name_by_paper_and_all_together():
     assert [e.name for e in find(["all"])] == list(NAMES)
     assert {e.name for e in find(["talk"])} == {name for name in NAMES if name.startswith("talk-")}

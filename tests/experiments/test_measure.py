@@ -57,6 +57,7 @@ def test_errors_and_losses():
     assert mean_hinge(solution, X, y) == pytest.approx((0 + 0 + 0.5 + 5) / 4)
 
 
+@pytest.mark.slow
 def test_the_minimum_is_a_bound_from_below(monkeypatch, tmp_path):
     monkeypatch.setenv("HINGE_DATA", str(tmp_path))
     from hinge.experiments.sets import choose

@@ -37,6 +37,7 @@ def test_a_line_is_true(name):
     assert registry.load(name).name == name
 
 
+@pytest.mark.slow
 def test_the_list_loads_no_experiment():
     code = (
         "import sys; from hinge.experiments import registry; registry.names(); print('numba' in sys.modules)"

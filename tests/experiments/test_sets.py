@@ -27,6 +27,7 @@ def test_every_set_of_the_papers_has_a_stand_in_that_says_so(nothing_here, name)
     assert str(nothing_here) not in chosen.note  # a report is no place for a machine's folders
 
 
+@pytest.mark.slow
 def test_the_set_itself_is_taken_where_it_is(nothing_here):
     assert not is_own("real-sim")
     lines = "".join(f"{1 if k % 3 else -1} {k % 5 + 1}:1 7:0.5\n" for k in range(40))

@@ -281,6 +281,7 @@ def test_bytes_of_a_kernel_machine(kernel_file, folder):
     assert survived < 0.2 * len(content) / 11
 
 
+@pytest.mark.slow
 def test_sealed_nonsense_of_a_kernel_machine(kernel_file, tmp_path):
     model, content = kernel_file
     n = len(model.support_)

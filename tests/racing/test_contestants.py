@@ -85,6 +85,7 @@ def test_a_run_ends_at_the_target(course):
     assert all(a.seconds < b.seconds and a.reads <= b.reads for a, b in pairwise(looks))
 
 
+@pytest.mark.slow
 def test_a_run_ends_in_time(course):
     began = time.perf_counter()
     looks = list(find(["pegasos"])[0].looks(course, 0, 0.2, lambda look: False, 1e-3))
@@ -93,6 +94,7 @@ def test_a_run_ends_in_time(course):
     assert time.perf_counter() - began < 10.0
 
 
+@pytest.mark.slow
 def test_a_solver_that_works_on_a_part_of_the_rows_is_told_when_it_is_not_enough(adult):
     X, y = adult
     course = Course(X, y, X[:100], y[:100], 1e-3, Gaussian(0.05))

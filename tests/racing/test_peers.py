@@ -61,6 +61,7 @@ def test_one_that_has_converged_is_not_run_again(course):
     assert len(list(fake.looks(course, 0, 1e3, lambda look: False, 1e-3))) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["liblinear", "sgd", "liblinear-official"])
 def test_linear_peers_solve_our_problem(name, course):
     (contestant,) = find([name])
@@ -73,6 +74,7 @@ def test_linear_peers_solve_our_problem(name, course):
     assert looks[-1].error < 0.3
 
 
+@pytest.mark.slow
 def test_libsvm_solves_the_problem_with_a_bias(adult):
     X, y = adult
     course = Course(X[:500], y[:500], X[1500:], y[1500:], 1e-3, Gaussian(0.05))
@@ -84,6 +86,7 @@ def test_libsvm_solves_the_problem_with_a_bias(adult):
     assert last.bound <= last.objective
 
 
+@pytest.mark.slow
 def test_a_missing_peer_is_listed_with_the_way_to_get_it(course, monkeypatch):
     there = importlib.util.find_spec
     monkeypatch.setattr(

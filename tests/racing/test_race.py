@@ -94,6 +94,7 @@ def test_runs_are_interleaved(course):
     ]
 
 
+@pytest.mark.slow
 def test_one_that_misses_the_target_is_not_run_again_and_ranks_by_what_it_reached(course):
     slow = Scripted("slow", [[look(1.0, 0.9), look(6.0, 0.6)]])
     slower = Scripted("slower", [[look(1.0, 0.9), look(2.0, 0.8)]])
@@ -120,6 +121,7 @@ def test_a_bound_that_a_contestant_proves_counts(course):
     assert lines_of(done)["proves"].seconds == 1.0
 
 
+@pytest.mark.slow
 def test_one_that_fails_does_not_end_the_race(course):
     bad = Scripted("bad", [[look(1.0, 0.9), RuntimeError("no more\nmemory")]])
     lines = lines_of(run_race(course, [bad, *find(["newton"])], repeats=2, max_time=20.0))

@@ -15,6 +15,7 @@ def lines_of(panel):
     return [trace for trace in panel["data"] if "fill" not in trace]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("figure", [ODD, MANY, Figure("none", "", [])], ids=lambda figure: figure.name)
 def test_plotly_takes_all_of_it(figure):
     graph_objects = pytest.importorskip("plotly.graph_objects", reason="plotly checks its own dictionaries")

@@ -76,6 +76,7 @@ def test_nothing_overlaps_the_legend_or_leaves_the_page():
     assert "\n" in drawn.axes[0].get_title()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("panels", "rows"), [(1, 1), (3, 1), (4, 2), (7, 3)])
 def test_at_most_three_panels_a_row(panels, rows):
     one = Panel("t", "x", "y", [Series("a", X, X)])
@@ -93,6 +94,7 @@ def test_text_in_an_svg_is_text_and_no_formula(tmp_path):
     assert save(MANY, tmp_path / "again", ("svg",))[0].read_bytes() == path.read_bytes()
 
 
+@pytest.mark.slow
 def test_panels_go_onto_given_axes():
     drawn = Drawn()
     axes = drawn.subplots(1, 2)
@@ -106,6 +108,7 @@ def test_panels_go_onto_given_axes():
     ax.figure.savefig(io.BytesIO())
 
 
+@pytest.mark.slow
 def test_a_wide_linear_axis_has_thousands_apart():
     drawn = draw(Figure("f", "", [Panel("t", "x", "y", [Series(EVIL, [0, 90_000], [0, 1])])]))
     drawn.canvas.draw()

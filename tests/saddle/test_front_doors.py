@@ -153,6 +153,7 @@ def test_a_fraction_is_named():
     assert found.separable is None  # of the rows that were not looked at nothing is known
 
 
+@pytest.mark.slow
 def test_on_disk_rows_and_columns_are_read_and_a_fraction_certified(tmp_path):
     rows = np.c_[np.full(3000, 0.6), 0.8 * RNG.standard_normal((3000, 499)) / np.sqrt(499)].astype(np.float32)
     write_pair(rows, tmp_path / "pair")
@@ -285,6 +286,7 @@ def test_labels_that_are_none():
         hinge.max_margin(np.zeros((0, 3)), [])
 
 
+@pytest.mark.slow
 def test_empty_rows_and_columns_of_compressed_data():
     A = PAYOFFS.copy()
     A[3], A[:, 5] = 0.0, 0.0

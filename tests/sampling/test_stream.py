@@ -18,6 +18,7 @@ def test_a_draw_is_a_function_of_key_and_counter():
     assert isinstance(key, np.uint64)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "stream"), [(0, 0), (1, 0), (0, 1), (12345, 7)])
 def test_units_are_uniform(seed, stream):
     u = units(key_of(seed, stream), range(20_000))

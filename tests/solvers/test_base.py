@@ -7,6 +7,7 @@ from hinge.solvers import registry
 from hinge.solvers.base import Paper, Solver
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", registry.classes(), ids=lambda t: t.__name__)
 def test_every_solver_names_its_paper_and_has_settings_that_can_be_copied(solver):
     assert isinstance(solver.paper, Paper)

@@ -23,6 +23,7 @@ def test_by_default_the_gap_is_a_thousandth(problem):
     assert Stop().tol == 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", ["none", "free", "penalized"])
 @pytest.mark.parametrize("solver", [SDCA(), Newton(), Pegasos()])
 def test_the_certificate_is_of_the_very_solution(tiny, solver, bias):
@@ -108,6 +109,7 @@ def test_scores_are_recorded_and_stopped_on(problem):
     assert np.isnan(without.history.column("score")).all()
 
 
+@pytest.mark.slow
 def test_scores_and_callbacks_are_off_the_clock(problem):
     solve(problem, SDCA(), stop=Stop(0, max_iter=200))
     looks = 0
@@ -230,6 +232,7 @@ class Waiting(SDCA):
         return super().advance(problem, state, n_iter)
 
 
+@pytest.mark.slow
 def test_compilation_is_on_the_clock_and_a_first_piece_is_made(problem):
     solve(problem, SDCA(), stop=Stop(0, max_iter=10))
     began = time.perf_counter()
@@ -248,6 +251,7 @@ class Nested(SDCA):
         return super().advance(problem, state, n_iter)
 
 
+@pytest.mark.slow
 def test_what_is_solved_within_a_step_ends_with_the_run(problem):
     began = time.perf_counter()
     result = solve(problem, Nested(), stop=Stop(0, max_time=0.3))
@@ -294,6 +298,7 @@ def test_what_does_not_fit_is_said(tiny, problem):
         solve(problem, SDCA(), on_interrupt="ask")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["tol", "max_iter", "max_time", "max_reads", "target"])
 @pytest.mark.parametrize("value", [-1, np.nan, "much", [1]])
 def test_limits_are_numbers(name, value):

@@ -46,6 +46,7 @@ def test_all_of_them_are_registered():
     assert set(hinge.solvers.SOLVERS) == set(registry.classes())
 
 
+@pytest.mark.slow
 @EVERY
 def test_a_line_is_true(name):
     entry = registry.BY_NAME[name]

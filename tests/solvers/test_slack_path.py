@@ -28,6 +28,7 @@ def test_the_slack_asked_for_is_met(tiny, solver, bias, nu):
     assert np.maximum(0, gamma - margins).mean() == pytest.approx(nu, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_a_known_margin():
     known = make_known_optimum(100, 8, 0.01, seed=0)
     norm = np.linalg.norm(known.w_star)
@@ -45,6 +46,7 @@ def test_little_slack_is_maximum_margin():
     assert result.certificate.objective == pytest.approx(known.margin, rel=0.01)
 
 
+@pytest.mark.slow
 def test_weights(tiny):
     X, y = tiny
     s = np.arange(60) % 3
@@ -70,6 +72,7 @@ def least_loss(X, y, free):
     return solved.fun
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", ["none", "free"])
 @pytest.mark.parametrize("nu", [0.001, 0.02])
 def test_slack_below_the_regularisation_path(tiny, bias, nu):
@@ -103,6 +106,7 @@ def test_a_margin_that_exists_is_not_denied(tiny, nu):
     assert result.certificate.objective >= 0.99 * margin
 
 
+@pytest.mark.slow
 def test_a_tolerance_beyond_reach_is_not_blamed_on_the_margin(tiny):
     problem = SlackConstrained(*tiny, 0.2)
     result = solve_slack(problem, SDCA(), stop=Stop(1e-12, max_time=1))
@@ -118,6 +122,7 @@ def test_the_history_is_one(tiny):
     assert result.history[-1].iteration == result.n_iter
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", [None, SDCA(), Newton()], ids=["auto", "sdca", "newton"])
 @pytest.mark.parametrize("bias", ["none", "free"])
 def test_read_budget_is_never_exceeded(tiny, solver, bias):

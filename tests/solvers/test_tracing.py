@@ -222,6 +222,7 @@ def test_wrong_arguments_are_refused_at_once(tiny):
         trace(SlackConstrained(*tiny, 0.1), SDCA(), [1])
 
 
+@pytest.mark.slow
 def test_a_meter_counts_only_inside(tiny):
     problem = Regularized(*tiny, 0.05)
     zero, meter, began = hinge.Solution(np.zeros(7)), Meter(problem), time.perf_counter()

@@ -147,6 +147,7 @@ def test_everything_equals_the_full_matrix(kind, sequence, budget, least):
         assert gram.asked >= gram.evals - (37 if gram.by_value else 0)  # with the diagonal
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.lists(st.integers(0, 36), min_size=1, max_size=60), st.integers(1, 8))
 def test_the_least_recently_used_row_goes_first(asked, capacity):

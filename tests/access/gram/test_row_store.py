@@ -65,6 +65,7 @@ def test_what_is_kept_is_found_again(tmp_path):
     agrees(again)
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(st.lists(st.tuples(st.integers(0, 24), st.sets(st.integers(0, 24), min_size=1)), max_size=8))
 def test_any_sequence_of_records(tmp_path_factory, records):
@@ -360,6 +361,7 @@ def test_a_second_fit_evaluates_nothing(tmp_path, budget, on):
 # --- fingerprints -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["first column", "last column", "value"])
 @pytest.mark.parametrize("number", [-1, 25, 1 << 40, 3])
 def test_numbers_that_no_store_wrote_are_damage(tmp_path, place, number):

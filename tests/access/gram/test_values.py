@@ -73,6 +73,7 @@ def agree(gram, K, i, coef):
         np.testing.assert_allclose(rows.block(), K[np.ix_(i, i)], atol=3e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", BY_VALUE)
 def test_no_pair_is_evaluated_twice(kind):
     data, kernel, K = KINDS[kind]
@@ -163,6 +164,7 @@ def test_an_asymmetric_kernel_is_refused():
         gram.rows(np.array([3, 4]))
 
 
+@pytest.mark.slow
 def test_rounding_is_not_asymmetry():
     A = (
         np.eye(37, 500, dtype=np.float32)

@@ -9,6 +9,7 @@ def brute(bill):
     return np.array([~bill.missing(i, np.arange(bill.d)) for i in range(bill.n)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [1, 63, 64, 65, 130])
 def test_distinct_cells_are_exact(d):
     rng = np.random.default_rng(d)

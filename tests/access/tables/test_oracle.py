@@ -308,6 +308,7 @@ def test_threads_pay_once():
 # --- budgets ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cells", [True, False])
 @pytest.mark.parametrize("budget", [0, 1, 9, 10, 11, 25, 69, 70])
 def test_a_read_budget_is_exact(cells, budget):
@@ -459,6 +460,7 @@ BAD_LINES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sentence", "how"), (BAD | BAD_LINES).items())
 def test_rows_that_are_none(sentence, how):
     table = quick(Flaky([0, 1, 2], how), retries=1)

@@ -89,6 +89,7 @@ def test_every_cell_is_billed_as_it_should_be(kind, keep, sequence, priced):
     Mirror(kind(X, prices, keep=keep), X, prices).run(sequence)
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(sequence=reads(*X.shape))
 def test_kept_cells_are_not_fetched_again_for_rows_and_blocks(sequence):

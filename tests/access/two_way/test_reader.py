@@ -109,6 +109,7 @@ def test_rows_and_columns_may_be_in_any_order_but_not_repeat(pairs):
                 table.block(rows, np.array([5, 5]))
 
 
+@pytest.mark.slow
 def test_passes_read_long_stretches(pairs, monkeypatch):
     w = RNG.standard_normal(3000)
     for keep in (True, False):

@@ -102,6 +102,7 @@ def test_sparse_input_of_every_kind(tmp_path, memory):
             assert (header["kind"], header["dtype"]) == ("compressed", given_.dtype.name)
 
 
+@pytest.mark.slow
 def test_parquet(tmp_path):
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     table = pa.table({f"x{j}": X[:, j].astype(np.float32) for j in range(23)})

@@ -29,6 +29,7 @@ def test_our_own_problems_pass(problem):
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_ball_passes():
     assert {"values", "values_at", "estimate_values", "dual_bound"} <= set(check_problem(EnclosingBall(A)))
 
@@ -95,6 +96,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", BROKEN)
 def test_a_fault_is_named(words):
     with pytest.raises(ValueError, match=words):

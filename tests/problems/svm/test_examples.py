@@ -17,6 +17,7 @@ def loss(examples, r, b):
     return float(c @ np.maximum(0, 1 - examples.y * (r + b)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("weighted", [False, True])
 def test_no_bias_is_better(seed, weighted):

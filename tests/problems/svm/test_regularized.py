@@ -57,6 +57,7 @@ def test_dual_is_scaled_to_the_best_factor(tiny, bias, weighted):
         assert problem.dual(Solution(np.zeros(7), alpha=alpha)) == pytest.approx(-best.fun, rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", BIASES)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_any_dual_point_is_below_any_primal_one(tiny, bias, weighted):

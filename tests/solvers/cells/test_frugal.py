@@ -425,6 +425,7 @@ def test_a_rare_class_is_in_the_first_batch():
     assert min((Y[sorted(kept(common))] == side).sum() for side in (1, -1)) >= OF_EACH_CLASS
 
 
+@pytest.mark.slow
 def test_weights_count_like_repeated_rows():
     # To the end, where no chance is left.
     rng = np.random.default_rng(0)
@@ -514,6 +515,7 @@ def test_a_certificate_ends_the_run_only_at_the_end():
     assert all(record.certificate == np.inf for record in result.history[:-1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("checks", [0.3, 1.0])
 def test_all_rows_read_whole_at_once_is_an_end_too(checks):
     result = solve(little(), Frugal("scan", flips=0, checks=checks), stop=Stop(0))
@@ -725,6 +727,7 @@ def test_no_iteration_reads_more_than_a_row():
     assert problem.reads == before
 
 
+@pytest.mark.slow
 def test_a_stop_by_the_flip_rule_is_never_certified():
     """Also when every row is kept already: cells that were never read may still count."""
     problem, solver = problem_of(), Frugal("scan", flips=1e9)

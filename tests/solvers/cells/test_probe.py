@@ -117,6 +117,7 @@ def test_wrong_labels_are_survived_by_a_small_C(seed):
 # --- what it does -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_columns_then_random_rows_then_the_lowest_estimates(hard):
     X, y, *_ = hard
     problem, solver = Regularized.from_C(X, y, 1.0), Probe(columns=20, rows=12)
@@ -277,6 +278,7 @@ def test_layouts_agree(small):
         np.testing.assert_allclose(w, answers[0], rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_same_seed_same_result(small):
     first, second, other = (solve(Regularized(*small, 0.05), Probe(columns=6), seed=s) for s in (3, 3, 4))
     assert bits(first.state) == bits(second.state)
@@ -300,6 +302,7 @@ def test_budgets_are_never_exceeded(small, kind):
         assert result.status is Status.MAX_COST
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["array", "csr", "fetched"])
 def test_reads_of_an_iteration_stay_within_the_bound(small, kind):
     X, y = small

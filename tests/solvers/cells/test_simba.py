@@ -81,6 +81,7 @@ def test_exact_is_algorithm_1(ball, bias, nu, seed):
     np.testing.assert_allclose(other.w, last, rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_fixed_rates_and_their_number(ball):
     X, y = ball
     solver = Simba("exact", "fixed", epsilon=0.5, constant=4.0, scale=None)
@@ -231,6 +232,7 @@ def test_the_bias_of_a_result_belongs_to_its_w(ball):
     assert (np.sign(X @ w + b) == y).mean() > 0.85
 
 
+@pytest.mark.slow
 def test_a_slack_over_a_whole_class_is_said(ball):
     X, _ = ball
     y = np.where(np.arange(150) < 10, 1, -1)

@@ -80,6 +80,7 @@ def test_a_sample_has_only_what_was_read(tiny):
     assert problem.reads == reads
 
 
+@pytest.mark.slow
 @every_bias
 def test_solved_to_its_tolerance_at_no_cost(tiny, bias):
     problem = kept(tiny, bias=bias)

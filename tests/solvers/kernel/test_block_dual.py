@@ -42,6 +42,7 @@ def test_it_finds_the_answer_of_libsvm(points, n, solver):
     assert result.certificate.objective <= (LAM / 2 * w_sq + loss) * (1 + 1.1e-4)
 
 
+@pytest.mark.slow
 def test_without_a_bias_it_agrees_with_smo(points):
     ours = solve(problem_of(points, "none", exact=True), BlockDual(block=16), stop=Stop(1e-6)).solution
     smo = solve(problem_of(points, "none", exact=True), SMO(), stop=Stop(1e-8, max_iter=10**6)).solution

@@ -75,6 +75,7 @@ def test_projection_keeps_w_in_the_ball(tiny):
     assert np.sqrt(answer(free, problem, 1).sq_norm) > max(norms)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("average", [False, True])
 def test_many_projections_lose_no_digits(tiny, average):
     lam, T = 1e-6, 400

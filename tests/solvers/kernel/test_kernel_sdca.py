@@ -17,6 +17,7 @@ def state_after(solver, problem, T, seed=0):
     return solver.advance(problem, solver.init(problem, seed), T)
 
 
+@pytest.mark.slow
 def test_the_block_changes_nothing_but_the_kernel_values_computed(tiny):
     states, counts = [], []
     for block in (1, 2, 7, 32, 1000):

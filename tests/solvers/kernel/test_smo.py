@@ -40,6 +40,7 @@ def test_without_a_bias_it_finds_the_answer_of_others(tiny):
         assert answers[0].certificate.objective == pytest.approx(other.certificate.objective, rel=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", ["none", "free"])
 def test_every_step_is_feasible_and_upwards(tiny, bias):
     weight = np.arange(60) % 4 / 2.0

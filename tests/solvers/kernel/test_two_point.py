@@ -30,6 +30,7 @@ def minimum(K, beta, e, lo, hi, balanced):
     return found.fun
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize(("steps", "balanced"), [(pair_steps, True), (single_steps, False)])
 def test_steps_reach_the_minimum(seed, steps, balanced):

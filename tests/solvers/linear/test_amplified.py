@@ -84,6 +84,7 @@ def test_it_ends_and_is_certified(tiny):
     assert default.n_iter == 3 * 2 * 60  # two passes for each of three runs
 
 
+@pytest.mark.slow
 def test_amplification_amplifies():
     # At equal length of a run, the best of five is rarely as bad as one run often is.
     from hinge.datasets import make_known_optimum
@@ -112,6 +113,7 @@ def test_a_state_beyond_the_horizon_ends_at_once(tiny):
     assert result.status is Status.FINISHED
 
 
+@pytest.mark.slow
 def test_every_run_s_set_up_counts_against_the_read_budget(tiny):
     X, y = tiny
     solver = Amplified(SDCA(), delta=0.02, horizon=400, X=X, y=y)

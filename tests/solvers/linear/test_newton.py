@@ -71,6 +71,7 @@ def test_more_features_than_a_hessian_is_formed_for(bias):
         assert a.certificate.objective == pytest.approx(b.certificate.objective, rel=2e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [5, DIRECT + 20])
 @pytest.mark.parametrize("bias", BIASES)
 def test_reads_stay_within_the_bound_on_all_levels(d, bias):
@@ -107,6 +108,7 @@ def test_every_iteration_goes_downhill(tiny):
     assert distances[-1] < 1e-20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", BIASES)
 def test_warm_start(adult, bias):
     X, y = adult
@@ -130,6 +132,7 @@ def test_weights_that_leave_a_sample_empty(bias):
         assert result.certificate.objective == pytest.approx(tight(few).certificate.objective, rel=2e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", BIASES)
 def test_degenerate_data(tiny, bias):
     X, y = tiny

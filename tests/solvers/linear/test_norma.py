@@ -30,6 +30,7 @@ def test_projection_keeps_w_in_the_ball(tiny):
     assert max(np.linalg.norm(answer(free, problem, t).w) for t in range(1, 100)) > max(norms)
 
 
+@pytest.mark.slow
 def test_it_converges_but_more_slowly_than_pegasos():
     known = make_known_optimum(200, 8, 0.003, noise=0.1, seed=2)
     problem = Regularized(known.X_train, known.y_train, 0.003)

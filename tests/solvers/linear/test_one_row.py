@@ -20,6 +20,7 @@ def literal(X, y, lam, eta_1, power, radius, T, seed):
     return w, total / T
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("power", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("radius", [np.inf, 0.8])
 @pytest.mark.parametrize("lam", [0.0, 0.1])

@@ -36,6 +36,7 @@ def test_without_projection_w_leaves_the_ball(tiny):
     np.testing.assert_allclose(scaled.last(state.z)[0], y[i] * X[i] / 0.05)  # the first step is 1/λ
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("output", ["random", "uniform", "weighted"])
 def test_theorem_2_holds_on_average(output):
     lam, T = 0.02, 400

@@ -70,6 +70,7 @@ def test_the_dual_never_falls(tiny, first_pass):
         before = now
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first_pass", ["plain", "sgd", "auto"])
 @pytest.mark.parametrize("bias", BIASES)
 @pytest.mark.parametrize("weighted", [False, True])
@@ -190,6 +191,7 @@ def test_a_single_row(bias):
     assert result.certificate.objective == pytest.approx(0.0125, rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block_rows", [1, 7, 60, 1000])
 def test_blocks_of_any_size(tiny, block_rows):
     X, y = tiny

@@ -19,6 +19,7 @@ def best(K, b):
     return found.fun
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("rank", [2, 5, 30])
 def test_it_is_the_minimum(seed, rank):

@@ -234,6 +234,7 @@ def test_bounds_only_get_better_and_belong_to_the_answer():
         last = now
 
 
+@pytest.mark.slow
 def test_float32_reaches_what_only_float64_can():
     A = np.random.default_rng(0).uniform(-1, 1, (40, 30)).astype(np.float32)
     result = solve(game(A), PDHG(), stop=Stop(1e-10, max_iter=50_000))

@@ -117,6 +117,7 @@ def test_the_certificate_holds_sigma_and_stops_the_run():
         assert result.certificate.gap <= 0.08
 
 
+@pytest.mark.slow
 def test_the_best_bounds_of_all_looks_are_kept():
     found = []
     result = solve(
@@ -180,6 +181,7 @@ def test_fractions_have_sensible_settings(rho, delta):
         Fraction(rho, delta)
 
 
+@pytest.mark.slow
 def test_a_game_is_played_by_weights_on_both_sides():
     rng = np.random.default_rng(1)
     game = MatrixGame(rng.uniform(-1, 1, (15, 12)))
@@ -200,6 +202,7 @@ def test_the_kernelised_perceptron_is_the_linear_one_for_a_linear_kernel():
     assert result.certificate.objective - 1e-6 <= sigma <= result.certificate.bound + 1e-6
 
 
+@pytest.mark.slow
 def test_the_kernelised_perceptron_separates_what_no_line_does():
     rng = np.random.default_rng(2)
     radius = np.r_[rng.uniform(0, 0.8, 40), rng.uniform(1.2, 2, 40)]

@@ -63,6 +63,7 @@ def test_labels_and_compressed_rows():
     assert compressed.certificate.gap <= 1e-4
 
 
+@pytest.mark.slow
 def test_single_precision_is_certified_in_double():
     A = planted(2000, 50, 0.5).astype(np.float32)
     result = solve(MaxMargin(A), WorkingSet(), stop=Stop(1e-5))

@@ -44,6 +44,7 @@ def test_byte_dots_at_the_limits():
     assert (np.float32(d * 255**2) == G).all()
 
 
+@pytest.mark.slow
 @given(st.integers(0, 9), st.integers(0, 40), st.integers(1, 100), st.booleans(), st.integers(0, 2**32 - 1))
 def test_bit_dots_are_exact(R, C, d, consecutive, seed):
     rng = np.random.default_rng(seed)

@@ -51,6 +51,7 @@ def test_sparse_points_that_float32_cannot_tell_apart():
     np.testing.assert_allclose(block(points, range(40), range(40)), gaussian(A, 0.5), rtol=1e-5, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", [Linear(), Gaussian(0.5), Gaussian(1e6), Polynomial(2), Laplacian(0.5)])
 @pytest.mark.parametrize("exact", [False, True])
 def test_thin_rows(kernel, exact):

@@ -15,6 +15,7 @@ def matrices(m=6, n=5, seed=0, dtype=np.float64):
     return ((A + A.transpose(0, 2, 1)) / 2).astype(dtype)
 
 
+@pytest.mark.slow
 @given(n=st.integers(1, 9), seed=st.integers(0, 1000))
 def test_packing_is_an_isometry(n, seed):
     A, B = matrices(2, n, seed)

@@ -10,6 +10,7 @@ def symmetric(n, seed=0):
     return (A + A.T) / (2 * np.sqrt(n))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 6, 30])
 @pytest.mark.parametrize("eps", [0.5, 0.05])
 def test_it_is_as_near_as_its_gap_says(n, eps):
