@@ -288,6 +288,8 @@ class _Run:
             certificate = self.certify()
             solution = self.solver.solution(self.problem, self.state)
             solution = self.problem.finished(solution, certificate)
+            if hasattr(solution, "b"):  # answers of max-min problems have none
+                certificate = certificate._replace(b=solution.b)
         return Result(
             copied(solution), certificate, status, self.state.t,
             self.solver.cost(self.problem, self.state).a_pass, self.history, self.state, self.solver,

@@ -21,7 +21,7 @@ UNIFORM = 0.1
 STILL = 16
 """Rounds without a gain worth its name after which there is none to be had."""
 SLOWEST = 1e-5
-"""A round that gains less than this of what is missing is none: there would have to be 100,000 of them."""
+"""A pass that gains less than this of what is missing is none: there would have to be 100,000 of them."""
 SHARE = 0.7
 """A gap on some of the points must be this much smaller than one asked for on all."""
 
@@ -215,7 +215,8 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         convex = problem.certifiable and sq >= 0
         gap = relative_gap(primal, dual) if convex else self._violation(problem, columns, y, beta, r)
         missing = gap if convex and np.isfinite(gap) else 0.0
-        moves = dual > state.dual + max(1e-14, SLOWEST * missing) * abs(dual)
+        share = np.count_nonzero(state.work >= 0) / state.m
+        moves = dual > state.dual + max(1e-14, SLOWEST * share * missing) * abs(dual)
         return state._replace(b=b, gap=gap, dual=dual, still=0 if moves else state.still + 1)
 
     def _violation(self, problem: KernelRegularized, columns: Any, y: Any, beta: Any, r: Any) -> float:
