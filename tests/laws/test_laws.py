@@ -374,10 +374,8 @@ def test_solving_on_from_a_state_equals_solving_through(name):
     resumed = solve(problem, case.solver, state=state, stop=Stop(tol=0, max_iter=case.T))
     through = solve(case.problem(*case.data()), case.solver, stop=Stop(tol=0, max_iter=case.T))
     assert resumed.n_iter == through.n_iter
-    if isinstance(
-        case.solver, S.PrimalDual
-    ):  # it keeps the best of its looks, of which this run had one more
-        best = {"best_x": 0, "best_p": 0, "scalars": 0}
+    if isinstance(case.solver, S.PrimalDual):  # it keeps the best of its looks: this run had one more
+        best = {"best_x": 0, "best_p": 0, "s": 0}
         assert bits(resumed.state._replace(**best)) == bits(through.state._replace(**best))
     else:
         assert bits(resumed.solution) == bits(through.solution)

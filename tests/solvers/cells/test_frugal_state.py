@@ -1,6 +1,6 @@
 import numpy as np
 
-from hinge.solvers.cells.frugal_state import DONE, SIZE, WHOLE, empty_state, enqueue
+from hinge.solvers.cells.frugal_state import empty_state, enqueue
 
 
 def test_an_empty_state_knows_nothing():
@@ -10,14 +10,15 @@ def test_an_empty_state_knows_nothing():
     assert state.w.shape == state.before.shape == state.ranked.shape == (4,)
     assert state.cuts.shape == (4,) and state.tails.shape == (2, 4, 2)
     assert state.u is u and state.order is order
-    assert not any(part.any() for part in (state.w, state.alpha, state.pi, state.random, state.counters))
+    assert not any(part.any() for part in (state.w, state.alpha, state.pi, state.random, state.queue))
+    assert not state.s.over and not state.s.exact
 
 
 def test_a_batch_is_put_in_the_queue():
     state = empty_state(4, np.zeros(9), np.arange(9), 3)
-    state.counters[DONE] = 5
+    state.s.done = 5
     enqueue(state, np.array([7, 2, 4]), 2)
     assert state.queue[:3].tolist() == [7, 2, 4]
-    assert (state.counters[SIZE], state.counters[DONE], state.counters[WHOLE]) == (3, 0, 2)
+    assert (state.s.queued, state.s.done, state.s.whole) == (3, 0, 2)
     enqueue(state, np.array([], int), 0)
-    assert state.counters[SIZE] == 0
+    assert state.s.queued == 0
