@@ -53,6 +53,11 @@ class Certificate(NamedTuple):
         """That of an answer of which nothing is known."""
         return cls(np.nan, np.nan, np.inf, b)
 
+    @property
+    def is_unknown(self) -> bool:
+        """Whether it is that of an answer of which nothing is known."""
+        return bool(np.isnan(self.objective) and np.isnan(self.bound))
+
 
 class Problem:
     """Immutable: data access and parameters, no algorithm. All that the driver uses, with defaults."""
@@ -92,7 +97,7 @@ class Problem:
 
     def finished(self, answer: Any, certificate: Certificate) -> Any:
         """The answer as it is given out: with the best bias, where one is known."""
-        return answer if np.isnan(certificate.objective) else answer._replace(b=certificate.b)
+        return answer if certificate.is_unknown else answer._replace(b=certificate.b)
 
     def cells_of(self, cost: Cost) -> int:
         """Cells that an iteration of this cost reads at most."""

@@ -58,7 +58,7 @@ class ArrowTable(Stretched):
 
     def _fetch_column(self, j: int) -> Line:
         parts = [self._decoded(g, [j])[0] for g in range(len(self._groups))]
-        return Line(EVERYWHERE, np.concatenate(parts))
+        return Line(EVERYWHERE, np.concatenate(parts) if parts else np.empty(0))
 
     def _fetch_cells(self, i: int, columns: np.ndarray) -> np.ndarray:
         g = int(np.searchsorted(self._ends, i, side="right"))

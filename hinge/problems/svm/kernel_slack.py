@@ -105,7 +105,7 @@ class KernelSlackConstrained(KernelProblem):
 
     def finished(self, answer: Expansion, certificate: Certificate) -> Expansion:
         """With the bias of the certificate, which speaks of unit norm."""
-        if np.isnan(certificate.objective):
+        if certificate.is_unknown:
             return answer
         return answer._replace(b=certificate.b * (float(np.sqrt(self.checked(answer))) or 1.0))
 

@@ -66,7 +66,7 @@ class SlackConstrained(LinearProblem):
 
     def finished(self, answer: Solution, certificate: Certificate) -> Solution:
         """With the bias of the certificate, which speaks of unit norm; its own where nothing is certified."""
-        if np.isnan(certificate.objective):
+        if certificate.is_unknown:
             return answer
         return answer._replace(b=certificate.b * (self.norm(answer.w) or 1.0))
 

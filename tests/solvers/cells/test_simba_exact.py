@@ -53,7 +53,7 @@ def test_lines_8_to_13():
     state, y = exact.start(6, 3), np.array([1.0, -1, 1, 1, -1, -1])
     state.p[:] = rng.dirichlet(np.ones(6))
     p, column, eta = state.p.copy(), rng.standard_normal(6), 0.2
-    state.scalars[exact.B] = 0.5
+    state.numbers["b"] = 0.5
     exact.reweigh(exact.bare(state), y, EVERYWHERE, column, 1.5, eta, 1, 1.0, 1)
     xi = np.zeros(6)
     xi[np.argmax(p)] = 2.0

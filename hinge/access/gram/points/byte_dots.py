@@ -20,6 +20,8 @@ from numba.extending import intrinsic
 from hinge.compiled import compiled
 
 LANES = 16
+COMPILED = ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
+"""Types of numbers that compiled code takes."""
 _I64, _I32 = ir.IntType(64), ir.IntType(32)
 _BYTES, _INTS = ir.VectorType(ir.IntType(8), 16), ir.VectorType(_I32, 4)
 _FLOATS = ir.VectorType(ir.FloatType(), 4)
@@ -205,12 +207,7 @@ def step_of(X: Any, most: int = 255) -> tuple[float, float]:
     The step is 0 if there is none.
     """
     values = X.data if hasattr(X, "indptr") else X
-    if (
-        values.size == 0
-        or values.dtype.kind not in "fiub"
-        or values.dtype.itemsize > 8
-        or not values.dtype.isnative
-    ):
+    if values.size == 0 or values.dtype.str[1:] not in COMPILED or not values.dtype.isnative:
         return 0.0, 0.0
     flat = values.reshape(-1)
     sample = np.abs(flat[:: max(1, flat.size // 65536)].astype(np.float64))
