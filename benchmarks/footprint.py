@@ -81,8 +81,11 @@ print(json.dumps(time.perf_counter() - before))
 def fresh(code: str, cache: str) -> float:
     run = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", code],
-        env={**os.environ, "NUMBA_CACHE_DIR": cache}, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        env={**os.environ, "NUMBA_CACHE_DIR": cache},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return json.loads(run.stdout.splitlines()[-1])
 
 
@@ -111,18 +114,10 @@ def per_nonzero() -> None:
     solver.advance(problem, solver.init(problem), 10)
     states = [solver.init(problem, seed) for seed in range(3)]
     rows = {
-        "floor: gather and multiply-add in cache": best(
-            lambda: _responses(floor.rows, w, 0, 4000, out), floor.n_cells
-        ),
-        "one pass of the certificate": best(
-            lambda: _responses(problem.matrix.rows, w, 0, problem.n, out), nnz
-        ),
-        "SDCA, first epoch": min(
-            best(lambda s=s: solver.advance(problem, s, problem.n), nnz, 1) for s in states
-        ),
-        "SDCA, second epoch": min(
-            best(lambda s=s: solver.advance(problem, s, problem.n), nnz, 1) for s in states
-        ),
+        "floor: gather and multiply-add in cache": best(lambda: _responses(floor.rows, w, 0, 4000, out), floor.n_cells),
+        "one pass of the certificate": best(lambda: _responses(problem.matrix.rows, w, 0, problem.n, out), nnz),
+        "SDCA, first epoch": min(best(lambda s=s: solver.advance(problem, s, problem.n), nnz, 1) for s in states),
+        "SDCA, second epoch": min(best(lambda s=s: solver.advance(problem, s, problem.n), nnz, 1) for s in states),
     }
     for name, ns in rows.items():
         print(f"{name:44} {ns:6.2f} ns per nonzero")

@@ -48,8 +48,27 @@ HOME = os.environ.get("HINGE_DATA") or Path(__file__).resolve().parents[2] / "sh
 BIAS = dict(bias="penalized", bias_scale=0.3)
 CS, CS_WIDE = (0.3, 1.0, 3.0, 10.0, 30.0), (3.0, 10.0, 30.0)
 SHARES = (
-    .002, .004, .006, .01, .014, .02, .03, .04, .06, .08, .1, .13, .17, .22, .28, .36, .46, .6, .77, 1.0,
-)  # fmt: skip
+    0.002,
+    0.004,
+    0.006,
+    0.01,
+    0.014,
+    0.02,
+    0.03,
+    0.04,
+    0.06,
+    0.08,
+    0.1,
+    0.13,
+    0.17,
+    0.22,
+    0.28,
+    0.36,
+    0.46,
+    0.6,
+    0.77,
+    1.0,
+)
 SHARES_WIDE = (0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 1.0)
 FACTORS = (1.05, 1.1, 1.2)
 READING_C, STOPPING_C = 3.0, 1.0
@@ -58,9 +77,13 @@ ENOUGH = 0.6  # share of the cells of a wide set after which nothing is left to 
 
 # The ratio to random rows that we aim at, and the factor at which.
 GOALS = {
-    "reuters_money_fx": (1.05, 2.5), "imdb_unigram": (1.05, 2.5), "news20_unigram": (1.05, 2.5),
-    "mnist": (1.05, 1.5), "a9a": (1.05, 1.2), "news20_trigram": (1.1, 3.0),
-}  # fmt: skip
+    "reuters_money_fx": (1.05, 2.5),
+    "imdb_unigram": (1.05, 2.5),
+    "news20_unigram": (1.05, 2.5),
+    "mnist": (1.05, 1.5),
+    "a9a": (1.05, 1.2),
+    "news20_trigram": (1.1, 3.0),
+}
 NEVER_BELOW = 0.8
 SMALL, MORE_SEEDS = 2000, 6
 WIDE = ("news20_trigram",)
@@ -194,8 +217,10 @@ def by_rows(name, parts, seed, solver):
 
 def simba(name, parts, seed):
     """Rows and columns in turn; the constant feature is a column of the data."""
-    wider = [sp.csr_array(sp.hstack([X, np.full((X.shape[0], 1), BIAS["bias_scale"], X.dtype)]))
-             for X in (parts.X, parts.X_val, parts.X_test)]  # fmt: skip
+    wider = [
+        sp.csr_array(sp.hstack([X, np.full((X.shape[0], 1), BIAS["bias_scale"], X.dtype)]))
+        for X in (parts.X, parts.X_val, parts.X_test)
+    ]
     X, X_val, X_test = wider
     n, d = X.shape
     whole, looks = n * d, []
@@ -260,8 +285,7 @@ def common(seeds, of, error="test", points=400):
     low, high = max(looks[0][of] for looks in seeds), min(looks[-1][of] for looks in seeds)
     at = np.geomspace(low, max(low, high), points)
     lines = [
-        np.interp(np.log(at), np.log([one[of] for one in looks]), [one[error] for one in looks])
-        for looks in seeds
+        np.interp(np.log(at), np.log([one[of] for one in looks]), [one[error] for one in looks]) for looks in seeds
     ]
     return at, np.array(lines)
 
@@ -297,26 +321,35 @@ def ratio(one, other):
 
 
 def cells(sets, seeds, out):
-    print(f"{'set':18} {'n x d':>16} {'best':>7} {'within':>6}  {'random rows':>15} {'rows alike':>15} "
-          f"{'Frugal':>15}  {'random/Frugal':>13} {'alike/Frugal':>13}  goal")  # fmt: skip
+    print(
+        f"{'set':18} {'n x d':>16} {'best':>7} {'within':>6}  {'random rows':>15} {'rows alike':>15} "
+        f"{'Frugal':>15}  {'random/Frugal':>13} {'alike/Frugal':>13}  goal"
+    )
     for name in present(sets):
         three = [runs(method, name, seeds, out) for method in ("random rows", "rows alike", "Frugal")]
         level, size = mean_error(runs("best", name, seeds, out)), "{} x {}".format(*split(name, 0).X.shape)
         dense, nonzeros = ([crossings(seeds_, level, of) for seeds_ in three] for of in ("cells", "nonzeros"))
         for f in FACTORS:
             values = [f"{share(a[f])} ({share(b[f])})" for a, b in zip(dense, nonzeros, strict=True)]
-            ratios = [f"{ratio(a[f], dense[2][f])} ({ratio(b[f], nonzeros[2][f])})"
-                      for a, b in zip(dense[:2], nonzeros[:2], strict=True)]  # fmt: skip
+            ratios = [
+                f"{ratio(a[f], dense[2][f])} ({ratio(b[f], nonzeros[2][f])})"
+                for a, b in zip(dense[:2], nonzeros[:2], strict=True)
+            ]
             goal, met = "", dense[0][f][0] / dense[2][f][0]
             if GOALS.get(name, (0, 0))[0] == f:
                 goal = f"{GOALS[name][1]:g} {'met' if met >= GOALS[name][1] else 'MISSED'}"
-            print(f"{name:18} {size:>16} {100 * level:6.2f}% {f:6g}  " + " ".join(f"{v:>15}" for v in values)
-                  + "  " + " ".join(f"{r:>13}" for r in ratios) + f"  {goal}", flush=True)  # fmt: skip
+            print(
+                f"{name:18} {size:>16} {100 * level:6.2f}% {f:6g}  "
+                + " ".join(f"{v:>15}" for v in values)
+                + "  "
+                + " ".join(f"{r:>13}" for r in ratios)
+                + f"  {goal}",
+                flush=True,
+            )
 
 
 def never(sets, seeds, out):
-    print(f"{'set':18} {'seeds':>5} {'best':>7}  {'rows alike':>10} {'Frugal':>10}  "
-          f"{'alike/Frugal at 1.05':>20}  goal")  # fmt: skip
+    print(f"{'set':18} {'seeds':>5} {'best':>7}  {'rows alike':>10} {'Frugal':>10}  {'alike/Frugal at 1.05':>20}  goal")
     for name in present(sets):
         k = seeds * (MORE_SEEDS if split(name, 0).X.shape[0] < SMALL else 1)
         level = mean_error(runs("best", name, k, out))
@@ -324,14 +357,15 @@ def never(sets, seeds, out):
             crossings(runs(method, name, k, out), level, "cells")[1.05] for method in ("rows alike", "Frugal")
         )
         goal = f"{NEVER_BELOW} {'met' if alike[0] / ours[0] >= NEVER_BELOW else 'MISSED'}"
-        print(f"{name:18} {k:5} {100 * level:6.2f}%  {share(alike):>10} {share(ours):>10}  "
-              f"{ratio(alike, ours):>20}  {goal}", flush=True)  # fmt: skip
+        print(
+            f"{name:18} {k:5} {100 * level:6.2f}%  {share(alike):>10} {share(ours):>10}  "
+            f"{ratio(alike, ours):>20}  {goal}",
+            flush=True,
+        )
 
 
 def stop(sets, seeds, out):
-    print(
-        f"{'set':18} {'all rows':>8}  " + "  ".join(f"{f'flips {f:g}: cells (nnz) error':>30}" for f in FLIPS)
-    )
+    print(f"{'set':18} {'all rows':>8}  " + "  ".join(f"{f'flips {f:g}: cells (nnz) error':>30}" for f in FLIPS))
     for name in present(sets):
         level = mean_error(runs("all rows", name, seeds, out))
         line = f"{name:18} {100 * level:7.2f}%"
@@ -351,9 +385,12 @@ PANELS = {
 }
 # Okabe and Ito's colours, which do not need the difference of red and green.
 LINES = {
-    "Pegasos": ("#E69F00", "--"), "SDCA": ("#009E73", "-."), "Simba": ("#CC79A7", ":"),
-    "random rows": ("#56B4E9", "-"), "Frugal": ("#000000", "-"),
-}  # fmt: skip
+    "Pegasos": ("#E69F00", "--"),
+    "SDCA": ("#009E73", "-."),
+    "Simba": ("#CC79A7", ":"),
+    "random rows": ("#56B4E9", "-"),
+    "Frugal": ("#000000", "-"),
+}
 PAYING = ("Pegasos", "SDCA", "Simba")  # for every read
 
 
@@ -373,8 +410,9 @@ def curves(sets, seeds, out):
         for panel, (of, label) in zip(axis, PANELS.items(), strict=True):
             reached = []
             for method, (colour, style) in LINES.items():
-                kept = [[one | {"distinct": one.get("distinct", one["cells"])} for one in looks]
-                        for looks in found[method]]  # fmt: skip
+                kept = [
+                    [one | {"distinct": one.get("distinct", one["cells"])} for one in looks] for looks in found[method]
+                ]
                 at, lines = common(kept, of, points=100)
                 low, high = np.quantile(lines, [0.1, 0.9], axis=0)
                 panel.fill_between(at, 100 * low, 100 * high, color=colour, alpha=0.18, linewidth=0)
@@ -384,8 +422,12 @@ def curves(sets, seeds, out):
                 reached.append("/".join(share(c) for c in crossings(kept, level, of).values()))
             print(f"{name:18} {of:9} " + " ".join(f"{r:>22}" for r in reached), flush=True)
             panel.axhline(100 * level, color="0.5", linewidth=1, label="SVM of all rows")
-            panel.set(xscale="log", xlabel=f"share of all, {label}", title=name,
-                      ylim=(85 * level, min(250 * level, panel.get_ylim()[1])))  # fmt: skip
+            panel.set(
+                xscale="log",
+                xlabel=f"share of all, {label}",
+                title=name,
+                ylim=(85 * level, min(250 * level, panel.get_ylim()[1])),
+            )
         axis[0].set_ylabel("test error, %")
     axes[0][0].legend(fontsize=9)
     figure.tight_layout()

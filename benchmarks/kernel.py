@@ -66,9 +66,7 @@ def gap_of(model, X, y, C, gamma):
 
 
 def peers(options):
-    print(
-        "\nset, C            SVC s   ours s  ratio  at least | float32  ratio | gap SVC / ours | test error %"
-    )
+    print("\nset, C            SVC s   ours s  ratio  at least | float32  ratio | gap SVC / ours | test error %")
     for name, C, at_least in PEERS:
         X, y, X_test, y_test = data(name)
         gamma, cache = 1 / (2 * SETS[name]), options.cache
@@ -88,8 +86,7 @@ def peers(options):
                 seconds, _ = clocked(lambda: SVC(C, gamma=gamma, cache_size=cache, tol=gap), fractions, y)  # noqa: B023
                 times["float32"].append(seconds)
         t = {who: statistics.median(values) if values else np.nan for who, values in times.items()}
-        errors = [100 * np.mean(model.predict(rows) != y_test)
-                  for model, rows in ((peer, X_peer_test), (ours, X_test))]  # fmt: skip
+        errors = [100 * np.mean(model.predict(rows) != y_test) for model, rows in ((peer, X_peer_test), (ours, X_test))]
         print(
             f"{name:6s} {C:6g}    {t['peer']:8.1f} {t['ours']:8.2f} {t['peer'] / t['ours']:6.1f} "
             f"{at_least:9d} | {t['float32']:7.1f} {t['peer'] / t['float32']:6.1f} | "
@@ -100,9 +97,7 @@ def peers(options):
 
 
 def first(options, results):
-    print(
-        "\nfirst model within 0.1% of SVC's test error: tolerance, seconds, test error %, ratio (at least 15)"
-    )
+    print("\nfirst model within 0.1% of SVC's test error: tolerance, seconds, test error %, ratio (at least 15)")
     for name, C, t_peer, wanted, (X, y, X_test, y_test, gamma) in results:
         runs = []
         for tol in GRID:
@@ -115,8 +110,11 @@ def first(options, results):
             runs.append((tol, seconds, 100 * worst))
         late = [k for k, (_, _, error) in enumerate(runs) if error > wanted + 0.1]
         tol, seconds, error = runs[min(len(runs) - 1, late[-1] + 1 if late else 0)]
-        print(f"{name:6s} {C:6g}  tol={tol:g}  {seconds:6.2f} s  {error:.2f}%  {t_peer / seconds:6.1f}  all: "
-              + ", ".join(f"{tol:g}: {s:.2f} s {e:.2f}%" for tol, s, e in runs), flush=True)  # fmt: skip
+        print(
+            f"{name:6s} {C:6g}  tol={tol:g}  {seconds:6.2f} s  {error:.2f}%  {t_peer / seconds:6.1f}  all: "
+            + ", ".join(f"{tol:g}: {s:.2f} s {e:.2f}%" for tol, s, e in runs),
+            flush=True,
+        )
 
 
 def nu(options):
@@ -125,9 +123,7 @@ def nu(options):
         X, y, _, _ = data(name)
         model = SVC(1.0, gamma=1 / (2 * SETS[name]), fit_intercept=False, cache_size=options.cache, tol=1e-5)
         model.fit(X, y)
-        print(
-            f"{name:6s} {paper:.3e} {model.slack_:.4e} {100 * (model.slack_ / paper - 1):+.2f}%", flush=True
-        )
+        print(f"{name:6s} {paper:.3e} {model.slack_:.4e} {100 * (model.slack_ / paper - 1):+.2f}%", flush=True)
 
 
 def threads(options):
@@ -158,15 +154,11 @@ def memory(options):
     for name in SETS:
         for cache in (100, 400):
             ran = subprocess.run(
-                [sys.executable, __file__, "--peak", name, str(cache)],
-                capture_output=True, text=True, check=True,
-            )  # fmt: skip
+                [sys.executable, __file__, "--peak", name, str(cache)], capture_output=True, text=True, check=True
+            )
             measured = float(ran.stdout.strip().splitlines()[-1])
             n = {"a9a": 32561, "mnist": 60000}[name]
-            print(
-                f"{name:6s} {cache:5d} {measured:8.1f} {measured - cache:8.1f} {4 * 8 * n / 1e6:8.1f}",
-                flush=True,
-            )
+            print(f"{name:6s} {cache:5d} {measured:8.1f} {measured - cache:8.1f} {4 * 8 * n / 1e6:8.1f}", flush=True)
 
 
 def words(n, seed, apart):
@@ -188,9 +180,7 @@ def words(n, seed, apart):
 
 def strings(options):
     """A Gaussian kernel of the letter triples of 2,000 strings, called pair by pair."""
-    print(
-        "\ncallable kernel on 2,000 strings: evaluations, share of the Gram matrix, test error % (at most 30%"
-    )
+    print("\ncallable kernel on 2,000 strings: evaluations, share of the Gram matrix, test error % (at most 30%")
     print("at the error of the whole Gram matrix); languages that differ in 60% and in 45% of their habits")
     keys = {"".join(key): k for k, key in enumerate(itertools.product("abcdefgh", repeat=3))}
     for apart in (0.6, 0.45):
@@ -230,14 +220,18 @@ def charges(options):
     labels = np.concatenate([y, y_test])
     print("\na9a, no bias: test error % at rows charged (every iteration one row : rows really computed)")
     methods = {
-        "SBP": SBP(), "SBP k=32": SBP(32), "Pegasos": KernelPegasos(), "SDCA": KernelSDCA(),
-        "Perceptron": KernelPerceptron(passes=2), "SMO": SMO(), "block dual": BlockDual(),
-    }  # fmt: skip
+        "SBP": SBP(),
+        "SBP k=32": SBP(32),
+        "Pegasos": KernelPegasos(),
+        "SDCA": KernelSDCA(),
+        "Perceptron": KernelPerceptron(passes=2),
+        "SMO": SMO(),
+        "block dual": BlockDual(),
+    }
     for name, solver in methods.items():
         gram = Gram(as_points(X, Gaussian(1 / 20)), int(options.cache * 1e6))
         slack = name.startswith("SBP")
-        problem = (KernelSlackConstrained(gram, y, 1.0975e-2) if slack
-                   else KernelRegularized.from_C(gram, y, 1.0))  # fmt: skip
+        problem = KernelSlackConstrained(gram, y, 1.0975e-2) if slack else KernelRegularized.from_C(gram, y, 1.0)
         per = getattr(solver, "batch_size", 1)
         rows = {"block dual": 1024}.get(name, per)
         shown = []
@@ -252,16 +246,12 @@ def charges(options):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     tables = ("nu", "peers", "first", "threads", "memory", "strings", "charges")
     parser.add_argument("--only", nargs="*", choices=tables, default=tables)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--cache", type=float, default=2000, help="MB, for both sides")
-    parser.add_argument(
-        "--sleep", type=float, default=0.0, help="seconds that a call of the string kernel takes"
-    )
+    parser.add_argument("--sleep", type=float, default=0.0, help="seconds that a call of the string kernel takes")
     parser.add_argument("--peak", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     warnings.simplefilter("ignore")

@@ -72,9 +72,7 @@ def objective(set_data, lam, bias="none"):
     """Training objective of a model, summed over the classes where there are more than two."""
     classes = np.unique(set_data.y_train)
     targets = [classes[1]] if len(classes) == 2 else classes
-    problems = [
-        Regularized(set_data.X_train, np.where(set_data.y_train == c, 1, -1), lam, bias=bias) for c in targets
-    ]
+    problems = [Regularized(set_data.X_train, np.where(set_data.y_train == c, 1, -1), lam, bias=bias) for c in targets]
 
     def judge(model):
         b = np.broadcast_to(model.intercept_, (len(problems),))
@@ -93,13 +91,14 @@ def liblinear_rows(label, set_data, lam, at_least, tols=(1.0, 0.1), **ours):
     judge = objective(set_data, lam)
     for tol in tols:
         yield Row(
-            label, f"sklearn LinearSVC tol={tol:g}",
-            lambda tol=tol: Liblinear(
-                loss="hinge", C=1 / (lam * n), tol=tol, fit_intercept=False, random_state=0
-            ),
+            label,
+            f"sklearn LinearSVC tol={tol:g}",
+            lambda tol=tol: Liblinear(loss="hinge", C=1 / (lam * n), tol=tol, fit_intercept=False, random_state=0),
             lambda t: LinearSVC(lam=lam, tol=t, fit_intercept=False, random_state=0, **ours),
-            judge, at_least, set_data,
-        )  # fmt: skip
+            judge,
+            at_least,
+            set_data,
+        )
 
 
 def rows(only):
@@ -117,19 +116,25 @@ def rows(only):
             yield from liblinear_rows(label, set_data, lam, at_least)
             if label in ("covtype 1e-4", "CCAT-like 1e-4"):
                 yield Row(
-                    label, "SGDClassifier defaults (test error)", lambda: SGDClassifier(random_state=0),
+                    label,
+                    "SGDClassifier defaults (test error)",
+                    lambda: SGDClassifier(random_state=0),
                     lambda t: LinearSVC(lam=1e-4, tol=t, random_state=0),
-                    test_error(set_data), 5.0, set_data, tolerances=(1e-3,),
-                )  # fmt: skip
+                    test_error(set_data),
+                    5.0,
+                    set_data,
+                    tolerances=(1e-3,),
+                )
             if label == "CCAT-like 1e-4":
                 yield Row(
-                    label, "SGDClassifier one epoch",
-                    lambda: SGDClassifier(
-                        alpha=1e-4, max_iter=1, tol=None, fit_intercept=False, random_state=0
-                    ),
+                    label,
+                    "SGDClassifier one epoch",
+                    lambda: SGDClassifier(alpha=1e-4, max_iter=1, tol=None, fit_intercept=False, random_state=0),
                     lambda t: LinearSVC(lam=1e-4, tol=t, fit_intercept=False, random_state=0),
-                    objective(set_data, 1e-4), 2.0, set_data,
-                )  # fmt: skip
+                    objective(set_data, 1e-4),
+                    2.0,
+                    set_data,
+                )
     for label, name, lam in (
         ("mnist ten digits 1e-4", "mnist", 1e-4),
         ("news20 twenty groups 1e-4", "news20-20", 1e-4),

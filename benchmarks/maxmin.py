@@ -107,11 +107,12 @@ def guarantee(options):
         data = make()
         build, exact = {
             "margin": (lambda d=data: MaxMargin(d, relative=False), peers.clarabel_margin),
-            "ball": (lambda d=data: EnclosingBall(d, relative=False),
-                     lambda d: -ball_instances.clarabel_ball(d)[1]),
-            "sdp": (lambda d=data: Semidefinite(d / frobenius(d), relative=False),
-                    lambda d: peers.exact_semidefinite(d / frobenius(d))),
-        }[kind]  # fmt: skip
+            "ball": (lambda d=data: EnclosingBall(d, relative=False), lambda d: -ball_instances.clarabel_ball(d)[1]),
+            "sdp": (
+                lambda d=data: Semidefinite(d / frobenius(d), relative=False),
+                lambda d: peers.exact_semidefinite(d / frobenius(d)),
+            ),
+        }[kind]
         value, units = exact(data), build().scale
         for eps in (0.2, 0.1, 0.05):
             losses, held = [], 0
@@ -149,15 +150,16 @@ def semidefinite(options):
         make = {
             "dense": lambda s, n=n, m=m: Semidefinite(instances.semidefinite_dense(n, m, s)),
             "sparse": lambda s, n=n, m=m: Semidefinite(instances.semidefinite_sparse(n, m, s)),
-            "rank one": lambda s, n=n, m=m: Semidefinite.from_factors(
-                *instances.semidefinite_rank_one(n, m, s)
-            ),
+            "rank one": lambda s, n=n, m=m: Semidefinite.from_factors(*instances.semidefinite_rank_one(n, m, s)),
         }[kind]
         run_scs = {} if n > 100 or kind == "rank one" else {"SCS, eps 1e-2": scs}
         race(
-            f"semidefinite, {kind}, n={n}, m={m}", hinge.semidefinite, run_scs, options.seeds,
+            f"semidefinite, {kind}, n={n}, m={m}",
+            hinge.semidefinite,
+            run_scs,
+            options.seeds,
             dict(make=make, peer_seeds=1 if kind == "dense" else options.seeds),
-        )  # fmt: skip
+        )
 
 
 def game(options):
@@ -167,12 +169,18 @@ def game(options):
                 "HiGHS interior point": lambda A: peers.highs_game(A, "highs-ipm"),
                 "HiGHS simplex": lambda A: peers.highs_game(A, "highs-ds"),
             }
-            make = {"random": instances.random_game, "low rank": instances.low_rank_game,
-                    "small support": instances.small_support_game}[kind]  # fmt: skip
+            make = {
+                "random": instances.random_game,
+                "low rank": instances.low_rank_game,
+                "small support": instances.small_support_game,
+            }[kind]
             race(
-                f"game, {kind}, {n} x {n}", hinge.solve_game, theirs, options.seeds,
+                f"game, {kind}, {n} x {n}",
+                hinge.solve_game,
+                theirs,
+                options.seeds,
                 dict(make=lambda s, n=n, make=make: make(n, n, s), peer_seeds=min(2, options.seeds)),
-            )  # fmt: skip
+            )
 
 
 def margin(options):
@@ -183,11 +191,15 @@ def margin(options):
             if n * d <= 10_000_000:
                 theirs["LIBSVM one-class"] = peers.one_class_margin
             race(
-                f"margin, {kind}, {n} x {d}", lambda A, eps: hinge.max_margin(A, eps=eps), theirs,
+                f"margin, {kind}, {n} x {d}",
+                lambda A, eps: hinge.max_margin(A, eps=eps),
+                theirs,
                 options.seeds,
-                dict(make=lambda s, n=n, d=d, make=make: make(n, d, 0.15, seed=s).astype(np.float32),
-                     peer_seeds=min(2, options.seeds)),
-            )  # fmt: skip
+                dict(
+                    make=lambda s, n=n, d=d, make=make: make(n, d, 0.15, seed=s).astype(np.float32),
+                    peer_seeds=min(2, options.seeds),
+                ),
+            )
 
 
 def clarabel(A):
@@ -204,10 +216,12 @@ def ball(options):
                 theirs["Clarabel"] = clarabel
             make = getattr(ball_instances, kind)
             race(
-                f"ball, {kind}, {n} x {d}", lambda A, eps: hinge.enclosing_ball(A, eps), theirs,
+                f"ball, {kind}, {n} x {d}",
+                lambda A, eps: hinge.enclosing_ball(A, eps),
+                theirs,
                 options.seeds,
                 dict(make=lambda s, n=n, d=d, make=make: make(n, d, s), peer_seeds=1),
-            )  # fmt: skip
+            )
 
 
 # --- few reads --------------------------------------------------------------------------------
@@ -216,10 +230,7 @@ def ball(options):
 def reads(options):
     n = 20_000
     print(f"\nsublinear perceptron, {n:,} x {n:,}, eps .1 absolute, with the certificate of a fraction")
-    for name, make in (
-        ("planted", instances.planted),
-        ("rare", lambda n, d, m, seed: instances.rare(n, d, 10, seed)),
-    ):
+    for name, make in (("planted", instances.planted), ("rare", lambda n, d, m, seed: instances.rare(n, d, 10, seed))):
         for seed in range(min(3, options.seeds)):
             A = make(n, n, 0.15, seed=seed).astype(np.float32)
             table = DenseTable(A, columns=np.ascontiguousarray(A.T))
@@ -247,9 +258,7 @@ def disk(options):
     folder = (options.folder or Path(tempfile.mkdtemp())) / "planted"
     size = 4 * n * n
     if not folder.exists():
-        seconds, _ = timed(
-            lambda: write_pair(instances.planted_blocks(n, n, 0.15), folder, shape=(n, n), dtype="f4")
-        )
+        seconds, _ = timed(lambda: write_pair(instances.planted_blocks(n, n, 0.15), folder, shape=(n, n), dtype="f4"))
         print(f"\npair written in {seconds:.0f} s")
     small = instances.planted(300, 300, 0.15)
     hinge.max_margin(small, eps=0.2, relative=False, method="sublinear", certificate="fraction")  # compiled
@@ -258,9 +267,9 @@ def disk(options):
         for seed in range(options.seeds):
             drop_cache(folder)
             before = read_bytes()
-            seconds, found = timed(lambda s=seed: hinge.max_margin(
-                open_pair(folder), eps=0.1, relative=False, radius=1.0, random_state=s
-            ))  # fmt: skip
+            seconds, found = timed(
+                lambda s=seed: hinge.max_margin(open_pair(folder), eps=0.1, relative=False, radius=1.0, random_state=s)
+            )
             share = (read_bytes() - before) / size
             drop_cache(folder)
             one_pass, _ = timed(lambda: sequential(folder / "rows"))

@@ -50,9 +50,7 @@ def scs_semidefinite(A: Any, eps: float = 1e-2, **settings: Any) -> PeerAnswer:
     c = np.zeros(d + 1)
     c[-1] = -1.0
     data = {"A": sp.csc_matrix(G), "b": h, "c": c}
-    solver = scs.SCS(
-        data, {"l": problem.n + 1, "s": [n]}, eps_abs=eps, eps_rel=eps, verbose=False, **settings
-    )
+    solver = scs.SCS(data, {"l": problem.n + 1, "s": [n]}, eps_abs=eps, eps_rel=eps, verbose=False, **settings)
     found = solver.solve()
     p = np.maximum(found["y"][: problem.n], 0.0)
     p = p / p.sum() if p.sum() > 0 else np.full(problem.n, 1.0 / problem.n)
@@ -82,10 +80,13 @@ def exact_semidefinite(A: Any) -> float:
     places[np.triu_indices(n)] = np.arange(d)
     order = np.array([places[i, j] for j in range(n) for i in range(j + 1)])
     rows = _rows_of(problem).toarray()
-    G = np.vstack([
-        np.hstack([-rows, np.ones((problem.n, 1))]), np.append(svec(np.eye(n)), 0.0)[None],
-        np.hstack([-np.eye(d)[order], np.zeros((d, 1))]),
-    ])  # fmt: skip
+    G = np.vstack(
+        [
+            np.hstack([-rows, np.ones((problem.n, 1))]),
+            np.append(svec(np.eye(n)), 0.0)[None],
+            np.hstack([-np.eye(d)[order], np.zeros((d, 1))]),
+        ]
+    )
     h = np.concatenate([np.zeros(problem.n), [1.0], np.zeros(d)])
     cones = [clarabel.NonnegativeConeT(problem.n + 1), clarabel.PSDTriangleConeT(n)]
     return -_clarabel(np.append(np.zeros(d), -1.0), np.zeros((d + 1, d + 1)), G, h, cones).obj_val
@@ -99,10 +100,13 @@ def clarabel_margin(A: np.ndarray) -> float:
     # min ½‖z‖² with z = Aᵀp, p on the simplex.
     P = np.zeros((n + d, n + d))
     P[n:, n:] = np.eye(d)
-    G = np.vstack([
-        np.hstack([A.T, -np.eye(d)]), np.append(np.ones(n), np.zeros(d))[None],
-        np.hstack([-np.eye(n), np.zeros((n, d))]),
-    ])  # fmt: skip
+    G = np.vstack(
+        [
+            np.hstack([A.T, -np.eye(d)]),
+            np.append(np.ones(n), np.zeros(d))[None],
+            np.hstack([-np.eye(n), np.zeros((n, d))]),
+        ]
+    )
     h = np.concatenate([np.zeros(d), [1.0], np.zeros(n)])
     cones = [clarabel.ZeroConeT(d + 1), clarabel.NonnegativeConeT(n)]
     return float(np.sqrt(max(0.0, 2.0 * _clarabel(np.zeros(n + d), P, G, h, cones).obj_val)))
@@ -125,9 +129,14 @@ def highs_game(A: np.ndarray, method: str) -> tuple[float, str]:
     left = np.c_[-A.astype(float), np.ones(n)]
     began = time.perf_counter()
     found = linprog(
-        np.r_[np.zeros(d), -1.0], A_ub=left, b_ub=np.zeros(n),
-        A_eq=np.r_[np.ones(d), 0.0][None], b_eq=[1.0], bounds=[(0, None)] * d + [(None, None)], method=method,
-    )  # fmt: skip
+        np.r_[np.zeros(d), -1.0],
+        A_ub=left,
+        b_ub=np.zeros(n),
+        A_eq=np.r_[np.ones(d), 0.0][None],
+        b_eq=[1.0],
+        bounds=[(0, None)] * d + [(None, None)],
+        method=method,
+    )
     return time.perf_counter() - began, f"value {-found.fun:.5f}"
 
 

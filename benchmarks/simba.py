@@ -165,13 +165,9 @@ def rare(args):
         tuning = [Rare(r, 10_000 + k) for k in range(3)]
         best = {}
         for name, grid in GRIDS.items():
-            tried = {
-                s: [first_hit(name, s, data, seed)[0] for data in tuning for seed in (0, 1)] for s in grid
-            }
+            tried = {s: [first_hit(name, s, data, seed)[0] for data in tuning for seed in (0, 1)] for s in grid}
             best[name] = min(tried, key=lambda s: sum(tried[s]))
-            print(
-                f"{r:8g} {name:8} tuned: " + ", ".join(f"{s:g}: {np.mean(t):.1e}" for s, t in tried.items())
-            )
+            print(f"{r:8g} {name:8} tuned: " + ", ".join(f"{s:g}: {np.mean(t):.1e}" for s, t in tried.items()))
         del tuning
         found: dict[str, list[tuple[float, float]]] = {name: [] for name in METHODS}
         copying = []
@@ -186,16 +182,12 @@ def rare(args):
             value = np.array(values)
             hits = int(np.isfinite(value[:, 0]).sum())
             reads, seconds = np.median(value, axis=0)
-            line = (
-                f"{r:8g} {name:8} {best[name]:8g} {hits:3}/{args.seeds:<2} {reads:10.2e} {1e3 * seconds:8.1f}"
-            )
+            line = f"{r:8g} {name:8} {best[name]:8g} {hits:3}/{args.seeds:<2} {reads:10.2e} {1e3 * seconds:8.1f}"
             if name != "Simba":
                 ratios = np.median(value / ours, axis=0)
                 line += f"   {ratios[0]:6.1f} x reads (goal 20), {ratios[1]:5.1f} x time (goal 2)"
             print(line, flush=True)
-        print(
-            f"         the copy by columns took {statistics.median(copying):.1f} s, not counted", flush=True
-        )
+        print(f"         the copy by columns took {statistics.median(copying):.1f} s, not counted", flush=True)
 
 
 def main():

@@ -52,9 +52,7 @@ def times(options):
 
 
 def toys(options):
-    print(
-        "\nset, kernel, C: accuracy of SVC and ours, gap, seconds of SVC and ours; * where something is wrong"
-    )
+    print("\nset, kernel, C: accuracy of SVC and ours, gap, seconds of SVC and ours; * where something is wrong")
     wrong = 0
     for name in TOYS:
         X, y = toy(name)
@@ -81,9 +79,7 @@ def toys(options):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="*", choices=("times", "toys"), default=("times", "toys"))
     parser.add_argument("--repeats", type=int, default=15)
     options = parser.parse_args()

@@ -40,7 +40,7 @@ def text() -> str:
         "## Experiments",
         "`hinge reproduce NAME` measures one again.",
         _experiments(),
-    ]  # fmt: skip
+    ]
     return "\n\n".join(parts) + "\n"
 
 
@@ -56,8 +56,7 @@ def _solvers(kind: solvers.Solves) -> str:
 
 def _kernels() -> str:
     lines = [
-        (f'`"{name}"`', f"`{entry.class_name}`", _first_line(entry.load()))
-        for name, entry in kernels.BY_NAME.items()
+        (f'`"{name}"`', f"`{entry.class_name}`", _first_line(entry.load())) for name, entry in kernels.BY_NAME.items()
     ]
     return _table(("`kernel=`", "class", "K(x, z)"), lines)
 

@@ -33,9 +33,7 @@ prices = [5.0 if "worst" in name else 2.0 if "error" in name else 1.0 for name i
 
 folder = Path(tempfile.mkdtemp())
 database = sqlite3.connect(folder / "laboratory.db")
-database.execute(
-    f"CREATE TABLE results (patient INTEGER PRIMARY KEY, {', '.join(f'{t} REAL' for t in tests)})"
-)
+database.execute(f"CREATE TABLE results (patient INTEGER PRIMARY KEY, {', '.join(f'{t} REAL' for t in tests)})")
 database.execute("CREATE TABLE tests (number INTEGER PRIMARY KEY, name TEXT, price REAL)")
 database.executemany(
     f"INSERT INTO results VALUES ({', '.join('?' * (d + 1))})", [(i, *X[i].tolist()) for i in range(n)]
@@ -121,9 +119,7 @@ class ClosingLaboratory(Laboratory):
         return super().cells(i, columns)
 
 
-cut_short = Oracle(
-    ClosingLaboratory(database), max_cost=everything / 4, cache=folder / "paid", name="laboratory"
-)
+cut_short = Oracle(ClosingLaboratory(database), max_cost=everything / 4, cache=folder / "paid", name="laboratory")
 try:
     model.fit(cut_short, y)
 except KeyboardInterrupt:

@@ -93,9 +93,7 @@ def pegasos_iterations(lam: Numbers, eps: Numbers, R: Numbers = 1.0, delta: Numb
 
 
 @_bound()
-def pegasos_runtime(
-    lam: Numbers, eps: Numbers, d: Numbers, R: Numbers = 1.0, delta: Numbers = 1.0
-) -> Numbers:
+def pegasos_runtime(lam: Numbers, eps: Numbers, d: Numbers, R: Numbers = 1.0, delta: Numbers = 1.0) -> Numbers:
     r"""Operations: :math:`d R^2/(\delta\lambda\epsilon)`, whatever m. Pegasos, abstract, Section 3. Õ."""
     return d * R**2 / (delta * lam * eps)
 

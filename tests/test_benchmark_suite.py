@@ -69,9 +69,7 @@ def test_a_process_that_ends_early_says_why(peers, monkeypatch):
 
 def test_every_peer_has_a_solver_and_a_worker(peers):
     said = {line for path in (SUITE / "solvers").glob("*.py") for line in path.read_text().splitlines()}
-    assert {f'    peer = "{name}"' for name in peers.PEERS} == {
-        line for line in said if "    peer = " in line
-    }
+    assert {f'    peer = "{name}"' for name in peers.PEERS} == {line for line in said if "    peer = " in line}
     served = (SUITE / "benchmark_utils" / "worker.py").read_text().partition("PEERS")[2]
     assert all(f'"{name}": ' in served for name in peers.PEERS)
 
@@ -94,9 +92,7 @@ def run_tiny(tmp_path, *more, **environment):
     output = tmp_path / "tiny.parquet"
     command = [sys.executable, "-m", "benchopt", "run", SUITE, "-l", "-d", TINY, "-o", "SVM[lam=0.01]"]
     command += ["-n", "16", "--timeout", "30", "--no-cache", "--no-plot", "--output", output, *more]
-    ran = subprocess.run(
-        command, capture_output=True, text=True, check=False, env={**os.environ, **environment}
-    )
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **environment})
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return output, ran.stdout
 
@@ -117,8 +113,6 @@ def test_solvers_reach_the_optimum(tmp_path):
 @with_benchopt
 def test_what_is_absent_is_skipped_with_its_reason(tmp_path):
     absent = {"HINGE_BENCH_LIBLINEAR_OFFICIAL": str(tmp_path / "python"), "HINGE_DATA": str(tmp_path)}
-    _, said = run_tiny(
-        tmp_path, "-s", "hinge[solver=sdca]", "-s", "liblinear-official", "-d", "reuters", **absent
-    )
+    _, said = run_tiny(tmp_path, "-s", "hinge[solver=sdca]", "-s", "liblinear-official", "-d", "reuters", **absent)
     assert "liblinear-official is not installed" in " ".join(said.split())
     assert "reuters" in said and "skip" in said

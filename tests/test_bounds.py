@@ -57,9 +57,7 @@ def total(value):
     return sum(value) if isinstance(value, tuple) else value
 
 
-CASES = [
-    (name, parameter) for name, f in PUBLIC.items() for parameter in arguments(f) if parameter != "method"
-]
+CASES = [(name, parameter) for name, f in PUBLIC.items() for parameter in arguments(f) if parameter != "method"]
 every_argument = pytest.mark.parametrize("name, parameter", CASES, ids=["-".join(case) for case in CASES])
 
 
@@ -181,9 +179,7 @@ def test_the_table_of_the_talk_follows_from_the_gaps():
     assert bounds.dca_gap(T, m, lam, c=1) == pytest.approx(eps * (1 + eps))
     T = bounds.learning_runtime("dca_refined", B, eps)
     assert bounds.dca_refined_gap(m + 3 * T, m, lam, B) == pytest.approx(eps)
-    assert bounds.smo_runtime(m, eps) / np.log(1 / eps) == pytest.approx(
-        bounds.learning_runtime("smo", B, eps)
-    )
+    assert bounds.smo_runtime(m, eps) / np.log(1 / eps) == pytest.approx(bounds.learning_runtime("smo", B, eps))
     assert m / (lam * eps) == pytest.approx(bounds.learning_runtime("svm_perf", B, eps))
 
 
@@ -243,9 +239,7 @@ def test_corollary_5_1_is_eq_7_at_the_sample_size():
     B, d, eps, loss = 4.0, 1e5, 0.05, np.array([0, 0.05, 0.2])
     n = bounds.sample_size_low_noise(B, eps, loss)
     accuracy = eps / (B * (loss + eps))  # of the margin: Lemma 2.1
-    assert bounds.simba_learning_runtime(d, B, eps, loss) == pytest.approx(
-        bounds.simba_runtime(n, d, accuracy)
-    )
+    assert bounds.simba_learning_runtime(d, B, eps, loss) == pytest.approx(bounds.simba_runtime(n, d, accuracy))
 
 
 def test_the_gain_of_simba_is_one_over_the_error():
@@ -266,10 +260,7 @@ def test_the_gain_of_simba_is_one_over_the_error():
 
 def test_table_1_by_hand():
     # ‖u‖ = 2, ε = .1, ℓ = .1: r = 2, ‖u‖⁴ = 16.
-    got = [
-        bounds.kernel_learning_runtime(m, 2, 0.1, 0.1)
-        for m in ("sbp", "perceptron", "dual_decomposition", "sgd")
-    ]
+    got = [bounds.kernel_learning_runtime(m, 2, 0.1, 0.1) for m in ("sbp", "perceptron", "dual_decomposition", "sgd")]
     assert got == pytest.approx([1280, 1280, 6400, 32_000])
     got = [bounds.kernel_learning_runtime(m, 2, 0.1) for m in ("sbp", "dual_decomposition", "sgd")]
     assert got == pytest.approx([160, 1600, 16_000])
@@ -277,9 +268,7 @@ def test_table_1_by_hand():
 
 def test_sbp_gains_one_over_the_error_on_each_next_row():
     eps, loss = np.geomspace(1e-4, 0.1, 5), 0.02
-    sbp, dual, sgd = (
-        bounds.kernel_learning_runtime(m, 7, eps, loss) for m in ("sbp", "dual_decomposition", "sgd")
-    )
+    sbp, dual, sgd = (bounds.kernel_learning_runtime(m, 7, eps, loss) for m in ("sbp", "dual_decomposition", "sgd"))
     assert dual / sbp == pytest.approx(1 / (loss + eps))
     assert sgd / dual == pytest.approx(1 / (loss + eps))
 
@@ -311,11 +300,7 @@ def test_perceptron_mistakes():
     # nM at the sample size is of the order of Section 4.5.
     eps, loss = 0.01, np.array([0, 0.001, 0.01, 0.5])
     n = bounds.sample_size_low_noise(B, eps, loss)
-    ratio = (
-        n
-        * bounds.perceptron_mistakes(n, B, loss)
-        / bounds.kernel_learning_runtime("perceptron", B, eps, loss)
-    )
+    ratio = n * bounds.perceptron_mistakes(n, B, loss) / bounds.kernel_learning_runtime("perceptron", B, eps, loss)
     assert np.all((ratio > 0.5) & (ratio <= 3))
 
 

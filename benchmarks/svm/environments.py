@@ -26,8 +26,11 @@ def make(name: str) -> str:
         for packages in PEERS[name].installs:
             subprocess.run(
                 [place / "bin" / "python", "-m", "pip", "install", "--quiet", *packages],
-                check=True, capture_output=True, text=True, timeout=60 * MINUTES,
-            )  # fmt: skip
+                check=True,
+                capture_output=True,
+                text=True,
+                timeout=60 * MINUTES,
+            )
     except subprocess.TimeoutExpired:
         why = f"pip took more than {MINUTES} minutes"
     except subprocess.CalledProcessError as failed:

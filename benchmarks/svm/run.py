@@ -32,13 +32,16 @@ def tables(results: pd.DataFrame) -> Iterator[str]:
         certified = bool(bounds.max() > 0)
         least = bounds.max() if certified else part["objective_value"].min()
         head = [f"s to {level:g}" for level in LEVELS]
-        yield "\n".join([
-            f"{dataset}, {objective}; minimum {'at least' if certified else 'not certified, best found'} "
-            f"{least:.6g}", "",
-            f"| solver | {' | '.join(head)} | best reached | in s | test error there |",
-            "|---" * (len(head) + 4) + "|",
-            *(_line(str(name), curve, least) for name, curve in part.groupby("solver_name", sort=False)),
-        ])  # fmt: skip
+        yield "\n".join(
+            [
+                f"{dataset}, {objective}; minimum {'at least' if certified else 'not certified, best found'} "
+                f"{least:.6g}",
+                "",
+                f"| solver | {' | '.join(head)} | best reached | in s | test error there |",
+                "|---" * (len(head) + 4) + "|",
+                *(_line(str(name), curve, least) for name, curve in part.groupby("solver_name", sort=False)),
+            ]
+        )
 
 
 def _line(name: str, runs: pd.DataFrame, least: float) -> str:
@@ -51,9 +54,7 @@ def _line(name: str, runs: pd.DataFrame, least: float) -> str:
     best = above.idxmin()
     cells = [_seconds(curve[above <= level]) for level in LEVELS]
     error = curve.loc[best, "objective_test_error"]
-    return (
-        f"| {name} | {' | '.join(cells)} | {above[best]:.1e} | {_seconds(curve.loc[[best]])} | {error:.2%} |"
-    )
+    return f"| {name} | {' | '.join(cells)} | {above[best]:.1e} | {_seconds(curve.loc[[best]])} | {error:.2%} |"
 
 
 def _seconds(points: pd.DataFrame) -> str:
@@ -81,10 +82,16 @@ def main() -> None:
         from benchopt import run_benchmark
 
         path = run_benchmark(
-            str(Path(__file__).parent), solver_names=args.solver, dataset_names=args.dataset,
-            objective_filters=args.objective, max_runs=args.max_runs, n_repetitions=args.repetitions,
-            timeout=args.timeout, plot_result=False, no_cache=True,
-        )  # fmt: skip
+            str(Path(__file__).parent),
+            solver_names=args.solver,
+            dataset_names=args.dataset,
+            objective_filters=args.objective,
+            max_runs=args.max_runs,
+            n_repetitions=args.repetitions,
+            timeout=args.timeout,
+            plot_result=False,
+            no_cache=True,
+        )
     for table in tables(pd.read_parquet(path)):
         print(table, end="\n\n")
 

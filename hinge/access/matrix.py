@@ -201,9 +201,7 @@ def dense_rows(X: Any) -> np.ndarray:
     """An array of two dimensions and of real numbers."""
     X = as_numbers(X)
     if X.ndim != 2:
-        raise ValueError(
-            f"Expected a matrix with one row per example, got an array of {X.ndim} dimension(s)."
-        )
+        raise ValueError(f"Expected a matrix with one row per example, got an array of {X.ndim} dimension(s).")
     return X
 
 

@@ -164,9 +164,7 @@ read_row = _verb(_read_dense, _read_csr, "Hand out row i and count its cells (no
 held_row = _verb(_held_dense, _held_csr, "Row i once more, for an iteration that has read it and holds it.")
 dot = _verb(_dot_dense, _dot_csr, "The inner product of a row that was read with w.")
 add_row = _verb(_add_dense, _add_csr, "w ← w + scale · x for a row x that was read.")
-add_outer = _verb(
-    _add_outer_dense, _add_outer_csr, "Lower triangle of H ← H + scale · x xᵀ for a row x that was read."
-)
+add_outer = _verb(_add_outer_dense, _add_outer_csr, "Lower triangle of H ← H + scale · x xᵀ for a row x that was read.")
 sq_norm = _verb(_sq_norm_dense, _sq_norm_csr, "The squared Euclidean norm of a row that was read.")
 sq_distance = _verb(
     _sq_distance_dense,

@@ -129,9 +129,7 @@ def _has_repeats(X: Any) -> bool:
 
 
 def _broken(what: str) -> ValueError:
-    return ValueError(
-        f"The sparse matrix is broken: {what}. Build it again, from its rows or its coordinates."
-    )
+    return ValueError(f"The sparse matrix is broken: {what}. Build it again, from its rows or its coordinates.")
 
 
 def _own(X: Any) -> Any:

@@ -31,18 +31,17 @@ KernelName = Enum("KernelName", {"rbf": "rbf"})
 
 def compare(
     ctx: typer.Context,
-    data: Annotated[
-        str, typer.Argument(metavar="DATA", help="A name that 'hinge datasets' lists, or a file.")
-    ],
+    data: Annotated[str, typer.Argument(metavar="DATA", help="A name that 'hinge datasets' lists, or a file.")],
     solvers: Annotated[str | None, typer.Option(help="Names with commas between; 'all' for all.")] = None,
     lam: Annotated[float | None, typer.Option(help="Weight of the norm, 0.0001 by default.")] = None,
     C: Annotated[float | None, typer.Option("--C", help="Weight of the losses.")] = None,
     test: Annotated[str | None, typer.Option(help="Data to measure the test error on.")] = None,
     kernel: Annotated[KernelName | None, typer.Option(help="Race kernel solvers.")] = None,
     gamma: Annotated[float | None, typer.Option(help="Of exp(-gamma |x - z|^2).")] = None,
-    target: Annotated[
-        tuple[str, float], typer.Option(metavar="gap|error VALUE", help="What is raced to.")
-    ] = ("gap", 1e-3),
+    target: Annotated[tuple[str, float], typer.Option(metavar="gap|error VALUE", help="What is raced to.")] = (
+        "gap",
+        1e-3,
+    ),
     max_time: Annotated[float, typer.Option(help="Limit in seconds for one run.")] = 5.0,
     repeats: Annotated[int, typer.Option(min=1, help="Runs of each solver.")] = 3,
     rows: Annotated[int | None, typer.Option(min=2, help="At most so many training rows.")] = None,
@@ -86,26 +85,30 @@ def compare(
         asked = usual(course)
     elif "all" in asked:
         asked = [name for name, one in known().items() if not _is_other_kind(one, course)]
-    bar = Progress(TimeElapsedColumn(), BarColumn(), TextColumn("{task.description}"),
-                   console=Console(stderr=True), transient=True)  # fmt: skip
+    bar = Progress(
+        TimeElapsedColumn(), BarColumn(), TextColumn("{task.description}"), console=Console(stderr=True), transient=True
+    )
     with bar:
         task = bar.add_task("", total=None)
         done = run_race(
-            course, find(asked), target=Target(kind, value), max_time=max_time, repeats=repeats, seed=seed,
-            tell=lambda what, run, total: bar.update(
-                task, description=what, completed=run, total=total or None
-            ),
-        )  # fmt: skip
+            course,
+            find(asked),
+            target=Target(kind, value),
+            max_time=max_time,
+            repeats=repeats,
+            seed=seed,
+            tell=lambda what, run, total: bar.update(task, description=what, completed=run, total=total or None),
+        )
     if out is not None:
         command = shlex.join(["hinge", *sys.argv[1:]])
         written, sentences = results.write(done, out, command)
         for sentence in sentences:
             say(sentence)
     absent = [
-        reason for peer in PEERS
-        if everybody and peer.name not in asked and not _is_other_kind(peer, course)
-        and (reason := peer.missing())
-    ]  # fmt: skip
+        reason
+        for peer in PEERS
+        if everybody and peer.name not in asked and not _is_other_kind(peer, course) and (reason := peer.missing())
+    ]
     if format_ is Format.json:
         whole = {**results.as_json(done), "not_installed": absent, "out": None if out is None else str(out)}
         typer.echo(json.dumps(whole, indent=1, allow_nan=False))
@@ -120,9 +123,18 @@ def compare(
 
 
 def _course(
-    data: str, test: str | None, label: str | None, positive: str | None, fetch: bool, rows: int | None,
-    lam: float | None, C: float | None, kernel: bool, gamma: float | None, seed: int,
-) -> Course:  # fmt: skip
+    data: str,
+    test: str | None,
+    label: str | None,
+    positive: str | None,
+    fetch: bool,
+    rows: int | None,
+    lam: float | None,
+    C: float | None,
+    kernel: bool,
+    gamma: float | None,
+    seed: int,
+) -> Course:
     """Rows, test rows and the objective."""
     from hinge.kernels import Gaussian
     from hinge.racing import Course

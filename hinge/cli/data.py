@@ -48,11 +48,7 @@ def training_data(
 
 
 def rows(
-    data: str,
-    label: str | None,
-    positive: str | None,
-    n_features: int | None = None,
-    zero_based: bool = False,
+    data: str, label: str | None, positive: str | None, n_features: int | None = None, zero_based: bool = False
 ) -> tuple[Any, np.ndarray]:
     """The rows and labels of a file, or of the test part of a set."""
     if _is_file(data):

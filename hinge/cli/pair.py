@@ -27,14 +27,10 @@ def pair(
     ctx: typer.Context,
     data: Annotated[str, typer.Argument(metavar="DATA", help="A .npy or .parquet file, or as for train.")],
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of the pair, made at the end.")],
-    labels: Annotated[
-        Path | None, typer.Option(help="File for the labels, FOLDER.labels.npy by default.")
-    ] = None,
+    labels: Annotated[Path | None, typer.Option(help="File for the labels, FOLDER.labels.npy by default.")] = None,
     memory: Annotated[int, typer.Option(min=1, help="Megabytes to work with.")] = 256,
     positive: Annotated[str | None, typer.Option(help="The class to tell from all others.")] = None,
-    label: Annotated[
-        str | None, typer.Option(help="Label column of a csv or Parquet file: name or position.")
-    ] = None,
+    label: Annotated[str | None, typer.Option(help="Label column of a csv or Parquet file: name or position.")] = None,
 ) -> None:
     """Write a matrix by rows and by columns, out of core, for fits that read only part of it."""
     from hinge.access.two_way.writer import write_pair
@@ -42,8 +38,14 @@ def pair(
     X, y, shape = _rows_and_labels(data, label, positive, memory << 20)
     if y is None and labels is not None:
         raise ValueError(f"{data} is taken as a matrix without labels: leave --labels out.")
-    bar = Progress("[progress.description]{task.description}", BarColumn(), DownloadColumn(),
-                   TimeRemainingColumn(), console=Console(stderr=True), transient=True)  # fmt: skip
+    bar = Progress(
+        "[progress.description]{task.description}",
+        BarColumn(),
+        DownloadColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
     with ExitStack() as stack:
         if y is not None:  # in place once the pair is
             place = labels or folder.with_name(f"{folder.name}.labels.npy")
@@ -51,9 +53,12 @@ def pair(
         stack.enter_context(bar)
         task = bar.add_task(f"writing {folder}", total=None)
         write_pair(
-            X, folder, shape=shape, memory=memory << 20,
+            X,
+            folder,
+            shape=shape,
+            memory=memory << 20,
             progress=lambda done, total: bar.update(task, completed=done, total=total),
-        )  # fmt: skip
+        )
 
 
 def _rows_and_labels(

@@ -25,16 +25,21 @@ if TYPE_CHECKING:
 
 WIDE = 100  # columns that all numbers need
 HEADS = {
-    "lam": "λ", "norm": "‖w‖", "margin": "margin", "loss": "mean hinge", "nu": "ν",
-    "train_error": "train error", "test_error": "test error", "reads": "reads", "gap": "gap",
-}  # fmt: skip
+    "lam": "λ",
+    "norm": "‖w‖",
+    "margin": "margin",
+    "loss": "mean hinge",
+    "nu": "ν",
+    "train_error": "train error",
+    "test_error": "test error",
+    "reads": "reads",
+    "gap": "gap",
+}
 
 
 def path(
     ctx: typer.Context,
-    data: Annotated[
-        str, typer.Argument(metavar="DATA", help="A name that 'hinge datasets' lists, or a file.")
-    ],
+    data: Annotated[str, typer.Argument(metavar="DATA", help="A name that 'hinge datasets' lists, or a file.")],
     points: Annotated[int, typer.Option(min=2, help="Values of λ.")] = 20,
     lam_from: Annotated[float | None, typer.Option(help="Largest λ; by default all rows err there.")] = None,
     lam_to: Annotated[float | None, typer.Option(help="Smallest λ.")] = None,
@@ -62,21 +67,28 @@ def path(
     lams = spread_lams(X, y, points)
     if lam_from is not None or lam_to is not None:
         lams = _between(
-            float(lams[0]) if lam_from is None else lam_from, float(lams[-1]) if lam_to is None else lam_to,
-            points,
-        )  # fmt: skip
+            float(lams[0]) if lam_from is None else lam_from, float(lams[-1]) if lam_to is None else lam_to, points
+        )
     tested = len(y_test) > 0
     found: list[FrontPoint] = []
     interrupted = False
-    bar = Progress(TimeElapsedColumn(), BarColumn(), TextColumn("{task.description}"),
-                   console=Console(stderr=True), transient=True)  # fmt: skip
+    bar = Progress(
+        TimeElapsedColumn(), BarColumn(), TextColumn("{task.description}"), console=Console(stderr=True), transient=True
+    )
     try:
         with bar:
             task = bar.add_task(f"λ = {lams[0]:.3g}", total=len(lams))
             for point in pareto_points(
-                X, y, lams, X_test=X_test if tested else None, y_test=y_test, tol=tol, max_time=max_time,
-                bias="free" if intercept else "none", seed=seed,
-            ):  # fmt: skip
+                X,
+                y,
+                lams,
+                X_test=X_test if tested else None,
+                y_test=y_test,
+                tol=tol,
+                max_time=max_time,
+                bias="free" if intercept else "none",
+                seed=seed,
+            ):
                 found.append(point)
                 following = lams[min(len(found), len(lams) - 1)]
                 bar.update(task, completed=len(found), description=f"λ = {following:.3g}")
@@ -104,9 +116,15 @@ def path(
         except ImportError as error:
             say(f"No figure was drawn. {error}")
     if format_ is Format.json:
-        whole = {"data": name, "rows": int(X.shape[0]), "features": int(X.shape[1]), "intercept": intercept,
-                 "interrupted": interrupted, "points": [finite(point._asdict()) for point in found],
-                 "out": None if out is None else str(out)}  # fmt: skip
+        whole = {
+            "data": name,
+            "rows": int(X.shape[0]),
+            "features": int(X.shape[1]),
+            "intercept": intercept,
+            "interrupted": interrupted,
+            "points": [finite(point._asdict()) for point in found],
+            "out": None if out is None else str(out),
+        }
         typer.echo(json.dumps(whole, indent=1, allow_nan=False))
     else:
         _show(found, caption, tol)
@@ -121,9 +139,7 @@ def _between(first: float, last: float, points: int) -> Any:
     import numpy as np
 
     if not (math.isfinite(first) and math.isfinite(last) and first > last > 0):
-        raise ValueError(
-            f"--lam-from must be above --lam-to, and both positive; they are {first:g} and {last:g}."
-        )
+        raise ValueError(f"--lam-from must be above --lam-to, and both positive; they are {first:g} and {last:g}.")
     return np.geomspace(first, last, points)
 
 

@@ -20,9 +20,7 @@ except ImportError:  # `hinge.cli.app.main` says how to get it
 def predict(
     ctx: typer.Context,
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A file that 'hinge train -o' wrote.")],
-    data: Annotated[
-        str, typer.Argument(metavar="DATA", help="A name that 'hinge datasets' lists, or a file.")
-    ],
+    data: Annotated[str, typer.Argument(metavar="DATA", help="A name that 'hinge datasets' lists, or a file.")],
     output: Annotated[Path | None, typer.Option("-o", "--output", help="File for the labels.")] = None,
     scores: Annotated[bool, typer.Option("--scores", help="Add the scores, after tabs.")] = False,
     positive: Annotated[str | None, typer.Option(help="The class told from all others.")] = None,

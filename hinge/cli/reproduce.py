@@ -19,13 +19,7 @@ if TYPE_CHECKING:
 try:
     import typer
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
 except ImportError:  # `hinge.cli.app.main` says how to get them
     typer = None  # type: ignore[assignment]
@@ -36,8 +30,7 @@ Scale = Enum("Scale", {"tiny": "tiny", "full": "full"})
 def reproduce(
     ctx: typer.Context,
     names: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[NAME…|all]", help="Experiments, or a paper: pegasos, talk, ..."),
+        list[str] | None, typer.Argument(metavar="[NAME…|all]", help="Experiments, or a paper: pegasos, talk, ...")
     ] = None,
     scale: Annotated[Scale, typer.Option(help="tiny shows that all runs; full takes an hour.")] = Scale.tiny,
     out: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("hinge_report"),
@@ -102,9 +95,13 @@ class _Bars:
     def __init__(self, experiments: list[Experiment], scale: str) -> None:
         self.kept = 0
         self._bars = Bars(
-            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-            TimeRemainingColumn(elapsed_when_finished=False), console=Console(stderr=True),
-        )  # fmt: skip
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(elapsed_when_finished=False),
+            console=Console(stderr=True),
+        )
         cells = {e.name: len(e.cells(scale)) for e in experiments}  # type: ignore[arg-type]
         self._all = self._bars.add_task("all cells", total=sum(cells.values()))
         self._tasks = {
@@ -150,18 +147,24 @@ def _show_names() -> None:
 
 def _show_claims(outcomes: list[tuple[Experiment, Outcome]]) -> None:
     if console().width < PIPED_WIDTH:
-        show_table([
-            (c.verdict.value, f"{experiment.name}: {c.what}: {_number(c.ours)} {c.unit}, in the paper "
-             f"{_number(c.paper)} ({c.conditions})")
-            for experiment, outcome in outcomes for c in outcome.claims
-        ])  # fmt: skip
+        show_table(
+            [
+                (
+                    c.verdict.value,
+                    f"{experiment.name}: {c.what}: {_number(c.ours)} {c.unit}, in the paper "
+                    f"{_number(c.paper)} ({c.conditions})",
+                )
+                for experiment, outcome in outcomes
+                for c in outcome.claims
+            ]
+        )
         return
     lines = [("experiment", "verdict", "ours", "paper", "ratio", "claim", "conditions")]
     lines += [
-        (experiment.name, c.verdict.value, number(c.ours), number(c.paper), number(c.ratio), c.what,
-         c.conditions)
-        for experiment, outcome in outcomes for c in outcome.claims
-    ]  # fmt: skip
+        (experiment.name, c.verdict.value, number(c.ours), number(c.paper), number(c.ratio), c.what, c.conditions)
+        for experiment, outcome in outcomes
+        for c in outcome.claims
+    ]
     show_table(lines)
 
 

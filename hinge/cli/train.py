@@ -31,9 +31,7 @@ ClassWeight = Enum("ClassWeight", {"balanced": "balanced"})
 
 def train(
     ctx: typer.Context,
-    data: Annotated[
-        str, typer.Argument(metavar="DATA", help="A name that 'hinge datasets' lists, or a file.")
-    ],
+    data: Annotated[str, typer.Argument(metavar="DATA", help="A name that 'hinge datasets' lists, or a file.")],
     test: Annotated[str | None, typer.Option(help="Data to measure the test error on.")] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="File for the model.")] = None,
     C: Annotated[float | None, typer.Option("--C", help="Weight of the losses.")] = None,
@@ -49,9 +47,7 @@ def train(
     seed: Annotated[int, typer.Option(help="Same seed, same model.")] = 0,
     positive: Annotated[str | None, typer.Option(help="The class to tell from all others.")] = None,
     label: Annotated[str | None, typer.Option(help="Label column of a csv file: name or position.")] = None,
-    zero_based: Annotated[
-        bool, typer.Option("--zero-based", help="Features of svmlight files count from 0.")
-    ] = False,
+    zero_based: Annotated[bool, typer.Option("--zero-based", help="Features of svmlight files count from 0.")] = False,
     fetch: Annotated[bool, typer.Option("--fetch", help="Download a set that is not here.")] = False,
     format_: Annotated[Format, typer.Option("--format", help="Form of the result.")] = Format.table,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show nothing but errors.")] = False,
@@ -69,10 +65,17 @@ def train(
         _check_output(output)
     dataset = training_data(data, test, label, positive, fetch=fetch, zero_based=zero_based)
     model = LinearSVC(
-        **(trade_off or {"lam": DEFAULT_LAM}), solver=solver.lower(), tol=tol, max_time=max_time,
-        max_reads=max_reads, target_error=target_error, fit_intercept=not no_intercept,
-        class_weight=class_weight and class_weight.value, random_state=seed, on_interrupt="keep",
-    )  # fmt: skip
+        **(trade_off or {"lam": DEFAULT_LAM}),
+        solver=solver.lower(),
+        tol=tol,
+        max_time=max_time,
+        max_reads=max_reads,
+        target_error=target_error,
+        fit_intercept=not no_intercept,
+        class_weight=class_weight and class_weight.value,
+        random_state=seed,
+        on_interrupt="keep",
+    )
     if not quiet and Console(stderr=True).is_terminal:
         from hinge.monitoring.progress import ProgressBar
 
@@ -152,19 +155,23 @@ def _show_result(result: dict[str, Any], by_default: bool) -> None:
     gap = "none" if result["gap"] is None else f"{result['gap']:.2e}"
     kind = next(name for name in ("slack", "lam", "C") if name in parameters)
     objectives = result["objective"] if isinstance(result["objective"], list) else [result["objective"]]
-    show_table([
-        ("data", result["data"]),
-        ("rows x features", f"{result['rows']:,} x {result['features']:,}, {cells:,} cells stored"),
-        ("trade-off", f"{kind} = {parameters[kind]:g}{' (the default)' if by_default else ''}"),
-        ("train error", percent(result["train_error"])),
-        ("test error", percent(result["test_error"])),
-        ("certified gap", f"{gap} (asked for: {parameters['tol']:g})"),
-        ("margin" if kind == "slack" else "objective",
-         ", ".join("none" if value is None else f"{value:.6g}" for value in objectives)),
-        ("reads", f"{result['reads']:,} ({result['reads'] / max(1, cells):,.2f} for each stored cell)"),
-        ("seconds", f"{result['seconds']:.2f}"),
-        ("stop reason", f"{verdict}: {status.value}"),
-        ("solver", f"{result['solver']} ({result['solver_reason']})"),
-        ("support vectors", "not known to this solver" if support is None else f"{support:,}"),
-        ("model file", result["model_file"] or "none, -o FILE writes one"),
-    ])  # fmt: skip
+    show_table(
+        [
+            ("data", result["data"]),
+            ("rows x features", f"{result['rows']:,} x {result['features']:,}, {cells:,} cells stored"),
+            ("trade-off", f"{kind} = {parameters[kind]:g}{' (the default)' if by_default else ''}"),
+            ("train error", percent(result["train_error"])),
+            ("test error", percent(result["test_error"])),
+            ("certified gap", f"{gap} (asked for: {parameters['tol']:g})"),
+            (
+                "margin" if kind == "slack" else "objective",
+                ", ".join("none" if value is None else f"{value:.6g}" for value in objectives),
+            ),
+            ("reads", f"{result['reads']:,} ({result['reads'] / max(1, cells):,.2f} for each stored cell)"),
+            ("seconds", f"{result['seconds']:.2f}"),
+            ("stop reason", f"{verdict}: {status.value}"),
+            ("solver", f"{result['solver']} ({result['solver_reason']})"),
+            ("support vectors", "not known to this solver" if support is None else f"{support:,}"),
+            ("model file", result["model_file"] or "none, -o FILE writes one"),
+        ]
+    )

@@ -67,9 +67,7 @@ def _parts(arrays: dict[str, NDArray[Any]], label: str | None) -> Parts:
     test = _matrix(arrays, "X_test"), _labels(arrays, "y_test")
     _same_length(*test)
     if test[0].shape[1] != train[0].shape[1]:
-        raise ValueError(
-            f"{train[0].shape[1]} features in the training part but {test[0].shape[1]} in the test part."
-        )
+        raise ValueError(f"{train[0].shape[1]} features in the training part but {test[0].shape[1]} in the test part.")
     return Parts(*train, *test)
 
 
@@ -148,8 +146,7 @@ def _covertype(arrays: dict[str, NDArray[Any]]) -> NDArray[Any]:
 def _labels(arrays: dict[str, NDArray[Any]], key: str) -> NDArray[Any]:
     if key not in arrays:
         raise ValueError(
-            f"there are no labels {key!r} among {', '.join(sorted(arrays)) or 'its keys'};"
-            f" expected {EXPECTED}."
+            f"there are no labels {key!r} among {', '.join(sorted(arrays)) or 'its keys'}; expected {EXPECTED}."
         )
     y = arrays[key]
     if y.ndim != 1 or len(y) == 0:

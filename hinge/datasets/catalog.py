@@ -135,9 +135,7 @@ def load(
 
 
 def _finished(entry: Entry, parts: Parts, positive: str | int | None) -> Dataset:
-    parts = binary(
-        cut(prepare(parts, entry.preparation), entry.train_rows), positive, entry.positive, entry.name
-    )
+    parts = binary(cut(prepare(parts, entry.preparation), entry.train_rows), positive, entry.positive, entry.name)
     return Dataset(entry.name, *parts, entry.description, entry.source, entry.license)
 
 
@@ -226,13 +224,9 @@ def _entry_of_file(stem: str, path: Path) -> Entry:
 
 
 def _missing(entry: Entry, folder: Path, fetch: bool) -> DatasetNotFoundError:
-    advice = (
-        f"put {entry.name}.npz, or {entry.name}.train and {entry.name}.test in svmlight form, into {folder}"
-    )
+    advice = f"put {entry.name}.npz, or {entry.name}.train and {entry.name}.test in svmlight form, into {folder}"
     if not fetch and entry.fetcher:
-        advice += (
-            f", or pass fetch=True (--fetch on the command line) to get it by scikit-learn's {entry.fetcher}"
-        )
+        advice += f", or pass fetch=True (--fetch on the command line) to get it by scikit-learn's {entry.fetcher}"
     stand_in = f" Of its kind and always at hand: {entry.stand_in}." if entry.stand_in else ""
     return DatasetNotFoundError(
         f"{entry.name!r} is not on this machine: {advice} (to get it: {entry.how};"
@@ -245,11 +239,5 @@ def _unknown(name: str, folder: Path) -> DatasetNotFoundError:
     spellings = {_plain(stem): entry.name for entry in ENTRIES for stem in _stems(entry)}
     spellings |= {_plain(other): other for other in names}
     near = difflib.get_close_matches(_plain(name), spellings, 1)
-    hint = (
-        f"did you mean {spellings[near[0]]!r}?"
-        if near
-        else "give a name of the catalog or the path of a file."
-    )
-    return DatasetNotFoundError(
-        f"There is no data set or file {name!r}: {hint} The names are {', '.join(names)}."
-    )
+    hint = f"did you mean {spellings[near[0]]!r}?" if near else "give a name of the catalog or the path of a file."
+    return DatasetNotFoundError(f"There is no data set or file {name!r}: {hint} The names are {', '.join(names)}.")

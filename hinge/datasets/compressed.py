@@ -70,8 +70,7 @@ class _Bounded(io.RawIOBase):
         self._left -= count
         if self._left < 0:
             raise DataFormatError(
-                f"{self._path} unpacks to more than {MOST_UNPACKED} times its size: unpack it by hand if that"
-                " is meant."
+                f"{self._path} unpacks to more than {MOST_UNPACKED} times its size: unpack it by hand if that is meant."
             )
         return count
 

@@ -86,11 +86,7 @@ def _layout(path: Path, label: str | int | None) -> _Layout:
         raise DataFormatError(f"{path} has one column, but a label and at least one feature are needed.")
     header = first if has_header else None
     return _Layout(
-        delimiter,
-        header,
-        first_end if has_header else 0,
-        len(first),
-        _label_column(path, header, len(first), label),
+        delimiter, header, first_end if has_header else 0, len(first), _label_column(path, header, len(first), label)
     )
 
 
@@ -108,9 +104,7 @@ def _label_column(path: Path, header: list[str] | None, width: int, label: str |
         return next((lowered.index(name) for name in LABEL_NAMES if name in lowered), width - 1)
     if isinstance(label, str):
         if header is None:
-            raise DataFormatError(
-                f"{path} has no header, so there is no column {label!r}: give its position instead."
-            )
+            raise DataFormatError(f"{path} has no header, so there is no column {label!r}: give its position instead.")
         if label not in header:
             near = difflib.get_close_matches(label, header, 1)
             hint = f"did you mean {near[0]!r}?" if near else f"the columns are {', '.join(header[:20])}."
@@ -133,12 +127,7 @@ def _parse_fast(path: Path, layout: _Layout) -> tuple[NDArray[Any], list[str]]:
 
     with _text(path, layout.skip) as text:
         table = np.loadtxt(
-            text,
-            delimiter=layout.delimiter,
-            comments=None,
-            quotechar='"',
-            converters={layout.label: code},
-            ndmin=2,
+            text, delimiter=layout.delimiter, comments=None, quotechar='"', converters={layout.label: code}, ndmin=2
         )
     if table.shape[1] != layout.width:
         raise ValueError("ragged")
@@ -156,17 +145,13 @@ def _parse_by_cell(path: Path, layout: _Layout) -> tuple[NDArray[Any], list[str]
                 continue
             where = f"{path}, line {layout.skip + rows.line_num}"
             if len(row) != layout.width:
-                raise DataFormatError(
-                    f"{where}: found {len(row)} cells, but the first line has {layout.width}."
-                )
+                raise DataFormatError(f"{where}: found {len(row)} cells, but the first line has {layout.width}.")
             values = []
             for column, cell in enumerate(row):
                 name = layout.header[column] if layout.header else str(column + 1)
                 cell = cell.strip()
                 if cell.lower() in MISSING:
-                    raise DataFormatError(
-                        f"{where}, column {name}: the value is missing; fill it or drop the row."
-                    )
+                    raise DataFormatError(f"{where}, column {name}: the value is missing; fill it or drop the row.")
                 if column == layout.label:
                     values.append(codes.setdefault(cell, float(len(codes))))
                     continue

@@ -36,11 +36,7 @@ def plain_array(content: bytes) -> NDArray[Any]:
     if declared != found or min(shape, default=1) < 0:
         raise ValueError(f"an array of shape {shape} has {declared} bytes, but {found} are there.")
     array = np.frombuffer(content, dtype, offset=stream.tell())
-    if (
-        dtype.kind == "U"
-        and array.size
-        and array.view(dtype.byteorder.replace("|", "=") + "u4").max() > LARGEST_LETTER
-    ):
+    if dtype.kind == "U" and array.size and array.view(dtype.byteorder.replace("|", "=") + "u4").max() > LARGEST_LETTER:
         raise ValueError("it holds text of letters that there are not.")
     return array.reshape(shape, order="F" if by_columns else "C").copy()
 

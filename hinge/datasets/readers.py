@@ -81,9 +81,7 @@ def read(
     if suffix == ".npz":
         parts = read_parts([path], label)
         if parts.X_test is not None:
-            raise DataFormatError(
-                f"{path} holds a training and a test part: use hinge.datasets.load for both."
-            )
+            raise DataFormatError(f"{path} holds a training and a test part: use hinge.datasets.load for both.")
         X, y = parts.X_train, parts.y_train
         if n_features is not None and X.shape[1] != n_features:
             raise DataFormatError(f"{path} has {X.shape[1]} features, but {n_features} were asked for.")
@@ -92,9 +90,7 @@ def read(
         return read_delimited(path, n_features, label)
     if suffix in SVMLIGHT:
         if label is not None:
-            raise ValueError(
-                "label chooses a column of csv or npz files; in svmlight files the label stands first."
-            )
+            raise ValueError("label chooses a column of csv or npz files; in svmlight files the label stands first.")
         return read_svmlight(path, n_features, zero_based)
     raise DataFormatError(
         f"The extension {suffix!r} of {path} names no format known here: use .svm, .csv, .tsv or .npz,"
@@ -119,8 +115,7 @@ def read_parts(files: list[Path], label: str | int | None = None) -> Parts:
     for part in (X, X_test):
         if part.shape[1] < d and not sp.issparse(part):
             raise DataFormatError(
-                f"{path} has {X.shape[1]} features but {test_path} has {X_test.shape[1]}:"
-                " give both the same columns."
+                f"{path} has {X.shape[1]} features but {test_path} has {X_test.shape[1]}: give both the same columns."
             )
         if part.shape[1] < d:
             part.resize((part.shape[0], d))

@@ -49,9 +49,7 @@ def read_svmlight(
     return X, whole_labels(labels)
 
 
-def _parse(
-    stream: BinaryIO, zero_based: bool
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+def _parse(stream: BinaryIO, zero_based: bool) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
     from sklearn.datasets import load_svmlight_file
 
     X, y = load_svmlight_file(stream, zero_based=zero_based)
@@ -92,9 +90,7 @@ def _fault(line: bytes, n_features: int | None, zero_based: bool) -> str:
         if index < 0 or (index == 0 and not zero_based):
             return _below_first(token, index)
         if index + zero_based > LARGEST_INDEX:
-            return (
-                f"the index in {_show(token)} is larger than {LARGEST_INDEX}, the largest that is supported."
-            )
+            return f"the index in {_show(token)} is larger than {LARGEST_INDEX}, the largest that is supported."
         if n_features is not None and index + zero_based > n_features:
             return (
                 f"the index in {_show(token)} lies beyond the {n_features} features asked for;"

@@ -101,21 +101,24 @@ def make_separable(n: int, d: int, margin: float, *, density: float = 1.0, seed:
     others.add_orthogonal(rng, larger)
 
     columns = np.concatenate([half.columns, half.columns, others.columns])
-    z = np.concatenate(
-        [parallel + half.values, parallel - half.values, others.parallel(larger) + others.values]
-    )
-    y = np.concatenate(
-        [np.ones(n_support // 2), -np.ones(n_support // 2), rng.choice([-1.0, 1.0], n - n_support)]
-    )
+    z = np.concatenate([parallel + half.values, parallel - half.values, others.parallel(larger) + others.values])
+    y = np.concatenate([np.ones(n_support // 2), -np.ones(n_support // 2), rng.choice([-1.0, 1.0], n - n_support)])
     p = np.zeros(n)
     p[:n_support] = 1 / n_support
     order = rng.permutation(n)
     X, y, p = _assembled(z * y[:, None], columns, d, order), y[order].astype(np.int8), p[order]
     description = f"Synthetic: {n} rows of maximum margin {margin:g} through the origin."
     return Separable(
-        "separable", X, y, description=description, source=f"make_separable, seed {seed}", license=LICENSE,
-        w_star=w, margin=margin, p_star=p,
-    )  # fmt: skip
+        "separable",
+        X,
+        y,
+        description=description,
+        source=f"make_separable, seed {seed}",
+        license=LICENSE,
+        w_star=w,
+        margin=margin,
+        p_star=p,
+    )
 
 
 def make_known_optimum(
@@ -169,8 +172,7 @@ def make_known_optimum(
     limit = share.min() / n
     if not 0 < lam <= limit:
         raise ValueError(
-            f"lam must lie in (0, {limit:.6g}] for these sizes, but is {lam}:"
-            " make it smaller or the rows denser."
+            f"lam must lie in (0, {limit:.6g}] for these sizes, but is {lam}: make it smaller or the rows denser."
         )
     s = np.sqrt(share.sum() / (lam * n))
     u = _direction(share / share.sum(), k, d, rng)
@@ -183,20 +185,24 @@ def make_known_optimum(
     rest.add_orthogonal(rng, larger / s)
 
     columns = np.concatenate([active.columns, rest.columns])
-    z = np.concatenate(
-        [active.parallel(margins / s) + active.values, rest.parallel(larger / s) + rest.values]
-    )
+    z = np.concatenate([active.parallel(margins / s) + active.values, rest.parallel(larger / s) + rest.values])
     y = rng.choice([-1.0, 1.0], n)
     y[:2] = 1, -1
     order = rng.permutation(n)
     alpha = np.concatenate([alpha, np.zeros(n - len(block))])[order]
     objective = lam / 2 * s**2 + np.maximum(0, 1 - margins).sum() / n
     return KnownOptimum(
-        "known_optimum", _assembled(z * y[:, None], columns, d, order), y[order].astype(np.int8),
+        "known_optimum",
+        _assembled(z * y[:, None], columns, d, order),
+        y[order].astype(np.int8),
         description=f"Synthetic: {n} rows whose SVM at lam={lam:g} has the minimum {objective:.6g}.",
-        source=f"make_known_optimum, seed {seed}", license=LICENSE,
-        lam=lam, w_star=s * u, alpha_star=alpha, objective=float(objective),
-    )  # fmt: skip
+        source=f"make_known_optimum, seed {seed}",
+        license=LICENSE,
+        lam=lam,
+        w_star=s * u,
+        alpha_star=alpha,
+        objective=float(objective),
+    )
 
 
 def _row_size(n: int, d: int, density: float) -> int:
@@ -230,9 +236,7 @@ class _Rows:
         return cls(block[:, None] * k + np.arange(k), u)
 
     @classmethod
-    def anywhere(
-        cls, n: int, m: int, u: NDArray[Any], k: int, least: float, rng: np.random.Generator
-    ) -> _Rows:
+    def anywhere(cls, n: int, m: int, u: NDArray[Any], k: int, least: float, rng: np.random.Generator) -> _Rows:
         """Random supports among the m blocks; a block itself where the support would not reach `least`."""
         columns = np.sort(rng.integers(0, (m - 1) * k + 1, (n, k)), axis=1) + np.arange(k)
         short = np.linalg.norm(u[columns], axis=1) < least

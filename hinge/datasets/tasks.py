@@ -33,9 +33,7 @@ def prepare(parts: Parts, preparation: Preparation) -> Parts:
         X, X_test = (None if part is None else unit_rows(part) for part in (parts.X_train, parts.X_test))
     elif preparation == "pixels":
         scale = 255 if parts.X_train.max() > 1 else 1
-        X, X_test = (
-            None if part is None else part / np.float32(scale) for part in (parts.X_train, parts.X_test)
-        )
+        X, X_test = (None if part is None else part / np.float32(scale) for part in (parts.X_train, parts.X_test))
     else:
         X, X_test = _unit_columns(parts.X_train, parts.X_test)
     return parts._replace(X_train=X, X_test=X_test)
@@ -81,6 +79,4 @@ def _relabelled(parts: Parts, positive: Any) -> Parts:
     def sign(y: NDArray[Any]) -> NDArray[Any]:
         return np.where(y == positive, 1, -1).astype(np.int8)
 
-    return parts._replace(
-        y_train=sign(parts.y_train), y_test=None if parts.y_test is None else sign(parts.y_test)
-    )
+    return parts._replace(y_train=sign(parts.y_train), y_test=None if parts.y_test is None else sign(parts.y_test))

@@ -93,9 +93,7 @@ def make_text(
 
 def _check(n: int, d: int, nnz_per_row: int, topics: int, noise: float, n_test: int) -> None:
     if n < 1 or n_test < 0:
-        raise ValueError(
-            f"At least 1 training row and 0 test rows are needed, but n={n} and n_test={n_test}."
-        )
+        raise ValueError(f"At least 1 training row and 0 test rows are needed, but n={n} and n_test={n_test}.")
     if not 1 <= nnz_per_row <= d / 4:
         raise ValueError(f"nnz_per_row must lie in [1, d / 4], here at most {d // 4}, but is {nnz_per_row}.")
     if topics < 2:

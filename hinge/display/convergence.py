@@ -25,11 +25,7 @@ AGAINST = {
     "reads": ("feature_reads", "cells of the data read"),
     "kernel_evals": ("kernel_evals", "kernel evaluations"),
 }
-QUANTITIES = {
-    "objective": "objective",
-    "gap": "gap above the minimum, relative",
-    "error": "error, share of rows",
-}
+QUANTITIES = {"objective": "objective", "gap": "gap above the minimum, relative", "error": "error, share of rows"}
 
 
 class ConvergenceDisplay:
@@ -109,9 +105,13 @@ class ConvergenceDisplay:
             if not hasattr(estimator, "history_"):
                 raise ValueError("The estimator is not fitted: fit it, or give X and y.")
             return cls.from_history(
-                estimator.history_, name=name or solver_name(estimator), classes=estimator.classes_, ax=ax,
-                draw=draw, **options,
-            )  # fmt: skip
+                estimator.history_,
+                name=name or solver_name(estimator),
+                classes=estimator.classes_,
+                ax=ax,
+                draw=draw,
+                **options,
+            )
         if y is None:
             raise ValueError("Rows were given without labels: give X and y.")
         compile_for(estimator, X, y)
@@ -164,12 +164,7 @@ class ConvergenceDisplay:
         return display.plot(ax, **options) if draw else display
 
     def plot(
-        self,
-        ax: Axes | None = None,
-        *,
-        against: Against = "seconds",
-        quantity: Quantity = "gap",
-        title: str = "",
+        self, ax: Axes | None = None, *, against: Against = "seconds", quantity: Quantity = "gap", title: str = ""
     ) -> ConvergenceDisplay:
         """Draw one quantity against another.
 

@@ -175,12 +175,16 @@ class HardRowsDisplay:
         for chosen, colour, hatch, label in (
             (~noisy, plain, None, "" if self.noise is None else "label as given"),
             (noisy, marked, "///", "label known to be wrong"),
-        ):  # fmt: skip
+        ):
             if chosen.any():
                 ax.barh(
-                    places[chosen], self.margins[rows][chosen], color=colour, hatch=hatch, edgecolor="white",
+                    places[chosen],
+                    self.margins[rows][chosen],
+                    color=colour,
+                    hatch=hatch,
+                    edgecolor="white",
                     label=label,
-                )  # fmt: skip
+                )
         ax.axvline(1.0, color="0.4", linestyle="--", linewidth=1.0, label="margin 1: no slack")
         ax.axvline(0.0, color="0.4", linewidth=0.8)
         ax.set_yticks(places, [f"row {row:,}  α = {self.weights[row]:.2f}" for row in rows], fontsize=8)

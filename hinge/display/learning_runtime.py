@@ -97,9 +97,7 @@ class LearningRuntimeDisplay:
             raise ValueError(f"sizes must lie between 2 and the number of rows, {n}; they are {sizes}.")
         order = np.random.default_rng(seed).permutation(n)
         first = {int(np.flatnonzero(y[order] == label)[0]) for label in np.unique(y)}
-        order = np.concatenate(
-            [order[sorted(first)], np.delete(order, sorted(first))]
-        )  # both classes at once
+        order = np.concatenate([order[sorted(first)], np.delete(order, sorted(first))])  # both classes at once
         seconds, errors = [], []
         compile_for(estimator, X, y)
         for size in sizes:
@@ -162,9 +160,5 @@ class LearningRuntimeDisplay:
         return self
 
     def _runtime(self, target: float) -> Series:
-        reached = [
-            (size, at) for size, at in zip(self.sizes, self.seconds_to(target), strict=True) if at is not None
-        ]
-        return Series(
-            f"error {100 * target:.2f} %", [float(size) for size, _ in reached], [at for _, at in reached]
-        )
+        reached = [(size, at) for size, at in zip(self.sizes, self.seconds_to(target), strict=True) if at is not None]
+        return Series(f"error {100 * target:.2f} %", [float(size) for size, _ in reached], [at for _, at in reached])

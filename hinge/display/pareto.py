@@ -75,9 +75,7 @@ def spread_lams(X: Any, y: Any, points: int = 20) -> np.ndarray:
     mean = problem.combination(np.ones(problem.n))
     largest = float(np.max(problem.y * problem.responses(mean))) or 1.0
     if largest <= 0:
-        raise ValueError(
-            "No direction tells the classes apart: the mean of y times X has no positive margin."
-        )
+        raise ValueError("No direction tells the classes apart: the mean of y times X has no positive margin.")
     least = min(max(largest * 10.0**-DECADES, 0.1 / problem.n), largest / 10.0)
     return np.geomspace(largest, least, points)
 
@@ -127,10 +125,18 @@ def pareto_points(
         tested = X_test is not None and y_test is not None
         test_error = _wrong(np.asarray(X_test @ start.w) + start.b, y_test) if tested else np.nan
         yield FrontPoint(
-            float(lam), norm, 1.0 / norm if norm > 0 else np.inf, loss, loss / norm if norm > 0 else np.inf,
-            _wrong(scores, problem.y), test_error, int(result.history[-1].feature_reads),
-            float(certificate.gap), float(certificate.bound), result.status.name.lower(),
-        )  # fmt: skip
+            float(lam),
+            norm,
+            1.0 / norm if norm > 0 else np.inf,
+            loss,
+            loss / norm if norm > 0 else np.inf,
+            _wrong(scores, problem.y),
+            test_error,
+            int(result.history[-1].feature_reads),
+            float(certificate.gap),
+            float(certificate.bound),
+            result.status.name.lower(),
+        )
 
 
 def least_loss(points: Sequence[FrontPoint], norm: np.ndarray | float) -> np.ndarray:
@@ -161,7 +167,7 @@ def front_figure(points: Sequence[FrontPoint], name: str, caption: str = "") -> 
     panels = (
         Panel(name, "margin 1/‖w‖, units of the rows", "mean hinge loss", (front, *bounded), log_x=True),
         Panel(name, "λ", "share of rows on the wrong side", errors, log_x=True),
-    )  # fmt: skip
+    )
     return Figure("path", caption or f"Margin against slack on {name}.", panels)
 
 
@@ -253,9 +259,15 @@ class ParetoFrontDisplay:
         seed = estimator.random_state if isinstance(estimator.random_state, int) else 0
         found = []
         for point in pareto_points(
-            X, signs, spread_lams(X, signs, points) if lams is None else lams, tol=estimator.tol,
-            max_time=estimator.max_time, bias="free" if free else "none", solver=solver, seed=seed,
-        ):  # fmt: skip
+            X,
+            signs,
+            spread_lams(X, signs, points) if lams is None else lams,
+            tol=estimator.tol,
+            max_time=estimator.max_time,
+            bias="free" if free else "none",
+            solver=solver,
+            seed=seed,
+        ):
             found.append(point)
             if tell is not None:
                 tell(point)

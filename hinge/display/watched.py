@@ -25,8 +25,7 @@ def checked(estimator: Any) -> None:
     """Complain of an estimator that cannot be looked at."""
     if not hasattr(estimator, "set_callbacks"):
         raise TypeError(
-            f"hinge's LinearSVC and SVC can be watched, not {type(estimator).__module__}."
-            f"{type(estimator).__name__}."
+            f"hinge's LinearSVC and SVC can be watched, not {type(estimator).__module__}.{type(estimator).__name__}."
         )
 
 

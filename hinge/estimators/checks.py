@@ -22,9 +22,7 @@ NOT_NUMBERS = ("setting an array element", "could not convert", "float() argumen
 """How NumPy begins to say that something is no array of numbers."""
 
 
-def checked_number(
-    name: str, value: Any, *, above: float = 0.0, most: float = np.inf, or_equal: bool = False
-) -> float:
+def checked_number(name: str, value: Any, *, above: float = 0.0, most: float = np.inf, or_equal: bool = False) -> float:
     """A finite number in range, or a sentence that names the parameter."""
     fine = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
     number = _as_float(value) if fine else np.nan
@@ -80,8 +78,7 @@ def generator_of(random_state: Any) -> np.random.RandomState:
         return check_random_state(random_state)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"random_state must be None, a whole number from 0 to {2**32 - 1} or a RandomState, got "
-            f"{random_state!r}."
+            f"random_state must be None, a whole number from 0 to {2**32 - 1} or a RandomState, got {random_state!r}."
         ) from error
 
 
@@ -239,12 +236,7 @@ def validated_labels(model: Any, table: Any, y: Any) -> np.ndarray:
 def check_scale(X: Any) -> None:
     """Values whose squares overflow cannot be trained on; float32 cannot hold them."""
     values = X.data if hasattr(X, "indptr") else X
-    if (
-        values.dtype.kind == "f"
-        and values.itemsize > 4
-        and values.size
-        and max(values.max(), -values.min()) > LARGEST
-    ):
+    if values.dtype.kind == "f" and values.itemsize > 4 and values.size and max(values.max(), -values.min()) > LARGEST:
         raise ValueError(
             f"X has values above {LARGEST:g}, whose squares overflow; scale the features down, for instance "
             "with sklearn.preprocessing.MaxAbsScaler."
@@ -261,9 +253,7 @@ def check_labels(y: np.ndarray) -> None:
         check_classification_targets(y)
         np.unique(y)
     except TypeError as error:
-        raise ValueError(
-            f"y mixes labels that cannot be compared: use numbers or strings only ({error})."
-        ) from error
+        raise ValueError(f"y mixes labels that cannot be compared: use numbers or strings only ({error}).") from error
 
 
 def encoded_labels(y: np.ndarray, classes: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -276,9 +266,7 @@ def encoded_labels(y: np.ndarray, classes: np.ndarray | None = None) -> tuple[np
     try:
         codes = np.searchsorted(classes, y)
     except TypeError as error:
-        raise ValueError(
-            f"y has labels that are not among the classes {classes.tolist()}: {error}."
-        ) from error
+        raise ValueError(f"y has labels that are not among the classes {classes.tolist()}: {error}.") from error
     if known:
         codes[codes == len(classes)] = 0
         unknown = classes[codes] != y
@@ -286,9 +274,7 @@ def encoded_labels(y: np.ndarray, classes: np.ndarray | None = None) -> tuple[np
             label = y[unknown].tolist()[0]
             raise ValueError(f"y has the label {label!r}, which is not among the classes {classes.tolist()}.")
     if len(classes) < 2:
-        raise ValueError(
-            f"y has one class only, {classes.tolist()[0]!r}: a classifier needs 2 classes or more."
-        )
+        raise ValueError(f"y has one class only, {classes.tolist()[0]!r}: a classifier needs 2 classes or more.")
     return classes, codes.astype(np.min_scalar_type(len(classes)))
 
 
@@ -303,9 +289,7 @@ def check_stream(model: Any) -> None:
 def stream_classes(classes: Any, known: np.ndarray | None) -> np.ndarray:
     """The classes of a stream: those of its first call."""
     if known is None and classes is None:
-        raise ValueError(
-            "classes must be given in the first call of partial_fit: later rows may bring others."
-        )
+        raise ValueError("classes must be given in the first call of partial_fit: later rows may bring others.")
     if classes is not None:
         check_labels(np.asarray(classes))
     if known is None:

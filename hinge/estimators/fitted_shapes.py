@@ -19,21 +19,33 @@ def check_linear(classes_: Any, coef_: Any, intercept_: Any, n_features_in_: Any
 
 
 def check_kernel_machine(
-    classes_: Any, intercept_: Any, n_features_in_: Any, kernel_: Any, shape_fit_: Any, support_: Any,
-    support_vectors_: Any, n_support_: Any, dual_coef_: Any,
-) -> None:  # fmt: skip
+    classes_: Any,
+    intercept_: Any,
+    n_features_in_: Any,
+    kernel_: Any,
+    shape_fit_: Any,
+    support_: Any,
+    support_vectors_: Any,
+    n_support_: Any,
+    dual_coef_: Any,
+) -> None:
     """The attributes of an `SVC` are of one model."""
     n, k = len(support_), len(classes_)
     runs = {1: 1} if k == 2 else {k - 1: k * (k - 1) // 2, k: k}  # rows of coefficients: intercepts
     given = isinstance(kernel_, Precomputed)
     if (
-        k < 2 or not isinstance(kernel_, Kernel) or tuple(shape_fit_)[1:] != (n_features_in_,)
+        k < 2
+        or not isinstance(kernel_, Kernel)
+        or tuple(shape_fit_)[1:] != (n_features_in_,)
         or (classes_.shape, support_.shape, n_support_.shape) != ((k,), (n,), (k,))
-        or runs.get(len(dual_coef_)) != len(intercept_) or dual_coef_.shape[1:] != (n,)
-        or intercept_.ndim != 1 or support_vectors_.shape != ((0, 0) if given else (n, n_features_in_))
-        or n_support_.sum() != n or (n_support_ < 0).any()
+        or runs.get(len(dual_coef_)) != len(intercept_)
+        or dual_coef_.shape[1:] != (n,)
+        or intercept_.ndim != 1
+        or support_vectors_.shape != ((0, 0) if given else (n, n_features_in_))
+        or n_support_.sum() != n
+        or (n_support_ < 0).any()
         or (n and not 0 <= support_.min() <= support_.max() < shape_fit_[0])
-    ):  # fmt: skip
+    ):
         raise ValueError("its support vectors, coefficients and classes are not of one model.")
     kinds = dual_coef_.dtype.kind + intercept_.dtype.kind + support_.dtype.kind + n_support_.dtype.kind
     if kinds != "ffii" or support_vectors_.dtype.kind not in "biuf":

@@ -77,8 +77,7 @@ def training_data(model: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
     X, y = checks.validated(model, X, y)
     if is_precomputed(model.kernel) and X.shape[0] != X.shape[1]:
         raise ValueError(
-            "A precomputed kernel is a square matrix, K(x, z) for all training points x and z; got shape "
-            f"{X.shape}."
+            f"A precomputed kernel is a square matrix, K(x, z) for all training points x and z; got shape {X.shape}."
         )
     return X, y
 
@@ -93,8 +92,7 @@ def training_points(model: Any, X: Any) -> Any:
     X = checks.validated(model, X)
     if is_precomputed(model.kernel) and X.shape[0] != X.shape[1]:
         raise ValueError(
-            "A precomputed kernel is a square matrix, K(x, z) for all training points x and z; got shape "
-            f"{X.shape}."
+            f"A precomputed kernel is a square matrix, K(x, z) for all training points x and z; got shape {X.shape}."
         )
     return X
 

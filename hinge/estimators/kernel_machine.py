@@ -86,9 +86,12 @@ class KernelMachine:
 
     def _stop(self, began: float) -> Stop:
         return Stop(
-            self.tol, None, left_of(self.max_time, began), target=self.target_error,
+            self.tol,
+            None,
+            left_of(self.max_time, began),
+            target=self.target_error,
             max_kernel_evals=self.max_kernel_evals,
-        )  # fmt: skip
+        )
 
     def _starts(self, tasks: list[Task], classes: np.ndarray) -> list[Expansion | None]:
         """The last answers, where they belong to as many rows of the same classes."""
@@ -99,9 +102,7 @@ class KernelMachine:
             return []
         return list(last)
 
-    def _gram(
-        self, X: Any, rows: np.ndarray | None, kernel: Kernel, threads: int, exact: bool = False
-    ) -> Any:
+    def _gram(self, X: Any, rows: np.ndarray | None, kernel: Kernel, threads: int, exact: bool = False) -> Any:
         """Kernel rows of these rows of X; `exact` where single precision turned out not to be enough."""
         X = part_of(X, rows, kernel)
         if self.device is not None and self.device != "cpu":
@@ -170,9 +171,7 @@ class KernelMachine:
             from hinge.access.gram.device import kernel_sums_on
 
             parts = [(vectors[lo:hi], self.dual_coef_[:, lo:hi]) for lo, hi in pairwise(cuts.tolist())]
-            sums = np.stack(
-                [kernel_sums_on(self.device, X, *part, self.kernel_, self.precision) for part in parts], 1
-            )
+            sums = np.stack([kernel_sums_on(self.device, X, *part, self.kernel_, self.precision) for part in parts], 1)
         else:
             sums = kernel_sums(self.kernel_, X, vectors, self.dual_coef_, cuts, exact=self.tol < EXACT)
         if self._paired:

@@ -116,9 +116,7 @@ def tasks_of(
     if not one_vs_one:
         rows = None if kept.all() else np.flatnonzero(kept)
         targets = [1] if n_classes == 2 else range(n_classes)
-        return [
-            _task(rows, codes == k, class_weights(codes == k, weight, per_class, k), aside) for k in targets
-        ]
+        return [_task(rows, codes == k, class_weights(codes == k, weight, per_class, k), aside) for k in targets]
     if per_class is not None:
         weight = per_class[codes] if weight is None else weight * per_class[codes]
     members = [np.flatnonzero((codes == k) & kept) for k in range(n_classes)]
@@ -126,9 +124,7 @@ def tasks_of(
     return [_task(rows, codes == i, weight, aside) for i, rows in both]
 
 
-def _task(
-    rows: np.ndarray | None, positive: np.ndarray, weight: np.ndarray | None, aside: np.ndarray | None
-) -> Task:
+def _task(rows: np.ndarray | None, positive: np.ndarray, weight: np.ndarray | None, aside: np.ndarray | None) -> Task:
     if rows is not None:
         positive, weight = positive[rows], None if weight is None else weight[rows]
         aside = None if aside is None else np.flatnonzero(np.isin(rows, aside))
@@ -209,8 +205,10 @@ def run_tasks(
         [result.status for result in results],
         max(1, *(-(-result.n_iter // result.per_pass) for result in results)),
         [result.history for result in results],
-        results[0].solver, int(spent[0]), int(spent[1]),
-    )  # fmt: skip
+        results[0].solver,
+        int(spent[0]),
+        int(spent[1]),
+    )
 
 
 def answers_of(answers: Sequence[Expansion], tasks: Sequence[Task]) -> Answers:
@@ -218,9 +216,11 @@ def answers_of(answers: Sequence[Expansion], tasks: Sequence[Task]) -> Answers:
     rows = [np.arange(len(task.y)) if task.rows is None else task.rows for task in tasks]
     cuts = np.concatenate([[0], np.cumsum([len(part) for part in rows])])
     return Answers(
-        np.concatenate([answer.beta for answer in answers]), np.concatenate(rows), cuts,
+        np.concatenate([answer.beta for answer in answers]),
+        np.concatenate(rows),
+        cuts,
         np.array([answer.b for answer in answers]),
-    )  # fmt: skip
+    )
 
 
 def _rest(order: Order, k: int, result: Result) -> Order:
@@ -237,10 +237,13 @@ def _joined(first: Result, second: Result) -> Result:
     """Two runs, of which the second went on where the first ended, as one."""
     last = first.history[-1]
     for record in second.history:
-        first.history.append(record._replace(
-            iteration=record.iteration + first.n_iter, seconds=record.seconds + last.seconds,
-            kernel_evals=record.kernel_evals + last.kernel_evals,
-        ))  # fmt: skip
+        first.history.append(
+            record._replace(
+                iteration=record.iteration + first.n_iter,
+                seconds=record.seconds + last.seconds,
+                kernel_evals=record.kernel_evals + last.kernel_evals,
+            )
+        )
     return replace(second, n_iter=first.n_iter + second.n_iter, history=first.history)
 
 
@@ -297,9 +300,12 @@ def expanded(
         dual = beta[:, np.searchsorted(rows, support)]
     vectors = np.empty((0, 0)) if isinstance(kernel, Precomputed) else part_of(X, support, kernel)
     return {
-        "support_": support, "support_vectors_": vectors, "n_support_": n_support, "dual_coef_": dual,
+        "support_": support,
+        "support_vectors_": vectors,
+        "n_support_": n_support,
+        "dual_coef_": dual,
         "intercept_": b,
-    }  # fmt: skip
+    }
 
 
 @contextmanager

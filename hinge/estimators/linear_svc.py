@@ -22,9 +22,17 @@ from hinge.solvers.linear import online_dual
 SOLVES: tuple[registry.Solves, ...] = ("linear", "cells")
 """The solvers that it takes by name."""
 OF_A_FIT = (
-    "gap_", "objective_", "history_", "stop_reason_", "solver_", "dual_coef_", "support_",
-    "n_distinct_reads_", "bytes_read_", "cost_",
-)  # fmt: skip
+    "gap_",
+    "objective_",
+    "history_",
+    "stop_reason_",
+    "solver_",
+    "dual_coef_",
+    "support_",
+    "n_distinct_reads_",
+    "bytes_read_",
+    "cost_",
+)
 
 
 class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
@@ -213,9 +221,15 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         last = getattr(self, "_answers", None)
         same = self.warm_start and last and np.array_equal(classes, self.classes_)
         order = Order(
-            solver, self._stop(began), int(self.max_iter), seed, self.on_interrupt, aside,
-            self._reports(X, y, classes), starts(last if same else None, matrix.shape),
-        )  # fmt: skip
+            solver,
+            self._stop(began),
+            int(self.max_iter),
+            seed,
+            self.on_interrupt,
+            aside,
+            self._reports(X, y, classes),
+            starts(last if same else None, matrix.shape),
+        )
         # Cells that are kept serve all classes, one after the other.
         results = run_all(problems, order, None if isinstance(matrix, Table) else self.n_jobs)
         tables.check_begun(results, problems)
@@ -313,13 +327,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     # --- parts of fit ---------------------------------------------------------------------
 
     def _problem(
-        self,
-        matrix: Any,
-        positive: np.ndarray,
-        rows: Any,
-        per_class: Any,
-        k: int,
-        solver: Solver | None = None,
+        self, matrix: Any, positive: np.ndarray, rows: Any, per_class: Any, k: int, solver: Solver | None = None
     ) -> Regularized | SlackConstrained:
         """Class k against the rest."""
         weight = weights.class_weights(positive, rows, per_class, k)
@@ -345,8 +353,9 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if len(classes) > 2:  # one class of three predicts nothing yet
             return reports_of(self, X, y, [f"class {label}" for label in classes], None)
         return reports_of(
-            self, X, y, [],
-            lambda answer: {
-                "classes_": classes, "coef_": answer.w[None], "intercept_": np.array([answer.b])
-            },
-        )  # fmt: skip
+            self,
+            X,
+            y,
+            [],
+            lambda answer: {"classes_": classes, "coef_": answer.w[None], "intercept_": np.array([answer.b])},
+        )

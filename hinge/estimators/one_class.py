@@ -232,23 +232,23 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         if self.max_iter != -1:
             stop = replace(stop, max_iter=int(self.max_iter) * solver.cost(problem).a_pass)
         callbacks = [lambda record, answer, report=report: report(0, record, answer) for report in reports]
-        return solve(
-            problem, solver, stop=stop, seed=seed, callbacks=callbacks, on_interrupt=self.on_interrupt
-        )
+        return solve(problem, solver, stop=stop, seed=seed, callbacks=callbacks, on_interrupt=self.on_interrupt)
 
-    def _attributes(
-        self, answer: Expansion, X: Any, rows: np.ndarray | None, kernel: Kernel
-    ) -> dict[str, Any]:
+    def _attributes(self, answer: Expansion, X: Any, rows: np.ndarray | None, kernel: Kernel) -> dict[str, Any]:
         """What predictions are made of."""
         used = np.flatnonzero(answer.beta)
         support = used if rows is None else rows[used]
         given = isinstance(kernel, Precomputed)
         return {
-            "support_": support.astype(np.int32), "n_support_": np.array([len(support)], np.int32),
+            "support_": support.astype(np.int32),
+            "n_support_": np.array([len(support)], np.int32),
             "support_vectors_": np.empty((0, 0)) if given else kernel_input.part_of(X, support, kernel),
-            "dual_coef_": answer.beta[used][None], "intercept_": np.array([answer.b]),
-            "offset_": np.array([-answer.b]), "kernel_": kernel, "shape_fit_": kernel_input.shape_of(X),
-        }  # fmt: skip
+            "dual_coef_": answer.beta[used][None],
+            "intercept_": np.array([answer.b]),
+            "offset_": np.array([-answer.b]),
+            "kernel_": kernel,
+            "shape_fit_": kernel_input.shape_of(X),
+        }
 
     def _keep_run(self, result: Result, gram: Gram) -> None:
         """Set the attributes that say how it went, and warn if it was cut off."""

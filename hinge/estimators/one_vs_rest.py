@@ -16,14 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from hinge.monitoring import Record, Status, Stop
 from hinge.monitoring.clock import left_of, within
 from hinge.monitoring.interrupts import called_off_by
-from hinge.problems import (
-    KernelProblem,
-    KernelSlackConstrained,
-    LinearProblem,
-    Regularized,
-    SlackConstrained,
-    Solution,
-)
+from hinge.problems import KernelProblem, KernelSlackConstrained, LinearProblem, Regularized, SlackConstrained, Solution
 from hinge.solvers import Result, Simba, Solver, choose, solve, solve_slack
 
 Report = Callable[[int, Record, Solution], bool]
@@ -59,9 +52,7 @@ def run_all(problems: Sequence[LinearProblem], order: Order, n_jobs: int | None)
     return run_each(len(problems), lambda k, own: run_one(problems[k], k, own), order, n_jobs)
 
 
-def run_each(
-    count: int, run_task: Callable[[int, Order], Result], order: Order, n_jobs: int | None
-) -> list[Result]:
+def run_each(count: int, run_task: Callable[[int, Order], Result], order: Order, n_jobs: int | None) -> list[Result]:
     """``run_task(k, order)`` for each k, with orders among which the limits of `order` are shared out."""
     jobs = min(count, (os.cpu_count() or 1) if n_jobs == -1 else max(1, n_jobs or 1))
     began = time.perf_counter()
@@ -126,18 +117,17 @@ def run_one(problem: LinearProblem | KernelProblem, k: int, order: Order) -> Res
     """One run, by root-finding in λ where the slack is given."""
     start = order.starts[k] if k < len(order.starts) else None
     score = _error_on(problem, order.aside) if order.aside is not None else None
-    callbacks = [
-        lambda record, solution, report=report: report(k, record, solution) for report in order.reports
-    ]
+    callbacks = [lambda record, solution, report=report: report(k, record, solution) for report in order.reports]
     options: dict[str, Any] = {
-        "seed": order.seed, "start": start, "score": score, "callbacks": callbacks,
+        "seed": order.seed,
+        "start": start,
+        "score": score,
+        "callbacks": callbacks,
         "on_interrupt": order.on_interrupt,
-    }  # fmt: skip
+    }
     stop = order.stop
     if isinstance(problem, SlackConstrained | KernelSlackConstrained) and _by_lambda(problem, order.solver):
-        return replace(
-            solve_slack(problem, order.solver, stop=stop, passes=order.passes, **options), state=None
-        )
+        return replace(solve_slack(problem, order.solver, stop=stop, passes=order.passes, **options), state=None)
     solver = order.solver or choose(problem, max_reads=stop.max_reads).solver
     if stop.max_iter is None and order.passes is not None:
         stop = replace(stop, max_iter=order.passes * solver.cost(problem).a_pass)
@@ -195,8 +185,7 @@ def how_all_ended(every: Sequence[Status], gap: float, tol: float, depth: int = 
     if cut_off and status is not Status.INTERRUPTED:
         reached = f"a certified relative gap of {gap:.2g}" if np.isfinite(gap) else "no certificate"
         warnings.warn(
-            f"The fit ended because {status.value}, with {reached} (tol={tol:g}). "
-            "Allow more, or ask for less.",
+            f"The fit ended because {status.value}, with {reached} (tol={tol:g}). Allow more, or ask for less.",
             ConvergenceWarning,
             stacklevel=depth,
         )

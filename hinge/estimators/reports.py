@@ -25,9 +25,7 @@ def reports_of(
     return tuple(reports)
 
 
-def to_callbacks(
-    model: Any, root: Any, X: Any, y: Any, rebuilt: Callable[[Any], dict[str, Any]] | None
-) -> Report:
+def to_callbacks(model: Any, root: Any, X: Any, y: Any, rebuilt: Callable[[Any], dict[str, Any]] | None) -> Report:
     """A subtask "look" of the fit for each look; its context carries the record."""
 
     def report(k: int, record: Record, solution: Any) -> bool:
@@ -35,9 +33,8 @@ def to_callbacks(
         look.record = record
         look.call_on_fit_task_begin(estimator=model, X=X, y=y)
         asked = look.call_on_fit_task_end(
-            estimator=model, X=X, y=y,
-            reconstruction_attributes=None if rebuilt is None else lambda: rebuilt(solution),
-        )  # fmt: skip
+            estimator=model, X=X, y=y, reconstruction_attributes=None if rebuilt is None else lambda: rebuilt(solution)
+        )
         return bool(asked)
 
     return report

@@ -153,8 +153,7 @@ def _runs(
     statuses = [good if value <= tol else Status.STALLED for value in gap.tolist()]
     if cut_off is not None:
         statuses = [
-            status if np.isfinite(value) else cut_off
-            for status, value in zip(statuses, gap.tolist(), strict=True)
+            status if np.isfinite(value) else cut_off for status, value in zip(statuses, gap.tolist(), strict=True)
         ]
     gap = gap if certifiable else np.full(len(gap), np.nan)
     sq = np.maximum(np.add.reduceat(these.beta * these.r, these.cuts[:-1]), 0.0)
@@ -168,9 +167,19 @@ def _runs(
     ]
     kept: list[Any] = []
     return Runs(
-        Answers(these.beta, these.rows, these.cuts, b.copy()), kept, gap, objective.copy(), these.lam, nu,
-        statuses, max(1, int(rounds.max())), history, ActiveSet(), evals, points.n**2,
-    )  # fmt: skip
+        Answers(these.beta, these.rows, these.cuts, b.copy()),
+        kept,
+        gap,
+        objective.copy(),
+        these.lam,
+        nu,
+        statuses,
+        max(1, int(rounds.max())),
+        history,
+        ActiveSet(),
+        evals,
+        points.n**2,
+    )
 
 
 def _pairs_of(codes: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -11,15 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hinge.estimators import checks, kernel_input, one_vs_one, weights
 from hinge.estimators.kernel_machine import KernelMachine
-from hinge.estimators.kernel_tasks import (
-    Runs,
-    answers_of,
-    check_mass,
-    expanded,
-    gram_threads,
-    run_tasks,
-    tasks_of,
-)
+from hinge.estimators.kernel_tasks import Runs, answers_of, check_mass, expanded, gram_threads, run_tasks, tasks_of
 from hinge.estimators.one_vs_rest import Order
 from hinge.estimators.reports import reports_of
 from hinge.estimators.small_tasks import are_small, run_together
@@ -219,15 +211,21 @@ class_weight_
             aside = kept[checks.held_out(codes[kept], self.validation_fraction, seed)]
         check_mass(codes, classes.tolist(), weight, per_class, aside)
         paired = len(classes) > 2 and self.multiclass == "ovo"
-        if self._plain and are_small(
-            X, kernel, codes, len(classes), float(self.cache_size) * 1e6, one_vs_one=paired
-        ):
+        if self._plain and are_small(X, kernel, codes, len(classes), float(self.cache_size) * 1e6, one_vs_one=paired):
             runs = run_together(
-                X, kernel, codes, len(classes), weight, per_class, C=float(self.C),
-                free=bool(self.fit_intercept), tol=float(self.tol),
+                X,
+                kernel,
+                codes,
+                len(classes),
+                weight,
+                per_class,
+                C=float(self.C),
+                free=bool(self.fit_intercept),
+                tol=float(self.tol),
                 ends=None if self.max_time is None else began + float(self.max_time),
-                on_interrupt=self.on_interrupt, one_vs_one=paired,
-            )  # fmt: skip
+                on_interrupt=self.on_interrupt,
+                one_vs_one=paired,
+            )
         else:
             runs = self._run_each(X, y, codes, classes, kernel, weight, per_class, aside, seed, began)
         self.classes_, self.kernel_, self.shape_fit_ = classes, kernel, kernel_input.shape_of(X)
@@ -241,34 +239,55 @@ class_weight_
         """Whether nobody asks for more than the answer: no looks on the way, no limit but time, no start."""
         asked = self.slack, self.target_error, self.max_kernel_evals, self.cache_folder
         return (
-            self.solver == "auto" and all(value is None for value in asked) and self.max_iter == -1
-            and not self.verbose and not self.warm_start and self.tol > 0
-            and self.device in (None, "cpu") and not getattr(self, "_skl_callbacks", None)
-        )  # fmt: skip
+            self.solver == "auto"
+            and all(value is None for value in asked)
+            and self.max_iter == -1
+            and not self.verbose
+            and not self.warm_start
+            and self.tol > 0
+            and self.device in (None, "cpu")
+            and not getattr(self, "_skl_callbacks", None)
+        )
 
     def _run_each(
-        self, X: Any, y: Any, codes: np.ndarray, classes: np.ndarray, kernel: Kernel, weight: Any,
-        per_class: Any, aside: Any, seed: int, began: float,
-    ) -> Runs:  # fmt: skip
+        self,
+        X: Any,
+        y: Any,
+        codes: np.ndarray,
+        classes: np.ndarray,
+        kernel: Kernel,
+        weight: Any,
+        per_class: Any,
+        aside: Any,
+        seed: int,
+        began: float,
+    ) -> Runs:
         """One problem after the other, each looked at on the way."""
         paired = len(classes) > 2 and self.multiclass == "ovo"
         tasks = tasks_of(codes, len(classes), weight, per_class, aside, one_vs_one=paired)
 
         def attributes(answer: Expansion) -> dict[str, Any]:
             return {
-                "classes_": classes, "kernel_": kernel, "shape_fit_": kernel_input.shape_of(X),
+                "classes_": classes,
+                "kernel_": kernel,
+                "shape_fit_": kernel_input.shape_of(X),
                 **expanded(answers_of([answer], tasks), X, codes, len(classes), kernel, one_vs_one=paired),
-            }  # fmt: skip
+            }
 
         names = [f"class {label}" for label in classes] if len(tasks) > 1 else []
         if paired:
             names = [f"{classes[i]} against {classes[j]}" for i, j in one_vs_one.pairs(len(classes))]
         one_model = len(tasks) == 1 and self.slack is None
         order = Order(
-            self._solver(len(tasks)), self._stop(began), None if self.max_iter == -1 else int(self.max_iter),
-            seed, self.on_interrupt, None, reports_of(self, X, y, names, attributes if one_model else None),
+            self._solver(len(tasks)),
+            self._stop(began),
+            None if self.max_iter == -1 else int(self.max_iter),
+            seed,
+            self.on_interrupt,
+            None,
+            reports_of(self, X, y, names, attributes if one_model else None),
             self._starts(tasks, classes),
-        )  # fmt: skip
+        )
         with gram_threads(self.n_jobs) as threads:
             return run_tasks(
                 tasks, order, lambda rows, exact: self._gram(X, rows, kernel, threads, exact), self._problem

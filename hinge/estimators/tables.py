@@ -16,9 +16,7 @@ def solver_and_data(model: Any, matrix: Any, solver: Solver | None, tasks: int) 
     """Who solves the tasks of a fit and what it reads: the matrix, or one table that keeps cells for all."""
     if isinstance(matrix, Table):
         if model.target_error is not None:
-            raise ValueError(
-                "target_error holds rows out, which would have to be bought: give max_reads, or an array."
-            )
+            raise ValueError("target_error holds rows out, which would have to be bought: give max_reads, or an array.")
         if solver is None and model.slack is None:
             return Frugal(tol=model.tol), matrix
         return solver, matrix

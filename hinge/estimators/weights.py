@@ -35,9 +35,7 @@ def per_class_weights(
     """Weights of classes; None where all are one. Where rows have weights, these are what is balanced."""
     if class_weight is None:
         return None
-    if not isinstance(class_weight, dict) and not (
-        isinstance(class_weight, str) and class_weight == "balanced"
-    ):
+    if not isinstance(class_weight, dict) and not (isinstance(class_weight, str) and class_weight == "balanced"):
         raise ValueError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}.")
     if isinstance(class_weight, dict):
         for label, value in class_weight.items():
@@ -45,9 +43,7 @@ def per_class_weights(
     elif rows is not None:
         for label in classes.tolist():
             if rows[y == label].sum() <= 1e-12 * rows.sum():
-                raise ValueError(
-                    f"sample_weight leaves no row of {label!r}: 2 classes or more must have weight."
-                )
+                raise ValueError(f"sample_weight leaves no row of {label!r}: 2 classes or more must have weight.")
     try:
         return compute_class_weight(class_weight, classes=classes, y=y, sample_weight=rows)
     except TypeError as error:

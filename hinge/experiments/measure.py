@@ -40,11 +40,14 @@ def looks_at(
     """
     return [
         {
-            "iteration": now.iteration, "seconds": now.seconds, "reads": now.feature_reads,
-            "evals": now.kernel_evals, **evaluate(now.solution),
+            "iteration": now.iteration,
+            "seconds": now.seconds,
+            "reads": now.feature_reads,
+            "evals": now.kernel_evals,
+            **evaluate(now.solution),
         }
         for now in trace(problem, solver, at, seed=seed)
-    ]  # fmt: skip
+    ]
 
 
 def error(solution: Solution, X: Any, y: np.ndarray) -> float:
@@ -66,11 +69,7 @@ def minimum(name: str, rows: int | None, lam: float, tol: float = 1e-5) -> float
 
 
 def band(
-    label: str,
-    traces: Sequence[Sequence[Look]],
-    x: str,
-    y: str,
-    kind: Literal["line", "points", "theory"] = "line",
+    label: str, traces: Sequence[Sequence[Look]], x: str, y: str, kind: Literal["line", "points", "theory"] = "line"
 ) -> Series:
     """The median of several seeds' curves, and the range of them as the band.
 
@@ -84,10 +83,9 @@ def band(
     else:
         low, high = max(one[0] for one in xs), min(one[-1] for one in xs)
         at = np.geomspace(max(low, 1e-12), max(high, 1e-12), max(len(one) for one in xs))
-        lines = np.array([
-            np.interp(np.log(at), np.log(np.maximum(one, 1e-12)), values)
-            for one, values in zip(xs, ys, strict=True)
-        ])  # fmt: skip
+        lines = np.array(
+            [np.interp(np.log(at), np.log(np.maximum(one, 1e-12)), values) for one, values in zip(xs, ys, strict=True)]
+        )
     middle = np.median(lines, axis=0).tolist()
     if len(traces) == 1:
         return Series(label, at.tolist(), middle, kind=kind)

@@ -42,12 +42,7 @@ class Run(NamedTuple):
 
 
 def run(
-    experiments: Sequence[Experiment],
-    scale: Scale,
-    out: Path,
-    *,
-    jobs: int = 1,
-    progress: Progress | None = None,
+    experiments: Sequence[Experiment], scale: Scale, out: Path, *, jobs: int = 1, progress: Progress | None = None
 ) -> list[Run]:
     """Measure all cells that are not kept in `out` yet.
 

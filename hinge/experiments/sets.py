@@ -70,9 +70,15 @@ def _clusters(n: int, d: int, n_test: int) -> Callable[[int | None], Dataset]:
 
         m = n if rows is None else min(n, rows)
         X, y = make_classification(
-            m + n_test, d, n_informative=d // 3, n_redundant=d // 4, n_clusters_per_class=4,
-            flip_y=0.1, weights=[0.635], random_state=0,
-        )  # fmt: skip
+            m + n_test,
+            d,
+            n_informative=d // 3,
+            n_redundant=d // 4,
+            n_clusters_per_class=4,
+            flip_y=0.1,
+            weights=[0.635],
+            random_state=0,
+        )
         X = ((X - X.min(0)) / (X.max(0) - X.min(0))).astype(np.float32)
         y = np.where(y == 1, 1, -1).astype(np.int8)
         return Dataset("clusters", X[:m], y[:m], X[m:], y[m:])

@@ -36,15 +36,38 @@ MODELS: dict[str, Any] = {f"hinge.{cls.__name__}": cls for cls in (LinearSVC, SV
 NEEDED: dict[Any, tuple[str, ...]] = {
     LinearSVC: ("classes_", "intercept_", "n_features_in_", "coef_"),
     SVC: (
-        "classes_", "intercept_", "n_features_in_", "kernel_", "shape_fit_", "support_", "support_vectors_",
-        "n_support_", "dual_coef_",
+        "classes_",
+        "intercept_",
+        "n_features_in_",
+        "kernel_",
+        "shape_fit_",
+        "support_",
+        "support_vectors_",
+        "n_support_",
+        "dual_coef_",
     ),
-}  # fmt: skip
-ATTRIBUTES = tuple(dict.fromkeys((
-    *NEEDED[LinearSVC], *NEEDED[SVC], "feature_names_in_", "gap_", "objective_", "stop_reason_", "n_iter_",
-    "n_feature_reads_", "_mass", "class_weight_", "fit_status_", "lam_", "slack_", "n_kernel_evals_",
-    "n_kernel_asked_",
-)))  # fmt: skip
+}
+ATTRIBUTES = tuple(
+    dict.fromkeys(
+        (
+            *NEEDED[LinearSVC],
+            *NEEDED[SVC],
+            "feature_names_in_",
+            "gap_",
+            "objective_",
+            "stop_reason_",
+            "n_iter_",
+            "n_feature_reads_",
+            "_mass",
+            "class_weight_",
+            "fit_status_",
+            "lam_",
+            "slack_",
+            "n_kernel_evals_",
+            "n_kernel_asked_",
+        )
+    )
+)
 CSR: dict[str, Any] = {cls.__name__: cls for cls in (sp.csr_array, sp.csr_matrix)}
 UNKNOWN = ("gap_", "objective_", "lam_", "slack_")
 """Attributes that are infinite or nan where there is no certificate."""
@@ -155,9 +178,12 @@ def _members(model: LinearSVC | SVC) -> dict[str, bytes]:
         except TypeError:
             continue  # the loaded model has the default
     header = {
-        "format": f"hinge.{type(model).__name__}", "version": VERSION, "hinge": __version__,
-        "parameters": parameters, "attributes": attributes,
-    }  # fmt: skip
+        "format": f"hinge.{type(model).__name__}",
+        "version": VERSION,
+        "hinge": __version__,
+        "parameters": parameters,
+        "attributes": attributes,
+    }
     return {HEADER: json.dumps(header, indent=1, allow_nan=False).encode(), **arrays}
 
 
@@ -237,9 +263,7 @@ def _check_version(header: Any, path: Path) -> None:
 
 def _model(header: dict[str, Any], members: dict[str, bytes]) -> LinearSVC | SVC:
     cls = MODELS[header["format"]]
-    arrays = {
-        name.removesuffix(".npy"): plain_array(content) for name, content in members.items() if name != HEADER
-    }
+    arrays = {name.removesuffix(".npy"): plain_array(content) for name, content in members.items() if name != HEADER}
     values: dict[str, Any] = {}
     for name, stored in header["attributes"].items():
         if isinstance(stored, dict) and "csr" in stored:

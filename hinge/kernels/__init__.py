@@ -8,11 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hinge.kernels.registry import BY_NAME, of_class
 
-_WHERE = {
-    "Function": "hinge.kernels.given",
-    "Kernel": "hinge.kernels.base",
-    "namespace": "hinge.kernels.base",
-}
+_WHERE = {"Function": "hinge.kernels.given", "Kernel": "hinge.kernels.base", "namespace": "hinge.kernels.base"}
 
 _PARTS = ("base", "exponential", "given", "registry")
 

@@ -33,9 +33,7 @@ class Kernel:
         """Whether there are points whose Gram matrix has a negative eigenvalue."""
         return False
 
-    def errors(
-        self, norms: np.ndarray, eta: float, unit: float, off: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def errors(self, norms: np.ndarray, eta: float, unit: float, off: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """A and B of shape (k, n): the values computed for i and j are off by at most Σₖ Aₖᵢ Bₖⱼ.
 
         Parameters
@@ -52,9 +50,13 @@ class Kernel:
         raise NotImplementedError
 
     def sum_errors(
-        self, exactness: "tuple[np.ndarray, float, float, np.ndarray]", i: np.ndarray, size: np.ndarray,
-        columns: np.ndarray, sums: np.ndarray,
-    ) -> np.ndarray | None:  # fmt: skip
+        self,
+        exactness: "tuple[np.ndarray, float, float, np.ndarray]",
+        i: np.ndarray,
+        size: np.ndarray,
+        columns: np.ndarray,
+        sums: np.ndarray,
+    ) -> np.ndarray | None:
         """What sums Σ size K(xᵢ, ·) of values that are never negative are off by; None if that is not known.
 
         Parameters

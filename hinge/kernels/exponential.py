@@ -31,9 +31,8 @@ def gaussian_of_dots(G: np.ndarray, sq_x: np.ndarray, sq_z: np.ndarray, gamma: f
 
 
 def gaussian_to_rows(
-    G: np.ndarray, sq_x: np.ndarray, sq_z: np.ndarray, gamma: float, slab: np.ndarray, slots: np.ndarray,
-    first: int,
-) -> None:  # fmt: skip
+    G: np.ndarray, sq_x: np.ndarray, sq_z: np.ndarray, gamma: float, slab: np.ndarray, slots: np.ndarray, first: int
+) -> None:
     """The same in single precision, row r written to ``slab[slots[r]]`` from column `first` on."""
     if G.size:
         _to_rows(G, _F(gamma * _LOG2E), sq_x, -sq_z, _far(sq_x, sq_z, gamma), slab, slots, first)

@@ -29,9 +29,7 @@ class Gaussian(Kernel):
         G -= self.gamma * sq_z
         return G.clamp_(max=0.0).exp_()
 
-    def errors(
-        self, norms: np.ndarray, eta: float, unit: float, off: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def errors(self, norms: np.ndarray, eta: float, unit: float, off: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The squared distance D is off by δ ≤ 2η(‖x‖² + ‖z‖²), so K by e^{γδ} - 1, and by 1 at most.
 
         Points that are off by ρ move K by the largest slope of exp(-γs²), √(2γ/e), times the ρ of both.
@@ -43,9 +41,13 @@ class Gaussian(Kernel):
         return np.stack([own, one]), np.stack([one, own + unit])
 
     def sum_errors(
-        self, exactness: tuple[np.ndarray, float, float, np.ndarray], i: np.ndarray, size: np.ndarray,
-        columns: np.ndarray, sums: np.ndarray,
-    ) -> np.ndarray | None:  # fmt: skip
+        self,
+        exactness: tuple[np.ndarray, float, float, np.ndarray],
+        i: np.ndarray,
+        size: np.ndarray,
+        columns: np.ndarray,
+        sums: np.ndarray,
+    ) -> np.ndarray | None:
         """What values are off by: (e^{γδ} - 1)K, their own rounding, and that of the exponent.
 
         The last is relative to -K ln K, which is concave: its sum is at most that of equal values K.

@@ -30,9 +30,7 @@ class Laplacian(Kernel):
         """One for every point."""
         return namespace(sq).ones_like(sq)
 
-    def errors(
-        self, norms: np.ndarray, eta: float, unit: float, off: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def errors(self, norms: np.ndarray, eta: float, unit: float, off: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Sums of absolute differences s are off by ηs, and s exp(-s) is at most 1/e."""
         one = np.ones(len(norms))
         return one[None], (eta + unit) * one[None]

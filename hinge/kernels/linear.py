@@ -16,9 +16,7 @@ class Linear(Kernel):
         """The inner products themselves."""
         return G
 
-    def errors(
-        self, norms: np.ndarray, eta: float, unit: float, off: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def errors(self, norms: np.ndarray, eta: float, unit: float, off: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """|δ⟨x, z⟩| ≤ η‖x‖‖z‖ + what the points are off by."""
         far = norms + off
         return np.stack([norms, off, far]), np.stack([(eta + unit) * norms, far, off])

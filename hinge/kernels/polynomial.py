@@ -28,9 +28,7 @@ class Polynomial(Kernel):
         """Not where γ and c₀ are not negative: sums and products of kernels are kernels."""
         return self.gamma < 0 or self.coef0 < 0
 
-    def errors(
-        self, norms: np.ndarray, eta: float, unit: float, off: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def errors(self, norms: np.ndarray, eta: float, unit: float, off: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The base s = γ⟨x, z⟩ + c₀ has |s| ≤ a(x)a(z) with a² = γ‖x‖² + c₀; sᵖ is off by p times as much."""
         p, off = float(self.degree), np.where(norms > 0, off / np.maximum(norms, 1e-300), 0.0)
         a = (abs(self.gamma) * norms**2 + abs(self.coef0)) ** (p / 2)

@@ -23,9 +23,7 @@ class Sigmoid(Kernel):
 
     indefinite = True
 
-    def errors(
-        self, norms: np.ndarray, eta: float, unit: float, off: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def errors(self, norms: np.ndarray, eta: float, unit: float, off: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """tanh has no slope above 1."""
         far, g = norms + off, abs(self.gamma)
         one = np.ones(len(norms))

@@ -23,9 +23,12 @@ class ProgressBar:
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
         self._progress = Progress(
-            TimeElapsedColumn(), BarColumn(), TextColumn("{task.description}"),
-            console=Console(stderr=True), transient=True,
-        )  # fmt: skip
+            TimeElapsedColumn(),
+            BarColumn(),
+            TextColumn("{task.description}"),
+            console=Console(stderr=True),
+            transient=True,
+        )
         self._task = self._progress.add_task("no look yet", total=None)
         self._gap = math.inf
         self._progress.start()

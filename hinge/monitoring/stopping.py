@@ -25,9 +25,7 @@ class Status(Enum):
     @property
     def is_success(self) -> bool:
         """Whether the run got what it was asked for, rather than being cut off."""
-        return self in (
-            Status.CONVERGED, Status.STATIONARY, Status.TARGET, Status.FINISHED, Status.CALLBACK
-        )  # fmt: skip
+        return self in (Status.CONVERGED, Status.STATIONARY, Status.TARGET, Status.FINISHED, Status.CALLBACK)
 
 
 @dataclass(frozen=True)
@@ -64,7 +62,5 @@ class Stop:
     def __post_init__(self) -> None:
         for name in ("tol", "max_iter", "max_time", "max_reads", "target", "max_kernel_evals", "max_cost"):
             value = getattr(self, name)
-            if (value is not None or name == "tol") and not (
-                isinstance(value, int | float | np.number) and value >= 0
-            ):
+            if (value is not None or name == "tol") and not (isinstance(value, int | float | np.number) and value >= 0):
                 raise ValueError(f"{name} must be a number that is not negative, got {value!r}.")

@@ -11,14 +11,7 @@ from hinge.access import Gram, as_points
 from hinge.estimators.expansions import kernel_sums
 from hinge.kernels import Kernel
 from hinge.monitoring import Stop
-from hinge.problems import (
-    Expansion,
-    KernelRegularized,
-    KernelSlackConstrained,
-    Regularized,
-    SlackConstrained,
-    Solution,
-)
+from hinge.problems import Expansion, KernelRegularized, KernelSlackConstrained, Regularized, SlackConstrained, Solution
 from hinge.solvers import choose, solve
 
 KERNEL_TEST_ROWS = 2000
@@ -106,9 +99,15 @@ class Course:
         kept = np.sort(np.concatenate(sides))
         y_test = self.y_test[:rows]
         return Course(
-            self.X[kept], self.y[kept], self.X_test[:rows], y_test, self.lam, self.kernel, self.name,
+            self.X[kept],
+            self.y[kept],
+            self.X_test[:rows],
+            y_test,
+            self.lam,
+            self.kernel,
+            self.name,
             dict(self.references),
-        )  # fmt: skip
+        )
 
     # --- problems -------------------------------------------------------------------------
 

@@ -124,9 +124,8 @@ def _liblinear(course: Course, effort: float, seed: int) -> Fitted:
     from sklearn.svm import LinearSVC
 
     model = LinearSVC(
-        C=course.C, loss="hinge", dual=True, fit_intercept=False, tol=1e-6, max_iter=int(effort),
-        random_state=seed,
-    ).fit(course.X, course.y)  # fmt: skip
+        C=course.C, loss="hinge", dual=True, fit_intercept=False, tol=1e-6, max_iter=int(effort), random_state=seed
+    ).fit(course.X, course.y)
     return Fitted(model.coef_[0], finished=int(np.max(model.n_iter_)) < effort)
 
 
@@ -162,9 +161,24 @@ def _liblinear_official(course: Course, effort: float, seed: int) -> Fitted:
 PEERS = (
     Peer("liblinear", "scikit-learn LinearSVC (LIBLINEAR)", "sklearn", "scikit-learn", _liblinear),
     Peer("sgd", "scikit-learn SGDClassifier", "sklearn", "scikit-learn", _sgd),
-    Peer("libsvm", "scikit-learn SVC (LIBSVM), with a bias", "sklearn", "scikit-learn", _libsvm,
-         kernel=True, bias="free", first=64.0),
-    Peer("liblinear-official", "LIBLINEAR's own Python package", "liblinear", "liblinear-official",
-         _liblinear_official, first=0.1, whole=False),
-)  # fmt: skip
+    Peer(
+        "libsvm",
+        "scikit-learn SVC (LIBSVM), with a bias",
+        "sklearn",
+        "scikit-learn",
+        _libsvm,
+        kernel=True,
+        bias="free",
+        first=64.0,
+    ),
+    Peer(
+        "liblinear-official",
+        "LIBLINEAR's own Python package",
+        "liblinear",
+        "liblinear-official",
+        _liblinear_official,
+        first=0.1,
+        whole=False,
+    ),
+)
 """Each with the objective of the course: no bias, C = 1/(λn)."""

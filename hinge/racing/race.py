@@ -124,9 +124,7 @@ class Race:
 
     def first_met(self, entry: Entry, run: Run) -> Look | None:
         """The quickest look of a run that is at the target."""
-        return min(
-            (look for look in run if self.met(entry, look)), key=lambda look: look.seconds, default=None
-        )
+        return min((look for look in run if self.met(entry, look)), key=lambda look: look.seconds, default=None)
 
     def typical(self, entry: Entry) -> Run:
         """The run of the median time to the target, the longest times being those that missed it."""
@@ -158,12 +156,18 @@ class Race:
 
         best = [min(run, key=lambda look: look.objective) for run in runs]
         return Standing(
-            entry.name, entry.contestant.label, seconds if np.isfinite(seconds) else None,
+            entry.name,
+            entry.contestant.label,
+            seconds if np.isfinite(seconds) else None,
             middle([look.objective for look in best]),
             middle([self.suboptimality(entry, look) for look in best]),
-            middle([look.error for look in ends]), middle([look.reads for look in ends]),
-            middle([look.evals for look in ends]), len(runs), reached, self._status(entry, runs, reached),
-        )  # fmt: skip
+            middle([look.error for look in ends]),
+            middle([look.reads for look in ends]),
+            middle([look.evals for look in ends]),
+            len(runs),
+            reached,
+            self._status(entry, runs, reached),
+        )
 
     def _status(self, entry: Entry, runs: Sequence[Run], reached: int) -> str:
         if entry.kept_out:

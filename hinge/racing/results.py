@@ -16,16 +16,7 @@ from hinge.report.figure import Figure, Panel, Series, Table
 from hinge.report.plain import csv_text, finite, write_text
 
 FLOOR = 1e-12  # of suboptimalities on a logarithmic axis
-CURVES = (
-    "solver",
-    "run",
-    "seconds",
-    "reads",
-    "kernel evaluations",
-    "objective",
-    "suboptimality",
-    "test error",
-)
+CURVES = ("solver", "run", "seconds", "reads", "kernel evaluations", "objective", "suboptimality", "test error")
 
 
 def figures(race: Race) -> list[Figure]:
@@ -66,8 +57,13 @@ def conditions(race: Race) -> str:
     course = race.course
     space = "linear" if course.kernel is None else f"Gaussian kernel, gamma = {course.gamma:g}"
     bound = race.bound()
-    objectives = [look.objective for entry in race.entries if entry.contestant.bias == "none"
-                  for run in entry.runs for look in run]  # fmt: skip
+    objectives = [
+        look.objective
+        for entry in race.entries
+        if entry.contestant.bias == "none"
+        for run in entry.runs
+        for look in run
+    ]
     gaps = [course.references["none"].gap] if "none" in course.references else []
     gaps += [(min(objectives) - bound) / bound] if objectives and bound > 0 else []
     known = f" The minimum is known to within {max(min(gaps), 1e-16):.1g} of itself." if gaps else ""
@@ -81,14 +77,30 @@ def conditions(race: Race) -> str:
 def table(race: Race) -> Table:
     """The standings."""
     columns = (
-        "solver", "what it is", "seconds to target", "best objective", "suboptimality", "test error", "reads",
-        "kernel evaluations", "status",
-    )  # fmt: skip
+        "solver",
+        "what it is",
+        "seconds to target",
+        "best objective",
+        "suboptimality",
+        "test error",
+        "reads",
+        "kernel evaluations",
+        "status",
+    )
     rows: list[list[str | float | int | None]] = [
-        [line.solver, line.label, line.seconds, line.objective, line.suboptimality, line.test_error,
-         line.reads, line.kernel_evals, line.status]
+        [
+            line.solver,
+            line.label,
+            line.seconds,
+            line.objective,
+            line.suboptimality,
+            line.test_error,
+            line.reads,
+            line.kernel_evals,
+            line.status,
+        ]
         for line in race.standings()
-    ]  # fmt: skip
+    ]
     return Table("standings", conditions(race), columns, rows, digits=4)
 
 
@@ -142,21 +154,28 @@ def write(race: Race, folder: Path, command: str) -> tuple[list[str], list[str]]
 
         drawn = figures(race)
         results = [
-            Result(
-                {"solver": entry.name, "run": at}, {"looks": _curves([run])[0]}, max(run).seconds, machine()
-            )
+            Result({"solver": entry.name, "run": at}, {"looks": _curves([run])[0]}, max(run).seconds, machine())
             for entry in race.entries
             for at, run in enumerate(entry.runs)
             if run
         ]
         section = report.Section(
-            "race", f"Solvers on {race.course.name}", "Your data", "a race",
-            f"Which solver comes first to {race.target}?", Outcome((), drawn, (shown,)), results,
-        )  # fmt: skip
+            "race",
+            f"Solvers on {race.course.name}",
+            "Your data",
+            "a race",
+            f"Which solver comes first to {race.target}?",
+            Outcome((), drawn, (shown,)),
+            results,
+        )
         report.write_report(
-            folder, [section], title=f"hinge compare: {race.course.name}", scale="as asked",
-            machine=machine(), command=command,
-        )  # fmt: skip
+            folder,
+            [section],
+            title=f"hinge compare: {race.course.name}",
+            scale="as asked",
+            machine=machine(),
+            command=command,
+        )
     except ImportError as error:
         return written, [f"No figures were drawn. {error}"]
     return ["report.html", "figures", "data", *written], []
@@ -174,12 +193,20 @@ def _curves(runs: Sequence[Run]) -> list[dict[str, list[Any]]]:
 
 def _curve_rows(race: Race) -> list[list[Any]]:
     return [
-        [entry.name, at, look.seconds, look.reads, look.evals, look.objective,
-         race.suboptimality(entry, look), look.error]
+        [
+            entry.name,
+            at,
+            look.seconds,
+            look.reads,
+            look.evals,
+            look.objective,
+            race.suboptimality(entry, look),
+            look.error,
+        ]
         for entry in race.entries
         for at, run in enumerate(entry.runs)
         for look in run
-    ]  # fmt: skip
+    ]
 
 
 def _is_positive(value: float | None) -> bool:

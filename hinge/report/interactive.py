@@ -31,10 +31,15 @@ def panels(figure: Figure) -> list[dict[str, Any]]:
 def legend(figure: Figure) -> list[dict[str, Any]]:
     """What a legend shows: label, colours, dash, and the marker as an SVG path (None for theory)."""
     return [
-        {"label": label, "light": style.light, "dark": style.dark, "dash": style.dash,
-         "marker": style.marker.path if style.marker else None}
+        {
+            "label": label,
+            "light": style.light,
+            "dark": style.dark,
+            "dash": style.dash,
+            "marker": style.marker.path if style.marker else None,
+        }
         for label, style in styles(figure.panels).items()
-    ]  # fmt: skip
+    ]
 
 
 def _panel(panel: Panel, look: dict[str, Style]) -> dict[str, Any]:
@@ -68,11 +73,7 @@ def _axis(title: list[str], logarithmic: bool, values: Sequence[float]) -> dict[
     # Plotly labels every 2, 3, 4 ... between the powers of ten where it is allowed many ticks.
     ticks = max(2, min(7, int(decades / 0.33))) if logarithmic and decades > 0.8 else 5
     return {
-        "title": {
-            "text": "<br>".join(html.escape(line) for line in title),
-            "standoff": 8,
-            "font": {"size": 11.5},
-        },
+        "title": {"text": "<br>".join(html.escape(line) for line in title), "standoff": 8, "font": {"size": 11.5}},
         "type": "log" if logarithmic else "linear",
         "automargin": True,
         "exponentformat": "power",
@@ -114,28 +115,39 @@ def _traces(series: Series, rows: Sequence[Row], style: Style) -> list[dict[str,
     banded = series.low is not None or series.high is not None
     bars = banded and (series.kind == "points" or drawn == 1)
     shared = {
-        "type": "scatter", "name": series.label, "legendgroup": series.label, "x": xs,
+        "type": "scatter",
+        "name": series.label,
+        "legendgroup": series.label,
+        "x": xs,
         "meta": {"light": style.light, "dark": style.dark},
-    }  # fmt: skip
+    }
     ranged = "<br>from %{customdata[0]:.4~g} to %{customdata[1]:.4~g}" if banded else ""
     line: dict[str, Any] = {
-        **shared, "y": ys, "mode": _mode(series, drawn),
+        **shared,
+        "y": ys,
+        "mode": _mode(series, drawn),
         "line": {"color": style.light, "width": 2, "dash": style.dash},
         "hovertemplate": f"<b>%{{fullData.name}}</b><br>%{{y:.4~g}} at %{{x:,.6~g}}{ranged}<extra></extra>",
-    }  # fmt: skip
+    }
     if banded:
         line["customdata"] = [[low, high] for low, high in zip(lows, highs, strict=True)]
     if style.marker is not None:
         line["marker"] = {
-            "symbol": style.marker.interactive, "color": style.light, "size": 7,
+            "symbol": style.marker.interactive,
+            "color": style.light,
+            "size": 7,
             "maxdisplayed": 0 if series.kind == "points" else MOST_MARKERS,
-        }  # fmt: skip
+        }
     if bars:
         line["error_y"] = {
-            "type": "data", "symmetric": False, "color": style.light, "thickness": 1.2, "width": 3,
+            "type": "data",
+            "symmetric": False,
+            "color": style.light,
+            "thickness": 1.2,
+            "width": 3,
             "array": [_reach(high, y) for high, y in zip(highs, ys, strict=True)],
             "arrayminus": [_reach(y, low) for low, y in zip(lows, ys, strict=True)],
-        }  # fmt: skip
+        }
     if not banded or bars:
         return [line]
     return [{**shared, **_band(rows), "fillcolor": _faint(style.light)}, line]
@@ -157,9 +169,14 @@ def _band(rows: Sequence[Row]) -> dict[str, Any]:
             x += [*(row[0] for row in part), *(row[0] for row in reversed(part)), None]
             y += [*(row[3] for row in part), *(row[2] for row in reversed(part)), None]
     return {
-        "x": x[:-1], "y": y[:-1], "mode": "lines", "line": {"width": 0}, "fill": "toself",
-        "hoverinfo": "skip", "showlegend": False,
-    }  # fmt: skip
+        "x": x[:-1],
+        "y": y[:-1],
+        "mode": "lines",
+        "line": {"width": 0},
+        "fill": "toself",
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
 
 
 def _faint(colour: str) -> str:

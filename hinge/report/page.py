@@ -102,29 +102,24 @@ def _contents(sections: Sequence[Section]) -> str:
 def _signs(section: Section) -> str:
     counts = Counter(claim.verdict.value for claim in section.outcome.claims)
     said = ", ".join(f"{counts[name]} {name}" for name in VERDICTS if counts[name])
-    signs = "".join(
-        f'<span class="v {kind}">{sign}</span>' for name, (sign, kind) in VERDICTS.items() if counts[name]
-    )
-    return (
-        f' <span class="signs" role="img" aria-label="{said}" title="{said}">{signs}</span>' if said else ""
-    )
+    signs = "".join(f'<span class="v {kind}">{sign}</span>' for name, (sign, kind) in VERDICTS.items() if counts[name])
+    return f' <span class="signs" role="img" aria-label="{said}" title="{said}">{signs}</span>' if said else ""
 
 
 def _header(heading: Heading, sections: Sequence[Section]) -> str:
     machines = Counter(result.machine for section in sections for result in section.results)
-    where = [heading.machine] if set(machines) <= {heading.machine} else [
-        f"{machine} ({many(count, 'cell')})" for machine, count in machines.most_common()
-    ]  # fmt: skip
+    where = (
+        [heading.machine]
+        if set(machines) <= {heading.machine}
+        else [f"{machine} ({many(count, 'cell')})" for machine, count in machines.most_common()]
+    )
     seconds = sum(result.seconds for section in sections for result in section.results)
     now = datetime.now().astimezone()
     facts = (
         ("Scale", escape(heading.scale)),
         ("Measured", f"{many(sum(machines.values()), 'cell')} in {duration(seconds)}"),
         ("Machine" if len(where) == 1 else "Machines", "<br>".join(escape(machine) for machine in where)),
-        (
-            "Written",
-            f'<time datetime="{now.isoformat(timespec="seconds")}">{now.day} {now:%B %Y, %H:%M}</time>',
-        ),
+        ("Written", f'<time datetime="{now.isoformat(timespec="seconds")}">{now.day} {now:%B %Y, %H:%M}</time>'),
         ("Version", f"hinge {escape(__version__)}"),
         ("Command", f"<code>{escape(heading.command)}</code>"),
     )

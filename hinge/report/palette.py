@@ -56,17 +56,15 @@ MARKERS = (
     Marker("D", "diamond", "M0 -4.8L4.8 0L0 4.8L-4.8 0z"),
     Marker("v", "triangle-down", "M0 4.6L4.4 -3.4H-4.4z"),
     Marker("P", "cross", "M-1.5 -4.4h3v2.9h2.9v3h-2.9v2.9h-3v-2.9h-2.9v-3h2.9z"),
-    Marker("X", "x", "M0 -1.9l2.5 -2.5l1.9 1.9l-2.5 2.5l2.5 2.5l-1.9 1.9l-2.5 -2.5l-2.5 2.5l-1.9 -1.9"
-           "l2.5 -2.5l-2.5 -2.5l1.9 -1.9z"),
+    Marker(
+        "X",
+        "x",
+        "M0 -1.9l2.5 -2.5l1.9 1.9l-2.5 2.5l2.5 2.5l-1.9 1.9l-2.5 -2.5l-2.5 2.5l-1.9 -1.9l2.5 -2.5l-2.5 -2.5l1.9 -1.9z",
+    ),
     Marker("p", "pentagon", "M0 -4.7L4.5 -1.4L2.8 3.8H-2.8L-4.5 -1.4z"),
     Marker("<", "triangle-left", "M-4.6 0L3.4 -4.4V4.4z"),
-)  # fmt: skip
-ROUNDS: tuple[Dash, ...] = (
-    "solid",
-    "dashdot",
-    "dot",
-    "longdash",
-)  # of line, each time the colours are used up
+)
+ROUNDS: tuple[Dash, ...] = ("solid", "dashdot", "dot", "longdash")  # of line, each time the colours are used up
 THEORY: tuple[Dash, ...] = ("dash", "dot", "dashdot", "longdash")
 
 

@@ -113,19 +113,21 @@ def section_html(section: Section, pictures: Mapping[tuple[str, int], Picture]) 
         f'<a href="data/{name}.json">{name}.json</a>',
     ]
     figures = (_figure(figure, pictures[section.name, i]) for i, figure in enumerate(outcome.figures))
-    return "\n".join((
-        f'<section id="{anchor}" class="experiment" aria-labelledby="{anchor}-title">',
-        f'<p class="eyebrow">{escape(section.paper)} · {escape(section.place)}</p>',
-        f'<h2 id="{anchor}-title">{escape(section.title)}</h2>',
-        f'<p class="question">{escape(section.question)}</p>',
-        _claims(outcome.claims, bool(outcome.tables or outcome.figures)),
-        *figures,
-        *(_table(table) for table in outcome.tables),
-        _list("Notes on the data", outcome.notes, "notes"),
-        _list(f"Failures ({len(section.failures)})", section.failures, "failures"),
-        f'<p class="links counted">{" · ".join(counted)}</p>',
-        "</section>",
-    ))  # fmt: skip
+    return "\n".join(
+        (
+            f'<section id="{anchor}" class="experiment" aria-labelledby="{anchor}-title">',
+            f'<p class="eyebrow">{escape(section.paper)} · {escape(section.place)}</p>',
+            f'<h2 id="{anchor}-title">{escape(section.title)}</h2>',
+            f'<p class="question">{escape(section.question)}</p>',
+            _claims(outcome.claims, bool(outcome.tables or outcome.figures)),
+            *figures,
+            *(_table(table) for table in outcome.tables),
+            _list("Notes on the data", outcome.notes, "notes"),
+            _list(f"Failures ({len(section.failures)})", section.failures, "failures"),
+            f'<p class="links counted">{" · ".join(counted)}</p>',
+            "</section>",
+        )
+    )
 
 
 def _claims(claims: Sequence[Claim], shown: bool) -> str:
@@ -148,9 +150,7 @@ def _claims(claims: Sequence[Claim], shown: bool) -> str:
 def _figure(figure: Figure, picture: Picture) -> str:
     said = {"panels": interactive.panels(figure), "legend": interactive.legend(figure)}
     # With every "<" written as an escape no text can end the script element.
-    data = json.dumps(said, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace(
-        "<", "\\u003c"
-    )
+    data = json.dumps(said, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     titles = "; ".join(f"{panel.title}: {panel.y} against {panel.x}" for panel in figure.panels)
     return (
         f'<figure><div class="live" data-panels="{len(figure.panels)}"></div>'
@@ -165,18 +165,15 @@ def _figure(figure: Figure, picture: Picture) -> str:
 
 def _table(table: Table) -> str:
     numeric = [
-        any(isinstance(row[i], int | float | np.number) for row in table.rows)
-        for i in range(len(table.columns))
+        any(isinstance(row[i], int | float | np.number) for row in table.rows) for i in range(len(table.columns))
     ]
     head = "".join(
-        f'<th scope="col"{_n(right)}>{escape(name)}</th>'
-        for name, right in zip(table.columns, numeric, strict=True)
+        f'<th scope="col"{_n(right)}>{escape(name)}</th>' for name, right in zip(table.columns, numeric, strict=True)
     )
     rows = ""
     for row in table.rows:
         entries = [
-            f"{_n(right)}>{escape(number(value, table.digits))}"
-            for value, right in zip(row, numeric, strict=True)
+            f"{_n(right)}>{escape(number(value, table.digits))}" for value, right in zip(row, numeric, strict=True)
         ]
         first = f'<th scope="row"{entries[0]}</th>' if entries else ""
         rows += f"<tr>{first}{''.join(f'<td{entry}</td>' for entry in entries[1:])}</tr>"

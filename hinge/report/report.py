@@ -16,14 +16,22 @@ from hinge.report.plain import csv_text, finite, write_text
 from hinge.report.section import Measured, Section
 
 CLAIM_COLUMNS = (
-    "experiment", "paper", "place", "claim", "paper's number", "ours", "ratio", "unit", "verdict", "rule",
-    "conditions", "scale",
-)  # fmt: skip
+    "experiment",
+    "paper",
+    "place",
+    "claim",
+    "paper's number",
+    "ours",
+    "ratio",
+    "unit",
+    "verdict",
+    "rule",
+    "conditions",
+    "scale",
+)
 
 
-def write_report(
-    out: Path, sections: Sequence[Section], *, title: str, scale: str, machine: str, command: str
-) -> Path:
+def write_report(out: Path, sections: Sequence[Section], *, title: str, scale: str, machine: str, command: str) -> Path:
     """Write report.html, the figures and the data into a folder.
 
     Each file appears whole or not at all, the page last: an interrupted run leaves the page that was there.
@@ -57,9 +65,7 @@ def write_report(
         for i, figure in enumerate(section.outcome.figures):
             named = replace(figure, name=_file_name(section.name, figure, taken))
             png, svg = static.save(named, figures, ("png", "svg"))
-            pictures[section.name, i] = Picture(
-                f"figures/{png.name}", f"figures/{svg.name}", _inlined(png, svg)
-            )
+            pictures[section.name, i] = Picture(f"figures/{png.name}", f"figures/{svg.name}", _inlined(png, svg))
     write_text(data / "claims.csv", csv_text(CLAIM_COLUMNS, _claim_rows(sections, scale)))
     said = page.Heading(title, scale, machine, command)
     path = out / "report.html"
@@ -88,24 +94,12 @@ def _inlined(*paths: Path) -> str:
 
 def _write_cells(section: Section, folder: Path) -> None:
     """All of every cell as JSON; parameters, and those values that are no lists, as CSV."""
-    whole = [
-        {"cell": r.cell, "values": r.values, "seconds": r.seconds, "machine": r.machine}
-        for r in section.results
-    ]
+    whole = [{"cell": r.cell, "values": r.values, "seconds": r.seconds, "machine": r.machine} for r in section.results]
     name = plain_name(section.name)
-    write_text(
-        folder / f"{name}.json", json.dumps(finite(whole), indent=1, ensure_ascii=False, allow_nan=False)
-    )
+    write_text(folder / f"{name}.json", json.dumps(finite(whole), indent=1, ensure_ascii=False, allow_nan=False))
     parameters = _names(r.cell for r in section.results)
-    values = [
-        v for v in _names(r.values for r in section.results) if any(_scalar(r, v) for r in section.results)
-    ]
-    columns = [
-        *parameters,
-        *(f"result {v}" if v in parameters else v for v in values),
-        "cell seconds",
-        "machine",
-    ]
+    values = [v for v in _names(r.values for r in section.results) if any(_scalar(r, v) for r in section.results)]
+    columns = [*parameters, *(f"result {v}" if v in parameters else v for v in values), "cell seconds", "machine"]
     rows = [
         [
             *(_cell(r.cell.get(name)) for name in parameters),
@@ -132,8 +126,20 @@ def _cell(value: Any) -> Any:
 
 def _claim_rows(sections: Sequence[Section], scale: str) -> list[list[Any]]:
     return [
-        [section.name, section.paper, section.place, c.what, c.paper, c.ours, c.ratio, c.unit,
-         c.verdict.value, c.rule, c.conditions, scale]
+        [
+            section.name,
+            section.paper,
+            section.place,
+            c.what,
+            c.paper,
+            c.ours,
+            c.ratio,
+            c.unit,
+            c.verdict.value,
+            c.rule,
+            c.conditions,
+            scale,
+        ]
         for section in sections
         for c in section.outcome.claims
-    ]  # fmt: skip
+    ]

@@ -65,11 +65,7 @@ class Section:
 
     @classmethod
     def of(
-        cls,
-        experiment: Described,
-        outcome: Outcome,
-        results: Sequence[Measured],
-        failures: Sequence[str] = (),
+        cls, experiment: Described, outcome: Outcome, results: Sequence[Measured], failures: Sequence[str] = ()
     ) -> Section:
         """The section of an experiment that was run."""
         about = (experiment.name, experiment.title, experiment.paper, experiment.place, experiment.question)

@@ -28,10 +28,18 @@ DASHES: dict[Dash, Any] = {
     "longdash": (0, (10, 3)),
 }
 SETTINGS: dict[Any, Any] = {
-    "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans", "Arial", "Helvetica"], "font.size": 9.0,
-    "text.usetex": False, "svg.fonttype": "none", "svg.hashsalt": "hinge", "axes.linewidth": 0.7,
-    "xtick.major.width": 0.7, "ytick.major.width": 0.7, "axes.unicode_minus": True, "text.color": "black",
-}  # fmt: skip
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans", "Arial", "Helvetica"],
+    "font.size": 9.0,
+    "text.usetex": False,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "hinge",
+    "axes.linewidth": 0.7,
+    "xtick.major.width": 0.7,
+    "ytick.major.width": 0.7,
+    "axes.unicode_minus": True,
+    "text.color": "black",
+}
 WIDTHS = {1: 5.2, 2: 4.3}  # of one panel, in inches, by the panels in a row
 WIDTH, HEIGHT, LINE = 3.7, 3.0, 0.19
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -55,9 +63,7 @@ def draw(figure: Figure, axes: Sequence[Axes] | None = None) -> Drawn:
     _check()
     if axes is not None:
         if len(axes) < max(1, len(figure.panels)):
-            raise ValueError(
-                f"{figure.name} has {len(figure.panels)} panels, but {len(axes)} axes were given."
-            )
+            raise ValueError(f"{figure.name} has {len(figure.panels)} panels, but {len(axes)} axes were given.")
         look = styles(figure.panels)
         for one, ax in zip(figure.panels, axes, strict=False):
             panel(one, ax, look)
@@ -187,10 +193,17 @@ def _explain(on: Any, look: Mapping[str, Style], labels: set[str], **where: Any)
 
     shown = {label: style for label, style in look.items() if label in labels}
     handles = [
-        Line2D([], [], color=style.light, linestyle=DASHES[style.dash], linewidth=1.5, markersize=5,
-               marker=style.marker.static if style.marker else "None")
+        Line2D(
+            [],
+            [],
+            color=style.light,
+            linestyle=DASHES[style.dash],
+            linewidth=1.5,
+            markersize=5,
+            marker=style.marker.static if style.marker else "None",
+        )
         for style in shown.values()
-    ]  # fmt: skip
+    ]
     names = [_wrapped(label, 40) or " " for label in shown]
     # A label that begins with an underscore is one that matplotlib would leave out.
     names = [f"\u200b{name}" if name.startswith("_") else name for name in names]
@@ -204,9 +217,7 @@ def _wrapped(text: str, width: int) -> str:
     """As few lines as fit, of about the same length; a number stays with its unit or its name."""
     text = re.sub(r"(\d) (?=[^\W\d])|(?<=\w) (?==)|(?<==) ", lambda gap: f"{gap[1] or ''}\u00a0", text)
     lines = len(textwrap.wrap(text, width))
-    narrowest = next(
-        (w for w in range(max(1, width // 2), width) if len(textwrap.wrap(text, w)) == lines), width
-    )
+    narrowest = next((w for w in range(max(1, width // 2), width) if len(textwrap.wrap(text, w)) == lines), width)
     return textwrap.fill(text, narrowest)
 
 
@@ -245,9 +256,7 @@ def _series(ax: Axes, series: Series, values: tuple[np.ndarray, ...], style: Sty
     if series.kind == "points" or drawn == 1:
         if banded:
             reach = np.array([np.nan_to_num(y - low), np.nan_to_num(high - y)])
-            ax.errorbar(
-                x, y, np.maximum(reach, 0.0), fmt="none", ecolor=style.light, elinewidth=1.0, capsize=2.0
-            )
+            ax.errorbar(x, y, np.maximum(reach, 0.0), fmt="none", ecolor=style.light, elinewidth=1.0, capsize=2.0)
         ax.plot(x, y, color=style.light, linestyle="none", marker=marker, markersize=5, zorder=3)
         return
     if banded:
@@ -255,9 +264,16 @@ def _series(ax: Axes, series: Series, values: tuple[np.ndarray, ...], style: Sty
     if series.kind == "line":
         every = max(1, math.ceil(len(x) / MOST_MARKERS))
         ax.plot(
-            x, y, color=style.light, linestyle=DASHES[style.dash], linewidth=1.5, marker=marker,
-            markersize=4.5, markevery=every, zorder=3,
-        )  # fmt: skip
+            x,
+            y,
+            color=style.light,
+            linestyle=DASHES[style.dash],
+            linewidth=1.5,
+            marker=marker,
+            markersize=4.5,
+            markevery=every,
+            zorder=3,
+        )
 
 
 def _slim(svg: bytes) -> bytes:

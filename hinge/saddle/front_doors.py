@@ -93,9 +93,7 @@ def maxmin(
     if certificate == "fraction" and not free:
         problem.fraction = Fraction(seed=random_state)
     if certificate == "none" and not isinstance(solver, PrimalDual):
-        raise ValueError(
-            f"certificate='none' is for the theorem's iterations; {type(solver).__name__} has none."
-        )
+        raise ValueError(f"certificate='none' is for the theorem's iterations; {type(solver).__name__} has none.")
     if constants is not None and not isinstance(solver, PrimalDual):
         raise ValueError("constants are those of the theorem: set method='sublinear'.")
     if constants is not None or certificate == "none":
@@ -110,10 +108,20 @@ def maxmin(
     lower, upper, gap = ended.certificate[:3]
     read, answer = problem.reads - before, ended.solution
     return result(
-        problem.present(answer.x), answer.p, lower, upper, gap, _guarantee(problem, lower), read,
-        read / max(1, problem.pass_cells), ended.history, ended.status, ended.n_iter, type(solver).__name__,
+        problem.present(answer.x),
+        answer.p,
+        lower,
+        upper,
+        gap,
+        _guarantee(problem, lower),
+        read,
+        read / max(1, problem.pass_cells),
+        ended.history,
+        ended.status,
+        ended.n_iter,
+        type(solver).__name__,
         problem.negligible,
-    )  # fmt: skip
+    )
 
 
 def _check_size(problem: MaxMin) -> None:
@@ -125,9 +133,7 @@ def _check_size(problem: MaxMin) -> None:
     largest = matrix.gather(rows).largest_entry()
     limit = 1e15 if matrix.dtype == np.float32 else 1e70
     if np.isfinite(largest) and largest > 0 and not 1 / limit < largest < limit:
-        raise ValueError(
-            f"The entries are about {largest:.0e} in size: divide the matrix by that number first."
-        )
+        raise ValueError(f"The entries are about {largest:.0e} in size: divide the matrix by that number first.")
 
 
 def _guarantee(problem: MaxMin, lower: float) -> Guarantee:

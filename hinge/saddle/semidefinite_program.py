@@ -201,9 +201,15 @@ class _Bisection:
         narrow = self.width <= self.wanted
         ended = Status.CONVERGED if self.violation == 0.0 else Status.FINISHED
         return SemidefiniteResult(
-            smat(self.x, self.n), self.lower, self.upper, self.violation, self.y, steps, iterations,
+            smat(self.x, self.n),
+            self.lower,
+            self.upper,
+            self.violation,
+            self.y,
+            steps,
+            iterations,
             ended if narrow else Status.MAX_ITER,
-        )  # fmt: skip
+        )
 
     @property
     def width(self) -> float:

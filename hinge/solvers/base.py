@@ -33,9 +33,7 @@ class Settings:
         known = {f.name for f in fields(self)}
         for name, value in params.items():
             if name not in known:
-                raise ValueError(
-                    f"{type(self).__name__} has no setting {name!r}; it has {', '.join(sorted(known))}."
-                )
+                raise ValueError(f"{type(self).__name__} has no setting {name!r}; it has {', '.join(sorted(known))}.")
             object.__setattr__(self, name, value)
         if hasattr(self, "__post_init__"):
             self.__post_init__()

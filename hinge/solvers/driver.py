@@ -291,9 +291,15 @@ class _Run:
             if hasattr(solution, "b"):  # answers of max-min problems have none
                 certificate = certificate._replace(b=solution.b)
         return Result(
-            copied(solution), certificate, status, self.state.t,
-            self.solver.cost(self.problem, self.state).a_pass, self.history, self.state, self.solver,
-        )  # fmt: skip
+            copied(solution),
+            certificate,
+            status,
+            self.state.t,
+            self.solver.cost(self.problem, self.state).a_pass,
+            self.history,
+            self.state,
+            self.solver,
+        )
 
     def is_dear(self, answer: Any) -> bool:
         """Whether its certificate takes too long for somebody who pressed Ctrl-C, or has nothing to say."""

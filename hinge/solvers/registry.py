@@ -66,9 +66,7 @@ BY_NAME: dict[str, Entry] = {
     "workingset": Entry("hinge.solvers.saddle.working_set", "WorkingSet", "max-min"),
     "coreset": Entry("hinge.solvers.saddle.core_set", "CoreSet", "max-min"),
     "pdhg": Entry("hinge.solvers.saddle.pdhg", "PDHG", "max-min"),
-    "grigoriadiskhachiyan": Entry(
-        "hinge.solvers.saddle.grigoriadis_khachiyan", "GrigoriadisKhachiyan", "max-min"
-    ),
+    "grigoriadiskhachiyan": Entry("hinge.solvers.saddle.grigoriadis_khachiyan", "GrigoriadisKhachiyan", "max-min"),
 }
 """All of them. The name is that of the class in small letters."""
 

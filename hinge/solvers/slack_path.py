@@ -69,9 +69,7 @@ def solve_slack(
             max_iter=None if stop.max_iter is None else max(0, stop.max_iter - n_iter),
             max_time=None if stop.max_time is None else max(0.0, stop.max_time - seconds),
             max_reads=None if stop.max_reads is None else max(0, stop.max_reads - used),
-            max_kernel_evals=(
-                None if stop.max_kernel_evals is None else max(0, stop.max_kernel_evals - evals)
-            ),
+            max_kernel_evals=(None if stop.max_kernel_evals is None else max(0, stop.max_kernel_evals - evals)),
         )
         # Where reads are limited, one λ after the other begins at the last answer: an iteration is a row.
         limited = stop.max_reads is not None and isinstance(inner, Regularized)
@@ -100,9 +98,7 @@ def solve_slack(
             return _result(problem, result, Certificate.unknown(), Status.MAX_READS, n_iter, history)
         certificate = problem.certificate(result.solution)
         history[-1] = history[-1]._replace(
-            feature_reads=problem.reads - reads_before,
-            objective=certificate.objective,
-            certificate=certificate.gap,
+            feature_reads=problem.reads - reads_before, objective=certificate.objective, certificate=certificate.gap
         )
         if certificate.gap <= stop.tol:
             return _result(problem, result, certificate, Status.CONVERGED, n_iter, history)
@@ -114,9 +110,7 @@ def solve_slack(
         low, high = (lam, high) if nu < problem.nu else (low, lam)
         points.append((math.log(lam), math.log(max(nu, 1e-300))))
         lam = _next(points, math.log(problem.nu), low, high)
-        if (
-            low >= high * (1 - 1e-6) and inner_tol > 1e-10
-        ):  # by answers too rough to tell on which side they are
+        if low >= high * (1 - 1e-6) and inner_tol > 1e-10:  # by answers too rough to tell on which side they are
             inner_tol, low, high, points = inner_tol / 10, low / 3, high * 3, points[-1:]
         elif low >= high * (1 - 1e-12) or not SMALLEST < lam < LARGEST:
             return _result(problem, result, certificate, Status.STALLED, n_iter, history)
@@ -148,6 +142,4 @@ def _result(
 ) -> Result:
     solution = problem.finished(result.solution, certificate)
     certificate = certificate._replace(b=solution.b)
-    return replace(
-        result, certificate=certificate, status=status, n_iter=n_iter, solution=solution, history=history
-    )
+    return replace(result, certificate=certificate, status=status, n_iter=n_iter, solution=solution, history=history)

@@ -60,8 +60,7 @@ class Meter:
         if self._since is None:
             return self._spent
         seconds, reads, evals = (
-            spent + now - since
-            for spent, now, since in zip(self._spent, self._now(), self._since, strict=True)
+            spent + now - since for spent, now, since in zip(self._spent, self._now(), self._since, strict=True)
         )
         return seconds, int(reads), int(evals)
 

@@ -3,15 +3,7 @@ import pytest
 import scipy.sparse as sp
 from numba import njit
 
-from hinge.access import (
-    add_outer,
-    add_row,
-    as_matrix,
-    dot,
-    held_row,
-    read_row,
-    sq_norm,
-)
+from hinge.access import add_outer, add_row, as_matrix, dot, held_row, read_row, sq_norm
 from hinge.access.rows import CSRRows, DenseRows
 
 

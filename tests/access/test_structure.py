@@ -113,9 +113,12 @@ def test_coordinates_diagonals_and_lists():
     far.rows[1] = [4000]
     dok._dict[0, BIG] = 1.0
     for X, sentence in [
-        (coo, "an entry at 6 of 4, on axis 1"), (dia, "its diagonals"), (lil, "not as many columns"),
-        (far, "row 1 has an entry in column 4000 of 4"), (dok, "broken"),
-    ]:  # fmt: skip
+        (coo, "an entry at 6 of 4, on axis 1"),
+        (dia, "its diagonals"),
+        (lil, "not as many columns"),
+        (far, "row 1 has an entry in column 4000 of 4"),
+        (dok, "broken"),
+    ]:
         with pytest.raises(ValueError, match=sentence):
             as_csr(X)
     with pytest.raises(ValueError, match="1 dimension"):

@@ -81,9 +81,7 @@ def names() -> list[str]:
     return sorted(info.name for info in pkgutil.iter_modules(families.__path__))
 
 
-def check(
-    name: str, numbers: Iterator[int] | range, seed: int, late: Callable[[], bool] = lambda: False
-) -> Tally:
+def check(name: str, numbers: Iterator[int] | range, seed: int, late: Callable[[], bool] = lambda: False) -> Tally:
     """The cases of a family with these numbers: each is a function of (family, seed, number) alone."""
     family = importlib.import_module(f"{families.__name__}.{name}")
     tally, began = Tally(name, family.REFERENCE), time.perf_counter()
@@ -97,10 +95,7 @@ def check(
                 warnings.simplefilter("ignore")
                 claims = family.case(np.random.default_rng([seed, number, *name.encode()]))
         except Exception as error:
-            if (
-                isinstance(error, ValueError)
-                and "/hinge/" in traceback.extract_tb(error.__traceback__)[-1].filename
-            ):
+            if isinstance(error, ValueError) and "/hinge/" in traceback.extract_tb(error.__traceback__)[-1].filename:
                 tally.refused += 1  # with a sentence: nothing was certified
             else:
                 tally.violated += 1

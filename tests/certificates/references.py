@@ -105,9 +105,14 @@ def game(A):
     A = (A / size(A)).astype(float)
     n, d = A.shape
     found = linprog(
-        np.r_[np.zeros(d), -1.0], A_ub=np.c_[-A, np.ones(n)], b_ub=np.zeros(n), A_eq=[np.r_[np.ones(d), 0.0]],
-        b_eq=[1.0], bounds=[(0, None)] * d + [(None, None)], method="highs",
-    )  # fmt: skip
+        np.r_[np.zeros(d), -1.0],
+        A_ub=np.c_[-A, np.ones(n)],
+        b_ub=np.zeros(n),
+        A_eq=[np.r_[np.ones(d), 0.0]],
+        b_eq=[1.0],
+        bounds=[(0, None)] * d + [(None, None)],
+        method="highs",
+    )
     if found.x is None:
         return simplex(np.ones(d)), simplex(np.ones(n))
     return simplex(found.x[:d]), simplex(-found.ineqlin.marginals)

@@ -86,9 +86,7 @@ def test_a_disk_error_is_a_sentence(files, tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    assert (
-        sentence(run("train", files.svm, "-o", tmp_path / "m.hinge")) == "error: No space left on device.\n"
-    )
+    assert sentence(run("train", files.svm, "-o", tmp_path / "m.hinge")) == "error: No space left on device.\n"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -110,9 +108,7 @@ def test_ctrl_c_keeps_the_model(large, tmp_path):
     ours, theirs = pty.openpty()  # a terminal for the progress bar, which tells when training is under way
     command = [*COMMAND, "train", large, "--solver", "sdca", "--tol", "0", "-o", model]
     environment = {**os.environ, "TERM": "xterm"}
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=theirs, env=environment, text=True
-    ) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, env=environment, text=True) as process:
         os.close(theirs)
         seen = b""
         while b"reads" not in seen:

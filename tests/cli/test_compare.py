@@ -54,9 +54,7 @@ def test_json(race_of_three):
 @pytest.mark.slow
 def test_table(monkeypatch):
     there = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name: None if name == "liblinear" else there(name)
-    )
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "liblinear" else there(name))
     result = run("adult", *SMALL, "--solvers", "newton,sbp")
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
@@ -70,9 +68,7 @@ def test_table(monkeypatch):
 @pytest.mark.slow
 def test_a_peer_that_is_not_installed_is_named_among_the_usual_ones(monkeypatch):
     there = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name: None if name == "liblinear" else there(name)
-    )
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "liblinear" else there(name))
     result = run("adult", *SMALL)
     assert result.exit_code == 0, result.output
     assert "liblinear-official is not installed: pip install liblinear-official." in result.stdout
@@ -85,9 +81,17 @@ def test_a_peer_that_is_not_installed_is_named_among_the_usual_ones(monkeypatch)
 def test_kernels(tmp_path):
     pytest.importorskip("matplotlib", reason="figures need it")
     result = run(
-        "adult", *SMALL, "--kernel", "rbf", "--gamma", "0.05", "--solvers", "block-dual,libsvm",
-        "--out", tmp_path / "out",
-    )  # fmt: skip
+        "adult",
+        *SMALL,
+        "--kernel",
+        "rbf",
+        "--gamma",
+        "0.05",
+        "--solvers",
+        "block-dual,libsvm",
+        "--out",
+        tmp_path / "out",
+    )
     assert result.exit_code == 0, result.output
     assert "kernel values" in result.stdout and "gamma = 0.05" in result.stdout
     assert "libsvm has a bias" in result.stdout
@@ -103,9 +107,7 @@ def test_kernels(tmp_path):
 def test_a_file_without_test_rows_has_some_held_out(tmp_path):
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 200)
-    rows = np.column_stack(
-        [np.where(y, "cat", "dog"), np.round(rng.standard_normal((200, 3)) + 2 * y[:, None], 3)]
-    )
+    rows = np.column_stack([np.where(y, "cat", "dog"), np.round(rng.standard_normal((200, 3)) + 2 * y[:, None], 3)])
     path = tmp_path / "pets.csv"
     path.write_text("kind,a,b,c\n" + "\n".join(",".join(row) for row in rows))
     result = run(path, "--label", "kind", "--solvers", "sdca", "--repeats", 1, "--format", "json")

@@ -68,9 +68,7 @@ def test_labels_of_a_parquet_file_are_no_feature(tmp_path, label):
     assert table.shape == (12, 2)
     assert (table.column(0).values == a).all() and (table.column(1).values == b).all()
     assert np.load(tmp_path / "pair.labels.npy").tolist() == y.tolist()
-    result = run(
-        path, tmp_path / "pair", "--label", label, "--positive", "yes", "--labels", tmp_path / "y.npy"
-    )
+    result = run(path, tmp_path / "pair", "--label", label, "--positive", "yes", "--labels", tmp_path / "y.npy")
     assert result.exit_code == 0, result.output
     assert (np.load(tmp_path / "y.npy") == np.where(y == "yes", 1, -1)).all()
 

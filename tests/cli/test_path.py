@@ -39,18 +39,7 @@ def test_table_and_files(tmp_path):
     pytest.importorskip("matplotlib", reason="figures need it")
     out = tmp_path / "out"
     result = run(
-        "adult",
-        "--points",
-        3,
-        "--tol",
-        1e-2,
-        "--lam-from",
-        0.1,
-        "--lam-to",
-        0.001,
-        "--intercept",
-        "--out",
-        out,
+        "adult", "--points", 3, "--tol", 1e-2, "--lam-from", 0.1, "--lam-to", 0.001, "--intercept", "--out", out
     )
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()

@@ -53,9 +53,7 @@ def test_features_without_labels(files):
 def test_features_without_labels_of_another_width(files, tmp_path):
     narrow = tmp_path / "narrow.csv"
     narrow.write_text("1,2\n3,4\n")
-    assert "has 2 columns, but the model has 7 features" in sentence(
-        run("predict", files.model, narrow, "--no-labels")
-    )
+    assert "has 2 columns, but the model has 7 features" in sentence(run("predict", files.model, narrow, "--no-labels"))
 
 
 @pytest.mark.slow
@@ -79,9 +77,7 @@ def test_a_model_of_named_columns_predicts_without_a_warning(files, tmp_path):
     model = model_files.load(files.model)
     model.feature_names_in_ = np.array([f"f{j}" for j in range(7)], dtype=object)
     model_files.save(model, tmp_path / "named.hinge")
-    assert said(run("predict", tmp_path / "named.hinge", files.svm)) == said(
-        run("predict", files.model, files.svm)
-    )
+    assert said(run("predict", tmp_path / "named.hinge", files.svm)) == said(run("predict", files.model, files.svm))
 
 
 # --- errors ----------------------------------------------------------------------------------------

@@ -37,11 +37,7 @@ def test_json_holds_what_the_model_holds(files, tmp_path):
     assert (shown["rows"], shown["features"], shown["cells"]) == (*files.X.shape, X.nnz)
     assert shown["train_error"] == pytest.approx(1 - same.score(X, y))
     assert shown["test_error"] is None
-    assert (shown["gap"], shown["objective"], shown["reads"]) == (
-        same.gap_,
-        same.objective_,
-        same.n_feature_reads_,
-    )
+    assert (shown["gap"], shown["objective"], shown["reads"]) == (same.gap_, same.objective_, same.n_feature_reads_)
     assert shown["support_vectors"] == len(same.support_)
     assert shown["stop_reason"] == "converged"
     assert shown["solver"] == "newton"
@@ -53,15 +49,33 @@ def test_json_holds_what_the_model_holds(files, tmp_path):
 
 def test_options_reach_the_estimator(files, tmp_path):
     options = [
-        "--slack", 0.3, "--solver", "NEWTON", "--tol", 0.01, "--max-time", 100, "--target-error", 0.01,
-        "--no-intercept", "--class-weight", "balanced",
-    ]  # fmt: skip
+        "--slack",
+        0.3,
+        "--solver",
+        "NEWTON",
+        "--tol",
+        0.01,
+        "--max-time",
+        100,
+        "--target-error",
+        0.01,
+        "--no-intercept",
+        "--class-weight",
+        "balanced",
+    ]
     out, _ = said(run("train", files.svm, "--format", "json", *options))
     parameters = json.loads(out)["parameters"]
     expected = {
-        "slack": 0.3, "solver": "newton", "tol": 0.01, "max_time": 100.0, "target_error": 0.01,
-        "fit_intercept": False, "class_weight": "balanced", "random_state": 0, "on_interrupt": "keep",
-    }  # fmt: skip
+        "slack": 0.3,
+        "solver": "newton",
+        "tol": 0.01,
+        "max_time": 100.0,
+        "target_error": 0.01,
+        "fit_intercept": False,
+        "class_weight": "balanced",
+        "random_state": 0,
+        "on_interrupt": "keep",
+    }
     assert {name: parameters[name] for name in expected} == expected
     assert "C" not in parameters
 
@@ -107,8 +121,7 @@ def test_quiet(files, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "words"),
-    [("none/m.hinge", "There is no folder"), (".", "is a folder"), ("notes.txt", "not overwritten")],
+    ("name", "words"), [("none/m.hinge", "There is no folder"), (".", "is a folder"), ("notes.txt", "not overwritten")]
 )
 def test_a_bad_place_for_the_model_is_told_before_training(name, words, files, tmp_path, monkeypatch):
     monkeypatch.setattr(cli_data, "training_data", pytest.fail)

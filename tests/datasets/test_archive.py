@@ -43,9 +43,7 @@ def test_npz_dense_csr_and_compact_agree(folder, X, data):
         "dense": dict(X=X, y=y),
         "csr": dict(data=S.data, indices=S.indices, indptr=S.indptr, shape=S.shape, y=y),
         "prefixed": dict(X_data=S.data, X_indices=S.indices, X_indptr=S.indptr, X_shape=S.shape, y=y),
-        "compact": dict(
-            X_data=S.data, X_indices=steps, X_indptr=np.diff(S.indptr), X_shape=np.array(S.shape), y=y
-        ),
+        "compact": dict(X_data=S.data, X_indices=steps, X_indptr=np.diff(S.indptr), X_shape=np.array(S.shape), y=y),
     }
     for form, arrays in forms.items():
         path = written(folder, "a.npz", npz_bytes(**arrays))
@@ -70,10 +68,7 @@ def test_npz_dense_csr_and_compact_agree(folder, X, data):
         (dict(data=[1.0], indices=[0.5], indptr=[0, 1], shape=[1, 2], y=[1]), "must be whole numbers"),
         (dict(data=[1.0], indices=[0], indptr=[0, 1, 1, 1], shape=[1, 2], y=[1]), "does not fit together"),
         (dict(X_train=np.eye(2), y_train=[1, 2], X_test=np.eye(2), y_test=[1, 2]), "use hinge.datasets.load"),
-        (
-            dict(data=[1.0], indices=[0], indptr=[0, 1], shape=[1, 10**9], y=[1]),
-            "declares 1000000000 features",
-        ),
+        (dict(data=[1.0], indices=[0], indptr=[0, 1], shape=[1, 10**9], y=[1]), "declares 1000000000 features"),
         (dict(X=np.array([[object()]]), y=[1]), "not a readable NumPy archive of plain arrays"),
     ],
 )

@@ -16,9 +16,7 @@ pytestmark = pytest.mark.filterwarnings("error")
 
 @pytest.mark.slow
 def test_import_stays_light():
-    code = (
-        "import sys, hinge.datasets; sys.exit(any(m in sys.modules for m in ('sklearn', 'numba', 'pandas')))"
-    )
+    code = "import sys, hinge.datasets; sys.exit(any(m in sys.modules for m in ('sklearn', 'numba', 'pandas')))"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
@@ -107,9 +105,7 @@ def test_broken_and_ill_matched_files(no_home):
 
 
 def test_unknown_name_offers_the_nearest(no_home):
-    with pytest.raises(
-        DatasetNotFoundError, match=r"did you mean 'adult'.*The names are adult, ccat"
-    ) as caught:
+    with pytest.raises(DatasetNotFoundError, match=r"did you mean 'adult'.*The names are adult, ccat") as caught:
         load("adlut")
     assert isinstance(caught.value, FileNotFoundError) and isinstance(caught.value, LookupError)
     with pytest.raises(DatasetNotFoundError, match="did you mean 'covertype'"):

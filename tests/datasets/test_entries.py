@@ -13,9 +13,7 @@ def test_catalog_lists_papers_sets_and_the_folders(no_home):
     (no_home / "covtype.npz").write_bytes(b"")
     (no_home / "notes.md").write_text("not data")
     entries = {entry.name: entry for entry in catalog()}
-    assert {"adult", "ccat", "astro-ph", "covertype", "news20", "real-sim", "reuters", "mnist"} <= set(
-        entries
-    )
+    assert {"adult", "ccat", "astro-ph", "covertype", "news20", "real-sim", "reuters", "mnist"} <= set(entries)
     assert entries["adult"].found == "bundled"
     assert entries["ccat"].found == ""
     assert entries["covertype"].found == str(no_home / "covtype.npz")

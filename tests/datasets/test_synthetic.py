@@ -105,8 +105,10 @@ def test_known_optimum_agrees_with_a_solver():
 
 @pytest.mark.parametrize("density", [1.0, 0.2])
 def test_generators_repeat_themselves(density):
-    for make in (lambda s: make_separable(30, 10, 0.05, density=density, seed=s),
-                 lambda s: make_known_optimum(30, 10, 1e-3, density=density, seed=s)):  # fmt: skip
+    for make in (
+        lambda s: make_separable(30, 10, 0.05, density=density, seed=s),
+        lambda s: make_known_optimum(30, 10, 1e-3, density=density, seed=s),
+    ):
         assert same(make(4).X_train, make(4).X_train)
         assert not same(make(4).X_train, make(5).X_train)
 

@@ -2,14 +2,7 @@ import numpy as np
 import pytest
 
 from hinge import SVC, LinearSVC
-from hinge.display.pareto import (
-    FrontPoint,
-    ParetoFrontDisplay,
-    front_figure,
-    least_loss,
-    pareto_points,
-    spread_lams,
-)
+from hinge.display.pareto import FrontPoint, ParetoFrontDisplay, front_figure, least_loss, pareto_points, spread_lams
 
 matplotlib = pytest.importorskip("matplotlib", reason="displays draw with matplotlib")
 matplotlib.use("Agg")

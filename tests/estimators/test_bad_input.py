@@ -323,9 +323,7 @@ def test_slack_knows_no_penalized_bias(tiny):
 # --- anything at all ----------------------------------------------------------------------
 
 MODERATE = st.sampled_from([0.0, 0.0, 1.0, -1.0, 0.5, -2.0, 3.0, 1e-8, 1e4, -1e4, 7.0])
-EXTREME = st.sampled_from(
-    [0.0, 1.0, -1.0, 1e-310, 1e-200, 1e-160, 1e30, -1e60, 5e69, 1e155, -1e300, np.nan, np.inf]
-)
+EXTREME = st.sampled_from([0.0, 1.0, -1.0, 1e-310, 1e-200, 1e-160, 1e30, -1e60, 5e69, 1e155, -1e300, np.nan, np.inf])
 
 
 @st.composite
@@ -413,9 +411,23 @@ def test_odd_problems(problem):
 @pytest.mark.slow
 @settings(max_examples=100)
 @given(problems(EXTREME))
-@example((np.array([[1e200], [-1e200]]), [0, 1], None,
-          {"solver": "sdca", "fit_intercept": True, "intercept": "free", "intercept_scaling": 1.0,
-           "class_weight": None, "tol": 1e-3, "max_reads": None, "C": 1.0}))  # fmt: skip
+@example(
+    (
+        np.array([[1e200], [-1e200]]),
+        [0, 1],
+        None,
+        {
+            "solver": "sdca",
+            "fit_intercept": True,
+            "intercept": "free",
+            "intercept_scaling": 1.0,
+            "class_weight": None,
+            "tol": 1e-3,
+            "max_reads": None,
+            "C": 1.0,
+        },
+    )
+)
 def test_extreme_problems(problem):
     X, y, weight, options = problem
     try:

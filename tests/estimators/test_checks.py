@@ -7,13 +7,7 @@ import pytest
 from sklearn.base import clone
 
 from hinge import LinearSVC
-from hinge.estimators.checks import (
-    check_linear,
-    checked_choice,
-    checked_number,
-    encoded_labels,
-    held_out,
-)
+from hinge.estimators.checks import check_linear, checked_choice, checked_number, encoded_labels, held_out
 from hinge.solvers import Pegasos, registry
 
 NAMES = registry.names("linear", "cells")
@@ -29,9 +23,7 @@ def test_numbers_of_any_kind(value):
     assert number == value
 
 
-@pytest.mark.parametrize(
-    "value", [0, -1, np.nan, np.inf, -np.inf, "1", None, True, np.True_, 1j, [1], np.ones(1)]
-)
+@pytest.mark.parametrize("value", [0, -1, np.nan, np.inf, -np.inf, "1", None, True, np.True_, 1j, [1], np.ones(1)])
 def test_what_is_no_positive_number(value):
     with pytest.raises(ValueError, match=r"^C must be a number greater than 0, got ") as caught:
         checked_number("C", value)
@@ -67,10 +59,7 @@ WRONG = [
     *[({"intercept": value}, "intercept must be one of 'free', 'penalized'") for value in ("none", None, 0)],
     *[({"intercept_scaling": value}, "intercept_scaling must be") for value in (0, -1, np.nan, "1")],
     *[({"on_interrupt": value}, "on_interrupt must be one of 'raise', 'keep'") for value in ("stop", None)],
-    *[
-        ({"solver": value}, "solver must be")
-        for value in ("sdcaa", "SDCA", "", None, 3, frozenset(), Pegasos)
-    ],
+    *[({"solver": value}, "solver must be") for value in ("sdcaa", "SDCA", "", None, 3, frozenset(), Pegasos)],
     ({"class_weight": "even"}, "class_weight"),
     ({"class_weight": {7: 1.0}}, "class"),
     ({"class_weight": {1: -1.0}}, "class_weight of 1 must be a number at least 0"),

@@ -47,13 +47,24 @@ def test_from_a_table_to_a_sequence_and_back(three):
 @pytest.mark.parametrize(
     ("X", "table"),
     [
-        ([[1, 2], [3, 4]], True), (np.ones((2, 2)), True), (sp.csr_array(np.eye(2)), True),
-        (pd.DataFrame({"a": [1.0]}), True), ([np.ones(2), np.ones(2)], True), (np.eye(2, dtype=bool), True),
-        (["a", "b"], False), ([[1], [1, 2]], False), (np.ones(3), False), (np.ones((2, 2, 2)), False),
-        ([{1}, {2}], False), (np.array([["a", "b"]]), False), ([["a", "b"], ["c", "d"]], False), ([], False),
-        (pd.Series(["a"]), False), ((1.0, 2.0), False),
+        ([[1, 2], [3, 4]], True),
+        (np.ones((2, 2)), True),
+        (sp.csr_array(np.eye(2)), True),
+        (pd.DataFrame({"a": [1.0]}), True),
+        ([np.ones(2), np.ones(2)], True),
+        (np.eye(2, dtype=bool), True),
+        (["a", "b"], False),
+        ([[1], [1, 2]], False),
+        (np.ones(3), False),
+        (np.ones((2, 2, 2)), False),
+        ([{1}, {2}], False),
+        (np.array([["a", "b"]]), False),
+        ([["a", "b"], ["c", "d"]], False),
+        ([], False),
+        (pd.Series(["a"]), False),
+        ((1.0, 2.0), False),
     ],
-)  # fmt: skip
+)
 def test_what_counts_as_a_table(X, table):
     assert is_table(X) == table
 
@@ -71,10 +82,7 @@ def test_precomputed_shapes(three):
         model.predict(K[:5, :80])
     with pytest.raises(ValueError, match="Expected 2D array"):
         model.predict(K[0])
-    for act in (
-        lambda: model.predict(sp.csr_array(K)),
-        lambda: SVC(kernel="precomputed").fit(sp.csr_array(K), y),
-    ):
+    for act in (lambda: model.predict(sp.csr_array(K)), lambda: SVC(kernel="precomputed").fit(sp.csr_array(K), y)):
         with pytest.raises(TypeError, match="Sparse precomputed kernels are not supported"):
             act()
 

@@ -92,13 +92,17 @@ def test_penalized_or_no_bias_is_liblinear(solver, C, fit_intercept, scaling, ti
     X, y = tiny
     for s in (None, weights(60)):
         model = LinearSVC(
-            C, solver=solver, tol=1e-6, fit_intercept=fit_intercept, intercept="penalized",
-            intercept_scaling=scaling,
-        ).fit(X, y, s)  # fmt: skip
+            C, solver=solver, tol=1e-6, fit_intercept=fit_intercept, intercept="penalized", intercept_scaling=scaling
+        ).fit(X, y, s)
         other = Liblinear(
-            C=C, loss="hinge", tol=1e-10, max_iter=10**7, fit_intercept=fit_intercept,
-            intercept_scaling=scaling, random_state=0,
-        ).fit(X, y, s)  # fmt: skip
+            C=C,
+            loss="hinge",
+            tol=1e-10,
+            max_iter=10**7,
+            fit_intercept=fit_intercept,
+            intercept_scaling=scaling,
+            random_state=0,
+        ).fit(X, y, s)
         other.intercept_ = np.atleast_1d(other.intercept_)
         lam = 1 / (C * (60 if s is None else s.sum()))
         best = objective(other, X, y, lam, s, scaling)
@@ -172,9 +176,7 @@ def test_class_weights_multiply_sample_weights(solver, tiny):
     by_class = LinearSVC(class_weight={-1: 3.0}, **options)
     by_row = LinearSVC(**options)
     np.testing.assert_array_equal(by_class.fit(X, y).coef_, by_row.fit(X, y, np.where(y < 0, 3.0, 1.0)).coef_)
-    np.testing.assert_array_equal(
-        by_class.fit(X, y, s).coef_, by_row.fit(X, y, s * np.where(y < 0, 3.0, 1.0)).coef_
-    )
+    np.testing.assert_array_equal(by_class.fit(X, y, s).coef_, by_row.fit(X, y, s * np.where(y < 0, 3.0, 1.0)).coef_)
 
 
 def test_balanced_class_weights(tiny):
@@ -267,9 +269,9 @@ def test_the_gap_is_a_true_bound(solver, tiny):
     best = LinearSVC(tol=1e-10, solver="newton", lam=0.1, **options).fit(X, y).objective_
     for seed in range(4):
         for max_iter in (1, 3, 30):
-            model = LinearSVC(
-                lam=0.1, solver=solver, tol=1e-9, max_iter=max_iter, random_state=seed, **options
-            ).fit(X, y)
+            model = LinearSVC(lam=0.1, solver=solver, tol=1e-9, max_iter=max_iter, random_state=seed, **options).fit(
+                X, y
+            )
             assert model.objective_ == pytest.approx(objective(model, X, y, 0.1), rel=1e-9)
             assert best * (1 - 1e-9) <= model.objective_ <= best * (1 + model.gap_ + 1e-9)
 
@@ -324,9 +326,14 @@ def test_a_refit_leaves_nothing_behind(tiny):
 # --- solvers ------------------------------------------------------------------------------
 
 BY_NAME = {
-    "sdca": SDCA(), "newton": Newton(), "pegasos": Pegasos(), "norma": Norma(), "sgd": SGD(),
-    "perceptron": Perceptron(), "amplified": Amplified(),
-}  # fmt: skip
+    "sdca": SDCA(),
+    "newton": Newton(),
+    "pegasos": Pegasos(),
+    "norma": Norma(),
+    "sgd": SGD(),
+    "perceptron": Perceptron(),
+    "amplified": Amplified(),
+}
 
 
 @pytest.mark.slow
@@ -746,9 +753,7 @@ def test_partial_fit_goes_on_after_a_refused_first_call(flaw, tiny):
     with pytest.raises(NotFittedError):
         model.predict(X)
     model.partial_fit(X, y, classes=[-1, 1])
-    np.testing.assert_array_equal(
-        model.coef_, LinearSVC(random_state=0).partial_fit(X, y, classes=[-1, 1]).coef_
-    )
+    np.testing.assert_array_equal(model.coef_, LinearSVC(random_state=0).partial_fit(X, y, classes=[-1, 1]).coef_)
 
 
 @pytest.mark.parametrize("options", [{}, {"intercept": "penalized"}, {"fit_intercept": False}], ids=str)
@@ -869,9 +874,7 @@ def test_pickle_and_joblib(tiny, tmp_path):
     stream = io.BytesIO()
     joblib.dump(model, stream)
     stream.seek(0)
-    for copy in (
-        pickle.loads(pickle.dumps(model)), joblib.load(tmp_path / "model.joblib"), joblib.load(stream)
-    ):  # fmt: skip
+    for copy in (pickle.loads(pickle.dumps(model)), joblib.load(tmp_path / "model.joblib"), joblib.load(stream)):
         np.testing.assert_array_equal(copy.decision_function(X), model.decision_function(X))
         assert copy.solver == model.solver
         np.testing.assert_equal(list(copy.history_), list(model.history_))

@@ -5,10 +5,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator, parametri
 
 from hinge.estimators.one_class import OneClassSVM
 
-ESTIMATORS = {
-    "plain": OneClassSVM(gamma=0.5, tol=1e-7),
-    "linear": OneClassSVM(kernel="linear", tol=1e-5),
-}
+ESTIMATORS = {"plain": OneClassSVM(gamma=0.5, tol=1e-7), "linear": OneClassSVM(kernel="linear", tol=1e-5)}
 
 
 def expected_failures(estimator):

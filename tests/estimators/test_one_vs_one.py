@@ -65,9 +65,10 @@ def test_many_classes(shape, parameters, many):
     if parameters.get("kernel") == "linear":
         np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=2e-2)
         np.testing.assert_allclose(
-            X @ ours.coef_.T + ours.intercept_, ours.set_params(decision_function_shape="ovo")
-            .decision_function(X), atol=1e-10,
-        )  # fmt: skip
+            X @ ours.coef_.T + ours.intercept_,
+            ours.set_params(decision_function_shape="ovo").decision_function(X),
+            atol=1e-10,
+        )
 
 
 def test_ties_are_broken_as_scikit_learn_breaks_them(many):

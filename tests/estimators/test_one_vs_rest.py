@@ -265,8 +265,10 @@ def interrupted(n_classes, **options):
     """What a fit in another process says to Ctrl-C, its exit code, and the seconds to its end."""
     process = subprocess.Popen(
         [sys.executable, "-W", "error", "-c", SCRIPT, str(n_classes), json.dumps(options)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     try:
         looks = 0
         while looks < 3:  # each look writes a line

@@ -60,9 +60,7 @@ def test_a_callback_sees_every_look(solver, tiny):
     model = LinearSVC(solver=solver, tol=0.05, random_state=0).set_callbacks(watcher)
     assert model.fit(*tiny) is model
     looks = len(model.history_)
-    assert watcher.calls == [
-        "setup", "begin fit", *["begin look", "end look"] * looks, "end fit", "teardown"
-    ]  # fmt: skip
+    assert watcher.calls == ["setup", "begin fit", *["begin look", "end look"] * looks, "end fit", "teardown"]
     plain = LinearSVC(solver=solver, tol=0.05, random_state=0).fit(*tiny)
     np.testing.assert_array_equal(model.coef_, plain.coef_)
     np.testing.assert_array_equal(model.intercept_, plain.intercept_)

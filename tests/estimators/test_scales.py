@@ -17,11 +17,14 @@ Y = np.where(X[:, 0] + 0.3 * RNG.normal(size=24) > 0, 1, -1)
 
 KERNELS = ("linear", "rbf", "poly", "sigmoid", "laplacian")
 MODELS = {
-    "linear": LinearSVC(), "sdca": LinearSVC(solver="sdca"), "slack": LinearSVC(slack=0.1),
+    "linear": LinearSVC(),
+    "sdca": LinearSVC(solver="sdca"),
+    "slack": LinearSVC(slack=0.1),
     "lam": LinearSVC(lam=0.1),
-    **{f"SVC-{kernel}": SVC(kernel=kernel) for kernel in KERNELS}, "SVC-slack": SVC(slack=0.01),
+    **{f"SVC-{kernel}": SVC(kernel=kernel) for kernel in KERNELS},
+    "SVC-slack": SVC(slack=0.01),
     **{f"one-class-{kernel}": OneClassSVM(kernel=kernel) for kernel in KERNELS},
-}  # fmt: skip
+}
 
 
 def in_units(size, kind=np.float64):
@@ -32,26 +35,26 @@ def in_units(size, kind=np.float64):
 DATA = {
     **{f"{size:g}": in_units(size) for size in (1e-320, 1e-160, 1e-100, 1e-30, 1e-20, 1e20, 1e60)},
     **{f"{size:g} single": in_units(size, np.float32) for size in (1e-44, 1e-30, 1e-20, 1e20, 1e37)},
-    "half": in_units(1e4, np.float16), "columns": X * [1e-30, 1.0, 1e30], "rows": X * np.logspace(-60, 60,
-    24)[:, None],
-    "shifted": X + 1e10, "barely different": X * 1e-9 + 1e9, "zeros": 0 * X, "equal": 0 * X + 7,
+    "half": in_units(1e4, np.float16),
+    "columns": X * [1e-30, 1.0, 1e30],
+    "rows": X * np.logspace(-60, 60, 24)[:, None],
+    "shifted": X + 1e10,
+    "barely different": X * 1e-9 + 1e9,
+    "zeros": 0 * X,
+    "equal": 0 * X + 7,
     "huge and equal": 0 * X + 1e60,
     "whole": (X * 1e18).astype(np.int64),
-}  # fmt: skip
+}
 
 
 def obeys(model, rows, weight=None):
     """Refused in a sentence, or finite; whether it was fitted."""
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", ConvergenceWarning
-        )  # and any other warning is an error, but for this:
+        warnings.simplefilter("ignore", ConvergenceWarning)  # and any other warning is an error, but for this:
         warnings.filterwarnings("ignore", "The kernel is not positive semidefinite")
         try:
             model.set_params(max_time=0.5)
-            model.fit(rows, sample_weight=weight) if isinstance(model, OneClassSVM) else model.fit(
-                rows, Y, weight
-            )
+            model.fit(rows, sample_weight=weight) if isinstance(model, OneClassSVM) else model.fit(rows, Y, weight)
         except ValueError as error:
             assert len(str(error).split()) > 5
             assert not any(word in str(error) for word in ("nan", "bins", "identity"))  # NumPy's words
@@ -109,9 +112,7 @@ def test_weights(size):
 def test_units_of_float32_that_its_squares_leave():
     """Values of 1e20 are no reason to fail: scikit-learn's answer on the same points in other units."""
     ours, theirs = SVC(tol=1e-6).fit(in_units(1e20, np.float32), Y), svm.SVC(tol=1e-8).fit(X, Y)
-    assert np.allclose(
-        ours.decision_function(in_units(1e20, np.float32)), theirs.decision_function(X), atol=1e-4
-    )
+    assert np.allclose(ours.decision_function(in_units(1e20, np.float32)), theirs.decision_function(X), atol=1e-4)
 
 
 @pytest.mark.parametrize("classes", [2, 3])

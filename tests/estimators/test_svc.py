@@ -62,9 +62,13 @@ def assert_same_machine(ours, theirs, X, at=1e-2):
 
 
 KERNELS = [
-    {}, {"kernel": "rbf", "gamma": 2.0, "C": 10.0}, {"gamma": "auto"}, {"kernel": "linear"},
-    {"kernel": "poly"}, {"kernel": "poly", "degree": 2, "coef0": 1.0, "C": 0.1},
-]  # fmt: skip
+    {},
+    {"kernel": "rbf", "gamma": 2.0, "C": 10.0},
+    {"gamma": "auto"},
+    {"kernel": "linear"},
+    {"kernel": "poly"},
+    {"kernel": "poly", "degree": 2, "coef0": 1.0, "C": 0.1},
+]
 
 
 @pytest.mark.slow
@@ -271,10 +275,7 @@ def test_pipelines(two, many):
 @pytest.mark.slow
 def test_clone_and_pickle(many):
     X, y = many
-    for model in (
-        SVC(kernel=Laplacian(0.2), warm_start=True),
-        SVC(multiclass="ovr", solver=BlockDual(block=64)),
-    ):
+    for model in (SVC(kernel=Laplacian(0.2), warm_start=True), SVC(multiclass="ovr", solver=BlockDual(block=64))):
         model.fit(X, y)
         copy = clone(model)
         assert not hasattr(copy, "support_")

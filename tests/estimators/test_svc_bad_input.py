@@ -125,9 +125,7 @@ def test_weights_that_leave_no_row_of_a_class(multiclass, tiny):
             (SVC(multiclass=multiclass), (labels != left_out).astype(float)),
             (SVC(multiclass=multiclass, class_weight={left_out: 0.0}), None),
         ):
-            with pytest.raises(
-                ValueError, match=f"No row of class {left_out} has a positive weight: 2 classes"
-            ):
+            with pytest.raises(ValueError, match=f"No row of class {left_out} has a positive weight: 2 classes"):
                 model.fit(X, labels, weight)
     with pytest.raises(ValueError, match="No row of class 1 has a positive weight"):
         SVC(class_weight="balanced").fit(X, y, (y < 0).astype(float))

@@ -61,9 +61,7 @@ def test_a_function_of_sparse_rows(three):
     X, y = three
     model = SVC(kernel=half_gaussian, tol=1e-6).fit(sp.csr_array(X), y)
     dense = SVC(kernel=half_gaussian, tol=1e-6).fit(X, y)
-    np.testing.assert_allclose(
-        model.decision_function(sp.csr_array(X)), dense.decision_function(X), atol=1e-6
-    )
+    np.testing.assert_allclose(model.decision_function(sp.csr_array(X)), dense.decision_function(X), atol=1e-6)
 
 
 def test_a_function_is_called_for_what_is_needed(three):
@@ -93,12 +91,7 @@ def test_words():
     K = np.array([[bigrams(s, t) for t in WORDS] for s in WORDS])
     given = SVC(kernel="precomputed", tol=1e-6).fit(K, SIDES)
     np.testing.assert_allclose(model.decision_function(WORDS), given.decision_function(K), atol=1e-4)
-    for form in (
-        tuple(WORDS),
-        np.array(WORDS),
-        np.array(WORDS, object),
-        pd.Series(WORDS, index=range(7, 21)),
-    ):
+    for form in (tuple(WORDS), np.array(WORDS), np.array(WORDS, object), pd.Series(WORDS, index=range(7, 21))):
         again = SVC(kernel=bigrams, tol=1e-6, random_state=0).fit(form, SIDES)
         np.testing.assert_allclose(again.decision_function(form), model.decision_function(WORDS), atol=1e-4)
 
@@ -226,9 +219,7 @@ def test_precomputed_of_other_types(three):
     plain = SVC(kernel="precomputed", tol=1e-4).fit(K, y)
     for dtype in (np.float32, np.int64):
         other = SVC(kernel="precomputed", tol=1e-4).fit(K.astype(dtype), y)
-        np.testing.assert_allclose(
-            other.decision_function(K.astype(dtype)), plain.decision_function(K), atol=0.05
-        )
+        np.testing.assert_allclose(other.decision_function(K.astype(dtype)), plain.decision_function(K), atol=0.05)
 
 
 def test_precomputed_in_folds(three):
@@ -244,9 +235,7 @@ def test_precomputed_in_folds(three):
 
 def test_kernels_of_hinge_are_used_as_they_are(three):
     X, y = three
-    pairs = {
-        "poly": Polynomial(2, 0.3, 1.0), "rbf": Gaussian(0.3),
-    }  # fmt: skip
+    pairs = {"poly": Polynomial(2, 0.3, 1.0), "rbf": Gaussian(0.3)}
     for name, kernel in pairs.items():
         named = SVC(kernel=name, degree=2, gamma=0.3, coef0=1.0, random_state=0).fit(X, y)
         given = SVC(kernel=kernel, gamma=77.0, random_state=0).fit(X, y)

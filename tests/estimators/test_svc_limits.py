@@ -45,9 +45,9 @@ def test_kernel_values_are_never_more_than_allowed(multiclass, solver, share, tw
     for X, y in (two, three):
         limit = int(share * len(y) ** 2)
         with pytest.warns(ConvergenceWarning, match="limit on kernel evaluations was reached"):
-            model = SVC(
-                C=100.0, gamma=1.0, tol=1e-9, max_kernel_evals=limit, multiclass=multiclass, solver=solver
-            ).fit(X, y)
+            model = SVC(C=100.0, gamma=1.0, tol=1e-9, max_kernel_evals=limit, multiclass=multiclass, solver=solver).fit(
+                X, y
+            )
         assert model.n_kernel_evals_ <= limit
         assert model.stop_reason_ == "max_kernel_evals"
         assert model.fit_status_ == 1
@@ -112,9 +112,9 @@ class _Size:
 @pytest.mark.parametrize("multiclass", ["ovo", "ovr"])
 def test_target_error(multiclass, two, three):
     for X, y in (two, three):
-        model = SVC(
-            tol=1e-9, target_error=0.45, random_state=0, multiclass=multiclass, solver=BlockDual(block=8)
-        ).fit(X, y)
+        model = SVC(tol=1e-9, target_error=0.45, random_state=0, multiclass=multiclass, solver=BlockDual(block=8)).fit(
+            X, y
+        )
         assert model.stop_reason_ == "target"
         histories = [model.history_] if len(model.classes_) == 2 else model.history_
         assert all(history[-1].score <= 0.45 for history in histories)
@@ -218,9 +218,7 @@ def test_lines_on_standard_error(two, three, capfd):
     assert len(lines) == len(model.history_)
     assert all(re.match(r"\[hinge\] +\d+\.\d\d s, [\d,]+ kernel values", line) for line in lines)
     SVC(verbose=1).fit(*three)
-    names = {
-        re.match(r"\[hinge\] (\w+ against \w+): ", line)[1] for line in capfd.readouterr().err.splitlines()
-    }
+    names = {re.match(r"\[hinge\] (\w+ against \w+): ", line)[1] for line in capfd.readouterr().err.splitlines()}
     assert names == {"no against perhaps", "no against yes", "perhaps against yes"}
     SVC(verbose=1, multiclass="ovr").fit(*three)
     assert "class perhaps: " in capfd.readouterr().err
@@ -352,8 +350,7 @@ def test_warm_start(multiclass, two, three):
         model.set_params(C=1.01).fit(X, y)
         cold = SVC(C=1.01, **options).fit(X, y)
         looks = [
-            sum(map(len, np.atleast_1d(m.history_) if len(m.classes_) == 2 else m.history_))
-            for m in (model, cold)
+            sum(map(len, np.atleast_1d(m.history_) if len(m.classes_) == 2 else m.history_)) for m in (model, cold)
         ]
         assert looks[0] < looks[1]
         np.testing.assert_allclose(model.objective_, cold.objective_, rtol=2e-5)
@@ -363,16 +360,8 @@ def test_warm_start(multiclass, two, three):
 def test_warm_start_with_other_data(two, three):
     model = SVC(warm_start=True, tol=1e-5)
     X, y = two
-    for A, b in (
-        (X, y),
-        (X[:90], y[:90]),
-        (X[:90, :2], y[:90]),
-        three,
-        (X, np.where(y == "yes", "no", "yes")),
-    ):
+    for A, b in ((X, y), (X[:90], y[:90]), (X[:90, :2], y[:90]), three, (X, np.where(y == "yes", "no", "yes"))):
         model.fit(A, b)
         np.testing.assert_allclose(model.objective_, SVC(tol=1e-5).fit(A, b).objective_, rtol=3e-5)
     model.set_params(multiclass="ovr").fit(*three)
-    np.testing.assert_allclose(
-        model.objective_, SVC(tol=1e-5, multiclass="ovr").fit(*three).objective_, rtol=3e-5
-    )
+    np.testing.assert_allclose(model.objective_, SVC(tol=1e-5, multiclass="ovr").fit(*three).objective_, rtol=3e-5)

@@ -54,10 +54,7 @@ def test_an_oracle_is_fitted_as_an_array_is(data):
     assert model.n_feature_reads_ == model.n_distinct_reads_ == model.cost_ <= N * D
     same = LinearSVC(random_state=0, solver="frugal").fit(X, y)
     np.testing.assert_allclose(model.coef_, same.coef_, atol=1e-12)
-    assert (same.n_feature_reads_, same.n_distinct_reads_) == (
-        model.n_feature_reads_,
-        model.n_distinct_reads_,
-    )
+    assert (same.n_feature_reads_, same.n_distinct_reads_) == (model.n_feature_reads_, model.n_distinct_reads_)
     assert model.score(X, y) > LinearSVC().fit(X, y).score(X, y) - 0.02
 
 

@@ -25,9 +25,7 @@ def test_all_of_them_are_registered():
     folder = ROOT / "hinge" / "experiments"
     papers = [path for path in folder.iterdir() if path.is_dir() and (path / "__init__.py").exists()]
     files = {path for paper in papers for path in paper.glob("*.py") if path.stem != "__init__"}
-    assert {".".join(path.relative_to(ROOT).with_suffix("").parts) for path in files} == set(
-        registry.BY_NAME.values()
-    )
+    assert {".".join(path.relative_to(ROOT).with_suffix("").parts) for path in files} == set(registry.BY_NAME.values())
     assert registry.names() == hinge.experiments.NAMES
 
 
@@ -39,9 +37,7 @@ def test_a_line_is_true(name):
 
 @pytest.mark.slow
 def test_the_list_loads_no_experiment():
-    code = (
-        "import sys; from hinge.experiments import registry; registry.names(); print('numba' in sys.modules)"
-    )
+    code = "import sys; from hinge.experiments import registry; registry.names(); print('numba' in sys.modules)"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "False"
 

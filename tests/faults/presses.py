@@ -34,9 +34,7 @@ def blobs(n, d, classes=2, dtype=np.float64):
 def sparse(n, d, a_row=50):
     rng = np.random.default_rng(n + d)
     columns = np.sort(rng.integers(0, d // a_row, (n, a_row)) + np.arange(a_row) * (d // a_row))
-    X = sp.csr_array(
-        (rng.random(n * a_row), columns.ravel(), np.arange(0, n * a_row + 1, a_row)), shape=(n, d)
-    )
+    X = sp.csr_array((rng.random(n * a_row), columns.ravel(), np.arange(0, n * a_row + 1, a_row)), shape=(n, d))
     X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
     return X, (X.sum(1) + rng.standard_normal(n) > a_row / 2).astype(int)
 
@@ -80,11 +78,7 @@ def estimators():
     from hinge.kernels import Function
 
     hard = dict(tol=1e-12, max_iter=10**9)
-    few, many, large = (
-        (lambda: blobs(30_000, 40)),
-        (lambda: blobs(200_000, 60)),
-        (lambda: blobs(400_000, 100)),
-    )
+    few, many, large = ((lambda: blobs(30_000, 40)), (lambda: blobs(200_000, 60)), (lambda: blobs(400_000, 100)))
     singles = lambda: blobs(60_000, 100, dtype=np.float32)  # noqa: E731
     payoffs = np.random.default_rng(0).standard_normal((2_000, 2_000))
     forms = np.random.default_rng(0).standard_normal((150, 120, 120))
@@ -223,9 +217,12 @@ def pressed_fit(fit, after, folder):
     """Seconds from Ctrl-C during a first fit to what follows; None if it had ended."""
     with tempfile.TemporaryDirectory(dir=folder) as code:
         process = subprocess.Popen(
-            [sys.executable, "-c", FIT.format(fit=fit)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            text=True, env={**os.environ, "NUMBA_CACHE_DIR": code},
-        )  # fmt: skip
+            [sys.executable, "-c", FIT.format(fit=fit)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "NUMBA_CACHE_DIR": code},
+        )
         assert process.stdout.readline() == "ready\n"
         time.sleep(after)
         sent = time.perf_counter()
@@ -267,9 +264,7 @@ def subjects(folder, names=None):
     """A function of the moment of the press, by name."""
     typed = {} if names and not any(name.startswith("hinge") for name in names) else commands(folder)
     found = {
-        name: (
-            lambda after, words=words, name=name: pressed_command(words, after, folder, name.endswith(COLD))
-        )
+        name: (lambda after, words=words, name=name: pressed_command(words, after, folder, name.endswith(COLD)))
         for name, words in typed.items()
     }
     found |= {name: (lambda after, fit=fit: pressed_fit(fit, after, folder)) for name, fit in FITS.items()}
@@ -302,8 +297,11 @@ def report(presses, seed, names=None):
             slow += len(wrong) + sum(seconds > LIMIT for seconds, _ in took)
             middle = f"{took[len(took) // 2][0]:6.2f}" if took else "     -"
             most, when = took[-1] if took else (float("nan"), float("nan"))
-            print(f"{name:28} median {middle} s, most {most:6.2f} s (pressed at {when:5.2f} s), "
-                  f"{len(took)} presses, {missed} too late", flush=True)  # fmt: skip
+            print(
+                f"{name:28} median {middle} s, most {most:6.2f} s (pressed at {when:5.2f} s), "
+                f"{len(took)} presses, {missed} too late",
+                flush=True,
+            )
             for what in wrong:
                 print(f"    {what}", flush=True)
     return int(slow > 0)
@@ -315,13 +313,7 @@ def warm():
     from hinge import SVC, LinearSVC, OneClassSVM
 
     X, y = blobs(300, 5)
-    for options in (
-        {"solver": "sdca"},
-        {},
-        {"slack": 0.2},
-        {"slack": 0.2, "solver": "simba"},
-        {"max_reads": 500},
-    ):
+    for options in ({"solver": "sdca"}, {}, {"slack": 0.2}, {"slack": 0.2, "solver": "simba"}, {"max_reads": 500}):
         LinearSVC(**options, tol=0.1).fit(X, y)
     LinearSVC(solver="pegasos").fit(X.astype(np.float32), y)
     LinearSVC().fit(*sparse(300, 2000))

@@ -94,9 +94,7 @@ def test_a_full_disk_costs_no_sale(tmp_path, limit):
 
 
 def test_where_nothing_can_be_written(tmp_path):
-    (tmp_path / "file").write_text(
-        "in the way"
-    )  # a path below a file can be written by nobody, not even root
+    (tmp_path / "file").write_text("in the way")  # a path below a file can be written by nobody, not even root
     place = tmp_path / "file" / "folder"
     with pytest.raises(OSError, match=r"make it first|Not a directory"):
         model_files.save(fitted(0), place / "model.hinge")
@@ -135,10 +133,15 @@ class _Service(http.server.BaseHTTPRequestHandler):
         mood = self.moods.pop(0) if self.moods else "well"
         row = X[int(self.path[1:])].tolist()
         body = {
-            "short": row[:-1], "long": [*row, 0.0], "nan": [float("nan"), *row[1:]], "text": ["a"] * len(row),
-            "infinite": [float("inf"), *row[1:]], "nothing": None, "nested": [row],
+            "short": row[:-1],
+            "long": [*row, 0.0],
+            "nan": [float("nan"), *row[1:]],
+            "text": ["a"] * len(row),
+            "infinite": [float("inf"), *row[1:]],
+            "nothing": None,
+            "nested": [row],
             "huge": [10**400, *row[1:]],
-        }.get(mood, row)  # fmt: skip
+        }.get(mood, row)
         text = b"<html>sorry</html>" if mood == "rubbish" else json.dumps(body).encode()
         if mood == "hangs":
             time.sleep(1.5)
@@ -156,8 +159,22 @@ class _Service(http.server.BaseHTTPRequestHandler):
         pass
 
 
-MOODS = ["hangs", "resets", "lies", "cuts", "error", "rubbish", "short", "long", "nan", "infinite", "text",
-         "nothing", "nested", "huge"]  # fmt: skip
+MOODS = [
+    "hangs",
+    "resets",
+    "lies",
+    "cuts",
+    "error",
+    "rubbish",
+    "short",
+    "long",
+    "nan",
+    "infinite",
+    "text",
+    "nothing",
+    "nested",
+    "huge",
+]
 
 
 @pytest.fixture(scope="module")

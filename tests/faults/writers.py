@@ -30,12 +30,22 @@ from hinge.report.report import write_report
 from hinge.report.section import Section
 
 TRACED = (
-    "hinge/files/replacing.py", "hinge/files/model_files.py", "hinge/access/two_way/writer.py",
+    "hinge/files/replacing.py",
+    "hinge/files/model_files.py",
+    "hinge/access/two_way/writer.py",
     "hinge/access/two_way/header.py",
-    "hinge/access/tables/oracle.py", "hinge/access/gram/row_store.py", "hinge/experiments/runner.py",
-    "hinge/report/report.py", "hinge/report/plain.py", "hinge/racing/results.py", "hinge/cli/pair.py",
-    "hinge/cli/path.py", "hinge/cli/reproduce.py", "hinge/compiled.py", "numba/core/caching.py",
-)  # fmt: skip
+    "hinge/access/tables/oracle.py",
+    "hinge/access/gram/row_store.py",
+    "hinge/experiments/runner.py",
+    "hinge/report/report.py",
+    "hinge/report/plain.py",
+    "hinge/racing/results.py",
+    "hinge/cli/pair.py",
+    "hinge/cli/path.py",
+    "hinge/cli/reproduce.py",
+    "hinge/compiled.py",
+    "numba/core/caching.py",
+)
 """Before any line of these a writer may be killed."""
 
 RNG = np.random.default_rng(0)
@@ -131,9 +141,7 @@ class Shop:
     """Sells rows, columns and cells of a matrix, and writes down what it sold before it hands it over."""
 
     shape = (40, 12)
-    cellar = np.random.default_rng(3).standard_normal(shape).round(2) * (
-        np.random.default_rng(4).random(shape) < 0.6
-    )
+    cellar = np.random.default_rng(3).standard_normal(shape).round(2) * (np.random.default_rng(4).random(shape) < 0.6)
 
     def __init__(self, folder):
         self.folder = folder
@@ -170,11 +178,7 @@ class Paid(Files):
         table.close()
 
     def check(self, folder, allowed):
-        sold = (
-            [int(line) for line in (folder / "sold").read_text().split()]
-            if (folder / "sold").exists()
-            else []
-        )
+        sold = [int(line) for line in (folder / "sold").read_text().split()] if (folder / "sold").exists() else []
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             table = Oracle(Shop(folder), cache=folder / "paid")
@@ -209,9 +213,7 @@ class Values(Files):
     share = 4
 
     def write(self, folder, version):
-        SVC(
-            kernel=Function(similarity, on="pairs"), C=1.0 + 20 * version, cache_folder=folder / "values"
-        ).fit(X, Y)
+        SVC(kernel=Function(similarity, on="pairs"), C=1.0 + 20 * version, cache_folder=folder / "values").fit(X, Y)
 
     def check(self, folder, allowed):
         kernel = Function(similarity, on="pairs")
@@ -276,9 +278,7 @@ class Report(Files):
 
 def whole(folder):
     """Every file in it can be read to its end."""
-    for path in (
-        path for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".hinge-")
-    ):
+    for path in (path for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".hinge-")):
         content = path.read_bytes()
         if path.suffix == ".json":
             json.loads(content)
@@ -290,9 +290,7 @@ def whole(folder):
         elif path.suffix == ".svg":
             assert content.rstrip().endswith(b"</svg>"), f"{path.name} is cut short"
         elif path.suffix == ".png":
-            assert content[-12:] == b"\0\0\0\0IEND" + zlib.crc32(b"IEND").to_bytes(4, "big"), (
-                f"{path.name} is cut"
-            )
+            assert content[-12:] == b"\0\0\0\0IEND" + zlib.crc32(b"IEND").to_bytes(4, "big"), f"{path.name} is cut"
 
 
 # --- commands ---------------------------------------------------------------------------------
@@ -386,4 +384,4 @@ WRITERS = {
         "compare", "{data}", "--out", "out", "--solvers", "sdca", "--repeats", "1", "--max-time", "0.2"
     ),
     "hinge reproduce": Command("reproduce", "sbp-table2", "--out", "out"),
-}  # fmt: skip
+}

@@ -120,9 +120,16 @@ def test_parameters_of_all_kinds(tiny_csr, tmp_path):
     X, y = tiny_csr
     solver = SDCA(first_pass="plain", block_rows=4)
     parameters = {
-        "C": np.float64(0.1), "solver": solver, "class_weight": {-1: 1.0, np.int64(1): 2}, "max_time": 1e6,
-        "max_iter": 7, "tol": 0.5, "random_state": 5, "intercept": "penalized", "warm_start": True,
-    }  # fmt: skip
+        "C": np.float64(0.1),
+        "solver": solver,
+        "class_weight": {-1: 1.0, np.int64(1): 2},
+        "max_time": 1e6,
+        "max_iter": 7,
+        "tol": 0.5,
+        "random_state": 5,
+        "intercept": "penalized",
+        "warm_start": True,
+    }
     model = LinearSVC(**parameters).fit(X, y)
     save(model, tmp_path / "m.hinge")
     again = load(tmp_path / "m.hinge")
@@ -253,10 +260,7 @@ def test_kernel_machines(name, form, tiny, tmp_path):
 
 def test_a_kernel_that_is_code_is_refused(tiny, tmp_path):
     X, y = tiny
-    for model in (
-        SVC(kernel=lambda A, B: A @ B.T).fit(X, y),
-        SVC(kernel=Function(lambda a, b: a @ b)).fit(X, y),
-    ):
+    for model in (SVC(kernel=lambda A, B: A @ B.T).fit(X, y), SVC(kernel=Function(lambda a, b: a @ b)).fit(X, y)):
         with pytest.raises(ValueError, match=r"model files hold no code: use pickle .*kernel='precomputed'"):
             save(model, tmp_path / "m.hinge")
     assert list(tmp_path.iterdir()) == []

@@ -17,7 +17,18 @@ Files go to `tempfile`'s folder, which is the run's own and is removed at its en
 """
 
 TARGETS: tuple[str, ...] = (
-    "sparse", "arrays", "model_file", "pair_folder", "row_store", "data_file", "table_file",
-    "parameters", "scales", "labels", "kernels", "oracles", "commands",
-)  # fmt: skip
+    "sparse",
+    "arrays",
+    "model_file",
+    "pair_folder",
+    "row_store",
+    "data_file",
+    "table_file",
+    "parameters",
+    "scales",
+    "labels",
+    "kernels",
+    "oracles",
+    "commands",
+)
 """Modules of `targets`."""

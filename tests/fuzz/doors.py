@@ -19,9 +19,13 @@ KERNELS = ("linear", "rbf", "poly", "sigmoid", "laplacian")
 
 def linear(X, y, rng):
     model = hinge.LinearSVC(
-        lam=float(rng.choice([1e-3, 0.1])), solver=str(rng.choice(["auto", "sdca", "newton", "pegasos"])),
-        fit_intercept=bool(rng.random() < 0.7), max_iter=50, max_time=2.0, random_state=0,
-    )  # fmt: skip
+        lam=float(rng.choice([1e-3, 0.1])),
+        solver=str(rng.choice(["auto", "sdca", "newton", "pegasos"])),
+        fit_intercept=bool(rng.random() < 0.7),
+        max_iter=50,
+        max_time=2.0,
+        random_state=0,
+    )
     check_fitted(model.fit(X, y), X)
 
 
@@ -144,9 +148,7 @@ def with_pair(T, y):
         for lo, hi in T.row_blocks():
             check_finite("responses", T.responses(w, lo, hi))
             T.combine(np.ones(hi - lo), lo, hi, np.zeros(d))
-        check_fitted(
-            hinge.LinearSVC(max_time=1.0, max_iter=10).fit(T, y[:n] if n <= len(y) else np.resize(y, n))
-        )
+        check_fitted(hinge.LinearSVC(max_time=1.0, max_iter=10).fit(T, y[:n] if n <= len(y) else np.resize(y, n)))
     finally:
         getattr(T, "close", lambda: None)()
 
@@ -163,7 +165,24 @@ def clean(d):
 
 
 DOORS = (
-    linear, linear_slack, linear_any_solver, linear_few_reads, linear_in_pieces, linear_predicts, kernel,
-    kernel_predicts, kernel_given, kernel_function, one_class, margin, ball, game, semidefinite, matrix,
-    table, points, problem, pair,
-)  # fmt: skip
+    linear,
+    linear_slack,
+    linear_any_solver,
+    linear_few_reads,
+    linear_in_pieces,
+    linear_predicts,
+    kernel,
+    kernel_predicts,
+    kernel_given,
+    kernel_function,
+    one_class,
+    margin,
+    ball,
+    game,
+    semidefinite,
+    matrix,
+    table,
+    points,
+    problem,
+    pair,
+)

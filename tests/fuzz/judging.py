@@ -11,18 +11,7 @@ import scipy.sparse as sp
 REFUSALS = ValueError, TypeError, OSError, RuntimeError
 NO_SENTENCES = UnicodeError, json.JSONDecodeError, np.linalg.LinAlgError, RecursionError, NotImplementedError
 """Errors of a kind that is a refusal, and whose words help nobody."""
-MAY_BE_INFINITE = (
-    "gap_",
-    "objective_",
-    "history_",
-    "radius_",
-    "slack_",
-    "lam_",
-    "upper",
-    "gap",
-    "lower",
-    "history",
-)
+MAY_BE_INFINITE = ("gap_", "objective_", "history_", "radius_", "slack_", "lam_", "upper", "gap", "lower", "history")
 """What is infinite or NaN where there is no certificate."""
 
 
@@ -30,7 +19,9 @@ def fault_of(error: BaseException) -> str:
     """What is wrong with an exception; nothing if it is a refusal in a sentence."""
     where = traceback.extract_tb(error.__traceback__)[-1]
     kind = f"{type(error).__name__}: {error}"
-    if getattr(error, "__notes__", None):  # the error of a function that was given to us, and who called it
+    if any(
+        note.startswith("The kernel failed on") for note in getattr(error, "__notes__", ())
+    ):  # a given function's own error
         return ""
     if not isinstance(error, REFUSALS) or isinstance(error, NO_SENTENCES):
         return kind

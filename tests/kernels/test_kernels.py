@@ -4,16 +4,7 @@ import scipy.sparse as sp
 from sklearn.metrics import pairwise
 
 from hinge.access import as_points
-from hinge.kernels import (
-    Function,
-    Gaussian,
-    Laplacian,
-    Linear,
-    Polynomial,
-    Precomputed,
-    Sigmoid,
-    namespace,
-)
+from hinge.kernels import Function, Gaussian, Laplacian, Linear, Polynomial, Precomputed, Sigmoid, namespace
 
 RNG = np.random.default_rng(0)
 
@@ -38,9 +29,7 @@ names = [type(kernel).__name__ for kernel, _ in KERNELS]
 @pytest.mark.parametrize(("kernel", "reference"), KERNELS, ids=names)
 def test_values_of_arrays(kernel, reference, dtype):
     values = kernel(X.astype(dtype), Z.astype(dtype))
-    np.testing.assert_allclose(
-        values, reference(X, Z), rtol=2e-5 if dtype == np.float32 else 1e-12, atol=1e-5
-    )
+    np.testing.assert_allclose(values, reference(X, Z), rtol=2e-5 if dtype == np.float32 else 1e-12, atol=1e-5)
     assert values.dtype in (dtype, np.float64)
 
 

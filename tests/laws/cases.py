@@ -12,13 +12,7 @@ from hinge import solvers as S
 from hinge.access import Gram, as_points
 from hinge.kernels import Gaussian, Linear
 from hinge.monitoring import Stop
-from hinge.problems import (
-    KernelRegularized,
-    KernelSlackConstrained,
-    NormConstrained,
-    Regularized,
-    SlackConstrained,
-)
+from hinge.problems import KernelRegularized, KernelSlackConstrained, NormConstrained, Regularized, SlackConstrained
 from hinge.problems.max_min.enclosing_ball import EnclosingBall
 from hinge.problems.max_min.kernel_margin import KernelMaxMargin
 from hinge.problems.max_min.matrix_game import MatrixGame
@@ -272,14 +266,10 @@ LINEAR = {
     "uniform": LinearCase(S.UniformDCA()),
     "newton": LinearCase(S.Newton(), T=8, seed_moves="state"),  # the seed is an order of summation
     "newton-free": LinearCase(S.Newton(), bias="free", weighted=True, T=8, seed_moves="state"),
-    "newton-penalized": LinearCase(
-        S.Newton(width=0.3, shrink=0.2), bias="penalized", T=8, seed_moves="state"
-    ),
+    "newton-penalized": LinearCase(S.Newton(width=0.3, shrink=0.2), bias="penalized", T=8, seed_moves="state"),
     "cutting": LinearCase(S.CuttingPlane(), T=12, seed_moves="nothing"),
     "cutting-last": LinearCase(S.CuttingPlane(4, "last"), weighted=True, T=12, seed_moves="nothing"),
-    "cutting-penalized": LinearCase(
-        S.CuttingPlane(6), bias="penalized", weighted=True, T=12, seed_moves="nothing"
-    ),
+    "cutting-penalized": LinearCase(S.CuttingPlane(6), bias="penalized", weighted=True, T=12, seed_moves="nothing"),
     "norma": LinearCase(S.Norma()),
     "norma-average": LinearCase(S.Norma(average=True, projection=True)),
     "sgd": LinearCase(S.SGD(average=True)),
@@ -302,9 +292,7 @@ KERNEL = {
     "block-dual-free-weighted": KernelCase(S.BlockDual(block=4, first=2), bias="free", weighted=True, T=60),
     "active-set": KernelCase(S.ActiveSet(), T=6, seed_moves="nothing"),
     "active-set-free": KernelCase(S.ActiveSet(), bias="free", T=6, seed_moves="nothing"),
-    "active-set-free-weighted": KernelCase(
-        S.ActiveSet(), bias="free", weighted=True, T=6, seed_moves="nothing"
-    ),
+    "active-set-free-weighted": KernelCase(S.ActiveSet(), bias="free", weighted=True, T=6, seed_moves="nothing"),
     "kernel-pegasos": KernelCase(S.KernelPegasos()),
     "kernel-pegasos-last": KernelCase(S.KernelPegasos(average=False)),
     "kernel-pegasos-batch": KernelCase(S.KernelPegasos(batch_size=5, projection=True)),
@@ -328,9 +316,7 @@ CELLS = {
     "simba-lazy": CellCase(S.Simba("lazy")),
     "simba-lazy-7": CellCase(S.Simba("lazy", refresh_every=7, eta_scale=2.0), bias="free"),
     "simba-capped": CellCase(S.Simba("capped")),
-    "simba-capped-3": CellCase(
-        S.Simba("capped", refresh_every=3, cap=0.1, output="last", eta_scale=3.0), bias="free"
-    ),
+    "simba-capped-3": CellCase(S.Simba("capped", refresh_every=3, cap=0.1, output="last", eta_scale=3.0), bias="free"),
     "frugal": CellCase(S.Frugal("scan", flips=0, levels=4), bias="penalized", T=300),
     "frugal-rows": CellCase(S.Frugal("rows", flips=0), bias="free", T=150),
     "probe": CellCase(S.Probe(columns=5, rows=12), T=110),
@@ -349,9 +335,7 @@ SADDLE = {
 }
 ONE_CLASS = {
     "level-blocks": OneClassCase(S.LevelBlocks(first=16, block=8), T=40, seed_moves="state"),
-    "level-blocks-weighted": OneClassCase(
-        S.LevelBlocks(first=1024), weighted=True, T=20, seed_moves="nothing"
-    ),
+    "level-blocks-weighted": OneClassCase(S.LevelBlocks(first=1024), weighted=True, T=20, seed_moves="nothing"),
 }
 FAMILIES = {
     "linear": LINEAR,
@@ -386,6 +370,4 @@ def _marks(name):
 def every_case(*families):
     """Parametrizes a test by all cases, or those of some families; but the first of each solver are slow."""
     chosen = [name for family in families or FAMILIES for name in FAMILIES[family]]
-    return pytest.mark.parametrize(
-        "name", [pytest.param(name, marks=_marks(name), id=name) for name in chosen]
-    )
+    return pytest.mark.parametrize("name", [pytest.param(name, marks=_marks(name), id=name) for name in chosen])

@@ -93,9 +93,7 @@ def test_smo_is_wss_3(bias, weighted, T):
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("bias", ["none", "free"])
-@pytest.mark.parametrize(
-    ("output", "mean"), [("last", "last"), ("uniform", "uniform"), ("average", "weighted")]
-)
+@pytest.mark.parametrize(("output", "mean"), [("last", "last"), ("uniform", "uniform"), ("average", "weighted")])
 def test_sbp_is_section_3_4(seed, bias, output, mean):
     points, y, K = gram_matrix()
     key = key_of(seed)
@@ -137,9 +135,7 @@ def test_the_reference_of_the_sbp_approaches_the_optimum(bias):
     norm, loss = problem.criteria_of(best)
     slack = KernelSlackConstrained(problem.gram, y, loss / norm, bias=bias)
     rng = np.random.default_rng(1)
-    beta, _ = sbp(
-        K, y, slack.nu, 3000, lambda t, p: rng.choice(60, p=p), bias=bias == "free", output="weighted"
-    )
+    beta, _ = sbp(K, y, slack.nu, 3000, lambda t, p: rng.choice(60, p=p), bias=bias == "free", output="weighted")
     level = slack.objective(best._replace(beta=beta, responses=K @ beta))
     assert 0.95 / norm < level < 1.0000001 / norm  # Lemma 2.1: the optimum is 1/‖w*‖
 
@@ -148,14 +144,14 @@ def test_only_points_that_move_cost_kernel_values():
     points, y, K = gram_matrix()
     draws = np.ravel(batches(60, 1, 40, 7))
     violators = {
-        i for t, i in enumerate(draws)
+        i
+        for t, i in enumerate(draws)
         if t == 0 or y[i] * (K[i] @ kernel_pegasos(K, y, LAM, draws[:t, None], average=False)) < 1
-    }  # fmt: skip
+    }
     order = visits(60, 60, 7)
     mistakes = {
-        i for t, i in enumerate(order)
-        if y[i] * (K[i] @ kernel_perceptron(K, y, order[:t], average=False)) <= 0
-    }  # fmt: skip
+        i for t, i in enumerate(order) if y[i] * (K[i] @ kernel_perceptron(K, y, order[:t], average=False)) <= 0
+    }
     counted = {
         KernelPegasos(): (40, len(violators)),
         KernelPerceptron(): (60, len(mistakes)),

@@ -33,10 +33,7 @@ ENDED = (Status.FINISHED, Status.STALLED)
 
 def bits(state):
     """All that a state or solution is, for exact comparison (NaN included)."""
-    return [
-        (type(x).__name__, np.shape(x), np.asarray(x).dtype.str, np.asarray(x).tobytes())
-        for x in value(state)
-    ]
+    return [(type(x).__name__, np.shape(x), np.asarray(x).dtype.str, np.asarray(x).tobytes()) for x in value(state)]
 
 
 def assert_close(case, a, b, tol=None):
@@ -109,10 +106,7 @@ def test_chunked_equals_unchunked_on_compressed_rows(name, adult):
         X, y, T = X[:600], y[:600], 700 if case.T > 20 else 8
         T = min(T, 40) if isinstance(case.solver, S.BlockDual) else T
         options["kernel"] = Gaussian(0.05)
-    whole, cut = (
-        run(case, case.problem(X, y, **options), cuts)
-        for cuts in ([T], [1, T // 3, 0, 2, T - T // 3 - 3])
-    )  # fmt: skip
+    whole, cut = (run(case, case.problem(X, y, **options), cuts) for cuts in ([T], [1, T // 3, 0, 2, T - T // 3 - 3]))
     assert bits(whole) == bits(cut)
 
 
@@ -354,9 +348,7 @@ def test_state_is_a_plain_value(name):
         copy = pickle.loads(pickle.dumps(state))
         assert type(copy) is type(state)
         assert bits(copy) == bits(state)
-        other = (
-            pickle.loads(pickle.dumps(problem)) if isinstance(case, CellCase) else case.problem(*case.data())
-        )
+        other = pickle.loads(pickle.dumps(problem)) if isinstance(case, CellCase) else case.problem(*case.data())
         on = case.solver.advance(other, copy, 5)  # where nothing is in a cache
         state = case.solver.advance(problem, state, 5)
         t += 5
@@ -404,17 +396,7 @@ def test_certificate_covers_the_optimum(name, seed):
         check(result.certificate, result.solution)
 
 
-EXACT = (
-    "SDCA",
-    "StaleSDCA",
-    "Newton",
-    "InteriorPoint",
-    "BlockDual",
-    "ActiveSet",
-    "KernelSDCA",
-    "SMO",
-    "Frugal",
-)
+EXACT = ("SDCA", "StaleSDCA", "Newton", "InteriorPoint", "BlockDual", "ActiveSet", "KernelSDCA", "SMO", "Frugal")
 EXACT += ("WorkingSet", "CoreSet", "PDHG", "LevelBlocks")
 
 
@@ -448,9 +430,7 @@ def test_without_the_jit(tmp_path):
     target = tmp_path / "answers.pickle"
     path = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": path}
-    subprocess.run(
-        [sys.executable, "-m", "laws.answers", str(target)], env=environment, check=True, timeout=300
-    )
+    subprocess.run([sys.executable, "-m", "laws.answers", str(target)], env=environment, check=True, timeout=300)
     plain = pickle.loads(target.read_bytes())
     compiled = tiny_answers()
     assert plain.keys() == compiled.keys()

@@ -25,9 +25,7 @@ def test_pegasos_is_figure_1(seed, output, batch, block, projection):
     X, y = tiny_rows()
     solver = Pegasos(batch, projection, output, block_rows=block)
     w, _ = pegasos(X, y, 0.05, pegasos_draws(solver, 60, 150, seed), projection=projection, output=output)
-    np.testing.assert_allclose(
-        answer_of(solver, Regularized(X, y, 0.05), 150, seed).w, w, rtol=1e-9, atol=1e-12
-    )
+    np.testing.assert_allclose(answer_of(solver, Regularized(X, y, 0.05), 150, seed).w, w, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("output", ["last", "uniform", "weighted"])

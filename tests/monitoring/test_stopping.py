@@ -15,9 +15,7 @@ def test_what_counts_as_success():
     assert {status.name for status in Status if not status.is_success} == cut_off
 
 
-@pytest.mark.parametrize(
-    "name", ["tol", "max_iter", "max_time", "max_reads", "target", "max_kernel_evals", "max_cost"]
-)
+@pytest.mark.parametrize("name", ["tol", "max_iter", "max_time", "max_reads", "target", "max_kernel_evals", "max_cost"])
 def test_limits_are_numbers_that_are_not_negative(name):
     for bad in (-1, -0.5, "3", np.nan, [1]):
         with pytest.raises(ValueError, match=f"{name} must be a number that is not negative"):

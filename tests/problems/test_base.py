@@ -3,14 +3,7 @@ import pytest
 
 from hinge.access import Gram, as_points
 from hinge.kernels import Linear
-from hinge.problems import (
-    Certificate,
-    KernelRegularized,
-    NormConstrained,
-    Regularized,
-    SlackConstrained,
-    Solution,
-)
+from hinge.problems import Certificate, KernelRegularized, NormConstrained, Regularized, SlackConstrained, Solution
 
 
 def problems(X, y):

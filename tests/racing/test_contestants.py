@@ -19,9 +19,7 @@ def course(adult):
 
 def test_every_solver_has_a_name():
     assert len(ours()) == len(registry.entries("linear", "cells", "kernel"))
-    assert {"sdca", "stale-sdca", "newton", "cutting-plane", "block-dual", "kernel-sdca", "simba"} <= set(
-        known()
-    )
+    assert {"sdca", "stale-sdca", "newton", "cutting-plane", "block-dual", "kernel-sdca", "simba"} <= set(known())
     assert hyphenated("KernelSDCA") == "kernel-sdca"
 
 
@@ -31,10 +29,7 @@ def test_a_name_that_a_peer_has_goes_to_the_peer():
 
 
 def test_names_are_found_however_they_are_spelled():
-    assert [one.name for one in find(["BlockDual", "block_dual", "SDCA", "blockdual"])] == [
-        "block-dual",
-        "sdca",
-    ]
+    assert [one.name for one in find(["BlockDual", "block_dual", "SDCA", "blockdual"])] == ["block-dual", "sdca"]
 
 
 def test_an_unknown_name_gets_the_nearest():
@@ -99,9 +94,7 @@ def test_a_solver_that_works_on_a_part_of_the_rows_is_told_when_it_is_not_enough
     X, y = adult
     course = Course(X, y, X[:100], y[:100], 1e-3, Gaussian(0.05))
     bound = course.find_reference(1e-5, 30.0).bound
-    *_, last = find(["block-dual"])[0].looks(
-        course, 0, 60.0, lambda look: look.objective <= (1 + 1e-3) * bound, 1e-3
-    )
+    *_, last = find(["block-dual"])[0].looks(course, 0, 60.0, lambda look: look.objective <= (1 + 1e-3) * bound, 1e-3)
     assert last.objective <= (1 + 1e-3) * bound
     assert last.evals > 0
 

@@ -89,14 +89,10 @@ def test_libsvm_solves_the_problem_with_a_bias(adult):
 @pytest.mark.slow
 def test_a_missing_peer_is_listed_with_the_way_to_get_it(course, monkeypatch):
     there = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name: None if name == "liblinear" else there(name)
-    )
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "liblinear" else there(name))
     done = run_race(course, find(["liblinear-official", "sdca"]), max_time=5.0, repeats=1)
     lines = {line.solver: line for line in done.standings()}
-    assert lines["liblinear-official"].status == (
-        "liblinear-official is not installed: pip install liblinear-official"
-    )
+    assert lines["liblinear-official"].status == ("liblinear-official is not installed: pip install liblinear-official")
     assert lines["liblinear-official"].runs == 0
     assert lines["sdca"].reached == 1
 

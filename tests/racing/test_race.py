@@ -86,12 +86,7 @@ def test_runs_are_interleaved(course):
     pair = [Scripted("a", [[look(1.0, 1e-9)]]), Scripted("b", [[look(1.0, 1e-9)]])]
     run_race(course, pair, repeats=2, tell=lambda what, run, total: told.append((what, run, total)))
     runs = [line for line in told if "run" in line[0]]
-    assert runs == [
-        ("a, run 1 of 2", 0, 4),
-        ("b, run 1 of 2", 1, 4),
-        ("a, run 2 of 2", 2, 4),
-        ("b, run 2 of 2", 3, 4),
-    ]
+    assert runs == [("a, run 1 of 2", 0, 4), ("b, run 1 of 2", 1, 4), ("a, run 2 of 2", 2, 4), ("b, run 2 of 2", 3, 4)]
 
 
 @pytest.mark.slow

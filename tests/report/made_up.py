@@ -13,10 +13,15 @@ X = [1.0, 10.0, 100.0, 1000.0]
 def many(count):
     """So many series with bands, and two laws beside them."""
     lines = [
-        Series(f"solver {i}", X, [x ** (-0.2 - 0.1 * i) for x in X], [0.5 * x ** (-0.2 - 0.1 * i) for x in X],
-               [2 * x ** (-0.2 - 0.1 * i) for x in X])
+        Series(
+            f"solver {i}",
+            X,
+            [x ** (-0.2 - 0.1 * i) for x in X],
+            [0.5 * x ** (-0.2 - 0.1 * i) for x in X],
+            [2 * x ** (-0.2 - 0.1 * i) for x in X],
+        )
         for i in range(count)
-    ]  # fmt: skip
+    ]
     return [*lines, *(Series(f"law {p}", X, [x**-p for x in X], kind="theory") for p in (0.5, 1))]
 
 
@@ -24,28 +29,46 @@ ODD = Figure(
     "odd",
     "Odd data.",
     [
-        Panel("zeros and NaN", "x", "y", [
-            Series("a", [0, 1, 2, 3, 4, 5], [1, 1, math.nan, 1e-2, -1, 0], [0, -0.5, 1, 1e-3, -2, 0],
-                   [1, 2, 3, 0.5, 0, 0]),
-        ], True, True),
+        Panel(
+            "zeros and NaN",
+            "x",
+            "y",
+            [
+                Series(
+                    "a",
+                    [0, 1, 2, 3, 4, 5],
+                    [1, 1, math.nan, 1e-2, -1, 0],
+                    [0, -0.5, 1, 1e-3, -2, 0],
+                    [1, 2, 3, 0.5, 0, 0],
+                )
+            ],
+            True,
+            True,
+        ),
         Panel("empty", "x", "y", []),
-        Panel("one point", "x", "y", [
-            Series("a", [3], [5], [4], [7]), Series("b", [4], [5], kind="theory"),
-        ], True, True),
+        Panel(
+            "one point", "x", "y", [Series("a", [3], [5], [4], [7]), Series("b", [4], [5], kind="theory")], True, True
+        ),
         Panel("nothing finite", "x", "y", [Series("a", [math.nan, math.inf], [1.0, 2.0])], True, True),
         Panel("nothing positive", "x", "y", [Series("a", [-1.0, 0.0], [-1.0, -2.0])], True, True),
         Panel("points", "x", "y", [Series("b", [1, 2], [3, 4], [2, 3], [4, 9], "points")]),
     ],
-)  # fmt: skip
+)
 MANY = Figure(
     "many",
     "Twelve solvers.",
     [
-        Panel("A title so long that no panel would hold it in one line, with λ = 0.0001 and 781,265 rows",
-              "iterations", "objective above the optimum", many(12), True, True),
+        Panel(
+            "A title so long that no panel would hold it in one line, with λ = 0.0001 and 781,265 rows",
+            "iterations",
+            "objective above the optimum",
+            many(12),
+            True,
+            True,
+        ),
         Panel(EVIL, EVIL, EVIL, [*many(2)[:1], Series(EVIL, X, X, kind="points"), Series("_under", X, X)]),
     ],
-)  # fmt: skip
+)
 
 
 def sections():
@@ -57,18 +80,18 @@ def sections():
         claim("Kernel evaluations", 2.4e6, 1.7e7, where, at_most=(3e6, 6e6)),
         claim("No number", "words", None, where, at_least=(1, 0)),
     ]
-    table = Table(
-        "t", "A wide table", ["set", *(f"column {i}" for i in range(12))], [["ccat", *([1234.5678] * 12)]]
-    )
+    table = Table("t", "A wide table", ["set", *(f"column {i}" for i in range(12))], [["ccat", *([1234.5678] * 12)]])
     results = Results(
-        Result({"set": "ccat", "seed": i, "at": [1, 2]},
-               {"error": 0.5, "seed": 7, "curve": [1, 2], "bad": math.nan}, 0.5, f"machine {i % 2}")
+        Result(
+            {"set": "ccat", "seed": i, "at": [1, 2]},
+            {"error": 0.5, "seed": 7, "curve": [1, 2], "bad": math.nan},
+            0.5,
+            f"machine {i % 2}",
+        )
         for i in range(4)
-    )  # fmt: skip
+    )
     outcome = Outcome(claims, [MANY, ODD], [table], [f"ccat is missing {EVIL}"])
     return [
-        Section(
-            "made-up", f"Made up {EVIL}", "Nobody 2000", "Table 1", f"Why? {EVIL}", outcome, results, [EVIL]
-        ),
+        Section("made-up", f"Made up {EVIL}", "Nobody 2000", "Table 1", f"Why? {EVIL}", outcome, results, [EVIL]),
         Section("none", "Nothing measured", "Nobody 2001", "Figure 2", "What?", Outcome([]), Results()),
     ]

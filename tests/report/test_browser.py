@@ -27,9 +27,16 @@ pytestmark = [
     pytest.mark.skipif(not (BROWSER and DRIVER), reason="chromium or chromedriver is not installed"),
 ]
 FLAGS = (
-    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run",
-    "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars",
-)  # fmt: skip
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--no-first-run",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+    "--hide-scrollbars",
+)
 SAYS = {"title": "Made up", "scale": "tiny", "command": "hinge reproduce"}
 
 
@@ -66,8 +73,7 @@ def show(browser, path, *, width=1280, dark=False, media="", figures=1):
     """Open the page under these conditions, and wait until so many figures are drawn."""
     mobile = width < 700
     browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": mobile},
+        "Emulation.setDeviceMetricsOverride", {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": mobile}
     )
     scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": [scheme]})
@@ -76,10 +82,13 @@ def show(browser, path, *, width=1280, dark=False, media="", figures=1):
     browser.get(path.as_uri())
     for figure in browser.find_elements(By.TAG_NAME, "figure")[: 0 if media == "print" else figures]:
         browser.execute_script("arguments[0].scrollIntoView({behavior: 'instant'})", figure)
-        wait(lambda figure=figure: browser.execute_script(
-            "return [...arguments[0].querySelectorAll('.plot')]"
-            ".every(plot => plot.querySelector('.main-svg, .empty'))", figure,
-        ))  # fmt: skip
+        wait(
+            lambda figure=figure: browser.execute_script(
+                "return [...arguments[0].querySelectorAll('.plot')]"
+                ".every(plot => plot.querySelector('.main-svg, .empty'))",
+                figure,
+            )
+        )
 
 
 def wait(ready, seconds=20):
@@ -199,9 +208,5 @@ def test_paper_gets_pictures_on_white(browser, made_up, dark):
     assert background(browser) == "rgb(255, 255, 255)"
     stills = browser.find_elements(By.CLASS_NAME, "still")
     assert len(stills) == 2 and all(still.is_displayed() for still in stills)
-    wait(
-        lambda: all(
-            browser.execute_script("return arguments[0].naturalWidth", still) > 100 for still in stills
-        )
-    )
+    wait(lambda: all(browser.execute_script("return arguments[0].naturalWidth", still) > 100 for still in stills))
     assert not any(live.is_displayed() for live in browser.find_elements(By.CLASS_NAME, "live"))

@@ -46,6 +46,4 @@ def test_colours_are_seen_on_their_page():
         assert re.fullmatch("#[0-9A-F]{6}", light) and re.fullmatch("#[0-9A-F]{6}", dark)
         assert contrast(light, "#FFFFFF") > 1.9
         assert contrast(dark, "#16181D") > 5
-    assert (
-        len({marker.static for marker in MARKERS}) == len({marker.path for marker in MARKERS}) == len(MARKERS)
-    )
+    assert len({marker.static for marker in MARKERS}) == len({marker.path for marker in MARKERS}) == len(MARKERS)

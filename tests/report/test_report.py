@@ -14,12 +14,7 @@ from report.made_up import EVIL, sections
 from hinge.report.report import write_report
 from hinge.report.section import Section
 
-SAYS = {
-    "title": f"Title {EVIL}",
-    "scale": "tiny",
-    "machine": "machine 0",
-    "command": f"hinge reproduce {EVIL}",
-}
+SAYS = {"title": f"Title {EVIL}", "scale": "tiny", "machine": "machine 0", "command": f"hinge reproduce {EVIL}"}
 
 
 class Page(HTMLParser):
@@ -65,11 +60,26 @@ def page(out):
 def test_every_claim_is_there_with_its_numbers(page):
     said = " ".join(page.texts)
     for text in (
-        "Error on made-up data", "0.0534", "0.0541", "1.01", "share of rows", "2,400,000", "1.70×10⁷",
+        "Error on made-up data",
+        "0.0534",
+        "0.0541",
+        "1.01",
+        "share of rows",
+        "2,400,000",
+        "1.70×10⁷",
         "words",
-        "reproduced within 5% of the paper's number", "Why?", "A wide table", "1,230", "4 cells", "4 seeds",
-        "Notes on the data", "Failures (1)", "No claim was measured.", "machine 1", "hinge reproduce",
-    ):  # fmt: skip
+        "reproduced within 5% of the paper's number",
+        "Why?",
+        "A wide table",
+        "1,230",
+        "4 cells",
+        "4 seeds",
+        "Notes on the data",
+        "Failures (1)",
+        "No claim was measured.",
+        "machine 1",
+        "hinge reproduce",
+    ):
         assert text in said, text
     rows = [row["data-verdict"] for row in page.all("tr") if "data-verdict" in row]
     assert rows == ["yes", "partly", "no", "unknown"]
@@ -118,12 +128,7 @@ def test_cells_are_kept_as_tables_and_in_full(out):
     assert whole[2]["values"] == {"error": 0.5, "seed": 7, "curve": [1, 2], "bad": None}
     with (out / "data" / "claims.csv").open(newline="") as lines:
         claims = list(csv.DictReader(lines))
-    assert [claim["verdict"] for claim in claims] == [
-        "reproduced",
-        "partly",
-        "not reproduced",
-        "not measured",
-    ]
+    assert [claim["verdict"] for claim in claims] == ["reproduced", "partly", "not reproduced", "not measured"]
     assert float(claims[0]["ratio"]) == pytest.approx(0.0541 / 0.0534)
     assert EVIL in claims[1]["claim"] and claims[1]["scale"] == "tiny"
 
@@ -135,8 +140,11 @@ def test_a_full_run_has_no_banner_and_equal_names_do_not_collide(tmp_path):
     path = write_report(tmp_path, [one, again], **{**SAYS, "scale": "full"})
     assert "Smoke-test" not in path.read_text("utf-8")
     assert {file.name for file in (tmp_path / "figures").glob("*.png")} == {
-        "made-up-many.png", "made-up-odd.png", "MADE-UP-odd-many.png", "MADE-UP-odd-odd.png",
-    }  # fmt: skip
+        "made-up-many.png",
+        "made-up-odd.png",
+        "MADE-UP-odd-many.png",
+        "MADE-UP-odd-odd.png",
+    }
 
 
 def test_an_interrupted_write_leaves_the_page_that_was_there(tmp_path, monkeypatch):

@@ -45,10 +45,7 @@ class TestEveryProblem:
         assert found.p.sum() == pytest.approx(1)
 
     def test_the_sublinear_way_agrees(self, call, method, request):
-        fast, slow = (
-            call(eps=1e-4),
-            call(eps=WIDE[request.node.callspec.id], relative=False, method="sublinear"),
-        )
+        fast, slow = (call(eps=1e-4), call(eps=WIDE[request.node.callspec.id], relative=False, method="sublinear"))
         assert slow.status is Status.CONVERGED
         assert slow.method in ("PrimalDual", "GrigoriadisKhachiyan")
         assert slow.lower <= fast.upper + 1e-9
@@ -92,9 +89,7 @@ def test_a_margin_has_a_direction():
 def test_labels_may_be_anything():
     y = np.where(np.arange(400) % 2, "ham", "spam")
     X = ROWS * np.where(y == "spam", 1, -1)[:, None]
-    assert hinge.max_margin(X, y, 1e-4).margin == pytest.approx(
-        hinge.max_margin(ROWS, eps=1e-4).margin, rel=1e-3
-    )
+    assert hinge.max_margin(X, y, 1e-4).margin == pytest.approx(hinge.max_margin(ROWS, eps=1e-4).margin, rel=1e-3)
     with pytest.raises(ValueError, match="3 different labels"):
         hinge.max_margin(ROWS, np.arange(400) % 3)
     assert hinge.max_margin(-ROWS, np.full(400, -1)).separable
@@ -135,9 +130,7 @@ def test_matrices_that_are_not_symmetric_can_be_refused():
 
 
 def test_fixed_steps_of_the_theorem():
-    found = hinge.max_margin(
-        ROWS, eps=0.4, relative=False, method="sublinear", constants=1.0, certificate="none"
-    )
+    found = hinge.max_margin(ROWS, eps=0.4, relative=False, method="sublinear", constants=1.0, certificate="none")
     scale = np.linalg.norm(ROWS, axis=1).max()
     assert found.n_iter == int(np.ceil(np.log(400) * (scale / 0.4) ** 2))
     with pytest.raises(ValueError, match="relative=False"):
@@ -232,10 +225,7 @@ def test_a_users_problem_of_the_first_tier():
 
 @pytest.mark.parametrize(
     "values, words",
-    [
-        (lambda self, x: self.G @ x + 1.0, "contradict each other"),
-        (lambda self, x: np.full(8, np.nan), "not a number"),
-    ],
+    [(lambda self, x: self.G @ x + 1.0, "contradict each other"), (lambda self, x: np.full(8, np.nan), "not a number")],
 )
 def test_values_that_make_no_sense_are_not_certified(values, words):
     with pytest.raises(ValueError, match=words):
@@ -243,10 +233,7 @@ def test_values_that_make_no_sense_are_not_certified(values, words):
 
 
 def test_an_estimate_of_the_wrong_length_is_refused():
-    short = {
-        "grad_at": lambda self, i, x: self.G[i],
-        "estimate_values": lambda self, x, u: self.values(x)[:3],
-    }
+    short = {"grad_at": lambda self, i, x: self.G[i], "estimate_values": lambda self, x, u: self.values(x)[:3]}
     with pytest.raises(ValueError, match="must give 8 numbers"):
         hinge.maxmin(type("Short", (Box,), short)(), method="sublinear")
 

@@ -7,9 +7,20 @@ from hinge.saddle.results import Ball, Feasibility, Game, Guarantee, Margin
 
 def result(kind, x, lower, upper, guarantee="exact", **options):
     return kind(
-        np.asarray(x, float), np.ones(2) / 2, lower, upper, upper - lower, Guarantee(guarantee), 10, 1.0,
-        History(), Status.CONVERGED, 3, "PDHG", **options,
-    )  # fmt: skip
+        np.asarray(x, float),
+        np.ones(2) / 2,
+        lower,
+        upper,
+        upper - lower,
+        Guarantee(guarantee),
+        10,
+        1.0,
+        History(),
+        Status.CONVERGED,
+        3,
+        "PDHG",
+        **options,
+    )
 
 
 def test_a_direction_has_unit_norm_where_it_separates():
@@ -21,12 +32,7 @@ def test_a_direction_has_unit_norm_where_it_separates():
 
 @pytest.mark.parametrize(
     ("lower", "upper", "guarantee", "answer"),
-    [
-        (0.1, 0.2, "exact", True),
-        (0.1, 0.2, "fraction", None),
-        (0.0, 0.2, "exact", None),
-        (0.0, 1e-5, "exact", False),
-    ],
+    [(0.1, 0.2, "exact", True), (0.1, 0.2, "fraction", None), (0.0, 0.2, "exact", None), (0.0, 1e-5, "exact", False)],
 )
 def test_whether_rows_are_separable(lower, upper, guarantee, answer):
     assert result(Margin, [1.0, 0.0], lower, upper, guarantee, negligible=1e-4).separable is answer

@@ -45,9 +45,7 @@ def test_where_the_data_is_not_in_memory():
     assert type(choice.solver) is Frugal and "not in memory" in choice.reason
 
 
-@pytest.mark.parametrize(
-    "other", [lambda X, y: NormConstrained(X, y, 1.0), lambda X, y: SlackConstrained(X, y, 0.1)]
-)
+@pytest.mark.parametrize("other", [lambda X, y: NormConstrained(X, y, 1.0), lambda X, y: SlackConstrained(X, y, 0.1)])
 def test_other_problems_get_a_sentence(tiny, other):
     with pytest.raises(ValueError, match="for a norm bound use SGD, for a slack bound solve_slack"):
         choose(other(*tiny))

@@ -54,9 +54,7 @@ def test_the_smaller_limit_of_reads_counts(owner, asked, expected):
     assert within_budget(Stop(max_reads=asked), Owned(*owner)).max_reads == expected
 
 
-@pytest.mark.parametrize(
-    ("owner", "asked", "expected"), [(5.0, None, 3.0), (5.0, 1.0, 1.0), (1.0, None, 0.0)]
-)
+@pytest.mark.parametrize(("owner", "asked", "expected"), [(5.0, None, 3.0), (5.0, 1.0, 1.0), (1.0, None, 0.0)])
 def test_the_smaller_limit_of_cost_counts(owner, asked, expected):
     stop = within_budget(Stop(max_cost=asked), Owned(None, owner))
     assert stop.max_cost == expected

@@ -78,10 +78,7 @@ def test_callbacks_see_every_record_and_can_stop(problem):
         return len(seen) == 3
 
     result = solve(
-        problem,
-        SDCA(),
-        stop=Stop(0, max_iter=10_000),
-        callbacks=[third, lambda record, s: other.append(record)],
+        problem, SDCA(), stop=Stop(0, max_iter=10_000), callbacks=[third, lambda record, s: other.append(record)]
     )
     assert result.status is Status.CALLBACK
     assert [record for record, _ in seen] == list(result.history) == other
@@ -308,8 +305,12 @@ def test_limits_are_numbers(name, value):
 
 def test_statuses_are_sentences():
     assert {s for s in Status if s.is_success} == {
-        Status.CONVERGED, Status.STATIONARY, Status.TARGET, Status.FINISHED, Status.CALLBACK,
-    }  # fmt: skip
+        Status.CONVERGED,
+        Status.STATIONARY,
+        Status.TARGET,
+        Status.FINISHED,
+        Status.CALLBACK,
+    }
     assert all(len(s.value.split()) > 2 for s in Status)
 
 

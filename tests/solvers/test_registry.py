@@ -158,21 +158,18 @@ def test_a_new_solver_is_in_the_documentations_list():
 
 @pytest.mark.slow
 def test_a_new_solver_stands_under_the_laws():
-    laws = [
-        "chunked_equals_unchunked",
-        "same_seed",
-        "layouts",
-        "plain_value",
-        "covers_the_optimum",
-        "budget_is",
-    ]
+    laws = ["chunked_equals_unchunked", "same_seed", "layouts", "plain_value", "covers_the_optimum", "budget_is"]
     chosen = f"throwaway and ({' or '.join(laws)}) and not compressed_rows and not wherever"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "solvers.throwaway", "-k", chosen]
     path = os.pathsep.join([str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")])
     ran = subprocess.run(
-        [*command, str(ROOT / "tests" / "laws" / "test_laws.py")], cwd=ROOT, capture_output=True, text=True,
-        env={**os.environ, "PYTHONPATH": path}, check=False,
-    )  # fmt: skip
+        [*command, str(ROOT / "tests" / "laws" / "test_laws.py")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+        check=False,
+    )
     assert ran.returncode == 0, ran.stdout + ran.stderr
     passed = int(ran.stdout.rpartition(" passed")[0].split()[-1])
     assert passed >= len(laws)

@@ -17,8 +17,6 @@ def test_every_registered_solver_is_there_by_its_name():
 
 
 def test_no_solver_is_imported_before_it_is_asked_for():
-    code = (
-        "import sys, hinge.solvers; print([m for m in sys.modules if m.startswith('hinge.solvers.linear.')])"
-    )
+    code = "import sys, hinge.solvers; print([m for m in sys.modules if m.startswith('hinge.solvers.linear.')])"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"

@@ -65,9 +65,7 @@ def missing(name: str) -> str | None:
     )
     if not python.exists():
         return f"{name} is not installed (there is no {python}): {remedy}"
-    asked = subprocess.run(
-        [python, "-c", f"import {PEERS[name].module}"], capture_output=True, text=True, check=False
-    )
+    asked = subprocess.run([python, "-c", f"import {PEERS[name].module}"], capture_output=True, text=True, check=False)
     if asked.returncode:
         last = (asked.stderr.strip().splitlines() or ["no message"])[-1]
         return f"{name} does not import in {python} ({last}): {remedy}"
@@ -95,8 +93,11 @@ class Worker:
         with self.log.open("w") as log:
             self.process = subprocess.Popen(
                 [interpreter(name), WORKER, name, folder],
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True,
-            )  # fmt: skip
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
         self.close = weakref.finalize(self, _close, self.process, folder)
         self.preparation = self._answer()
 

@@ -16,13 +16,7 @@ def stored(name: str, positive: str | int | None = None) -> dict[str, Any]:
     try:
         return parts(load(name, positive=positive))
     except DatasetNotFoundError as missing:
-        return {
-            "X": None,
-            "y": None,
-            "X_test": None,
-            "y_test": None,
-            "missing": " ".join(str(missing).split()),
-        }
+        return {"X": None, "y": None, "X_test": None, "y_test": None, "missing": " ".join(str(missing).split())}
 
 
 def parts(data: Dataset) -> dict[str, Any]:

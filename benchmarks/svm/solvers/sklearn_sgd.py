@@ -16,6 +16,5 @@ class Solver(Estimator):
     def estimator(self, stop: float, seed: int) -> Any:
         """Passes alone end a fit."""
         return SGDClassifier(
-            alpha=self.lam, fit_intercept=False, max_iter=int(stop), tol=None, average=self.average,
-            random_state=seed,
-        )  # fmt: skip
+            alpha=self.lam, fit_intercept=False, max_iter=int(stop), tol=None, average=self.average, random_state=seed
+        )

@@ -122,9 +122,7 @@ class _Digest:
                 self.text(" ".join(part.co_names))
                 names.update(part.co_names)
                 # What it sets itself, such as a count of its calls, is no parameter.
-                set_here |= {
-                    str(step.argval) for step in dis.get_instructions(part) if step.opname in _STORES
-                }
+                set_here |= {str(step.argval) for step in dis.get_instructions(part) if step.opname in _STORES}
             cells = zip(code.co_freevars, f.__closure__ or (), strict=True)
             parts = {name: cell.cell_contents for name, cell in cells if _is_full(cell)}
             parts |= {name: f.__globals__[name] for name in names if name in f.__globals__}

@@ -16,9 +16,8 @@ PRECISIONS = {"float32": "tf32x3", "tf32": "tf32", "bf16": "ieee"}
 
 @triton.jit
 def _exponents(
-    x, z, i, j, inside, drawn, own, other, gamma2, a, D: tl.constexpr, PRECISION: tl.constexpr,
-    FEATURES: tl.constexpr,
-):  # fmt: skip
+    x, z, i, j, inside, drawn, own, other, gamma2, a, D: tl.constexpr, PRECISION: tl.constexpr, FEATURES: tl.constexpr
+):
     """-γ‖x - z‖² in units of log 2, for a tile of pairs; `a` holds the first features of x."""
     f = tl.arange(0, FEATURES)
     b = tl.load(z + j[None, :] * D + f[:, None], mask=drawn[None, :], other=0.0)
@@ -33,9 +32,21 @@ def _exponents(
 
 @triton.jit(do_not_specialize=["n", "k"])
 def _combine(
-    x, sq_x, z, sq_z, coef, out, n, k, gamma2, D: tl.constexpr, PRECISION: tl.constexpr,
-    ROWS: tl.constexpr, POINTS: tl.constexpr, FEATURES: tl.constexpr,
-):  # fmt: skip
+    x,
+    sq_x,
+    z,
+    sq_z,
+    coef,
+    out,
+    n,
+    k,
+    gamma2,
+    D: tl.constexpr,
+    PRECISION: tl.constexpr,
+    ROWS: tl.constexpr,
+    POINTS: tl.constexpr,
+    FEATURES: tl.constexpr,
+):
     i = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
     inside = i < n
     own = gamma2 * tl.load(sq_x + i, mask=inside, other=0.0)
@@ -53,9 +64,20 @@ def _combine(
 
 @triton.jit(do_not_specialize=["n", "k"])
 def _fill(
-    x, sq_x, z, sq_z, out, n, k, gamma2, D: tl.constexpr, PRECISION: tl.constexpr,
-    ROWS: tl.constexpr, POINTS: tl.constexpr, FEATURES: tl.constexpr,
-):  # fmt: skip
+    x,
+    sq_x,
+    z,
+    sq_z,
+    out,
+    n,
+    k,
+    gamma2,
+    D: tl.constexpr,
+    PRECISION: tl.constexpr,
+    ROWS: tl.constexpr,
+    POINTS: tl.constexpr,
+    FEATURES: tl.constexpr,
+):
     i = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
     j = tl.program_id(1).to(tl.int64) * POINTS + tl.arange(0, POINTS)
     inside, drawn = i < n, j < k
@@ -71,10 +93,21 @@ def gaussian_values(x: Any, sq_x: Any, z: Any, sq_z: Any, gamma: float, precisio
     n, k = len(x), len(z)
     out = torch.empty((n, k), device=x.device, dtype=torch.float32)
     _fill[(triton.cdiv(n, ROWS), triton.cdiv(k, POINTS))](
-        x.contiguous(), sq_x.contiguous(), z.contiguous(), sq_z.contiguous(), out, n, k, gamma * LOG2E,
-        D=x.shape[1], PRECISION=PRECISIONS[precision],
-        ROWS=ROWS, POINTS=POINTS, FEATURES=FEATURES, num_warps=WARPS,
-    )  # fmt: skip
+        x.contiguous(),
+        sq_x.contiguous(),
+        z.contiguous(),
+        sq_z.contiguous(),
+        out,
+        n,
+        k,
+        gamma * LOG2E,
+        D=x.shape[1],
+        PRECISION=PRECISIONS[precision],
+        ROWS=ROWS,
+        POINTS=POINTS,
+        FEATURES=FEATURES,
+        num_warps=WARPS,
+    )
     return out
 
 
@@ -87,8 +120,20 @@ def gaussian_combine(x: Any, sq_x: Any, z: Any, sq_z: Any, coef: Any, gamma: flo
     n, d = x.shape
     out = torch.empty(n, device=x.device, dtype=torch.float32)
     _combine[(triton.cdiv(n, ROWS),)](
-        x, sq_x, z.contiguous(), sq_z.contiguous(), coef.to(torch.float32), out, n, len(z), gamma * LOG2E,
-        D=d, PRECISION=PRECISIONS[precision],
-        ROWS=ROWS, POINTS=POINTS, FEATURES=FEATURES, num_warps=WARPS,
-    )  # fmt: skip
+        x,
+        sq_x,
+        z.contiguous(),
+        sq_z.contiguous(),
+        coef.to(torch.float32),
+        out,
+        n,
+        len(z),
+        gamma * LOG2E,
+        D=d,
+        PRECISION=PRECISIONS[precision],
+        ROWS=ROWS,
+        POINTS=POINTS,
+        FEATURES=FEATURES,
+        num_warps=WARPS,
+    )
     return out

@@ -56,9 +56,7 @@ class Gram:
     xp: Any = np
     narrows = True
 
-    def __init__(
-        self, points: Points, cache_bytes: int = 200_000_000, threads: int = 1, store: Any = None
-    ) -> None:
+    def __init__(self, points: Points, cache_bytes: int = 200_000_000, threads: int = 1, store: Any = None) -> None:
         self.points, self.n, self.dtype = points, points.n, points.dtype
         self.evals = self.asked = 0
         self.threads, self.store, self.by_value = threads, store, points.by_value

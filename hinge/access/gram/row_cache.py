@@ -107,10 +107,16 @@ class RowCache:
         slot_of[rows] = np.arange(k)
         position[columns] = np.arange(len(columns))
         self.__dict__.update(  # all at once, whatever interrupts
-            columns=columns, position=position, _slot_of=slot_of, _begun=k,
-            slab=self._flat[: slots * len(columns)].reshape(slots, len(columns)), row_of=padded(rows, -1),
-            _filled=padded(filled, 0), _stamp=padded(stamp, 0), _clock=int(stamp.max(initial=0)) + 1,
-        )  # fmt: skip
+            columns=columns,
+            position=position,
+            _slot_of=slot_of,
+            _begun=k,
+            slab=self._flat[: slots * len(columns)].reshape(slots, len(columns)),
+            row_of=padded(rows, -1),
+            _filled=padded(filled, 0),
+            _stamp=padded(stamp, 0),
+            _clock=int(stamp.max(initial=0)) + 1,
+        )
 
     # --- rows -----------------------------------------------------------------------------
 

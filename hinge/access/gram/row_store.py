@@ -76,13 +76,7 @@ class RowStore:
     """
 
     def __init__(
-        self,
-        folder: str | Path,
-        n: int,
-        fingerprint: str,
-        *,
-        read_only: bool = False,
-        what: str = "kernel values",
+        self, folder: str | Path, n: int, fingerprint: str, *, read_only: bool = False, what: str = "kernel values"
     ) -> None:
         self.folder, self.n, self.fingerprint, self.read_only = Path(folder), n, fingerprint, read_only
         self.what, self.taken = what, False

@@ -66,8 +66,14 @@ def add_rows(slab, first, slots, coef, out):
         sums = out[at : at + 1024]
         lo, hi = first + at, first + at + len(sums)
         for r in range(0, R - R % 4, 4):
-            _add_four(slab[slots[r], lo:hi], slab[slots[r + 1], lo:hi], slab[slots[r + 2], lo:hi],
-                      slab[slots[r + 3], lo:hi], coef[r : r + 4], sums)  # fmt: skip
+            _add_four(
+                slab[slots[r], lo:hi],
+                slab[slots[r + 1], lo:hi],
+                slab[slots[r + 2], lo:hi],
+                slab[slots[r + 3], lo:hi],
+                coef[r : r + 4],
+                sums,
+            )
         for r in range(R - R % 4, R):
             row, a = slab[slots[r], lo:hi], coef[r]
             for c in range(len(sums)):

@@ -117,9 +117,14 @@ class PairValues:
         self._keep(rows, columns, values, r, at, fresh)
 
     def _keep(
-        self, rows: np.ndarray, columns: np.ndarray, values: np.ndarray, r: np.ndarray, at: np.ndarray,
+        self,
+        rows: np.ndarray,
+        columns: np.ndarray,
+        values: np.ndarray,
+        r: np.ndarray,
+        at: np.ndarray,
         fresh: np.ndarray,
-    ) -> None:  # fmt: skip
+    ) -> None:
         done = ~np.isnan(fresh)
         values[r[:, None], at] = fresh
         if self.store is not None:

@@ -101,9 +101,7 @@ class ArrowTable(Stretched):
         return {"source": self._source, "cache": self._recent.budget}
 
 
-def parquet_blocks(
-    path: Path, nbytes: int, label: str | None = None
-) -> tuple[tuple[int, int], Iterator[np.ndarray]]:
+def parquet_blocks(path: Path, nbytes: int, label: str | None = None) -> tuple[tuple[int, int], Iterator[np.ndarray]]:
     """The shape of a Parquet file or a folder of them, and its rows in blocks of about so many bytes.
 
     A column of labels is left out.
@@ -149,9 +147,7 @@ def _blocks(groups: list["_RowGroup"], names: list[str], rows: int) -> Iterator[
 class _RowGroup:
     """A row group of a Parquet file."""
 
-    def __init__(
-        self, path: Path, file: Any, number: int, names: list[str], chunks: dict[str, Chunk]
-    ) -> None:
+    def __init__(self, path: Path, file: Any, number: int, names: list[str], chunks: dict[str, Chunk]) -> None:
         self.path, self.file, self.number, self._names = path, file, number, names
         self._rows = int(file.metadata.row_group(number).num_rows)
         types = [file.schema_arrow.field(name).type.to_pandas_dtype() for name in names]
@@ -221,9 +217,7 @@ def _groups_of(source: Any, label: str | None = None) -> tuple[list[Any], list[s
         names = _checked_names(source.schema, pa.types)
         return [_Batch(batch) for batch in source.to_batches() if len(batch)], names
     if not isinstance(source, str | os.PathLike):
-        raise TypeError(
-            f"A {type(source).__name__} is neither the path of a Parquet file nor an Arrow table."
-        )
+        raise TypeError(f"A {type(source).__name__} is neither the path of a Parquet file nor an Arrow table.")
     with _in_words(source):
         files = _files_of(Path(source))
         names = _checked_names(files[0][1].schema_arrow, pa.types, label)

@@ -200,9 +200,7 @@ class SparseTable(MemoryTable):
         if not self.keep:
             return int(cells.nnz)
         bill = self.bill
-        return int(_unread(
-            cells.indices, cells.indptr, rows, columns, bill.whole_rows, bill.whole_columns, bill.bits
-        ))  # fmt: skip
+        return int(_unread(cells.indices, cells.indptr, rows, columns, bill.whole_rows, bill.whole_columns, bill.bits))
 
     def held(self, rows: np.ndarray) -> sp.csr_array:
         """All that was read of these rows."""

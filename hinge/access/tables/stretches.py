@@ -43,9 +43,7 @@ class Stretched(Fetched):
 
     def _measured_rows(self, lo: int, hi: int) -> Any:
         X = self._rows_between(lo, hi)
-        squares = (
-            X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X, dtype=np.float64)
-        )
+        squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X, dtype=np.float64)
         self._largest_sq = max(self._largest_sq, float(np.max(squares, initial=0.0)))
         return X
 

@@ -103,8 +103,7 @@ class ZarrTable(Stretched):
             if not good.all():
                 i, j = np.argwhere(~good)[0].tolist()
                 raise ValueError(
-                    f"The cell in row {top + i}, column {left + j} is {chunk[i, j]}: only finite numbers are"
-                    " taken."
+                    f"The cell in row {top + i}, column {left + j} is {chunk[i, j]}: only finite numbers are taken."
                 )
             self._recent.put((a, b), chunk)
         return chunk
@@ -124,9 +123,7 @@ def _array_of(source: Any) -> Any:
         path = Path(source)
         if not path.exists():
             raise FileNotFoundError(f"There is no zarr array {path}: check the name.")
-        stored = (
-            sum(file.stat().st_size for file in path.rglob("*")) if path.is_dir() else path.stat().st_size
-        )
+        stored = sum(file.stat().st_size for file in path.rglob("*")) if path.is_dir() else path.stat().st_size
         try:
             source = zarr.open_array(os.fspath(source), mode="r")
         except Exception as error:  # of its store and of its codecs: more kinds than can be listed
@@ -139,7 +136,5 @@ def _array_of(source: Any) -> Any:
         raise ValueError(f"Cells are numbers, but those of this array are {source.dtype}.")
     declared = max(math.prod(source.shape), math.prod(source.chunks)) * source.dtype.itemsize
     if stored is not None and declared > max(ANY, MOST_UNPACKED * stored):
-        raise ValueError(
-            f"{source.shape} cells in chunks of {source.chunks} are declared, in {stored} bytes."
-        )
+        raise ValueError(f"{source.shape} cells in chunks of {source.chunks} are declared, in {stored} bytes.")
     return source

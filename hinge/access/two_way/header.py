@@ -60,9 +60,14 @@ class PairHeader(NamedTuple):
     def write(self, folder: Path) -> None:
         """Write the header into the folder of the pair."""
         body = {
-            "format": FORMAT, "version": VERSION, "kind": "dense" if self.nonzeros is None else "compressed",
-            "shape": list(self.shape), "dtype": self.values, "nonzeros": self.nonzeros, "files": self.files,
-        }  # fmt: skip
+            "format": FORMAT,
+            "version": VERSION,
+            "kind": "dense" if self.nonzeros is None else "compressed",
+            "shape": list(self.shape),
+            "dtype": self.values,
+            "nonzeros": self.nonzeros,
+            "files": self.files,
+        }
         (folder / HEADER).write_text(json.dumps({**body, "sha256": _checksum(body)}, indent=1) + "\n")
 
 
@@ -104,17 +109,13 @@ def read_header(folder: Path) -> PairHeader:
             " here: upgrade hinge."
         )
     if body.pop("sha256", None) != _checksum(body):
-        raise ValueError(
-            f"{folder / HEADER} was edited or damaged: its checksum is wrong. Write the pair again."
-        )
+        raise ValueError(f"{folder / HEADER} was edited or damaged: its checksum is wrong. Write the pair again.")
     try:
         n, d = body["shape"]
         header = PairHeader((n, d), body["dtype"], body["nonzeros"])
         counts = [n, d] if header.nonzeros is None else [n, d, header.nonzeros + 1]
         fits = all(type(count) is int and count > 0 for count in counts)
-        fits = (
-            fits and header.files == body["files"] and (header.nonzeros is None) == (body["kind"] == "dense")
-        )
+        fits = fits and header.files == body["files"] and (header.nonzeros is None) == (body["kind"] == "dense")
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{folder / HEADER} does not describe a pair: write the pair again.") from error
     if not fits:

@@ -72,11 +72,7 @@ class DiskTable(Stretched):
         self.folder = Path(folder).absolute()
         header = read_header(self.folder)
         super().__init__(header.shape, prices, keep=keep)
-        self.dtype, self.is_sparse, self._nonzeros = (
-            header.dtype,
-            header.nonzeros is not None,
-            header.nonzeros,
-        )
+        self.dtype, self.is_sparse, self._nonzeros = (header.dtype, header.nonzeros is not None, header.nonzeros)
         self.sells_cells = self.is_sparse  # a cell of a dense row comes with its page
         self._recent = Recent(page_cache)
         self._files = {name: PageFile(self.folder / name, self.bill, self._recent) for name in header.files}
@@ -242,9 +238,7 @@ class CompressedLines:
         Of the values.
     """
 
-    def __init__(
-        self, indptr: np.ndarray, indices: PageFile, values: PageFile, length: int, dtype: np.dtype
-    ) -> None:
+    def __init__(self, indptr: np.ndarray, indices: PageFile, values: PageFile, length: int, dtype: np.dtype) -> None:
         self.indptr, self.indices, self.values = indptr, indices, values
         self.length, self.dtype, self.index = length, dtype, index_type(length)
         self.n_cells = int(indptr[-1])
@@ -262,9 +256,7 @@ class CompressedLines:
     def between(self, lo: int, hi: int) -> sp.csr_array:
         """Lines lo to hi."""
         index, values = self._lines(lo, hi)
-        return sp.csr_array(
-            (values, index, self.indptr[lo : hi + 1] - self.indptr[lo]), shape=(hi - lo, self.length)
-        )
+        return sp.csr_array((values, index, self.indptr[lo : hi + 1] - self.indptr[lo]), shape=(hi - lo, self.length))
 
     def _lines(self, lo: int, hi: int) -> tuple[np.ndarray, np.ndarray]:
         """Positions and values of lines lo to hi, which ascend in each line and are finite."""

@@ -93,8 +93,7 @@ class RowSource:
             i, j = bad
         i, j = (j, at + i) if self.turned else (at + i, j)
         raise ValueError(
-            f"The cell in row {i}, column {j} is {cells[bad]} as {self.dtype.name}: only finite numbers are"
-            " taken."
+            f"The cell in row {i}, column {j} is {cells[bad]} as {self.dtype.name}: only finite numbers are taken."
         )
 
     def _blocks_of(self, X: Any, memory: int) -> Iterable[Any]:

@@ -143,9 +143,7 @@ class _CompressedWriter(_Writer):
         lengths: list[np.ndarray] = []
         below = np.zeros(0, np.int64)
         with ExitStack() as stack:
-            indices, values = (
-                self.open(stack, f"{self.along}.{part}", "wb") for part in ("indices", "values")
-            )
+            indices, values = (self.open(stack, f"{self.along}.{part}", "wb") for part in ("indices", "values"))
             for block in self.source.blocks():
                 below = below if len(below) else np.zeros(block.shape[1], np.int64)
                 below += np.bincount(block.indices, minlength=len(below))
@@ -174,9 +172,7 @@ class _CompressedWriter(_Writer):
         types = index_type(n), index_type(d), self.dtype
         self.total = self._done + int(along[-1]) * 2 * self._entry(n)
         with ExitStack() as stack:
-            indices, values = (
-                self.open(stack, f"{self.along}.{part}", "rb") for part in ("indices", "values")
-            )
+            indices, values = (self.open(stack, f"{self.along}.{part}", "rb") for part in ("indices", "values"))
             parts = [self.open(stack, f"{self.across}.{part}", "w+b") for part in ("indices", "values")]
             scratch = stack.enter_context(TemporaryFile(dir=self.folder))
             files = parts[0], scratch, parts[1]

@@ -16,10 +16,7 @@ from hinge.report.figure import Figure, Panel, Series, Table
 from hinge.solvers import SDCA, Newton, Pegasos, Solver, solve
 
 SETS = {"tiny": ("reuters",), "full": ("reuters", "mnist")}
-LAMS = {
-    "reuters": 1e-4,
-    "mnist": 1e-3,
-}  # pixels have norms near 9: the same λ would ask for 80 times the steps
+LAMS = {"reuters": 1e-4, "mnist": 1e-3}  # pixels have norms near 9: the same λ would ask for 80 times the steps
 SEEDS = {"tiny": 2, "full": 5}
 ROWS = {"tiny": 1500, "full": None}
 BUDGET = {"tiny": 20_000, "full": 1_000_000}  # rows read, k of them in an iteration
@@ -38,10 +35,7 @@ WAYS = {
     "no bias": Way("none", Pegasos(output="last")),
     "constant feature": Way("penalized", Pegasos(output="last")),
     "sub-gradient": Way("free", Pegasos(output="last", bias="subgradient")),
-    **{
-        f"exact, k = {k}": Way("free", Pegasos(output="last", bias="exact", batch_size=k))
-        for k in BATCHES["full"]
-    },
+    **{f"exact, k = {k}": Way("free", Pegasos(output="last", bias="exact", batch_size=k)) for k in BATCHES["full"]},
 }
 OPTIMA: dict[str, Bias] = {"no bias": "none", "constant feature": "penalized", "free bias": "free"}
 
@@ -92,9 +86,7 @@ class PegasosBias(Experiment):
             return {**evaluate(result.solution), "bound": float(result.certificate.bound), **said}
         solver = WAYS[cell["way"]].solver
         k = solver.batch_size
-        looks = looks_at(
-            problem, solver, [rows // k for rows in spaced(1000, cell["budget"])], evaluate, cell["seed"]
-        )
+        looks = looks_at(problem, solver, [rows // k for rows in spaced(1000, cell["budget"])], evaluate, cell["seed"])
         return {"looks": [{**look, "rows": look["iteration"] * k} for look in looks], **said}
 
     def outcome(self, results: Results, scale: Scale) -> Outcome:
@@ -109,24 +101,23 @@ class PegasosBias(Experiment):
             best = optima["free bias"]["bound"]
             title = f"{values['label']}, {100 * values['positive']:.1f}% positive"
             runs = {w: found.column("looks") for w in WAYS if (found := part.where(way=w))}
-            curves = {
-                w: band(w, _above(looks, "objective", best), "rows", "above") for w, looks in runs.items()
-            }
+            curves = {w: band(w, _above(looks, "objective", best), "rows", "above") for w, looks in runs.items()}
             panels.append(
-                Panel(title, "rows read", "objective above the free-bias optimum", list(curves.values()),
-                      log_x=True, log_y=True)
-            )  # fmt: skip
+                Panel(
+                    title,
+                    "rows read",
+                    "objective above the free-bias optimum",
+                    list(curves.values()),
+                    log_x=True,
+                    log_y=True,
+                )
+            )
             for o, v in optima.items():
                 rows.append(_row(title, f"optimum, {o}", v["objective"], best, v["error"]))
             for w, looks in runs.items():
-                ends = {
-                    key: float(np.median([one[-1][key] for one in looks])) for key in ("objective", "error")
-                }
+                ends = {key: float(np.median([one[-1][key] for one in looks])) for key in ("objective", "error")}
                 rows.append(_row(title, f"Pegasos, {w}", ends["objective"], best, ends["error"]))
-            where = (
-                f"{title}, λ = {LAMS[name]:g}, {BUDGET[scale]:,} rows read, last iterate, median of "
-                f"{seeds} seeds"
-            )
+            where = f"{title}, λ = {LAMS[name]:g}, {BUDGET[scale]:,} rows read, last iterate, median of {seeds} seeds"
             claims += _optima_claims(optima, f"{title}, λ = {LAMS[name]:g}, optima to a gap of 1e-4")
             claims += _way_claims(runs, optima, curves, where)
         caption = (
@@ -136,9 +127,12 @@ class PegasosBias(Experiment):
             "exact bias. The sub-gradient for b takes steps 1/√t, not the 1/(λt) of w."
         )
         table = Table(
-            self.name, f"After {BUDGET[scale]:,} rows read, and at the optima.",
-            ("set", "method", "objective (11)", "above the optimum, %", "test error, %"), rows, 4,
-        )  # fmt: skip
+            self.name,
+            f"After {BUDGET[scale]:,} rows read, and at the optima.",
+            ("set", "method", "objective (11)", "above the optimum, %", "test error, %"),
+            rows,
+            4,
+        )
         return Outcome(claims, [Figure(self.name, caption, panels)], [table], results.notes())
 
 
@@ -155,22 +149,25 @@ def _optima_claims(optima: dict[str, dict[str, Any]], where: str) -> list[Claim]
     return [
         claim(
             "A bias is crucial where labels are uneven (test error of the optimum without / with)",
-            "often crucial", none["error"] / free["error"] if none and free and free["error"] else None,
-            where, at_least=(1.5, 1.1), unit="ratio",
+            "often crucial",
+            none["error"] / free["error"] if none and free and free["error"] else None,
+            where,
+            at_least=(1.5, 1.1),
+            unit="ratio",
         ),
         claim(
             "A constant feature solves a slightly different problem (its optimum above the free one)",
-            "slightly different", constant["objective"] / free["bound"] - 1 if constant and free else None,
-            where, at_most=(0.01, 0.05), unit="relative excess",
+            "slightly different",
+            constant["objective"] / free["bound"] - 1 if constant and free else None,
+            where,
+            at_most=(0.01, 0.05),
+            unit="relative excess",
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _way_claims(
-    runs: dict[str, list[list[Look]]],
-    optima: dict[str, dict[str, Any]],
-    curves: dict[str, Series],
-    where: str,
+    runs: dict[str, list[list[Look]]], optima: dict[str, dict[str, Any]], curves: dict[str, Series], where: str
 ) -> list[Claim]:
     ends = {way: curve.y[-1] for way, curve in curves.items()}
     rate = slower = both = batch = None
@@ -188,22 +185,39 @@ def _way_claims(
         batch = ends[small] / ends[LARGEST] if small in ends else None
     return [
         claim(
-            "The sub-gradient for b converges at least as T^-1/2 (exponent over the last two decades)", 0.5,
-            rate, where, at_least=(0.5, 0.3), unit="exponent",
+            "The sub-gradient for b converges at least as T^-1/2 (exponent over the last two decades)",
+            0.5,
+            rate,
+            where,
+            at_least=(0.5, 0.3),
+            unit="exponent",
         ),
         claim(
             "The sub-gradient for b is slower than a constant feature (excess over excess, each above the "
-            "optimum of its own problem)", "slower", slower, where, at_least=(1.5, 1.0), unit="ratio",
+            "optimum of its own problem)",
+            "slower",
+            slower,
+            where,
+            at_least=(1.5, 1.0),
+            unit="ratio",
         ),
         claim(
             f"The exact bias has the advantages of both ({LARGEST}: excess / the lesser of the two others)",
-            "advantages of both", both, where, at_most=(1.5, 3.0), unit="ratio",
+            "advantages of both",
+            both,
+            where,
+            at_most=(1.5, 3.0),
+            unit="ratio",
         ),
         claim(
-            "The exact bias is for large batches only (excess at k = 10 / at k = 1000)", "large k only",
-            batch, where, at_least=(2.0, 1.1), unit="ratio",
+            "The exact bias is for large batches only (excess at k = 10 / at k = 1000)",
+            "large k only",
+            batch,
+            where,
+            at_least=(2.0, 1.1),
+            unit="ratio",
         ),
-    ]  # fmt: skip
+    ]
 
 
 experiment = PegasosBias()

@@ -41,9 +41,12 @@ class PegasosFigure2(Experiment):
     def cells(self, scale: Scale) -> list[Cell]:
         """Every solver over the seeds."""
         return grid(
-            set=["astro-ph", "imdb"], solver=list(SOLVERS), seed=range(SEEDS[scale]), rows=[ROWS[scale]],
+            set=["astro-ph", "imdb"],
+            solver=list(SOLVERS),
+            seed=range(SEEDS[scale]),
+            rows=[ROWS[scale]],
             T=[LAST[scale]],
-        )  # fmt: skip
+        )
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """Objective above the optimum and mean hinge loss on the test rows, on the way to T."""
@@ -53,10 +56,7 @@ class PegasosFigure2(Experiment):
         best = minimum(cell["set"], cell["rows"], LAM)
 
         def evaluate(solution: Solution) -> dict[str, float]:
-            return {
-                "excess": problem.objective(solution) - best,
-                "test": mean_hinge(solution, X_test, y_test),
-            }
+            return {"excess": problem.objective(solution) - best, "test": mean_hinge(solution, X_test, y_test)}
 
         looks = looks_at(problem, SOLVERS[cell["solver"]], spaced(100, cell["T"]), evaluate, cell["seed"])
         return {"looks": looks, "optimum": best, "label": data.label, "note": data.note}
@@ -71,14 +71,13 @@ class PegasosFigure2(Experiment):
             left = [s for s in SOLVERS if not s.startswith("SGD")]
             right = [s for s in SOLVERS if not s.startswith("Norma")]
             panels = [
-                Panel(title, "T, iterations", y, [lines[s] for s in chosen if s in lines],
-                      log_x=True, log_y=True)
+                Panel(title, "T, iterations", y, [lines[s] for s in chosen if s in lines], log_x=True, log_y=True)
                 for title, y, lines, chosen in (
                     (f"{label}: Norma", "objective above the optimum", excess, left),
                     (f"{label}: Norma, test", "mean hinge loss, test", test, left),
                     (f"{label}: fixed steps", "objective above the optimum", excess, right),
                 )
-            ]  # fmt: skip
+            ]
             caption = (
                 f"{label}, λ = {LAM:g}, optimum {part[0].values['optimum']:.4f}: last iterates. "
                 f"Median of {seeds} seeds; the band is their range."
@@ -110,15 +109,27 @@ def _norma_claims(excess: dict[str, Series], test: dict[str, Series], where: str
         ("Norma, projected", "Norma with a projection is behind Pegasos too", (2.0, 1.0)),
     ):
         ratio = _over_pegasos(excess, [solver])
-        claims.append(claim(
-            f"{words} (its excess / that of Pegasos)", "clearly outperformed",
-            ratio[0] if ratio else None, f"{where}, p = 0.71", at_least=rule, unit="ratio",
-        ))  # fmt: skip
+        claims.append(
+            claim(
+                f"{words} (its excess / that of Pegasos)",
+                "clearly outperformed",
+                ratio[0] if ratio else None,
+                f"{where}, p = 0.71",
+                at_least=rule,
+                unit="ratio",
+            )
+        )
     ratio = _over_pegasos(test, ["Norma"])
-    claims.append(claim(
-        "Norma is behind on test rows too (its mean hinge loss / that of Pegasos)", "clearly outperformed",
-        ratio[0] if ratio else None, f"{where}, p = 0.71", at_least=(1.2, 1.0), unit="ratio",
-    ))  # fmt: skip
+    claims.append(
+        claim(
+            "Norma is behind on test rows too (its mean hinge loss / that of Pegasos)",
+            "clearly outperformed",
+            ratio[0] if ratio else None,
+            f"{where}, p = 0.71",
+            at_least=(1.2, 1.0),
+            unit="ratio",
+        )
+    )
     return claims
 
 
@@ -130,19 +141,29 @@ def _fixed_claims(excess: dict[str, Series], where: str) -> list[Claim]:
     return [
         claim(
             "For some η fixed steps converge about as fast (excess of the best η / that of Pegasos)",
-            "about the same rate", min(ratios) if whole else None, hindsight, at_most=(2.0, 5.0),
+            "about the same rate",
+            min(ratios) if whole else None,
+            hindsight,
+            at_most=(2.0, 5.0),
             unit="ratio",
         ),
         claim(
             "For other η they fail to converge (excess of the worst η / that of Pegasos)",
-            "fails to converge", max(ratios) if whole else None, hindsight, at_least=(10.0, 3.0),
+            "fails to converge",
+            max(ratios) if whole else None,
+            hindsight,
+            at_least=(10.0, 3.0),
             unit="ratio",
         ),
         claim(
             f"η = {SUGGESTED:g}, from the analysis of fixed steps, is poor (its excess / that of Pegasos)",
-            "a poor choice", poor[0] if poor else None, where, at_least=(10.0, 3.0), unit="ratio",
+            "a poor choice",
+            poor[0] if poor else None,
+            where,
+            at_least=(10.0, 3.0),
+            unit="ratio",
         ),
-    ]  # fmt: skip
+    ]
 
 
 experiment = PegasosFigure2()

@@ -34,12 +34,10 @@ class PegasosFigure3(Experiment):
     def cells(self, scale: Scale) -> list[Cell]:
         """Every k, with T or kT held, over the seeds."""
         cells = grid(
-            set=["astro-ph", "imdb"], held=["T", "kT"], k=BATCHES[scale], seed=range(SEEDS[scale]),
-            rows=[ROWS[scale]],
-        )  # fmt: skip
+            set=["astro-ph", "imdb"], held=["T", "kT"], k=BATCHES[scale], seed=range(SEEDS[scale]), rows=[ROWS[scale]]
+        )
         return [
-            {**cell, "T": FIXED_T[scale] if cell["held"] == "T" else FIXED_KT[scale] // cell["k"]}
-            for cell in cells
+            {**cell, "T": FIXED_T[scale] if cell["held"] == "T" else FIXED_KT[scale] // cell["k"]} for cell in cells
         ]
 
     def run(self, cell: Cell) -> dict[str, Any]:
@@ -63,22 +61,38 @@ class PegasosFigure3(Experiment):
                 label, T = part[0].values["label"], FIXED_T[scale] if held == "T" else FIXED_KT[scale]
                 series = spread("Pegasos", part, "k", "excess")
                 panels.append(
-                    Panel(f"{label}, {held} = {T:,}", "k, rows in a batch", "objective above the optimum",
-                          [series], log_x=True, log_y=True)
-                )  # fmt: skip
+                    Panel(
+                        f"{label}, {held} = {T:,}",
+                        "k, rows in a batch",
+                        "objective above the optimum",
+                        [series],
+                        log_x=True,
+                        log_y=True,
+                    )
+                )
                 where = f"{label}, λ = {LAM:g}, {held} = {T:,}, last iterate, median of {SEEDS[scale]} seeds"
                 if held == "T":
-                    claims.append(claim(
-                        "Larger batches help at a fixed number of iterations (excess ~ k^-p)",
-                        "improves with k", -slope(series.x, series.y), where,
-                        at_least=(0.5, 0.2), unit="exponent p",
-                    ))  # fmt: skip
+                    claims.append(
+                        claim(
+                            "Larger batches help at a fixed number of iterations (excess ~ k^-p)",
+                            "improves with k",
+                            -slope(series.x, series.y),
+                            where,
+                            at_least=(0.5, 0.2),
+                            unit="exponent p",
+                        )
+                    )
                 else:
-                    claims.append(claim(
-                        "At a fixed number of rows read the batch hardly matters (largest excess / smallest)",
-                        "about constant", max(series.y) / min(series.y), where,
-                        at_most=(1.5, 3.0), unit="ratio",
-                    ))  # fmt: skip
+                    claims.append(
+                        claim(
+                            "At a fixed number of rows read the batch hardly matters (largest excess / smallest)",
+                            "about constant",
+                            max(series.y) / min(series.y),
+                            where,
+                            at_most=(1.5, 3.0),
+                            unit="ratio",
+                        )
+                    )
         caption = (
             f"Objective of the last iterate above the optimum, λ = {LAM:g}. Median of {SEEDS[scale]} seeds; "
             "the band is their range. astro-ph is not public: each panel names the set it shows."

@@ -33,9 +33,13 @@ class PegasosProjection(Experiment):
     def cells(self, scale: Scale) -> list[Cell]:
         """Both solvers, with and without, over the seeds."""
         return grid(
-            set=["astro-ph", "imdb"], solver=["Pegasos", "Norma"], projection=[True, False],
-            seed=range(SEEDS[scale]), rows=[ROWS[scale]], T=[LAST[scale]],
-        )  # fmt: skip
+            set=["astro-ph", "imdb"],
+            solver=["Pegasos", "Norma"],
+            projection=[True, False],
+            seed=range(SEEDS[scale]),
+            rows=[ROWS[scale]],
+            T=[LAST[scale]],
+        )
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """The objective of the last iterate above the optimum, on the way to T."""
@@ -48,9 +52,8 @@ class PegasosProjection(Experiment):
             else Norma(projection=cell["projection"])
         )
         looks = looks_at(
-            problem, solver, spaced(10, cell["T"]), lambda w: {"excess": problem.objective(w) - best},
-            cell["seed"],
-        )  # fmt: skip
+            problem, solver, spaced(10, cell["T"]), lambda w: {"excess": problem.objective(w) - best}, cell["seed"]
+        )
         return {"looks": looks, "label": data.label, "note": data.note}
 
     def outcome(self, results: Results, scale: Scale) -> Outcome:
@@ -67,27 +70,44 @@ class PegasosProjection(Experiment):
                         called = f"{solver}, {'' if projection else 'not '}projected"
                         lines[solver, projection] = band(called, found.column("looks"), "iteration", "excess")
             panels.append(
-                Panel(label, "T, iterations", "objective above the optimum", list(lines.values()),
-                      log_x=True, log_y=True)
-            )  # fmt: skip
+                Panel(
+                    label, "T, iterations", "objective above the optimum", list(lines.values()), log_x=True, log_y=True
+                )
+            )
             where = f"{label}, λ = {LAM:g}, last iterate, median of {seeds} seeds"
             for T in SMALL:
-                claims.append(claim(
-                    f"The projection is important for Pegasos when T is small (T = {T:,}: excess without "
-                    "/ with)", "important", _ratio(lines, "Pegasos", T), where,
-                    at_least=(1.5, 1.1), unit="ratio",
-                ))  # fmt: skip
+                claims.append(
+                    claim(
+                        f"The projection is important for Pegasos when T is small (T = {T:,}: excess without / with)",
+                        "important",
+                        _ratio(lines, "Pegasos", T),
+                        where,
+                        at_least=(1.5, 1.1),
+                        unit="ratio",
+                    )
+                )
             last = LAST[scale]
-            claims.append(claim(
-                f"It matters less when T is large (T = {last:,}: excess without / with)",
-                "especially when T is small", _ratio(lines, "Pegasos", last), where,
-                at_most=(1.1, 1.5), unit="ratio",
-            ))  # fmt: skip
+            claims.append(
+                claim(
+                    f"It matters less when T is large (T = {last:,}: excess without / with)",
+                    "especially when T is small",
+                    _ratio(lines, "Pegasos", last),
+                    where,
+                    at_most=(1.1, 1.5),
+                    unit="ratio",
+                )
+            )
             for T in (SMALL[-1], last):
-                claims.append(claim(
-                    f"The projection also improves Norma (T = {T:,}: excess without / with)", "improves",
-                    _ratio(lines, "Norma", T), where, at_least=(1.1, 1.0), unit="ratio",
-                ))  # fmt: skip
+                claims.append(
+                    claim(
+                        f"The projection also improves Norma (T = {T:,}: excess without / with)",
+                        "improves",
+                        _ratio(lines, "Norma", T),
+                        where,
+                        at_least=(1.1, 1.0),
+                        unit="ratio",
+                    )
+                )
         caption = (
             f"Objective of the last iterate above the optimum, λ = {LAM:g}, k = 1, with the projection on "
             f"the ball of radius 1/√λ and without. Median of {seeds} seeds; the band is their range."

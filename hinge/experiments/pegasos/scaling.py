@@ -87,9 +87,7 @@ class PegasosScaling(Experiment):
                 lines = []
                 if measured.x:
                     lines = [measured, _scaled(measured, np.asarray(law(np.array(measured.x))))]
-                panels.append(
-                    Panel(f"{label}: {title}", axis, "T, iterations", lines, log_x=True, log_y=True)
-                )
+                panels.append(Panel(f"{label}: {title}", axis, "T, iterations", lines, log_x=True, log_y=True))
             caption = (
                 f"{label}: iterations until the last iterate is within ε of the optimum, {seeds}, the band "
                 "is their range. The theorem's count is scaled by the factor in the legend, so that it "
@@ -99,25 +97,38 @@ class PegasosScaling(Experiment):
             where = f"{label}, last iterate, first T with an excess of ε, {seeds}, "
             claims += [
                 claim(
-                    "T does not depend on the number m of rows (T ~ m^p, |p|)", "p = 0",
+                    "T does not depend on the number m of rows (T ~ m^p, |p|)",
+                    "p = 0",
                     _size(_exponent(by_m, len(SIZES[scale]))),
-                    f"{where}m = {_listed(SIZES[scale])}, {titles[0]}", at_most=(0.1, 0.3), unit="exponent p",
-                ),
-                claim(
-                    "T grows as 1/ε (T ~ ε^-p)", 1.0, _negative(_exponent(by_eps, len(ACCURACIES[scale]))),
-                    f"{where}ε = {_listed(ACCURACIES[scale])}, {titles[1]}", within=(0.2, 0.4),
+                    f"{where}m = {_listed(SIZES[scale])}, {titles[0]}",
+                    at_most=(0.1, 0.3),
                     unit="exponent p",
                 ),
                 claim(
-                    "T grows as 1/λ (T ~ λ^-p)", 1.0, _negative(_exponent(by_lam, len(LAMS[scale]))),
-                    f"{where}λ = {_listed(LAMS[scale])}, {titles[2]}", within=(0.2, 0.4), unit="exponent p",
+                    "T grows as 1/ε (T ~ ε^-p)",
+                    1.0,
+                    _negative(_exponent(by_eps, len(ACCURACIES[scale]))),
+                    f"{where}ε = {_listed(ACCURACIES[scale])}, {titles[1]}",
+                    within=(0.2, 0.4),
+                    unit="exponent p",
                 ),
                 claim(
-                    "T is within the theorem's bound (largest T / bound)", 1.0,
-                    _above_bound(by_m, by_eps, by_lam, laws), f"{where}all of the above, R = {R:.2f}",
-                    at_most=(1.0, 3.0), unit="ratio",
+                    "T grows as 1/λ (T ~ λ^-p)",
+                    1.0,
+                    _negative(_exponent(by_lam, len(LAMS[scale]))),
+                    f"{where}λ = {_listed(LAMS[scale])}, {titles[2]}",
+                    within=(0.2, 0.4),
+                    unit="exponent p",
                 ),
-            ]  # fmt: skip
+                claim(
+                    "T is within the theorem's bound (largest T / bound)",
+                    1.0,
+                    _above_bound(by_m, by_eps, by_lam, laws),
+                    f"{where}all of the above, R = {R:.2f}",
+                    at_most=(1.0, 3.0),
+                    unit="ratio",
+                ),
+            ]
         return Outcome(claims, figures, notes=results.notes())
 
 
@@ -164,11 +175,7 @@ def _size(value: float | None) -> float | None:
 
 def _above_bound(*args: Any) -> float | None:
     *measured, laws = args
-    ratios = [
-        float(np.max(np.array(s.y) / law(np.array(s.x))))
-        for s, law in zip(measured, laws, strict=True)
-        if s.x
-    ]
+    ratios = [float(np.max(np.array(s.y) / law(np.array(s.x)))) for s, law in zip(measured, laws, strict=True) if s.x]
     return max(ratios, default=None)
 
 

@@ -117,21 +117,30 @@ class PegasosTable1(Experiment):
                 f"rows; by that law all rows would take {whole:,.0f} s. It has no setting without a bias."
             )
             ratio = PAPER[name][2] / PAPER[name][0]
-            claims.append(claim(
-                "SVM-Light is slower by far (LIBSVM's seconds / those of Pegasos)", ratio,
-                whole / spent[name][0] if reached else None,
-                f"{where}; LIBSVM in place of SVM-Light, its seconds on all rows extrapolated from at most "
-                f"{sizes[-1]:,}", at_least=(ratio / 2, 1.0), unit="ratio",
-            ))  # fmt: skip
+            claims.append(
+                claim(
+                    "SVM-Light is slower by far (LIBSVM's seconds / those of Pegasos)",
+                    ratio,
+                    whole / spent[name][0] if reached else None,
+                    f"{where}; LIBSVM in place of SVM-Light, its seconds on all rows extrapolated from at most "
+                    f"{sizes[-1]:,}",
+                    at_least=(ratio / 2, 1.0),
+                    unit="ratio",
+                )
+            )
         if "ccat" in spent and "covertype" in spent:
             ratio, reached = spent["covertype"][0] / spent["ccat"][0], spent["covertype"][1]
-            claims.append(claim(
-                "λ and not the number of rows decides: Covertype takes longer than the larger CCAT (seconds "
-                "of Pegasos / seconds)", PAPER["covertype"][0] / PAPER["ccat"][0],
-                ratio if spent["ccat"][1] and (reached or ratio > 1.5) else None,
-                "as above" + ("" if reached else "; on Covertype the seconds spent in vain"),
-                at_least=(1.5, 1.0), unit="ratio",
-            ))  # fmt: skip
+            claims.append(
+                claim(
+                    "λ and not the number of rows decides: Covertype takes longer than the larger CCAT (seconds "
+                    "of Pegasos / seconds)",
+                    PAPER["covertype"][0] / PAPER["ccat"][0],
+                    ratio if spent["ccat"][1] and (reached or ratio > 1.5) else None,
+                    "as above" + ("" if reached else "; on Covertype the seconds spent in vain"),
+                    at_least=(1.5, 1.0),
+                    unit="ratio",
+                )
+            )
         caption = (
             "Objective above the best lower bound known, against seconds without evaluation and compilation. "
             f"Lines are the runs of median length of up to {len(results.of('seed'))}. λ = "
@@ -144,10 +153,19 @@ class PegasosTable1(Experiment):
             f"to a gap of {ACCURACY:g}. Pegasos is given up after so many iterations: "
             + ", ".join(f"{LAST[scale][name]:,} ({name})" for name in SETS[scale])
             + ". LIBSVM stands in for SVM-Light, on fewer rows and with a bias.",
-            ("set", "method", "rows", "seconds", "paper's seconds", "reached", "objective", "above SVM-Perf",
-             "test error, %"),
+            (
+                "set",
+                "method",
+                "rows",
+                "seconds",
+                "paper's seconds",
+                "reached",
+                "objective",
+                "above SVM-Perf",
+                "test error, %",
+            ),
             rows,
-        )  # fmt: skip
+        )
         return Outcome(claims, [Figure(self.name, caption, panels)], [table], notes)
 
 
@@ -284,18 +302,32 @@ def _row(label: str, name: str, method: str, found: Results, goal: float) -> lis
     paper = {PEGASOS: theirs[0], PERF: theirs[1]}.get(method)
     above = None if method == PERF else objective - (goal - ACCURACY)
     return [
-        label, method + by, value["n"], _median(found, goal, "seconds"), paper, "yes" if reached else "no",
-        objective, above, 100 * _median(found, goal, "error"),
-    ]  # fmt: skip
+        label,
+        method + by,
+        value["n"],
+        _median(found, goal, "seconds"),
+        paper,
+        "yes" if reached else "no",
+        objective,
+        above,
+        100 * _median(found, goal, "error"),
+    ]
 
 
 def _libsvm_row(label: str, name: str, found: Results) -> list[Any]:
     done = not any(found.column("cut_off"))
     values = [_median(found, -np.inf, key) for key in ("seconds", "objective", "error")]
     return [
-        label, LIBSVM, found[0].values["n"], values[0], PAPER[name][2], "its own tolerance" if done else "no",
-        values[1], None, 100 * values[2],
-    ]  # fmt: skip
+        label,
+        LIBSVM,
+        found[0].values["n"],
+        values[0],
+        PAPER[name][2],
+        "its own tolerance" if done else "no",
+        values[1],
+        None,
+        100 * values[2],
+    ]
 
 
 def _libsvm_law(part: Results, rows: int) -> tuple[list[int], float | None, float | None]:
@@ -326,18 +358,30 @@ def _claims(name: str, part: Results, goal: float, where: str) -> list[Claim]:
             ratio = ratio if ratio < 1 else None  # an upper bound above 1 decides nothing
     return [
         claim(
-            "Pegasos is faster than SVM-Perf (SVM-Perf's seconds / those of Pegasos)", paper, ratio,
-            where + words, at_least=(paper / 2, 1.0), unit="ratio",
+            "Pegasos is faster than SVM-Perf (SVM-Perf's seconds / those of Pegasos)",
+            paper,
+            ratio,
+            where + words,
+            at_least=(paper / 2, 1.0),
+            unit="ratio",
         ),
         claim(
-            "Pegasos reaches an objective at most 0.001 above that of SVM-Perf", ACCURACY, above,
-            where + words.partition(":")[0], at_most=(ACCURACY, 10 * ACCURACY), unit="absolute",
+            "Pegasos reaches an objective at most 0.001 above that of SVM-Perf",
+            ACCURACY,
+            above,
+            where + words.partition(":")[0],
+            at_most=(ACCURACY, 10 * ACCURACY),
+            unit="absolute",
         ),
         claim(
-            "The test errors of both are virtually identical (their difference)", "virtually identical",
-            apart, where + words.partition(":")[0], at_most=(0.002, 0.005), unit="share of test rows",
+            "The test errors of both are virtually identical (their difference)",
+            "virtually identical",
+            apart,
+            where + words.partition(":")[0],
+            at_most=(0.002, 0.005),
+            unit="share of test rows",
         ),
-    ]  # fmt: skip
+    ]
 
 
 experiment = PegasosTable1()

@@ -146,14 +146,17 @@ class SBPFigure2(Experiment):
         """Every method on every set over the seeds; SMO draws nothing, and has one."""
         return [
             {
-                "set": name, "rows": ROWS[scale][name], "seed": seed, "method": method,
+                "set": name,
+                "rows": ROWS[scale][name],
+                "seed": seed,
+                "method": method,
                 "epochs": LATE_EPOCHS[scale] if (name, method) == ("adult", "Perceptron") else EPOCHS[scale],
             }
             for name in VARIANCE
             for seed in range(SEEDS[scale])
             for method in METHODS
             if method != "SMO" or seed == 0
-        ]  # fmt: skip
+        ]
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """Errors on the way, of the last iterate and of the average where there is one."""
@@ -162,10 +165,7 @@ class SBPFigure2(Experiment):
         at = sorted({n, *spaced(max(10, n // 100), cell["epochs"] * n, per_decade=8)})
         ways = solvers(method, cell["epochs"])
         found = looks(given.problem(method), ways, at, given.error_of, cell["seed"])
-        return {
-            "looks": found, "n": n, "nu": given.nu, "svm": given.error, "label": data.label,
-            "note": data.note,
-        }  # fmt: skip
+        return {"looks": found, "n": n, "nu": given.nu, "svm": given.error, "label": data.label, "note": data.note}
 
     def outcome(self, results: Results, scale: Scale) -> Outcome:
         """A figure for each way of charging, a panel for each set; what the paper says of each method."""
@@ -176,9 +176,7 @@ class SBPFigure2(Experiment):
             part = results.where(set=name)
             label, svm = part[0].values["label"], part[0].values["svm"]
             for axis, words in AXES.items():
-                panels[axis].append(
-                    Panel(label, words, "test error, %", _series(part, axis), log_x=True, log_y=True)
-                )
+                panels[axis].append(Panel(label, words, "test error, %", _series(part, axis), log_x=True, log_y=True))
             where = (
                 f"{label}, σ² = {VARIANCE[name]:g}, λ = 1/n, ν = {part[0].values['nu']:.3g} of the optimum, "
                 f"no bias, {EPOCHS[scale]} epochs, median of {len(part.of('seed'))} seeds, nothing tuned"
@@ -194,9 +192,15 @@ class SBPFigure2(Experiment):
         )
         figures = [Figure(f"{self.name}-{axis}", caption, panels[axis]) for axis in AXES]
         columns = [
-            "data set", "method", "iterate", "error % at one epoch", "at the end", "SVM's error %",
-            "charged to arrive", "computed to arrive",
-        ]  # fmt: skip
+            "data set",
+            "method",
+            "iterate",
+            "error % at one epoch",
+            "at the end",
+            "SVM's error %",
+            "charged to arrive",
+            "computed to arrive",
+        ]
         said = f"To arrive: to the first median error within {100 * NEAR:g}% absolute of the SVM's own."
         return Outcome(claims, figures, [Table(self.name, said, columns, rows)], results.notes())
 
@@ -204,10 +208,13 @@ class SBPFigure2(Experiment):
 def _curve(part: Results, method: str, way: str, axis: str, first: float = 0, last: float = np.inf) -> Series:
     """The median curve of a method in per cent, between two numbers of epochs; empty if it was not run."""
     traces = [
-        [{**look, way: 100 * look[way]} for look in r.values["looks"]
-         if first * r.values["n"] <= look["iteration"] <= last * r.values["n"]]
+        [
+            {**look, way: 100 * look[way]}
+            for look in r.values["looks"]
+            if first * r.values["n"] <= look["iteration"] <= last * r.values["n"]
+        ]
         for r in part.where(method=method)
-    ]  # fmt: skip
+    ]
     label = method if way == "last" else f"{method}, averaged"
     traces = [trace for trace in traces if trace]
     return band(label, traces, axis, way) if traces else Series(label, [], [])
@@ -218,11 +225,15 @@ def _series(part: Results, axis: str) -> list[Series]:
         _curve(part, "Perceptron", "average", axis, first=1), label="Perceptron, later epochs", kind="theory"
     )
     found = [
-        _curve(part, "SBP", "average", axis), _curve(part, "SBP", "last", axis),
-        _curve(part, "Pegasos", "average", axis), _curve(part, "Pegasos", "last", axis),
-        _curve(part, "SDCA", "last", axis), _curve(part, "SMO", "last", axis),
-        _curve(part, "Perceptron", "average", axis, last=1), later,
-    ]  # fmt: skip
+        _curve(part, "SBP", "average", axis),
+        _curve(part, "SBP", "last", axis),
+        _curve(part, "Pegasos", "average", axis),
+        _curve(part, "Pegasos", "last", axis),
+        _curve(part, "SDCA", "last", axis),
+        _curve(part, "SMO", "last", axis),
+        _curve(part, "Perceptron", "average", axis, last=1),
+        later,
+    ]
     return [series for series in found if len(series.x)]
 
 
@@ -234,10 +245,12 @@ def _ahead(part: Results, svm: float, where: str) -> list[Claim]:
     """How many times as many evaluations others need to arrive."""
     claims = []
     for other, way, ours, axis in (
-        ("Pegasos", "average", "average", "charged"), ("Pegasos", "last", "last", "charged"),
-        ("SDCA", "last", "average", "charged"), ("Pegasos", "average", "average", "computed"),
+        ("Pegasos", "average", "average", "charged"),
+        ("Pegasos", "last", "last", "charged"),
+        ("SDCA", "last", "average", "charged"),
+        ("Pegasos", "average", "average", "computed"),
         ("SDCA", "last", "average", "computed"),
-    ):  # fmt: skip
+    ):
         slow, fast = _curve(part, other, way, axis), _curve(part, "SBP", ours, axis)
         arrivals = _arrival(slow, svm), _arrival(fast, svm)
         ratio, said = None, ""
@@ -245,14 +258,20 @@ def _ahead(part: Results, svm: float, where: str) -> list[Claim]:
             ratio = (arrivals[0] or slow.x[-1]) / (arrivals[1] or fast.x[-1])
             said = "".join(
                 f"; {who} did not arrive, and all its evaluations stand here"
-                for who, arrival in zip((other, "SBP"), arrivals, strict=True) if arrival is None
-            )  # fmt: skip
-        claims.append(claim(
-            f"SBP ({_iterate(ours)}) is ahead of {other} ({_iterate(way)}): evaluations of {other} over "
-            f"those of SBP ({AXES[axis]})", "the SBP outperforms", ratio,
-            f"{where}; to an error within {100 * NEAR:g}% absolute of the SVM's {100 * svm:.2f}%{said}",
-            at_least=(1.5, 1.0), unit="ratio",
-        ))  # fmt: skip
+                for who, arrival in zip((other, "SBP"), arrivals, strict=True)
+                if arrival is None
+            )
+        claims.append(
+            claim(
+                f"SBP ({_iterate(ours)}) is ahead of {other} ({_iterate(way)}): evaluations of {other} over "
+                f"those of SBP ({AXES[axis]})",
+                "the SBP outperforms",
+                ratio,
+                f"{where}; to an error within {100 * NEAR:g}% absolute of the SVM's {100 * svm:.2f}%{said}",
+                at_least=(1.5, 1.0),
+                unit="ratio",
+            )
+        )
     return claims
 
 
@@ -270,14 +289,18 @@ def _smo(part: Results, where: str) -> list[Claim]:
         early = [look for look in trace if look["charged"] <= 0.1 * end["charged"]]
         if early and end["last"] > 0:
             ratio = early[-1]["last"] / end["last"]
-            said = (
-                f"; {100 * early[-1]['last']:.2f}%, and {100 * end['last']:.2f}% at a gap of {end['gap']:.1e}"
-            )
-    return [claim(
-        "SMO is of little use before it has converged: its error after a tenth of the evaluations over that "
-        "at the end", "little progress until a critical point", ratio, where + said,
-        at_least=(1.5, 1.1), unit="ratio",
-    )]  # fmt: skip
+            said = f"; {100 * early[-1]['last']:.2f}%, and {100 * end['last']:.2f}% at a gap of {end['gap']:.1e}"
+    return [
+        claim(
+            "SMO is of little use before it has converged: its error after a tenth of the evaluations over that "
+            "at the end",
+            "little progress until a critical point",
+            ratio,
+            where + said,
+            at_least=(1.5, 1.1),
+            unit="ratio",
+        )
+    ]
 
 
 def _perceptron(part: Results, where: str) -> list[Claim]:
@@ -291,18 +314,29 @@ def _perceptron(part: Results, where: str) -> list[Claim]:
         apart = None
         if len(first.x) and len(sbp.x):
             apart = float(np.median(np.interp(np.log(sbp.x), np.log(first.x), first.y) - np.array(sbp.y)))
-        claims.append(claim(
-            f"In the first epoch the Perceptron is similar to the SBP: its error less the SBP's, "
-            f"{_iterate(way)}, median of the looks", "similar", apart, where,
-            at_most=(0.5, 2.0), unit="% absolute",
-        ))  # fmt: skip
+        claims.append(
+            claim(
+                f"In the first epoch the Perceptron is similar to the SBP: its error less the SBP's, "
+                f"{_iterate(way)}, median of the looks",
+                "similar",
+                apart,
+                where,
+                at_most=(0.5, 2.0),
+                unit="% absolute",
+            )
+        )
         if part[0].cell["set"] == "adult":
-            claims.append(claim(
-                "The Perceptron overfits after the first epoch: its error at the end less that after one "
-                f"epoch, {_iterate(way)}", "clearly visible on Adult",
-                later.y[-1] - later.y[0] if len(later.x) else None,
-                f"{where}; the Perceptron {passes} epochs", at_least=(0.5, 0.0), unit="% absolute",
-            ))  # fmt: skip
+            claims.append(
+                claim(
+                    "The Perceptron overfits after the first epoch: its error at the end less that after one "
+                    f"epoch, {_iterate(way)}",
+                    "clearly visible on Adult",
+                    later.y[-1] - later.y[0] if len(later.x) else None,
+                    f"{where}; the Perceptron {passes} epochs",
+                    at_least=(0.5, 0.0),
+                    unit="% absolute",
+                )
+            )
     return claims
 
 
@@ -313,8 +347,18 @@ def _rows(part: Results, label: str, svm: float) -> list[list[str | float | int 
             charged, computed = (_curve(part, method, way, axis) for axis in AXES)
             if len(charged.x):
                 one = _curve(part, method, way, "charged", last=1).y[-1]
-                rows.append([label, method, _iterate(way), one, charged.y[-1], 100 * svm,
-                             _arrival(charged, svm), _arrival(computed, svm)])  # fmt: skip
+                rows.append(
+                    [
+                        label,
+                        method,
+                        _iterate(way),
+                        one,
+                        charged.y[-1],
+                        100 * svm,
+                        _arrival(charged, svm),
+                        _arrival(computed, svm),
+                    ]
+                )
     return rows
 
 

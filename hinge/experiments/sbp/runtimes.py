@@ -127,14 +127,7 @@ class SBPRuntimes(Experiment):
             part = results.where(set=name)
             series = _series(part)
             panels.append(
-                Panel(
-                    part[0].values["label"],
-                    "seconds of training",
-                    "test error, %",
-                    series,
-                    log_x=True,
-                    log_y=True,
-                )
+                Panel(part[0].values["label"], "seconds of training", "test error, %", series, log_x=True, log_y=True)
             )
             claims += _claims(part, name)
             rows += _rows(part)
@@ -144,9 +137,7 @@ class SBPRuntimes(Experiment):
             "their range. The time to find its ν, from the optimum as in the paper, is not in it. hinge.SVC "
             "is the block dual method, to a relative duality gap of 1e-3."
         )
-        columns = [
-            "data set", "method", "seconds", "LIBSVM's over these", "test error %", "support vectors"
-        ]  # fmt: skip
+        columns = ["data set", "method", "seconds", "LIBSVM's over these", "test error %", "support vectors"]
         table = Table(self.name, "To the end of each run; medians over the seeds.", columns, rows)
         return Outcome(claims, [Figure(self.name, caption, panels)], [table], results.notes())
 
@@ -203,10 +194,7 @@ def _sbp(task: Task, cell: Cell) -> dict[str, Any]:
     last = max(16, int(cell["epochs"] * n / BATCH))
     looks = looks_at(problem, solver, spaced(8, last, 4), evaluate, cell["seed"])
     end = looks[-1]
-    return {
-        "looks": looks, "nu": nu, "seconds": end["seconds"], "error": end["error"],
-        "support": int(end["support"]),
-    }  # fmt: skip
+    return {"looks": looks, "nu": nu, "seconds": end["seconds"], "error": end["error"], "support": int(end["support"])}
 
 
 def _traces(part: Results) -> list[list[Look]]:
@@ -250,13 +238,21 @@ def _claims(part: Results, name: str) -> list[Claim]:
     return [
         claim(
             "SBP's error after a quarter of LIBSVM's time, less LIBSVM's",
-            round(paper.sbp - paper.libsvm, 2), apart, where + said, at_most=(0.1, 0.3), unit="% absolute",
+            round(paper.sbp - paper.libsvm, 2),
+            apart,
+            where + said,
+            at_most=(0.1, 0.3),
+            unit="% absolute",
         ),
         claim(
             f"LIBSVM's seconds over those from which on SBP is within {NEAR:g}% absolute of its error",
-            f"4, with LIBSVM at {paper.seconds:g} s", gain, where + said, at_least=(4.0, 1.0), unit="ratio",
+            f"4, with LIBSVM at {paper.seconds:g} s",
+            gain,
+            where + said,
+            at_least=(4.0, 1.0),
+            unit="ratio",
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _variance(part: Results, name: str) -> float:

@@ -112,9 +112,13 @@ class SBPTable1(Experiment):
     def cells(self, scale: Scale) -> list[Cell]:
         """Every method on samples of several sizes, each seed with its own sample."""
         return grid(
-            noise=NOISE, n=SIZES[scale], tested=[TESTED[scale]], epochs=[EPOCHS[scale]],
-            seed=range(SEEDS[scale]), method=METHODS,
-        )  # fmt: skip
+            noise=NOISE,
+            n=SIZES[scale],
+            tested=[TESTED[scale]],
+            epochs=[EPOCHS[scale]],
+            seed=range(SEEDS[scale]),
+            method=METHODS,
+        )
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """The excess error on the way, every iteration charged n evaluations."""
@@ -149,10 +153,16 @@ class SBPTable1(Experiment):
                 Series(shown, EPSILONS, bound(method, np.array(EPSILONS), noise).tolist(), kind="theory")
                 for method, shown in SHOWN.items()
             ]
-            panels.append(Panel(
-                title, "excess test error ε", "kernel evaluations, n charged for each iteration", series,
-                log_x=True, log_y=True,
-            ))  # fmt: skip
+            panels.append(
+                Panel(
+                    title,
+                    "excess test error ε",
+                    "kernel evaluations, n charged for each iteration",
+                    series,
+                    log_x=True,
+                    log_y=True,
+                )
+            )
             claims += [*_growth(needs, noise, where), *_order(needs, where)]
             for method, need in needs.items():
                 of_bound = _exponent(_bound_at(need, method, noise))
@@ -165,14 +175,20 @@ class SBPTable1(Experiment):
             "and SMO the last iterate. Synthetic data."
         )
         columns = [
-            "wrong labels %", "method", "least ε reached", "evaluations there", "exponent of 1/ε",
+            "wrong labels %",
+            "method",
+            "least ε reached",
+            "evaluations there",
+            "exponent of 1/ε",
             "of the bound",
-        ]  # fmt: skip
+        ]
         said = "How evaluations grow with 1/ε, beside the bound over the same ε; synthetic teacher."
         return Outcome(
-            claims, [Figure(self.name, caption, panels)],
-            [Table(self.name, said, columns, rows)], [*results.notes(), NOTE],
-        )  # fmt: skip
+            claims,
+            [Figure(self.name, caption, panels)],
+            [Table(self.name, said, columns, rows)],
+            [*results.notes(), NOTE],
+        )
 
 
 def _needs(part: Results, method: str) -> dict[float, float]:
@@ -212,17 +228,27 @@ def _growth(needs: dict[str, dict[float, float]], noise: float, where: str) -> l
             continue
         paper = round(paper, 2)
         at = min(need)
-        claims.append(claim(
-            f"Evaluations of {method} grow with 1/ε no faster than the bound", paper, ours,
-            f"{where}; ε from {max(need):.2g} to {at:.2g}, the bound fitted over the same; at the smallest ε "
-            f"the bound is {promised[at] / need[at]:.2g} times what was needed",
-            at_most=(paper, paper + 0.5), unit="exponent of 1/ε",
-        ))  # fmt: skip
-    claims.append(claim(
-        "No method needs more evaluations than its bound without constants: the largest share of a bound",
-        "upper bounds", largest, f"{where}; all methods and all ε that they reach", at_most=(1.0, 10.0),
-        unit="ratio",
-    ))  # fmt: skip
+        claims.append(
+            claim(
+                f"Evaluations of {method} grow with 1/ε no faster than the bound",
+                paper,
+                ours,
+                f"{where}; ε from {max(need):.2g} to {at:.2g}, the bound fitted over the same; at the smallest ε "
+                f"the bound is {promised[at] / need[at]:.2g} times what was needed",
+                at_most=(paper, paper + 0.5),
+                unit="exponent of 1/ε",
+            )
+        )
+    claims.append(
+        claim(
+            "No method needs more evaluations than its bound without constants: the largest share of a bound",
+            "upper bounds",
+            largest,
+            f"{where}; all methods and all ε that they reach",
+            at_most=(1.0, 10.0),
+            unit="ratio",
+        )
+    )
     return claims
 
 
@@ -233,10 +259,16 @@ def _order(needs: dict[str, dict[float, float]], where: str) -> list[Claim]:
         eps = min(common, default=None)
         ratio = None if eps is None else needs[rival][eps] / needs["SBP"][eps]
         said = "" if eps is None else f"; at ε = {eps:.2g}, the smallest that both reach"
-        claims.append(claim(
-            f"The SBP needs fewer evaluations than {rival}: those of {rival} over those of the SBP",
-            "the bounds' order", ratio, where + said, at_least=(1.0, 0.67), unit="ratio",
-        ))  # fmt: skip
+        claims.append(
+            claim(
+                f"The SBP needs fewer evaluations than {rival}: those of {rival} over those of the SBP",
+                "the bounds' order",
+                ratio,
+                where + said,
+                at_least=(1.0, 0.67),
+                unit="ratio",
+            )
+        )
     return claims
 
 

@@ -41,29 +41,37 @@ class SBPTable2(Experiment):
     def cells(self, scale: Scale) -> list[Cell]:
         """One for each line; the optimum is one whatever the seed."""
         return [
-            {**{k: v for k, v in line.items() if k != "paper"}, "rows": ROWS[scale], "tol": TOL[scale],
-             "seed": 0}
+            {**{k: v for k, v in line.items() if k != "paper"}, "rows": ROWS[scale], "tol": TOL[scale], "seed": 0}
             for line in LINES
-        ]  # fmt: skip
+        ]
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """Solve to a small gap, and read ν off."""
         data = choose(cell["set"], cell["rows"])
         X, y, X_test, y_test = data.parts
         model = SVC(
-            cell["C"], gamma=1 / (2 * cell["variance"]), fit_intercept=cell["bias"], tol=cell["tol"],
-            cache_size=CACHE, random_state=cell["seed"],
-        )  # fmt: skip
+            cell["C"],
+            gamma=1 / (2 * cell["variance"]),
+            fit_intercept=cell["bias"],
+            tol=cell["tol"],
+            cache_size=CACHE,
+            random_state=cell["seed"],
+        )
         model.fit(X, y)
         lam = 1 / (cell["C"] * len(y))
         # P = λ/2 ‖w‖² + hinge and ν = hinge/‖w‖ give the norm as the root of a quadratic.
         norm = (-model.slack_ + (model.slack_**2 + 2 * lam * model.objective_) ** 0.5) / lam
         return {
-            "nu": model.slack_, "norm": norm, "hinge": model.slack_ * norm, "gap": model.gap_,
-            "support": len(model.support_), "n": len(y),
+            "nu": model.slack_,
+            "norm": norm,
+            "hinge": model.slack_ * norm,
+            "gap": model.gap_,
+            "support": len(model.support_),
+            "n": len(y),
             "error": float((model.predict(X_test) != y_test).mean()),
-            "label": data.label, "note": data.note,
-        }  # fmt: skip
+            "label": data.label,
+            "note": data.note,
+        }
 
     def outcome(self, results: Results, scale: Scale) -> Outcome:
         """Each line of the table beside ours."""
@@ -86,22 +94,46 @@ class SBPTable2(Experiment):
             if not own:
                 where += f"; ν = {found['nu']:.3g} there, which says nothing of the paper's rows"
             said = claim(
-                f"ν of the optimum, {line['set']}, {bias}", line["paper"], found["nu"],
-                where, within=(0.02, 0.2), unit="mean slack at unit norm",
-            )  # fmt: skip
+                f"ν of the optimum, {line['set']}, {bias}",
+                line["paper"],
+                found["nu"],
+                where,
+                within=(0.02, 0.2),
+                unit="mean slack at unit norm",
+            )
             claims.append(said if own else replace(said, verdict=Verdict.UNKNOWN))
-            rows.append([
-                found["label"], bias, found["n"], cell["variance"], cell["C"], line["paper"], found["nu"],
-                found["norm"], found["hinge"], 100 * found["error"], found["support"],
-            ])  # fmt: skip
+            rows.append(
+                [
+                    found["label"],
+                    bias,
+                    found["n"],
+                    cell["variance"],
+                    cell["C"],
+                    line["paper"],
+                    found["nu"],
+                    found["norm"],
+                    found["hinge"],
+                    100 * found["error"],
+                    found["support"],
+                ]
+            )
         caption = (
             "ν = mean hinge loss over ‖w‖ at the optimum, λ = 1/(C n). The paper's n is 7,770, 31,562 and "
             "60,000; the public Adult has 32,561 rows."
         )
         columns = [
-            "data set", "bias", "n", "σ²", "C", "ν, paper", "ν, ours", "‖w‖", "mean hinge", "test error %",
+            "data set",
+            "bias",
+            "n",
+            "σ²",
+            "C",
+            "ν, paper",
+            "ν, ours",
+            "‖w‖",
+            "mean hinge",
+            "test error %",
             "support vectors",
-        ]  # fmt: skip
+        ]
         notes = [
             *results.notes(),
             "Forest of Table 2 (522,910 rows, ν = 7.62e-10) is left out: its optimum takes hours on a CPU.",

@@ -19,10 +19,7 @@ from hinge.solvers import SDCA, Frugal, Pegasos, Perceptron, Simba, trace
 SETS = {"news20": "news20", "real-sim": "real vs. simulated"}
 ROWS: dict[str, dict[str, int | None]] = {
     "tiny": {"news20": 400, "real-sim": 400},
-    "full": {
-        "news20": 10_000,
-        "real-sim": None,
-    },  # 8,000 to learn from, as in the paper, and 2,000 to validate
+    "full": {"news20": 10_000, "real-sim": None},  # 8,000 to learn from, as in the paper, and 2,000 to validate
 }
 SEEDS = {"tiny": 2, "full": 5}
 FRUGAL_SEEDS = {"news20": 2, "real-sim": 5}
@@ -34,9 +31,13 @@ CAPS = {"tiny": (0.1,), "full": (0.03, 0.1)}
 FRUGAL_C, ENOUGH = 3.0, 0.35  # Frugal keeps its cells; it ends at this share of them
 WITHIN = 1.05
 LABELS = {
-    "SIMBA": "SIMBA (section 6)", "capped": "SIMBA, capped", "Pegasos": "Pegasos", "SDCA": "SDCA",
-    "Perceptron": "Perceptron", "Frugal": "Frugal (cells kept)",
-}  # fmt: skip
+    "SIMBA": "SIMBA (section 6)",
+    "capped": "SIMBA, capped",
+    "Pegasos": "Pegasos",
+    "SDCA": "SDCA",
+    "Perceptron": "Perceptron",
+    "Frugal": "Frugal (cells kept)",
+}
 TUNED = {"test": "test rows, as in the paper", "val": "validation rows"}
 CONVENTIONS = {"cells": "every cell counts", "nonzeros": "nonzeros count"}
 
@@ -64,15 +65,27 @@ class SimbaFigure1(Experiment):
     def cells(self, scale: Scale) -> list[Cell]:
         """Every setting of every method, over the seeds."""
         settings: dict[str, Sequence[float]] = {
-            "SIMBA": NUS[scale], "capped": CAPS[scale], "Pegasos": LAMS[scale], "SDCA": LAMS[scale],
-            "Perceptron": (0.0,), "Frugal": (FRUGAL_C,),
-        }  # fmt: skip
+            "SIMBA": NUS[scale],
+            "capped": CAPS[scale],
+            "Pegasos": LAMS[scale],
+            "SDCA": LAMS[scale],
+            "Perceptron": (0.0,),
+            "Frugal": (FRUGAL_C,),
+        }
         return [
-            {"set": name, "rows": ROWS[scale][name], "method": method, "setting": setting, "seed": seed,
-             "passes": PASSES[scale][name]}
-            for name in SETS for method in settings for setting in settings[method]
+            {
+                "set": name,
+                "rows": ROWS[scale][name],
+                "method": method,
+                "setting": setting,
+                "seed": seed,
+                "passes": PASSES[scale][name],
+            }
+            for name in SETS
+            for method in settings
+            for setting in settings[method]
             for seed in range(min(SEEDS[scale], FRUGAL_SEEDS[name] if method == "Frugal" else SEEDS[scale]))
-        ]  # fmt: skip
+        ]
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """Validation and test error against cells and nonzeros read."""
@@ -100,15 +113,20 @@ class SimbaFigure1(Experiment):
             rows = Regularized(X, y, setting or 1.0)  # the Perceptron only takes rows from it
             at = spaced(max(20, n // 100), 2 * passes * n, 6)
             solvers: dict[str, Any] = {
-                "Pegasos": Pegasos(output="last"), "SDCA": SDCA(),
+                "Pegasos": Pegasos(output="last"),
+                "SDCA": SDCA(),
                 "Perceptron": Perceptron(passes=2 * passes),
-            }  # fmt: skip
+            }
             looks = looks_at(rows, solvers[cell["method"]], at, errors, seed)
             looks = [{**look, "cells": look["iteration"] * d, "nonzeros": look["reads"]} for look in looks]
         return {
             "looks": [{k: look[k] for k in ("cells", "nonzeros", "val", "test")} for look in looks],
-            "n": n, "d": d, "nonzeros": int(X.nnz), "label": chosen.label, "note": chosen.note,
-        }  # fmt: skip
+            "n": n,
+            "d": d,
+            "nonzeros": int(X.nnz),
+            "label": chosen.label,
+            "note": chosen.note,
+        }
 
     def outcome(self, results: Results, scale: Scale) -> Outcome:
         """The figure as in the paper, the same with honest tuning, and the ratios."""
@@ -132,9 +150,7 @@ class SimbaFigure1(Experiment):
                 f"news20: {min(SEEDS[scale], FRUGAL_SEEDS['news20'])}), the band is their range. The panels "
                 "name the sets that they show, which need not be those of the paper."
             )
-            figures.append(
-                Figure(self.name if tuned == "test" else f"{self.name}-validation", caption, panels)
-            )
+            figures.append(Figure(self.name if tuned == "test" else f"{self.name}-validation", caption, panels))
         caption = (
             f"Feature accesses until {WITHIN:g} times the lowest mean test error of Pegasos; the "
             "last column has those of Pegasos over those of SIMBA in the form and at the ν fastest in "
@@ -188,12 +204,13 @@ def _reached(part: Results, of: str, level: float) -> float | None:
     return float(at[hit[0]]) if len(hit) else None
 
 
-def _row(
-    part: Results, best: dict[str, Results], of: str, tuned: str, level: float
-) -> list[str | float | int | None]:
+def _row(part: Results, best: dict[str, Results], of: str, tuned: str, level: float) -> list[str | float | int | None]:
     pegasos = _reached(best["Pegasos"], of, level)
-    forms = [part.where(method=form, setting=s) for form in ("SIMBA", "capped")
-             for s in part.where(method=form).of("setting")]  # fmt: skip
+    forms = [
+        part.where(method=form, setting=s)
+        for form in ("SIMBA", "capped")
+        for s in part.where(method=form).of("setting")
+    ]
     found = [accesses for form in forms if (accesses := _reached(form, of, level)) is not None]
     hindsight = pegasos / min(found) if pegasos and found else None
     reached = [_reached(best[m], of, level) if m in best else None for m in LABELS]
@@ -213,14 +230,18 @@ def _claims(called: str, best: dict[str, Results], tuned: str, level: float) -> 
         elif pegasos is not None and pegasos / spent < 2.0:
             ratio, said = pegasos / spent, "; SIMBA did not get there, so that this is an upper bound"
         settings = ", ".join(f"{m} at {best[m][0].cell['setting']:g}" for m in ("SIMBA", "Pegasos"))
-        out.append(claim(
-            f"{called}: fewer feature accesses than Pegasos to {WITHIN:g} × its lowest test error, {counted},"
-            f" tuned on {TUNED[tuned]}",
-            100.0, ratio,
-            f"{first['label']}, {first['n']:,} × {first['d']:,} to learn from, ν and λ tuned on "
-            f"{TUNED[tuned]} ({settings}), {len(best['SIMBA'])} seeds, error {100 * level:.2f}%{said}",
-            at_least=(50.0, 2.0), unit="Pegasos / SIMBA",
-        ))  # fmt: skip
+        out.append(
+            claim(
+                f"{called}: fewer feature accesses than Pegasos to {WITHIN:g} × its lowest test error, {counted},"
+                f" tuned on {TUNED[tuned]}",
+                100.0,
+                ratio,
+                f"{first['label']}, {first['n']:,} × {first['d']:,} to learn from, ν and λ tuned on "
+                f"{TUNED[tuned]} ({settings}), {len(best['SIMBA'])} seeds, error {100 * level:.2f}%{said}",
+                at_least=(50.0, 2.0),
+                unit="Pegasos / SIMBA",
+            )
+        )
     return out
 
 

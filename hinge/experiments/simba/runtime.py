@@ -31,9 +31,7 @@ SWEEPS: dict[str, dict[str, list[dict[str, float]]]] = {
     "full": {
         "d": [{"n": 1600, "d": d, "r": 0.01, "shrink": 1.0} for d in (500, 1000, 2000, 4000, 8000)],
         "B": [{"n": 6400, "d": 2000, "r": 0.05, "shrink": s} for s in (1.0, 0.7, 0.5, 0.35, 0.25)],
-        "δ": [
-            {"n": round(16 / r), "d": 4000, "r": r, "shrink": 1.0} for r in (0.04, 0.02, 0.01, 0.005, 0.0025)
-        ],
+        "δ": [{"n": round(16 / r), "d": 4000, "r": r, "shrink": 1.0} for r in (0.04, 0.02, 0.01, 0.005, 0.0025)],
     },
 }
 LAMS = (1e-2, 1e-3, 1e-4)
@@ -90,8 +88,10 @@ class SimbaRuntime(Experiment):
         """Every point of every sweep, over draws of the data; all methods see the same rows."""
         return [
             {"sweep": sweep, **point, "seed": seed}
-            for sweep, points in SWEEPS[scale].items() for point in points for seed in range(SEEDS[scale])
-        ]  # fmt: skip
+            for sweep, points in SWEEPS[scale].items()
+            for point in points
+            for seed in range(SEEDS[scale])
+        ]
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """Iterations and reads of each method, None where the error was not reached."""
@@ -105,9 +105,7 @@ class SimbaRuntime(Experiment):
         found["Perceptron"] = _first_hit(rows, Perceptron(passes=20), data, 20 * n * d, cell["seed"])
         for lam in LAMS:
             problem = Regularized(data.X, data.y, lam)
-            found[f"Pegasos {lam:g}"] = _first_hit(
-                problem, Pegasos(output="last"), data, 20 * n * d, cell["seed"]
-            )
+            found[f"Pegasos {lam:g}"] = _first_hit(problem, Pegasos(output="last"), data, 20 * n * d, cell["seed"])
         return {"found": found}
 
     def outcome(self, results: Results, scale: Scale) -> Outcome:
@@ -125,9 +123,11 @@ class SimbaRuntime(Experiment):
             "from the first to the third quartile. Dashed: the bounds, through the first measured point."
         )
         table = Table(
-            self.name, "Iterations and feature accesses (medians), and how often the error was reached.",
-            ["sweep", "at", "n", "d", "B", "δ", "method", "iterations", "accesses", "reached"], rows,
-        )  # fmt: skip
+            self.name,
+            "Iterations and feature accesses (medians), and how often the error was reached.",
+            ["sweep", "at", "n", "d", "B", "δ", "method", "iterations", "accesses", "reached"],
+            rows,
+        )
         return Outcome(claims, [Figure(self.name, caption, panels)], [table], results.notes())
 
 
@@ -153,9 +153,7 @@ def _lines(part: Results, sweep: str) -> dict[str, list[Point]]:
     for value in part.of(parameter):
         group = part.where(**{parameter: value})
         cell, found = group[0].cell, group.column("found")
-        here = {
-            "n": cell["n"], "d": cell["d"], "B": 1 / (MARGIN * cell["shrink"]), "δ": SHARE * cell["r"],
-        }  # fmt: skip
+        here = {"n": cell["n"], "d": cell["d"], "B": 1 / (MARGIN * cell["shrink"]), "δ": SHARE * cell["r"]}
         for method in LABELS:
             tried = [name for name in found[0] if name.startswith(method)]
             best = min((_quartiles([one[name] for one in found]) for name in tried), key=lambda q: q["reads"])
@@ -171,9 +169,13 @@ def _quartiles(found: list[list[float] | None]) -> Point:
     k = len(found)
     high = reads[3 * k // 4]
     return {
-        "iterations": iterations[k // 2], "reads": reads[k // 2], "low": reads[k // 4],
-        "high": high if math.isfinite(high) else reads[k // 2], "hits": k - reads.count(math.inf), "tried": k,
-    }  # fmt: skip
+        "iterations": iterations[k // 2],
+        "reads": reads[k // 2],
+        "low": reads[k // 4],
+        "high": high if math.isfinite(high) else reads[k // 2],
+        "hits": k - reads.count(math.inf),
+        "tried": k,
+    }
 
 
 def _theory(sweep: str, method: str, p: Point) -> float:
@@ -209,10 +211,21 @@ def _panel(sweep: str, lines: dict[str, list[Point]]) -> Panel:
 
 def _rows(sweep: str, lines: dict[str, list[Point]]) -> list[list[str | float | int | None]]:
     return [
-        [sweep, p[sweep], p["n"], p["d"], p["B"], p["δ"], LABELS[method], p["iterations"], p["reads"],
-         f"{p['hits']} of {p['tried']}"]
-        for method, line in lines.items() for p in line
-    ]  # fmt: skip
+        [
+            sweep,
+            p[sweep],
+            p["n"],
+            p["d"],
+            p["B"],
+            p["δ"],
+            LABELS[method],
+            p["iterations"],
+            p["reads"],
+            f"{p['hits']} of {p['tried']}",
+        ]
+        for method, line in lines.items()
+        for p in line
+    ]
 
 
 def _exponent(line: list[Point], x: str, y: str) -> float | None:
@@ -230,29 +243,70 @@ def _claims(sweep: str, lines: dict[str, list[Point]]) -> list[Claim]:
     if sweep == "d":
         where += f"; n = {first['n']}, B = {first['B']:.1f}, d = {_span(simba, 'd')}"
         return [
-            claim("SIMBA's accesses grow as n + d", 1.0, _exponent(simba, "n + d", "reads"), where,
-                  within=(0.15, 0.3), unit="exponent of n + d"),
-            claim("Online accesses grow as d", 1.0, _exponent(online, "d", "reads"), where,
-                  within=(0.15, 0.3), unit="exponent of d"),
-        ]  # fmt: skip
+            claim(
+                "SIMBA's accesses grow as n + d",
+                1.0,
+                _exponent(simba, "n + d", "reads"),
+                where,
+                within=(0.15, 0.3),
+                unit="exponent of n + d",
+            ),
+            claim(
+                "Online accesses grow as d",
+                1.0,
+                _exponent(online, "d", "reads"),
+                where,
+                within=(0.15, 0.3),
+                unit="exponent of d",
+            ),
+        ]
     if sweep == "B":
         where += f"; n = {first['n']}, d = {first['d']}, B = {_span(simba, 'B')}"
         return [
-            claim("SIMBA's iterations grow as B²", 2.0, _exponent(simba, "B", "iterations"), where,
-                  within=(0.25, 0.5), unit="exponent of B"),
-            claim("SIMBA's iterations are at most c² B² log n: the largest c (Theorem 4.3, ε = 1/B)", 100.0,
-                  max((math.sqrt(p["iterations"] / math.log(p["n"])) / p["B"] for p in simba), default=None),
-                  where, at_most=(100.0, 200.0), unit="c"),
-            claim("Online accesses grow as B²", 2.0, _exponent(online, "B", "reads"), where,
-                  within=(0.25, 0.5), unit="exponent of B"),
-        ]  # fmt: skip
+            claim(
+                "SIMBA's iterations grow as B²",
+                2.0,
+                _exponent(simba, "B", "iterations"),
+                where,
+                within=(0.25, 0.5),
+                unit="exponent of B",
+            ),
+            claim(
+                "SIMBA's iterations are at most c² B² log n: the largest c (Theorem 4.3, ε = 1/B)",
+                100.0,
+                max((math.sqrt(p["iterations"] / math.log(p["n"])) / p["B"] for p in simba), default=None),
+                where,
+                at_most=(100.0, 200.0),
+                unit="c",
+            ),
+            claim(
+                "Online accesses grow as B²",
+                2.0,
+                _exponent(online, "B", "reads"),
+                where,
+                within=(0.25, 0.5),
+                unit="exponent of B",
+            ),
+        ]
     where += f"; d = {first['d']}, B = {first['B']:.1f}, n ~ 1/δ, δ = {_span(simba, 'δ')}"
     claims = [
-        claim("SIMBA's iterations do not depend on δ, but for log n", "exponent 0",
-              _exponent(simba, "1/δ", "iterations"), where, at_most=(0.2, 0.5), unit="exponent of 1/δ"),
-        claim("Online accesses grow as 1/δ", 1.0, _exponent(online, "1/δ", "reads"), where,
-              within=(0.25, 0.5), unit="exponent of 1/δ"),
-    ]  # fmt: skip
+        claim(
+            "SIMBA's iterations do not depend on δ, but for log n",
+            "exponent 0",
+            _exponent(simba, "1/δ", "iterations"),
+            where,
+            at_most=(0.2, 0.5),
+            unit="exponent of 1/δ",
+        ),
+        claim(
+            "Online accesses grow as 1/δ",
+            1.0,
+            _exponent(online, "1/δ", "reads"),
+            where,
+            within=(0.25, 0.5),
+            unit="exponent of 1/δ",
+        ),
+    ]
     common = sorted({p["δ"] for p in simba} & {p["δ"] for p in online}, reverse=True)
     if len(common) < 2:
         return claims
@@ -262,11 +316,23 @@ def _claims(sweep: str, lines: dict[str, list[Point]]) -> list[Claim]:
     theory = [float(simba_gain(first["d"], first["B"], delta, 0.0)) for delta in common]
     least = min(reads[m][common[-1]] for m in reads if m != "SIMBA" and common[-1] in reads[m])
     claims += [
-        claim("The gain over the online method grows as Eq. (10) over Eq. (11) says", slope(over, theory),
-              slope(over, gains), where, within=(0.25, 0.5), unit="exponent of 1/δ"),
-        claim(f"SIMBA beats the best online method at δ = {common[-1]:g}", "for d ≫ B² and small δ",
-              least / reads["SIMBA"][common[-1]], where, at_least=(2.0, 1.0), unit="online / SIMBA"),
-    ]  # fmt: skip
+        claim(
+            "The gain over the online method grows as Eq. (10) over Eq. (11) says",
+            slope(over, theory),
+            slope(over, gains),
+            where,
+            within=(0.25, 0.5),
+            unit="exponent of 1/δ",
+        ),
+        claim(
+            f"SIMBA beats the best online method at δ = {common[-1]:g}",
+            "for d ≫ B² and small δ",
+            least / reads["SIMBA"][common[-1]],
+            where,
+            at_least=(2.0, 1.0),
+            unit="online / SIMBA",
+        ),
+    ]
     return claims
 
 

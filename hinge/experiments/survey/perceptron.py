@@ -80,13 +80,15 @@ class SurveyPerceptron(Experiment):
         """All T of a family and a seed make one cell; so do all looks of a size and a seed."""
         guarantee: list[Cell] = [
             {"part": "guarantee", "family": family, "ratios": list(RATIOS[scale]), "seed": seed}
-            for family in FAMILIES for seed in range(SEEDS[scale])
-        ]  # fmt: skip
+            for family in FAMILIES
+            for seed in range(SEEDS[scale])
+        ]
         reads: list[Cell] = [
             {"part": "reads", "method": method, "n": n, "seed": seed}
             for method in ("sublinear", "classical")
-            for n in SIZES[scale] for seed in range(READ_SEEDS[scale])
-        ]  # fmt: skip
+            for n in SIZES[scale]
+            for seed in range(READ_SEEDS[scale])
+        ]
         return guarantee + reads
 
     def run(self, cell: Cell) -> dict[str, Any]:
@@ -95,8 +97,9 @@ class SurveyPerceptron(Experiment):
             A, margin = rows_of(cell["family"])
             return {
                 "looks": [self._fixed(A, margin, ratio, cell["seed"]) for ratio in cell["ratios"]],
-                "n": len(A), "margin": margin,
-            }  # fmt: skip
+                "n": len(A),
+                "margin": margin,
+            }
         n, seed = cell["n"], cell["seed"]
         A, margin = rows_of("rare", n, n, seed)
         if cell["method"] == "sublinear":
@@ -168,9 +171,7 @@ def _shares(results: Results) -> Table:
         looks = _looks(results, family=family)
         for eps in EPS:
             losses = [look["loss"] for look in looks if math.isclose(look["ratio"], 2 / eps)]
-            rows.append([
-                FAMILIES[family], eps, *(_share(looks, c, eps) for c in CS), max(losses) if losses else None,
-            ])  # fmt: skip
+            rows.append([FAMILIES[family], eps, *(_share(looks, c, eps) for c in CS), max(losses) if losses else None])
     caption = (
         "Share of runs within ε after T = c² log n / ε² iterations, and the worst loss at c = 2. The theorem "
         "has a share of 1/2 at c = 200."
@@ -201,23 +202,51 @@ def _claims(results: Results) -> list[Claim]:
             exponents.append(-slope(T, medians))
     of_bound = [
         look["loss"] / float(sublinear_perceptron_gap(look["T"], result.values["n"]))
-        for result in results for look in result.values["looks"]
-    ]  # fmt: skip
+        for result in results
+        for look in result.values["looks"]
+    ]
     return [
-        claim("The constant c of T = c² log n / ε² at which half of the runs are within ε, in every case",
-              "200 in the proof", enough, where, at_most=(200.0, 400.0), unit="c"),
-        claim("Share of runs within ε at c = 2, a ten-thousandth of the theorem's iterations, the worst case",
-              "1/2 at c = 200", min(two) if two else None, where, at_least=(0.5, 0.25), unit="share"),
-        claim("The loss falls as T^-p (median over the families)", 0.5,
-              float(np.median(exponents)) if exponents else None,
-              f"{where}; T from {min(sizes)} to {max(sizes)}", within=(0.25, 0.5), unit="exponent p"),
-        claim("No loss exceeds 23 √(log n/T) + 2 √(2/T) of the proof (largest loss / bound)",
-              "at most 1, with probability 1/2", max(of_bound), where, at_most=(1.0, 1.0), unit="ratio"),
-        claim("The certificate of every run holds the exact margin", "by duality",
-              float(np.mean([look["held"] for look in all_looks])),
-              f"{where}; exact by construction, or by a certified gap of {KEEP:g}",
-              at_least=(1.0, 1.0), unit="share"),
-    ]  # fmt: skip
+        claim(
+            "The constant c of T = c² log n / ε² at which half of the runs are within ε, in every case",
+            "200 in the proof",
+            enough,
+            where,
+            at_most=(200.0, 400.0),
+            unit="c",
+        ),
+        claim(
+            "Share of runs within ε at c = 2, a ten-thousandth of the theorem's iterations, the worst case",
+            "1/2 at c = 200",
+            min(two) if two else None,
+            where,
+            at_least=(0.5, 0.25),
+            unit="share",
+        ),
+        claim(
+            "The loss falls as T^-p (median over the families)",
+            0.5,
+            float(np.median(exponents)) if exponents else None,
+            f"{where}; T from {min(sizes)} to {max(sizes)}",
+            within=(0.25, 0.5),
+            unit="exponent p",
+        ),
+        claim(
+            "No loss exceeds 23 √(log n/T) + 2 √(2/T) of the proof (largest loss / bound)",
+            "at most 1, with probability 1/2",
+            max(of_bound),
+            where,
+            at_most=(1.0, 1.0),
+            unit="ratio",
+        ),
+        claim(
+            "The certificate of every run holds the exact margin",
+            "by duality",
+            float(np.mean([look["held"] for look in all_looks])),
+            f"{where}; exact by construction, or by a certified gap of {KEEP:g}",
+            at_least=(1.0, 1.0),
+            unit="share",
+        ),
+    ]
 
 
 def _losses(name: str, results: Results) -> Figure:
@@ -227,13 +256,21 @@ def _losses(name: str, results: Results) -> Figure:
         n, traces = part[0].values["n"], part.column("looks")
         T = [look["T"] for look in traces[0]]
         bound = np.asarray(sublinear_perceptron_gap(np.array(T), n))
-        panels.append(Panel(
-            f"{FAMILIES[family]}, margin {part[0].values['margin']:.3f}", "T, iterations", "margin lost",
-            [band("loss", traces, "T", "loss"), band("certified gap", traces, "T", "gap"),
-             Series("√(log n/T)", T, [math.sqrt(math.log(n) / t) for t in T], kind="theory"),
-             Series("bound of the proof", T, bound.tolist(), kind="theory")],
-            log_x=True, log_y=True,
-        ))  # fmt: skip
+        panels.append(
+            Panel(
+                f"{FAMILIES[family]}, margin {part[0].values['margin']:.3f}",
+                "T, iterations",
+                "margin lost",
+                [
+                    band("loss", traces, "T", "loss"),
+                    band("certified gap", traces, "T", "gap"),
+                    Series("√(log n/T)", T, [math.sqrt(math.log(n) / t) for t in T], kind="theory"),
+                    Series("bound of the proof", T, bound.tolist(), kind="theory"),
+                ],
+                log_x=True,
+                log_y=True,
+            )
+        )
     caption = (
         "Margin lost after T iterations with the rates of Algorithm 1 for this T. Median over the seeds; the "
         "band is their range. The certified gap is of x at unit norm, or of x = 0, and so may be below the "
@@ -256,11 +293,14 @@ def _reads(results: Results, scale: Scale) -> tuple[list[Claim], Panel]:
             exponent[method] = slope(line.x, line.y)
     at, eps = np.array(SIZES[scale], float), float(np.median(results.column("margin")))
     series += [
-        Series("(n + d) log n/ε²", at.tolist(),
-               (np.log(at) * sublinear_perceptron_runtime(at, at, eps)).tolist(), kind="theory"),
-        Series("nd/ε²", at.tolist(), np.asarray(perceptron_runtime(at * at, eps)).tolist(),
-               kind="theory"),
-    ]  # fmt: skip
+        Series(
+            "(n + d) log n/ε²",
+            at.tolist(),
+            (np.log(at) * sublinear_perceptron_runtime(at, at, eps)).tolist(),
+            kind="theory",
+        ),
+        Series("nd/ε²", at.tolist(), np.asarray(perceptron_runtime(at * at, eps)).tolist(), kind="theory"),
+    ]
     n = max(SIZES[scale])
     theory = n * n / (2 * n * math.log(n))
     ratio = None
@@ -273,13 +313,31 @@ def _reads(results: Results, scale: Scale) -> tuple[list[Claim], Panel]:
         f"{missed} of {len(results)} runs did not separate"
     )
     claims = [
-        claim("Reads of the sublinear perceptron grow as (n + d) log n (exponent of n = d)", 1.0,
-              exponent.get("sublinear"), where, within=(0.25, 0.5), unit="exponent"),
-        claim("Reads of the classical perceptron grow as nd (exponent of n = d)", 2.0,
-              exponent.get("classical"), where, within=(0.25, 0.5), unit="exponent"),
-        claim(f"Fewer reads than the classical perceptron at n = d = {n}: nd/((n + d) log n) times",
-              theory, ratio, where, at_least=(theory / 2, 1.0), unit="classical / sublinear"),
-    ]  # fmt: skip
+        claim(
+            "Reads of the sublinear perceptron grow as (n + d) log n (exponent of n = d)",
+            1.0,
+            exponent.get("sublinear"),
+            where,
+            within=(0.25, 0.5),
+            unit="exponent",
+        ),
+        claim(
+            "Reads of the classical perceptron grow as nd (exponent of n = d)",
+            2.0,
+            exponent.get("classical"),
+            where,
+            within=(0.25, 0.5),
+            unit="exponent",
+        ),
+        claim(
+            f"Fewer reads than the classical perceptron at n = d = {n}: nd/((n + d) log n) times",
+            theory,
+            ratio,
+            where,
+            at_least=(theory / 2, 1.0),
+            unit="classical / sublinear",
+        ),
+    ]
     panel = Panel(
         f"Synthetic, {RARE} rows need a second direction",
         "n = d",

@@ -16,14 +16,7 @@ from hinge.experiments.base import Cell, Claim, Experiment, Outcome, Results, Sc
 from hinge.experiments.measure import Look, band, slope
 from hinge.kernels import Gaussian
 from hinge.monitoring import Stop
-from hinge.problems import (
-    EnclosingBall,
-    KernelMaxMargin,
-    MatrixGame,
-    MaxMargin,
-    SlackConstrained,
-    SlackGame,
-)
+from hinge.problems import EnclosingBall, KernelMaxMargin, MatrixGame, MaxMargin, SlackConstrained, SlackGame
 from hinge.problems.max_min.base import MaxMin
 from hinge.report.figure import Figure, Panel, Series, Table
 from hinge.saddle.front_doors import enclosing_ball, max_margin
@@ -95,10 +88,13 @@ def _linear_value(A: np.ndarray, low: float) -> float:
     n, d = A.shape
     on_simplex = low == 0.0
     found = linprog(
-        np.r_[np.zeros(d), -1.0], A_ub=np.c_[-A, np.ones(n)], b_ub=np.zeros(n),
-        A_eq=np.r_[np.ones(d), 0.0][None] if on_simplex else None, b_eq=[1.0] if on_simplex else None,
+        np.r_[np.zeros(d), -1.0],
+        A_ub=np.c_[-A, np.ones(n)],
+        b_ub=np.zeros(n),
+        A_eq=np.r_[np.ones(d), 0.0][None] if on_simplex else None,
+        b_eq=[1.0] if on_simplex else None,
         bounds=[(low, 1.0)] * d + [(None, None)],
-    )  # fmt: skip
+    )
     return -float(found.fun)
 
 
@@ -117,17 +113,16 @@ def instance_of(kind: str, n: int, d: int) -> Instance:
         factor = np.linalg.cholesky(Gaussian(1.0)(X, X) + 1e-10 * np.eye(n))
         value = max_margin(factor * y[:, None], eps=KEEP / 2, relative=False).upper
         return Instance(
-            lambda: KernelMaxMargin(X, y, Gaussian(1.0), relative=False), value,
+            lambda: KernelMaxMargin(X, y, Gaussian(1.0), relative=False),
+            value,
             "margin with a Gaussian kernel (synthetic points)",
-        )  # fmt: skip
+        )
     if kind == "game":
         A = rng.uniform(-0.3, 0.3, (n, d))
         A[:, 10:] -= 0.5
         A[10:, :10] += 0.5
         value = _linear_value(A, 0.0)
-        return Instance(
-            lambda: MatrixGame(A, relative=False), value, "matrix game (synthetic, support of 10)"
-        )
+        return Instance(lambda: MatrixGame(A, relative=False), value, "matrix game (synthetic, support of 10)")
     if kind == "ball":
         A = rng.standard_normal((n, d)) * np.arange(1, d + 1) ** -0.5
         A /= np.linalg.norm(A, axis=1).max()
@@ -139,9 +134,10 @@ def instance_of(kind: str, n: int, d: int) -> Instance:
         y = np.where(X[:, :3].sum(axis=1) + 0.1 * rng.standard_normal(n) > 0, 1, -1)
         value = solve_slack(SlackConstrained(X, y, NU), stop=Stop(KEEP / 2)).certificate.bound
         return Instance(
-            lambda: SlackGame(X, y, NU, bias=False, relative=False), value,
+            lambda: SlackGame(X, y, NU, bias=False, relative=False),
+            value,
             f"margin with slack, ν = {NU:g} (SIMBA's problem, synthetic)",
-        )  # fmt: skip
+        )
     G = rng.standard_normal((n, d)) + 0.3
     G /= np.linalg.norm(G, axis=1)[:, None] * math.sqrt(d)  # values of at most one
     return Instance(lambda: Box(G), _linear_value(G, -1.0), "a user's own, on a box (synthetic)")
@@ -163,10 +159,10 @@ class SurveyPrimalDual(Experiment):
         """All T of a problem and a seed make one cell."""
         n, d = SIZES[scale]
         return [
-            {"problem": kind, "n": n, "d": d, "ratios": list(RATIOS[scale]), "eps": list(EPS[scale]),
-             "seed": seed}
-            for kind in PROOFS for seed in range(SEEDS[scale])
-        ]  # fmt: skip
+            {"problem": kind, "n": n, "d": d, "ratios": list(RATIOS[scale]), "eps": list(EPS[scale]), "seed": seed}
+            for kind in PROOFS
+            for seed in range(SEEDS[scale])
+        ]
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """Losses at each T, at those of the theorem, and with the rate that the survey prints."""
@@ -179,9 +175,13 @@ class SurveyPrimalDual(Experiment):
             at_theorem.append({"eps": eps, **_fixed(instance, math.sqrt(T / math.log(n)), seed)})
             printed.append({"eps": eps, **_after(instance, PrimalDual(rate=0.01), math.ceil(T), seed)})
         return {
-            "looks": looks, "theorem": at_theorem, "printed": printed, "n": n, "label": instance.label,
+            "looks": looks,
+            "theorem": at_theorem,
+            "printed": printed,
+            "n": n,
+            "label": instance.label,
             "value": instance.value,
-        }  # fmt: skip
+        }
 
     def outcome(self, results: Results, scale: Scale) -> Outcome:
         """A panel for each problem, and what the table says of it."""
@@ -242,9 +242,7 @@ def _enough(part: Results, eps: float, share: float) -> float | None:
 
 def _share(part: Results, which: str, eps: float) -> float:
     """Of seeds within ε after the theorem's T."""
-    return float(np.mean([
-        look["loss"] <= eps for looks in part.column(which) for look in looks if look["eps"] == eps
-    ]))  # fmt: skip
+    return float(np.mean([look["loss"] <= eps for looks in part.column(which) for look in looks if look["eps"] == eps]))
 
 
 def _exponent(part: Results) -> float | None:
@@ -258,9 +256,16 @@ def _row(kind: str, part: Results, eps: float) -> list[str | float | int | None]
     first = part[0].values
     T = next(look["T"] for look in first["theorem"] if look["eps"] == eps)
     return [
-        first["label"], eps, _enough(part, eps, 0.5), _enough(part, eps, 1.0), PROOFS[kind], T,
-        _share(part, "theorem", eps), _share(part, "printed", eps), _exponent(part),
-    ]  # fmt: skip
+        first["label"],
+        eps,
+        _enough(part, eps, 0.5),
+        _enough(part, eps, 1.0),
+        PROOFS[kind],
+        T,
+        _share(part, "theorem", eps),
+        _share(part, "printed", eps),
+        _exponent(part),
+    ]
 
 
 def _claims(parts: dict[str, Results], scale: Scale) -> list[Claim]:
@@ -271,33 +276,53 @@ def _claims(parts: dict[str, Results], scale: Scale) -> list[Claim]:
     claims = [
         claim(
             "Within ε after max(8/ε², log n/ε²) iterations, the theorem's number without its constant",
-            "1/2", _share(part, "theorem", eps), f"{part[0].values['label']}, {where}; η = √(log n/T)",
-            at_least=(0.5, 0.25), unit="share of seeds",
+            "1/2",
+            _share(part, "theorem", eps),
+            f"{part[0].values['label']}, {where}; η = √(log n/T)",
+            at_least=(0.5, 0.25),
+            unit="share of seeds",
         )
         for part in parts.values()
-    ]  # fmt: skip
+    ]
     found = [_enough(part, eps, 0.5) for part in parts.values()]
     enough = [c for c in found if c is not None]
     exponents = [p for part in parts.values() if (p := _exponent(part)) is not None]
-    every = [look for part in parts.values() for r in part
-             for look in [*r.values["looks"], *r.values["theorem"]]]  # fmt: skip
+    every = [look for part in parts.values() for r in part for look in [*r.values["looks"], *r.values["theorem"]]]
     return [
         *claims,
-        claim("The same with η a hundredth of that, as Algorithm 2 is printed: the worst problem", "1/2",
-              min(_share(part, "printed", eps) for part in parts.values()),
-              f"all problems, {where}; rates that fall with t", at_least=(0.5, 0.25), unit="share of seeds"),
-        claim("The constant c of T = c² log n/ε² at which half of the seeds are within ε: the worst problem",
-              100.0, max(enough) if len(enough) == len(found) else None,
-              f"all problems, {where}; c up to {eps * max(RATIOS[scale]):g} was tried",
-              at_most=(100.0, 200.0), unit="c"),
-        claim("The loss falls as T^-p: median over the problems", 0.5,
-              float(np.median(exponents)) if exponents else None, f"all problems, {where}",
-              within=(0.25, 0.5), unit="exponent p"),
-        claim("The certificate of every run holds the exact value", "by duality",
-              float(np.mean([look["held"] for look in every])),
-              f"{len(every)} runs, all problems; exact by construction, by HiGHS, or by a certified gap of "
-              f"{KEEP:g}", at_least=(1.0, 1.0), unit="share"),
-    ]  # fmt: skip
+        claim(
+            "The same with η a hundredth of that, as Algorithm 2 is printed: the worst problem",
+            "1/2",
+            min(_share(part, "printed", eps) for part in parts.values()),
+            f"all problems, {where}; rates that fall with t",
+            at_least=(0.5, 0.25),
+            unit="share of seeds",
+        ),
+        claim(
+            "The constant c of T = c² log n/ε² at which half of the seeds are within ε: the worst problem",
+            100.0,
+            max(enough) if len(enough) == len(found) else None,
+            f"all problems, {where}; c up to {eps * max(RATIOS[scale]):g} was tried",
+            at_most=(100.0, 200.0),
+            unit="c",
+        ),
+        claim(
+            "The loss falls as T^-p: median over the problems",
+            0.5,
+            float(np.median(exponents)) if exponents else None,
+            f"all problems, {where}",
+            within=(0.25, 0.5),
+            unit="exponent p",
+        ),
+        claim(
+            "The certificate of every run holds the exact value",
+            "by duality",
+            float(np.mean([look["held"] for look in every])),
+            f"{len(every)} runs, all problems; exact by construction, by HiGHS, or by a certified gap of {KEEP:g}",
+            at_least=(1.0, 1.0),
+            unit="share",
+        ),
+    ]
 
 
 def _panel(part: Results) -> Panel:
@@ -306,11 +331,17 @@ def _panel(part: Results) -> Panel:
     T = [look["T"] for look in traces[0]]
     theory = [math.sqrt(math.log(first["n"]) / t) for t in T]
     return Panel(
-        first["label"], "T, iterations", "loss, units of an estimate",
-        [band("loss", traces, "T", "loss"), band("certified gap", traces, "T", "gap"),
-         Series("√(log n/T)", T, theory, kind="theory")],
-        log_x=True, log_y=True,
-    )  # fmt: skip
+        first["label"],
+        "T, iterations",
+        "loss, units of an estimate",
+        [
+            band("loss", traces, "T", "loss"),
+            band("certified gap", traces, "T", "gap"),
+            Series("√(log n/T)", T, theory, kind="theory"),
+        ],
+        log_x=True,
+        log_y=True,
+    )
 
 
 experiment = SurveyPrimalDual()

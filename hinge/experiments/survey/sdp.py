@@ -73,10 +73,13 @@ def _clarabel(A: np.ndarray) -> float:
     places = np.zeros((n, n), int)
     places[np.triu_indices(n)] = np.arange(d)
     order = [places[i, j] for j in range(n) for i in range(j + 1)]  # Clarabel packs by columns, svec by rows
-    G = np.vstack([
-        np.hstack([-rows, np.ones((len(A), 1))]), np.append(svec(np.eye(n)), 0.0)[None],
-        np.hstack([-np.eye(d)[order], np.zeros((d, 1))]),
-    ])  # fmt: skip
+    G = np.vstack(
+        [
+            np.hstack([-rows, np.ones((len(A), 1))]),
+            np.append(svec(np.eye(n)), 0.0)[None],
+            np.hstack([-np.eye(d)[order], np.zeros((d, 1))]),
+        ]
+    )
     h = np.concatenate([np.zeros(len(A)), [1.0], np.zeros(d)])
     settings = clarabel.DefaultSettings()
     settings.verbose = False
@@ -104,14 +107,13 @@ class SurveySdp(Experiment):
         """All T of an instance and a seed make one cell; an order and a projection another."""
         guarantee: list[Cell] = [
             {"part": "guarantee", "n": n, "m": m, "ratios": list(RATIOS[scale]), "seed": seed}
-            for n, m in SHAPES[scale] for seed in range(SEEDS[scale])
-        ]  # fmt: skip
+            for n, m in SHAPES[scale]
+            for seed in range(SEEDS[scale])
+        ]
         seconds = grid(
             part=["seconds"], projection=["exact", "sparse"], n=ORDERS[scale], seed=range(TIMED_SEEDS[scale])
         )
-        return guarantee + [
-            cell for cell in seconds if cell["projection"] == "exact" or cell["n"] <= LARGEST_SPARSE
-        ]
+        return guarantee + [cell for cell in seconds if cell["projection"] == "exact" or cell["n"] <= LARGEST_SPARSE]
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """Losses, or seconds of an iteration; on one core, since small matrices gain nothing by two."""
@@ -156,9 +158,11 @@ def _fixed(n: int, m: int, value: float, ratio: float, seed: int) -> Look:
 def _timed(n: int, projection: str, seed: int) -> dict[str, Any]:
     """Seconds of an iteration, after some that fill Y."""
     problem = Semidefinite(
-        matrices(n, M), relative=False, projection="exact" if projection == "exact" else "sparse",
+        matrices(n, M),
+        relative=False,
+        projection="exact" if projection == "exact" else "sparse",
         accuracy=TIMED_EPS / 2,
-    )  # fmt: skip
+    )
     whole = Semidefinite(matrices(n, M), relative=False)
     solver = PrimalDual("fixed", TIMED_EPS, 2.0)
     (filled,) = trace(whole, solver, [WARM_UP], seed=seed)
@@ -168,17 +172,14 @@ def _timed(n: int, projection: str, seed: int) -> dict[str, Any]:
 
 
 def _instances(results: Results) -> list[Results]:
-    return [
-        results.where(n=n, m=m) for n in results.of("n") for m in results.of("m") if results.where(n=n, m=m)
-    ]
+    return [results.where(n=n, m=m) for n in results.of("n") for m in results.of("m") if results.where(n=n, m=m)]
 
 
 def _share(part: Results, c: float, eps: float) -> float | None:
     """The share of runs at T = c² log m / ε² whose loss is at most ε; None where there are none."""
     found = [
-        look["loss"] <= eps for looks in part.column("looks") for look in looks
-        if math.isclose(look["ratio"], c / eps)
-    ]  # fmt: skip
+        look["loss"] <= eps for looks in part.column("looks") for look in looks if math.isclose(look["ratio"], c / eps)
+    ]
     return float(np.mean(found)) if found else None
 
 
@@ -218,32 +219,57 @@ def _claims(results: Results, scale: Scale) -> list[Claim]:
         f"ε = .2, .1, .05; exact projections; {len(results.of('seed'))} seeds"
     )
     return [
-        claim("The constant c of T = c² log m / ε² at which 9 in 10 runs are within ε, in every case",
-              "60 in the proof", enough, f"{where}; c up to 4 was tried", at_most=(60.0, 120.0), unit="c"),
-        claim("Share of runs within ε at c = 2, a 900th of the theorem's iterations, the worst case",
-              "high probability at c = 60", min(two) if two else None, where,
-              at_least=(0.9, 0.5), unit="share"),
-        claim("The loss falls as T^-p", 0.5, float(np.median(exponents)) if exponents else None, where,
-              within=(0.25, 0.5), unit="exponent p"),
-        claim("The certificate of every run holds the exact optimum", "by duality",
-              float(np.mean([look["held"] for look in looks])),
-              f"{where}; exact by {results[0].values['by']}",
-              at_least=(1.0, 1.0), unit="share"),
-    ]  # fmt: skip
+        claim(
+            "The constant c of T = c² log m / ε² at which 9 in 10 runs are within ε, in every case",
+            "60 in the proof",
+            enough,
+            f"{where}; c up to 4 was tried",
+            at_most=(60.0, 120.0),
+            unit="c",
+        ),
+        claim(
+            "Share of runs within ε at c = 2, a 900th of the theorem's iterations, the worst case",
+            "high probability at c = 60",
+            min(two) if two else None,
+            where,
+            at_least=(0.9, 0.5),
+            unit="share",
+        ),
+        claim(
+            "The loss falls as T^-p",
+            0.5,
+            float(np.median(exponents)) if exponents else None,
+            where,
+            within=(0.25, 0.5),
+            unit="exponent p",
+        ),
+        claim(
+            "The certificate of every run holds the exact optimum",
+            "by duality",
+            float(np.mean([look["held"] for look in looks])),
+            f"{where}; exact by {results[0].values['by']}",
+            at_least=(1.0, 1.0),
+            unit="share",
+        ),
+    ]
 
 
 def _panel(part: Results) -> Panel:
     cell, traces = part[0].cell, part.column("looks")
     T = [look["T"] for look in traces[0]]
     return Panel(
-        f"Synthetic, n = {cell['n']}, m = {cell['m']}, σ = {part[0].values['value']:.3f}", "T, iterations",
-        "loss", [
-            band("loss", traces, "T", "loss"), band("certified gap", traces, "T", "gap"),
+        f"Synthetic, n = {cell['n']}, m = {cell['m']}, σ = {part[0].values['value']:.3f}",
+        "T, iterations",
+        "loss",
+        [
+            band("loss", traces, "T", "loss"),
+            band("certified gap", traces, "T", "gap"),
             Series("√(log m/T)", T, [math.sqrt(math.log(cell["m"]) / t) for t in T], kind="theory"),
-            Series("60 √(log m/T), the proof", T, [60 * math.sqrt(math.log(cell["m"]) / t) for t in T],
-                   kind="theory"),
-        ], log_x=True, log_y=True,
-    )  # fmt: skip
+            Series("60 √(log m/T), the proof", T, [60 * math.sqrt(math.log(cell["m"]) / t) for t in T], kind="theory"),
+        ],
+        log_x=True,
+        log_y=True,
+    )
 
 
 def _costs(results: Results, scale: Scale) -> tuple[list[Claim], Panel, Table]:
@@ -262,35 +288,59 @@ def _costs(results: Results, scale: Scale) -> tuple[list[Claim], Panel, Table]:
         for kind, line in lines.items()
     }
     claims = [
-        claim("An iteration with Hazan's projection takes Õ(n²) (exponent of the larger orders)",
-              2.0, exponent.get("sparse"), where, at_most=(2.2, 3.0), unit="exponent"),
-    ]  # fmt: skip
+        claim(
+            "An iteration with Hazan's projection takes Õ(n²) (exponent of the larger orders)",
+            2.0,
+            exponent.get("sparse"),
+            where,
+            at_most=(2.2, 3.0),
+            unit="exponent",
+        )
+    ]
     cost = {kind: dict(zip(line.x, line.y, strict=True)) for kind, line in lines.items()}
     both = set(cost.get("exact", {})) & set(cost.get("sparse", {}))
     if both:
         n = max(both)
-        claims.append(claim(
-            f"Hazan's projection is cheaper than all eigenvalues at order {n:g}", "Õ(n²) against O(n³)",
-            cost["exact"][n] / cost["sparse"][n], where, at_least=(1.0, 0.5), unit="times faster",
-        ))  # fmt: skip
+        claims.append(
+            claim(
+                f"Hazan's projection is cheaper than all eigenvalues at order {n:g}",
+                "Õ(n²) against O(n³)",
+                cost["exact"][n] / cost["sparse"][n],
+                where,
+                at_least=(1.0, 0.5),
+                unit="times faster",
+            )
+        )
     rows: list[list[str | float | int | None]] = [
-        [n, *(cost.get(kind, {}).get(n) for kind in ("exact", "sparse")),
-         math.ceil(float(sdp_iterations(M, TIMED_EPS, 2.0)))]
+        [
+            n,
+            *(cost.get(kind, {}).get(n) for kind in ("exact", "sparse")),
+            math.ceil(float(sdp_iterations(M, TIMED_EPS, 2.0))),
+        ]
         for n in results.of("n")
-    ]  # fmt: skip
+    ]
     table = Table(
         "survey-sdp-seconds",
         f"Milliseconds of an iteration (median of {len(results.of('seed'))} seeds), m = {M}, and the "
         f"iterations of c = 2 at ε = {TIMED_EPS:g}, which do not depend on n.",
-        ["n", "all eigenvalues", "Hazan's projection", "T at c = 2"], rows,
-    )  # fmt: skip
+        ["n", "all eigenvalues", "Hazan's projection", "T at c = 2"],
+        rows,
+    )
     theory = []
     if "exact" in lines:
         x, y = lines["exact"].x, lines["exact"].y
-        theory = [Series("n²", x, [y[-1] * (n / x[-1]) ** 2 for n in x], kind="theory"),
-                  Series("n³", x, [y[-1] * (n / x[-1]) ** 3 for n in x], kind="theory")]  # fmt: skip
-    panel = Panel("Synthetic: the cost of an iteration", "n, order of the matrices", "milliseconds",
-                  [*lines.values(), *theory], log_x=True, log_y=True)  # fmt: skip
+        theory = [
+            Series("n²", x, [y[-1] * (n / x[-1]) ** 2 for n in x], kind="theory"),
+            Series("n³", x, [y[-1] * (n / x[-1]) ** 3 for n in x], kind="theory"),
+        ]
+    panel = Panel(
+        "Synthetic: the cost of an iteration",
+        "n, order of the matrices",
+        "milliseconds",
+        [*lines.values(), *theory],
+        log_x=True,
+        log_y=True,
+    )
     return claims, panel, table
 
 

@@ -14,10 +14,7 @@ from hinge.problems import Regularized
 from hinge.report.figure import Figure, Panel, Series, Table
 from hinge.solvers import SDCA, Pegasos, Solver
 
-SETS = {
-    "tiny": (("ccat", 3000), ("adult", 1500)),
-    "full": (("ccat", 100_000), ("covertype", 100_000), ("adult", None)),
-}
+SETS = {"tiny": (("ccat", 3000), ("adult", 1500)), "full": (("ccat", 100_000), ("covertype", 100_000), ("adult", None))}
 LAM_M = {"tiny": (1.0, 10.0), "full": (1.0, 3.0, 10.0, 30.0, 100.0)}
 SHOWN = (1.0, 10.0)
 LARGE = 10.0
@@ -82,8 +79,7 @@ class TalkCombination(Experiment):
             label, m = part[0].values["label"], part[0].values["m"]
             needed = {lam_m: _needed(part.where(lam_m=lam_m)) for lam_m in part.of("lam_m")}
             rows += [
-                [label, lam_m, *(_shown(found[method], scale) for method in METHODS)]
-                for lam_m, found in needed.items()
+                [label, lam_m, *(_shown(found[method], scale) for method in METHODS)] for lam_m, found in needed.items()
             ]
             claims += _claims(needed, f"{label}, of which m = {m:,} are learned from", scale)
             panel = _needed_panel(needed, label)
@@ -108,15 +104,17 @@ class TalkCombination(Experiment):
         if curves:
             figures.append(Figure(self.name, f"Objective above the minimum. {how} {seeds}", curves))
         if over:
-            figures.append(Figure(
-                f"{self.name}-epochs",
-                f"Epochs to ρ = {TARGET:g}, interpolated between looks; points that are "
-                f"not reached in {EPOCHS[scale]} epochs are left out. {seeds}", over,
-            ))  # fmt: skip
+            figures.append(
+                Figure(
+                    f"{self.name}-epochs",
+                    f"Epochs to ρ = {TARGET:g}, interpolated between looks; points that are "
+                    f"not reached in {EPOCHS[scale]} epochs are left out. {seeds}",
+                    over,
+                )
+            )
         table = Table(
-            self.name, f"Epochs to ρ = {TARGET:g}, median of {SEEDS[scale]} seeds. {how}",
-            ["set", "λm", *METHODS], rows,
-        )  # fmt: skip
+            self.name, f"Epochs to ρ = {TARGET:g}, median of {SEEDS[scale]} seeds. {how}", ["set", "λm", *METHODS], rows
+        )
         return Outcome(claims, figures, [table], results.notes())
 
 
@@ -153,10 +151,15 @@ def _needed_panel(needed: dict[float, dict[str, list[float]]], label: str) -> Pa
         kept = {at: found[method] for at, found in needed.items() if np.isfinite(max(found[method]))}
         if not kept:
             continue
-        series.append(Series(
-            method, list(kept), [_median(v) for v in kept.values()],
-            [min(v) for v in kept.values()], [max(v) for v in kept.values()],
-        ))  # fmt: skip
+        series.append(
+            Series(
+                method,
+                list(kept),
+                [_median(v) for v in kept.values()],
+                [min(v) for v in kept.values()],
+                [max(v) for v in kept.values()],
+            )
+        )
     return Panel(label, "λm", f"epochs to ρ = {TARGET:g}", series, log_x=True, log_y=True)
 
 
@@ -178,15 +181,21 @@ def _claims(needed: dict[float, dict[str, list[float]]], where: str, scale: Scal
     return [
         claim(
             f"Epochs that the gradient pass saves DCA, median over λm from {LARGE:g} on",
-            "open question", float(np.median(saved)) if saved else None, f"{where}, {seeds}",
-            at_least=(0.5, 0.1), unit="epochs",
+            "open question",
+            float(np.median(saved)) if saved else None,
+            f"{where}, {seeds}",
+            at_least=(0.5, 0.1),
+            unit="epochs",
         ),
         claim(
             "The combination has the better of both: its epochs over those of the better, at the worst λm",
-            "open question", max(ratios) if ratios else None, f"{where}, {seeds}; {reached}",
-            at_most=(1.1, 1.5), unit="ratio",
+            "open question",
+            max(ratios) if ratios else None,
+            f"{where}, {seeds}; {reached}",
+            at_most=(1.1, 1.5),
+            unit="ratio",
         ),
-    ]  # fmt: skip
+    ]
 
 
 experiment = TalkCombination()

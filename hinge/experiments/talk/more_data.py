@@ -20,10 +20,7 @@ from hinge.solvers import SDCA, Pegasos, solve
 
 NAME = "ccat"
 ROWS = {"tiny": 6_000, "full": None}
-SIZES = {
-    "tiny": (1_200, 2_400, 4_800),
-    "full": (25_000, 40_000, 80_000, 160_000, 320_000, 748_000),
-}
+SIZES = {"tiny": (1_200, 2_400, 4_800), "full": (25_000, 40_000, 80_000, 160_000, 320_000, 748_000)}
 LAMS = {"tiny": (1e-3, 3e-3), "full": (1e-4, 3e-4, 1e-3)}
 SEEDS = {"tiny": 2, "full": 5}
 LOOKS = {"tiny": (500, 20_000, 12), "full": (5_000, 300_000, 16)}  # first, last, in a decade
@@ -31,11 +28,7 @@ VALIDATION = {"tiny": 0.2, "full": 0.04}
 SLACK = {"tiny": 1.5, "full": 1.07}
 """The target is so many times the test error of the SVM on all rows. The talk names none; less slack than
 at full scale, and no smaller sample would reach it at all."""
-WAYS = {
-    "last iterate": Pegasos(output="last"),
-    "average": Pegasos(),
-    "average, blocks": Pegasos(block_rows=32),
-}
+WAYS = {"last iterate": Pegasos(output="last"), "average": Pegasos(), "average, blocks": Pegasos(block_rows=32)}
 RULES = {"test": "λ and stop on test rows, as the talk", "validation": "λ and stop on validation rows"}
 
 
@@ -81,9 +74,7 @@ def _best_errors(rows: int | None, share: float, lams: tuple[float, ...]) -> dic
     found = []
     for lam in lams:
         result = solve(Regularized(pool.X, pool.y, lam), SDCA(), stop=Stop(tol=1e-3, max_time=60.0))
-        found.append((
-            error(result.solution, pool.X_val, pool.y_val), error(result.solution, X_test, y_test),
-        ))  # fmt: skip
+        found.append((error(result.solution, pool.X_val, pool.y_val), error(result.solution, X_test, y_test)))
     validation, test = min(found)
     return {"validation": validation, "test": test}
 
@@ -104,10 +95,17 @@ class TalkMoreData(Experiment):
     def cells(self, scale: Scale) -> list[Cell]:
         """Every sample size and sample, with each λ and each way to draw rows."""
         return grid(
-            set=[NAME], rows=[ROWS[scale]], share=[VALIDATION[scale]], m=SIZES[scale],
-            seed=range(SEEDS[scale]), lam=LAMS[scale], lams=[list(LAMS[scale])], way=WAYS,
-            looks=[list(LOOKS[scale])], slack=[SLACK[scale]],
-        )  # fmt: skip
+            set=[NAME],
+            rows=[ROWS[scale]],
+            share=[VALIDATION[scale]],
+            m=SIZES[scale],
+            seed=range(SEEDS[scale]),
+            lam=LAMS[scale],
+            lams=[list(LAMS[scale])],
+            way=WAYS,
+            looks=[list(LOOKS[scale])],
+            slack=[SLACK[scale]],
+        )
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """The first looks at which the error on test rows, and on validation rows, is low enough."""
@@ -116,16 +114,23 @@ class TalkMoreData(Experiment):
         pool = _pool(cell["rows"], cell["share"])
         X, y = _sample(cell["rows"], cell["share"], cell["m"], cell["seed"])
         looks = looks_at(
-            Regularized(X, y, cell["lam"]), WAYS[cell["way"]], spaced(*cell["looks"]),
+            Regularized(X, y, cell["lam"]),
+            WAYS[cell["way"]],
+            spaced(*cell["looks"]),
             lambda s: {"test": error(s, X_test, y_test), "validation": error(s, pool.X_val, pool.y_val)},
             cell["seed"],
-        )  # fmt: skip
+        )
         best = _best_errors(cell["rows"], cell["share"], tuple(cell["lams"]))
         targets = {rows: cell["slack"] * value for rows, value in best.items()}
         values: dict[str, Any] = {
-            "m": len(y), "target": targets["test"], "pool": len(pool.y), "label": data.label,
-            "note": data.note, "n_test": len(y_test), "n_val": len(pool.y_val),
-        }  # fmt: skip
+            "m": len(y),
+            "target": targets["test"],
+            "pool": len(pool.y),
+            "label": data.label,
+            "note": data.note,
+            "n_test": len(y_test),
+            "n_val": len(pool.y_val),
+        }
         for rows in RULES:
             reached = next((look for look in looks if look[rows] <= targets[rows]), None)
             keys = ("iteration", "seconds", "test")
@@ -149,13 +154,16 @@ class TalkMoreData(Experiment):
                 at = [row.m for row in reached]
                 if at:
                     seconds.append(Series(label, at, [row.seconds for row in reached]))
-                    iterations.append(Series(
-                        label, at, [row.iterations for row in reached],
-                        [row.low for row in reached], [row.high for row in reached],
-                    ))  # fmt: skip
-                where = (
-                    f"{first['label']}, m = {at[0]:,} to {at[-1]:,}, " if at else f"{first['label']}, "
-                ) + (
+                    iterations.append(
+                        Series(
+                            label,
+                            at,
+                            [row.iterations for row in reached],
+                            [row.low for row in reached],
+                            [row.high for row in reached],
+                        )
+                    )
+                where = (f"{first['label']}, m = {at[0]:,} to {at[-1]:,}, " if at else f"{first['label']}, ") + (
                     f"{way}, target test error {first['target']:.4f} ({SLACK[scale]:g} times that of "
                     f"the SVM on {first['pool']:,} rows), {words} (best of "
                     f"{', '.join(f'{lam:g}' for lam in LAMS[scale])}), median of {SEEDS[scale]} samples"
@@ -205,9 +213,8 @@ def _row(some: list[Result], lam: float, rule: str) -> Row:
     reached = [one["iteration"] for one in found if one is not None] or [np.inf]
     T = _finite(middle("iteration"))
     return Row(
-        m, lam, T, min(T, min(reached)), max(T, max(reached)),
-        _finite(middle("seconds")), _finite(middle("test")),
-    )  # fmt: skip
+        m, lam, T, min(T, min(reached)), max(T, max(reached)), _finite(middle("seconds")), _finite(middle("test"))
+    )
 
 
 def _finite(value: float) -> float:
@@ -238,21 +245,39 @@ def _claims(reached: list[Row], where: str, way: str) -> list[Claim]:
     rises = [b.iterations / a.iterations for a, b in pairwise(reached)]
     claims = []
     if "blocks" not in way:  # which are about time
-        claims.append(claim(
-            f"Iterations to a fixed test error fall as m grows ({way}): smallest m that reaches it / largest",
-            "decreases", fall, where, at_least=(1.5, 1.1), unit="ratio",
-        ))  # fmt: skip
+        claims.append(
+            claim(
+                f"Iterations to a fixed test error fall as m grows ({way}): smallest m that reaches it / largest",
+                "decreases",
+                fall,
+                where,
+                at_least=(1.5, 1.1),
+                unit="ratio",
+            )
+        )
     if way == "average":  # the last iterate goes up and down from look to look
-        claims.append(claim(
-            f"Iterations never rise from one size to the next ({way}): largest ratio of neighbours (looks "
-            "are 15% apart)", "decreases", max(rises) if rises else None, where,
-            at_most=(1.16, 1.35), unit="ratio",
-        ))  # fmt: skip
+        claims.append(
+            claim(
+                f"Iterations never rise from one size to the next ({way}): largest ratio of neighbours (looks "
+                "are 15% apart)",
+                "decreases",
+                max(rises) if rises else None,
+                where,
+                at_most=(1.16, 1.35),
+                unit="ratio",
+            )
+        )
     else:
-        claims.append(claim(
-            f"Seconds to a fixed test error fall as m grows ({way}): smallest m that reaches it / largest",
-            "decreases", time, where, at_least=(1.5, 1.1), unit="ratio",
-        ))  # fmt: skip
+        claims.append(
+            claim(
+                f"Seconds to a fixed test error fall as m grows ({way}): smallest m that reaches it / largest",
+                "decreases",
+                time,
+                where,
+                at_least=(1.5, 1.1),
+                unit="ratio",
+            )
+        )
     return claims
 
 
@@ -266,11 +291,16 @@ def _table(name: str, way: str, rule: str, words: str, rows: list[Row], first: d
         f"validation rows; target test error {first['target']:.4f}.",
         ["m", "best λ", "iterations", "seconds", "test error there"],
         [
-            (row.m, row.lam if np.isfinite(row.iterations) else None, shown(row.iterations),
-             shown(row.seconds), row.error if np.isfinite(row.error) else None)
+            (
+                row.m,
+                row.lam if np.isfinite(row.iterations) else None,
+                shown(row.iterations),
+                shown(row.seconds),
+                row.error if np.isfinite(row.error) else None,
+            )
             for row in rows
         ],
-    )  # fmt: skip
+    )
 
 
 experiment = TalkMoreData()

@@ -54,17 +54,22 @@ class Sample(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _sample(rows: int) -> Sample:
-    text = make_text(
-        rows + HELD, WORDS, NONZEROS, topics=TOPICS, noise=NOISE, n_test=HELD, seed=0
-    )  # fmt: skip
+    text = make_text(rows + HELD, WORDS, NONZEROS, topics=TOPICS, noise=NOISE, n_test=HELD, seed=0)
     X, y, X_val, y_val = held_out(text.X_train, text.y_train, HELD / (rows + HELD))
     X_test, y_test = text.X_test, text.y_test
     assert y_test is not None
     best = solve(Regularized(X, y, LAM_BALL), SDCA(), stop=Stop(tol=1e-3, max_time=60.0)).solution
     return Sample(
-        X, y, X_val, y_val, X_test, y_test, float(np.linalg.norm(best.w)),
-        mean_hinge(best, X_val, y_val), mean_hinge(best, X_test, y_test),
-    )  # fmt: skip
+        X,
+        y,
+        X_val,
+        y_val,
+        X_test,
+        y_test,
+        float(np.linalg.norm(best.w)),
+        mean_hinge(best, X_val, y_val),
+        mean_hinge(best, X_test, y_test),
+    )
 
 
 class TalkRuntimes(Experiment):
@@ -85,9 +90,13 @@ class TalkRuntimes(Experiment):
         for solver in BOUNDS:
             sizes = SIZES[scale].get(solver, (ROWS[scale],))
             cells += grid(
-                solver=[solver], m=sizes, lam=LAMS[scale], seed=range(SEEDS[scale]), rows=[ROWS[scale]],
+                solver=[solver],
+                m=sizes,
+                lam=LAMS[scale],
+                seed=range(SEEDS[scale]),
+                rows=[ROWS[scale]],
                 eps=[list(EPS[scale])],
-            )  # fmt: skip
+            )
         return cells
 
     def run(self, cell: Cell) -> dict[str, Any]:
@@ -105,9 +114,11 @@ class TalkRuntimes(Experiment):
 
         if cell["solver"] == "SMO":
             looks = looks_at(
-                KernelRegularized(X, y, cell["lam"], Linear()), SMO(), spaced(m // 16, 2 * m, 12),
+                KernelRegularized(X, y, cell["lam"], Linear()),
+                SMO(),
+                spaced(m // 16, 2 * m, 12),
                 lambda answer: excess(Solution(X.T @ answer.beta)),
-            )  # fmt: skip
+            )
             work = [look["evals"] for look in looks]
         else:
             problem, a_row = Regularized(X, y, cell["lam"]), X.nnz / m
@@ -162,9 +173,11 @@ class TalkRuntimes(Experiment):
             "with constants that make them meet SGD and SMO at the largest ε."
         )
         table = Table(
-            self.name, f"What was chosen for each ε. Data: {data}.",
-            ["method", "ε", "m", "λ", "inner products", "least", "most", "test excess"], rows,
-        )  # fmt: skip
+            self.name,
+            f"What was chosen for each ε. Data: {data}.",
+            ["method", "ε", "m", "λ", "inner products", "least", "most", "test excess"],
+            rows,
+        )
         return Outcome(claims, [Figure(self.name, caption, [panel])], [table], results.notes())
 
 
@@ -194,8 +207,12 @@ def _exponent_claim(solver: str, exponent: float | None, data: str) -> Claim:
     bound = EXPONENTS[solver]
     return claim(
         f"Work of {solver} grows as (1/ε)^p with p no larger than its bound's {bound:g} (an upper bound)",
-        bound, exponent, data, at_most=(bound + 0.3, bound + 0.8), unit="exponent p",
-    )  # fmt: skip
+        bound,
+        exponent,
+        data,
+        at_most=(bound + 0.3, bound + 0.8),
+        unit="exponent p",
+    )
 
 
 def _between(exponents: dict[str, float], last: dict[str, float], data: str, eps: float) -> list[Claim]:
@@ -207,14 +224,22 @@ def _between(exponents: dict[str, float], last: dict[str, float], data: str, eps
     named = f"{data}; rivals measured down to the least ε: {', '.join(rivals) or 'none'}"
     return [
         claim(
-            "SGD has the smallest exponent: that of the best rival less SGD's", 2.0, ahead, named,
-            at_least=(0.0, -0.2), unit="difference of exponents",
+            "SGD has the smallest exponent: that of the best rival less SGD's",
+            2.0,
+            ahead,
+            named,
+            at_least=(0.0, -0.2),
+            unit="difference of exponents",
         ),
         claim(
-            f"SGD needs the least work: the best rival's over SGD's at ε = {eps:g}", "(B/ε)² by the bounds",
-            less, named, at_least=(2.0, 1.0), unit="ratio",
+            f"SGD needs the least work: the best rival's over SGD's at ε = {eps:g}",
+            "(B/ε)² by the bounds",
+            less,
+            named,
+            at_least=(2.0, 1.0),
+            unit="ratio",
         ),
-    ]  # fmt: skip
+    ]
 
 
 experiment = TalkRuntimes()

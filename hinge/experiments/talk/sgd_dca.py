@@ -17,10 +17,7 @@ from hinge.problems import Regularized
 from hinge.report.figure import Figure, Panel, Series, Table
 from hinge.solvers import SDCA, Newton, Pegasos, Solver, UniformDCA, solve
 
-SETS = {
-    "tiny": (("ccat", 1500), ("adult", 1500)),
-    "full": (("ccat", 100_000), ("covertype", 100_000), ("adult", None)),
-}
+SETS = {"tiny": (("ccat", 1500), ("adult", 1500)), "full": (("ccat", 100_000), ("covertype", 100_000), ("adult", None))}
 LAM_M = {"tiny": (0.1, 1.0, 10.0, 100.0), "full": (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)}
 SHOWN = (1.0, 10.0, 100.0)
 SEEDS = {"tiny": 2, "full": 5}
@@ -113,46 +110,58 @@ class TalkSgdDca(Experiment):
             for epochs, when in ((JUDGED, "after whole epochs"), (EARLY, "within the first epoch")):
                 found = _points(part, m, label, epochs)
                 rows += found
-                claims.append(claim(
-                    f"DCA is ahead in ρ where (1 + λm)/log T < 1, SGD elsewhere, {when}: share of "
-                    f"{len(found)} points (λ, T) where the predicted one is",
-                    "depends on λm against log T", float(np.mean([row[4] == row[5] for row in found])),
-                    f"{where}, λm from {min(part.of('lam_m')):g} to {max(part.of('lam_m')):g}, T of "
-                    f"{' and '.join(f'{e:g}' for e in epochs)} epochs, last iterates, rows drawn with "
-                    "replacement", at_least=(0.8, 0.6), unit="share",
-                ))  # fmt: skip
+                claims.append(
+                    claim(
+                        f"DCA is ahead in ρ where (1 + λm)/log T < 1, SGD elsewhere, {when}: share of "
+                        f"{len(found)} points (λ, T) where the predicted one is",
+                        "depends on λm against log T",
+                        float(np.mean([row[4] == row[5] for row in found])),
+                        f"{where}, λm from {min(part.of('lam_m')):g} to {max(part.of('lam_m')):g}, T of "
+                        f"{' and '.join(f'{e:g}' for e in epochs)} epochs, last iterates, rows drawn with "
+                        "replacement",
+                        at_least=(0.8, 0.6),
+                        unit="share",
+                    )
+                )
             ratios.append(_ratio_panel(part, m, label))
             panel = _curve_panel(part, label)
             curves += [panel] if panel.series else []
             panel, ratio, chosen = _error_panel(part, label)
             errors.append(panel)
-            claims.append(claim(
-                "In test error DCA is not behind: error of DCA / error of SGD after one epoch, each at its "
-                "best λ", "a single epoch is enough", ratio,
-                f"{where}; λ chosen on validation rows: {chosen}", at_most=(1.05, 1.15), unit="ratio",
-            ))  # fmt: skip
+            claims.append(
+                claim(
+                    "In test error DCA is not behind: error of DCA / error of SGD after one epoch, each at its best λ",
+                    "a single epoch is enough",
+                    ratio,
+                    f"{where}; λ chosen on validation rows: {chosen}",
+                    at_most=(1.05, 1.15),
+                    unit="ratio",
+                )
+            )
         if not claims:
             return Outcome([])
         seeds = f"Median of {SEEDS[scale]} seeds; bands are their range. Each panel names its data."
         figures = [
             Figure(
-                self.name, "ρ of DCA over ρ of SGD; below 1 DCA is ahead. Dashed: the ratio of the talk's "
-                f"bounds after 3 epochs. {seeds}", ratios,
+                self.name,
+                "ρ of DCA over ρ of SGD; below 1 DCA is ahead. Dashed: the ratio of the talk's "
+                f"bounds after 3 epochs. {seeds}",
+                ratios,
             ),
+            Figure(f"{self.name}-epochs", f"Objective of the last iterates above the minimum. {seeds}", curves),
             Figure(
-                f"{self.name}-epochs", f"Objective of the last iterates above the minimum. {seeds}", curves,
+                f"{self.name}-test",
+                f"Test error, each method at the λ whose validation error after one epoch is least. {seeds}",
+                errors,
             ),
-            Figure(
-                f"{self.name}-test", "Test error, each method at the λ whose validation error after one "
-                f"epoch is least. {seeds}", errors,
-            ),
-        ]  # fmt: skip
+        ]
         figures = [figure for figure in figures if figure.panels]
         table = Table(
-            self.name, "Median ρ of both, and who is ahead, beside whom the bounds put ahead.",
+            self.name,
+            "Median ρ of both, and who is ahead, beside whom the bounds put ahead.",
             ["set", "λm", "epochs", "log T", "ahead", "predicted", "ρ of SGD", "ρ of DCA"],
             rows,
-        )  # fmt: skip
+        )
         return Outcome(claims, figures, [table], results.notes())
 
 

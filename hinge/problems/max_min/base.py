@@ -226,9 +226,7 @@ class MaxMin(Problem):
         """The certificate that these bounds make."""
         rounding = ROUNDING * (abs(lower) + abs(upper)) if np.isfinite(lower) and np.isfinite(upper) else 0.0
         if np.isnan(lower) or np.isnan(upper):
-            raise ValueError(
-                "A bound is not a number: the problem's values or its upper bounds are not finite."
-            )
+            raise ValueError("A bound is not a number: the problem's values or its upper bounds are not finite.")
         if self.fraction is None and lower > upper + rounding + ROUNDING * self.scale:
             raise ValueError(
                 f"The bounds contradict each other, {lower:.6g} from below and {upper:.6g} from above: run "

@@ -50,12 +50,7 @@ def check_problem(problem: MaxMin, seed: int = 0, draws: int = DRAWS) -> list[st
     if offers(problem, "values", "values_at"):
         rows = rng.integers(0, problem.n, min(problem.n, 5))
         for x in points:
-            _same(
-                problem.values_at(rows, x),
-                np.asarray(problem.values(x))[rows],
-                "values_at(rows, x)",
-                "values(x)",
-            )
+            _same(problem.values_at(rows, x), np.asarray(problem.values(x))[rows], "values_at(rows, x)", "values(x)")
         tested.append("values_at")
     if offers(problem, "values", "grad_at"):
         _check_gradient(problem, points, rng)
@@ -69,9 +64,7 @@ def check_problem(problem: MaxMin, seed: int = 0, draws: int = DRAWS) -> list[st
         for x in points:
             reached = float(p @ problem.values(x))
             if reached > upper + SLACK * (1 + abs(upper)):
-                raise ValueError(
-                    f"The upper bound of some p is {upper:.6g}, but a point of K reaches {reached:.6g}."
-                )
+                raise ValueError(f"The upper bound of some p is {upper:.6g}, but a point of K reaches {reached:.6g}.")
         tested.append("dual_bound")
     return tested
 
@@ -133,9 +126,7 @@ def _check_gradient(problem: MaxMin, points: list[np.ndarray], rng: np.random.Ge
             above = float(problem.values(x)[i] + np.vdot(g, z - x))
             value = float(problem.values(z)[i])
             if value > above + SLACK * (1 + abs(value)):
-                raise ValueError(
-                    f"grad_at({i}, x) is no gradient of a concave function: it underestimates c_{i}."
-                )
+                raise ValueError(f"grad_at({i}, x) is no gradient of a concave function: it underestimates c_{i}.")
             if problem.linear and value < above - SLACK * (1 + abs(value)):
                 raise ValueError(f"grad_at({i}, x) is not the gradient of c_{i}.")
 
@@ -147,9 +138,7 @@ def _check_estimate(problem: MaxMin, points: list[np.ndarray], rng: np.random.Ge
         for unit in rng.random(draws):
             v = problem.estimate_values(x, unit)
             if v is not None and (np.shape(v) != (problem.n,) or not np.isfinite(v).all()):
-                raise ValueError(
-                    f"estimate_values must give {problem.n} finite numbers; it gave {np.shape(v)}."
-                )
+                raise ValueError(f"estimate_values must give {problem.n} finite numbers; it gave {np.shape(v)}.")
             if v is not None:
                 total, squares, count = total + v, squares + np.square(v), count + 1
         if count == 0:

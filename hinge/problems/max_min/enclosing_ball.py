@@ -171,9 +171,7 @@ class EnclosingBall(LinearMaxMin):
         away = float(np.linalg.norm(mean_offset(kept, q, z)))
         away += rounding(len(q) + self.d, size + away)
         squares = mean + (float(z @ z) if kept.is_sparse else 0.0)
-        return max(
-            0.0, mean - rounding(2 * len(q) + self.d, squares) - away * away * (1.0 + rounding(0, 1.0))
-        )
+        return max(0.0, mean - rounding(2 * len(q) + self.d, squares) - away * away * (1.0 + rounding(0, 1.0)))
 
     def value_error(self, x: np.ndarray, least: float) -> float:
         """That of sums of squares, and of a difference of such where rows are compressed."""

@@ -35,9 +35,14 @@ class MaxMargin(LinearMaxMin):
     paper_constant = 200.0
 
     def __init__(
-        self, X: Any, y: Any = None, *, radius: float | None = None, relative: bool = True,
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        radius: float | None = None,
+        relative: bool = True,
         fraction: Fraction | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(X, relative=relative, fraction=fraction)
         y = np.ones(self.n) if y is None else np.asarray(y)
         if y.shape != (self.n,) or y.dtype.kind not in "iuf" or not (np.abs(y) == 1).all():

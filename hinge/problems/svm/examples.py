@@ -56,9 +56,7 @@ class Examples(Problem):
         first = next(iter(self.blocks()))[1]
         return first + -(-self.n // first)
 
-    def hinge_of(
-        self, r: np.ndarray, b: float, lo: int = 0, hi: int | None = None, margin: float = 1.0
-    ) -> float:
+    def hinge_of(self, r: np.ndarray, b: float, lo: int = 0, hi: int | None = None, margin: float = 1.0) -> float:
         """Contribution of rows lo to hi to the mean hinge loss, from their responses ⟨w, xᵢ⟩."""
         slack = margin - self.y[lo:hi] * (r + b)
         np.maximum(slack, 0.0, out=slack)
@@ -91,9 +89,7 @@ class Examples(Problem):
         low, high, before = float(r.min()) * -1.0, float(r.max()) * -1.0, 0.0
         low, high = min(low, high) - 2.0, max(low, high) + 2.0
         if not np.isfinite([low, high]).all():
-            raise ValueError(
-                "A response is not finite: X has NaN or infinite entries, or such as are too large."
-            )
+            raise ValueError("A response is not finite: X has NaN or infinite entries, or such as are too large.")
         for _ in range(2):
             if not high - low > BINS * np.spacing(max(-low, high)):
                 break  # there are fewer numbers than bins between them

@@ -84,11 +84,7 @@ class KernelSlackConstrained(KernelProblem):
         sq, apart = self.checked(answer), 0.0
         sq_off = float(p @ e) + self.n * UNIT * sq
         norm = float(np.sqrt(sq)) or 1.0
-        low = (
-            norm / np.sqrt(sq + sq_off) * gamma
-            - float(e.max(initial=0.0)) / norm
-            - 4 * self.n * UNIT * abs(b)
-        )
+        low = norm / np.sqrt(sq + sq_off) * gamma - float(e.max(initial=0.0)) / norm - 4 * self.n * UNIT * abs(b)
         if self.bias == "free":  # the heavier class is scaled down, until the sums of both agree
             sums = [float(p[self.y == side].sum()) for side in (1, -1)]
             if min(sums) == 0.0:

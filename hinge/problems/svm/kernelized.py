@@ -134,9 +134,7 @@ class KernelProblem(Examples):
         """The certificate of β with these responses, which are off by e at most."""
         raise NotImplementedError
 
-    def _foreseen(
-        self, finer: Any, beta: np.ndarray, rows: np.ndarray, r: np.ndarray, e: np.ndarray
-    ) -> Certificate:
+    def _foreseen(self, finer: Any, beta: np.ndarray, rows: np.ndarray, r: np.ndarray, e: np.ndarray) -> Certificate:
         """The certificate to expect once these rows are computed again: as a few of them say."""
         errors = finer.error(np.abs(beta), np.count_nonzero(beta) + 1)
         some, few = rows[:: max(1, len(rows) // PROBES)], e.copy()
@@ -145,9 +143,7 @@ class KernelProblem(Examples):
         known[rows] = errors[rows] * float((few[some] / np.maximum(errors[some], 1e-300)).max(initial=0.0))
         return self._bounds(beta, r, np.minimum(known, e))
 
-    def _blurred(
-        self, beta: np.ndarray, r: np.ndarray, e: np.ndarray, found: Certificate, wanted: float
-    ) -> np.ndarray:
+    def _blurred(self, beta: np.ndarray, r: np.ndarray, e: np.ndarray, found: Certificate, wanted: float) -> np.ndarray:
         """The rows whose responses matter: all of them, where nothing better is known."""
         return np.arange(self.n)
 
@@ -176,9 +172,7 @@ class KernelRegularized(KernelProblem):
         self._boxes: tuple[float, np.ndarray] | None = None
 
     @classmethod
-    def from_C(
-        cls, X: Any, y: Any, C: float, kernel: Kernel | None = None, **options: Any
-    ) -> "KernelRegularized":
+    def from_C(cls, X: Any, y: Any, C: float, kernel: Kernel | None = None, **options: Any) -> "KernelRegularized":
         """The same problem by LIBSVM's C, λ = 1/(C Σ s)."""
         problem = cls(X, y, 1.0, kernel, **options)
         problem.lam = lam_of(C, problem.total)
@@ -236,9 +230,7 @@ class KernelRegularized(KernelProblem):
         boxes = np.ascontiguousarray(self.boxes)
         return duality_gap(self.y, boxes, self.lam, beta, r, e, own, b, self.bias == "free", extra)
 
-    def _blurred(
-        self, beta: np.ndarray, r: np.ndarray, e: np.ndarray, found: Certificate, wanted: float
-    ) -> np.ndarray:
+    def _blurred(self, beta: np.ndarray, r: np.ndarray, e: np.ndarray, found: Certificate, wanted: float) -> np.ndarray:
         """Rows whose errors together are more than the gap can bear: near the margin, between bounds."""
         extra = np.empty(self.n)
         primal, gap, _, low = self._gap_of(beta, r, e, found.b, extra)

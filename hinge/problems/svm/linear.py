@@ -35,9 +35,7 @@ class LinearProblem(OnData, Examples):
         Value of the constant feature.
     """
 
-    def __init__(
-        self, X: Any, y: Any, *, weight: Any = None, bias: Bias = "none", bias_scale: float = 1.0
-    ) -> None:
+    def __init__(self, X: Any, y: Any, *, weight: Any = None, bias: Bias = "none", bias_scale: float = 1.0) -> None:
         OnData.__init__(self, as_matrix(X), X)
         Examples.__init__(self, self.matrix.shape[0], y, weight)
         self.d = self.matrix.shape[1]

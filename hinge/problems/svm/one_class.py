@@ -70,9 +70,7 @@ class KernelOneClass(KernelProblem):
         free = (alpha > 0) & (alpha < s)
         return float(np.clip(r[free].mean(), low, high)) if free.any() else (low + high) / 2
 
-    def slack(
-        self, r: np.ndarray, alpha: np.ndarray, rho: float, rows: slice | np.ndarray = slice(None)
-    ) -> float:
+    def slack(self, r: np.ndarray, alpha: np.ndarray, rho: float, rows: slice | np.ndarray = slice(None)) -> float:
         """P - D, where α is feasible."""
         over = r - rho
         return float(alpha @ np.maximum(over, 0.0) + (self.boxes[rows] - alpha) @ np.maximum(-over, 0.0))

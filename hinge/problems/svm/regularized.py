@@ -29,14 +29,7 @@ class Regularized(LinearProblem):
     """
 
     def __init__(
-        self,
-        X: Any,
-        y: Any,
-        lam: float,
-        *,
-        weight: Any = None,
-        bias: Bias = "none",
-        bias_scale: float = 1.0,
+        self, X: Any, y: Any, lam: float, *, weight: Any = None, bias: Bias = "none", bias_scale: float = 1.0
     ) -> None:
         super().__init__(X, y, weight=weight, bias=bias, bias_scale=bias_scale)
         self.lam = checked_lam(lam)
@@ -106,9 +99,7 @@ def lam_of(C: float, total: float) -> float:
         raise ValueError(f"C must be a positive number, got {C!r}.")
     whole = float(C) * total
     if not 1 / FAR <= whole <= FAR:
-        raise ValueError(
-            f"C times the sum of the weights must lie between {1 / FAR:g} and {FAR:g}, got {whole:g}."
-        )
+        raise ValueError(f"C times the sum of the weights must lie between {1 / FAR:g} and {FAR:g}, got {whole:g}.")
     return 1.0 / whole
 
 

@@ -140,9 +140,7 @@ class Basins:
         self.mass, rise, basin = mass[order], rise[order], basin[order]
         with np.errstate(invalid="ignore"):
             self.volume = np.concatenate([[0.0], np.nancumsum(self.mass * rise)])
-        self.lifted = [
-            np.concatenate([[0.0], np.cumsum(np.where(basin == k, rise, 0.0))]) for k in range(len(sides))
-        ]
+        self.lifted = [np.concatenate([[0.0], np.cumsum(np.where(basin == k, rise, 0.0))]) for k in range(len(sides))]
         self.basin = basin
 
     @property
@@ -170,9 +168,10 @@ def best_level(basins: Basins, nu: float) -> tuple[float, float, float]:
     """The highest level of any shorter w too: γ, the bias at unit norm, and the norm s that has it."""
     s = 1.0
     if nu > 0 and basins.level(nu)[0] < 0.999999 * basins.level(nu / 0.999999)[0]:
-        s = float(minimize_scalar(
-            lambda s: -s * basins.level(nu / s)[0], bounds=(1e-9, 1.0), method="bounded",
-            options={"xatol": 1e-12},
-        ).x)  # fmt: skip
+        s = float(
+            minimize_scalar(
+                lambda s: -s * basins.level(nu / s)[0], bounds=(1e-9, 1.0), method="bounded", options={"xatol": 1e-12}
+            ).x
+        )
     gamma, b = basins.level(nu / s)
     return (s * gamma, b, s) if s * gamma > nu else (nu, b, 0.0)

@@ -85,8 +85,12 @@ class Frugal(Solver[Regularized, FrugalState]):
     levels: int = 12
     tol: float = LAST_TOL
 
-    paper = Paper("A generalization of sampling without replacement from a finite universe",
-                  "Horvitz, Thompson", 1952, "the weights; the rest is our own")  # fmt: skip
+    paper = Paper(
+        "A generalization of sampling without replacement from a finite universe",
+        "Horvitz, Thompson",
+        1952,
+        "the weights; the rest is our own",
+    )
     reads = "kept cells"
 
     def __post_init__(self) -> None:

@@ -45,14 +45,35 @@ def empty_state(d: int, u: np.ndarray, order: np.ndarray, levels: int) -> Frugal
     """No row in the sample, no batch; with the rows' random numbers, and their order in the first pass."""
     n = len(u)
     s = record(
-        b=0.0, b_before=0.0, drift=0.0, flips=0.0, error=0.0, t=0, pass_number=0, scanned=0, queued=0,
-        whole=0, done=0, completing=False, over=False, exact=False,
-    )  # fmt: skip
+        b=0.0,
+        b_before=0.0,
+        drift=0.0,
+        flips=0.0,
+        error=0.0,
+        t=0,
+        pass_number=0,
+        scanned=0,
+        queued=0,
+        whole=0,
+        done=0,
+        completing=False,
+        over=False,
+        exact=False,
+    )
     return FrugalState(
-        np.zeros(d), np.zeros(d), np.zeros(n), np.zeros(n), np.zeros(n, bool), u, order,
-        np.zeros(n, np.int64), np.zeros(d, np.int64), np.zeros(levels + 1, np.int64),
-        np.zeros((2, levels + 1, 2)), s,
-    )  # fmt: skip
+        np.zeros(d),
+        np.zeros(d),
+        np.zeros(n),
+        np.zeros(n),
+        np.zeros(n, bool),
+        u,
+        order,
+        np.zeros(n, np.int64),
+        np.zeros(d, np.int64),
+        np.zeros(levels + 1, np.int64),
+        np.zeros((2, levels + 1, 2)),
+        s,
+    )
 
 
 def enqueue(state: FrugalState, rows: np.ndarray, whole: int) -> None:

@@ -118,10 +118,16 @@ class Probe(Solver[Regularized, ProbeState]):
         order = np.argsort(draw_units(key, 0, n), kind="stable")
         columns = np.argsort(draw_units(key, n, d), kind="stable")[: self.columns]
         state = ProbeState(
-            np.zeros(d), np.zeros(n), np.zeros(n, np.int8), order, columns,
-            np.zeros((n, len(columns))), np.zeros(len(columns)), np.zeros(n, np.int64),
+            np.zeros(d),
+            np.zeros(n),
+            np.zeros(n, np.int8),
+            order,
+            columns,
+            np.zeros((n, len(columns))),
+            np.zeros(len(columns)),
+            np.zeros(n, np.int64),
             record(b=0.0, t=0, columns=0, queued=0, done=0, found=0, rounds=0, quiet=0, over=False),
-        )  # fmt: skip
+        )
         order = order[self._counts(problem)[order]]
         sides = [order[problem.y[order] == side][: -(-self.rows // 3)] for side in (1, -1)]
         enqueue(state, order[np.isin(order, np.concatenate([order[: self.rows], *sides]))])

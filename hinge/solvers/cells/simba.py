@@ -118,15 +118,16 @@ class Simba(Solver[SlackConstrained, SimbaState]):
     radius: float | None = None
     certify: bool | None = None
 
-    paper = Paper("Beating SGD: Learning SVMs in Sublinear Time", "Hazan, Koren, Srebro", 2011,
-                  "Algorithm 1")  # fmt: skip
+    paper = Paper("Beating SGD: Learning SVMs in Sublinear Time", "Hazan, Koren, Srebro", 2011, "Algorithm 1")
     reads = "cells"
 
     def __post_init__(self) -> None:
         choices = {
-            "form": ("auto", "exact", "lazy", "capped"), "steps": ("adaptive", "fixed"),
-            "output": ("average", "last"), "scale": ("max", None),
-        }  # fmt: skip
+            "form": ("auto", "exact", "lazy", "capped"),
+            "steps": ("adaptive", "fixed"),
+            "output": ("average", "last"),
+            "scale": ("max", None),
+        }
         for name, allowed in choices.items():
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} is one of {allowed}, not {getattr(self, name)!r}.")
@@ -137,17 +138,13 @@ class Simba(Solver[SlackConstrained, SimbaState]):
             if value is not None and not 0 < value < np.inf:
                 raise ValueError(f"{name} must be a positive number, got {value!r}.")
         if self.cap is not None and not 0 < self.cap <= 1:
-            raise ValueError(
-                f"cap must lie in (0, 1], got {self.cap!r}: it is the share of points under water."
-            )
+            raise ValueError(f"cap must lie in (0, 1], got {self.cap!r}: it is the share of points under water.")
         if self.steps == "fixed" and self.epsilon is None:
             raise ValueError("Fixed steps need epsilon, from which the number of iterations follows.")
 
     def rejects(self, problem: Any) -> str | None:
         if not isinstance(problem, SlackConstrained):
-            return (
-                f"Simba solves SlackConstrained problems, not {type(problem).__name__}; use SDCA or Newton."
-            )
+            return f"Simba solves SlackConstrained problems, not {type(problem).__name__}; use SDCA or Newton."
         if len(problem.weight) > 1:
             return "Simba takes no weights: the slack of all points counts alike. Use solve_slack."
         if self.scale is None and self.radius is None and problem.table.in_memory:

@@ -51,10 +51,15 @@ def start(y: np.ndarray, d: int, capped: bool) -> Lazy:
     groups = 2 if capped else 6
     xi = np.repeat([0.0, 0.0, 2.0], 2)[:groups]
     return Lazy(
-        sum_tree(np.ones(len(y)), (y > 0).astype(np.uint8), groups), sum_tree(np.zeros(d)),
-        np.zeros(d), np.zeros(d), np.zeros(len(y)), np.zeros(groups), xi,
+        sum_tree(np.ones(len(y)), (y > 0).astype(np.uint8), groups),
+        sum_tree(np.zeros(d)),
+        np.zeros(d),
+        np.zeros(d),
+        np.zeros(len(y)),
+        np.zeros(groups),
+        xi,
         record_array(C=0.0, b=0.0, b_sum=0.0, Z=0.0, cut=0.0),
-    )  # fmt: skip
+    )
 
 
 def sums(s: Lazy) -> tuple[np.ndarray, np.ndarray, float]:

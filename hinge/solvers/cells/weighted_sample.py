@@ -21,9 +21,13 @@ def sample_problem(problem: Regularized, rows: np.ndarray, share: np.ndarray) ->
     weight = 1.0 / share
     weight *= problem.weight[rows] if len(problem.weight) > 1 else 1.0
     return Regularized.from_C(
-        problem.table.held(rows), problem.y[rows], cost_of_a_row(problem), weight=weight, bias=problem.bias,
+        problem.table.held(rows),
+        problem.y[rows],
+        cost_of_a_row(problem),
+        weight=weight,
+        bias=problem.bias,
         bias_scale=problem.bias_scale,
-    )  # fmt: skip
+    )
 
 
 def coefficients(problem: Regularized, rows: np.ndarray, alpha: np.ndarray, pi: np.ndarray) -> np.ndarray:

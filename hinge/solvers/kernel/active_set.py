@@ -66,8 +66,12 @@ class ActiveSet(Solver[KernelRegularized, ActiveState]):
     K. Scheinberg, *An Efficient Implementation of an Active Set Method for SVMs*, 2006.
     """
 
-    paper = Paper("Working Set Selection Using Second Order Information for Training Support Vector Machines",
-                  "Fan, Chen, Lin", 2005, "WSS 3, on the whole matrix")  # fmt: skip
+    paper = Paper(
+        "Working Set Selection Using Second Order Information for Training Support Vector Machines",
+        "Fan, Chen, Lin",
+        2005,
+        "WSS 3, on the whole matrix",
+    )
     exact_estimate = True
     finished = Status.STALLED
 
@@ -75,9 +79,7 @@ class ActiveSet(Solver[KernelRegularized, ActiveState]):
         if not isinstance(problem, KernelRegularized):
             return f"ActiveSet solves KernelRegularized problems, not {type(problem).__name__}; use SBP."
         if problem.n > 4 * MOST:
-            return (
-                f"ActiveSet works on the whole Gram matrix, and {problem.n} points are many; use BlockDual."
-            )
+            return f"ActiveSet works on the whole Gram matrix, and {problem.n} points are many; use BlockDual."
         return None
 
     def init(self, problem: KernelRegularized, seed: int = 0, start: Expansion | None = None) -> ActiveState:
@@ -187,10 +189,7 @@ def advance_round(K, beta, e, lo, hi, level, free, convex):
     """
     n = len(beta)
     most = 2 * n + 50
-    if free:
-        steps = pair_steps(K, beta, e, lo, hi, level, most)
-    else:
-        steps = single_steps(K, beta, e, lo, hi, level, most)
+    steps = pair_steps(K, beta, e, lo, hi, level, most) if free else single_steps(K, beta, e, lo, hi, level, most)
     work = 3.0 * steps
     if steps == most and convex:
         work += face_steps(K, beta, e, lo, hi, free)

@@ -101,8 +101,12 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
     inner: float = 0.1
     most: int = 4096
 
-    paper = Paper("The Kernelized Stochastic Batch Perceptron", "Cotter, Shalev-Shwartz, Srebro", 2012,
-                  "section 4.3: dual decomposition")  # fmt: skip
+    paper = Paper(
+        "The Kernelized Stochastic Batch Perceptron",
+        "Cotter, Shalev-Shwartz, Srebro",
+        2012,
+        "section 4.3: dual decomposition",
+    )
     exact_estimate = True
     finished = Status.STALLED
 
@@ -135,10 +139,23 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
             used = np.flatnonzero(beta)
             r = gram.host(gram.pass_over(used, beta[used], order))
         state = BlockState(
-            gram.array(beta), gram.array(r), order, m, np.full(max(self.most, self._block(problem)), -1),
-            beta.copy(), np.abs(beta), int(np.count_nonzero(beta)), rough, np.inf, 0.0, -np.inf, 0, 0,
-            draws, key,
-        )  # fmt: skip
+            gram.array(beta),
+            gram.array(r),
+            order,
+            m,
+            np.full(max(self.most, self._block(problem)), -1),
+            beta.copy(),
+            np.abs(beta),
+            int(np.count_nonzero(beta)),
+            rough,
+            np.inf,
+            0.0,
+            -np.inf,
+            0,
+            0,
+            draws,
+            key,
+        )
         return self._measured(problem, state)
 
     def advance(self, problem: KernelRegularized, state: BlockState, n_iter: int) -> BlockState:
@@ -173,9 +190,11 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         worst = state.gap <= UNIFORM
         u = gram.array(draw_units(state.key, state.draws, wanted))
         half = wanted // 2
-        fresh = gram.host(xp.concatenate([
-            _some(xp, up & ~seen, e, half, u[:half], worst), _some(xp, down & ~seen, e, half, u[half:], worst)
-        ]))  # fmt: skip
+        fresh = gram.host(
+            xp.concatenate(
+                [_some(xp, up & ~seen, e, half, u[:half], worst), _some(xp, down & ~seen, e, half, u[half:], worst)]
+            )
+        )
         if int(((up | down) & (beta == 0)).sum()) < size or worst:
             most_kept = min(self.most, gram.capacity, gram.largest_block) - len(fresh)
             between = (grows & falls) | ((up | down) & seen)

@@ -77,8 +77,12 @@ class KernelPegasos(Solver[KernelRegularized, KernelPegasosState]):
     projection: bool = False
     average: bool = True
 
-    paper = Paper("Pegasos: Primal Estimated sub-GrAdient SOlver for SVM",
-                  "Shalev-Shwartz, Singer, Srebro", 2007, "section 4: using Mercer kernels")  # fmt: skip
+    paper = Paper(
+        "Pegasos: Primal Estimated sub-GrAdient SOlver for SVM",
+        "Shalev-Shwartz, Singer, Srebro",
+        2007,
+        "section 4: using Mercer kernels",
+    )
 
     def __post_init__(self) -> None:
         if self.batch_size < 1:
@@ -94,15 +98,11 @@ class KernelPegasos(Solver[KernelRegularized, KernelPegasosState]):
             return "KernelPegasos takes no weights; use BlockDual or KernelSDCA."
         return None
 
-    def init(
-        self, problem: KernelRegularized, seed: int = 0, start: Expansion | None = None
-    ) -> KernelPegasosState:
+    def init(self, problem: KernelRegularized, seed: int = 0, start: Expansion | None = None) -> KernelPegasosState:
         v, g, u, h = np.zeros((4, problem.n))
         return KernelPegasosState(v, g, u, h, 1.0, 0.0, 0.0, 0, key_of(seed))
 
-    def advance(
-        self, problem: KernelRegularized, state: KernelPegasosState, n_iter: int
-    ) -> KernelPegasosState:
+    def advance(self, problem: KernelRegularized, state: KernelPegasosState, n_iter: int) -> KernelPegasosState:
         gram, y = problem.gram, problem.y
         rate, radius = problem.lam * self.batch_size, 1.0 / math.sqrt(problem.lam)
         v, g, u, h, pi, A, sq, t, key = state

@@ -68,8 +68,12 @@ class KernelPerceptron(Solver[KernelProblem, KernelPerceptronState]):
     passes: int = 1
     batch: bool = False
 
-    paper = Paper("The Kernelized Stochastic Batch Perceptron", "Cotter, Shalev-Shwartz, Srebro", 2012,
-                  "section 4.4: the online Perceptron; section 3.1: the batch Perceptron")  # fmt: skip
+    paper = Paper(
+        "The Kernelized Stochastic Batch Perceptron",
+        "Cotter, Shalev-Shwartz, Srebro",
+        2012,
+        "section 4.4: the online Perceptron; section 3.1: the batch Perceptron",
+    )
 
     def __post_init__(self) -> None:
         if self.passes < 1:
@@ -84,21 +88,15 @@ class KernelPerceptron(Solver[KernelProblem, KernelPerceptronState]):
             return "KernelPerceptron takes no weights; use BlockDual or KernelSDCA."
         return None
 
-    def init(
-        self, problem: KernelProblem, seed: int = 0, start: Expansion | None = None
-    ) -> KernelPerceptronState:
+    def init(self, problem: KernelProblem, seed: int = 0, start: Expansion | None = None) -> KernelPerceptronState:
         v, r, u, h = np.zeros((4, problem.n))
         return KernelPerceptronState(v, r, u, h, 0, key_of(seed))
 
-    def advance(
-        self, problem: KernelProblem, state: KernelPerceptronState, n_iter: int
-    ) -> KernelPerceptronState:
+    def advance(self, problem: KernelProblem, state: KernelPerceptronState, n_iter: int) -> KernelPerceptronState:
         problem.gram.focus(None)
         return (self._worst_points if self.batch else self._visits)(problem, state, n_iter)
 
-    def _visits(
-        self, problem: KernelProblem, state: KernelPerceptronState, n_iter: int
-    ) -> KernelPerceptronState:
+    def _visits(self, problem: KernelProblem, state: KernelPerceptronState, n_iter: int) -> KernelPerceptronState:
         n, t, end = problem.n, state.t, state.t + n_iter
         order, epoch = np.empty(n, np.int64), -1
         while t < end:
@@ -112,9 +110,7 @@ class KernelPerceptron(Solver[KernelProblem, KernelPerceptronState]):
                 t += 1
         return state._replace(t=t)
 
-    def _worst_points(
-        self, problem: KernelProblem, state: KernelPerceptronState, n_iter: int
-    ) -> KernelPerceptronState:
+    def _worst_points(self, problem: KernelProblem, state: KernelPerceptronState, n_iter: int) -> KernelPerceptronState:
         t = state.t
         for _ in range(n_iter):
             margins = problem.y * state.r

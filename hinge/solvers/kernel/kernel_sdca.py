@@ -62,8 +62,9 @@ class KernelSDCA(Solver[KernelRegularized, KernelSDCAState]):
 
     block: int = 32
 
-    paper = Paper("SVM Optimization: a Machine Learning Perspective", "Shalev-Shwartz", 2008,
-                  "stochastic dual coordinate ascent")  # fmt: skip
+    paper = Paper(
+        "SVM Optimization: a Machine Learning Perspective", "Shalev-Shwartz", 2008, "stochastic dual coordinate ascent"
+    )
     exact_estimate = True
 
     def __post_init__(self) -> None:
@@ -78,9 +79,7 @@ class KernelSDCA(Solver[KernelRegularized, KernelSDCAState]):
             return "KernelSDCA moves single coordinates, which a free bias forbids; use BlockDual or SMO."
         return None
 
-    def init(
-        self, problem: KernelRegularized, seed: int = 0, start: Expansion | None = None
-    ) -> KernelSDCAState:
+    def init(self, problem: KernelRegularized, seed: int = 0, start: Expansion | None = None) -> KernelSDCAState:
         beta, r = np.zeros(problem.n), np.zeros(problem.n)
         if start is not None and (start.beta * problem.y >= 0).all() and start.beta.any():
             used = start.beta != 0

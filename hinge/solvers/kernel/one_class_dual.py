@@ -97,8 +97,12 @@ class LevelBlocks(Solver[KernelOneClass, LevelState]):
     inner: float = 0.05
     most: int = 2048
 
-    paper = Paper("Estimating the Support of a High-Dimensional Distribution",
-                  "Schölkopf, Platt, Shawe-Taylor, Smola, Williamson", 2001, "the dual problem")  # fmt: skip
+    paper = Paper(
+        "Estimating the Support of a High-Dimensional Distribution",
+        "Schölkopf, Platt, Shawe-Taylor, Smola, Williamson",
+        2001,
+        "the dual problem",
+    )
     exact_estimate = True
     finished = Status.STALLED
 
@@ -202,9 +206,7 @@ class LevelBlocks(Solver[KernelOneClass, LevelState]):
         new = [_worst(~between & side, e, half) for side in (grows & (e <= 0), falls & (e >= 0))]
         room = max(2, size - len(new[0]) - len(new[1]))
         # Where they are too many, of both kinds: only unlike points can be paired.
-        kept = [
-            _worst(between & side, e, room if between.sum() <= room else room // 2) for side in (low, ~low)
-        ]
+        kept = [_worst(between & side, e, room if between.sum() <= room else room // 2) for side in (low, ~low)]
         at = np.sort(np.concatenate([*new, *kept]))
         rows = gram.rows(state.order[at])
         mine, pull, hi = alpha[at], e[at], box[at]

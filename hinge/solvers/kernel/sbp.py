@@ -92,8 +92,7 @@ class SBP(Solver[KernelSlackConstrained, SBPState]):
     keep_p: bool = False
     passes: int = 10
 
-    paper = Paper("The Kernelized Stochastic Batch Perceptron", "Cotter, Shalev-Shwartz, Srebro", 2012,
-                  "section 3.4")  # fmt: skip
+    paper = Paper("The Kernelized Stochastic Batch Perceptron", "Cotter, Shalev-Shwartz, Srebro", 2012, "section 3.4")
     exact_estimate = True
 
     def __post_init__(self) -> None:
@@ -111,9 +110,7 @@ class SBP(Solver[KernelSlackConstrained, SBPState]):
             return "SBP takes no weights other than zero: p* is uniform. Give C instead of slack."
         return None
 
-    def init(
-        self, problem: KernelSlackConstrained, seed: int = 0, start: Expansion | None = None
-    ) -> SBPState:
+    def init(self, problem: KernelSlackConstrained, seed: int = 0, start: Expansion | None = None) -> SBPState:
         gram = problem.gram
 
         def zeros(kept: bool = True) -> Any:
@@ -121,9 +118,22 @@ class SBP(Solver[KernelSlackConstrained, SBPState]):
 
         best = zeros(self.output == "best"), zeros(self.output == "best")
         return SBPState(
-            zeros(), zeros(), zeros(), zeros(), 1.0, 0.0, 0.0, 0.0, np.inf, -np.inf, *best,
-            zeros(self.keep_p), 0, 0, key_of(seed),
-        )  # fmt: skip
+            zeros(),
+            zeros(),
+            zeros(),
+            zeros(),
+            1.0,
+            0.0,
+            0.0,
+            0.0,
+            np.inf,
+            -np.inf,
+            *best,
+            zeros(self.keep_p),
+            0,
+            0,
+            key_of(seed),
+        )
 
     def advance(self, problem: KernelSlackConstrained, state: SBPState, n_iter: int) -> SBPState:
         gram, k = problem.gram, self.batch_size
@@ -223,9 +233,7 @@ def _drawn(level: Level, u: Any) -> Any:
     if len(level.wet) == 1:
         return _some(level.wet[0], u)
     if half:
-        return namespace(u).concatenate(
-            [_some(level.wet[0], u[:half]), _some(level.wet[1], u[half : 2 * half])]
-        )
+        return namespace(u).concatenate([_some(level.wet[0], u[:half]), _some(level.wet[1], u[half : 2 * half])])
     return _some(level.wet[int(u[0] >= 0.5)], (2.0 * u) % 1.0)
 
 

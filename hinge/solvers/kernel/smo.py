@@ -57,8 +57,12 @@ class SMO(Solver[KernelRegularized, SMOState]):
     Sequential Minimal Optimization*, 1998.
     """
 
-    paper = Paper("Working Set Selection Using Second Order Information for Training Support Vector Machines",
-                  "Fan, Chen, Lin", 2005, "WSS 3 and algorithm 1")  # fmt: skip
+    paper = Paper(
+        "Working Set Selection Using Second Order Information for Training Support Vector Machines",
+        "Fan, Chen, Lin",
+        2005,
+        "WSS 3 and algorithm 1",
+    )
     exact_estimate = True
 
     def rejects(self, problem: Any) -> str | None:

@@ -55,8 +55,12 @@ class Amplified(Solver[Any, AmplifiedState]):
     X: Any = None
     y: Any = None
 
-    paper = Paper("Pegasos: Primal Estimated sub-GrAdient SOlver for SVM",
-                  "Shalev-Shwartz, Singer, Srebro", 2007, "section 3, Eq. (9)")  # fmt: skip
+    paper = Paper(
+        "Pegasos: Primal Estimated sub-GrAdient SOlver for SVM",
+        "Shalev-Shwartz, Singer, Srebro",
+        2007,
+        "section 3, Eq. (9)",
+    )
 
     def __post_init__(self) -> None:
         if not 0 < self.delta < 1:

@@ -117,17 +117,26 @@ class CuttingPlane(Solver[Regularized, CuttingPlaneState]):
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> CuttingPlaneState:
         size, n, d = FIRST + self.capacity, problem.n, problem.d
         state = CuttingPlaneState(
-            np.zeros((size, d + 1)), np.zeros(size), np.zeros((size, size)), np.zeros(size),
-            np.zeros((size, -(-n // 8)), np.uint8), np.zeros(size, np.int64), np.zeros(n),
-            np.zeros(d + 1), np.zeros(d + 1), primal=np.inf, dual=0.0, slack=0.0, used=FIRST, t=0,
-        )  # fmt: skip
+            np.zeros((size, d + 1)),
+            np.zeros(size),
+            np.zeros((size, size)),
+            np.zeros(size),
+            np.zeros((size, -(-n // 8)), np.uint8),
+            np.zeros(size, np.int64),
+            np.zeros(n),
+            np.zeros(d + 1),
+            np.zeros(d + 1),
+            primal=np.inf,
+            dual=0.0,
+            slack=0.0,
+            used=FIRST,
+            t=0,
+        )
         state.beta[ZERO] = 1.0
         if start is not None and start.alpha is not None:  # any dual point is a plane
             state.folded[:] = np.clip(start.alpha, 0.0, 1.0)
             positive, negative = problem.class_mass(state.folded)
-            plane = np.append(
-                problem.combination(state.folded), np.sqrt(problem.constant_sq) * (positive - negative)
-            )
+            plane = np.append(problem.combination(state.folded), np.sqrt(problem.constant_sq) * (positive - negative))
             _place(state, FOLDED, plane, positive + negative)
             state = _minimised(state, problem.lam)
         return state
@@ -157,9 +166,7 @@ class CuttingPlane(Solver[Regularized, CuttingPlaneState]):
         _place(state, k, plane, offset)
         return _minimised(state, lam)
 
-    def _pass(
-        self, problem: Regularized, w: np.ndarray, n: int
-    ) -> tuple[np.ndarray, float, float, np.ndarray]:
+    def _pass(self, problem: Regularized, w: np.ndarray, n: int) -> tuple[np.ndarray, float, float, np.ndarray]:
         """a and b of the most violated constraint at w, the mean hinge loss, and the rows that lose."""
         plane, losing = np.zeros(problem.d + 1), np.zeros(-(-problem.n // 8), np.uint8)
         mass, loss = _lost(

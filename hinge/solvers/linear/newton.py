@@ -98,9 +98,7 @@ class Newton(Solver[Regularized, NewtonState]):
     width: float = 0.1
     shrink: float = 0.4
 
-    paper = Paper(
-        "Training a Support Vector Machine in the Primal", "Chapelle", 2007, "with smoothing and subsamples"
-    )
+    paper = Paper("Training a Support Vector Machine in the Primal", "Chapelle", 2007, "with smoothing and subsamples")
 
     def __post_init__(self) -> None:
         if not (self.width > 0 and 0 < self.shrink < 1):
@@ -108,9 +106,7 @@ class Newton(Solver[Regularized, NewtonState]):
 
     def rejects(self, problem: Any) -> str | None:
         if not isinstance(problem, Regularized):
-            return (
-                f"Newton solves Regularized problems, not {type(problem).__name__}; use SGD for a norm bound."
-            )
+            return f"Newton solves Regularized problems, not {type(problem).__name__}; use SGD for a norm bound."
         if problem.d > MOST_FEATURES:
             return f"Newton wants few features and many rows, not d = {problem.d}; use SDCA."
         return None
@@ -127,18 +123,26 @@ class Newton(Solver[Regularized, NewtonState]):
                 mu /= self.shrink
             while level > GROWTH * SMALLEST:
                 level = -(-level // GROWTH)
-            rare = np.cumsum(
-                problem.y[rows] == (1 if np.count_nonzero(problem.y > 0) * 2 < problem.n else -1)
-            )
+            rare = np.cumsum(problem.y[rows] == (1 if np.count_nonzero(problem.y > 0) * 2 < problem.n else -1))
             while level < n and rare[level - 1] < min(RARE, rare[-1]):
                 level = min(n, level * GROWTH)  # a sample without both classes teaches nothing
         else:
             x[:d], x[d] = start.w, start.b
         return NewtonState(
-            x, np.zeros(d + 1), np.zeros(n), np.zeros(problem.n), np.full(n, 0.5, np.float32),
-            np.zeros(d + 1), rows, mu, Look(0.0, np.inf, np.inf, 0.0),
-            level=level, known=0, leaving=False, t=0,
-        )  # fmt: skip
+            x,
+            np.zeros(d + 1),
+            np.zeros(n),
+            np.zeros(problem.n),
+            np.full(n, 0.5, np.float32),
+            np.zeros(d + 1),
+            rows,
+            mu,
+            Look(0.0, np.inf, np.inf, 0.0),
+            level=level,
+            known=0,
+            leaving=False,
+            t=0,
+        )
 
     def advance(self, problem: Regularized, state: NewtonState, n_iter: int) -> NewtonState:
         if n_iter == 0:  # as much as compiling: the same calls, over no rows
@@ -170,16 +174,7 @@ class Newton(Solver[Regularized, NewtonState]):
         q = np.empty(level)
         along(A, rows, y, p, 0, level, q)
         penalty = self._penalty(problem)
-        tau = search(
-            rows[:level],
-            problem.weight,
-            m,
-            q,
-            center,
-            mu,
-            float(penalty @ (x * p)),
-            float(penalty @ (p * p)),
-        )
+        tau = search(rows[:level], problem.weight, m, q, center, mu, float(penalty @ (x * p)), float(penalty @ (p * p)))
         x += tau * p
         q *= tau
         m[:level] += q
@@ -198,16 +193,7 @@ class Newton(Solver[Regularized, NewtonState]):
         size = problem.d + 1 if problem.d <= DIRECT else 0
         H = np.zeros((size, size))
         mass, gap, linear = slopes(
-            problem.matrix.rows,
-            rows[:level],
-            problem.y,
-            problem.weight,
-            state.m,
-            state.center,
-            mu,
-            alpha,
-            z,
-            H,
+            problem.matrix.rows, rows[:level], problem.y, problem.weight, state.m, state.center, mu, alpha, z, H
         )
         g = penalty * x - z / mass
         if problem.bias == "none":

@@ -50,6 +50,5 @@ class Norma(OneRow):
     def steps(self, problem: Any, state: OneRowState, n_iter: int) -> None:
         radius = 1.0 / np.sqrt(problem.lam) if self.projection else np.inf
         subgradient_steps(
-            problem.matrix.rows, problem.y, problem.lam, self.p / problem.lam, 0.5, radius,
-            self.average, n_iter, *state,
-        )  # fmt: skip
+            problem.matrix.rows, problem.y, problem.lam, self.p / problem.lam, 0.5, radius, self.average, n_iter, *state
+        )

@@ -38,9 +38,7 @@ class OneRow(Solver[LinearProblem, OneRowState]):
         if not isinstance(problem, LinearProblem):
             return f"{type(self).__name__} solves linear SVM problems, not {type(problem).__name__}."
         if problem.bias != "none":
-            return (
-                f"{type(self).__name__} has no bias, as in the papers: fit_intercept=False, or use Pegasos."
-            )
+            return f"{type(self).__name__} has no bias, as in the papers: fit_intercept=False, or use Pegasos."
         if len(problem.weight) > 1:
             return f"{type(self).__name__} takes no weights; use Pegasos or SDCA."
         return None

@@ -83,8 +83,9 @@ class Pegasos(Solver[Regularized, PegasosState]):
     bias: Literal["subgradient", "exact"] = "subgradient"
     block_rows: int = 1
 
-    paper = Paper("Pegasos: Primal Estimated sub-GrAdient SOlver for SVM",
-                  "Shalev-Shwartz, Singer, Srebro", 2007, "Figure 1")  # fmt: skip
+    paper = Paper(
+        "Pegasos: Primal Estimated sub-GrAdient SOlver for SVM", "Shalev-Shwartz, Singer, Srebro", 2007, "Figure 1"
+    )
 
     def __post_init__(self) -> None:
         if self.batch_size < 1 or self.block_rows < 1:
@@ -103,18 +104,25 @@ class Pegasos(Solver[Regularized, PegasosState]):
 
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> PegasosState:
         k = self.batch_size
-        return PegasosState(
-            scaled.zeros(problem.n, problem.d), 0, np.zeros(k, np.int64), np.zeros(k), key_of(seed)
-        )
+        return PegasosState(scaled.zeros(problem.n, problem.d), 0, np.zeros(k, np.int64), np.zeros(k), key_of(seed))
 
     def advance(self, problem: Regularized, state: PegasosState, n_iter: int) -> PegasosState:
         biases = {"none": NO_BIAS, "penalized": CONSTANT}
         free = EXACT if self.bias == "exact" else SUBGRADIENT
         _pegasos(
-            problem.matrix.rows, problem.y, problem.weight, problem.n / problem.total, problem.lam,
-            problem.bias_scale if problem.bias == "penalized" else 0.0, biases.get(problem.bias, free),
-            self.projection, OUTPUTS[self.output], self.block_rows, n_iter, *state,
-        )  # fmt: skip
+            problem.matrix.rows,
+            problem.y,
+            problem.weight,
+            problem.n / problem.total,
+            problem.lam,
+            problem.bias_scale if problem.bias == "penalized" else 0.0,
+            biases.get(problem.bias, free),
+            self.projection,
+            OUTPUTS[self.output],
+            self.block_rows,
+            n_iter,
+            *state,
+        )
         return state._replace(t=state.t + n_iter)
 
     def solution(self, problem: Regularized, state: PegasosState) -> Solution:
@@ -139,9 +147,8 @@ class Pegasos(Solver[Regularized, PegasosState]):
 
 @compiled
 def _pegasos(
-    A, y, weight, rescale, lam, constant, bias, projection, output, block_rows, n_iter,
-    z, t0, rows, responses, key,
-):  # fmt: skip
+    A, y, weight, rescale, lam, constant, bias, projection, output, block_rows, n_iter, z, t0, rows, responses, key
+):
     n, k = len(y), len(rows)
     radius = 1.0 / np.sqrt(lam)
     for t in range(t0 + 1, t0 + n_iter + 1):

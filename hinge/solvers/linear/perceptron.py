@@ -45,8 +45,12 @@ class Perceptron(OneRow):
     average: bool = True
     passes: int = 1
 
-    paper = Paper("On the generalization ability of on-line learning algorithms",
-                  "Cesa-Bianchi, Conconi, Gentile", 2004, "section 1 of Pegasos, 5 of SBP")  # fmt: skip
+    paper = Paper(
+        "On the generalization ability of on-line learning algorithms",
+        "Cesa-Bianchi, Conconi, Gentile",
+        2004,
+        "section 1 of Pegasos, 5 of SBP",
+    )
 
     def __post_init__(self) -> None:
         if self.passes < 1:

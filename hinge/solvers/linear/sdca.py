@@ -11,14 +11,7 @@ from hinge.problems import Regularized, Solution
 from hinge.problems.cost import Cost
 from hinge.sampling import key_of
 from hinge.solvers.base import Paper, Solver
-from hinge.solvers.linear.active_rows import (
-    SHRUNK,
-    begin,
-    ends_epoch,
-    first_epoch,
-    next_rows,
-    unmarked,
-)
+from hinge.solvers.linear.active_rows import SHRUNK, begin, ends_epoch, first_epoch, next_rows, unmarked
 
 BLOCK_BYTES = 1 << 14
 CACHE_BYTES = 1 << 25  # data below this size is near anyway: smaller blocks mix it better
@@ -106,8 +99,12 @@ class SDCA(Solver[Regularized, SDCAState]):
     shrinking: bool = True
     block_rows: int | None = None
 
-    paper = Paper("Large-Scale SVM Optimization: Taking a Machine Learning Perspective",
-                  "Shalev-Shwartz, Srebro", 2008, "talk, slides on stochastic DCA")  # fmt: skip
+    paper = Paper(
+        "Large-Scale SVM Optimization: Taking a Machine Learning Perspective",
+        "Shalev-Shwartz, Srebro",
+        2008,
+        "talk, slides on stochastic DCA",
+    )
 
     def __post_init__(self) -> None:
         if self.first_pass not in ("auto", "sgd", "plain"):
@@ -117,17 +114,24 @@ class SDCA(Solver[Regularized, SDCAState]):
 
     def rejects(self, problem: Any) -> str | None:
         if not isinstance(problem, Regularized):
-            return (
-                f"SDCA solves Regularized problems, not {type(problem).__name__}; use SGD for a norm bound."
-            )
+            return f"SDCA solves Regularized problems, not {type(problem).__name__}; use SGD for a norm bound."
         return None
 
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> SDCAState:
         n, full = problem.n, problem.lam * problem.total
         dual = record(
-            u=0.0, beta=0.0, kappa=0.0, Lam=0.0, growing=False, upper=np.inf, lower=-np.inf,
-            highest=-np.inf, lowest=np.inf, gap_so_far=0.0, gap=np.inf,
-        )  # fmt: skip
+            u=0.0,
+            beta=0.0,
+            kappa=0.0,
+            Lam=0.0,
+            growing=False,
+            upper=np.inf,
+            lower=-np.inf,
+            highest=-np.inf,
+            lowest=np.inf,
+            gap_so_far=0.0,
+            gap=np.inf,
+        )
         alpha, v = np.zeros(n), np.zeros(problem.d)
         if start is not None and start.alpha is not None:
             alpha[:] = np.clip(start.alpha, 0.0, 1.0)
@@ -142,14 +146,7 @@ class SDCA(Solver[Regularized, SDCAState]):
             dual.growing = True
         order = np.zeros(-(-n // self.rows_a_block(problem)), np.uint32)
         return SDCAState(
-            alpha,
-            v,
-            problem.matrix.sq_norms,
-            np.zeros(n, np.uint32),
-            order,
-            dual,
-            first_epoch(),
-            key_of(seed),
+            alpha, v, problem.matrix.sq_norms, np.zeros(n, np.uint32), order, dual, first_epoch(), key_of(seed)
         )
 
     def advance(self, problem: Regularized, state: SDCAState, n_iter: int) -> SDCAState:
@@ -162,9 +159,17 @@ class SDCA(Solver[Regularized, SDCAState]):
     def run(self, problem: Regularized, state: SDCAState, n_iter: int, *, full: float, free: bool) -> None:
         """Iterations towards a given Λ; whether the bias multiplier moves."""
         _visit(
-            problem.matrix.rows, problem.y, problem.weight, problem.lam, full,
-            free, self.shrinking, self.rows_a_block(problem), n_iter, *state,
-        )  # fmt: skip
+            problem.matrix.rows,
+            problem.y,
+            problem.weight,
+            problem.lam,
+            full,
+            free,
+            self.shrinking,
+            self.rows_a_block(problem),
+            n_iter,
+            *state,
+        )
 
     def solution(self, problem: Regularized, state: SDCAState) -> Solution:
         dual = state.dual
@@ -193,9 +198,15 @@ class SDCA(Solver[Regularized, SDCAState]):
         gap = state.dual.gap
         if state.epoch.rows > 16 * SAMPLE:
             gap = _sampled_gap(
-                problem.matrix.rows, problem.y, problem.weight, full, problem.n // SAMPLE,
-                state.alpha, state.v, state.dual,
-            )  # fmt: skip
+                problem.matrix.rows,
+                problem.y,
+                problem.weight,
+                full,
+                problem.n // SAMPLE,
+                state.alpha,
+                state.v,
+                state.dual,
+            )
         infeasible = abs(state.dual.u) if problem.bias == "free" else 0.0
         return (gap + infeasible) / dual if dual > 0 else np.inf
 
@@ -226,10 +237,7 @@ def dual_step(alpha_i, tau):
 
 
 @compiled
-def _visit(
-    A, y, weight, lam, full, free, shrinking, block_rows, n_iter,
-    alpha, v, sq, active, order, dual, epoch, key,
-):  # fmt: skip
+def _visit(A, y, weight, lam, full, free, shrinking, block_rows, n_iter, alpha, v, sq, active, order, dual, epoch, key):
     # What a row changes is held in variables: fields of a record would be written to memory for every row.
     u, beta, kappa, Lam, gap = dual.u, dual.beta, dual.kappa, dual.Lam, dual.gap_so_far
     highest, lowest = dual.highest, dual.lowest

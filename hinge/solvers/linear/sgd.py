@@ -35,8 +35,12 @@ class SGD(OneRow):
 
     eta: float = 0.1
 
-    paper = Paper("Solving large scale linear prediction problems using stochastic gradient descent",
-                  "Zhang", 2004, "section 5 of Pegasos")  # fmt: skip
+    paper = Paper(
+        "Solving large scale linear prediction problems using stochastic gradient descent",
+        "Zhang",
+        2004,
+        "section 5 of Pegasos",
+    )
 
     def __post_init__(self) -> None:
         if not self.eta > 0:
@@ -49,6 +53,4 @@ class SGD(OneRow):
 
     def steps(self, problem: Any, state: OneRowState, n_iter: int) -> None:
         lam, radius = getattr(problem, "lam", 0.0), getattr(problem, "B", np.inf)
-        subgradient_steps(
-            problem.matrix.rows, problem.y, lam, self.eta, 0.0, radius, self.average, n_iter, *state
-        )
+        subgradient_steps(problem.matrix.rows, problem.y, lam, self.eta, 0.0, radius, self.average, n_iter, *state)

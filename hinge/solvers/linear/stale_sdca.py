@@ -75,8 +75,12 @@ class StaleSDCA(Solver[Regularized, StaleState]):
     width: float = 0.5
     block_rows: int | None = None
 
-    paper = Paper("Large-Scale SVM Optimization: Taking a Machine Learning Perspective",
-                  "Shalev-Shwartz, Srebro", 2008, "the ascent; whom it visits is our own")  # fmt: skip
+    paper = Paper(
+        "Large-Scale SVM Optimization: Taking a Machine Learning Perspective",
+        "Shalev-Shwartz, Srebro",
+        2008,
+        "the ascent; whom it visits is our own",
+    )
 
     def __post_init__(self) -> None:
         if not 0 < self.least <= 1:
@@ -94,9 +98,7 @@ class StaleSDCA(Solver[Regularized, StaleState]):
     def rejects(self, problem: Any) -> str | None:
         if isinstance(problem, Regularized):
             return None
-        return (
-            f"StaleSDCA solves Regularized problems, not {type(problem).__name__}; use SGD for a norm bound."
-        )
+        return f"StaleSDCA solves Regularized problems, not {type(problem).__name__}; use SGD for a norm bound."
 
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> StaleState:
         return StaleState(self.plain.init(problem, seed, start), np.full(problem.n, np.nan))
@@ -106,9 +108,18 @@ class StaleSDCA(Solver[Regularized, StaleState]):
         if state.t == 0 and n_iter > 0:
             state.ascent.dual.kappa = self.plain.kappa(problem) if free else problem.constant_sq
         _visit(
-            problem.matrix.rows, problem.y, problem.weight, problem.lam * problem.total, free,
-            self.least, self.width, self.plain.rows_a_block(problem), n_iter, state.margin, *state.ascent,
-        )  # fmt: skip
+            problem.matrix.rows,
+            problem.y,
+            problem.weight,
+            problem.lam * problem.total,
+            free,
+            self.least,
+            self.width,
+            self.plain.rows_a_block(problem),
+            n_iter,
+            state.margin,
+            *state.ascent,
+        )
         return state
 
     def solution(self, problem: Regularized, state: StaleState) -> Solution:
@@ -156,9 +167,8 @@ def _draw(active, weight, alpha, margin, least, width, key, draws):
 
 @compiled
 def _visit(
-    A, y, weight, Lam, free, least, width, block_rows, n_iter,
-    margin, alpha, v, sq, active, order, dual, epoch, key,
-):  # fmt: skip
+    A, y, weight, Lam, free, least, width, block_rows, n_iter, margin, alpha, v, sq, active, order, dual, epoch, key
+):
     u, beta, kappa, gap = dual.u, dual.beta, dual.kappa, dual.gap_so_far
     left = n_iter
     while left > 0:

@@ -39,10 +39,7 @@ class UniformDCA(SDCA):
 
     def run(self, problem: Regularized, state: SDCAState, n_iter: int, *, full: float, free: bool) -> None:
         """Iterations with a draw each."""
-        _ascend(
-            problem.matrix.rows, problem.y, full, n_iter,
-            state.alpha, state.v, state.sq, state.epoch, state.key,
-        )  # fmt: skip
+        _ascend(problem.matrix.rows, problem.y, full, n_iter, state.alpha, state.v, state.sq, state.epoch, state.key)
 
 
 @compiled

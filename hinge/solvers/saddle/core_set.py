@@ -96,9 +96,7 @@ class CoreSet(Solver[EnclosingBall, CoreSetState]):
         q = np.zeros(problem.n)
         if start is not None and start.p is not None:
             q = np.maximum(start.p, 0.0) / np.maximum(start.p, 0.0).sum()
-        return CoreSetState(
-            np.zeros(problem.d), q.copy(), q, np.zeros(problem.n, bool), -np.inf, 0.0, self.first, 0, 0
-        )
+        return CoreSetState(np.zeros(problem.d), q.copy(), q, np.zeros(problem.n, bool), -np.inf, 0.0, self.first, 0, 0)
 
     def advance(self, problem: EnclosingBall, state: CoreSetState, n_iter: int) -> CoreSetState:
         for _ in range(n_iter):

@@ -56,8 +56,12 @@ class GrigoriadisKhachiyan(Solver[MatrixGame, GameState]):
 
     rate: float = 1.0
 
-    paper = Paper("A sublinear-time randomized approximation algorithm for matrix games",
-                  "Grigoriadis, Khachiyan", 1995, "the algorithm; rates that fall with t")  # fmt: skip
+    paper = Paper(
+        "A sublinear-time randomized approximation algorithm for matrix games",
+        "Grigoriadis, Khachiyan",
+        1995,
+        "the algorithm; rates that fall with t",
+    )
     reads, exact_estimate = "cells", True
 
     def __post_init__(self) -> None:

@@ -89,8 +89,12 @@ class PDHG(Solver[MaxMin, PDHGState]):
     A. Chambolle, T. Pock, *A First-Order Primal-Dual Algorithm for Convex Problems*, 2011.
     """
 
-    paper = Paper("Faster First-Order Primal-Dual Methods for Linear Programming using Restarts",
-                  "Applegate, Hinder, Lu, Lubin", 2023, "Mathematical Programming 201")  # fmt: skip
+    paper = Paper(
+        "Faster First-Order Primal-Dual Methods for Linear Programming using Restarts",
+        "Applegate, Hinder, Lu, Lubin",
+        2023,
+        "Mathematical Programming 201",
+    )
     reads = "cells"
     finished = Status.STALLED
 
@@ -111,18 +115,29 @@ class PDHG(Solver[MaxMin, PDHGState]):
             if start.p is not None:
                 _nearest_strategy(np.array(start.p, np.float64).reshape(p.shape), p)
         s = record(
-            tau=1.0, omega=1.0, norm=0.0, weight=0.0, width=np.inf, lower=-np.inf, upper=np.inf, guard=1.0,
-            narrowest=np.inf, grain=0.0, exact=False, accepted=0, t=0, restart=0, progress=0,
-        )  # fmt: skip
+            tau=1.0,
+            omega=1.0,
+            norm=0.0,
+            weight=0.0,
+            width=np.inf,
+            lower=-np.inf,
+            upper=np.inf,
+            guard=1.0,
+            narrowest=np.inf,
+            grain=0.0,
+            exact=False,
+            accepted=0,
+            t=0,
+            restart=0,
+            progress=0,
+        )
         now = Point(x, p, np.zeros_like(p), np.zeros_like(x))
         sums = Point(*[np.zeros_like(a) for a in now])
         return PDHGState(now, np.zeros_like(p), sums, x.copy(), p.copy(), x.copy(), p.copy(), s)
 
     def advance(self, problem: MaxMin, state: PDHGState, n_iter: int) -> PDHGState:
         if n_iter == 0:
-            _dual_step(
-                state.now.p, state.now.values, state.before, 0.0, np.empty_like(state.now.p)
-            )  # compiled now
+            _dual_step(state.now.p, state.now.values, state.before, 0.0, np.empty_like(state.now.p))  # compiled now
         elif state.t == 0:
             _begin(problem, state)
         for _ in range(n_iter):

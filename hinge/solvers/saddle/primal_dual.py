@@ -102,8 +102,12 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
     constants: Literal["practical", "paper"] | float = "practical"
     rate: float = 0.5
 
-    paper = Paper("Sublinear Optimization for Machine Learning", "Clarkson, Hazan, Woodruff", 2012,
-                  "Algorithm 2 of the survey; 1, 3 and 4 are instances")  # fmt: skip
+    paper = Paper(
+        "Sublinear Optimization for Machine Learning",
+        "Clarkson, Hazan, Woodruff",
+        2012,
+        "Algorithm 2 of the survey; 1, 3 and 4 are instances",
+    )
     reads = "cells"
 
     def __post_init__(self) -> None:
@@ -134,10 +138,18 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
         x = np.asarray(problem.start(), dtype=np.float64)
         y = x.copy() if problem.primal in ("mean", "multiplicative") else np.zeros_like(x)
         return PrimalDualState(
-            y, np.zeros_like(x), even(problem.n), np.zeros(problem.n), np.zeros(problem.n, np.int64),
-            np.zeros_like(x), x.copy(), even(problem.n),
-            record(clipped=0.0, expected=0.0, lower=-np.inf, upper=np.inf), 0, key_of(seed),
-        )  # fmt: skip
+            y,
+            np.zeros_like(x),
+            even(problem.n),
+            np.zeros(problem.n),
+            np.zeros(problem.n, np.int64),
+            np.zeros_like(x),
+            x.copy(),
+            even(problem.n),
+            record(clipped=0.0, expected=0.0, lower=-np.inf, upper=np.inf),
+            0,
+            key_of(seed),
+        )
 
     def advance(self, problem: MaxMin, state: PrimalDualState, n_iter: int) -> PrimalDualState:
         y, x_sum, p, p_sum, drawn, g_sum, _, _, s, begun, key = state
@@ -183,8 +195,7 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
         """The best of the means at all looks, on either side; before the first look those of now."""
         s, now = state.s, self._means(problem, state)
         return Strategies(
-            state.best_x.copy() if s.lower > -np.inf else now.x,
-            state.best_p.copy() if s.upper < np.inf else now.p,
+            state.best_x.copy() if s.lower > -np.inf else now.x, state.best_p.copy() if s.upper < np.inf else now.p
         )
 
     def _means(self, problem: MaxMin, state: PrimalDualState) -> Strategies:

@@ -88,8 +88,12 @@ class WorkingSet(Solver[MaxMargin, WorkingSetState]):
 
     exact_estimate = True
     finished = Status.STALLED
-    paper = Paper("A Dual Coordinate Descent Method for Large-scale Linear SVM", "Hsieh et al.", 2008,
-                  "the step; the working set is our own")  # fmt: skip
+    paper = Paper(
+        "A Dual Coordinate Descent Method for Large-scale Linear SVM",
+        "Hsieh et al.",
+        2008,
+        "the step; the working set is our own",
+    )
 
     def __post_init__(self) -> None:
         if self.first < 1 or not self.tol >= 0:
@@ -107,10 +111,15 @@ class WorkingSet(Solver[MaxMargin, WorkingSetState]):
         chosen = np.argpartition(draw_units(key, 0, n), size - 1)[:size] if size < n else np.arange(n)
         members[:size] = np.sort(chosen)
         return WorkingSetState(
-            np.zeros(n), np.zeros(d), members, np.zeros(d), np.full(n, 1.0 / n),
+            np.zeros(n),
+            np.zeros(d),
+            members,
+            np.zeros(d),
+            np.full(n, 1.0 / n),
             record(lower=0.0, upper=np.inf, aim=1.0, narrowest=np.inf, t=0, rows=size, epochs=0, still=0),
-            key, None,
-        )  # fmt: skip
+            key,
+            None,
+        )
 
     def advance(self, problem: MaxMargin, state: WorkingSetState, n_iter: int) -> WorkingSetState:
         for _ in range(n_iter):

@@ -83,9 +83,7 @@ def test_memory_that_runs_out_makes_smaller_tiles_and_then_says_so(points, monke
 def test_sparse_bytes_and_read_only_points(points, where):
     X, _ = points
     whole = (X * 10).astype(np.uint8)
-    expected = Gram(as_points(whole.astype(np.float64), Gaussian(1e-3), exact=True)).combine(
-        [0, 1], [1.0, 1.0]
-    )
+    expected = Gram(as_points(whole.astype(np.float64), Gaussian(1e-3), exact=True)).combine([0, 1], [1.0, 1.0])
     frozen = whole.copy()
     frozen.flags.writeable = False
     for points_ in (whole, frozen, sp.csr_array(whole.astype(np.float32)), whole.astype(np.float64)):
@@ -176,8 +174,6 @@ def test_sums_over_support_vectors(points, where):
     X, _ = points
     coef = np.random.default_rng(1).standard_normal((2, 40))
     for kernel in KERNELS:
-        expected = np.stack(
-            [Gram(as_points(X, kernel, exact=True)).combine(np.arange(40), row) for row in coef], 1
-        )
+        expected = np.stack([Gram(as_points(X, kernel, exact=True)).combine(np.arange(40), row) for row in coef], 1)
         sums = device.kernel_sums_on(where, X, X[:40], coef, kernel)
         np.testing.assert_allclose(sums, expected, atol=2e-5 * np.abs(expected).max())

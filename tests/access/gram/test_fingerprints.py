@@ -51,12 +51,33 @@ def made(gamma):
 
 def test_items_are_told_apart():
     several = [
-        X, X.astype(np.float32), X.T.copy(), X[:, ::-1], sp.csr_array(X), list(X), X.tolist(),
-        [tuple(x) for x in X], ["ab", "c"], ["a", "bc"], [b"ab", b"c"], [1, 2], [1.0, 2.0], [True, 2],
-        [None, 2], ["1", "2"], range(1, 3),
-        [Thing(1), Thing(2)], [Thing(2), Thing(1)], [["a", "b"], ["c"]], [["a"], ["b", "c"]],
-        np.array(["ab", "c"], object), np.array(["ab", "c"]), np.array([1, 2], "datetime64[s]"), [], [{1: 2}],
-    ]  # fmt: skip
+        X,
+        X.astype(np.float32),
+        X.T.copy(),
+        X[:, ::-1],
+        sp.csr_array(X),
+        list(X),
+        X.tolist(),
+        [tuple(x) for x in X],
+        ["ab", "c"],
+        ["a", "bc"],
+        [b"ab", b"c"],
+        [1, 2],
+        [1.0, 2.0],
+        [True, 2],
+        [None, 2],
+        ["1", "2"],
+        range(1, 3),
+        [Thing(1), Thing(2)],
+        [Thing(2), Thing(1)],
+        [["a", "b"], ["c"]],
+        [["a"], ["b", "c"]],
+        np.array(["ab", "c"], object),
+        np.array(["ab", "c"]),
+        np.array([1, 2], "datetime64[s]"),
+        [],
+        [{1: 2}],
+    ]
     prints = [fingerprint_of(items, KERNEL) for items in several]
     same = {"range and list": (11, 16), "object array and list": (8, 21)}
     assert len(set(prints)) == len(several) - len(same)
@@ -74,12 +95,28 @@ def test_items_that_have_no_fingerprint():
 def test_kernels_are_told_apart(monkeypatch):
     scaled = Scaled(2.0)
     kernels = [
-        "name", "other name", Gaussian(1.0), Gaussian(2.0), value, Function(value, on="blocks"), max,
-        made(1.0), made(2.0), functools.partial(value, 1), functools.partial(value, 2),
-        functools.partial(value, z=1), scaled, Scaled(3.0), scaled.method, Scaled(3.0).method,
+        "name",
+        "other name",
+        Gaussian(1.0),
+        Gaussian(2.0),
+        value,
+        Function(value, on="blocks"),
+        max,
+        made(1.0),
+        made(2.0),
+        functools.partial(value, 1),
+        functools.partial(value, 2),
+        functools.partial(value, z=1),
+        scaled,
+        Scaled(3.0),
+        scaled.method,
+        Scaled(3.0).method,
         functools.lru_cache(made(1.5)),
-        lambda x, z: 1.0, lambda x, z: 2.0, lambda x, z: sum(SCALE * a for a in x), lambda x, z, p=3: 1.0,
-    ]  # fmt: skip
+        lambda x, z: 1.0,
+        lambda x, z: 2.0,
+        lambda x, z: sum(SCALE * a for a in x),
+        lambda x, z, p=3: 1.0,
+    ]
     prints = [fingerprint_of(X, kernel) for kernel in kernels]
     assert len(set(prints)) == len(kernels)
     scaled(X[0], X[1])
@@ -114,10 +151,13 @@ def test_sets_have_the_same_fingerprint_in_every_process():
     said = {
         subprocess.run(
             [sys.executable, "-c", textwrap.dedent(code)],
-            capture_output=True, text=True, check=True, env={**os.environ, "PYTHONHASHSEED": str(seed)},
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": str(seed)},
         ).stdout
         for seed in (1, 2, 3)
-    }  # fmt: skip
+    }
     assert len(said) == 1
     items = [{"a", "b"}, {"c"}], [{"a"}, {"b", "c"}], [["a", "b"], ["c"]], [frozenset("ab"), {"c"}]
     assert len({fingerprint_of(each, KERNEL) for each in items}) == len(items)

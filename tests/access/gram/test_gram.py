@@ -126,9 +126,7 @@ def test_everything_equals_the_full_matrix(kind, sequence, budget, least):
             elif what == "combine":
                 np.testing.assert_allclose(gram.combine(i, coef), coef @ K[i][:, gram.columns], atol=3e-5)
             elif what == "pass":
-                np.testing.assert_allclose(
-                    gram.pass_over(i, coef, more), coef @ K[np.ix_(i, more)], atol=3e-5
-                )
+                np.testing.assert_allclose(gram.pass_over(i, coef, more), coef @ K[np.ix_(i, more)], atol=3e-5)
             elif what == "focus":
                 gram.focus(more)
                 assert (gram.columns == more).all() and (gram.columns[gram.position[more]] == more).all()
@@ -335,9 +333,7 @@ def interrupted(action, after):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("kind", "budget"), [("bits", 1500), ("bytes", 10_000), ("pairs", 0), ("blocks", 50_000)]
-)
+@pytest.mark.parametrize(("kind", "budget"), [("bits", 1500), ("bytes", 10_000), ("pairs", 0), ("blocks", 50_000)])
 def test_an_interrupt_anywhere_leaves_the_truth(kind, budget):
     data, kernel, K = KINDS[kind]
     rng = np.random.default_rng(5)

@@ -161,9 +161,7 @@ def test_other_data_are_left_alone(tmp_path):
         other.keep(1, np.array([2]), np.array([0.5]))
         assert other.path != path
     assert path.read_bytes() == before
-    path.write_bytes(
-        open_store(tmp_path, X + 1, KERNEL).path.read_bytes()
-    )  # under a name that is not its own
+    path.write_bytes(open_store(tmp_path, X + 1, KERNEL).path.read_bytes())  # under a name that is not its own
     with pytest.warns(RuntimeWarning, match="belongs to other data"):
         assert not open_store(tmp_path, X, KERNEL).look_up(1, np.arange(25))[0].any()
 

@@ -166,10 +166,7 @@ def test_an_asymmetric_kernel_is_refused():
 
 @pytest.mark.slow
 def test_rounding_is_not_asymmetry():
-    A = (
-        np.eye(37, 500, dtype=np.float32)
-        + np.random.default_rng(0).standard_normal((37, 500), np.float32) / 30
-    )
+    A = np.eye(37, 500, dtype=np.float32) + np.random.default_rng(0).standard_normal((37, 500), np.float32) / 30
     gram = Gram(as_points(A, Function(lambda x, z: x @ z.T, on="blocks")))
     np.testing.assert_allclose(gram.rows(np.arange(37)).block(), A @ A.T, atol=1e-5)
 

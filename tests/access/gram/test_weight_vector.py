@@ -9,9 +9,7 @@ from hinge.access.gram.weight_vector import WeightVector
 
 def exact(X, i, coef, columns):
     rows = [[Fraction(float(v)) for v in row] for row in X]
-    w = [
-        sum(Fraction(float(c)) * rows[j][k] for j, c in zip(i, coef, strict=True)) for k in range(X.shape[1])
-    ]
+    w = [sum(Fraction(float(c)) * rows[j][k] for j, c in zip(i, coef, strict=True)) for k in range(X.shape[1])]
     return [sum(a * b for a, b in zip(w, rows[c], strict=True)) for c in columns]
 
 

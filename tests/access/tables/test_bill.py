@@ -113,9 +113,17 @@ def test_a_fork_is_empty():
 
 @pytest.mark.parametrize(
     ("address", "nbytes", "pages"),
-    [(0, 0, 0), (5, 0, 0), (0, 1, 1), (0, PAGE, 1), (0, PAGE + 1, 2), (PAGE - 1, 1, 1), (PAGE - 1, 2, 2),
-     (3 * PAGE + 7, 2 * PAGE, 3)],
-)  # fmt: skip
+    [
+        (0, 0, 0),
+        (5, 0, 0),
+        (0, 1, 1),
+        (0, PAGE, 1),
+        (0, PAGE + 1, 2),
+        (PAGE - 1, 1, 1),
+        (PAGE - 1, 2, 2),
+        (3 * PAGE + 7, 2 * PAGE, 3),
+    ],
+)
 def test_pages_of(address, nbytes, pages):
     assert pages_of(address, nbytes) == pages
     touched = {byte // PAGE for byte in range(address, address + nbytes)}

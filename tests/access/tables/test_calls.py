@@ -27,9 +27,7 @@ def test_a_call_is_made_until_it_answers():
 
 def test_it_is_given_up_with_the_last_cause():
     calls = Calls(2, 0.0, None)
-    with pytest.raises(
-        OracleError, match="Row 7 could not be had in 3 calls; the last ended with ValueError: no"
-    ):
+    with pytest.raises(OracleError, match="Row 7 could not be had in 3 calls; the last ended with ValueError: no"):
         calls.make("Row 7", lambda a: a, lambda: (_ for _ in ()).throw(ValueError("no")))
     with pytest.raises(OracleError, match="in one call"):
         Calls(0, 0.0, None).make("Row 7", lambda a: 1 / 0, lambda: 1)
@@ -111,10 +109,5 @@ def test_answers_that_are_none(answer, words):
 
 def test_numbers():
     assert is_number(0) and is_number(np.float32(2)) and is_number(np.inf)
-    assert (
-        not is_number(np.inf, finite=True)
-        and not is_number(-1)
-        and not is_number("1")
-        and not is_number(np.nan)
-    )
+    assert not is_number(np.inf, finite=True) and not is_number(-1) and not is_number("1") and not is_number(np.nan)
     assert numbers([True, 2, 3.5], 3).tolist() == [1.0, 2.0, 3.5]

@@ -150,9 +150,7 @@ def test_a_database(database):
     assert table.calls == len(rows) + N and table.bill.bytes == 8 * N * D  # by rows, each cell once
 
 
-FORMS = [
-    "list", "array", "decimals", "series", "pair", "lists", "row matrix", "column array", "vector", "line"
-]  # fmt: skip
+FORMS = ["list", "array", "decimals", "series", "pair", "lists", "row matrix", "column array", "vector", "line"]
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -243,8 +241,12 @@ def test_what_is_asked_for():
     rest = tuple(j for j in range(D) if j not in (3, 5))
     others = tuple(j for j in range(D) if j != 5)
     assert seller.log == [
-        ("cells", 1, (3, 5)), ("cells", 1, rest), ("column", 5), ("cells", 2, others), ("cells", 4, others)
-    ]  # fmt: skip
+        ("cells", 1, (3, 5)),
+        ("cells", 1, rest),
+        ("column", 5),
+        ("cells", 2, others),
+        ("cells", 4, others),
+    ]
     seller = Lines()
     table = Oracle(seller)
     table.block(np.array([1, 4]), np.array([3]))
@@ -295,9 +297,7 @@ def test_threads_pay_once():
 
     seller = Slow()
     table = Oracle(seller)
-    threads = [
-        threading.Thread(target=lambda: [table.row(i) for i in range(N)]) for _ in range(4)
-    ]  # fmt: skip
+    threads = [threading.Thread(target=lambda: [table.row(i) for i in range(N)]) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -413,9 +413,7 @@ def test_the_number_of_calls(retries):
     seller = Flaky(range(100))
     table = quick(seller, retries=retries)
     tries = {0: "one call", 1: "2 calls", 4: "5 calls"}[retries]
-    with pytest.raises(
-        OracleError, match=f"Column 3 of Flaky could not be had in {tries}; .*line is dead"
-    ) as said:
+    with pytest.raises(OracleError, match=f"Column 3 of Flaky could not be had in {tries}; .*line is dead") as said:
         table.column(3)
     assert seller.count == table.calls == retries + 1
     assert isinstance(said.value.__cause__, ConnectionError) and isinstance(said.value, RuntimeError)
@@ -696,9 +694,7 @@ def test_a_damaged_cache(tmp_path):
     first = 64 + 24 + 16 * (np.count_nonzero(A[0]) + 1)
     data[first + 30] ^= 0xFF
     path.write_bytes(data)
-    sentence = (
-        r"The stored cells of the table in .* are damaged .*those before that and new ones go to .*-2\.rows"
-    )
+    sentence = r"The stored cells of the table in .* are damaged .*those before that and new ones go to .*-2\.rows"
     with pytest.warns(RuntimeWarning, match=sentence):
         table = Oracle(Lines(), cache=tmp_path)
     assert table.recovered == D  # the row before the damage

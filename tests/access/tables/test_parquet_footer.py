@@ -32,9 +32,7 @@ def test_the_footer_says_what_pyarrow_says(tmp_path, compression, dictionary):
             assert chunk.nulls == column.statistics.null_count
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"PAR1", b"not parquet at all, and long enough", b"\xff" * 8 + b"PAR1"]
-)
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"not parquet at all, and long enough", b"\xff" * 8 + b"PAR1"])
 def test_what_is_no_parquet_is_refused(tmp_path, content):
     path = tmp_path / "x.parquet"
     path.write_bytes(content)

@@ -48,9 +48,7 @@ def pairs(tmp_path_factory):
 @pytest.mark.parametrize("keep", [True, False])
 @pytest.mark.parametrize("kind", ["float32", "float64", "compressed"])
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    sequence=reads(*X.shape, passes=True), priced=st.booleans(), cache=st.sampled_from([0, 3 * PAGE, 1 << 20])
-)
+@given(sequence=reads(*X.shape, passes=True), priced=st.booleans(), cache=st.sampled_from([0, 3 * PAGE, 1 << 20]))
 def test_every_cell_is_read_and_billed_as_it_should_be(pairs, kind, keep, sequence, priced, cache):
     prices = np.arange(70.0) if priced else None
     table = open_pair(pairs / kind, keep, prices=prices, page_cache=cache)
@@ -142,9 +140,7 @@ class SystemCounts:
 
     def __call__(self):
         text = os.pread(self.fd, 4096, 0)
-        asked, from_disk = (
-            int(re.search(rb"%s: (\d+)" % name, text)[1]) for name in (b"rchar", b"read_bytes")
-        )
+        asked, from_disk = (int(re.search(rb"%s: (\d+)" % name, text)[1]) for name in (b"rchar", b"read_bytes"))
         return asked, from_disk, len(text)
 
     def since(self, before):

@@ -30,10 +30,12 @@ def stored(folder, X=X):
         by_columns = np.fromfile(folder / "columns", kind).reshape(d, n).T
     else:
         parts = {
-            way: [np.fromfile(folder / f"{way}.{part}", t) for part, t in
-                  (("values", kind), ("indices", "<i4"), ("indptr", "<i8"))]
+            way: [
+                np.fromfile(folder / f"{way}.{part}", t)
+                for part, t in (("values", kind), ("indices", "<i4"), ("indptr", "<i8"))
+            ]
             for way in ("rows", "columns")
-        }  # fmt: skip
+        }
         csr, csc = sp.csr_array(tuple(parts["rows"]), (n, d)), sp.csc_array(tuple(parts["columns"]), (n, d))
         for S in (csr, csc):
             S.check_format(full_check=True)
@@ -83,9 +85,14 @@ def test_chunks_are_not_read_twice(tmp_path):
 def test_types(tmp_path):
     whole_numbers = np.round(X)
     for kind, expected in (
-        (bool, "float32"), (np.int8, "float32"), (np.uint16, "float32"), (np.int32, "float64"),
-        (np.int64, "float64"), (">f4", "float32"), (">f8", "float64"),
-    ):  # fmt: skip
+        (bool, "float32"),
+        (np.int8, "float32"),
+        (np.uint16, "float32"),
+        (np.int32, "float64"),
+        (np.int64, "float64"),
+        (">f4", "float32"),
+        (">f8", "float64"),
+    ):
         given_ = np.abs(whole_numbers).astype(kind)
         write_pair(given_, tmp_path / "pair")
         assert stored(tmp_path / "pair", given_)["dtype"] == expected
@@ -99,14 +106,7 @@ def test_types(tmp_path):
 def test_cells_that_are_no_numbers_are_named(tmp_path, bad):
     A = X.copy()
     A[31, 4] = bad
-    for given_ in (
-        A,
-        np.asfortranarray(A),
-        sp.csr_array(A),
-        sp.csc_array(A),
-        iter([A[:9], A[9:]]),
-        Sliced(A),
-    ):
+    for given_ in (A, np.asfortranarray(A), sp.csr_array(A), sp.csc_array(A), iter([A[:9], A[9:]]), Sliced(A)):
         with pytest.raises(ValueError, match=f"row 31, column 4 is {bad}"):
             write_pair(given_, tmp_path / "pair", memory=2000)
     assert list(tmp_path.iterdir()) == []

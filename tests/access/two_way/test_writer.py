@@ -36,10 +36,12 @@ def stored(folder, X=X):
         by_columns = np.fromfile(folder / "columns", kind).reshape(d, n).T
     else:
         parts = {
-            way: [np.fromfile(folder / f"{way}.{part}", t) for part, t in
-                  (("values", kind), ("indices", "<i4"), ("indptr", "<i8"))]
+            way: [
+                np.fromfile(folder / f"{way}.{part}", t)
+                for part, t in (("values", kind), ("indices", "<i4"), ("indptr", "<i8"))
+            ]
             for way in ("rows", "columns")
-        }  # fmt: skip
+        }
         csr, csc = sp.csr_array(tuple(parts["rows"]), (n, d)), sp.csc_array(tuple(parts["columns"]), (n, d))
         for S in (csr, csc):
             S.check_format(full_check=True)
@@ -70,14 +72,7 @@ MEMORIES = [1, 500, 5000, 1 << 20]
 @pytest.mark.parametrize("memory", MEMORIES)
 def test_dense_input_of_every_kind(tmp_path, memory):
     saved = tmp_path / "saved.npy"
-    inputs = [
-        X,
-        X.astype(np.float32),
-        np.asfortranarray(X),
-        X[:, ::-1][:, ::-1],
-        Sliced(X),
-        X.astype(np.float16),
-    ]
+    inputs = [X, X.astype(np.float32), np.asfortranarray(X), X[:, ::-1][:, ::-1], Sliced(X), X.astype(np.float16)]
     for order in "CF":
         path = tmp_path / f"{order}.dat"
         mapped = np.memmap(path, np.float32, "w+", shape=X.shape, order=order)
@@ -126,9 +121,13 @@ def test_zarr(tmp_path):
 @pytest.mark.slow
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    n=st.integers(1, 12), d=st.integers(1, 12), seed=st.integers(0, 99), memory=st.integers(1, 3000),
-    compressed=st.booleans(), turned=st.booleans(),
-)  # fmt: skip
+    n=st.integers(1, 12),
+    d=st.integers(1, 12),
+    seed=st.integers(0, 99),
+    memory=st.integers(1, 3000),
+    compressed=st.booleans(),
+    turned=st.booleans(),
+)
 def test_any_shape_in_any_memory(tmp_path, n, d, seed, memory, compressed, turned):
     rng = np.random.default_rng(seed)
     A = rng.integers(-3, 4, size=(n, d)) * (rng.random((n, d)) < 0.5).astype(np.float32)
@@ -174,9 +173,7 @@ def test_an_interrupted_write_leaves_the_old_pair(tmp_path):
 
     for given_ in (2 * X, sp.csr_array(2 * X)):
         counted = []
-        write_pair(
-            given_, tmp_path / "other", progress=lambda *step, to=counted: to.append(step), memory=3000
-        )
+        write_pair(given_, tmp_path / "other", progress=lambda *step, to=counted: to.append(step), memory=3000)
         for step in (1, len(counted) // 3 + 1, 2 * len(counted) // 3 + 1, len(counted)):
             with pytest.raises(KeyboardInterrupt):
                 write_pair(given_, target, progress=interrupted(step), memory=3000)
@@ -201,9 +198,7 @@ def test_where_the_new_pair_cannot_take_its_place(tmp_path, monkeypatch):
         return rename(self, to)
 
     monkeypatch.setattr(Path, "rename", refusing)
-    monkeypatch.setattr(
-        "hinge.files.replacing._swapped", lambda one, other: False
-    )  # as where there is no such call
+    monkeypatch.setattr("hinge.files.replacing._swapped", lambda one, other: False)  # as where there is no such call
     with pytest.raises(OSError, match="no"):
         write_pair(2 * X, target)
     stored(target)
@@ -225,14 +220,10 @@ def test_other_things_are_not_replaced(tmp_path):
     assert (tmp_path / "mine" / "notes").read_text() == "keep"
 
 
-@pytest.mark.parametrize(
-    "given_", [X, np.asfortranarray(X), sp.csr_array(X), [X[:9], X[9:]]], ids=lambda x: type(x)
-)
+@pytest.mark.parametrize("given_", [X, np.asfortranarray(X), sp.csr_array(X), [X[:9], X[9:]]], ids=lambda x: type(x))
 def test_progress(tmp_path, given_):
     steps = []
-    write_pair(
-        given_, tmp_path / "pair", progress=lambda done, total: steps.append((done, total)), memory=2000
-    )
+    write_pair(given_, tmp_path / "pair", progress=lambda done, total: steps.append((done, total)), memory=2000)
     done = [step[0] for step in steps]
     totals = {step[1] for step in steps}
     assert done == sorted(done) and done[-1] == steps[-1][1]

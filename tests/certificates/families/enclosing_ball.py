@@ -32,10 +32,7 @@ def case(rng):
         limits = dict(max_iter=int(10 ** rng.uniform(0, 2.7)), **cut(rng, n * d))
         found = hinge.enclosing_ball(X, eps, method=name, random_state=int(rng.integers(9)), **limits)
         x, p, lower, upper, gap = found.x, found.p, found.lower, found.upper, found.gap
-    x, what = (
-        exact.long(x),
-        f"{name}, n={n} d={d} size={references.size(full):.3g} {X.dtype} {type(X).__name__}",
-    )
+    x, what = (exact.long(x), f"{name}, n={n} d={d} size={references.size(full):.3g} {X.dtype} {type(X).__name__}")
     far, far_off = _farthest(full, x)
     middle = full.mean(axis=0)
     spread = references.size(full - middle)
@@ -47,13 +44,7 @@ def case(rng):
         Claim(f"lower, {what}", lower, -below, below_off),
         Claim(f"upper, own weights, {what}", -_variance(full, p)[0], upper, _variance(full, p)[1]),
         Claim(f"upper, {what}", -above, upper, above_off),
-        Claim(
-            f"gap, {what}",
-            (far - above) / far if far > 0 else 0,
-            gap,
-            (far_off + above_off) / (far or 1),
-            gap=True,
-        ),
+        Claim(f"gap, {what}", (far - above) / far if far > 0 else 0, gap, (far_off + above_off) / (far or 1), gap=True),
     ]
 
 

@@ -38,9 +38,7 @@ def case(rng):
             values = full @ (point / point.sum())
         off = 8 * (d + 4) * exact.EPS * np.abs(values).max()
         below = np.count_nonzero(values < lower - off) / len(values)
-        claims.append(
-            Claim(f"{type(problem).__name__}, n={len(values)} d={d} rho={rho}", below, rho, gap=True)
-        )
+        claims.append(Claim(f"{type(problem).__name__}, n={len(values)} d={d} rho={rho}", below, rho, gap=True))
         x = x * rng.uniform(0.5, 2.0, d)
         x = x / x.sum() if isinstance(problem, MatrixGame) else x
     return claims

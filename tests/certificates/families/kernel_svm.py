@@ -59,9 +59,7 @@ def case(rng):
         b, gap, lam = model.intercept_[0], model.gap_, model.lam_
     else:
         gram = Gram(as_points(data.X, kernel, exact=bool(rng.integers(2))))
-        problem = KernelRegularized.from_C(
-            gram, data.y, C, weight=data.weight, bias="free" if free else "none"
-        )
+        problem = KernelRegularized.from_C(gram, data.y, C, weight=data.weight, bias="free" if free else "none")
         solver = (BlockDual(block=8, first=2), SMO(), ActiveSet(), KernelSDCA())[how - 4]
         if how == 7 and data.weight is None and rng.random() < 0.5:
             solver = KernelPegasos()

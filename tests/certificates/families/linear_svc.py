@@ -21,9 +21,13 @@ def case(rng):
     scaling = float(10.0 ** rng.uniform(-1, 1)) if kind == "penalized" else 1.0
     limits = [{"max_iter": int(10 ** rng.uniform(0, 2))}, cut(rng, n * d)][rng.integers(2)]
     options = dict(
-        fit_intercept=kind != "none", intercept=kind if kind != "none" else "free", intercept_scaling=scaling,
-        tol=10.0 ** rng.uniform(-10, -1), random_state=int(rng.integers(99)), **limits,
-    )  # fmt: skip
+        fit_intercept=kind != "none",
+        intercept=kind if kind != "none" else "free",
+        intercept_scaling=scaling,
+        tol=10.0 ** rng.uniform(-10, -1),
+        random_state=int(rng.integers(99)),
+        **limits,
+    )
     c, size = exact.shares(weight, n), references.size(full)
     what = f"n={n} d={d} size={size:.3g} {X.dtype} {type(X).__name__} {options}"
     if kind != "penalized" and rng.random() < 0.2:
@@ -55,6 +59,4 @@ def _slack(model, X, y, c, nu, free, s, what):
     own, off = max(exact.level(X, y, c, nu, w, model.intercept_[0] / (size or 1), s) for s in lengths)
     own = max(own, exact.LONG(nu))
     best, slack = max((own, off), exact.level(X, y, c, nu, *references.slack_constrained(X, y, c, nu, free)))
-    return [
-        Claim(f"gap, slack={nu:.3g} {what}", (best - own) / own, model.gap_, (off + slack) / own, gap=True)
-    ]
+    return [Claim(f"gap, slack={nu:.3g} {what}", (best - own) / own, model.gap_, (off + slack) / own, gap=True)]

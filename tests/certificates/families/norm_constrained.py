@@ -27,9 +27,7 @@ def case(rng):
     else:
         alpha = rng.uniform(0, 1, n) if rng.random() < 0.5 else rng.integers(0, 2, n).astype(float)
         answer = Solution(
-            [w, problem.combination(alpha) * (B * n), 2 * B * rng.standard_normal(d)][rng.integers(3)],
-            b,
-            alpha,
+            [w, problem.combination(alpha) * (B * n), 2 * B * rng.standard_normal(d)][rng.integers(3)], b, alpha
         )
         name, certificate = "made up", problem.certificate(answer)
     own, own_off = exact.hinge(full, y, c, _within(answer.w, B), certificate.b)

@@ -42,8 +42,13 @@ def case(rng):
     total = LONG(nu) * long(s).sum()
     scale, unit = float(np.abs(np.diagonal(K)).max()) or 1.0, float(total)
     G = np.vstack([np.ones((1, n)), np.eye(n), -np.eye(n)])
-    z, _ = conic((K / scale).astype(float), np.zeros(n), G, np.r_[1.0, s / unit, np.zeros(n)],
-                 [clarabel.ZeroConeT(1), clarabel.NonnegativeConeT(2 * n)])  # fmt: skip
+    z, _ = conic(
+        (K / scale).astype(float),
+        np.zeros(n),
+        G,
+        np.r_[1.0, s / unit, np.zeros(n)],
+        [clarabel.ZeroConeT(1), clarabel.NonnegativeConeT(2 * n)],
+    )
     best = np.clip(long(z) * total, 0, long(s))
     for _ in range(3):
         room = long(s) - best if best.sum() < total else best

@@ -33,11 +33,7 @@ def case(rng):
     else:
         solver = SOLVERS[rng.integers(len(SOLVERS) - (bias == "free"))]()
         passes = int(10 ** rng.uniform(0, 2)) * solver.cost(problem).a_pass
-        stop = Stop(
-            10.0 ** rng.uniform(-13, -1),
-            max_iter=max(1, int(passes * rng.uniform(0.1, 1))),
-            **cut(rng, n * d),
-        )
+        stop = Stop(10.0 ** rng.uniform(-13, -1), max_iter=max(1, int(passes * rng.uniform(0.1, 1))), **cut(rng, n * d))
         result = solve(problem, solver, stop=stop, seed=int(rng.integers(100)))
         name, answer, certificate = type(solver).__name__, result.solution, result.certificate
     value, error = exact.regularized(full, y, c, lam, answer.w, certificate.b, scale)

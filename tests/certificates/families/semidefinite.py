@@ -7,9 +7,7 @@ from hinge.problems.max_min.semidefinite.feasibility import Semidefinite
 from tests.certificates import exact, references
 from tests.certificates.engine import Claim
 
-REFERENCE = (
-    "Clarabel's semidefinite program, its factors evaluated in long double; eigenvalues of its multipliers"
-)
+REFERENCE = "Clarabel's semidefinite program, its factors evaluated in long double; eigenvalues of its multipliers"
 
 
 def case(rng):

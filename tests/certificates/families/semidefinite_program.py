@@ -25,21 +25,15 @@ def case(rng):
     tensor[:, i, j] = tensor[:, j, i] = full
     X = _feasible(tensor, references.largest(tensor, goal))
     off, size = 16 * n * n * np.finfo(float).eps * exact.norm(goal), f"n={n} m={m}"
-    claims = [
-        Claim(f"upper, {size}", (goal * X).sum(), found.upper, 16 * n * n * exact.EPS * exact.norm(goal))
-    ]
+    claims = [Claim(f"upper, {size}", (goal * X).sum(), found.upper, 16 * n * n * exact.EPS * exact.norm(goal))]
     y = exact.long(found.y)
     M = goal + np.tensordot(y, tensor, 1)
     spread = exact.norm(goal) + y @ np.sqrt((tensor**2).sum(axis=(1, 2)))
     top = max(0.0, float(np.linalg.eigvalsh((M / spread).astype(float))[-1])) * spread
-    claims.append(
-        Claim(f"upper, own multipliers, {size}", top, found.upper, 16 * n * np.finfo(float).eps * spread)
-    )
+    claims.append(Claim(f"upper, own multipliers, {size}", top, found.upper, 16 * n * np.finfo(float).eps * spread))
     if found.violation == 0.0:
         claims.append(Claim(f"lower, {size}", found.lower, found.upper))
-        claims.append(
-            Claim(f"lower, own matrix, {size}", found.lower, (goal * exact.long(found.X)).sum(), off)
-        )
+        claims.append(Claim(f"lower, own matrix, {size}", found.lower, (goal * exact.long(found.X)).sum(), off))
         scale = np.sqrt((tensor**2).sum(axis=(1, 2)))
         worst = -((tensor * exact.long(found.X)).sum(axis=(1, 2)) / scale).min()
         claims.append(Claim(f"feasible, {size}", worst, 0.0))

@@ -38,12 +38,7 @@ def case(rng):
         )
     else:
         result = solve_slack(problem, stop=stop)
-        name, answer, certificate, norm = (
-            "path",
-            result.solution,
-            result.certificate,
-            problem.norm(result.solution.w),
-        )
+        name, answer, certificate, norm = ("path", result.solution, result.certificate, problem.norm(result.solution.w))
     if np.isnan(certificate.objective):
         return []
     b = certificate.b / (norm or 1.0)

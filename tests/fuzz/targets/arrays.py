@@ -7,25 +7,7 @@ import pandas as pd
 
 from ..doors import DOORS
 
-TYPES = (
-    "f8",
-    "f8",
-    "f4",
-    "f4",
-    "f2",
-    "g",
-    "i8",
-    "i2",
-    "u1",
-    "?",
-    "c8",
-    ">f8",
-    ">i4",
-    "O",
-    "U4",
-    "M8[s]",
-    "V4",
-)
+TYPES = ("f8", "f8", "f4", "f4", "f2", "g", "i8", "i2", "u1", "?", "c8", ">f8", ">i4", "O", "U4", "M8[s]", "V4")
 SCALES = (1e-300, 1e-30, 1e-3, 1.0, 1.0, 1.0, 1e3, 1e20, 1e69, 1e200)
 WILD = (np.nan, np.inf, -np.inf, 1e300, 5e-324, -0.0, 3e38)
 

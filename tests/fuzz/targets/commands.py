@@ -38,38 +38,70 @@ COMMANDS = ("train", "train", "predict", "predict", "compare", "path", "pair", "
 DATA = ("a.svm", "b.csv", "c.npz", "d.npy", "e.tsv", "f.csv", "g.svm", "h.csv", "i.svm", "j.csv", "k.svm")
 FLAGS = {
     "train": {
-        "--test": DATA, "-o": ("m.hinge", ".", "no/m", "a.svm", ""), "--C": NUMBERS, "--lam": NUMBERS,
+        "--test": DATA,
+        "-o": ("m.hinge", ".", "no/m", "a.svm", ""),
+        "--C": NUMBERS,
+        "--lam": NUMBERS,
         "--slack": NUMBERS,
-        "--solver": ("newton", "sdca", "pegasos", "simba", "x", "", "AUTO"), "--tol": NUMBERS,
+        "--solver": ("newton", "sdca", "pegasos", "simba", "x", "", "AUTO"),
+        "--tol": NUMBERS,
         "--max-reads": NUMBERS,
-        "--target-error": NUMBERS, "--no-intercept": (), "--class-weight": ("balanced", "x"),
+        "--target-error": NUMBERS,
+        "--no-intercept": (),
+        "--class-weight": ("balanced", "x"),
         "--seed": NUMBERS,
-        "--positive": ("1", "-1", "a", ""), "--label": ("0", "-1", "y", "99", ""), "--zero-based": (),
+        "--positive": ("1", "-1", "a", ""),
+        "--label": ("0", "-1", "y", "99", ""),
+        "--zero-based": (),
         "--format": ("json", "table", "x"),
-        "--quiet": (), "--max-time": NUMBERS,
+        "--quiet": (),
+        "--max-time": NUMBERS,
     },
     "predict": {
-        "-o": ("p.txt", ".", "no/p", "lin.hinge"), "--scores": (), "--positive": ("1", "a"), "--label": ("0",
-        "y", "99"), "--no-labels": (),
+        "-o": ("p.txt", ".", "no/p", "lin.hinge"),
+        "--scores": (),
+        "--positive": ("1", "a"),
+        "--label": ("0", "y", "99"),
+        "--no-labels": (),
     },
     "compare": {
-        "--solvers": ("sdca", "newton,sdca", "liblinear", "all", "x", "", "sgd,sdca", "pegasos,simba",
-        "libsvm"), "--lam": NUMBERS, "--C": NUMBERS,
-        "--test": DATA, "--kernel": ("rbf", "x"), "--gamma": NUMBERS, "--repeats": ("1", "0", "x"),
-        "--rows": ("2", "5", "1", "x"), "--seed": NUMBERS,
-        "--positive": ("1", "a"), "--label": ("0", "y"), "--out": ("out", "a.svm"), "--format": ("json",
-        "table"), "--target": ("gap", "error", "x"),
+        "--solvers": ("sdca", "newton,sdca", "liblinear", "all", "x", "", "sgd,sdca", "pegasos,simba", "libsvm"),
+        "--lam": NUMBERS,
+        "--C": NUMBERS,
+        "--test": DATA,
+        "--kernel": ("rbf", "x"),
+        "--gamma": NUMBERS,
+        "--repeats": ("1", "0", "x"),
+        "--rows": ("2", "5", "1", "x"),
+        "--seed": NUMBERS,
+        "--positive": ("1", "a"),
+        "--label": ("0", "y"),
+        "--out": ("out", "a.svm"),
+        "--format": ("json", "table"),
+        "--target": ("gap", "error", "x"),
     },
     "path": {
-        "--points": ("2", "3", "1", "x"), "--lam-from": NUMBERS, "--lam-to": NUMBERS, "--test": DATA,
-        "--tol": NUMBERS, "--intercept": (),
-        "--seed": NUMBERS, "--positive": ("1", "a"), "--label": ("0", "y"), "--format": ("json", "table"),
+        "--points": ("2", "3", "1", "x"),
+        "--lam-from": NUMBERS,
+        "--lam-to": NUMBERS,
+        "--test": DATA,
+        "--tol": NUMBERS,
+        "--intercept": (),
+        "--seed": NUMBERS,
+        "--positive": ("1", "a"),
+        "--label": ("0", "y"),
+        "--format": ("json", "table"),
         "--max-time": ("0", "0.1", "x", "nan"),
     },
-    "pair": {"--labels": ("l.npy", ".", "a.svm"), "--memory": ("1", "0", "-1", "x"), "--positive": ("1",
-    "a"), "--label": ("0", "y")},
-    "datasets": {}, "reproduce": {"--scale": ("x",), "--out": ("out", "a.svm")},
-}  # fmt: skip
+    "pair": {
+        "--labels": ("l.npy", ".", "a.svm"),
+        "--memory": ("1", "0", "-1", "x"),
+        "--positive": ("1", "a"),
+        "--label": ("0", "y"),
+    },
+    "datasets": {},
+    "reproduce": {"--scale": ("x",), "--out": ("out", "a.svm")},
+}
 
 
 def case(rng):
@@ -126,9 +158,7 @@ def _arguments(rng):
     known = FLAGS[command]
     words = [command]
     if command == "predict":
-        words.append(
-            one_of(rng, ("lin.hinge", "svc.hinge", "given.hinge", "words.hinge", "a.svm", "none", "."))
-        )
+        words.append(one_of(rng, ("lin.hinge", "svc.hinge", "given.hinge", "words.hinge", "a.svm", "none", ".")))
     if command not in ("datasets", "reproduce") and rng.random() < 0.97:
         words.append(one_of(rng, (*DATA, *DATA, *DATA, "none.svm", ".", "", "/dev/null")))
     if command == "pair" and rng.random() < 0.95:
@@ -136,17 +166,13 @@ def _arguments(rng):
     if command == "reproduce":
         words += one_of(rng, (["x"], ["--scale", "x"], ["all", "x"], ["--help"]))
     flags = (
-        rng.choice(sorted(known), size=min(len(known), int(rng.integers(4))), replace=False).tolist()
-        if known
-        else []
+        rng.choice(sorted(known), size=min(len(known), int(rng.integers(4))), replace=False).tolist() if known else []
     )
     if command in ("train", "compare", "path") and "--max-time" not in flags:
         words += ["--max-time", "0.2"]
     if command == "compare":
         words += ["--repeats", "1"] if "--repeats" not in flags else []
-        words += (
-            ["--solvers", one_of(rng, ("sdca,liblinear", "newton,sgd"))] if "--solvers" not in flags else []
-        )
+        words += ["--solvers", one_of(rng, ("sdca,liblinear", "newton,sgd"))] if "--solvers" not in flags else []
     for flag in flags:
         words.append(flag)
         if known[flag]:
@@ -171,17 +197,19 @@ def _files(folder, rng):
         )
 
     def delimited(A, labels, comma=","):
-        return "".join(
-            comma.join([str(k), *map(repr, row.tolist())]) + "\n" for k, row in zip(labels, A, strict=True)
-        )
+        return "".join(comma.join([str(k), *map(repr, row.tolist())]) + "\n" for k, row in zip(labels, A, strict=True))
 
     texts = {
-        "a.svm": svm(X, y), "b.csv": delimited(X, y), "e.tsv": delimited(X, np.where(y > 0, "a", "b"), "\t"),
+        "a.svm": svm(X, y),
+        "b.csv": delimited(X, y),
+        "e.tsv": delimited(X, np.where(y > 0, "a", "b"), "\t"),
         "f.csv": f"y,{','.join(f'x{j}' for j in range(d))}\n" + delimited(X, np.arange(n) % 3),
         "g.svm": svm(X, np.ones(n, int)),
-        "h.csv": "", "i.svm": svm(np.ones((n, d)), y), "j.csv": delimited(X[:1], y[:1]), "k.svm": svm(X * 0,
-        np.arange(n)),
-    }  # fmt: skip
+        "h.csv": "",
+        "i.svm": svm(np.ones((n, d)), y),
+        "j.csv": delimited(X[:1], y[:1]),
+        "k.svm": svm(X * 0, np.arange(n)),
+    }
     for name, text in texts.items():
         (folder / name).write_text(text)
     np.savez(folder / "c.npz", X=X, y=y)
@@ -202,8 +230,8 @@ def _model(name, d):
 
 
 MODELS = {
-    "lin": lambda X, y: LinearSVC().fit(X, y), "words": lambda X, y: LinearSVC().fit(X, np.where(y > 0, "a",
-    "b")),
-    "svc": lambda X, y: SVC().fit(X, np.arange(len(y)) % 3), "given": lambda X,
-    y: SVC(kernel="precomputed").fit(X, y),
-}  # fmt: skip
+    "lin": lambda X, y: LinearSVC().fit(X, y),
+    "words": lambda X, y: LinearSVC().fit(X, np.where(y > 0, "a", "b")),
+    "svc": lambda X, y: SVC().fit(X, np.arange(len(y)) % 3),
+    "given": lambda X, y: SVC(kernel="precomputed").fit(X, y),
+}

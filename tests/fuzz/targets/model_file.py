@@ -16,21 +16,37 @@ from ..damage import damaged, folder_of
 from ..judging import check_finite, check_fitted, command
 
 WILD = (
-    None, True, 0, -1, 1 << 70, 1.5, "", "x", [], [1], {}, {"float": "nan"}, {"float": "x"},
-    {"dict": [[1, 2]]}, {"tuple": [3, 4]}, {"tuple": 5}, {"strings": ["a"]}, {"csr": "csr_array"},
-    {"solver": "SDCA", "settings": {}}, {"kernel": "Gaussian", "settings": {"gamma": {"float": "inf"}}},
-    {"kernel": "Linear", "settings": {"x": 1}}, {"kernel": "Function", "settings": {}},
+    None,
+    True,
+    0,
+    -1,
+    1 << 70,
+    1.5,
+    "",
+    "x",
+    [],
+    [1],
+    {},
+    {"float": "nan"},
+    {"float": "x"},
+    {"dict": [[1, 2]]},
+    {"tuple": [3, 4]},
+    {"tuple": 5},
+    {"strings": ["a"]},
+    {"csr": "csr_array"},
+    {"solver": "SDCA", "settings": {}},
+    {"kernel": "Gaussian", "settings": {"gamma": {"float": "inf"}}},
+    {"kernel": "Linear", "settings": {"x": 1}},
+    {"kernel": "Function", "settings": {}},
     {"csr": "csr_array", "shape": [1 << 40, 3]},
-)  # fmt: skip
+)
 
 
 def case(rng):
     """A damaged model file, through `load` or ``hinge predict``."""
     content, X = stored()[int(rng.integers(len(stored())))]
     content = _resealed(content, rng) if rng.random() < 0.6 else damaged(content, rng)
-    rows = b"".join(
-        b"1 " + b" ".join(b"%d:%.3f" % (j + 1, v) for j, v in enumerate(x)) + b"\n" for x in X[:4]
-    )
+    rows = b"".join(b"1 " + b" ".join(b"%d:%.3f" % (j + 1, v) for j, v in enumerate(x)) + b"\n" for x in X[:4])
     with folder_of({"model": content, "rows.svm": rows}) as folder:
         if rng.random() < 0.2:
             command("predict", folder / "model", folder / "rows.svm", "--scores")
@@ -48,10 +64,12 @@ def stored():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(12, 3)), np.resize([0, 1, 2], 12)
     models = [
-        hinge.LinearSVC().fit(X, y > 0), hinge.LinearSVC(solver=SDCA()).fit(X, np.array(list("abc"))[y]),
-        hinge.SVC(kernel="rbf").fit(X, y > 1), hinge.SVC(kernel="poly").fit(sp.csr_matrix(X), y),
+        hinge.LinearSVC().fit(X, y > 0),
+        hinge.LinearSVC(solver=SDCA()).fit(X, np.array(list("abc"))[y]),
+        hinge.SVC(kernel="rbf").fit(X, y > 1),
+        hinge.SVC(kernel="poly").fit(sp.csr_matrix(X), y),
         hinge.SVC(kernel="laplacian", multiclass="ovr").fit(X, y),
-    ]  # fmt: skip
+    ]
     K = X @ X.T
     found = [(_bytes_of(model), X) for model in models]
     return [*found, (_bytes_of(hinge.SVC(kernel="precomputed").fit(K, y > 0)), K)]
@@ -98,9 +116,7 @@ def _resealed(content, rng):
 def _other_array(rng):
     """A sound .npy file of another type, shape or content."""
     shape = [(), (0,), (1,), (3,), (2, 3), (1, 3), (12,), (3, 3), (1, 12)][int(rng.integers(9))]
-    kind = ["f8", "f4", "i8", "u1", "U3", "c16", "?", "M8[s]", "S2", ">f8", ">i4", "i4"][
-        int(rng.integers(12))
-    ]
+    kind = ["f8", "f4", "i8", "u1", "U3", "c16", "?", "M8[s]", "S2", ">f8", ">i4", "i4"][int(rng.integers(12))]
     array = np.full(shape, int(rng.choice([0, 1, 2, 100])), dtype="i8").astype(kind)
     if array.dtype.kind == "f" and rng.random() < 0.3:
         array[...] = float(rng.choice([np.nan, np.inf, 1e300]))

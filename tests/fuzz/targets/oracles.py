@@ -41,20 +41,53 @@ class CellSeller(Seller):
 
 
 LIES = (
-    lambda x: x[:-1], lambda x: np.append(x, 1.0), lambda x: x * np.nan, lambda x: x * np.inf, lambda x: None,
-    lambda x: "x", lambda x: x.tolist(), lambda x: x[:, None], lambda x: x.astype(str),
-    lambda x: x.astype(object), lambda x: x * 1j, lambda x: 0.0, lambda x: (np.arange(len(x)), x),
-    lambda x: (np.arange(len(x)) - 1, x), lambda x: (np.zeros(len(x), int), x), lambda x: ([0], x),
-    lambda x: (np.arange(len(x)) + 0.5, x), lambda x: sp.csr_array(x[None]), lambda x: sp.coo_array(x),
-    lambda x: {}, lambda x: [], lambda x: x * 1e300, lambda x: iter(x),
-    lambda x: (np.array([1 << 40]), np.ones(1)), lambda x: ([], []), lambda x: ("a", "b"),
-    lambda x: np.ma.masked_array(x, x > 0), lambda x: x.astype(np.float16), lambda x: x > 0,
+    lambda x: x[:-1],
+    lambda x: np.append(x, 1.0),
+    lambda x: x * np.nan,
+    lambda x: x * np.inf,
+    lambda x: None,
+    lambda x: "x",
+    lambda x: x.tolist(),
+    lambda x: x[:, None],
+    lambda x: x.astype(str),
+    lambda x: x.astype(object),
+    lambda x: x * 1j,
+    lambda x: 0.0,
+    lambda x: (np.arange(len(x)), x),
+    lambda x: (np.arange(len(x)) - 1, x),
+    lambda x: (np.zeros(len(x), int), x),
+    lambda x: ([0], x),
+    lambda x: (np.arange(len(x)) + 0.5, x),
+    lambda x: sp.csr_array(x[None]),
+    lambda x: sp.coo_array(x),
+    lambda x: {},
+    lambda x: [],
+    lambda x: x * 1e300,
+    lambda x: iter(x),
+    lambda x: (np.array([1 << 40]), np.ones(1)),
+    lambda x: ([], []),
+    lambda x: ("a", "b"),
+    lambda x: np.ma.masked_array(x, x > 0),
+    lambda x: x.astype(np.float16),
+    lambda x: x > 0,
     lambda x: [[1], [2, 3]],
-)  # fmt: skip
+)
 SHAPES = (
-    (3,), (3, 4, 5), (0, 3), (3, 0), (-1, 2), (1.5, 2), ("a", "b"), None, 7, (2, 10**5), [4, 4], (True, True),
-    (np.int64(5), np.int64(2)), (np.nan, 1),
-)  # fmt: skip
+    (3,),
+    (3, 4, 5),
+    (0, 3),
+    (3, 0),
+    (-1, 2),
+    (1.5, 2),
+    ("a", "b"),
+    None,
+    7,
+    (2, 10**5),
+    [4, 4],
+    (True, True),
+    (np.int64(5), np.int64(2)),
+    (np.nan, 1),
+)
 LIMITS = (None, None, 0, 1, 5, 50, 500, 1e9, -1, np.nan, np.inf, "x", 2.5, True, 10**30, [1])
 
 
@@ -74,9 +107,7 @@ def case(rng):
     if rng.random() < 0.2:
         options["prices"] = one_of(rng, PRICES)(X.shape[1], rng)
     if rng.random() < 0.1:
-        options[one_of(rng, ("retries", "wait", "timeout", "name", "prices"))] = one_of(
-            rng, ODD[len(ODD) // 2 :]
-        )
+        options[one_of(rng, ("retries", "wait", "timeout", "name", "prices"))] = one_of(rng, ODD[len(ODD) // 2 :])
     if rng.random() < 0.15:
         options["cache"] = tempfile.mkdtemp()
     if isinstance(options.get("wait"), int | float) and not options["wait"] < 0.01:
@@ -89,9 +120,7 @@ def case(rng):
         oracle = seller if honest else Oracle(seller, **options)
         with contextlib.closing(oracle) if isinstance(oracle, Oracle) else contextlib.nullcontext():
             if rng.random() < 0.7:
-                fit = {
-                    "solver": one_of(rng, ("auto", "auto", "frugal", "simba", "probe", "stalesdca", "sdca"))
-                }
+                fit = {"solver": one_of(rng, ("auto", "auto", "frugal", "simba", "probe", "stalesdca", "sdca"))}
                 if rng.random() < 0.3:
                     fit["slack"] = 0.1
                 if rng.random() < 0.3:
@@ -99,18 +128,32 @@ def case(rng):
                 model = LinearSVC(max_time=0.3, **fit).fit(oracle, y)
                 check_fitted(model, X)
             else:
-                door = one_of(rng, (lambda: hinge.max_margin(oracle, y, 0.1, max_time=0.3),
-                lambda: hinge.enclosing_ball(oracle, 0.1, max_time=0.3),
-                                    lambda: hinge.solve_game(oracle, 0.1, max_time=0.3,
-                                    largest=9.0)))  # fmt: skip
+                door = one_of(
+                    rng,
+                    (
+                        lambda: hinge.max_margin(oracle, y, 0.1, max_time=0.3),
+                        lambda: hinge.enclosing_ball(oracle, 0.1, max_time=0.3),
+                        lambda: hinge.solve_game(oracle, 0.1, max_time=0.3, largest=9.0),
+                    ),
+                )
                 check_finite("x", door().x)
 
 
 PRICES = (
-    lambda d, rng: rng.random(d), lambda d, rng: np.zeros(d), lambda d, rng: -np.ones(d),
-    lambda d, rng: np.full(d, np.nan), lambda d, rng: np.ones(d + 1), lambda d, rng: 2.0, lambda d, rng: "x",
-    lambda d, rng: [None] * d, lambda d, rng: np.full(d, 1e300), lambda d, rng: np.ones((d, 1)),
-    lambda d, rng: rng.integers(0, 4, d), lambda d, rng: [], lambda d, rng: np.full(d, np.inf),
-    lambda d, rng: 10.0 ** rng.uniform(-300, 300, d), lambda d, rng: ["1"] * d,
+    lambda d, rng: rng.random(d),
+    lambda d, rng: np.zeros(d),
+    lambda d, rng: -np.ones(d),
+    lambda d, rng: np.full(d, np.nan),
+    lambda d, rng: np.ones(d + 1),
+    lambda d, rng: 2.0,
+    lambda d, rng: "x",
+    lambda d, rng: [None] * d,
+    lambda d, rng: np.full(d, 1e300),
+    lambda d, rng: np.ones((d, 1)),
+    lambda d, rng: rng.integers(0, 4, d),
+    lambda d, rng: [],
+    lambda d, rng: np.full(d, np.inf),
+    lambda d, rng: 10.0 ** rng.uniform(-300, 300, d),
+    lambda d, rng: ["1"] * d,
     lambda d, rng: np.ones(d) * 1j,
-)  # fmt: skip
+)

@@ -12,26 +12,7 @@ from hinge.access.two_way.header import HEADER, _checksum
 from ..damage import damaged, damaged_files, files_in, folder_of
 from ..doors import with_pair
 
-WILD = (
-    0,
-    -1,
-    1,
-    2,
-    20,
-    21,
-    1 << 40,
-    -(1 << 62),
-    1.0,
-    2.5,
-    "20",
-    None,
-    True,
-    [],
-    "x",
-    [20],
-    "dense",
-    "float32",
-)
+WILD = (0, -1, 1, 2, 20, 21, 1 << 40, -(1 << 62), 1.0, 2.5, "20", None, True, [], "x", [20], "dense", "float32")
 
 
 def case(rng):
@@ -67,9 +48,7 @@ def stored_sizes(files):
     """The sizes that the header states, where it can be read."""
     try:
         sizes = json.loads(files[HEADER])["files"]
-        return {
-            k: size for k, size in sizes.items() if k in files and type(size) is int and 0 <= size < 1 << 16
-        }
+        return {k: size for k, size in sizes.items() if k in files and type(size) is int and 0 <= size < 1 << 16}
     except (KeyError, ValueError, TypeError, AttributeError):
         return {}
 

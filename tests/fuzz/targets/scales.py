@@ -21,9 +21,7 @@ def case(rng):
     options = {"max_time": 0.3}
     for name in ("C", "lam", "slack", "gamma", "coef0", "nu", "intercept_scaling", "tol"):
         if name in cls().get_params() and rng.random() < 0.15 and not {"lam", "slack"} & set(options):
-            options[name] = float(
-                10.0 ** rng.uniform(*one_of(rng, ((-320, -90), (-90, 0), (0, 90), (90, 308))))
-            )
+            options[name] = float(10.0 ** rng.uniform(*one_of(rng, ((-320, -90), (-90, 0), (0, 90), (90, 308)))))
     if cls is not LinearSVC:
         options["kernel"] = one_of(rng, ("linear", "rbf", "rbf", "poly", "sigmoid", "laplacian"))
         options["degree"] = int(rng.choice([0, 1, 2, 3, 3, 3, 50, 400]))
@@ -57,9 +55,7 @@ def _max_min(X, y, rng):
         found = door(X, y, eps, **options)
     elif door is hinge.semidefinite:
         A = X.toarray() if sp.issparse(X) else X
-        found = door(
-            np.einsum("ki,kj->kij", A, A) - np.eye(A.shape[1]) * float(np.abs(A).mean()), eps, **options
-        )
+        found = door(np.einsum("ki,kj->kij", A, A) - np.eye(A.shape[1]) * float(np.abs(A).mean()), eps, **options)
     else:
         found = door(X, eps, **options)
     check_finite("x", found.x)

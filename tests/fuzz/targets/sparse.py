@@ -49,9 +49,12 @@ def sound(X):
     p, i = X.indptr, X.indices
     return (
         all(isinstance(a, np.ndarray) and a.ndim == 1 and a.dtype in (np.int32, np.int64) for a in (p, i))
-        and len(p) == lines + 1 and p[0] == 0 and sorted(p.tolist()) == p.tolist()
-        and p[-1] <= min(len(i), len(X.data)) and all(0 <= j < length for j in i[: p[-1]].tolist())
-    )  # fmt: skip
+        and len(p) == lines + 1
+        and p[0] == 0
+        and sorted(p.tolist()) == p.tolist()
+        and p[-1] <= min(len(i), len(X.data))
+        and all(0 <= j < length for j in i[: p[-1]].tolist())
+    )
 
 
 def _poke(part, rng, values=WILD):
@@ -63,9 +66,7 @@ def _poke(part, rng, values=WILD):
 
 def _indices(X, rng):
     X.indices = X.indices.astype(rng.choice([np.int32, np.int64]))
-    _poke(
-        X.indices, rng, WILD if X.indices.dtype == np.int64 else [-1, -7, X.shape[1], 1 << 20, (1 << 31) - 1]
-    )
+    _poke(X.indices, rng, WILD if X.indices.dtype == np.int64 else [-1, -7, X.shape[1], 1 << 20, (1 << 31) - 1])
 
 
 def _indptr(X, rng):
@@ -155,8 +156,20 @@ def _of_lists(X, rng):
 
 
 BREAKS = (
-    _indices, _indices, _indptr, _indptr, _short, _long, _types, _shuffled, _repeated, _flags, _values,
-    _dimensions, _strides, _read_only,
-)  # fmt: skip
+    _indices,
+    _indices,
+    _indptr,
+    _indptr,
+    _short,
+    _long,
+    _types,
+    _shuffled,
+    _repeated,
+    _flags,
+    _values,
+    _dimensions,
+    _strides,
+    _read_only,
+)
 COORDINATES = _coordinates, _coordinates, _fewer
 LISTS = (_of_lists,)

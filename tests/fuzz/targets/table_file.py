@@ -46,19 +46,13 @@ def stored():
     X = np.random.default_rng(0).normal(size=(20, 4)).round(2)
     columns = {**{f"c{j}": X[:, j] for j in range(3)}, "k": np.arange(20, dtype=np.int16), "label": Y}
     found = {"parquet": [], "zarr": [], "npy": []}
-    for settings in (
-        {},
-        {"compression": "none", "row_group_size": 7},
-        {"use_dictionary": False, "version": "1.0"},
-    ):
+    for settings in ({}, {"compression": "none", "row_group_size": 7}, {"use_dictionary": False, "version": "1.0"}):
         with folder_of({}) as folder:
             pq.write_table(pa.table(columns), folder / "x.parquet", **settings)
             found["parquet"].append(files_in(folder))
     for settings in ({}, {"compressors": None}, {"zarr_format": 2}):
         with folder_of({}) as folder:
-            array = zarr.create_array(
-                str(folder / "x.zarr"), shape=X.shape, dtype="f4", chunks=(8, 3), **settings
-            )
+            array = zarr.create_array(str(folder / "x.zarr"), shape=X.shape, dtype="f4", chunks=(8, 3), **settings)
             array[:] = X
             found["zarr"].append(files_in(folder))
     for array in (X, np.asfortranarray(X.astype(np.float32)), np.arange(12, dtype=np.int8).reshape(3, 4)):

@@ -24,9 +24,16 @@ S = RNG.standard_normal((12, 5, 5))
 def test_our_own_problems_pass(problem):
     tested = check_problem(problem)
     assert tested == [
-        "start", "project", "values", "combine", "support", "values_at", "grad_at", "estimate_values",
+        "start",
+        "project",
+        "values",
+        "combine",
+        "support",
+        "values_at",
+        "grad_at",
+        "estimate_values",
         "dual_bound",
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.slow

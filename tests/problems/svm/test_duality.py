@@ -44,9 +44,7 @@ def test_with_a_bias_the_dual_point_is_made_feasible(seed):
     K, y, box, beta = some(seed)
     lam, b = 0.1, 0.2
     extra = np.empty(25)
-    P, _, most, _ = duality_gap(
-        y, box, lam, beta, K @ beta, np.zeros(25), np.sqrt(np.diag(K)), b, True, extra
-    )
+    P, _, most, _ = duality_gap(y, box, lam, beta, K @ beta, np.zeros(25), np.sqrt(np.diag(K)), b, True, extra)
     assert pytest.approx(primal(K, y, box, lam, beta, b)) == P
     # any feasible point bounds the optimum: the gap is no smaller than to the balanced multiple
     up, down = np.abs(beta)[y > 0].sum(), np.abs(beta)[y < 0].sum()
@@ -54,8 +52,7 @@ def test_with_a_bias_the_dual_point_is_made_feasible(seed):
     even = np.where(heavy, beta * min(up, down) / max(up, down), beta)
     assert abs(even.sum()) < 1e-12
     assert (
-        P - most
-        <= max(dual(K, y, lam, m * even) for m in np.linspace(0, 1 / (np.abs(even) / box).max(), 5001)) + 1e-9
+        P - most <= max(dual(K, y, lam, m * even) for m in np.linspace(0, 1 / (np.abs(even) / box).max(), 5001)) + 1e-9
     )
 
 
@@ -75,9 +72,7 @@ def test_errors_of_responses_only_add():
 def test_a_point_outside_of_the_box_has_no_gap():
     K, y, box, beta = some(1)
     beta[3] = -y[3] * 0.1
-    _, gap, most, least = duality_gap(
-        y, box, 0.1, beta, K @ beta, np.zeros(25), np.ones(25), 0.0, False, np.empty(25)
-    )
+    _, gap, most, least = duality_gap(y, box, 0.1, beta, K @ beta, np.zeros(25), np.ones(25), 0.0, False, np.empty(25))
     assert gap == most == np.inf and least == -np.inf
 
 

@@ -36,10 +36,14 @@ def least_regularized(K, y, c, lam, bias):
     Q = (y[:, None] * y) * K / lam
     constraints = [{"type": "eq", "fun": lambda a: a @ y, "jac": lambda a: y.astype(float)}]
     solved = minimize(
-        lambda a: 0.5 * a @ Q @ a - a.sum(), 0.0 * c, jac=lambda a: Q @ a - 1, bounds=[(0, ci) for ci in c],
-        constraints=constraints if bias == "free" else (), method="SLSQP",
+        lambda a: 0.5 * a @ Q @ a - a.sum(),
+        0.0 * c,
+        jac=lambda a: Q @ a - 1,
+        bounds=[(0, ci) for ci in c],
+        constraints=constraints if bias == "free" else (),
+        method="SLSQP",
         options={"ftol": 1e-15, "maxiter": 500},
-    )  # fmt: skip
+    )
     return -solved.fun
 
 
@@ -55,9 +59,13 @@ def best_slack_constrained(K, y, c, nu, bias):
     start = np.append(np.where(y > 0, c / c[y > 0].sum(), c / c[y < 0].sum()) / 2, 0.0)
     start[n] = (start[:n][c > 0] / c[c > 0]).max()
     solved = minimize(
-        lambda v: np.sqrt(max(v[:n] @ Q @ v[:n], 0.0) + 1e-16) + nu * v[n], start, constraints=constraints,
-        bounds=[(0, 1)] * n + [(0, None)], method="SLSQP", options={"ftol": 1e-14, "maxiter": 500},
-    )  # fmt: skip
+        lambda v: np.sqrt(max(v[:n] @ Q @ v[:n], 0.0) + 1e-16) + nu * v[n],
+        start,
+        constraints=constraints,
+        bounds=[(0, 1)] * n + [(0, None)],
+        method="SLSQP",
+        options={"ftol": 1e-14, "maxiter": 500},
+    )
     return solved.fun
 
 
@@ -106,9 +114,13 @@ def test_the_optimum_is_certified():
     problem = KernelRegularized(K, y, 0.2, Precomputed())
     Q = (y[:, None] * y) * K / 0.2
     solved = minimize(
-        lambda a: 0.5 * a @ Q @ a - a.sum(), 0 * c, jac=lambda a: Q @ a - 1, bounds=[(0, 1 / 6)] * 6,
-        method="L-BFGS-B", options={"ftol": 1e-16, "gtol": 1e-12},
-    )  # fmt: skip
+        lambda a: 0.5 * a @ Q @ a - a.sum(),
+        0 * c,
+        jac=lambda a: Q @ a - 1,
+        bounds=[(0, 1 / 6)] * 6,
+        method="L-BFGS-B",
+        options={"ftol": 1e-16, "gtol": 1e-12},
+    )
     beta = solved.x * y / 0.2
     assert problem.certificate(Expansion(beta, 0.0, K @ beta)).gap < 1e-9
     assert (np.abs(beta) <= problem.boxes * (1 + 1e-12)).all()

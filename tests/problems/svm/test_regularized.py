@@ -51,9 +51,7 @@ def test_dual_is_scaled_to_the_best_factor(tiny, bias, weighted):
         def negative(f, alpha=alpha, sq=sq):
             return -(f * (c @ alpha) - f * f * sq / 0.6)
 
-        best = minimize_scalar(
-            negative, bounds=(0, 1 / alpha.max()), method="bounded", options={"xatol": 1e-12}
-        )
+        best = minimize_scalar(negative, bounds=(0, 1 / alpha.max()), method="bounded", options={"xatol": 1e-12})
         assert problem.dual(Solution(np.zeros(7), alpha=alpha)) == pytest.approx(-best.fun, rel=1e-6)
 
 
@@ -73,9 +71,7 @@ def test_any_dual_point_is_below_any_primal_one(tiny, bias, weighted):
         duals.append(certificate.bound)
         primals.append(certificate.objective)
         assert certificate.gap >= 0
-        assert certificate.gap == pytest.approx(
-            (certificate.objective - certificate.bound) / certificate.bound
-        )
+        assert certificate.gap == pytest.approx((certificate.objective - certificate.bound) / certificate.bound)
         assert problem.objective(Solution(w, certificate.b)) == pytest.approx(certificate.objective)
     assert max(duals) < min(primals)
     assert min(duals) > 0

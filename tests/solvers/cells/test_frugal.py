@@ -204,14 +204,7 @@ def test_cells_are_fetched_once_and_billed(mode, sparse):
 @every_mode
 def test_layouts_agree(mode, bias):
     solver = Frugal(mode, flips=0)
-    layouts = (
-        LITTLE,
-        COMPRESSED,
-        DenseTable(LITTLE),
-        SparseTable(COMPRESSED),
-        Shelf(LITTLE),
-        Shelf(LITTLE, True),
-    )
+    layouts = (LITTLE, COMPRESSED, DenseTable(LITTLE), SparseTable(COMPRESSED), Shelf(LITTLE), Shelf(LITTLE, True))
     problems = [little(A, bias=bias) for A in layouts]
     states = [run(solver, problem, 700) for problem in problems]
     for problem, state in zip(problems, states, strict=True):
@@ -371,8 +364,7 @@ def test_the_weighted_loss_stays_unbiased_in_later_passes():
 def test_more_of_a_rate_keeps_a_superset():
     # The first batch is the same, so the columns and what is expected of them are too.
     found = [
-        kept(run(Frugal("scan", gamma=gamma, least=0.01), problem_of(), 120))
-        for gamma in (0.1, 0.3, 0.5, 0.7, 1.0)
+        kept(run(Frugal("scan", gamma=gamma, least=0.01), problem_of(), 120)) for gamma in (0.1, 0.3, 0.5, 0.7, 1.0)
     ]
     assert all(a <= b for a, b in pairwise(found))
     assert len(found[0]) < len(found[-1])

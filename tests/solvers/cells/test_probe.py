@@ -271,8 +271,7 @@ def test_chunked_equals_unchunked(small, kind, cuts):
 def test_layouts_agree(small):
     X, y = small
     answers = [
-        solve(Regularized(T, y, 0.05), Probe(columns=6, patience=1), seed=2).solution.w
-        for T in tables(X).values()
+        solve(Regularized(T, y, 0.05), Probe(columns=6, patience=1), seed=2).solution.w for T in tables(X).values()
     ]
     for w in answers[1:]:
         np.testing.assert_allclose(w, answers[0], rtol=1e-6, atol=1e-9)

@@ -237,9 +237,7 @@ def test_a_slack_over_a_whole_class_is_said(ball):
     X, _ = ball
     y = np.where(np.arange(150) < 10, 1, -1)
     problem = SlackConstrained(X, y, 0.3, bias="free")
-    with pytest.warns(
-        UserWarning, match=r"A slack of 0.3 is too large: .* all 10 rows.* usable slack is about 0"
-    ):
+    with pytest.warns(UserWarning, match=r"A slack of 0.3 is too large: .* all 10 rows.* usable slack is about 0"):
         result = solve(problem, Simba(), stop=Stop(tol=0, max_iter=500))
     usable = problem.usable(result.solution)
     assert 0 < usable < 0.3

@@ -40,9 +40,7 @@ def test_lines_5_to_7():
 
 def test_rows_outside_of_the_ball_and_rows_of_zeros():
     state, key = exact.start(5, 4), key_of(1)
-    assert (
-        exact.add_point(exact.bare(state), EVERYWHERE, np.full(4, 0.9), 1.0, 1, key, 1.0)[0] == exact.OUTSIDE
-    )
+    assert exact.add_point(exact.bare(state), EVERYWHERE, np.full(4, 0.9), 1.0, 1, key, 1.0)[0] == exact.OUTSIDE
     assert not state.u.any()
     assert exact.add_point(exact.bare(state), EVERYWHERE, np.zeros(4), 1.0, 1, key, 1.0) == (-1, 0.0)
 

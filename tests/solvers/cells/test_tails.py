@@ -47,9 +47,7 @@ def test_nothing_is_behind_the_last_level():
 
 def test_a_rows_own_part_in_w_is_left_out():
     own = np.where(np.arange(M) % 3 == 0, 0.7, 0.0)
-    unread = np.array([
-        margins_behind(X[i : i + 1], Y[i : i + 1], W - own[i] * Y[i] * X[i], 0)[0] for i in range(M)
-    ])  # fmt: skip
+    unread = np.array([margins_behind(X[i : i + 1], Y[i : i + 1], W - own[i] * Y[i] * X[i], 0)[0] for i in range(M)])
     found = tails(own=own)
     for side in (0, 1):
         np.testing.assert_allclose(found[side, 0], mixed(unread[(Y > 0) == side], unread), rtol=1e-10)

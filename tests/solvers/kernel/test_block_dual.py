@@ -21,9 +21,7 @@ def points():
 
 def problem_of(points, bias="free", n=400, exact=False, **options):
     X, y = points
-    return KernelRegularized(
-        Gram(as_points(X[:n], Gaussian(GAMMA), exact=exact), **options), y[:n], LAM, bias=bias
-    )
+    return KernelRegularized(Gram(as_points(X[:n], Gaussian(GAMMA), exact=exact), **options), y[:n], LAM, bias=bias)
 
 
 @pytest.mark.slow

@@ -34,9 +34,7 @@ def test_w_counts_violations(tiny, batch_size):
     np.testing.assert_array_equal(state.v, np.rint(state.v))
     assert (state.v * problem.y >= 0).all()
     assert 0 < np.abs(state.v).sum() <= 200 * batch_size
-    np.testing.assert_allclose(
-        solver.solution(problem, state).beta, state.v / (0.03 * 200 * batch_size), rtol=1e-12
-    )
+    np.testing.assert_allclose(solver.solution(problem, state).beta, state.v / (0.03 * 200 * batch_size), rtol=1e-12)
 
 
 def test_the_mean_is_made_of_counts_and_times_of_entry(tiny):
@@ -100,9 +98,7 @@ def test_it_approaches_the_optimum(tiny):
     best = solve(problem, SMO(), stop=Stop(tol=1e-9)).certificate.objective
     for average in (False, True):
         means = [
-            np.mean(
-                [problem.objective(answer(KernelPegasos(average=average), problem, T, s)) for s in range(5)]
-            )
+            np.mean([problem.objective(answer(KernelPegasos(average=average), problem, T, s)) for s in range(5)])
             for T in (300, 1500)
         ]
         assert best < means[1] < means[0]
@@ -153,9 +149,7 @@ def test_a_point_that_the_kernel_maps_to_zero_changes_nothing():
     result = solve(problem, KernelPegasos(projection=True), stop=Stop(tol=0, max_iter=3000))
     assert np.isfinite(result.solution.beta).all()
     # (2/3)(1 - m) + (λ/2) 2m² over the margin m of the other two, and the loss of the first
-    assert result.certificate.objective == pytest.approx(
-        1 / 3 + 2 / 3 * (1 - 2 / 3) + 0.5 * (2 / 3) ** 2, rel=0.02
-    )
+    assert result.certificate.objective == pytest.approx(1 / 3 + 2 / 3 * (1 - 2 / 3) + 0.5 * (2 / 3) ** 2, rel=0.02)
 
 
 def test_what_it_cannot_solve(tiny):

@@ -23,9 +23,7 @@ def problem_of(X, nu=0.1, **options):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("nu", [0.02, 0.2, 0.7])
-@pytest.mark.parametrize(
-    "solver", [LevelBlocks(), LevelBlocks(first=16, block=8), LevelBlocks(first=20, growth=2)]
-)
+@pytest.mark.parametrize("solver", [LevelBlocks(), LevelBlocks(first=16, block=8), LevelBlocks(first=20, growth=2)])
 def test_it_finds_the_level_of_libsvm(nu, solver):
     X = cloud()
     result = solve(problem_of(X, nu), solver, stop=Stop(1e-4))
@@ -33,9 +31,7 @@ def test_it_finds_the_level_of_libsvm(nu, solver):
     libsvm = OneClassSVM(gamma=GAMMA, nu=nu, tol=1e-9).fit(X)
     theirs = libsvm.decision_function(X)
     scale = libsvm.dual_coef_.sum() / result.solution.beta.sum()
-    np.testing.assert_allclose(
-        scale * (result.solution.responses + result.solution.b), theirs, atol=0.02 * nu * 300
-    )
+    np.testing.assert_allclose(scale * (result.solution.responses + result.solution.b), theirs, atol=0.02 * nu * 300)
 
 
 def test_the_share_outside_is_nu():

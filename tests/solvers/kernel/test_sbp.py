@@ -107,9 +107,7 @@ def test_slack_that_covers_a_class_is_refused_with_the_largest_usable():
     y[:] = -1
     y[:6] = 1
     p = KernelSlackConstrained(X, y, 0.5, Gaussian(0.5), bias="free")
-    with pytest.raises(
-        ValueError, match=r"slack of 0.5 is too large: .* 6 rows.*largest usable slack is about 0\.0"
-    ):
+    with pytest.raises(ValueError, match=r"slack of 0.5 is too large: .* 6 rows.*largest usable slack is about 0\.0"):
         solve(p, SBP(), stop=Stop(max_iter=200))
 
 

@@ -2,15 +2,7 @@ import numpy as np
 import pytest
 
 from hinge.sampling import draw_index, key_of
-from hinge.solvers.linear.active_rows import (
-    SHRUNK,
-    begin,
-    ends_epoch,
-    first_epoch,
-    next_rows,
-    shuffle,
-    unmarked,
-)
+from hinge.solvers.linear.active_rows import SHRUNK, begin, ends_epoch, first_epoch, next_rows, shuffle, unmarked
 
 
 def visited(n, block_rows, most, epochs, weight):

@@ -160,10 +160,7 @@ def test_it_stops_by_its_certificate(tiny):
     assert problem.objective(result.solution) <= 1.05 * best
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [{"batch_size": 0}, {"block_rows": 0}, {"output": "best"}, {"bias": "none"}],
-)
+@pytest.mark.parametrize("settings", [{"batch_size": 0}, {"block_rows": 0}, {"output": "best"}, {"bias": "none"}])
 def test_settings_are_checked(settings):
     with pytest.raises(ValueError, match=next(iter(settings))):
         Pegasos(**settings)

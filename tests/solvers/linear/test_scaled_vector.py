@@ -5,14 +5,7 @@ from hypothesis import strategies as st
 
 from hinge.access import as_matrix, dot, read_row, sq_norm
 from hinge.solvers.linear import scaled_vector as scaled
-from hinge.solvers.linear.scaled_vector import (
-    accumulate,
-    add,
-    keep,
-    project,
-    shrink,
-    zeros,
-)
+from hinge.solvers.linear.scaled_vector import accumulate, add, keep, project, shrink, zeros
 
 X = np.round(np.random.default_rng(0).standard_normal((12, 5)) * 8) / 8
 Y = np.where(np.arange(12) % 3 == 0, 1.0, -1.0)

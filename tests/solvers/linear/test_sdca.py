@@ -163,9 +163,7 @@ def test_only_zeros():
 
 
 @pytest.mark.parametrize("size", [1e3, 1e6])
-@pytest.mark.parametrize(
-    ("bias", "wrong"), [("none", False), ("none", True), ("free", False), ("penalized", False)]
-)
+@pytest.mark.parametrize(("bias", "wrong"), [("none", False), ("none", True), ("free", False), ("penalized", False)])
 def test_one_huge_row(tiny, size, bias, wrong):
     X, y = tiny
     X = X.copy()

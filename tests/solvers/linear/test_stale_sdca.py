@@ -173,9 +173,7 @@ def test_epochs_get_shorter_and_a_refresh_brings_all_rows_back(adult):
         state = solver.advance(problem, state, solver.pause(problem, state))
     assert 0 < state.ascent.epoch.active < 0.7 * problem.n
     state = solver.refresh(problem, state)
-    state = solver.advance(
-        problem, state, solver.pause(problem, state) + 1
-    )  # to the end of the epoch at hand
+    state = solver.advance(problem, state, solver.pause(problem, state) + 1)  # to the end of the epoch at hand
     state = solver.refresh(problem, state)
     while state.ascent.epoch.active < problem.n:
         state = solver.advance(problem, state, 1)

@@ -30,7 +30,7 @@ KINDS = {
     "far off": RNG.standard_normal((60, 5)) + 1e4,
     "a sphere": (lambda Z: Z / np.linalg.norm(Z, axis=1)[:, None])(RNG.standard_normal((200, 3))),
     "sparse": sp.random_array((100, 30), density=0.1, format="csr", rng=np.random.default_rng(2)),
-}  # fmt: skip
+}
 
 
 @pytest.mark.slow

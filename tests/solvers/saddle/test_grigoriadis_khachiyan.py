@@ -14,16 +14,19 @@ def value_of(A):
     """The value by linear programming: max v with Ax ≥ v, x on the simplex."""
     n, d = A.shape
     found = linprog(
-        np.r_[np.zeros(d), -1.0], A_ub=np.c_[-A, np.ones(n)], b_ub=np.zeros(n),
-        A_eq=np.r_[np.ones(d), 0.0][None], b_eq=[1.0], bounds=[(0, None)] * d + [(None, None)],
-    )  # fmt: skip
+        np.r_[np.zeros(d), -1.0],
+        A_ub=np.c_[-A, np.ones(n)],
+        b_ub=np.zeros(n),
+        A_eq=np.r_[np.ones(d), 0.0][None],
+        b_eq=[1.0],
+        bounds=[(0, None)] * d + [(None, None)],
+    )
     return -found.fun
 
 
 GAMES = {
     "random": np.random.default_rng(0).uniform(-1, 1, (40, 30)),
-    "low rank": np.random.default_rng(1).uniform(-1, 1, (30, 2))
-    @ np.random.default_rng(2).uniform(-1, 1, (2, 50)),
+    "low rank": np.random.default_rng(1).uniform(-1, 1, (30, 2)) @ np.random.default_rng(2).uniform(-1, 1, (2, 50)),
     "pure": np.add.outer(np.linspace(-1, 1, 20), np.linspace(-0.5, 0.5, 25)),
     "payoffs of a hundred": 100.0 + np.random.default_rng(3).integers(-100, 100, (25, 25)).astype(float),
 }

@@ -36,9 +36,14 @@ def value_of(A):
     """The value of a game by linear programming."""
     n, d = A.shape
     found = linprog(
-        np.r_[np.zeros(d), -1.0], np.hstack([-A, np.ones((n, 1))]), np.zeros(n),
-        np.r_[np.ones(d), 0.0][None], [1.0], [(0, None)] * d + [(None, None)], method="highs",
-    )  # fmt: skip
+        np.r_[np.zeros(d), -1.0],
+        np.hstack([-A, np.ones((n, 1))]),
+        np.zeros(n),
+        np.r_[np.ones(d), 0.0][None],
+        [1.0],
+        [(0, None)] * d + [(None, None)],
+        method="highs",
+    )
     return -found.fun
 
 
@@ -142,7 +147,7 @@ def test_the_yes_comes_soon():
         np.eye(12),
     ],
     ids=["wide", "float32", "low rank", "pure", "rock", "one row", "one column", "one", "diagonal"],
-)  # fmt: skip
+)
 def test_games_have_the_value_of_the_linear_program(A):
     result = solve(game(A), PDHG(), stop=Stop(1e-6, max_iter=50_000))
     assert result.status is Status.CONVERGED
@@ -185,11 +190,15 @@ def same(a, b):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("problem", [
-    lambda: Semidefinite(planted(60, 9, 0).astype(np.float32)),
-    lambda: Semidefinite([sp.csr_array(a) for a in thin(50, 9, 3)]),
-    lambda: game(np.random.default_rng(0).uniform(-1, 1, (60, 45)).astype(np.float32)),
-], ids=["matrices", "sparse", "game"])  # fmt: skip
+@pytest.mark.parametrize(
+    "problem",
+    [
+        lambda: Semidefinite(planted(60, 9, 0).astype(np.float32)),
+        lambda: Semidefinite([sp.csr_array(a) for a in thin(50, 9, 3)]),
+        lambda: game(np.random.default_rng(0).uniform(-1, 1, (60, 45)).astype(np.float32)),
+    ],
+    ids=["matrices", "sparse", "game"],
+)
 def test_pieces_are_the_whole_bit_for_bit(problem):
     solver, whole, parts = PDHG(), problem(), problem()
     a = solver.advance(whole, solver.init(whole), 150)

@@ -32,10 +32,14 @@ def margin_of(A):
 
     n = len(A)
     found = minimize(
-        lambda p: 0.5 * np.sum((A.T @ p) ** 2), np.full(n, 1 / n), jac=lambda p: A @ (A.T @ p),
-        bounds=[(0, 1)] * n, constraints={"type": "eq", "fun": lambda p: p.sum() - 1}, method="SLSQP",
+        lambda p: 0.5 * np.sum((A.T @ p) ** 2),
+        np.full(n, 1 / n),
+        jac=lambda p: A @ (A.T @ p),
+        bounds=[(0, 1)] * n,
+        constraints={"type": "eq", "fun": lambda p: p.sum() - 1},
+        method="SLSQP",
         options={"maxiter": 1000, "ftol": 1e-14},
-    )  # fmt: skip
+    )
     return float(np.linalg.norm(A.T @ found.x))
 
 
@@ -121,9 +125,11 @@ def test_the_certificate_holds_sigma_and_stops_the_run():
 def test_the_best_bounds_of_all_looks_are_kept():
     found = []
     result = solve(
-        MaxMargin(A, relative=False), PrimalDual(), stop=Stop(1e-9, max_iter=3000),
+        MaxMargin(A, relative=False),
+        PrimalDual(),
+        stop=Stop(1e-9, max_iter=3000),
         callbacks=[lambda record, answer: found.append((record.objective, (A @ answer.x).min()))],
-    )  # fmt: skip
+    )
     seen = [lower for lower, _ in found if np.isfinite(lower)]
     assert len(seen) > 3
     assert seen == sorted(seen)
@@ -150,9 +156,7 @@ def test_a_fraction_certificate_reads_its_rows_once():
     assert size == int(np.ceil(np.log(0.05 / MOST_LOOKS) / np.log1p(-0.02)))
     passes_of_rows = problem.reads - problem.table.bill.cells
     assert 0 < passes_of_rows <= size * 40  # drawn with repetition, read once
-    below = np.mean(
-        rows @ result.solution.x / np.linalg.norm(result.solution.x) < result.certificate.objective
-    )
+    below = np.mean(rows @ result.solution.x / np.linalg.norm(result.solution.x) < result.certificate.objective)
     assert below <= 0.02
     assert problem.fraction.delta <= 0.05
 

@@ -72,9 +72,7 @@ def _dots_4x4(typing, base, stride, rows, columns, own, other, scale, out, out_s
             return builder.add(base, builder.mul(builder.extract_value(numbers, k), stride))
 
         starts = [address(rows, k) for k in range(4)], [address(columns, k) for k in range(4)]
-        before, loop, after = (
-            builder.block, builder.append_basic_block("dots"), builder.append_basic_block("done")
-        )  # fmt: skip
+        before, loop, after = (builder.block, builder.append_basic_block("dots"), builder.append_basic_block("done"))
         builder.branch(loop)
         builder.position_at_end(loop)
         at = builder.phi(_I64)
@@ -105,9 +103,7 @@ def _dots_4x4(typing, base, stride, rows, columns, own, other, scale, out, out_s
             less = builder.add(others, all_of(owns, r))
             dots = builder.sitofp(builder.sub(builder.add(sums, sums), less), _FLOATS)
             row = builder.add(out, builder.mul(ir.Constant(_I64, r), out_stride))
-            builder.store(
-                builder.fmul(dots, all_of(scales, 0)), builder.inttoptr(row, _FLOATS.as_pointer()), align=4
-            )
+            builder.store(builder.fmul(dots, all_of(scales, 0)), builder.inttoptr(row, _FLOATS.as_pointer()), align=4)
         return context.get_dummy_value()
 
     return signature, codegen

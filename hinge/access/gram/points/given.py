@@ -80,8 +80,10 @@ class FunctionPoints(Points):
             try:
                 values = f(_pick(self.items, rows), _pick(self.items, columns))
             except Exception as error:
-                error.add_note(f"The kernel failed on {len(rows)} points from row {rows[0]} on, and "
-                               f"{len(columns)} from row {columns[0]} on.")  # fmt: skip
+                error.add_note(
+                    f"The kernel failed on {len(rows)} points from row {rows[0]} on, and "
+                    f"{len(columns)} from row {columns[0]} on."
+                )
                 raise
             values = as_block(values, out.shape)
             check_finite(rows, columns, values)

@@ -57,9 +57,8 @@ class Points:
         raise NotImplementedError
 
     def fill_rows(
-        self, rows: np.ndarray, columns: np.ndarray, tile: np.ndarray, slab: np.ndarray, slots: np.ndarray,
-        first: int,
-    ) -> None:  # fmt: skip
+        self, rows: np.ndarray, columns: np.ndarray, tile: np.ndarray, slab: np.ndarray, slots: np.ndarray, first: int
+    ) -> None:
         """``slab[slots[r], first + c] = K(rows[r], columns[c])``; `tile` is room for these values."""
         self.fill(rows, columns, tile)
         _store(slab, slots, first, tile)
@@ -72,9 +71,7 @@ class Points:
         """A and B of shape (k, n): the values given for i and j are off by at most Σₖ Aₖᵢ Bₖⱼ."""
         return np.zeros((1, self.n)), np.zeros((1, self.n))  # given values are what they are
 
-    def sum_errors(
-        self, i: np.ndarray, size: np.ndarray, columns: np.ndarray, sums: np.ndarray
-    ) -> np.ndarray | None:
+    def sum_errors(self, i: np.ndarray, size: np.ndarray, columns: np.ndarray, sums: np.ndarray) -> np.ndarray | None:
         """What sums Σ size K(xᵢ, ·) of terms that are not negative are off by; None if that is not known."""
         return None
 
@@ -101,9 +98,7 @@ class InnerPoints(Points):
         """As the kernel passes on what inner products, squared norms and the points themselves are off by."""
         return self.kernel.errors(*self._exactness())
 
-    def sum_errors(
-        self, i: np.ndarray, size: np.ndarray, columns: np.ndarray, sums: np.ndarray
-    ) -> np.ndarray | None:
+    def sum_errors(self, i: np.ndarray, size: np.ndarray, columns: np.ndarray, sums: np.ndarray) -> np.ndarray | None:
         """As the kernel says."""
         return self.kernel.sum_errors(self._exactness(), i, size, columns, sums)
 
@@ -117,9 +112,8 @@ class InnerPoints(Points):
         self.kernel.of_dots(out, self.sq.take(rows), self.sq.take(columns))
 
     def fill_rows(
-        self, rows: np.ndarray, columns: np.ndarray, tile: np.ndarray, slab: np.ndarray, slots: np.ndarray,
-        first: int,
-    ) -> None:  # fmt: skip
+        self, rows: np.ndarray, columns: np.ndarray, tile: np.ndarray, slab: np.ndarray, slots: np.ndarray, first: int
+    ) -> None:
         """By inner products in the tile, and the kernel on the way to the slab where that is its cost."""
         if isinstance(self.kernel, Gaussian) and self.dtype == np.float32:
             self.dots(rows, columns, tile)

@@ -87,9 +87,7 @@ class WholePoints(InnerPoints):
             off = np.minimum(off, residuals(self._given, self._step))
         off = off / (self._step if gaussian else 1.0)
         # A distance that a float does not hold is rounded once, as the exponent is.
-        value = VALUE_ROUNDINGS * unit + (
-            0.0 if exact or unit == single or not self._distances else 2 * single
-        )
+        value = VALUE_ROUNDINGS * unit + (0.0 if exact or unit == single or not self._distances else 2 * single)
         self._known = np.sqrt(self._whole_sq * float(self.scale)), eta, value, off
         return self._known
 
@@ -101,9 +99,14 @@ class BytePoints(WholePoints):
     """Whether half a distance may belong to a value too small for single precision; there is a `_least`."""
 
     def __init__(
-        self, X: Any, kernel: Kernel, step: float, off: float = 0.0, dtype: Any = np.float32,
+        self,
+        X: Any,
+        kernel: Kernel,
+        step: float,
+        off: float = 0.0,
+        dtype: Any = np.float32,
         known: "BytePoints | None" = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(X, kernel, step, off, dtype)
         self._distances = isinstance(kernel, Gaussian)
         self.bytes: np.ndarray = packed(X, step) if known is None else known.bytes
@@ -138,9 +141,8 @@ class BitPoints(WholePoints):
     """Values that are zero or a step, as bits; `planes` are those of `bit_planes`."""
 
     def __init__(
-        self, X: Any, planes: np.ndarray, kernel: Kernel, step: float, off: float = 0.0,
-        dtype: Any = np.float32,
-    ) -> None:  # fmt: skip
+        self, X: Any, planes: np.ndarray, kernel: Kernel, step: float, off: float = 0.0, dtype: Any = np.float32
+    ) -> None:
         super().__init__(X, kernel, step, off, dtype)
         self.planes, self.nbytes = planes, planes.nbytes
         ones = np.zeros(self.n)

@@ -58,10 +58,16 @@ class Semidefinite(LinearMaxMin):
     paper_constant = 60.0
 
     def __init__(
-        self, A: Any, *, packed: bool = False, symmetrize: bool = True,
-        projection: Literal["exact", "sparse"] = "exact", accuracy: float = 0.05, relative: bool = True,
+        self,
+        A: Any,
+        *,
+        packed: bool = False,
+        symmetrize: bool = True,
+        projection: Literal["exact", "sparse"] = "exact",
+        accuracy: float = 0.05,
+        relative: bool = True,
         fraction: Fraction | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         if projection not in ("exact", "sparse"):
             raise ValueError(f"projection is 'exact' or 'sparse', not {projection!r}.")
         if not 0 < accuracy < np.inf:
@@ -121,9 +127,7 @@ class Semidefinite(LinearMaxMin):
 
     def support(self, g: np.ndarray) -> float:
         """:math:`\\max(0, \\lambda_{\\max})`, with O(n)·ε·‖g‖ for the rounding of the eigenvalue."""
-        return max(
-            0.0, top_eigenvalue(self.matrix_of(g)) + rounding(4 * self.order, float(np.linalg.norm(g)))
-        )
+        return max(0.0, top_eigenvalue(self.matrix_of(g)) + rounding(4 * self.order, float(np.linalg.norm(g))))
 
     # --- bounds ---------------------------------------------------------------------------
 

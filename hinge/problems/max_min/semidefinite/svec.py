@@ -39,8 +39,7 @@ def order_of(length: int) -> int:
     n = (math.isqrt(8 * length + 1) - 1) // 2
     if n * (n + 1) // 2 != length:
         raise ValueError(
-            f"Packed rows have n(n+1)/2 entries, the upper triangle of an n × n matrix; {length} is not "
-            "such a number."
+            f"Packed rows have n(n+1)/2 entries, the upper triangle of an n × n matrix; {length} is not such a number."
         )
     return n
 

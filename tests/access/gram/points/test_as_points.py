@@ -3,13 +3,7 @@ import pytest
 import scipy.sparse as sp
 
 from hinge.access import Gram, as_points
-from hinge.access.gram.points.as_points import (
-    BitPoints,
-    DensePoints,
-    FunctionPoints,
-    GivenPoints,
-    SparsePoints,
-)
+from hinge.access.gram.points.as_points import BitPoints, DensePoints, FunctionPoints, GivenPoints, SparsePoints
 from hinge.kernels import Function, Gaussian, Laplacian, Linear, Polynomial, Precomputed, Sigmoid
 
 RNG = np.random.default_rng(0)
@@ -90,9 +84,7 @@ def test_matrices_of_no_kernel(given):
 def test_given_matrices_are_symmetric():
     K = gaussian(REAL, 0.1)
     K[np.triu_indices(50, 1)] += 1e-4
-    with pytest.raises(
-        ValueError, match=r"not symmetric: K\[(\d+), (\d+)\] is [\d.]+ and K\[\2, \1\] is [\d.]+"
-    ):
+    with pytest.raises(ValueError, match=r"not symmetric: K\[(\d+), (\d+)\] is [\d.]+ and K\[\2, \1\] is [\d.]+"):
         as_points(K, Precomputed())
     A = RNG.standard_normal((50, 40)).astype(np.float32)
     as_points(np.array([[x @ z for z in A] for x in A]), Precomputed())  # but for rounding

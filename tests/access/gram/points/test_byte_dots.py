@@ -38,9 +38,7 @@ def test_byte_dots_at_the_limits():
     d = ((1 << 30) - 1) // 255**2
     X = np.full((5, d), 255)
     G = np.empty((5, 300), np.float32)
-    byte_dots(
-        packed(X, 1.0), np.zeros(len(X), np.int32), np.arange(5), np.zeros(300, np.int64), np.float32(1), G
-    )
+    byte_dots(packed(X, 1.0), np.zeros(len(X), np.int32), np.arange(5), np.zeros(300, np.int64), np.float32(1), G)
     assert (np.float32(d * 255**2) == G).all()
 
 

@@ -3,9 +3,7 @@ import pytest
 import scipy.sparse as sp
 
 from hinge.access import as_points
-from hinge.access.gram.points.as_points import (
-    SparsePoints,
-)
+from hinge.access.gram.points.as_points import SparsePoints
 from hinge.kernels import Gaussian, Laplacian, Linear, Polynomial
 
 RNG = np.random.default_rng(0)
@@ -76,9 +74,7 @@ def test_values_too_large_for_float32():
 @pytest.mark.parametrize("data", [REAL, sp.csr_array(REAL)])
 def test_values_too_large_for_any_type_are_refused(data):
     row = int((REAL**2).sum(1).argmax())
-    with pytest.raises(
-        ValueError, match=rf"overflow: the point of row {row} has the squared norm .*degree=400"
-    ):
+    with pytest.raises(ValueError, match=rf"overflow: the point of row {row} has the squared norm .*degree=400"):
         as_points(1e3 * data, Polynomial(400))
     with pytest.raises(ValueError, match="overflow"):
         as_points(1e160 * data, Linear())

@@ -3,12 +3,7 @@ import pytest
 import scipy.sparse as sp
 
 from hinge.access import as_points
-from hinge.access.gram.points.as_points import (
-    BitPoints,
-    BytePoints,
-    DensePoints,
-    SparsePoints,
-)
+from hinge.access.gram.points.as_points import BitPoints, BytePoints, DensePoints, SparsePoints
 from hinge.access.gram.points.byte_dots import available
 from hinge.kernels import Gaussian, Linear
 
