@@ -273,7 +273,7 @@ def outcome_of(problem: KernelProblem, result: Result) -> Outcome:
         scale = s / gamma if gamma > 0 else 1.0
         norm = float(np.sqrt(problem.checked(answer))) or 1.0
         answer = Expansion(answer.beta * (scale / norm), b * scale, answer.responses * (scale / norm))
-        if ended and problem.loss(answer.responses, answer.b) > (1 - 1e-6) * _constant_loss(problem):
+        if ended and problem.mean_loss(answer.responses, answer.b) > (1 - 1e-6) * _constant_loss(problem):
             raise ValueError(
                 f"slack={problem.nu:g} is too large for the smaller class: it covers all its rows, and "
                 "nothing beats the answer that is always the same. Give less."

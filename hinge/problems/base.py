@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hinge.problems.cost import Cost
+from hinge.problems.svm.losses import HINGE, Loss
 
 
 class Solution(NamedTuple):
@@ -16,7 +17,7 @@ class Solution(NamedTuple):
     b : float
         Bias; 0 where the problem has none.
     alpha : ndarray of shape (n,) or None
-        Dual weights, :math:`0 \\le \\alpha_i \\le 1`.
+        Dual weights within the bounds of the loss: :math:`0 \\le \\alpha_i \\le 1` for the hinge.
     """
 
     w: np.ndarray
@@ -76,6 +77,8 @@ class Problem:
     """The most cells, and the highest cost, that the owner of the data allows."""
     in_memory: bool = True
     """Whether compiled code can take rows from the data."""
+    loss: Loss = HINGE
+    """What rows that are short of their margin or target cost, where there are such."""
     readers: str = "Frugal, Probe or Simba"
     """Who can read what is not in memory."""
 

@@ -4,8 +4,9 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
 from hinge.monitoring import Status
-from hinge.problems.base import Certificate
+from hinge.problems.base import Certificate, Problem
 from hinge.problems.cost import Cost
+from hinge.problems.svm.losses import HINGE
 
 P = TypeVar("P")
 S = TypeVar("S")
@@ -56,6 +57,9 @@ class Solver(Settings, Generic[P, S]):
     and kept, so that a budget is the first control; or kernel values.
     """
 
+    any_loss: ClassVar[bool] = False
+    """Whether it takes losses other than the hinge."""
+
     exact_estimate: ClassVar[bool] = False
     """Whether `estimate` is more than a guess, so that no certificate is ever computed to check it."""
 
@@ -99,6 +103,15 @@ class Solver(Settings, Generic[P, S]):
     def refresh(self, problem: P, state: S) -> S:
         """Told that a certificate was not good enough: drop what was only guessed."""
         return state
+
+
+def reason_against(solver: Solver, problem: Problem) -> str | None:
+    """Why a solver cannot solve a problem, in one sentence: its own, or that of the loss; None if it can."""
+    reason = solver.rejects(problem)
+    if reason is None and problem.loss != HINGE and not solver.any_loss:
+        name = problem.loss.name
+        return f"{type(solver).__name__} minimises the hinge loss, not the {name} loss; use SDCA or Newton."
+    return reason
 
 
 def gap_of(estimate: float | Certificate) -> float:

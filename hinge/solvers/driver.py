@@ -13,7 +13,7 @@ from hinge.monitoring import History, Record, Status, Stop
 from hinge.monitoring.clock import hurry, limited, within
 from hinge.monitoring.interrupts import Interrupts, called_off_by
 from hinge.problems import Certificate, Problem, Solution
-from hinge.solvers.base import Solver, gap_of
+from hinge.solvers.base import Solver, gap_of, reason_against
 from hinge.solvers.budgets import cannot_read, within_budget
 from hinge.solvers.result import Result
 
@@ -72,7 +72,7 @@ def solve(
         raise ValueError(f"on_interrupt is 'raise' or 'keep', not {on_interrupt!r}.")
     if not isinstance(solver, Solver):
         raise TypeError(f"solver must be a Solver, such as hinge.solvers.SDCA(), got {solver!r}.")
-    reason = solver.rejects(problem) or cannot_read(problem, solver)
+    reason = reason_against(solver, problem) or cannot_read(problem, solver)
     if reason:
         raise ValueError(reason)
     stop = within_budget(stop, problem)

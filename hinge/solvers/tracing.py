@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, NamedTuple
 
-from hinge.solvers.base import Solver, certified, gap_of
+from hinge.solvers.base import Solver, certified, gap_of, reason_against
 from hinge.solvers.driver import copied
 
 SHORTEST_PIECE, LONGEST_PIECE = 0.001, 0.1
@@ -125,7 +125,7 @@ def trace(
     """
     if unit not in ("iterations", "passes", "seconds"):
         raise ValueError(f"unit is 'iterations', 'passes' or 'seconds', not {unit!r}.")
-    if reason := solver.rejects(problem):
+    if reason := reason_against(solver, problem):
         raise ValueError(reason)
     run = _Run(problem, solver, "iterations" if at is None else unit, tol)
     return run.snapshots(at, seed, state, warm_up)

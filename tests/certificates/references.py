@@ -24,6 +24,35 @@ def size(X):
     return float(np.abs(X).max(initial=0)) or 1.0
 
 
+def of_loss(X, y, c, lam, bias, loss):
+    """w and b of the regularised problem with any loss; `bias` as for `svm`.
+
+    The variables are w, b and what each row is beyond its tube, on either side for regression.
+    """
+    s, unit = size(X), size(y) if loss.two_sided else 1.0  # targets of order one
+    n, d = X.shape
+    sides = 2 if loss.two_sided else 1
+    lam = float(lam) * (unit if not loss.curvature else 1.0)  # the objective over unit, or over its square
+    P, q = np.zeros((d + 1 + sides * n,) * 2), np.zeros(d + 1 + sides * n)
+    P[:d, :d] = np.eye(d) * lam / s / s
+    if isinstance(bias, float):
+        P[d, d] = lam / bias**2
+    weights = np.tile(c.astype(float), sides)
+    if loss.curvature:
+        P[d + 1 :, d + 1 :] = np.diag(2.0 * weights)
+    else:
+        q[d + 1 :] = weights
+    along = np.c_[X.astype(float) / s, np.full(n, float(bias is not None))]
+    if loss.two_sided:
+        t, off = y / unit, loss.epsilon / unit
+        rows, right = np.vstack([along, -along]), np.r_[t - off, -t - off]
+    else:
+        rows, right = y[:, None] * along, np.ones(n)
+    G = np.block([[-rows, -np.eye(sides * n)], [np.zeros((sides * n, d + 1)), -np.eye(sides * n)]])
+    z = conic(P, q, G, np.r_[-right, np.zeros(sides * n)], [NonnegativeConeT(2 * sides * n)])[0]
+    return unit * z[:d] / s, unit * float(z[d]) if bias is not None else 0.0
+
+
 def svm(X, y, c, lam, bias):
     """w and b of the regularised problem; `bias` is None, "free" or the value of a penalised feature."""
     s = size(X)

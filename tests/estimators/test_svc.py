@@ -194,7 +194,7 @@ def test_without_a_bias(two):
     r = model.decision_function(X)
     beta = np.zeros(200)
     beta[model.support_] = model.dual_coef_[0]
-    assert problem.loss(r, 0.0) + problem.lam / 2 * beta @ r == pytest.approx(model.objective_, rel=1e-5)
+    assert problem.mean_loss(r, 0.0) + problem.lam / 2 * beta @ r == pytest.approx(model.objective_, rel=1e-5)
 
 
 # --- input --------------------------------------------------------------------------------------

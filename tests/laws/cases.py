@@ -17,11 +17,13 @@ from hinge.problems.max_min.enclosing_ball import EnclosingBall
 from hinge.problems.max_min.kernel_margin import KernelMaxMargin
 from hinge.problems.max_min.matrix_game import MatrixGame
 from hinge.problems.max_min.max_margin import MaxMargin
+from hinge.problems.svm.losses import SQUARED_HINGE, Loss, epsilon_insensitive, squared_epsilon_insensitive
 from hinge.problems.svm.one_class import KernelOneClass
 from hinge.solvers import registry
 from laws import optima
 from laws.data import known_ball, known_game, known_margin, tiny_rows, weights
 
+TUBE, SQUARED_TUBE = epsilon_insensitive(0.25), squared_epsilon_insensitive(0.25)
 LAM = 0.0137  # of which no small multiple is a short binary fraction: no ties
 
 
@@ -91,6 +93,33 @@ class LinearCase(Case):
             exact = problem.objective(answer._replace(b=certificate.b))
             assert certificate.objective == pytest.approx(exact, rel=1e-9)
             optima.assert_covers(certificate, best, 1.0 if self.ball else best)
+
+        return problem, check
+
+
+@dataclass(frozen=True, eq=False)
+class LossCase(LinearCase):
+    """Methods that take any loss, with one that is not the hinge."""
+
+    loss: Loss = SQUARED_HINGE
+
+    def data(self, n=None):
+        X, y = super().data(n)
+        return (X, np.round(16 * (X[:, 0] - 2 * X[:, 2])) / 16 + y) if self.loss.two_sided else (X, y)
+
+    def problem(self, X, y, lam=0.05, weight=None):
+        if self.weighted and weight is None:
+            weight = weights(len(y))
+        weight = weight if self.weighted else None
+        return Regularized(X, y, lam, bias=self.bias, weight=weight, bias_scale=0.7, loss=self.loss)
+
+    def certified(self, seed):
+        problem, best = optima.of_loss(seed, self.bias, self.weighted, self.loss)
+
+        def check(certificate, answer):
+            exact = problem.objective(answer._replace(b=certificate.b))
+            assert certificate.objective == pytest.approx(exact, rel=1e-9)
+            optima.assert_covers(certificate, best, best, slack=1e-8)
 
         return problem, check
 
@@ -259,6 +288,11 @@ LINEAR = {
     "sdca-plain": LinearCase(S.SDCA(first_pass="plain", shrinking=False, block_rows=1)),
     "sdca-free": LinearCase(S.SDCA("sgd", block_rows=3), bias="free", weighted=True, T=300),
     "sdca-penalized": LinearCase(S.SDCA(block_rows=2), bias="penalized", weighted=True, T=300),
+    "sdca-squared": LossCase(S.SDCA("sgd"), bias="penalized", T=300),
+    "sdca-squared-free": LossCase(S.SDCA("plain"), bias="free", weighted=True, T=300),
+    "sdca-tube": LossCase(S.SDCA("sgd"), weighted=True, T=300, loss=TUBE),
+    "sdca-tube-free": LossCase(S.SDCA(), bias="free", T=300, loss=TUBE),
+    "sdca-squared-tube": LossCase(S.SDCA(), bias="penalized", T=300, loss=SQUARED_TUBE),
     "stale": LinearCase(S.StaleSDCA(block_rows=1)),
     "stale-blocks": LinearCase(S.StaleSDCA(least=0.3, width=0.1, block_rows=7)),
     "stale-free": LinearCase(S.StaleSDCA(), bias="free", weighted=True, T=300),
@@ -267,6 +301,10 @@ LINEAR = {
     "newton": LinearCase(S.Newton(), T=8, seed_moves="state"),  # the seed is an order of summation
     "newton-free": LinearCase(S.Newton(), bias="free", weighted=True, T=8, seed_moves="state"),
     "newton-penalized": LinearCase(S.Newton(width=0.3, shrink=0.2), bias="penalized", T=8, seed_moves="state"),
+    "newton-squared": LossCase(S.Newton(), bias="penalized", weighted=True, T=8, seed_moves="state"),
+    "newton-squared-free": LossCase(S.Newton(), bias="free", T=8, seed_moves="state"),
+    "newton-tube": LossCase(S.Newton(), bias="free", T=8, seed_moves="state", loss=TUBE),
+    "newton-squared-tube": LossCase(S.Newton(), weighted=True, T=8, seed_moves="state", loss=SQUARED_TUBE),
     "cutting": LinearCase(S.CuttingPlane(), T=12, seed_moves="nothing"),
     "cutting-last": LinearCase(S.CuttingPlane(4, "last"), weighted=True, T=12, seed_moves="nothing"),
     "cutting-penalized": LinearCase(S.CuttingPlane(6), bias="penalized", weighted=True, T=12, seed_moves="nothing"),

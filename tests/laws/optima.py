@@ -4,12 +4,13 @@ from functools import cache
 
 import numpy as np
 import pytest
+from certificates import references
 
 from hinge.access import Gram, as_points
 from hinge.datasets import make_known_optimum
 from hinge.kernels import Gaussian, Polynomial
 from hinge.monitoring import Stop
-from hinge.problems import KernelRegularized, NormConstrained, Regularized
+from hinge.problems import KernelRegularized, NormConstrained, Regularized, Solution
 from hinge.solvers import SMO, solve
 
 
@@ -63,6 +64,21 @@ def noisy(seed, bias, weighted):
     assert (alpha < 1 + 1e-12).all()
     assert primal == pytest.approx(dual, rel=1e-11)
     return problem, primal
+
+
+@cache
+def of_loss(seed, bias, weighted, loss):
+    """A noisy problem with another loss, and its minimum by Clarabel, to its tenth digit."""
+    rng = np.random.default_rng(seed)
+    n, lam = 40, (0.02, 0.1)[seed % 2]
+    X = rng.standard_normal((n, 4)) + 0.5
+    t = 2.0 * X @ [1.0, -1, 0.5, 0] + rng.standard_normal(n) + 1.0
+    y = t if loss.two_sided else np.where(t > 1.3, 1, -1)
+    s = rng.integers(0, 4, n) / 2.0 if weighted else np.ones(n)
+    problem = Regularized(X, y, lam, bias=bias, weight=s if weighted else None, bias_scale=0.7, loss=loss)
+    kind = {"none": None, "free": "free", "penalized": 0.7}[bias]
+    w, b = references.of_loss(X, y, s / s.sum(), lam, kind, loss)
+    return problem, problem.objective(Solution(w, b))
 
 
 @cache

@@ -8,34 +8,44 @@ import numpy as np
 from hinge.access import frozen
 from hinge.kernels import namespace
 from hinge.problems.base import Problem
+from hinge.problems.svm.losses import HINGE, Loss
 
 BINS = 4096
 BLOCK_ROWS = 1 << 16
 
 
 class Examples(Problem):
-    """Labels, weights, and what can be said of them once the responses ⟨w, xᵢ⟩ are known.
+    """Labels or targets, weights, and what can be said of them once the responses ⟨w, xᵢ⟩ are known.
+
+    A row is short of :math:`g_i = t_i - y_i(\\langle w, x_i\\rangle + b)`, of which its loss is a function:
+    t = 1 for labels, of which `target` holds one; y = 1 for targets.
 
     Parameters
     ----------
     n : int
         Number of examples.
     y : array of shape (n,)
-        Labels, -1 and +1.
+        Labels, -1 and +1; numbers, if the loss is one of regression.
     weight : array of shape (n,), optional
         Nonnegative weights :math:`s_i`; all one where not given.
+    loss : Loss
     """
 
-    def __init__(self, n: int, y: Any, weight: Any = None) -> None:
-        self.n = n
+    def __init__(self, n: int, y: Any, weight: Any = None, loss: Loss = HINGE) -> None:
+        self.n, self.loss = n, loss
         y = np.asarray(y)
         if y.shape != (self.n,):
             raise ValueError(f"X has {self.n} rows but y has shape {y.shape}; one label per row is needed.")
         if self.n == 0:
             raise ValueError("There are no rows to learn from.")
-        if y.dtype.kind not in "iuf" or not (np.abs(y) == 1).all():
+        if loss.two_sided:
+            if y.dtype.kind not in "iufb" or not np.isfinite(y).all():
+                raise ValueError("Targets of a regression problem are finite numbers.")
+            self.y, self.target = np.ones(self.n, np.int8), y.astype(np.float64)
+        elif y.dtype.kind not in "iuf" or not (np.abs(y) == 1).all():
             raise ValueError("Labels of a problem are -1 and +1; the estimators accept other labels.")
-        self.y = y.astype(np.int8)
+        else:
+            self.y, self.target = y.astype(np.int8), frozen(np.ones(1))
         self.weight = _checked_weight(weight, self.n)
         self.total = float(self.n) if weight is None else float(self.weight.sum())
 
@@ -56,20 +66,26 @@ class Examples(Problem):
         first = next(iter(self.blocks()))[1]
         return first + -(-self.n // first)
 
-    def hinge_of(self, r: np.ndarray, b: float, lo: int = 0, hi: int | None = None, margin: float = 1.0) -> float:
-        """Contribution of rows lo to hi to the mean hinge loss, from their responses ⟨w, xᵢ⟩."""
-        slack = margin - self.y[lo:hi] * (r + b)
-        np.maximum(slack, 0.0, out=slack)
+    def short_of(self, r: np.ndarray, b: float, lo: int = 0, hi: int | None = None) -> np.ndarray:
+        """The gᵢ of rows lo to hi, from their responses ⟨w, xᵢ⟩."""
+        target = self.target[0] if len(self.target) == 1 else self.target[lo:hi]
+        return target - self.y[lo:hi] * (r + b)
+
+    def loss_of(self, r: np.ndarray, b: float, lo: int = 0, hi: int | None = None, error: float = 0.0) -> float:
+        """Contribution of rows lo to hi to the mean loss, from their responses; at most, if these are off."""
+        losses = self.loss.of(self.short_of(r, b, lo, hi), error)
         c = self.share(lo, hi)
-        return float(slack.sum() * c) if isinstance(c, float) else float(slack @ c)
+        return float(losses.sum() * c) if isinstance(c, float) else float(losses @ c)
 
     def best_bias(self, r: np.ndarray) -> float:
-        """The exact minimiser over b of the mean hinge loss, given the responses.
+        """The exact minimiser over b of the mean loss, given the responses.
 
-        The loss is piecewise linear in b with kinks at :math:`y_i - r_i`, and its slope rises by
+        The hinge is piecewise linear in b with kinks at :math:`y_i - r_i`, and its slope rises by
         :math:`c_i` at each from :math:`-\\sum_{y_i=+1} c_i`: the minimiser is the order statistic
         at which the positive mass is used up (midpoint where the slope is zero on an interval).
         """
+        if self.loss != HINGE:
+            return self._best_offset(r)
         n_pos = int(np.count_nonzero(self.y > 0))
         if n_pos in (0, self.n):  # any b far enough out; the outermost kink already has no loss
             return float((self.y - r).min() if n_pos == 0 else (self.y - r).max())
@@ -80,6 +96,26 @@ class Examples(Problem):
         at = min(int(np.searchsorted(mass, positive * (1 - 1e-12))), len(order) - 1)
         flat = at + 1 < len(order) and abs(mass[at] - positive) <= 1e-12 * self.total
         return float(kinks[order[at]] + kinks[order[at + 1]]) / 2 if flat else float(kinks[order[at]])
+
+    def _best_offset(self, r: np.ndarray) -> float:
+        """`best_bias` of the other losses: a median of kinks, or Newton's method on a slope that is a broken line."""
+        c, loss = self.share(), self.loss
+        weight = np.full(self.n, c) if isinstance(c, float) else c
+        if not loss.curvature:
+            kinks = np.concatenate([self.target - r - loss.epsilon, self.target - r + loss.epsilon])
+            order = np.argsort(kinks)
+            mass = np.cumsum(np.tile(weight, 2)[order])
+            return float(kinks[order[min(int(np.searchsorted(mass, 0.5 * mass[-1])), 2 * self.n - 1)]])
+        b, low, high = 0.0, -np.inf, np.inf
+        for _ in range(100):
+            a = loss.slope(self.short_of(r, b))
+            slope, curvature = float(-(a * self.y) @ weight), float(weight[a != 0].sum()) / loss.curvature
+            low, high = (b, high) if slope < 0 else (low, b)
+            step = -slope / curvature if curvature > 0 else 0.0
+            if step == 0.0 or not abs(step) > 1e-15 * abs(b):
+                break
+            b = b + step if low < b + step < high else 0.5 * (low + high)
+        return b
 
     def _kinks_about(self, r: np.ndarray, target: float) -> tuple[np.ndarray, np.ndarray, float]:
         """The kinks near that at which the mass reaches the target, their weights, and the mass before them.
@@ -115,22 +151,22 @@ class Examples(Problem):
         return np.concatenate(picked), np.concatenate(weights), before
 
     def class_mass(self, alpha: np.ndarray) -> tuple[float, float]:
-        """:math:`\\sum c_i\\alpha_i` over the positive and over the negative rows."""
+        """:math:`\\sum c_i|\\alpha_i|` over the rows where αᵢyᵢ is positive, and where it is negative."""
         positive = negative = 0.0
         for lo, hi in self.blocks():
-            mass = alpha[lo:hi] * self.share(lo, hi)
-            positive += float(mass @ (self.y[lo:hi] > 0))
-            negative += float(mass @ (self.y[lo:hi] < 0))  # on its own: a difference would cancel
+            mass = alpha[lo:hi] * self.y[lo:hi] * self.share(lo, hi)
+            positive += float(np.maximum(mass, 0.0).sum())
+            negative -= float(np.minimum(mass, 0.0).sum())  # on its own: a difference would cancel
         return positive, negative
 
     def balanced(self, alpha: np.ndarray) -> np.ndarray:
-        """α with the heavier class scaled down so that :math:`\\sum_i c_i\\alpha_i y_i = 0`."""
+        """α with the heavier side scaled down so that :math:`\\sum_i c_i\\alpha_i y_i = 0`."""
         positive, negative = self.class_mass(alpha)
         heavy = 1 if positive > negative else -1
         ratio = min(positive, negative) / max(positive, negative, np.finfo(float).tiny)
         scaled = alpha.copy()
         for lo, hi in self.blocks():
-            scaled[lo:hi][self.y[lo:hi] == heavy] *= ratio
+            scaled[lo:hi][np.sign(alpha[lo:hi] * self.y[lo:hi]) == heavy] *= ratio
         return scaled
 
 

@@ -88,11 +88,11 @@ class KernelProblem(Examples):
 
     def criteria_of(self, answer: Expansion) -> tuple[float, float]:
         """Both criteria: the norm and the mean hinge loss."""
-        return float(np.sqrt(max(answer.sq_norm, 0.0))), self.loss(answer.responses, answer.b)
+        return float(np.sqrt(max(answer.sq_norm, 0.0))), self.mean_loss(answer.responses, answer.b)
 
-    def loss(self, r: np.ndarray, b: float) -> float:
+    def mean_loss(self, r: np.ndarray, b: float) -> float:
         """The mean hinge loss."""
-        return sum(self.hinge_of(r[lo:hi], b, lo, hi) for lo, hi in self.blocks())
+        return sum(self.loss_of(r[lo:hi], b, lo, hi) for lo, hi in self.blocks())
 
     def checked(self, answer: Expansion) -> float:
         """‖w‖², not negative: rounding can make it so, and so can a kernel that is not positive."""
@@ -201,7 +201,7 @@ class KernelRegularized(KernelProblem):
 
     def objective(self, answer: Expansion) -> float:
         """P(w, b), exact."""
-        return 0.5 * self.lam * self.checked(answer) + self.loss(answer.responses, answer.b)
+        return 0.5 * self.lam * self.checked(answer) + self.mean_loss(answer.responses, answer.b)
 
     def certificate(self, answer: Expansion) -> Certificate:
         """The relative duality gap, at the best bias where it is free, all rounding included."""

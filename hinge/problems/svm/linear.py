@@ -1,6 +1,7 @@
 """What the linear SVM problems share: the two criteria, the bias, and the dual's building blocks."""
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -10,12 +11,13 @@ from hinge.problems.base import Solution
 from hinge.problems.on_data import OnData
 from hinge.problems.rounding import rounding
 from hinge.problems.svm.examples import Examples
+from hinge.problems.svm.losses import HINGE, Loss
 
 Bias = Literal["none", "free", "penalized"]
 
 
 class LinearProblem(OnData, Examples):
-    """Norm against mean hinge loss on given examples: the data of all three scalarisations.
+    """Norm against mean loss on given examples: the data of all three scalarisations.
 
     .. math:: \\|w\\| \\quad\\text{against}\\quad
               \\hat L(w, b) = \\sum_i c_i \\max(0,\\, 1 - y_i(\\langle w, x_i\\rangle + b)),
@@ -33,11 +35,15 @@ class LinearProblem(OnData, Examples):
         counts in the norm.
     bias_scale : float
         Value of the constant feature.
+    loss : Loss
+        In place of the hinge; y are targets where it is one of regression.
     """
 
-    def __init__(self, X: Any, y: Any, *, weight: Any = None, bias: Bias = "none", bias_scale: float = 1.0) -> None:
+    def __init__(
+        self, X: Any, y: Any, *, weight: Any = None, bias: Bias = "none", bias_scale: float = 1.0, loss: Loss = HINGE
+    ) -> None:
         OnData.__init__(self, as_matrix(X), X)
-        Examples.__init__(self, self.matrix.shape[0], y, weight)
+        Examples.__init__(self, self.matrix.shape[0], y, weight, loss)
         self.d = self.matrix.shape[1]
         if bias not in ("none", "free", "penalized"):
             raise ValueError(f"bias is 'none', 'free' or 'penalized', not {bias!r}.")
@@ -50,14 +56,26 @@ class LinearProblem(OnData, Examples):
         """The largest norm of a row, or of one that was met where they are not in memory; not billed."""
         return self.matrix.largest_norm()
 
+    @cached_property
+    def largest_target(self) -> float:
+        """The largest |tᵢ|: 1 where there are labels."""
+        return float(np.abs(self.target).max())
+
+    @cached_property
+    def spread(self) -> float:
+        """What rows are short of, on average, before anything is learned: 1 where there are labels."""
+        if not self.loss.two_sided:
+            return 1.0
+        return float(np.mean(np.abs(self.target - self.target.mean()))) or 1.0
+
     @property
     def constant_sq(self) -> float:
         """Square of the constant feature's value, 0 where there is none."""
         return self.bias_scale**2 if self.bias == "penalized" else 0.0
 
     def criteria(self, w: np.ndarray, b: float = 0.0) -> tuple[float, float]:
-        """Both criteria at (w, b): the norm and the mean hinge loss (reads not billed)."""
-        return self.norm(w, b), self.mean_hinge(w, b, billed=False)
+        """Both criteria at (w, b): the norm and the mean loss (reads not billed)."""
+        return self.norm(w, b), self.mean_loss(w, b, billed=False)
 
     def criteria_of(self, solution: Solution) -> tuple[float, float]:
         """Both criteria of an answer."""
@@ -68,16 +86,16 @@ class LinearProblem(OnData, Examples):
         extra = (b / self.bias_scale) ** 2 if self.bias == "penalized" else 0.0
         return float(np.sqrt(w @ w + extra))
 
-    def mean_hinge(self, w: np.ndarray, b: float = 0.0, billed: bool = True) -> float:
-        """The mean hinge loss in one pass, without a vector of length n."""
+    def mean_loss(self, w: np.ndarray, b: float = 0.0, billed: bool = True) -> float:
+        """The mean loss in one pass, without a vector of length n."""
         return sum(
-            self.hinge_of(self.matrix.responses(w, lo, hi, billed=billed), b, lo, hi)
+            self.loss_of(self.matrix.responses(w, lo, hi, billed=billed), b, lo, hi)
             for lo, hi in self.matrix.row_blocks()
         )
 
     def response_error(self, w: np.ndarray, b: float = 0.0) -> float:
-        """No 1 - yᵢ(⟨w, xᵢ⟩ + b) is off by more; rows that are in memory are measured, if they were not."""
-        size = self.largest_norm() * float(np.linalg.norm(w)) + abs(b) + 1.0
+        """No tᵢ - yᵢ(⟨w, xᵢ⟩ + b) is off by more; rows that are in memory are measured, if they were not."""
+        size = self.largest_norm() * float(np.linalg.norm(w)) + abs(b) + self.largest_target
         return rounding(self.matrix.max_row_cells, size)
 
     def combination_norm(self, z: np.ndarray, mass: float) -> float:

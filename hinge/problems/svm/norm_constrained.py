@@ -36,7 +36,7 @@ class NormConstrained(LinearProblem):
 
     def objective(self, solution: Solution) -> float:
         """Mean hinge loss of the projected w; reads not billed."""
-        return self.mean_hinge(self.project(solution.w), solution.b, billed=False)
+        return self.mean_loss(self.project(solution.w), solution.b, billed=False)
 
     def certificate(self, solution: Solution) -> Certificate:
         """The absolute duality gap, at the best bias where it is free."""
@@ -45,8 +45,8 @@ class NormConstrained(LinearProblem):
         if self.bias == "free":
             b = self.best_bias(r)
         # A norm that exceeds B by rounding: the point within has responses as near.
-        margin = 1.0 + self.response_error(w, b) + rounding(self.d, self.B * self.largest_norm())
-        loss = sum(self.hinge_of(r[lo:hi], b, lo, hi, margin) for lo, hi in self.blocks())
+        error = self.response_error(w, b) + rounding(self.d, self.B * self.largest_norm())
+        loss = sum(self.loss_of(r[lo:hi], b, lo, hi, error) for lo, hi in self.blocks())
         primal = loss + rounding(self.terms, loss)
         if solution.alpha is None:
             return Certificate(primal, -np.inf, np.inf, b)

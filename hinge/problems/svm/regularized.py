@@ -1,4 +1,4 @@
-"""The regularised SVM: Eq. (1) of the Pegasos paper, its dual, and the duality gap."""
+"""The regularised SVM: Eq. (1) of the Pegasos paper, its dual, and the duality gap; of any loss."""
 
 from typing import Any
 
@@ -7,9 +7,12 @@ import numpy as np
 from hinge.problems.base import Certificate, Solution
 from hinge.problems.rounding import gap_of, rounding
 from hinge.problems.svm.linear import Bias, LinearProblem
+from hinge.problems.svm.losses import HINGE, Loss
 
 FAR = 1e120
 """λ lies between this and its inverse: its products with squares of the data stay finite."""
+FAINT = 1e-9
+"""Share of the loss of w = 0 below which a gap is no longer measured against the optimum: it may be zero."""
 
 
 class Regularized(LinearProblem):
@@ -21,18 +24,32 @@ class Regularized(LinearProblem):
                    - \\frac1{2\\lambda}\\Big\\|\\sum_i c_i\\alpha_i y_i x_i\\Big\\|^2,\\quad
         0 \\le \\alpha_i \\le 1
 
+    for the hinge; for other losses, see :mod:`hinge.problems.svm.losses`, :math:`t_i\\alpha_i - \\ell^*(\\alpha_i)`
+    stands for the first :math:`\\alpha_i`, and their bounds for 0 and 1.
     With a free bias the dual also asks for :math:`\\sum_i c_i\\alpha_i y_i = 0`.
     :math:`\\lambda = 1/(C\\sum_i s_i)` gives the objective of LIBLINEAR and LIBSVM.
 
     The certificate is the relative duality gap :math:`(P - D)/D`, an upper bound on
-    :math:`(P - P^*)/P^*`.
+    :math:`(P - P^*)/P^*`. Of regression, whose optimum may be zero, a gap below 1e-9 of the loss of w = 0 is
+    measured against that instead.
     """
 
     def __init__(
-        self, X: Any, y: Any, lam: float, *, weight: Any = None, bias: Bias = "none", bias_scale: float = 1.0
+        self,
+        X: Any,
+        y: Any,
+        lam: float,
+        *,
+        weight: Any = None,
+        bias: Bias = "none",
+        bias_scale: float = 1.0,
+        loss: Loss = HINGE,
     ) -> None:
-        super().__init__(X, y, weight=weight, bias=bias, bias_scale=bias_scale)
+        super().__init__(X, y, weight=weight, bias=bias, bias_scale=bias_scale, loss=loss)
         self.lam = checked_lam(lam)
+        self.unit = 0.0
+        if loss.two_sided:
+            self.unit = FAINT * sum(self.loss_of(np.zeros(hi - lo), 0.0, lo, hi) for lo, hi in self.blocks())
 
     @classmethod
     def from_C(cls, X: Any, y: Any, C: float, **options: Any) -> "Regularized":
@@ -50,13 +67,19 @@ class Regularized(LinearProblem):
         """The relative duality gap, at the best bias where it is free."""
         w, r = solution.w, self.responses(solution.w)  # which measures the rows, too
         b = self.best_bias(r) if self.bias == "free" else solution.b
-        margin = 1.0 + self.response_error(w, b)
-        loss = sum(self.hinge_of(r[lo:hi], b, lo, hi, margin) for lo, hi in self.blocks())
+        error = self.response_error(w, b)
+        loss = sum(self.loss_of(r[lo:hi], b, lo, hi, error) for lo, hi in self.blocks())
         del r  # before the dual needs a vector as long
         sq = self.norm(w, b) ** 2
         primal = 0.5 * self.lam * (sq + rounding(self.d, sq)) + loss + rounding(self.terms, loss)
         dual = self.dual(solution)
-        return Certificate(primal, dual, relative_gap(primal, dual), b)
+        return Certificate(primal, dual, self.relative(primal, dual), b)
+
+    def relative(self, primal: float, dual: float) -> float:
+        """The gap in the unit of the certificate."""
+        if primal == dual:
+            return 0.0
+        return gap_of(primal, dual, max(dual, self.unit))
 
     def dual(self, solution: Solution) -> float:
         """D at a feasible point made from the solution's α; -inf where there is none.
@@ -71,17 +94,33 @@ class Regularized(LinearProblem):
         alpha = self.balanced(alpha) if self.bias == "free" else alpha
         z = self.combination(alpha)
         positive, negative = self.class_mass(alpha)
-        linear = positive + negative
-        error = rounding(self.terms, linear)
-        z_sq = self.combination_norm(z, linear) ** 2
+        mass = positive + negative
+        linear, size, square = self.conjugates(alpha)
+        error = rounding(self.terms, size)
+        z_sq = self.combination_norm(z, mass) ** 2
         if self.constant_sq:
-            z_sq += self.constant_sq * (abs(positive - negative) + error) ** 2
-        quadratic = z_sq / self.lam
-        largest = float(alpha.max())
-        if largest <= 0.0:
+            z_sq += self.constant_sq * (abs(positive - negative) + rounding(self.terms, mass)) ** 2
+        quadratic = z_sq / self.lam + self.loss.curvature * square
+        largest = float(np.abs(alpha).max()) / self.loss.high
+        if not linear > 0.0:
             return 0.0
-        scale = min(1.0 / largest, linear / quadratic if quadratic > 0 else np.inf)
-        return scale * (linear - error) - 0.5 * scale**2 * (quadratic + rounding(0, quadratic))
+        scale = min(1.0 / largest if largest > 0 else np.inf, linear / quadratic if quadratic > 0 else np.inf)
+        return scale * (linear - error) - 0.5 * scale**2 * (
+            quadratic + rounding(self.terms if square else 0, quadratic)
+        )
+
+    def conjugates(self, alpha: np.ndarray) -> tuple[float, float, float]:
+        """Σ cᵢ(tᵢαᵢ - ε|αᵢ|), a bound on what its terms add up to without their signs, and Σ cᵢαᵢ² if it counts."""
+        linear = mass = square = 0.0
+        for lo, hi in self.blocks():
+            a, c = alpha[lo:hi], self.share(lo, hi)
+            sized = float(np.abs(a).sum() * c if isinstance(c, float) else np.abs(a) @ c)
+            mass += sized
+            linear += float((self.target[lo:hi] * a) @ np.broadcast_to(c, a.shape)) if self.loss.two_sided else sized
+            if self.loss.curvature:
+                square += float(a @ a * c if isinstance(c, float) else (a * c) @ a)
+        spared = self.loss.epsilon * mass
+        return linear - spared, self.largest_target * mass + spared, square
 
 
 def checked_lam(lam: Any) -> float:

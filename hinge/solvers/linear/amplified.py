@@ -108,7 +108,7 @@ class Amplified(Solver[Any, AmplifiedState]):
 
     def _error(self, problem: LinearProblem, solution: Solution) -> float:
         if self.X is None:
-            return problem.mean_hinge(solution.w, solution.b)
+            return problem.mean_loss(solution.w, solution.b)
         from hinge.access import as_matrix
 
         M: Matrix = as_matrix(self.X)

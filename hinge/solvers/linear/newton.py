@@ -1,4 +1,4 @@
-"""Newton's method on the smoothed hinge over growing subsamples, for many rows and few features."""
+"""Newton's method on the loss, smoothed where it has kinks, over growing subsamples, for many rows and few features."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -82,6 +82,9 @@ class Newton(Solver[Regularized, NewtonState]):
     plus d² for each row on the parabola and d³/3. Above 256 features the Hessian is not formed:
     conjugate gradients multiply with the rows on the parabola, or a sample of them.
 
+    Squared losses are parabolas themselves: μ = 0, and stages differ by their rows alone. For losses of
+    regression α lies within [-1, 1], e is the residual, moved towards 0 by ε, and the first centre is 0.
+
     Parameters
     ----------
     width : float
@@ -98,6 +101,7 @@ class Newton(Solver[Regularized, NewtonState]):
     width: float = 0.1
     shrink: float = 0.4
 
+    any_loss = True
     paper = Paper("Training a Support Vector Machine in the Primal", "Chapelle", 2007, "with smoothing and subsamples")
 
     def __post_init__(self) -> None:
@@ -116,10 +120,10 @@ class Newton(Solver[Regularized, NewtonState]):
         if len(problem.weight) > 1:
             rows = rows[problem.weight[rows] > 0]
         n = len(rows)
-        x, level, mu = np.zeros(d + 1), n, float(self.width)
+        x, level, mu = np.zeros(d + 1), n, self._width(problem)
         if start is None:
             # From w = 0 every row has e = 1: only a width above 2 puts them on the parabola.
-            while mu <= 2.0:
+            while 0.0 < mu <= 2.0 * problem.spread:
                 mu /= self.shrink
             while level > GROWTH * SMALLEST:
                 level = -(-level // GROWTH)
@@ -133,7 +137,7 @@ class Newton(Solver[Regularized, NewtonState]):
             np.zeros(d + 1),
             np.zeros(n),
             np.zeros(problem.n),
-            np.full(n, 0.5, np.float32),
+            np.full(n, 0.0 if problem.loss.two_sided else 0.5, np.float32),
             np.zeros(d + 1),
             rows,
             mu,
@@ -146,21 +150,23 @@ class Newton(Solver[Regularized, NewtonState]):
 
     def advance(self, problem: Regularized, state: NewtonState, n_iter: int) -> NewtonState:
         if n_iter == 0:  # as much as compiling: the same calls, over no rows
-            A, y, weight, none = problem.matrix.rows, problem.y, problem.weight, state.rows[:0]
+            A, y, t, weight, none = problem.matrix.rows, problem.y, problem.target, problem.weight, state.rows[:0]
             along(A, state.rows, y, state.x, 0, 0, state.m)
-            slopes(A, none, y, weight, state.m, state.center, 1.0, state.alpha, state.z, np.zeros((0, 0)))
-            search(none, weight, state.m, state.m, state.center, 1.0, 1.0, 1.0)
+            slopes(
+                A, none, y, t, weight, problem.loss, state.m, state.center, 1.0, state.alpha, state.z, np.zeros((0, 0))
+            )
+            search(none, t, weight, problem.loss, state.m, state.m, state.center, 1.0, 1.0, 1.0)
         for _ in range(n_iter):
-            state = self._iterate(problem, self._next_stage(state) if state.leaving else state)
+            state = self._iterate(problem, self._next_stage(problem, state) if state.leaving else state)
         return state
 
-    def _next_stage(self, state: NewtonState) -> NewtonState:
+    def _next_stage(self, problem: Regularized, state: NewtonState) -> NewtonState:
         """More rows and a narrower parabola; or, where all rows are in use, a new centre."""
-        n, mu = len(state.rows), state.mu
-        if state.level == n and mu <= self.width * 1.01:
+        n, mu, width = len(state.rows), state.mu, self._width(problem)
+        if state.level == n and mu <= width * 1.01:
             state.center[:] = state.alpha[state.rows]
-            mu = max(mu * self.shrink, self.width * NARROWEST)
-        elif mu > self.width * 1.01:
+            mu = max(mu * self.shrink, width * NARROWEST)
+        elif mu > width * 1.01:
             mu *= self.shrink
         return state._replace(mu=mu, level=min(n, state.level * GROWTH))
 
@@ -174,16 +180,18 @@ class Newton(Solver[Regularized, NewtonState]):
         q = np.empty(level)
         along(A, rows, y, p, 0, level, q)
         penalty = self._penalty(problem)
-        tau = search(rows[:level], problem.weight, m, q, center, mu, float(penalty @ (x * p)), float(penalty @ (p * p)))
+        first, second = float(penalty @ (x * p)), float(penalty @ (p * p))
+        tau = search(rows[:level], problem.target, problem.weight, problem.loss, m, q, center, mu, first, second)
         x += tau * p
         q *= tau
         m[:level] += q
         del q
         look = self._look(problem, state)
-        if level == len(rows) and mu <= self.width * 1.01:
+        if level == len(rows) and mu <= self._width(problem) * 1.01:
             leaving = look.distance <= look.gap or -look.slope <= NOTHING * look.gap
-        else:
-            leaving = -look.slope <= LEAVE * look.gap + NOTHING
+        else:  # what smoothing hides; or, where nothing is smoothed, what so few rows cannot tell
+            error = look.gap if mu > 0.0 else look.dual * min(1.0, (problem.d + 1) / level)
+            leaving = -look.slope <= LEAVE * error + NOTHING * problem.spread
         return state._replace(look=look, known=max(state.known, level), leaving=leaving, t=state.t + 1)
 
     def _look(self, problem: Regularized, state: NewtonState) -> Look:
@@ -193,13 +201,25 @@ class Newton(Solver[Regularized, NewtonState]):
         size = problem.d + 1 if problem.d <= DIRECT else 0
         H = np.zeros((size, size))
         mass, gap, linear = slopes(
-            problem.matrix.rows, rows[:level], problem.y, problem.weight, state.m, state.center, mu, alpha, z, H
+            problem.matrix.rows,
+            rows[:level],
+            problem.y,
+            problem.target,
+            problem.weight,
+            problem.loss,
+            state.m,
+            state.center,
+            mu,
+            alpha,
+            z,
+            H,
         )
+        sharpness = 1.0 / (mu + problem.loss.curvature)
         g = penalty * x - z / mass
         if problem.bias == "none":
             g[-1] = 0.0
         if size:
-            H /= mu * mass
+            H *= sharpness / mass
             H[np.diag_indices(size)] += penalty
             if problem.bias == "none":
                 H[-1, :], H[-1, -1] = 0.0, 1.0
@@ -208,9 +228,9 @@ class Newton(Solver[Regularized, NewtonState]):
             p[:] = -solved(H, g)
         else:
             inner = alpha[rows[:level]]
-            curved = rows[:level][(inner > 0) & (inner < 1)]
+            curved = rows[:level][(inner > problem.loss.low) & (inner < problem.loss.high) & (inner != 0)]
             every = max(1, len(curved) // (CURVED * problem.d))  # a sample of them shows the curvature
-            scale, out = every / (mu * mass), np.empty_like(g)
+            scale, out = every * sharpness / mass, np.empty_like(g)
 
             def times(v: np.ndarray) -> np.ndarray:
                 product(problem.matrix.rows, curved[::every], problem.weight, v, out)
@@ -226,6 +246,10 @@ class Newton(Solver[Regularized, NewtonState]):
             distance=0.5 * float((g[paid] ** 2 / penalty[paid]).sum()),
             dual=float(linear / mass) - 0.5 * float(((z[paid] / mass) ** 2 / penalty[paid]).sum()),
         )
+
+    def _width(self, problem: Regularized) -> float:
+        """μ at which all rows are in use, in units of what rows are short of; 0 where the loss is smooth."""
+        return 0.0 if problem.loss.curvature else self.width * problem.spread
 
     def _penalty(self, problem: Regularized) -> np.ndarray:
         penalty = np.full(problem.d + 1, problem.lam)

@@ -9,6 +9,7 @@ from hinge.access import add_row, dot, read_row, sq_norm
 from hinge.compiled import Record, compiled, record
 from hinge.problems import Regularized, Solution
 from hinge.problems.cost import Cost
+from hinge.problems.svm.losses import ascents, best_weight, gap_share
 from hinge.sampling import key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.linear.active_rows import SHRUNK, begin, ends_epoch, first_epoch, next_rows, unmarked
@@ -24,9 +25,9 @@ SAMPLE = 2048  # rows by which the gap is guessed after a long epoch
 class SDCAState(NamedTuple):
     """A dual point and the place in the current epoch.
 
-    `dual` has u = Σ sᵢαᵢyᵢ, the multiplier β, κ, the Λ in use and whether it still grows; of g = 1 - margin
-    the bounds `upper` and `lower` beyond which rows leave the list, and this epoch's extremes; the gap as
-    this epoch has met it so far, and as the last one did. `epoch` is described in `first_epoch`.
+    `dual` has u = Σ sᵢαᵢyᵢ, the multiplier β, κ, the Λ in use and whether it still grows; of the dual's
+    derivatives the bounds `upper` and `lower` beyond which rows leave the list, and this epoch's extremes; the
+    gap as this epoch has met it so far, and as the last one did. `epoch` is described in `first_epoch`.
     """
 
     alpha: np.ndarray
@@ -54,6 +55,10 @@ class SDCA(Solver[Regularized, SDCAState]):
     .. math:: \\alpha_i \\leftarrow \\Pi_{[0,1]}\\Big(\\alpha_i
               + \\frac{\\Lambda - y_i\\langle v, x_i\\rangle}{s_i\\|x_i\\|^2}\\Big),
               \\qquad v \\leftarrow v + s_i\\,\\Delta\\alpha_i\\, y_i x_i .
+
+    That is the step for the hinge. For any loss of :mod:`hinge.problems.svm.losses`, with
+    :math:`h = s_i\\|x_i\\|^2/\\Lambda` and g as the row is short of, :math:`h\\alpha_i + g` is moved towards 0 by
+    ε, divided by h + q and projected onto the loss's bounds.
 
     An iteration reads one row. Theorem of the talk: with probability 1-δ,
     :math:`\\rho \\le \\frac{8\\ln(1/\\delta)}{T}(\\frac1\\lambda + m)`.
@@ -92,13 +97,15 @@ class SDCA(Solver[Regularized, SDCAState]):
     References
     ----------
     S. Shalev-Shwartz, *Large-Scale SVM Optimization: Taking a Machine Learning Perspective*, 2008.
-    Shrinking: C.-J. Hsieh et al., *A Dual Coordinate Descent Method for Large-scale Linear SVM*, 2008.
+    Squares and shrinking: C.-J. Hsieh et al., *A Dual Coordinate Descent Method for Large-scale Linear SVM*,
+    2008; regression: C.-H. Ho, C.-J. Lin, *Large-scale Linear Support Vector Regression*, 2012.
     """
 
     first_pass: str = "auto"
     shrinking: bool = True
     block_rows: int | None = None
 
+    any_loss = True
     paper = Paper(
         "Large-Scale SVM Optimization: Taking a Machine Learning Perspective",
         "Shalev-Shwartz, Srebro",
@@ -134,7 +141,7 @@ class SDCA(Solver[Regularized, SDCAState]):
         )
         alpha, v = np.zeros(n), np.zeros(problem.d)
         if start is not None and start.alpha is not None:
-            alpha[:] = np.clip(start.alpha, 0.0, 1.0)
+            alpha[:] = np.clip(start.alpha, problem.loss.low, problem.loss.high)
             v[:] = problem.combination(alpha) * problem.total
             positive, negative = problem.class_mass(alpha)
             dual.u = (positive - negative) * problem.total
@@ -161,7 +168,9 @@ class SDCA(Solver[Regularized, SDCAState]):
         _visit(
             problem.matrix.rows,
             problem.y,
+            problem.target,
             problem.weight,
+            problem.loss,
             problem.lam,
             full,
             free,
@@ -193,22 +202,24 @@ class SDCA(Solver[Regularized, SDCAState]):
         full = problem.lam * problem.total
         if state.dual.growing:
             return np.inf
-        dual = state.alpha.sum() if len(problem.weight) == 1 else state.alpha @ problem.weight
+        dual = _conjugates(problem.target, problem.weight, problem.loss, state.alpha)
         dual -= (state.v @ state.v + problem.constant_sq * state.dual.u**2) / (2 * full)
         gap = state.dual.gap
         if state.epoch.rows > 16 * SAMPLE:
             gap = _sampled_gap(
                 problem.matrix.rows,
                 problem.y,
+                problem.target,
                 problem.weight,
+                problem.loss,
                 full,
                 problem.n // SAMPLE,
                 state.alpha,
                 state.v,
                 state.dual,
             )
-        infeasible = abs(state.dual.u) if problem.bias == "free" else 0.0
-        return (gap + infeasible) / dual if dual > 0 else np.inf
+        infeasible = abs(state.dual.u) * problem.spread if problem.bias == "free" else 0.0
+        return problem.relative(dual + gap + infeasible, dual)
 
     def refresh(self, problem: Regularized, state: SDCAState) -> SDCAState:
         """Bring all rows back."""
@@ -237,7 +248,27 @@ def dual_step(alpha_i, tau):
 
 
 @compiled
-def _visit(A, y, weight, lam, full, free, shrinking, block_rows, n_iter, alpha, v, sq, active, order, dual, epoch, key):
+def _visit(
+    A,
+    y,
+    target,
+    weight,
+    loss,
+    lam,
+    full,
+    free,
+    shrinking,
+    block_rows,
+    n_iter,
+    alpha,
+    v,
+    sq,
+    active,
+    order,
+    dual,
+    epoch,
+    key,
+):
     # What a row changes is held in variables: fields of a record would be written to memory for every row.
     u, beta, kappa, Lam, gap = dual.u, dual.beta, dual.kappa, dual.Lam, dual.gap_so_far
     highest, lowest = dual.highest, dual.lowest
@@ -257,17 +288,16 @@ def _visit(A, y, weight, lam, full, free, shrinking, block_rows, n_iter, alpha, 
                 Lam += lam * s
             if np.isnan(sq[i]):
                 sq[i] = sq_norm(A, row)
-            yi = np.float64(y[i])
+            yi, t = np.float64(y[i]), target[i] if len(target) > 1 else target[0]
             old = alpha[i]
-            g = 1.0 - yi * (beta + (dot(A, row, v) + kappa * u) / Lam)  # 1 - yᵢ(⟨w, xᵢ⟩ + b)
-            gap += s * ((1.0 - old) * g if g > 0.0 else -old * g)
-            if (old == 0.0 and g < lower) or (old == 1.0 and g > upper):
+            g = t - yi * (beta + (dot(A, row, v) + kappa * u) / Lam)  # tᵢ - yᵢ(⟨w, xᵢ⟩ + b)
+            gap += s * gap_share(loss, g, old)
+            rise, fall = ascents(loss, old, g)
+            if rise < lower and fall > upper:
                 active[at] |= SHRUNK
-                continue
-            if not ((old == 0.0 and g < 0.0) or (old == 1.0 and g > 0.0)):
-                highest, lowest = max(highest, g), min(lowest, g)
-            new = dual_step(old, Lam * g / (s * (sq[i] + kappa)))
-            if new != old:
+            elif rise > 0.0 or fall < 0.0:
+                highest, lowest = max(highest, rise), min(lowest, fall)
+                new = best_weight(loss, old, g, s * (sq[i] + kappa) / Lam)
                 alpha[i] = new
                 u += s * (new - old) * yi
                 add_row(A, row, s * (new - old) * yi, v)
@@ -286,14 +316,28 @@ def _visit(A, y, weight, lam, full, free, shrinking, block_rows, n_iter, alpha, 
 
 
 @compiled
-def _sampled_gap(A, y, weight, Lam, every, alpha, v, dual):
+def _conjugates(target, weight, loss, alpha):
+    """Σ sᵢ(tᵢαᵢ - ℓ*(αᵢ)): what the dual has besides its norm."""
+    total = 0.0
+    for i in range(len(alpha)):
+        a = alpha[i]
+        if a != 0.0:
+            t = target[i] if len(target) > 1 else target[0]
+            s = weight[i] if len(weight) > 1 else weight[0]
+            total += s * (t * a - loss.epsilon * abs(a) - 0.5 * loss.curvature * a * a)
+    return total
+
+
+@compiled
+def _sampled_gap(A, y, target, weight, loss, Lam, every, alpha, v, dual):
     """The rows' shares in the gap over every so-many-th row, scaled to all; plus two standard errors."""
     total, squares, rows = 0.0, 0.0, 0
     for i in range(every // 2, len(y), every):
         s = weight[i] if len(weight) > 1 else weight[0]
+        t = target[i] if len(target) > 1 else target[0]
         vx = dot(A, read_row(A, i), v)
-        g = 1.0 - y[i] * (dual.beta + (vx + dual.kappa * dual.u) / Lam)
-        share = s * ((1.0 - alpha[i]) * g if g > 0.0 else -alpha[i] * g)
+        g = t - y[i] * (dual.beta + (vx + dual.kappa * dual.u) / Lam)
+        share = s * gap_share(loss, g, alpha[i])
         total += share
         squares += share * share
         rows += 1

@@ -1,16 +1,23 @@
-"""The smoothed hinge over a list of rows: what Newton's method asks of the data."""
+"""A loss and its smoothed form over a list of rows: what Newton's method asks of the data."""
 
 import numpy as np
 
 from hinge.access import add_outer, add_row, dot, read_row
 from hinge.compiled import compiled
+from hinge.problems.svm.losses import gap_share
 
 
-@compiled
-def _clip(a):
-    """a to [0, 1]; unlike min and max, which look for NaN, this compiles to vector selects."""
-    a = a if a > 0.0 else 0.0
-    return a if a < 1.0 else 1.0
+@compiled(inline="always")
+def _slope(loss, z, sharpness, spared):
+    """The dual weight where the loss is smoothed: z moved towards 0 by ε, in units of the parabola, and clipped.
+
+    Unlike min and max, which look for NaN, this compiles to vector selects.
+    """
+    a = z * sharpness
+    near = a if a > -spared else -spared
+    a -= near if near < spared else spared
+    a = a if a > loss.low else loss.low
+    return a if a < loss.high else loss.high
 
 
 @compiled
@@ -24,59 +31,61 @@ def along(A, rows, y, p, lo, hi, q):
 
 
 @compiled
-def slopes(A, rows, y, weight, m, center, mu, alpha, z, H):
+def slopes(A, rows, y, target, weight, loss, m, center, mu, alpha, z, H):
     """The dual at margins m; z follows the rows whose α changed.
 
     The rows on the parabola add to the lower triangle of H, unless it is empty.
     """
     d = len(z) - 1
     mass = gap = linear = 0.0
-    sharpness = 1.0 / mu
+    sharpness = 1.0 / (mu + loss.curvature)
+    spared = loss.epsilon * sharpness
     for k in range(len(rows)):
         i = rows[k]
         s = weight[i] if len(weight) > 1 else weight[0]
-        e = 1.0 - m[k]
-        a = _clip(center[k] + e * sharpness)
+        t = target[i] if len(target) > 1 else target[0]
+        e = t - m[k]
+        a = _slope(loss, e + mu * np.float64(center[k]), sharpness, spared)
         mass += s
-        linear += s * a
-        on_parabola = 0.0 < a < 1.0
+        linear += s * (t * a - loss.epsilon * abs(a) - 0.5 * loss.curvature * a * a)
+        on_parabola = loss.low < a < loss.high and a != 0.0
         if a != alpha[i] or on_parabola:
             row = read_row(A, i)
             step = s * (a - alpha[i]) * y[i]
             add_row(A, row, step, z)
             z[d] += step
             alpha[i] = a
-            if on_parabola:
-                gap += s * (max(0.0, e) - a * e)
-                if len(H) > 0:
-                    add_outer(A, row, s, H)
-                    add_row(A, row, s, H[d, :d])
-                    H[d, d] += s
+            if on_parabola and len(H) > 0:
+                add_outer(A, row, s, H)
+                add_row(A, row, s, H[d, :d])
+                H[d, d] += s
+        if mu > 0.0:
+            gap += s * gap_share(loss, e, a)
     return mass, gap, linear
 
 
 @compiled(fastmath={"reassoc", "contract", "nsz"})
-def search(rows, weight, m, q, center, mu, first, second):
+def search(rows, target, weight, loss, m, q, center, mu, first, second):
     """The minimum of F along the direction: Newton on its slope, kept within a bracket."""
     tau, lo, hi, start = 0.0, 0.0, np.inf, 0.0
-    n, weighted, sharpness = len(rows), len(weight) > 1, 1.0 / mu
+    n, weighted, sharpness = len(rows), len(weight) > 1, 1.0 / (mu + loss.curvature)
+    spared, targets = loss.epsilon * sharpness, len(target) > 1
     mass = weight[rows].sum() if weighted else weight[0] * n
     for trial in range(60):
         slope = curvature = 0.0
-        if weighted:
+        if weighted or targets:
             for k in range(n):
-                a = center[k] + (1.0 - m[k] - tau * q[k]) * sharpness
-                c = _clip(a)
-                sq = weight[rows[k]] * q[k]
-                slope -= c * sq
-                curvature += sq * q[k] if c == a else 0.0
+                s = weight[rows[k]] if weighted else weight[0]
+                t = target[rows[k]] if targets else target[0]
+                c = _slope(loss, t - m[k] - tau * q[k] + mu * np.float64(center[k]), sharpness, spared)
+                slope -= s * c * q[k]
+                curvature += s * q[k] * q[k] if loss.low < c < loss.high and c != 0.0 else 0.0
         else:  # the same without the lookup, which would keep it from using vector instructions
             for k in range(n):
-                a = center[k] + (1.0 - m[k] - tau * q[k]) * sharpness
-                c = _clip(a)
+                c = _slope(loss, 1.0 - m[k] - tau * q[k] + mu * np.float64(center[k]), sharpness, 0.0)
                 slope -= c * q[k]
-                curvature += q[k] * q[k] if c == a else 0.0
-        share = 1.0 / mass if weighted else 1.0 / n
+                curvature += q[k] * q[k] if 0.0 < c < loss.high else 0.0
+        share = 1.0 / mass if weighted or targets else 1.0 / n
         slope = first + tau * second + slope * share
         curvature = second + curvature * sharpness * share
         if trial == 0:

@@ -75,6 +75,7 @@ class StaleSDCA(Solver[Regularized, StaleState]):
     width: float = 0.5
     block_rows: int | None = None
 
+    any_loss = False
     paper = Paper(
         "Large-Scale SVM Optimization: Taking a Machine Learning Perspective",
         "Shalev-Shwartz, Srebro",

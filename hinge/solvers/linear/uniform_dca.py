@@ -28,6 +28,8 @@ class UniformDCA(SDCA):
 
     first_pass: str = "plain"
 
+    any_loss = False
+
     def rejects(self, problem: Any) -> str | None:
         if isinstance(problem, Regularized) and (problem.bias != "none" or len(problem.weight) > 1):
             return "UniformDCA is the talk's form, without bias and weights; use SDCA."

@@ -49,10 +49,10 @@ def test_many_rows_go_by_blocks(monkeypatch):
 def test_losses_and_masses():
     examples, r = some(3, weighted=True)
     c = examples.weight / examples.weight.sum()
-    assert examples.hinge_of(r, 0.3) == pytest.approx(loss(examples, r, 0.3))
-    parts = examples.hinge_of(r[:20], 0.3, 0, 20) + examples.hinge_of(r[20:], 0.3, 20)
+    assert examples.loss_of(r, 0.3) == pytest.approx(loss(examples, r, 0.3))
+    parts = examples.loss_of(r[:20], 0.3, 0, 20) + examples.loss_of(r[20:], 0.3, 20)
     assert parts == pytest.approx(loss(examples, r, 0.3))
-    assert examples.hinge_of(r, 0.0, margin=0.0) == pytest.approx(c @ np.maximum(0, -examples.y * r))
+    assert examples.loss_of(r, 0.0, error=-1.0) == pytest.approx(c @ np.maximum(0, -examples.y * r))
     alpha = np.random.default_rng(0).random(41)
     up, down = examples.class_mass(alpha)
     assert up == pytest.approx((c * alpha)[examples.y > 0].sum())

@@ -85,7 +85,7 @@ def test_a_row_of_weight_k_is_k_rows(case):
     repeated = LinearProblem(np.zeros((times.sum(), 1)), np.repeat(y, times), bias="free")
     b, c = once.best_bias(r), repeated.best_bias(np.repeat(r, times))
     assert mean_hinge(r, y, s, b) == pytest.approx(mean_hinge(r, y, s, c), abs=1e-12)
-    assert once.hinge_of(r, 0.3) == pytest.approx(repeated.hinge_of(np.repeat(r, times), 0.3))
+    assert once.loss_of(r, 0.3) == pytest.approx(repeated.loss_of(np.repeat(r, times), 0.3))
 
 
 def test_best_bias_is_the_middle_of_the_best():

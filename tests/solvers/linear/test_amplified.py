@@ -25,10 +25,10 @@ def test_it_keeps_the_best_on_the_training_rows(tiny, inner):
     for seed in range(12):
         solver = Amplified(inner, delta=0.02, horizon=200)
         state = finished(solver, problem, seed)
-        losses = [problem.mean_hinge(inner.solution(problem, run).w) for run in state.runs]
+        losses = [problem.mean_loss(inner.solution(problem, run).w) for run in state.runs]
         assert len(set(losses)) > 1
         w = solver.solution(problem, state).w
-        assert problem.mean_hinge(w) == min(losses)
+        assert problem.mean_loss(w) == min(losses)
         chosen.add(state.chosen)
     assert len(chosen) > 1
 
