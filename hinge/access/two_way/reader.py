@@ -98,12 +98,12 @@ class DiskTable(Stretched):
     # --- shape ----------------------------------------------------------------------------
 
     @property
-    def n_cells(self) -> int:
+    def n_cells(self) -> int:  # type: ignore[override]
         """Cells that one pass over all rows reads."""
         return self._by_rows.n_cells
 
     @property
-    def max_row_cells(self) -> int:
+    def max_row_cells(self) -> int:  # type: ignore[override]
         """Cells of the longest row."""
         return self._by_rows.longest
 

@@ -1,15 +1,17 @@
 """What the linear SVM problems share: the two criteria, the bias, and the dual's building blocks."""
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from hinge.access import as_matrix
+from hinge.access import Data, as_matrix
 from hinge.problems.base import Solution
 from hinge.problems.on_data import OnData
 from hinge.problems.rounding import rounding
 from hinge.problems.svm.examples import Examples
+from hinge.types import MatrixLike
 
 Bias = Literal["none", "free", "penalized"]
 
@@ -35,8 +37,16 @@ class LinearProblem(OnData, Examples):
         Value of the constant feature.
     """
 
-    def __init__(self, X: Any, y: Any, *, weight: Any = None, bias: Bias = "none", bias_scale: float = 1.0) -> None:
-        OnData.__init__(self, as_matrix(X), X)
+    def __init__(
+        self,
+        X: MatrixLike | Data,
+        y: ArrayLike,
+        *,
+        weight: ArrayLike | None = None,
+        bias: Bias = "none",
+        bias_scale: float = 1.0,
+    ) -> None:
+        OnData.__init__(self, as_matrix(X))
         Examples.__init__(self, self.matrix.shape[0], y, weight)
         self.d = self.matrix.shape[1]
         if bias not in ("none", "free", "penalized"):

@@ -3,10 +3,13 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from hinge.access import Data
 from hinge.problems.base import Certificate, Solution
 from hinge.problems.rounding import gap_of, rounding
 from hinge.problems.svm.linear import Bias, LinearProblem
+from hinge.types import MatrixLike
 
 FAR = 1e120
 """λ lies between this and its inverse: its products with squares of the data stay finite."""
@@ -29,13 +32,20 @@ class Regularized(LinearProblem):
     """
 
     def __init__(
-        self, X: Any, y: Any, lam: float, *, weight: Any = None, bias: Bias = "none", bias_scale: float = 1.0
+        self,
+        X: MatrixLike | Data,
+        y: ArrayLike,
+        lam: float,
+        *,
+        weight: ArrayLike | None = None,
+        bias: Bias = "none",
+        bias_scale: float = 1.0,
     ) -> None:
         super().__init__(X, y, weight=weight, bias=bias, bias_scale=bias_scale)
         self.lam = checked_lam(lam)
 
     @classmethod
-    def from_C(cls, X: Any, y: Any, C: float, **options: Any) -> "Regularized":
+    def from_C(cls, X: MatrixLike | Data, y: ArrayLike, C: float, **options: Any) -> "Regularized":
         """The same problem by LIBLINEAR's C: the one place where C becomes λ."""
         problem = cls(X, y, 1.0, **options)
         problem.lam = lam_of(C, problem.total)
@@ -84,7 +94,7 @@ class Regularized(LinearProblem):
         return scale * (linear - error) - 0.5 * scale**2 * (quadratic + rounding(0, quadratic))
 
 
-def checked_lam(lam: Any) -> float:
+def checked_lam(lam: float) -> float:
     """λ as a number that its products with squares of the data can be formed with."""
     if not (isinstance(lam, int | float | np.number) and 0 < lam < np.inf):
         raise ValueError(f"lam must be a positive number, got {lam!r}.")
