@@ -1,12 +1,12 @@
 """A linear SVM from a fraction of the cells: rows read column by column, and no further than needed."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from scipy.special import ndtr
 
-from hinge.problems import Certificate, Regularized, Solution
+from hinge.problems import Certificate, Problem, Regularized, Solution
 from hinge.problems.cost import Cost
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
@@ -101,7 +101,7 @@ class Frugal(Solver[Regularized, FrugalState]):
         if min(self.flips, self.tol) < 0 or self.levels < 2:
             raise ValueError("flips and tol must not be negative, and levels be at least 2.")
 
-    def rejects(self, problem: Any) -> str | None:
+    def rejects(self, problem: Problem) -> str | None:
         if isinstance(problem, Regularized):
             return None
         return f"Frugal solves Regularized, not {type(problem).__name__}; for a slack bound use Simba."

@@ -1,12 +1,13 @@
 """A linear SVM from few rows: some columns of all rows say where the hard rows are, and these are read."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
+from hinge.access import Line
 from hinge.compiled import Record, record
-from hinge.problems import Certificate, Regularized, Solution
+from hinge.problems import Certificate, Problem, Regularized, Solution
 from hinge.problems.cost import Cost
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
@@ -106,7 +107,7 @@ class Probe(Solver[Regularized, ProbeState]):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}.")
 
-    def rejects(self, problem: Any) -> str | None:
+    def rejects(self, problem: Problem) -> str | None:
         if isinstance(problem, Regularized):
             return None
         return f"Probe solves Regularized, not {type(problem).__name__}; for a slack bound use Simba."
@@ -173,8 +174,9 @@ class Probe(Solver[Regularized, ProbeState]):
         rows, inner, answer = self._fit(problem, state)
         state.w[:], state.s.b = answer.w, answer.b
         state.alpha[:] = 0.0
-        state.alpha[rows] = answer.alpha
-        state.w_J[:] = cost_of_a_row(problem) * (inner.weight * inner.y * answer.alpha) @ state.probed[rows]
+        alpha = cast(np.ndarray, answer.alpha)
+        state.alpha[rows] = alpha
+        state.w_J[:] = cost_of_a_row(problem) * (inner.weight * inner.y * alpha) @ state.probed[rows]
 
     def _dig(self, problem: Regularized, state: ProbeState) -> None:
         """The rows to read next, or the end."""
@@ -243,7 +245,7 @@ def enqueue(state: ProbeState, rows: np.ndarray) -> None:
     state.s.queued, state.s.done, state.s.found = len(rows), 0, 0
 
 
-def _spread(line: Any, size: int) -> np.ndarray:
+def _spread(line: Line, size: int) -> np.ndarray:
     """A row or column with all its cells."""
     out = np.zeros(size)
     at, values = line

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from hinge.problems import Certificate, SlackConstrained, Solution
+from hinge.problems import Certificate, Problem, SlackConstrained, Solution
 from hinge.problems.cost import Cost
 from hinge.sampling import key_of
 from hinge.solvers.base import Paper, Solver
@@ -142,7 +142,7 @@ class Simba(Solver[SlackConstrained, SimbaState]):
         if self.steps == "fixed" and self.epsilon is None:
             raise ValueError("Fixed steps need epsilon, from which the number of iterations follows.")
 
-    def rejects(self, problem: Any) -> str | None:
+    def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, SlackConstrained):
             return f"Simba solves SlackConstrained problems, not {type(problem).__name__}; use SDCA or Newton."
         if len(problem.weight) > 1:

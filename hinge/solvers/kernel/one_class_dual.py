@@ -1,12 +1,12 @@
 """The one-class SVM by blocks of kernel rows, on a random subset that grows until it is all points."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from hinge.monitoring import Status
-from hinge.problems import Certificate, Expansion
+from hinge.problems import Certificate, Expansion, Problem
 from hinge.problems.cost import Cost
 from hinge.problems.svm.one_class import KernelOneClass
 from hinge.sampling import draw_units, key_of
@@ -113,7 +113,7 @@ class LevelBlocks(Solver[KernelOneClass, LevelState]):
         if not (0 < self.inner < 1 and self.rough > 0):
             raise ValueError("inner must lie between 0 and 1, and rough above 0.")
 
-    def rejects(self, problem: Any) -> str | None:
+    def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, KernelOneClass):
             return f"LevelBlocks solves KernelOneClass problems, not {type(problem).__name__}; use BlockDual."
         return None

@@ -1,11 +1,11 @@
 """Newton's method on the smoothed hinge over growing subsamples, for many rows and few features."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from hinge.problems import Regularized, Solution
+from hinge.problems import Problem, Regularized, Solution
 from hinge.problems.cost import Cost
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.linear.linear_systems import conjugate_gradient, solved
@@ -104,7 +104,7 @@ class Newton(Solver[Regularized, NewtonState]):
         if not (self.width > 0 and 0 < self.shrink < 1):
             raise ValueError("width must be positive and shrink between 0 and 1.")
 
-    def rejects(self, problem: Any) -> str | None:
+    def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, Regularized):
             return f"Newton solves Regularized problems, not {type(problem).__name__}; use SGD for a norm bound."
         if problem.d > MOST_FEATURES:
