@@ -3,11 +3,11 @@
 from typing import Any
 
 from hinge.access import Data, Matrix, Table, as_table
-from hinge.problems.base import Problem
+from hinge.problems.base import Answer, Problem
 from hinge.problems.cost import Cost
 
 
-class OnData(Problem):
+class OnData(Problem[Answer]):
     """What every problem over rows of a matrix can say of its reads.
 
     Parameters

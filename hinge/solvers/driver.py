@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from hinge.monitoring import History, Record, Status, Stop
 from hinge.monitoring.clock import hurry, limited, within
 from hinge.monitoring.interrupts import Interrupts, called_off_by
 from hinge.problems import Certificate, Problem, Solution
+from hinge.problems.base import Answer
 from hinge.solvers.base import Solver, gap_of
 from hinge.solvers.budgets import cannot_read, within_budget
 from hinge.solvers.result import Result
@@ -107,9 +108,10 @@ def _form(state: Any) -> Any:
     return None
 
 
-def copied(answer: Any) -> Any:
+def copied(answer: Answer) -> Answer:
     """An answer whose arrays are its own."""
-    return type(answer)(*(part.copy() if hasattr(part, "copy") else part for part in answer))
+    parts = cast(tuple[Any, ...], answer)
+    return cast(Answer, type(answer)(*(part.copy() if hasattr(part, "copy") else part for part in parts)))
 
 
 class _Run:

@@ -33,7 +33,7 @@ class Strategies(NamedTuple):
     terms: int = 0
 
 
-class MaxMin(Problem):
+class MaxMin(Problem[Strategies]):
     """The saddle point of n concave functions over a convex set,
 
     .. math:: \\sigma = \\max_{x \\in K}\\ \\min_{i \\le n}\\ c_i(x)

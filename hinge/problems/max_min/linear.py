@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from hinge.access import Data, as_matrix
+from hinge.problems import Strategies
 from hinge.problems.max_min.base import MaxMin
 from hinge.problems.max_min.sampled_bound import Fraction
 from hinge.problems.on_data import OnData
@@ -13,7 +14,7 @@ from hinge.sampling import pick_square
 from hinge.types import MatrixLike
 
 
-class LinearMaxMin(OnData, MaxMin):  # type: ignore[override]  # counts are class attributes there
+class LinearMaxMin(OnData[Strategies], MaxMin):  # type: ignore[override]  # counts are class attributes there
     """:math:`c_i(x) = \\langle A_i, x\\rangle` for the rows of a matrix that is read with counts.
 
     Parameters

@@ -8,14 +8,14 @@ from numpy.typing import ArrayLike
 
 from hinge.access import frozen
 from hinge.kernels import namespace
-from hinge.problems.base import Problem
+from hinge.problems.base import Answer, Problem
 from hinge.types import Array
 
 BINS = 4096
 BLOCK_ROWS = 1 << 16
 
 
-class Examples(Problem):
+class Examples(Problem[Answer]):
     """Labels, weights, and what can be said of them once the responses ⟨w, xᵢ⟩ are known.
 
     Parameters

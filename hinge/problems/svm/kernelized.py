@@ -56,7 +56,7 @@ def gram_of(X: Items | BaseGram, kernel: Kernel | None) -> BaseGram:
     return X
 
 
-class KernelProblem(Examples):
+class KernelProblem(Examples[Expansion]):
     """Examples with a Gram matrix.
 
     Parameters

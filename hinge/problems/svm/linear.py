@@ -16,7 +16,7 @@ from hinge.types import MatrixLike
 Bias = Literal["none", "free", "penalized"]
 
 
-class LinearProblem(OnData, Examples):
+class LinearProblem(OnData[Solution], Examples[Solution]):
     """Norm against mean hinge loss on given examples: the data of all three scalarisations.
 
     .. math:: \\|w\\| \\quad\\text{against}\\quad
