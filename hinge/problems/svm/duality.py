@@ -43,22 +43,7 @@ def duality_gap(y, box, lam, beta, r, e, own, b, free, extra):
         P - D at most, D at least; -inf where no multiple of α is feasible.
     """
     n = len(y)
-    up = down = up_norm = down_norm = sq = sq_off = largest = 0.0
-    for i in range(n):
-        a = y[i] * beta[i]
-        if a < 0.0 or (a > 0.0 and box[i] <= 0.0):
-            largest = np.inf
-        if a != 0.0:
-            if y[i] > 0:
-                up += a
-                up_norm += a * own[i]
-            else:
-                down += a
-                down_norm += a * own[i]
-            sq += beta[i] * r[i]
-            sq_off += abs(beta[i]) * e[i]
-            if box[i] > 0.0:
-                largest = max(largest, a / box[i])
+    up, down, up_norm, down_norm, sq, sq_off, largest = _sums(y, box, beta, r, e, own)
     kappa = norm = 0.0
     if free and up != down:
         kappa = abs(up - down) / max(up, down)
@@ -75,18 +60,17 @@ def duality_gap(y, box, lam, beta, r, e, own, b, free, extra):
     primal = 0.5 * lam * max(sq, 0.0)
     gap = 0.5 * lam * (abs(1.0 - scale) * np.sqrt(max(sq, 0.0)) + scale * norm) ** 2
     most = 0.5 * lam * (abs(1.0 - scale) * longest + scale * norm) ** 2
-    heavy = 1.0 if up > down else -1.0
+    heavy = (1.0 if up > down else -1.0) if free else 0.0
     for i in range(n):
         c = lam * box[i]
         m = 1.0 - y[i] * (r[i] + b)
         primal += c * max(0.0, m)
         a = 0.0
         if beta[i] != 0.0 and box[i] > 0.0:
-            a = min(1.0, scale * abs(beta[i]) / box[i] * (1.0 - kappa if free and y[i] == heavy else 1.0))
-        here = (1.0 - a) * m if m > 0.0 else -a * m
+            a = min(1.0, scale * abs(beta[i]) / box[i] * (1.0 - kappa if y[i] == heavy else 1.0))
+        here = _term(a, m)
         off = e[i] + 3.0 * UNIT * (1.0 + abs(r[i]) + abs(b))
-        high, low = m + off, m - off
-        there = max((1.0 - a) * high if high > 0.0 else -a * high, (1.0 - a) * low if low > 0.0 else -a * low)
+        there = max(_term(a, m + off), _term(a, m - off))
         gap += c * here
         most += c * there
         extra[i] = c * (there - here)
@@ -96,6 +80,37 @@ def duality_gap(y, box, lam, beta, r, e, own, b, free, extra):
     if not largest < np.inf:
         return primal, np.inf, np.inf, -np.inf
     return primal, gap, most, dual
+
+
+@compiled
+def _sums(y, box, beta, r, e, own):
+    """Sums over all points: Σ|β| of each class, the same times the norms, ‖w‖² and how far that may be off.
+
+    The last is the largest α, infinite where one has the wrong sign or no room at all.
+    """
+    up = down = up_norm = down_norm = sq = sq_off = largest = 0.0
+    for i in range(len(y)):
+        a = y[i] * beta[i]
+        if a < 0.0 or (a > 0.0 and box[i] <= 0.0):
+            largest = np.inf
+        if a != 0.0:
+            if y[i] > 0:
+                up += a
+                up_norm += a * own[i]
+            else:
+                down += a
+                down_norm += a * own[i]
+            sq += beta[i] * r[i]
+            sq_off += abs(beta[i]) * e[i]
+            if box[i] > 0.0:
+                largest = max(largest, a / box[i])
+    return up, down, up_norm, down_norm, sq, sq_off, largest
+
+
+@compiled
+def _term(a, m):
+    """(1 - α)max(0, m) + α max(0, -m)."""
+    return (1.0 - a) * m if m > 0.0 else -a * m
 
 
 @compiled
