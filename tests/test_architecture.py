@@ -249,6 +249,35 @@ def test_a_number_without_a_name_is_found(code):
     assert list(by_position(ast.parse(code)))
 
 
+def is_compiled(function):
+    """Whether a function is decorated with ``@compiled``, with or without options."""
+    names = {ast.unparse(d.func if isinstance(d, ast.Call) else d) for d in function.decorator_list}
+    return "compiled" in names
+
+
+def functions_of(tree):
+    return [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+
+
+def test_no_compiled_function_is_longer_than_a_page():
+    found = [function for path in SOURCES for function in functions_of(tree_of(path)) if is_compiled(function)]
+    lines = {function.name: function.end_lineno - function.lineno + 1 for function in found}
+    assert len(found) > 100
+    assert not {name: count for name, count in lines.items() if count > 60}
+
+
+def test_no_solver_has_many_methods():
+    """Settings and what needs them; pieces of an algorithm that use no setting are functions beside the class."""
+    classes = {
+        node.name: sum(isinstance(part, ast.FunctionDef) for part in node.body)
+        for path in SOLVER_FILES
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.ClassDef)
+    }
+    assert {"Frugal", "SDCA", "BlockDual", "_Run"} <= set(classes)
+    assert not {name: count for name, count in classes.items() if count > 12}
+
+
 def test_no_drawer_for_odds_and_ends():
     assert not {path.stem for path in SOURCES} & {"utils", "common", "misc", "helpers"}
     assert not {path.parent.name for path in SOURCES} & {"utils", "common", "misc", "helpers"}

@@ -5,8 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from hinge.access import Data, as_matrix
-from hinge.problems import Strategies
-from hinge.problems.max_min.base import MaxMin
+from hinge.problems.max_min.base import MaxMin, Strategies
 from hinge.problems.max_min.sampled_bound import Fraction
 from hinge.problems.on_data import OnData
 from hinge.problems.rounding import rounding

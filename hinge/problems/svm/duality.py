@@ -52,10 +52,7 @@ def duality_gap(y, box, lam, beta, r, e, own, b, free, extra):
     longest = np.sqrt(max(sq + sq_off, 0.0))
     linear = 2.0 * min(up, down) if free else up + down
     quadratic = (np.sqrt(max(sq, 0.0)) + norm) ** 2
-    scale = 1.0
-    if linear > 0.0:
-        scale = min(1.0 / max(largest, 1e-300), linear / quadratic if quadratic > 0.0 else np.inf)
-        scale = 1.0 if abs(scale - 1.0) < 1e-12 else scale
+    scale = _best_multiple(largest, linear, quadratic)
     dual = lam * (scale * linear - 0.5 * scale**2 * (longest + norm) ** 2) - 4.0 * n * UNIT * lam * linear
     primal = 0.5 * lam * max(sq, 0.0)
     gap = 0.5 * lam * (abs(1.0 - scale) * np.sqrt(max(sq, 0.0)) + scale * norm) ** 2
@@ -105,6 +102,15 @@ def _sums(y, box, beta, r, e, own):
             if box[i] > 0.0:
                 largest = max(largest, a / box[i])
     return up, down, up_norm, down_norm, sq, sq_off, largest
+
+
+@compiled
+def _best_multiple(largest, linear, quadratic):
+    """The s in the box, s·α ≤ 1, at which s·linear - s²/2·quadratic is largest; 1 if it is that but for rounding."""
+    if linear <= 0.0:
+        return 1.0
+    scale = min(1.0 / max(largest, 1e-300), linear / quadratic if quadratic > 0.0 else np.inf)
+    return 1.0 if abs(scale - 1.0) < 1e-12 else scale
 
 
 @compiled

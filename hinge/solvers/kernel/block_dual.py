@@ -158,14 +158,14 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
             draws,
             key,
         )
-        return self._measured(problem, state)
+        return _measured(problem, state)
 
     def advance(self, problem: KernelRegularized, state: BlockState, n_iter: int) -> BlockState:
         for _ in range(n_iter):
             if state.rough and state.gap <= ROUGH:
                 state = self.refresh(problem, state)
             problem.gram.focus(state.order[: state.m])
-            state = self._measured(problem, self._round(problem, state))
+            state = _measured(problem, self._round(problem, state))
         return state
 
     def _round(self, problem: KernelRegularized, state: BlockState) -> BlockState:
@@ -222,30 +222,6 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         state.work[: len(recent)] = recent
         return state._replace(t=state.t + 1, draws=state.draws + wanted, terms=state.terms + len(work) + 1)
 
-    def _measured(self, problem: KernelRegularized, state: BlockState) -> BlockState:
-        """The state with the bias and the relative gap of its first m points."""
-        columns, y, beta, r = _inside(problem, state)
-        c = problem.share()
-        c = c if isinstance(c, float) else problem.gram.array(c)[columns]
-        b = float(sorted_bias(r, y, c)) if problem.bias == "free" else 0.0
-        loss = float((c * (1.0 - y * (r + b)).clip(0.0)).sum())
-        sq, linear = float(beta @ r), float((y * beta).sum())
-        primal, dual = 0.5 * problem.lam * sq + loss, problem.lam * (linear - 0.5 * sq)
-        convex = problem.certifiable and sq >= 0
-        gap = relative_gap(primal, dual) if convex else self._violation(problem, columns, y, beta, r)
-        missing = gap if convex and np.isfinite(gap) else 0.0
-        share = np.count_nonzero(state.work >= 0) / state.m
-        moves = dual > state.dual + max(1e-14, SLOWEST * share * missing) * abs(dual)
-        return state._replace(b=b, gap=gap, dual=dual, still=0 if moves else state.still + 1)
-
-    def _violation(self, problem: KernelRegularized, columns: Array | slice, y: Array, beta: Array, r: Array) -> float:
-        """By how much the worst pair, or point without a bias, violates its conditions."""
-        room, e = problem.gram.constant(problem.boxes)[columns] - y * beta, r - y
-        grows, falls = (y > 0) * room - (y < 0) * beta > 0, (y > 0) * beta + (y < 0) * room > 0
-        low = float(e[grows].min()) if grows.any() else 0.0
-        high = float(e[falls].max()) if falls.any() else 0.0
-        return max(0.0, high - low if problem.bias == "free" else max(high, -low))
-
     # --- answers --------------------------------------------------------------------------
 
     def solution(self, problem: KernelRegularized, state: BlockState) -> Expansion:
@@ -269,7 +245,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         inside = problem.y[out] * (answer.responses[out] + state.b) < near
         order = np.concatenate([state.order[: state.m], out[inside], out[~inside]])
         state = state._replace(order=order, m=state.m + int(inside.sum()), rough=False)
-        return self._measured(problem, state)
+        return _measured(problem, state)
 
     # --- what the driver asks -------------------------------------------------------------
 
@@ -297,6 +273,32 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
     def _block(self, problem: KernelRegularized) -> int:
         usual = 32 if problem.gram.by_value else min(1024, max(32, 2 * (problem.n // 16)))
         return usual if self.block is None else self.block
+
+
+def _measured(problem: KernelRegularized, state: BlockState) -> BlockState:
+    """The state with the bias and the relative gap of its first m points."""
+    columns, y, beta, r = _inside(problem, state)
+    c = problem.share()
+    c = c if isinstance(c, float) else problem.gram.array(c)[columns]
+    b = float(sorted_bias(r, y, c)) if problem.bias == "free" else 0.0
+    loss = float((c * (1.0 - y * (r + b)).clip(0.0)).sum())
+    sq, linear = float(beta @ r), float((y * beta).sum())
+    primal, dual = 0.5 * problem.lam * sq + loss, problem.lam * (linear - 0.5 * sq)
+    convex = problem.certifiable and sq >= 0
+    gap = relative_gap(primal, dual) if convex else _violation(problem, columns, y, beta, r)
+    missing = gap if convex and np.isfinite(gap) else 0.0
+    share = np.count_nonzero(state.work >= 0) / state.m
+    moves = dual > state.dual + max(1e-14, SLOWEST * share * missing) * abs(dual)
+    return state._replace(b=b, gap=gap, dual=dual, still=0 if moves else state.still + 1)
+
+
+def _violation(problem: KernelRegularized, columns: Array | slice, y: Array, beta: Array, r: Array) -> float:
+    """By how much the worst pair, or point without a bias, violates its conditions."""
+    room, e = problem.gram.constant(problem.boxes)[columns] - y * beta, r - y
+    grows, falls = (y > 0) * room - (y < 0) * beta > 0, (y > 0) * beta + (y < 0) * room > 0
+    low = float(e[grows].min()) if grows.any() else 0.0
+    high = float(e[falls].max()) if falls.any() else 0.0
+    return max(0.0, high - low if problem.bias == "free" else max(high, -low))
 
 
 def _inside(problem: KernelRegularized, state: BlockState) -> tuple[Any, Any, Any, Any]:

@@ -170,67 +170,21 @@ class Newton(Solver[Regularized, NewtonState]):
         if state.known < level:
             along(A, rows, y, x, state.known, level, m)
         if state.leaving or state.t == 0:
-            self._look(problem, state)
+            _look(problem, state)
         q = np.empty(level)
         along(A, rows, y, p, 0, level, q)
-        penalty = self._penalty(problem)
+        penalty = _penalty(problem)
         tau = search(rows[:level], problem.weight, m, q, center, mu, float(penalty @ (x * p)), float(penalty @ (p * p)))
         x += tau * p
         q *= tau
         m[:level] += q
         del q
-        look = self._look(problem, state)
+        look = _look(problem, state)
         if level == len(rows) and mu <= self.width * 1.01:
             leaving = look.distance <= look.gap or -look.slope <= NOTHING * look.gap
         else:
             leaving = -look.slope <= LEAVE * look.gap + NOTHING
         return state._replace(look=look, known=max(state.known, level), leaving=leaving, t=state.t + 1)
-
-    def _look(self, problem: Regularized, state: NewtonState) -> Look:
-        """The dual, the parts of the gap and the next direction at x, from the margins there."""
-        x, p, alpha, z, rows, mu = state.x, state.p, state.alpha, state.z, state.rows, state.mu
-        level, penalty = state.level, self._penalty(problem)
-        size = problem.d + 1 if problem.d <= DIRECT else 0
-        H = np.zeros((size, size))
-        mass, gap, linear = slopes(
-            problem.matrix.rows, rows[:level], problem.y, problem.weight, state.m, state.center, mu, alpha, z, H
-        )
-        g = penalty * x - z / mass
-        if problem.bias == "none":
-            g[-1] = 0.0
-        if size:
-            H /= mu * mass
-            H[np.diag_indices(size)] += penalty
-            if problem.bias == "none":
-                H[-1, :], H[-1, -1] = 0.0, 1.0
-            elif problem.bias == "free":
-                H[-1, -1] += abs(g[-1])  # without a row on the parabola nothing else holds the bias
-            p[:] = -solved(H, g)
-        else:
-            inner = alpha[rows[:level]]
-            curved = rows[:level][(inner > 0) & (inner < 1)]
-            every = max(1, len(curved) // (CURVED * problem.d))  # a sample of them shows the curvature
-            scale, out = every / (mu * mass), np.empty_like(g)
-
-            def times(v: np.ndarray) -> np.ndarray:
-                product(problem.matrix.rows, curved[::every], problem.weight, v, out)
-                if problem.bias == "none":
-                    out[-1] = 0.0
-                return out * scale + penalty * v
-
-            p[:] = -conjugate_gradient(times, g, CG_STEPS)
-        paid = penalty > 0
-        return Look(
-            slope=float(g @ p),
-            gap=float(gap / mass),
-            distance=0.5 * float((g[paid] ** 2 / penalty[paid]).sum()),
-            dual=float(linear / mass) - 0.5 * float(((z[paid] / mass) ** 2 / penalty[paid]).sum()),
-        )
-
-    def _penalty(self, problem: Regularized) -> np.ndarray:
-        penalty = np.full(problem.d + 1, problem.lam)
-        penalty[-1] = problem.lam / problem.bias_scale**2 if problem.bias == "penalized" else 0.0
-        return penalty
 
     def solution(self, problem: Regularized, state: NewtonState) -> Solution:
         d = problem.d
@@ -253,6 +207,55 @@ class Newton(Solver[Regularized, NewtonState]):
 
     def refresh(self, problem: Regularized, state: NewtonState) -> NewtonState:
         return state._replace(leaving=True)
+
+
+def _look(problem: Regularized, state: NewtonState) -> Look:
+    """The dual, the parts of the gap and the next direction at x, from the margins there."""
+    x, p, alpha, z, rows, mu = state.x, state.p, state.alpha, state.z, state.rows, state.mu
+    level, penalty = state.level, _penalty(problem)
+    size = problem.d + 1 if problem.d <= DIRECT else 0
+    H = np.zeros((size, size))
+    mass, gap, linear = slopes(
+        problem.matrix.rows, rows[:level], problem.y, problem.weight, state.m, state.center, mu, alpha, z, H
+    )
+    g = penalty * x - z / mass
+    if problem.bias == "none":
+        g[-1] = 0.0
+    if size:
+        H /= mu * mass
+        H[np.diag_indices(size)] += penalty
+        if problem.bias == "none":
+            H[-1, :], H[-1, -1] = 0.0, 1.0
+        elif problem.bias == "free":
+            H[-1, -1] += abs(g[-1])  # without a row on the parabola nothing else holds the bias
+        p[:] = -solved(H, g)
+    else:
+        inner = alpha[rows[:level]]
+        curved = rows[:level][(inner > 0) & (inner < 1)]
+        every = max(1, len(curved) // (CURVED * problem.d))  # a sample of them shows the curvature
+        scale, out = every / (mu * mass), np.empty_like(g)
+
+        def times(v: np.ndarray) -> np.ndarray:
+            product(problem.matrix.rows, curved[::every], problem.weight, v, out)
+            if problem.bias == "none":
+                out[-1] = 0.0
+            return out * scale + penalty * v
+
+        p[:] = -conjugate_gradient(times, g, CG_STEPS)
+    paid = penalty > 0
+    return Look(
+        slope=float(g @ p),
+        gap=float(gap / mass),
+        distance=0.5 * float((g[paid] ** 2 / penalty[paid]).sum()),
+        dual=float(linear / mass) - 0.5 * float(((z[paid] / mass) ** 2 / penalty[paid]).sum()),
+    )
+
+
+def _penalty(problem: Regularized) -> np.ndarray:
+    """λ for each weight, and what the bias pays."""
+    penalty = np.full(problem.d + 1, problem.lam)
+    penalty[-1] = problem.lam / problem.bias_scale**2 if problem.bias == "penalized" else 0.0
+    return penalty
 
 
 def _shuffled_blocks(n: int, seed: int) -> np.ndarray:
