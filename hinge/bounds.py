@@ -20,7 +20,7 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import lambertw
 
 Numbers = float | NDArray[Any]
@@ -33,7 +33,7 @@ _SHARES = dict.fromkeys(("delta", "sparsity"), (_TINY, 1.0))
 _RANGES = _POSITIVE | _COUNTS | _SHARES | {"loss": (0.0, _INF), "power": (2.0, 5.0)}
 
 
-def _checked(name: str, value: Any, least: float, most: float) -> NDArray[np.float64]:
+def _checked(name: str, value: ArrayLike, least: float, most: float) -> NDArray[np.float64]:
     try:
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):

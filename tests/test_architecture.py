@@ -18,7 +18,9 @@ SOURCES = sorted(PACKAGE.rglob("*.py"))
 SOLVER_FILES = sorted((PACKAGE / "solvers").rglob("*.py"))
 
 # What each part may import of the others: what → data → draws → how → clients. Data has no parents.
+# All may import `types`, which has no code.
 MAY_IMPORT = {
+    "types": set(),
     "compiled": set(),
     "version": set(),
     "files.replacing": set(),
@@ -89,6 +91,7 @@ EXCEPTIONS = {
     "__main__": "three lines, run from a shell by cli/test_app.py",
     "access.gram.fused": "runs on a GPU only: access/gram/test_device.py compares it there",
     "cli.options": "constants",
+    "types": "names of types, which mypy checks",
     **{
         f"experiments.{name}": RUN_TOGETHER
         for name in (
@@ -144,7 +147,7 @@ def test_imports_point_one_way(part):
         (name_of(path), module)
         for path in files_of(part)
         for module in imports_of(path)
-        if module.startswith("hinge.") and part_of(module) not in MAY_IMPORT[part] | {part}
+        if module.startswith("hinge.") and part_of(module) not in MAY_IMPORT[part] | {part, "types"}
     }
     assert not found
 
@@ -158,7 +161,7 @@ def test_parts_do_not_import_the_package_itself():
 
 def test_every_part_has_its_place():
     parts = {path.name for path in PACKAGE.iterdir() if path.is_dir() and (path / "__init__.py").exists()}
-    assert parts == {part.partition(".")[0] for part in MAY_IMPORT} - {"compiled", "version"}
+    assert parts == {part.partition(".")[0] for part in MAY_IMPORT} - {"compiled", "version", "types"}
 
 
 @pytest.mark.slow
@@ -244,6 +247,35 @@ def test_states_have_names(path):
 )
 def test_a_number_without_a_name_is_found(code):
     assert list(by_position(ast.parse(code)))
+
+
+def is_compiled(function):
+    """Whether a function is decorated with ``@compiled``, with or without options."""
+    names = {ast.unparse(d.func if isinstance(d, ast.Call) else d) for d in function.decorator_list}
+    return "compiled" in names
+
+
+def functions_of(tree):
+    return [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+
+
+def test_no_compiled_function_is_longer_than_a_page():
+    found = [function for path in SOURCES for function in functions_of(tree_of(path)) if is_compiled(function)]
+    lines = {function.name: function.end_lineno - function.lineno + 1 for function in found}
+    assert len(found) > 100
+    assert not {name: count for name, count in lines.items() if count > 60}
+
+
+def test_no_solver_has_many_methods():
+    """Settings and what needs them; pieces of an algorithm that use no setting are functions beside the class."""
+    classes = {
+        node.name: sum(isinstance(part, ast.FunctionDef) for part in node.body)
+        for path in SOLVER_FILES
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.ClassDef)
+    }
+    assert {"Frugal", "SDCA", "BlockDual", "_Run"} <= set(classes)
+    assert not {name: count for name, count in classes.items() if count > 12}
 
 
 def test_no_drawer_for_odds_and_ends():

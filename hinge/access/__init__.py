@@ -1,5 +1,7 @@
 """DATA: the only code that touches the data, and the place where reads and kernel values are counted."""
 
+from hinge.access.data import Data
+from hinge.access.gram.base import BaseGram
 from hinge.access.gram.gram import Gram
 from hinge.access.gram.points.as_points import Points, as_points
 from hinge.access.matrix import Matrix, as_matrix, frozen
@@ -8,6 +10,8 @@ from hinge.access.tables.memory import DenseTable, SparseTable, as_table
 from hinge.access.tables.table import Line, Table
 
 __all__ = [
+    "BaseGram",
+    "Data",
     "DenseTable",
     "Gram",
     "Line",

@@ -1,17 +1,18 @@
 """Squared distances of rows from a point, in float64: no difference of large squares is taken."""
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import DTypeLike
 
+from hinge.access.data import Data
 from hinge.access.matrix import Matrix
 from hinge.access.rows import read_row, sq_distance
 from hinge.access.tables.stretches import Stretched
 from hinge.compiled import compiled
+from hinge.types import Stored
 
 
-def sq_distances(matrix: Any, z: np.ndarray, lo: int, hi: int, out: np.ndarray | None = None) -> np.ndarray:
+def sq_distances(matrix: Data, z: np.ndarray, lo: int, hi: int, out: np.ndarray | None = None) -> np.ndarray:
     """:math:`\\|a_i - z\\|^2` of rows lo to hi.
 
     Parameters
@@ -36,7 +37,7 @@ def sq_distances(matrix: Any, z: np.ndarray, lo: int, hi: int, out: np.ndarray |
     return out
 
 
-def sq_distances_at(matrix: Any, rows: np.ndarray, z: np.ndarray) -> np.ndarray:
+def sq_distances_at(matrix: Data, rows: np.ndarray, z: np.ndarray) -> np.ndarray:
     """:math:`\\|a_i - z\\|^2` of some rows, which are billed."""
     if not isinstance(matrix, Matrix):
         return _of(matrix.gather(np.asarray(rows)), z)
@@ -45,7 +46,7 @@ def sq_distances_at(matrix: Any, rows: np.ndarray, z: np.ndarray) -> np.ndarray:
     return out
 
 
-def inner_products(matrix: Matrix, z: np.ndarray, dtype: Any) -> np.ndarray:
+def inner_products(matrix: Matrix, z: np.ndarray, dtype: DTypeLike) -> np.ndarray:
     """:math:`\\langle a_i - z, a_j - z\\rangle` of all rows, computed in a given type; nothing is billed."""
     rows = matrix._array
     if not sp.issparse(rows):
@@ -66,9 +67,9 @@ def mean_offset(matrix: Matrix, q: np.ndarray, z: np.ndarray) -> np.ndarray:
     return total
 
 
-def _of(rows: Any, z: np.ndarray) -> np.ndarray:
+def _of(rows: Stored, z: np.ndarray) -> np.ndarray:
     """Squared distances of rows in memory, as an array or a CSR matrix."""
-    if not sp.issparse(rows):
+    if isinstance(rows, np.ndarray):
         away = rows - z
         return np.einsum("ij,ij->i", away, away)
     there = z[rows.indices]

@@ -2,21 +2,23 @@
 
 import copy
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any, cast, overload
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
+from hinge.access.data import Data
 from hinge.access.rows import CSRRows, DenseRows, add_row, dot, held_row, read_row, sq_norm
 from hinge.access.structure import as_csr, check_csr
-from hinge.access.tables.table import Table
 from hinge.compiled import compiled
+from hinge.types import MatrixLike, Stored
 
 ROW_BLOCK_CELLS = 1 << 21
 """Cells per compiled call of a whole pass: some milliseconds, so that Ctrl-C is heard."""
 
 
-class Matrix:
+class Matrix(Data):
     """Counted access to a dense or CSR matrix that is used where it lies.
 
     Parameters
@@ -40,7 +42,9 @@ class Matrix:
         The same rows with a counter of their own, for evaluations that are not part of a method.
     """
 
-    def __init__(self, X: Any, *, checked: bool = False) -> None:
+    in_memory = True
+
+    def __init__(self, X: Stored, *, checked: bool = False) -> None:
         self.shape: tuple[int, int] = X.shape
         self._reads = np.zeros(1, np.int64)
         parts: tuple[np.ndarray, ...]
@@ -72,12 +76,12 @@ class Matrix:
         return other
 
     @property
-    def is_sparse(self) -> bool:
+    def is_sparse(self) -> bool:  # type: ignore[override]
         """Whether the rows are compressed."""
         return isinstance(self.rows, CSRRows)
 
     @property
-    def dtype(self) -> np.dtype:
+    def dtype(self) -> np.dtype:  # type: ignore[override]
         """The type of the stored values."""
         return self.rows[0].dtype
 
@@ -177,27 +181,33 @@ class Matrix:
         return sp.csr_array((A.data, *signed), shape=self.shape, copy=False)
 
 
-def as_matrix(X: Any, *, checked: bool = False) -> Any:
+@overload
+def as_matrix(X: Matrix, *, checked: bool = False) -> Matrix: ...
+@overload
+def as_matrix(X: Data, *, checked: bool = False) -> Data: ...
+@overload
+def as_matrix(X: MatrixLike, *, checked: bool = False) -> Matrix: ...
+def as_matrix(X: MatrixLike | Data, *, checked: bool = False) -> Data:
     """Wrap `X` for counted access, converting only what no compiled row can be read from.
 
     `checked` says that a sparse X comes from `as_csr`.
     """
-    if isinstance(X, Matrix | Table):
+    if isinstance(X, Data):
         return X
     if sp.issparse(X):
-        X = X if checked else as_csr(X)[0]
-        if X.indices.dtype != X.indptr.dtype:
-            X = sp.csr_array((X.data, X.indices, X.indptr.astype(X.indices.dtype)), shape=X.shape)
-        if X.dtype not in (np.float32, np.float64):
-            X = sp.csr_array((to_float(as_numbers(X.data)), X.indices, X.indptr), shape=X.shape)
-        return Matrix(X, checked=True)
+        S = cast(sp.csr_array, X if checked else as_csr(X)[0])
+        if S.indices.dtype != S.indptr.dtype:
+            S = sp.csr_array((S.data, S.indices, S.indptr.astype(S.indices.dtype)), shape=S.shape)
+        if S.dtype not in (np.float32, np.float64):
+            S = sp.csr_array((to_float(as_numbers(S.data)), S.indices, S.indptr), shape=S.shape)
+        return Matrix(S, checked=True)
     X = dense_rows(X)
     if X.dtype not in (np.float32, np.float64):
         X = to_float(X)
     return Matrix(np.ascontiguousarray(X))
 
 
-def dense_rows(X: Any) -> np.ndarray:
+def dense_rows(X: ArrayLike) -> np.ndarray:
     """An array of two dimensions and of real numbers."""
     X = as_numbers(X)
     if X.ndim != 2:
@@ -205,7 +215,7 @@ def dense_rows(X: Any) -> np.ndarray:
     return X
 
 
-def as_numbers(X: Any) -> np.ndarray:
+def as_numbers(X: ArrayLike) -> np.ndarray:
     """An array of real numbers."""
     try:
         X = np.asarray(X)

@@ -5,18 +5,20 @@ and memory maps without a look, and carry flags that lie. One pass finds indices
 unsorted ones, and values that are not finite.
 """
 
-from typing import Any
+from collections.abc import Sized
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 from hinge.compiled import compiled
+from hinge.types import Sparse
 
 _1 = np.uint64(1)
 _NO_VALUES = np.zeros(0, np.float32)
 
 
-def as_csr(X: Any) -> tuple[Any, bool]:
+def as_csr(X: Sparse) -> tuple[sp.csr_array, bool]:
     """A sparse matrix as CSR with no index twice in a row, and whether its values are finite numbers.
 
     Nothing is copied where it is that already. Whole numbers, and others that are not float32 or float64,
@@ -47,12 +49,12 @@ def as_csr(X: Any) -> tuple[Any, bool]:
     return X, finite
 
 
-def check_csr(X: Any) -> tuple[bool, bool]:
+def check_csr(X: sp.csr_array) -> tuple[bool, bool]:
     """Whether the indices of each row ascend, and whether the values are finite; as `as_csr`."""
     return _survey_of(X, X.shape[0], X.shape[1], ("row", "column"))
 
 
-def check_parts(X: Any) -> None:
+def check_parts(X: Sparse) -> None:
     """The parts of a sparse matrix or vector, of which compiled code makes other formats."""
     if X.format == "coo":
         _check_coordinates(X)
@@ -75,7 +77,7 @@ def check_parts(X: Any) -> None:
         raise _broken("its rows have not as many columns as values")
 
 
-def _check_coordinates(X: Any) -> None:
+def _check_coordinates(X: sp.coo_array) -> None:
     for axis, at in enumerate(X.coords):
         _check_whole("coords", at)
         if len(at) != len(X.data):
@@ -85,7 +87,7 @@ def _check_coordinates(X: Any) -> None:
             raise _broken(f"there is an entry at {worst} of {X.shape[axis]}, on axis {axis}")
 
 
-def _survey_of(X: Any, lines: int, length: int, names: tuple[str, str]) -> tuple[bool, bool]:
+def _survey_of(X: Sparse, lines: int, length: int, names: tuple[str, str]) -> tuple[bool, bool]:
     """The parts of compressed lines, which are so many and so long."""
     indices, indptr, data = X.indices, X.indptr, X.data
     if not isinstance(data, np.ndarray) or data.ndim != (3 if X.format == "bsr" else 1):
@@ -112,17 +114,17 @@ def _survey_of(X: Any, lines: int, length: int, names: tuple[str, str]) -> tuple
     return bool(ascending), bool(finite)
 
 
-def _check_whole(name: str, part: Any) -> None:
+def _check_whole(name: str, part: ArrayLike) -> None:
     if not (isinstance(part, np.ndarray) and part.ndim == 1 and part.dtype in (np.int32, np.int64)):
         kind = getattr(part, "dtype", type(part).__name__)
         raise _broken(f"{name} is of {kind} and shape {np.shape(part)}, not a line of int32 or int64")
 
 
-def _alike(columns: Any, values: Any) -> bool:
+def _alike(columns: Sized, values: Sized) -> bool:
     return len(columns) == len(values)
 
 
-def _has_repeats(X: Any) -> bool:
+def _has_repeats(X: sp.csr_array) -> bool:
     """Whether a row may have an index twice; a table of columns larger than the data is not made."""
     large = X.shape[1] > max(1 << 20, 8 * len(X.indices))
     return large or bool(_repeats(X.indices, X.indptr, X.shape[1]))
@@ -132,7 +134,7 @@ def _broken(what: str) -> ValueError:
     return ValueError(f"The sparse matrix is broken: {what}. Build it again, from its rows or its coordinates.")
 
 
-def _own(X: Any) -> Any:
+def _own(X: sp.csr_array) -> sp.csr_array:
     """The same arrays, less what is unused, in a matrix of its own, whose flags nobody has set."""
     kind, end = sp.csr_array if isinstance(X, sp.sparray) else sp.csr_matrix, int(X.indptr[-1])
     return kind((X.data[:end], X.indices[:end], X.indptr), shape=X.shape)

@@ -5,8 +5,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from hinge.types import Array
 
-def namespace(A: Any) -> Any:
+
+def namespace(A: "Array | np.generic") -> Any:
     """The module whose functions work on `A`: NumPy, or torch where `A` is one of its tensors."""
     return np if isinstance(A, np.ndarray | np.generic) else __import__(type(A).__module__.split(".")[0])
 
@@ -72,11 +74,11 @@ class Kernel:
         """
         return None
 
-    def __call__(self, X: Any, Z: Any) -> Any:
+    def __call__(self, X: Array, Z: Array) -> Array:
         """The block K(X, Z) of dense points, by rows of `X`."""
         return self.of_dots(X @ Z.T, (X * X).sum(1), (Z * Z).sum(1))
 
-    def diag(self, sq: Any) -> Any:
+    def diag(self, sq: Array) -> Array:
         """K(x, x) from the squared norms of the points."""
         dots = namespace(sq).asarray(sq)[:, None] * 1.0
         return self.of_dots(dots, sq, None)[:, 0]

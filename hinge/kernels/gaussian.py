@@ -1,12 +1,12 @@
 """The Gaussian kernel, "rbf"."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from hinge.kernels.base import Kernel
 from hinge.kernels.exponential import gaussian_of_dots
+from hinge.types import Array
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Gaussian(Kernel):
     gamma: float = 1.0
     shifts = True
 
-    def of_dots(self, G: Any, sq_x: Any, sq_z: Any) -> Any:
+    def of_dots(self, G: Array, sq_x: Array, sq_z: Array | None) -> Array:
         """Kernel values from inner products and squared norms, in place; no `sq_z`: x with itself."""
         if sq_z is None:
             G[...] = 1.0

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from hinge.kernels.base import Kernel, namespace
+from hinge.types import Array, Stored
 
 
 @dataclass(frozen=True)
@@ -16,17 +17,16 @@ class Laplacian(Kernel):
     shifts = True
     needs_points = True
 
-    def __call__(self, X: Any, Z: Any) -> Any:
+    def __call__(self, X: Array, Z: Array) -> Any:
         """The block K(X, Z), by rows of `X`; sparse NumPy points too."""
-        if namespace(X) is np or hasattr(X, "indptr"):
+        xp = namespace(X)
+        if xp is np or hasattr(X, "indptr"):
             from sklearn.metrics.pairwise import manhattan_distances
 
             return np.exp(-self.gamma * manhattan_distances(_short(X), _short(Z)))
-        import torch
+        return xp.exp(-self.gamma * xp.cdist(X, Z, p=1.0))
 
-        return torch.exp(-self.gamma * torch.cdist(X, Z, p=1.0))
-
-    def diag(self, sq: Any) -> Any:
+    def diag(self, sq: Array) -> Array:
         """One for every point."""
         return namespace(sq).ones_like(sq)
 
@@ -36,8 +36,8 @@ class Laplacian(Kernel):
         return one[None], (eta + unit) * one[None]
 
 
-def _short(S: Any) -> Any:
+def _short(S: Stored) -> Stored:
     """Compressed rows with indices of 32 bits, which is what scikit-learn's distances take."""
-    if not hasattr(S, "indptr") or S.indices.dtype == np.int32:
+    if isinstance(S, np.ndarray) or S.indices.dtype == np.int32:
         return S
     return type(S)((S.data, S.indices.astype(np.int32), S.indptr.astype(np.int32)), shape=S.shape)

@@ -1,18 +1,18 @@
 """Inner products as they are."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from hinge.kernels.base import Kernel
+from hinge.types import Array
 
 
 @dataclass(frozen=True)
 class Linear(Kernel):
     """:math:`\\langle x, z\\rangle`."""
 
-    def of_dots(self, G: Any, sq_x: Any, sq_z: Any) -> Any:
+    def of_dots(self, G: Array, sq_x: Array, sq_z: Array | None) -> Array:
         """The inner products themselves."""
         return G
 

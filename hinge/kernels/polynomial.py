@@ -1,11 +1,11 @@
 """Powers of inner products."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from hinge.kernels.base import Kernel
+from hinge.types import Array
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Polynomial(Kernel):
     gamma: float = 1.0
     coef0: float = 0.0
 
-    def of_dots(self, G: Any, sq_x: Any, sq_z: Any) -> Any:
+    def of_dots(self, G: Array, sq_x: Array, sq_z: Array | None) -> Array:
         """Kernel values from inner products, in place."""
         G *= self.gamma
         G += self.coef0

@@ -1,11 +1,11 @@
 """The hyperbolic tangent of inner products, which is not positive for all settings."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from hinge.kernels.base import Kernel, namespace
+from hinge.types import Array
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class Sigmoid(Kernel):
     gamma: float = 1.0
     coef0: float = 0.0
 
-    def of_dots(self, G: Any, sq_x: Any, sq_z: Any) -> Any:
+    def of_dots(self, G: Array, sq_x: Array, sq_z: Array | None) -> Array:
         """Kernel values from inner products, in place."""
         G *= self.gamma
         G += self.coef0

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from types import FrameType
 
 PATIENCE = 0.4
 """Seconds that a Ctrl-C waits for the end of a step before it breaks it off."""
@@ -62,7 +62,7 @@ class Interrupts:
                 self._again.join()
             signal.signal(signal.SIGINT, signal.default_int_handler if previous is None else previous)
 
-    def _note(self, signum: int, frame: Any) -> None:
+    def _note(self, signum: int, frame: FrameType | None) -> None:
         if self._over:
             return
         if self._pressed or not self.kept:

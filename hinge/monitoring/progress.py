@@ -1,7 +1,17 @@
 """A progress bar for a fit."""
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:  # hinge.monitoring itself needs no scikit-learn
+    from sklearn.callback._callback_context import CallbackContext
+
+
+class Limits(Protocol):
+    """What ends a fit; an estimator may also have `max_reads` or `max_kernel_evals`."""
+
+    tol: float
+    max_time: float | None
 
 
 class ProgressBar:
@@ -17,7 +27,7 @@ class ProgressBar:
     >>> model = LinearSVC().set_callbacks(ProgressBar())
     """
 
-    def setup(self, estimator: Any, context: Any) -> None:
+    def setup(self, estimator: Limits, context: "CallbackContext") -> None:
         """Begin to draw."""
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -33,14 +43,14 @@ class ProgressBar:
         self._gap = math.inf
         self._progress.start()
 
-    def teardown(self, estimator: Any, context: Any) -> None:
+    def teardown(self, estimator: Limits, context: "CallbackContext") -> None:
         """Leave no trace."""
         self._progress.stop()
 
-    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
+    def on_fit_task_begin(self, estimator: Limits, context: "CallbackContext") -> None:
         """Nothing is known yet."""
 
-    def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
+    def on_fit_task_end(self, estimator: Limits, context: "CallbackContext") -> bool:
         """Draw one look at the answer, whose record the context carries; the fit itself has none."""
         record = getattr(context, "record", None)
         if record is None:
@@ -59,15 +69,14 @@ class ProgressBar:
         return False
 
 
-def nearness(seconds: float, reads: int, gap: float, limits: Any, evals: int = 0) -> float | None:
+def nearness(seconds: float, reads: int, gap: float, limits: Limits, evals: int = 0) -> float | None:
     """The share of the way to the first limit on gap, time, reads or kernel values; None if unknown."""
     shares = []
     if 0 < limits.tol < 1 and math.isfinite(gap):
         shares.append(math.log(min(1.0, max(gap, limits.tol))) / math.log(limits.tol))
     if limits.max_time:
         shares.append(seconds / limits.max_time)
-    if getattr(limits, "max_reads", None):
-        shares.append(reads / limits.max_reads)
-    if getattr(limits, "max_kernel_evals", None):
-        shares.append(evals / limits.max_kernel_evals)
+    for name, count in (("max_reads", reads), ("max_kernel_evals", evals)):
+        if most := getattr(limits, name, None):
+            shares.append(count / most)
     return min(1.0, max(shares)) if shares else None

@@ -1,6 +1,6 @@
 """What every problem offers the driver: an exact objective, a certificate, and counts of what was read."""
 
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -60,7 +60,11 @@ class Certificate(NamedTuple):
         return bool(np.isnan(self.objective) and np.isnan(self.bound))
 
 
-class Problem:
+Answer = TypeVar("Answer")
+"""What a problem certifies: a `Solution`, an `Expansion` of a kernel problem, or `Strategies`."""
+
+
+class Problem(Generic[Answer]):
     """Immutable: data access and parameters, no algorithm. All that the driver uses, with defaults."""
 
     n: int
@@ -82,25 +86,25 @@ class Problem:
     readers: str = "Frugal, Probe or Simba"
     """Who can read what is not in memory."""
 
-    def objective(self, answer: Any) -> float:
+    def objective(self, answer: Answer) -> float:
         """The exact objective; its reads are not billed."""
         raise NotImplementedError
 
-    def certificate(self, answer: Any) -> Certificate:
+    def certificate(self, answer: Answer) -> Certificate:
         """Bound the suboptimality of an answer; its reads are billed."""
         raise NotImplementedError
 
-    def sharpened(self, answer: Any, found: Certificate, wanted: float) -> Certificate:
+    def sharpened(self, answer: Answer, found: Certificate, wanted: float) -> Certificate:
         """The certificate without rounding that keeps its gap above the one `wanted`, if that can be had."""
         return found
 
-    def values_again(self, answer: Any) -> int:
+    def values_again(self, answer: Answer) -> int:
         """Kernel values that `sharpened` may compute, or a certificate after Ctrl-C."""
         return 0
 
-    def finished(self, answer: Any, certificate: Certificate) -> Any:
+    def finished(self, answer: Answer, certificate: Certificate) -> Answer:
         """The answer as it is given out: with the best bias, where one is known."""
-        return answer if certificate.is_unknown else answer._replace(b=certificate.b)
+        return answer if certificate.is_unknown else cast(Any, answer)._replace(b=certificate.b)
 
     def cells_of(self, cost: Cost) -> int:
         """Cells that an iteration of this cost reads at most."""

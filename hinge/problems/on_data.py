@@ -2,24 +2,27 @@
 
 from typing import Any
 
-from hinge.access import Matrix, Table, as_table
-from hinge.problems.base import Problem
+from hinge.access import Data, Matrix, Table, as_table
+from hinge.problems.base import Answer, Problem
 from hinge.problems.cost import Cost
 
 
-class OnData(Problem):
+class OnData(Problem[Answer]):
     """What every problem over rows of a matrix can say of its reads.
 
     Parameters
     ----------
-    matrix : Matrix, or whatever a table offers in its place
-    given : object
-        What the problem was given; where that is a `Table`, it keeps the bill.
+    data : Data
+        A `Matrix`, or a `Table`, which then keeps the bill. Of a table in memory, compiled code takes the rows,
+        unless there is money in it (prices, or a limit of the cost), which only the table adds up.
     """
 
-    def __init__(self, matrix: Any, given: Any) -> None:
-        self.matrix: Matrix | Any = matrix
-        self._table: Table | None = given if isinstance(given, Table) else None
+    def __init__(self, data: Data) -> None:
+        table = data if isinstance(data, Table) else None
+        self._table = table
+        priced = table is not None and (table.bill.prices is not None or table.max_cost is not None)
+        # A `Matrix` for all who read rows in memory: the driver turns them away where it is another.
+        self.matrix: Matrix | Any = data if priced else data.by_rows
 
     @property
     def table(self) -> Table:
@@ -34,7 +37,7 @@ class OnData(Problem):
         return isinstance(self.matrix, Matrix)
 
     @property
-    def read_through(self) -> Any:
+    def read_through(self) -> Data:
         """What counts the reads: the table, as soon as there is one, else the matrix."""
         return self.matrix if self._table is None else self._table
 

@@ -1,13 +1,14 @@
 """Max-min problems for users: margins, balls, games, semidefinite feasibility, or a problem of their own."""
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from hinge.access import Matrix
+from hinge.access import Data, Matrix
 from hinge.monitoring import Record, Stop
 from hinge.monitoring.clock import within
 from hinge.problems.max_min.base import MaxMin, offers
@@ -25,6 +26,7 @@ from hinge.solvers.saddle.grigoriadis_khachiyan import GrigoriadisKhachiyan
 from hinge.solvers.saddle.pdhg import PDHG
 from hinge.solvers.saddle.primal_dual import PrimalDual
 from hinge.solvers.saddle.working_set import WorkingSet
+from hinge.types import MatrixLike
 
 Method = Literal["auto", "workingset", "coreset", "pdhg", "sublinear"]
 Certify = Literal["auto", "exact", "fraction", "none"]
@@ -163,7 +165,7 @@ def _solver_for(problem: MaxMin, method: str, tol: float) -> Solver:
     return PDHG() if full and not problem.averages else sublinear
 
 
-def max_margin(X: Any, y: Any = None, eps: float = 1e-2, **options: Any) -> Margin:
+def max_margin(X: MatrixLike | Data, y: ArrayLike | None = None, eps: float = 1e-2, **options: Any) -> Margin:
     """The hyperplane through zero with the widest margin, to a certified gap.
 
     .. math:: \\max_{\\|x\\| \\le 1}\\ \\min_i\\ y_i\\langle a_i, x\\rangle
@@ -196,7 +198,7 @@ def max_margin(X: Any, y: Any = None, eps: float = 1e-2, **options: Any) -> Marg
         return maxmin(problem, eps, result=Margin, **options)
 
 
-def _signs(y: Any) -> np.ndarray | None:
+def _signs(y: ArrayLike | None) -> np.ndarray | None:
     """Two labels as -1 and +1; a single one as the side that it says."""
     if y is None:
         return None
@@ -214,7 +216,7 @@ def _signs(y: Any) -> np.ndarray | None:
     return np.where(y == labels[-1], 1, -1)
 
 
-def enclosing_ball(X: Any, eps: float = 1e-3, **options: Any) -> Ball:
+def enclosing_ball(X: MatrixLike | Data, eps: float = 1e-3, **options: Any) -> Ball:
     """The smallest ball that holds all rows, to a certified gap.
 
     Parameters
@@ -241,7 +243,7 @@ def enclosing_ball(X: Any, eps: float = 1e-3, **options: Any) -> Ball:
         return maxmin(EnclosingBall(X), eps, result=Ball, **options)
 
 
-def solve_game(A: Any, eps: float = 1e-3, **options: Any) -> Game:
+def solve_game(A: MatrixLike | Data, eps: float = 1e-3, **options: Any) -> Game:
     """Optimal mixed strategies of a zero-sum game: x chooses columns and is paid A, p chooses rows and pays.
 
     Parameters
@@ -269,7 +271,13 @@ def solve_game(A: Any, eps: float = 1e-3, **options: Any) -> Game:
         return maxmin(problem, eps, result=Game, **options)
 
 
-def semidefinite(A: Any, eps: float = 1e-3, *, symmetrize: bool = True, **options: Any) -> Feasibility:
+def semidefinite(
+    A: MatrixLike | Sequence[MatrixLike] | Data | Semidefinite,
+    eps: float = 1e-3,
+    *,
+    symmetrize: bool = True,
+    **options: Any,
+) -> Feasibility:
     """A matrix X ⪰ 0 of trace at most 1 with the largest smallest A_i∘X, or the proof that none is positive.
 
     Parameters

@@ -1,8 +1,10 @@
 """A semidefinite program with an objective, by bisection on its feasibility."""
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hinge.access import held_row, sq_norm
 from hinge.compiled import compiled
@@ -14,6 +16,7 @@ from hinge.problems.max_min.semidefinite.svec import smat, svec
 from hinge.problems.rounding import rounding
 from hinge.solvers.driver import solve
 from hinge.solvers.saddle.pdhg import PDHG
+from hinge.types import MatrixLike
 
 MOST_ITERATIONS = 20_000  # of one decision
 
@@ -116,7 +119,12 @@ class Level(MaxMin):
 
 
 def maximize_semidefinite(
-    C: Any, A: Any, eps: float = 1e-3, *, max_steps: int = 60, max_time: float | None = None
+    C: ArrayLike,
+    A: MatrixLike | Sequence[MatrixLike] | Semidefinite,
+    eps: float = 1e-3,
+    *,
+    max_steps: int = 60,
+    max_time: float | None = None,
 ) -> SemidefiniteResult:
     """The largest :math:`C \\circ X` with :math:`A_i \\circ X \\ge 0`, X ⪰ 0 and tr X ≤ 1.
 
@@ -153,12 +161,11 @@ def maximize_semidefinite(
     if not 0 < eps < np.inf:
         raise ValueError(f"eps must be a positive number, got {eps!r}.")
     problem = A if isinstance(A, Semidefinite) else Semidefinite(A)
-    C = np.asarray(C, np.float64)
-    if C.shape != (problem.order,) * 2 or not np.isfinite(C).all():
+    goal = np.asarray(C, np.float64)
+    if goal.shape != (problem.order,) * 2 or not np.isfinite(goal).all():
         raise ValueError(f"C must be a finite matrix of order {problem.order}, as the constraints are.")
     if not problem.in_memory:
         raise ValueError("The constraints must be in memory: bisection reads them many times.")
-    C = (C + C.T) / 2
     # A constraint that is zero always holds, and would keep every value at zero.
     binding = np.flatnonzero(_norms(problem.matrix.unbilled, problem.n) > 0.0)
     y = np.zeros(problem.n)
@@ -166,7 +173,7 @@ def maximize_semidefinite(
     if len(binding) < problem.n:
         kept = Semidefinite(problem.matrix.gather(binding), packed=True) if len(binding) else None
     with few_threads(problem.order):
-        result = _Bisection(kept, C, eps).run(max_steps, max_time)
+        result = _Bisection(kept, (goal + goal.T) / 2, eps).run(max_steps, max_time)
     y[binding] = result.y
     return result._replace(y=y)
 

@@ -1,8 +1,8 @@
 """Which solver for which problem, and why."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from hinge.problems import KernelRegularized, KernelSlackConstrained, Regularized
+from hinge.problems import KernelRegularized, KernelSlackConstrained, Problem, Regularized
 from hinge.solvers.base import Solver
 from hinge.solvers.cells.frugal import Frugal
 from hinge.solvers.kernel.active_set import MOST, ActiveSet
@@ -31,7 +31,7 @@ def frugal_for(cells: int, max_reads: float, tol: float = 1e-3) -> Solver | None
     return Frugal(tol=tol) if max_reads < cells else Frugal(flips=0.0, tol=tol)
 
 
-def choose(problem: Any, *, max_reads: int | None = None) -> Choice:
+def choose(problem: Problem, *, max_reads: int | None = None) -> Choice:
     """The solver that ``solver="auto"`` stands for.
 
     Newton's method where features are few, up to a thousand if there are as many rows, since it needs a
@@ -56,7 +56,8 @@ def choose(problem: Any, *, max_reads: int | None = None) -> Choice:
             "for a slack bound solve_slack."
         )
     if not problem.in_memory:
-        return Choice(Frugal(), "the data is not in memory, and cells once read are kept")
+        why = "its cells have prices" if problem.table.in_memory else "the data is not in memory"
+        return Choice(Frugal(), f"{why}, and cells once read are kept")
     if max_reads is not None:
         frugal = frugal_for(problem.pass_cells, max_reads)
         if frugal is not None:

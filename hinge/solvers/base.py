@@ -4,11 +4,12 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
 from hinge.monitoring import Status
-from hinge.problems.base import Certificate, Problem
+from hinge.problems import Problem
+from hinge.problems.base import Certificate
 from hinge.problems.cost import Cost
 from hinge.problems.svm.losses import HINGE
 
-P = TypeVar("P")
+P = TypeVar("P", bound=Problem)
 S = TypeVar("S")
 
 
@@ -81,7 +82,7 @@ class Solver(Settings, Generic[P, S]):
         """
         raise NotImplementedError
 
-    def rejects(self, problem: Any) -> str | None:
+    def rejects(self, problem: Problem) -> str | None:
         """Why this method cannot solve `problem`, and what can; None if it can."""
         return None
 
@@ -119,7 +120,7 @@ def gap_of(estimate: float | Certificate) -> float:
     return estimate.gap if isinstance(estimate, Certificate) else estimate
 
 
-def certified(problem: Any, solver: Solver, state: Any) -> Certificate:
+def certified(problem: P, solver: Solver[P, S], state: S) -> Certificate:
     """The certificate of the answer so far: the solver's own, or else the problem's."""
     known = solver.estimate(problem, state)
     return known if isinstance(known, Certificate) else problem.certificate(solver.solution(problem, state))

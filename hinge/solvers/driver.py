@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from hinge.monitoring import History, Record, Status, Stop
 from hinge.monitoring.clock import hurry, limited, within
 from hinge.monitoring.interrupts import Interrupts, called_off_by
 from hinge.problems import Certificate, Problem, Solution
+from hinge.problems.base import Answer
 from hinge.solvers.base import Solver, gap_of, reason_against
 from hinge.solvers.budgets import cannot_read, within_budget
 from hinge.solvers.result import Result
@@ -107,9 +108,34 @@ def _form(state: Any) -> Any:
     return None
 
 
-def copied(answer: Any) -> Any:
+def copied(answer: Answer) -> Answer:
     """An answer whose arrays are its own."""
-    return type(answer)(*(part.copy() if hasattr(part, "copy") else part for part in answer))
+    parts = cast(tuple[Any, ...], answer)
+    return cast(Answer, type(answer)(*(part.copy() if hasattr(part, "copy") else part for part in parts)))
+
+
+class _Spent:
+    """What a run has taken since it began: seconds, but for those `off_clock`, cells, kernel values and money."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem, self.began, self.off_clock = problem, time.perf_counter(), 0.0
+        self._before = problem.reads, problem.kernel_evals, problem.cost
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self.began - self.off_clock
+
+    @property
+    def reads(self) -> int:
+        return self.problem.reads - self._before[0]
+
+    @property
+    def evals(self) -> int:
+        return self.problem.kernel_evals - self._before[1]
+
+    @property
+    def cost(self) -> float:
+        return self.problem.cost - self._before[2]
 
 
 class _Run:
@@ -122,10 +148,7 @@ class _Run:
         self.history = History()
         self.latest: tuple[int, Certificate] | None = None
         self.seen: tuple[int, float | Certificate] = -1, np.inf
-        self.began = time.perf_counter()
-        self.off_clock = 0.0
-        self.first_read, self.first_eval = problem.reads, problem.kernel_evals
-        self.first_cost = problem.cost
+        self.spent = _Spent(problem)
         # Kept back for the certificate, if that leaves enough for a fit.
         certificate = problem.certificate_cells(solver.cost(problem)) if stop.max_reads is not None else 0
         self.last_word = certificate if (stop.max_reads or 0) >= 4 * certificate else 0
@@ -163,7 +186,7 @@ class _Run:
 
     def advance(self, n: int) -> None:
         """One piece, whose state is not left half-written."""
-        left = None if self.stop.max_time is None else self.stop.max_time - self.seconds
+        left = None if self.stop.max_time is None else self.stop.max_time - self.spent.seconds
         if self.keep and (n <= 1 or n > self.rate * CHUNK_SECONDS):
             self.safe = copy.deepcopy(self.state)
         self.interrupts.spare, self.interrupts.kept = self.safe is not None, self.keep
@@ -186,24 +209,24 @@ class _Run:
             if n <= 0:
                 return 0, Status.MAX_ITER
         if stop.max_reads is not None:
-            left = stop.max_reads - self.reads - self.last_word
+            left = stop.max_reads - self.spent.reads - self.last_word
             if self.state.t == 0:
                 left -= cost.setup
             n = min(n, left // max(1, self.problem.cells_of(cost)))
             if n <= 0:
                 return 0, Status.MAX_READS
         if stop.max_cost is not None:
-            left = stop.max_cost - (self.problem.cost - self.first_cost)
+            left = stop.max_cost - self.spent.cost
             n = int(min(n, left / max(self.problem.price_of(cost), 1e-300)))
             if n <= 0:
                 return 0, Status.MAX_COST
         if stop.max_kernel_evals is not None:
-            n = min(n, (stop.max_kernel_evals - self.evals) // max(1, cost.kernel_values))
+            n = min(n, (stop.max_kernel_evals - self.spent.evals) // max(1, cost.kernel_values))
             if n <= 0:
                 return 0, Status.MAX_KERNEL_EVALS
         seconds = CHUNK_SECONDS
         if stop.max_time is not None:
-            seconds = min(seconds, stop.max_time - self.seconds)
+            seconds = min(seconds, stop.max_time - self.spent.seconds)
             if seconds <= 0 and (self.rate or stop.max_time == 0):  # else a first piece, however late
                 return 0, Status.MAX_TIME
         # The first piece is small: it may compile.
@@ -229,18 +252,17 @@ class _Run:
                 ended = None if self.target > 0 else Status.STALLED
             elif gap > stop.tol and promising and not final:
                 self.state = solver.refresh(problem, self.state)
-        paused = time.perf_counter()
-        seconds = paused - self.began - self.off_clock
+        paused, seconds = time.perf_counter(), self.spent.seconds
         score = np.nan
         if self.score or self.callbacks:
             solution = copied(solver.solution(problem, self.state))
             if np.isfinite(gap):
                 solution = problem.finished(solution, self.certify())
             score = self.score(solution) if self.score else np.nan
-        record = Record(self.state.t, seconds, self.reads, self.evals, objective, gap, score)
+        record = Record(self.state.t, seconds, self.spent.reads, self.spent.evals, objective, gap, score)
         self.history.append(record)
         asked = [callback(record, solution) for callback in self.callbacks]
-        self.off_clock += time.perf_counter() - paused
+        self.spent.off_clock += time.perf_counter() - paused
         if gap <= stop.tol and stop.tol > 0:
             return Status.CONVERGED
         if stop.target is not None and score <= stop.target:
@@ -257,7 +279,7 @@ class _Run:
         if self.stop.max_reads is None:
             return True
         cells = self.problem.certificate_cells(self.solver.cost(self.problem, self.state))
-        return self.reads + times * cells <= self.stop.max_reads
+        return self.spent.reads + times * cells <= self.stop.max_reads
 
     def certify(self) -> Certificate:
         """The certificate of the present answer, computed once for each state."""
@@ -274,7 +296,7 @@ class _Run:
             return self.seen[1]
         answer = self.solver.solution(self.problem, self.state)
         certificate, again = self.problem.certificate(answer), self.problem.values_again(answer)
-        if self.stop.max_kernel_evals is None or self.evals + again <= self.stop.max_kernel_evals:
+        if self.stop.max_kernel_evals is None or self.spent.evals + again <= self.stop.max_kernel_evals:
             certificate = self.problem.sharpened(answer, certificate, self.stop.tol)
         return certificate
 
@@ -282,7 +304,7 @@ class _Run:
         hurried = status is Status.INTERRUPTED
         with hurry() if hurried else nullcontext():  # then nothing is computed that takes long
             solution = self.solver.solution(self.problem, self.state)
-        if hurried and self.is_dear(solution):
+        if hurried and _is_dear(self.problem, solution, self.state.t):
             certificate = Certificate.unknown(solution.b if isinstance(solution, Solution) else 0.0)
         else:
             certificate = self.certify()
@@ -301,20 +323,9 @@ class _Run:
             self.solver,
         )
 
-    def is_dear(self, answer: Any) -> bool:
-        """Whether its certificate takes too long for somebody who pressed Ctrl-C, or has nothing to say."""
-        if self.problem.values_again(answer):
-            return self.problem.values_again(answer) > LAST_WORD_EVALS
-        return self.state.t == 0 or self.problem.pass_cells > LAST_WORD_CELLS
 
-    @property
-    def seconds(self) -> float:
-        return time.perf_counter() - self.began - self.off_clock
-
-    @property
-    def reads(self) -> int:
-        return self.problem.reads - self.first_read
-
-    @property
-    def evals(self) -> int:
-        return self.problem.kernel_evals - self.first_eval
+def _is_dear(problem: Problem[Answer], answer: Answer, t: int) -> bool:
+    """Whether a certificate takes too long for somebody who pressed Ctrl-C, or has nothing to say."""
+    if problem.values_again(answer):
+        return problem.values_again(answer) > LAST_WORD_EVALS
+    return t == 0 or problem.pass_cells > LAST_WORD_CELLS

@@ -6,7 +6,7 @@ documentation and the benchmark. No solver is imported before it is asked for, a
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:  # it needs problems, and those a compiler
     from hinge.solvers.base import Solver
@@ -91,14 +91,14 @@ def of_class(name: str) -> Entry | None:
     return next((entry for entry in BY_NAME.values() if entry.class_name == name), None)
 
 
-def entry_of(solver: Any) -> Entry | None:
+def entry_of(solver: "Solver") -> Entry | None:
     """The line of a solver, or of the one it inherits from; None if it inherits from none."""
     places = [(cls.__module__, cls.__qualname__) for cls in type(solver).__mro__]
     found = {(entry.module, entry.class_name): entry for entry in BY_NAME.values()}
     return next((found[place] for place in places if place in found), None)
 
 
-def solves(solver: Any) -> Solves | None:
+def solves(solver: "Solver") -> Solves | None:
     """Which problems a solver is for; None if nobody registered it."""
     entry = entry_of(solver)
     return None if entry is None else entry.solves

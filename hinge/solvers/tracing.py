@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, NamedTuple
 
+from hinge.problems import Problem
 from hinge.solvers.base import Solver, certified, gap_of, reason_against
 from hinge.solvers.driver import copied
 
@@ -42,7 +43,7 @@ class Snapshot(NamedTuple):
 class Meter:
     """Seconds, feature reads and kernel evaluations of a run; they count only inside ``with meter:``."""
 
-    def __init__(self, problem: Any) -> None:
+    def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self._spent: tuple[float, int, int] = 0.0, 0, 0
         self._since: tuple[float, int, int] | None = None
@@ -69,7 +70,7 @@ class Meter:
 
 
 def trace(
-    problem: Any,
+    problem: Problem,
     solver: Solver,
     at: Marks = None,
     *,
@@ -134,7 +135,7 @@ def trace(
 class _Run:
     """The moving parts of one `trace`."""
 
-    def __init__(self, problem: Any, solver: Solver, unit: Unit, tol: float | None) -> None:
+    def __init__(self, problem: Problem, solver: Solver, unit: Unit, tol: float | None) -> None:
         self.problem, self.solver, self.unit, self.tol = problem, solver, unit, tol
         self.each = solver.cost(problem).a_pass if unit == "passes" else 1  # iterations in a unit
         self.meter = Meter(problem)

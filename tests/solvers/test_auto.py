@@ -2,7 +2,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hinge.access import as_table
+from hinge.access import DenseTable
+from hinge.access.two_way.reader import open_pair
+from hinge.access.two_way.writer import write_pair
 from hinge.problems import NormConstrained, Regularized, SlackConstrained
 from hinge.solvers import SDCA, Frugal, Newton, choose
 from hinge.solvers.auto import MOST_FEATURES
@@ -39,10 +41,16 @@ def test_where_reads_are_limited():
         assert "reads are limited" in choice.reason
 
 
-def test_where_the_data_is_not_in_memory():
-    X = np.ones((100, 5))
-    choice = choose(Regularized(as_table(X), np.resize([1, -1], 100), 0.1))
+def test_where_the_data_is_not_in_memory(tmp_path):
+    write_pair(np.ones((100, 5)), tmp_path / "pair")
+    choice = choose(Regularized(open_pair(tmp_path / "pair"), np.resize([1, -1], 100), 0.1))
     assert type(choice.solver) is Frugal and "not in memory" in choice.reason
+
+
+def test_where_cells_have_prices():
+    table = DenseTable(np.ones((100, 5)), prices=np.arange(5.0))
+    choice = choose(Regularized(table, np.resize([1, -1], 100), 0.1))
+    assert type(choice.solver) is Frugal and "prices" in choice.reason
 
 
 @pytest.mark.parametrize("other", [lambda X, y: NormConstrained(X, y, 1.0), lambda X, y: SlackConstrained(X, y, 0.1)])

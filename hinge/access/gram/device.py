@@ -7,13 +7,19 @@ nothing of size n x n is ever stored. Needs torch.
 import contextlib
 import importlib.util
 import warnings
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+import scipy.sparse as sp
 
+from hinge.access.gram.base import BaseGram, Sums
 from hinge.access.gram.points.inner import ROUNDINGS, VALUE_ROUNDINGS
 from hinge.kernels import Function, Gaussian, Kernel, Precomputed
+from hinge.types import Stored
+
+if TYPE_CHECKING:  # imported by `import_torch` when a device is asked for
+    import torch
 
 FEATURES = 64
 """Features are filled up with zeros to a multiple of this where the fused pass reads them."""
@@ -38,7 +44,7 @@ def import_torch(device: str) -> Any:
     return torch
 
 
-class DeviceGram:
+class DeviceGram(BaseGram["torch.Tensor"]):
     """The Gram matrix of points that lie on a device.
 
     Parameters
@@ -59,10 +65,7 @@ class DeviceGram:
         Kernel values computed so far, which here are all that were asked for.
     """
 
-    narrows = False
-    by_value = False
-
-    def __init__(self, X: Any, kernel: Kernel, device: str = "cuda", precision: str = "float32") -> None:
+    def __init__(self, X: Stored, kernel: Kernel, device: str = "cuda", precision: str = "float32") -> None:
         torch = import_torch(device)
         if isinstance(kernel, Function | Precomputed):
             raise ValueError("A callable or precomputed kernel is evaluated on the host: device='cpu'.")
@@ -83,10 +86,11 @@ class DeviceGram:
         self._points, self._sq = self._prepared(points)
         self.columns = self.position = np.arange(self.n)
 
-    def _send(self, X: Any) -> Any:
+    def _send(self, X: Stored) -> "torch.Tensor":
         torch = self.xp
-        if hasattr(X, "indptr"):
-            parts = [X[lo : lo + 65536].toarray() for lo in range(0, X.shape[0], 65536)]
+        if sp.issparse(X):
+            S = cast(sp.csr_array, X)
+            parts = [S[lo : lo + 65536].toarray() for lo in range(0, X.shape[0], 65536)]
             return torch.cat([torch.from_numpy(part).to(self.device) for part in parts])
         X = np.ascontiguousarray(X)
         with warnings.catch_warnings():
@@ -94,7 +98,7 @@ class DeviceGram:
             tensor = torch.from_numpy(X.view(np.uint8) if X.dtype == bool else X)
         return tensor.to(self.device)
 
-    def _prepared(self, points: Any) -> tuple[Any, Any]:
+    def _prepared(self, points: "torch.Tensor") -> "tuple[torch.Tensor, torch.Tensor]":
         """Points centred and in the type of the products, and their squared norms."""
         torch = self.xp
         points = points.to(self._type)
@@ -108,23 +112,23 @@ class DeviceGram:
 
     # --- arrays ---------------------------------------------------------------------------
 
-    def array(self, a: Any) -> Any:
+    def array(self, a: "np.ndarray | torch.Tensor") -> "torch.Tensor":
         """An array of NumPy's on the device."""
         if isinstance(a, self.xp.Tensor):
             return a
         return self.xp.from_numpy(np.array(a)).to(self.device)
 
-    def constant(self, a: np.ndarray) -> Any:
+    def constant(self, a: np.ndarray) -> "torch.Tensor":
         """An array that is never written, sent to the device once."""
         if id(a) not in self._sent:
             self._sent[id(a)] = a, self.array(a)
         return self._sent[id(a)][1]
 
-    def host(self, a: Any) -> np.ndarray:
+    def host(self, a: "np.ndarray | torch.Tensor") -> np.ndarray:
         """An array of the device as one of NumPy's."""
         return a.cpu().numpy() if isinstance(a, self.xp.Tensor) else np.asarray(a)
 
-    def pinned(self, shape: Any) -> Any:
+    def pinned(self, shape: Sequence[int]) -> "torch.Tensor":
         """Memory of the host that copies from the device go to directly; used again at the next call."""
         size = int(np.prod(shape))
         if self._pinned is None or len(self._pinned) < size:
@@ -143,15 +147,6 @@ class DeviceGram:
         """Whether the kernel is known not to be positive semidefinite in general."""
         return self.kernel.indefinite
 
-    @property
-    def norms(self) -> np.ndarray:
-        """The norms of the φ(xᵢ)."""
-        return np.sqrt(np.maximum(self.diag, 0.0))
-
-    def contradicts(self, beta: np.ndarray) -> bool:
-        """Named kernels are what they are."""
-        return False
-
     def error(self, size: np.ndarray, terms: float) -> np.ndarray:
         """A bound on the error of sums, as `Gram.error`; below float64 nothing is known of the chip."""
         if self.precision != "float64":
@@ -169,16 +164,11 @@ class DeviceGram:
             self._finer = DeviceGram(self._given, self.kernel, str(self.device), "float64")
         return self._finer
 
-    def sharper(self) -> "Iterator[DeviceGram]":
+    def sharper(self) -> Iterator[Sums]:
         """Who can make the same sums more exactly."""
         level = self if self.precision == "float64" else self.finer
         if level is not None:
             yield level
-
-    def again(self, i: np.ndarray, coef: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """``coef @ K[i, columns]``, and a bound on the error of each."""
-        size = np.bincount(i, np.abs(coef), self.n)
-        return self.host(self.pass_over(i, coef, columns)), self.error(size, len(i) + 1)[columns]
 
     @property
     def capacity(self) -> int:
@@ -186,18 +176,15 @@ class DeviceGram:
         return max(1, self._free() // 8 // (4 * self.n))
 
     @property
-    def largest_block(self) -> int:
+    def largest_block(self) -> int:  # type: ignore[override]
         """Points whose values among themselves are solved for on the host."""
         return min(self.capacity, 2048)
-
-    def focus(self, columns: np.ndarray | None) -> None:
-        """All columns are computed in any case."""
 
     def rows(self, i: np.ndarray) -> "DeviceRows":
         """The rows of points `i`, on the device."""
         return DeviceRows(self, self.array(i))
 
-    def combine(self, i: Any, coef: Any) -> Any:
+    def combine(self, i: "np.ndarray | torch.Tensor", coef: "np.ndarray | torch.Tensor") -> "torch.Tensor":
         """``coef @ K[i]`` in float64, each tile dropped after use."""
         i = self.array(i)
         coef = self.array(coef).to(self._type)
@@ -210,7 +197,9 @@ class DeviceGram:
             out[columns] = coef @ tile
         return out.to(self.xp.float64)
 
-    def pass_over(self, i: Any, coef: Any, columns: Any) -> Any:
+    def pass_over(
+        self, i: "np.ndarray | torch.Tensor", coef: "np.ndarray | torch.Tensor", columns: "np.ndarray | torch.Tensor"
+    ) -> "torch.Tensor":
         """``coef @ K[i, columns]``."""
         i, coef = self.array(i), self.array(coef)
         out = self.xp.zeros(self.n, device=self.device, dtype=self.xp.float64)
@@ -225,7 +214,9 @@ class DeviceGram:
             return False
         return importlib.util.find_spec("triton") is not None
 
-    def _fused_sum(self, x: Any, sq: Any, i: Any, coef: Any) -> Any:
+    def _fused_sum(
+        self, x: "torch.Tensor", sq: "torch.Tensor", i: "torch.Tensor", coef: "torch.Tensor"
+    ) -> "torch.Tensor":
         from hinge.access.gram.fused import gaussian_combine
 
         gamma = self.kernel.gamma  # type: ignore[attr-defined]
@@ -241,7 +232,7 @@ class DeviceGram:
     def _tile_columns(self, rows: int) -> int:
         return max(1024, min(TILE_BYTES, self._free() // 8) // (4 * max(1, rows)))
 
-    def _tiles(self, i: Any) -> Iterator[tuple[slice, Any]]:
+    def _tiles(self, i: "torch.Tensor") -> "Iterator[tuple[slice, torch.Tensor]]":
         """Tiles of K[i], in pieces that are halved where the device's memory does not hold them."""
         self.evals += len(i) * self.n
         self.asked += len(i) * self.n
@@ -264,7 +255,9 @@ class DeviceGram:
             yield columns, tile
             lo = columns.stop
 
-    def _values(self, mine: Any, sq: Any, others: Any, sq_others: Any) -> Any:
+    def _values(
+        self, mine: "torch.Tensor", sq: "torch.Tensor", others: "torch.Tensor", sq_others: "torch.Tensor"
+    ) -> "torch.Tensor":
         torch = self.xp
         if self.kernel.needs_points:
             return self.kernel(mine.to(self._type), others.to(self._type))
@@ -295,7 +288,7 @@ class DeviceGram:
 class DeviceRows:
     """Some rows of a `DeviceGram`, kept while this object is."""
 
-    def __init__(self, gram: DeviceGram, i: Any) -> None:
+    def __init__(self, gram: DeviceGram, i: "torch.Tensor") -> None:
         self.gram, self.i = gram, i
         tiles = [tile for _, tile in gram._tiles(i)]
         self.values = tiles[0] if len(tiles) == 1 else gram.xp.cat(tiles, 1)
@@ -310,13 +303,13 @@ class DeviceRows:
         pinned.copy_(block)
         return pinned.numpy()
 
-    def combine(self, coef: Any) -> Any:
+    def combine(self, coef: "np.ndarray | torch.Tensor") -> "torch.Tensor":
         """``coef @ rows``."""
         return (self.gram.array(coef).to(self.gram._type) @ self.values).to(self.gram.xp.float64)
 
 
 def kernel_sums_on(
-    device: str, X: Any, vectors: Any, coef: np.ndarray, kernel: Kernel, precision: str = "float32"
+    device: str, X: Stored, vectors: Stored, coef: np.ndarray, kernel: Kernel, precision: str = "float32"
 ) -> np.ndarray:
     """``K(X, vectors) @ coef.T`` on a device, tile by tile."""
     gram = DeviceGram(vectors, kernel, device, precision)

@@ -5,16 +5,17 @@ import functools
 import hashlib
 import pickle
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from hinge.kernels import Function
+from hinge.kernels import Function, Kernel
+from hinge.types import Stored
 
 
-def fingerprint_of(items: Any, kernel: Any) -> str:
+def fingerprint_of(items: Stored | Sequence[Any], kernel: Kernel | Callable | str | None) -> str:
     """64 hexadecimal digits that stand for the items, all their bytes, and the kernel.
 
     Items are told apart by the bytes of arrays, texts and numbers, and by what pickle writes of anything
@@ -46,12 +47,12 @@ class _Digest:
     def text(self, words: str) -> None:
         self.raw(words.encode("utf-8", "surrogatepass"))
 
-    def raw(self, data: Any) -> None:
+    def raw(self, data: bytes | bytearray | memoryview) -> None:
         """Bytes, with their number before them, so that no two sequences run together."""
         self.sha.update(len(data).to_bytes(8, "little"))
         self.sha.update(data)
 
-    def add(self, thing: Any) -> None:
+    def add(self, thing: object) -> None:
         """Any item."""
         if not self.plain(thing):
             if isinstance(thing, list | tuple | set | frozenset):
@@ -71,11 +72,11 @@ class _Digest:
             self.text(f"pickle {type(thing).__qualname__}")
             self.raw(written)
 
-    def plain(self, thing: Any) -> bool:
+    def plain(self, thing: object) -> bool:
         """An item whose bytes are evident; False if it is none."""
         if isinstance(thing, np.ndarray) and not thing.dtype.hasobject:
             self.text(f"array {thing.dtype.str} {thing.shape}")
-            self.raw(np.ascontiguousarray(thing).reshape(-1).view(np.uint8))
+            self.raw(np.ascontiguousarray(thing).reshape(-1).view(np.uint8).data)
         elif sp.issparse(thing):
             rows = sp.csr_array(thing)
             self.text(f"sparse {rows.shape}")
@@ -93,7 +94,7 @@ class _Digest:
             return False
         return True
 
-    def function(self, f: Any) -> None:
+    def function(self, f: Callable) -> None:
         """Its name, its code, and what it refers to."""
         if id(f) in self._seen:
             return
@@ -133,7 +134,7 @@ class _Digest:
                 self.text(name)
                 self._referred(value, "")
 
-    def _referred(self, thing: Any, package: str) -> None:
+    def _referred(self, thing: object, package: str) -> None:
         """Plain values and functions of the package; of anything else the type, for it may change in use."""
         if isinstance(thing, types.FunctionType) and thing.__module__.partition(".")[0] == package:
             self.function(thing)
@@ -152,7 +153,7 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
             yield from _codes(constant)
 
 
-def _is_full(cell: Any) -> bool:
+def _is_full(cell: types.CellType) -> bool:
     try:
         cell.cell_contents  # noqa: B018
     except ValueError:

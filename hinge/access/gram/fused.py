@@ -3,8 +3,6 @@
 Where they are summed no kernel value leaves the chip: the traffic is the points, and a number for each.
 """
 
-from typing import Any
-
 import torch
 import triton
 import triton.language as tl
@@ -88,7 +86,9 @@ def _fill(
     tl.store(out + i[:, None] * k + j[None, :], tl.exp2(e), mask=inside[:, None] & drawn[None, :])
 
 
-def gaussian_values(x: Any, sq_x: Any, z: Any, sq_z: Any, gamma: float, precision: str) -> Any:
+def gaussian_values(
+    x: torch.Tensor, sq_x: torch.Tensor, z: torch.Tensor, sq_z: torch.Tensor, gamma: float, precision: str
+) -> torch.Tensor:
     """``K(x, z)`` in float32, written once; the number of features is a multiple of `FEATURES`."""
     n, k = len(x), len(z)
     out = torch.empty((n, k), device=x.device, dtype=torch.float32)
@@ -111,7 +111,15 @@ def gaussian_values(x: Any, sq_x: Any, z: Any, sq_z: Any, gamma: float, precisio
     return out
 
 
-def gaussian_combine(x: Any, sq_x: Any, z: Any, sq_z: Any, coef: Any, gamma: float, precision: str) -> Any:
+def gaussian_combine(
+    x: torch.Tensor,
+    sq_x: torch.Tensor,
+    z: torch.Tensor,
+    sq_z: torch.Tensor,
+    coef: torch.Tensor,
+    gamma: float,
+    precision: str,
+) -> torch.Tensor:
     """``K(x, z) @ coef`` in float32; the number of features is a multiple of `FEATURES`.
 
     `precision` "float32" makes each product of three tf32 products, which is as exact as float32; "tf32"

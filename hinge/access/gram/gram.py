@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from hinge.access.gram.base import BaseGram, Sums
 from hinge.access.gram.memo import PairMemo
 from hinge.access.gram.points.given import FunctionPoints, check_own_values, is_positive
 from hinge.access.gram.points.inner import Points, TablePoints
 from hinge.access.gram.row_cache import LEAST_ROWS, RowCache
+from hinge.access.gram.row_store import RowStore
 from hinge.access.gram.rows import Rows, add_rows
 from hinge.access.gram.values import PairValues
 from hinge.access.gram.weight_vector import WeightVector
@@ -25,8 +27,8 @@ WIDEST = 16384
 """Columns of a tile that has few rows."""
 
 
-class Gram:
-    """The Gram matrix of a set of points, of which rows are computed when they are asked for.
+class Gram(BaseGram[np.ndarray]):
+    """The Gram matrix of a set of points, computed on the host in tiles; rows are kept while memory lasts.
 
     Where single values are expensive, and those of all pairs fit the cache, no pair is evaluated twice.
 
@@ -42,21 +44,16 @@ class Gram:
 
     Attributes
     ----------
-    n : int
-    evals : int
-        Kernel values computed so far.
-    asked : int
-        Kernel values asked for, those found in the cache included.
-    narrows : bool
-        Whether rows against fewer columns are cheaper.
     largest_block : int
         Points whose values among themselves fit beside the cache.
     """
 
-    xp: Any = np
+    xp = np
     narrows = True
 
-    def __init__(self, points: Points, cache_bytes: int = 200_000_000, threads: int = 1, store: Any = None) -> None:
+    def __init__(
+        self, points: Points, cache_bytes: int = 200_000_000, threads: int = 1, store: RowStore | None = None
+    ) -> None:
         self.points, self.n, self.dtype = points, points.n, points.dtype
         self.evals = self.asked = 0
         self.threads, self.store, self.by_value = threads, store, points.by_value
@@ -80,14 +77,12 @@ class Gram:
                 return
         self._cache = RowCache(self.n, self.dtype, budget - self.largest_block**2 * item)
 
-    def array(self, a: Any) -> Any:
-        """`a` where this Gram computes: on the host, as it is."""
+    def array(self, a: np.ndarray) -> np.ndarray:
+        """As it is: this Gram computes on the host."""
         return np.asarray(a)
 
-    constant = array
-
-    def host(self, a: Any) -> np.ndarray:
-        """An array of this Gram's as one of NumPy's."""
+    def host(self, a: np.ndarray) -> np.ndarray:
+        """As it is."""
         return np.asarray(a)
 
     # --- what solvers use -----------------------------------------------------------------
@@ -120,7 +115,7 @@ class Gram:
         if self.by_value and self._diag is None:
             known = self._cache.diagonal()
             return np.full(self.n, np.sqrt(max(0.0, float(np.nan_to_num(known).max(initial=0.0)))))
-        return np.sqrt(np.maximum(self.diag, 0.0))
+        return super().norms
 
     @property
     def errors(self) -> tuple[np.ndarray, np.ndarray]:
@@ -130,15 +125,6 @@ class Gram:
         return self._errors
 
     def error(self, size: np.ndarray, terms: float) -> np.ndarray:
-        """A bound on the error of the sums Σⱼ βⱼK(xⱼ, xᵢ) that were computed, for every i.
-
-        Parameters
-        ----------
-        size : ndarray of shape (n,)
-            By how much each β has moved in all while the sums were kept up to date.
-        terms : float
-            Additions, in float64, that made one sum.
-        """
         A, B = self.errors
         own = self.norms
         return (B @ size) @ A + (terms * UNIT * float(own @ size)) * own
@@ -154,9 +140,9 @@ class Gram:
                 self._finer = Gram(points.finer, 0, self.threads)
         return self._finer
 
-    def sharper(self) -> "Iterator[Gram | WeightVector]":
+    def sharper(self) -> Iterator[Sums]:
         """Who can make the same sums more exactly, one better than the other; we by summing anew."""
-        level = self if self.dtype == np.float64 or self.points.sums_tell else self.finer
+        level: Sums | None = self if self.dtype == np.float64 or self.points.sums_tell else self.finer
         while level is not None:
             yield level
             level = level.finer
@@ -181,12 +167,12 @@ class Gram:
         return self._cache.capacity
 
     @property
-    def columns(self) -> np.ndarray:
+    def columns(self) -> np.ndarray:  # type: ignore[override]
         """The points against which rows are computed: all of them, until `focus` says otherwise."""
         return self._cache.columns
 
     @property
-    def position(self) -> np.ndarray:
+    def position(self) -> np.ndarray:  # type: ignore[override]
         """Where among the columns each point is; -1 if it is not."""
         return self._cache.position
 
@@ -211,7 +197,7 @@ class Gram:
         """All values; they are kept where the cache holds them."""
         self.focus(None)
         if self.capacity >= self.n:
-            return self.rows(np.arange(self.n)).block()
+            return super().whole()
         K = np.empty((self.n, self.n), self.dtype)
         for lo in range(0, self.n, self.capacity):
             part = np.arange(lo, min(lo + self.capacity, self.n))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from hinge.compiled import compiled
 
@@ -52,7 +53,7 @@ class RowCache:
     _begun: int
     _clock: int
 
-    def __init__(self, n: int, dtype: Any, budget: int) -> None:
+    def __init__(self, n: int, dtype: DTypeLike, budget: int) -> None:
         self.n, self.dtype, self.budget = n, np.dtype(dtype), max(0, budget)
         self._empty()
 

@@ -13,13 +13,15 @@ import struct
 import warnings
 import weakref
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hinge.access.gram.fingerprints import fingerprint_of
+from hinge.kernels import Kernel
+from hinge.types import Stored
 
 try:
     import fcntl
@@ -33,7 +35,7 @@ _MAGIC = b"hinge row store\n"
 _COLUMN, _VALUE = np.dtype("<i8"), np.dtype("<f8")
 
 
-def open_store(folder: str | Path, items: Any, kernel: Any) -> "RowStore":
+def open_store(folder: str | Path, items: Stored | Sequence[Any], kernel: Kernel | Callable | str | None) -> "RowStore":
     """The store of these items and this kernel in a folder, which is made where it is missing.
 
     Parameters

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 from time import monotonic
-from typing import Any
 
 import numpy as np
 
 from hinge.access.gram.points.given import FunctionPoints, check_own_values
+from hinge.access.gram.row_store import RowStore
 
 MOST_AT_ONCE = 1 << 17
 """Values that one call of a function of blocks is asked for."""
@@ -29,7 +29,7 @@ class PairValues:
         Whether to look values up in the store, rather than only keep them there.
     """
 
-    def __init__(self, points: FunctionPoints, store: Any = None, consults: bool = True) -> None:
+    def __init__(self, points: FunctionPoints, store: RowStore | None = None, consults: bool = True) -> None:
         self.points, self.store, self.consults = points, store, consults
         self.diagonal = np.full(points.n, np.nan)
         self._evals = self._spared = self._mirrored = 0
@@ -52,7 +52,7 @@ class PairValues:
         own = twin[both], both
         values[own] = np.where(np.isnan(values[own]), self.diagonal[columns[both]], values[own])
         if self.store is not None and self.consults:
-            self._look_up(rows, columns, values)
+            self._look_up(self.store, rows, columns, values)
         self._spared = int(np.count_nonzero(~np.isnan(values)))
         if self.points.in_blocks:
             for group, at in _alike(np.isnan(values) & (twin < 0)):
@@ -81,11 +81,11 @@ class PairValues:
             self.diagonal[i] = value[0, 0]
         return float(self.diagonal[i])
 
-    def _look_up(self, rows: np.ndarray, columns: np.ndarray, values: np.ndarray) -> None:
+    def _look_up(self, store: RowStore, rows: np.ndarray, columns: np.ndarray, values: np.ndarray) -> None:
         for r, row in enumerate(rows.tolist()):
             unknown = np.flatnonzero(np.isnan(values[r]))
             if len(unknown):
-                known, found = self.store.look_up(row, columns[unknown])
+                known, found = store.look_up(row, columns[unknown])
                 values[r, unknown[known]] = found[known]
 
     def _pieces(self, unknown: np.ndarray) -> Iterator[np.ndarray]:

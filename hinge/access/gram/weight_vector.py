@@ -1,11 +1,10 @@
 """Sums of linear kernel values by way of the weight vector, which is summed in twice the precision."""
 
-from typing import Any
-
 import numpy as np
 
 from hinge.access.gram.points.inner import sparse_sq_norms, sq_norms
 from hinge.compiled import compiled
+from hinge.types import Stored
 
 UNIT = float(np.finfo(np.float64).eps) / 2
 SPLIT = 134217729.0  # 2**27 + 1
@@ -23,7 +22,7 @@ class WeightVector:
 
     finer = None
 
-    def __init__(self, points: Any) -> None:
+    def __init__(self, points: Stored) -> None:
         self.rows, self.evals = points, 0
         sq = sparse_sq_norms(points) if hasattr(points, "indptr") else sq_norms(points)
         self.norms = np.sqrt(sq)

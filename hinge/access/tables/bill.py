@@ -1,8 +1,7 @@
 """What was read of a matrix: cells, distinct cells, bytes, pages, and what they cost."""
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hinge.compiled import compiled
 
@@ -42,7 +41,7 @@ class Bill:
         The prices of `cells`.
     """
 
-    def __init__(self, n: int, d: int, prices: Any = None) -> None:
+    def __init__(self, n: int, d: int, prices: ArrayLike | None = None) -> None:
         self.n, self.d = n, d
         self.cells = self.nonzeros = self.bytes = self.pages = 0
         self.cost = 0.0
@@ -139,7 +138,7 @@ def pages_of(address: int, nbytes: int) -> int:
     return (address % PAGE + nbytes + PAGE - 1) // PAGE if nbytes else 0
 
 
-def _checked_prices(prices: Any, d: int) -> np.ndarray:
+def _checked_prices(prices: ArrayLike, d: int) -> np.ndarray:
     try:
         each = np.asarray(prices, np.float64)
     except (TypeError, ValueError):

@@ -7,23 +7,29 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from numbers import Number
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 from hinge.access.structure import check_parts
 from hinge.access.tables.table import EVERYWHERE, Line
+from hinge.types import Sparse
+
+Answer: TypeAlias = ArrayLike | tuple[ArrayLike, ArrayLike] | Sparse
+"""A row or a column as it comes: all its values, a pair (positions, values), or a sparse vector."""
 
 
 class OracleError(RuntimeError):
     """A row or a column could not be had, however often it was asked for."""
 
 
-def is_number(value: Any, finite: bool = False) -> bool:
+def is_number(value: object, finite: bool = False) -> bool:
     """Whether it is a number that is not negative."""
-    of_type = isinstance(value, int | float | np.integer | np.floating)
-    return of_type and bool(0 <= value < np.inf if finite else value >= 0)
+    if not isinstance(value, int | float | np.integer | np.floating):
+        return False
+    return bool(0 <= value < np.inf if finite else value >= 0)
 
 
 @contextmanager
@@ -72,7 +78,7 @@ class Calls:
         self.timeout = None if timeout is None else float(timeout)
         self.made = 0
 
-    def make(self, what: str, read: Callable[[Any], Line], call: Callable[..., Any], *arguments: Any) -> Line:
+    def make(self, what: str, read: Callable[[Answer], Line], call: Callable[..., Any], *arguments: Any) -> Line:
         """What `read` makes of the answer to a call; it raises where that is none to be taken."""
         cause: Exception | None = None
         for attempt in range(self.retries + 1):
@@ -111,7 +117,7 @@ class Calls:
         return answer
 
 
-def line_of(answer: Any, length: int) -> Line:
+def line_of(answer: Answer, length: int) -> Line:
     """A row or a column as it came: all its values, a pair (positions, values), or a sparse vector."""
     if sp.issparse(answer):
         check_parts(answer)
@@ -137,7 +143,7 @@ def line_of(answer: Any, length: int) -> Line:
     return Line(at.astype(np.int64), values)
 
 
-def numbers(answer: Any, count: int) -> np.ndarray:
+def numbers(answer: Answer, count: int) -> np.ndarray:
     """So many finite numbers."""
     a = np.asarray(answer)
     if a.ndim != 1:

@@ -5,9 +5,11 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hinge.access.matrix import float_for
 from hinge.access.tables.bill import PAGE, pages_of
@@ -15,6 +17,10 @@ from hinge.access.tables.parquet_footer import Chunk, chunks_of
 from hinge.access.tables.recent import Recent
 from hinge.access.tables.stretches import Stretched
 from hinge.access.tables.table import EVERYWHERE, Line
+
+if TYPE_CHECKING:  # optional packages
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
 CACHE = 64 << 20
 ROWS_PER_BYTE = 1 << 14
@@ -43,7 +49,14 @@ class ArrowTable(Stretched):
         Of the columns.
     """
 
-    def __init__(self, source: Any, prices: Any = None, *, keep: bool = True, cache: int = CACHE) -> None:
+    def __init__(
+        self,
+        source: "str | os.PathLike | pa.Table",
+        prices: ArrayLike | None = None,
+        *,
+        keep: bool = True,
+        cache: int = CACHE,
+    ) -> None:
         self._source = Path(source).absolute() if isinstance(source, str | os.PathLike) else source
         self._groups, self.names = _groups_of(self._source)
         self._ends = np.cumsum([len(group) for group in self._groups])
@@ -147,7 +160,9 @@ def _blocks(groups: list["_RowGroup"], names: list[str], rows: int) -> Iterator[
 class _RowGroup:
     """A row group of a Parquet file."""
 
-    def __init__(self, path: Path, file: Any, number: int, names: list[str], chunks: dict[str, Chunk]) -> None:
+    def __init__(
+        self, path: Path, file: "pq.ParquetFile", number: int, names: list[str], chunks: dict[str, Chunk]
+    ) -> None:
         self.path, self.file, self.number, self._names = path, file, number, names
         self._rows = int(file.metadata.row_group(number).num_rows)
         types = [file.schema_arrow.field(name).type.to_pandas_dtype() for name in names]
@@ -190,7 +205,7 @@ class _RowGroup:
 class _Batch:
     """A record batch in memory."""
 
-    def __init__(self, batch: Any) -> None:
+    def __init__(self, batch: "pa.RecordBatch") -> None:
         self._batch = batch
 
     def __len__(self) -> int:
@@ -206,7 +221,7 @@ class _Batch:
         return nbytes, -(-nbytes // PAGE)
 
 
-def _groups_of(source: Any, label: str | None = None) -> tuple[list[Any], list[str]]:
+def _groups_of(source: "str | os.PathLike | pa.Table", label: str | None = None) -> tuple[list[Any], list[str]]:
     """Row groups, and the names of their columns but for that of the labels."""
     try:
         import pyarrow as pa
@@ -235,7 +250,7 @@ def _groups_of(source: Any, label: str | None = None) -> tuple[list[Any], list[s
 
 
 @contextmanager
-def _in_words(path: Any) -> Iterator[None]:
+def _in_words(path: str | os.PathLike) -> Iterator[None]:
     """A sentence for the errors that pyarrow has for damaged files, more kinds than can be listed."""
     try:
         yield
@@ -257,7 +272,7 @@ def _files_of(path: Path) -> list[tuple[Path, Any]]:
     return [(p, pq.ParquetFile(p, pre_buffer=False)) for p in paths]  # else it reads what lies between
 
 
-def _checked_names(schema: Any, types: Any, label: str | None = None) -> list[str]:
+def _checked_names(schema: "pa.Schema", types: ModuleType, label: str | None = None) -> list[str]:
     if label is not None and label not in schema.names:
         near = difflib.get_close_matches(label, schema.names, 1)
         hint = f"did you mean {near[0]!r}?" if near else f"the columns are {', '.join(schema.names[:20])}."
@@ -274,7 +289,7 @@ def _checked_names(schema: Any, types: Any, label: str | None = None) -> list[st
     return [name for name in schema.names if name != label]
 
 
-def _numbers(column: Any, name: str, start: int) -> np.ndarray:
+def _numbers(column: "pa.Array | pa.ChunkedArray", name: str, start: int) -> np.ndarray:
     """A column of a row group that starts at this row, as floats."""
     if column.null_count:
         raise ValueError(_has_nulls(name))

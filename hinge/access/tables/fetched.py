@@ -1,10 +1,10 @@
 """Cells that cost something to get: fetched when asked for, and kept if the reader keeps them."""
 
 from abc import abstractmethod
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 from hinge.access.tables.table import EVERYWHERE, Line, Table
 
@@ -16,7 +16,7 @@ class Fetched(Table):
     once is never fetched again: a row or column of which parts are held is completed by its missing cells.
     """
 
-    def __init__(self, shape: tuple[int, int], prices: Any = None, *, keep: bool = True) -> None:
+    def __init__(self, shape: tuple[int, int], prices: ArrayLike | None = None, *, keep: bool = True) -> None:
         super().__init__(shape, prices, keep=keep)
         self.kept = KeptCells(self.shape)
 

@@ -2,17 +2,20 @@
 
 import copy
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
+from hinge.access.data import Data
 from hinge.access.matrix import Matrix, as_matrix
 from hinge.access.rows import CSRRows
 from hinge.access.structure import check_parts
 from hinge.access.tables.bill import PAGE, pages_of
 from hinge.access.tables.table import EVERYWHERE, Line, Table
 from hinge.compiled import compiled
+from hinge.types import MatrixLike, Sparse, Stored
 
 _1, _6, _63 = np.uint64(1), np.uint64(6), np.uint64(63)
 
@@ -22,9 +25,19 @@ class MemoryTable(Table):
 
     in_memory = True
 
-    def __init__(self, matrix: Matrix, prices: Any = None, *, keep: bool = False) -> None:
+    def __init__(self, matrix: Matrix, prices: ArrayLike | None = None, *, keep: bool = False) -> None:
         super().__init__(matrix.shape, prices, keep=keep)
         self.matrix = matrix
+
+    @property
+    def by_rows(self) -> Matrix:
+        """The rows for compiled code; what it reads is counted here too."""
+        return self.matrix
+
+    @property
+    def dtype(self) -> np.dtype:  # type: ignore[override]
+        """The type of the stored values."""
+        return self.matrix.dtype
 
     def fork(self) -> "MemoryTable":
         """The same data with a bill of its own, unless what is kept of it serves both."""
@@ -45,12 +58,12 @@ class MemoryTable(Table):
         return super().reads + self.matrix.reads
 
     @property
-    def n_cells(self) -> int:
+    def n_cells(self) -> int:  # type: ignore[override]
         """Cells that one pass over all rows reads."""
         return self.matrix.n_cells
 
     @property
-    def max_row_cells(self) -> int:
+    def max_row_cells(self) -> int:  # type: ignore[override]
         """Cells of the longest row."""
         return self.matrix.max_row_cells
 
@@ -90,7 +103,14 @@ class DenseTable(MemoryTable):
         As for `Table`.
     """
 
-    def __init__(self, X: Any, columns: Any = None, prices: Any = None, *, keep: bool = False) -> None:
+    def __init__(
+        self,
+        X: MatrixLike | Matrix,
+        columns: ArrayLike | None = None,
+        prices: ArrayLike | None = None,
+        *,
+        keep: bool = False,
+    ) -> None:
         super().__init__(as_matrix(X), prices, keep=keep)
         self._X: np.ndarray = self.matrix.rows[0]
         self._XT = self._X.T if columns is None else np.asarray(columns)
@@ -117,7 +137,7 @@ class DenseTable(MemoryTable):
         self.bill.moved(len(rows) * len(columns) * size, len(rows) * pages)
         return self._X[np.ix_(rows, columns)]
 
-    def _nonzeros_of(self, cells: Any, rows: np.ndarray, columns: np.ndarray) -> int:
+    def _nonzeros_of(self, cells: Stored, rows: np.ndarray, columns: np.ndarray) -> int:
         if not self.keep:
             return int(np.count_nonzero(cells))
         return int(_unread_dense(cells, rows, columns, *self._marks))
@@ -144,7 +164,9 @@ class SparseTable(MemoryTable):
         As for `Table`.
     """
 
-    def __init__(self, X: Any, columns: Any = None, prices: Any = None, *, keep: bool = False) -> None:
+    def __init__(
+        self, X: Sparse | Matrix, columns: Sparse | None = None, prices: ArrayLike | None = None, *, keep: bool = False
+    ) -> None:
         super().__init__(as_matrix(X), prices, keep=keep)
         data, indices, indptr = cast(CSRRows, self.matrix.rows)[:3]
         self._by_rows = (data, *(a.view(f"i{a.dtype.itemsize}") for a in (indices, indptr)))
@@ -196,7 +218,7 @@ class SparseTable(MemoryTable):
         """``X[rows][:, columns] @ w``, in one piece: a block has no more than the nonzeros."""
         return np.asarray(self.block(np.asarray(rows), columns) @ w)
 
-    def _nonzeros_of(self, cells: Any, rows: np.ndarray, columns: np.ndarray) -> int:
+    def _nonzeros_of(self, cells: sp.csr_array, rows: np.ndarray, columns: np.ndarray) -> int:
         if not self.keep:
             return int(cells.nnz)
         bill = self.bill
@@ -210,11 +232,11 @@ class SparseTable(MemoryTable):
         return sp.csr_array(part, shape=(len(rows), self.shape[1]))
 
 
-def as_table(X: Any, *, keep: bool = False) -> Table:
+def as_table(X: MatrixLike | Data, *, keep: bool = False) -> Table:
     """Counted access to the rows, columns and cells of X, which is not copied."""
     if isinstance(X, Table):
         return X
-    matrix = as_matrix(X)
+    matrix = cast(Matrix, as_matrix(X))  # data is a table or a matrix
     kind = SparseTable if isinstance(matrix.rows, CSRRows) else DenseTable
     return kind(matrix, keep=keep)
 

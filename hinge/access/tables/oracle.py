@@ -9,9 +9,10 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 from hinge.access.gram.row_store import RowStore
-from hinge.access.tables.calls import Calls, OracleError, is_number, line_of, numbers, unbroken
+from hinge.access.tables.calls import Answer, Calls, OracleError, is_number, line_of, numbers, unbroken
 from hinge.access.tables.fetched import Fetched
 from hinge.access.tables.table import EVERYWHERE, Line, Table
 
@@ -121,7 +122,7 @@ class Oracle(Fetched):
         self,
         oracle: FeatureOracle,
         *,
-        prices: Any = None,
+        prices: ArrayLike | None = None,
         max_reads: int | None = None,
         max_cost: float | None = None,
         retries: int = 3,
@@ -254,13 +255,13 @@ class Oracle(Fetched):
         return self._ask(f"Column {j}", lambda answer: line_of(answer, self.shape[0]), self.oracle.column, j)
 
     def _fetch_cells(self, i: int, columns: np.ndarray) -> np.ndarray:
-        def read(answer: Any) -> Line:
+        def read(answer: Answer) -> Line:
             return Line(EVERYWHERE, numbers(answer, len(columns)))
 
         oracle: Any = self.oracle
         return self._ask(f"Row {i}", read, oracle.cells, i, columns.tolist()).values
 
-    def _ask(self, what: str, read: Callable[[Any], Line], call: Callable[..., Any], *arguments: Any) -> Line:
+    def _ask(self, what: str, read: Callable[[Answer], Line], call: Callable[..., Any], *arguments: Any) -> Line:
         line = self._calls.make(f"{what} of {self.name}", read, call, *arguments)
         self.bill.moved(line.at.nbytes + line.values.nbytes, 0)
         return line
@@ -317,7 +318,7 @@ class Oracle(Fetched):
         return float(self.bill.prices @ known)
 
 
-def as_oracle(X: Any) -> Table | None:
+def as_oracle(X: object) -> Table | None:
     """X itself if it is a table, an `Oracle` if it offers what a `FeatureOracle` does, else None."""
     if isinstance(X, Table):
         return X
@@ -326,7 +327,7 @@ def as_oracle(X: Any) -> Table | None:
     return Oracle(X) if callable(X.row) and callable(X.column) else None
 
 
-def _checked_shape(oracle: Any) -> tuple[int, int]:
+def _checked_shape(oracle: FeatureOracle) -> tuple[int, int]:
     try:
         n, d = (int(k) for k in oracle.shape)
     except (AttributeError, TypeError, ValueError):

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from hinge.access.tables.fetched import Fetched
 from hinge.access.tables.table import BLOCK_CELLS, EVERYWHERE, Line
+from hinge.types import Stored
 
 
 class Stretched(Fetched):
@@ -85,7 +86,7 @@ class Stretched(Fetched):
         self.max_reads, self.max_cost = state["budgets"]
 
 
-def _line(X: Any, k: int) -> Line:
+def _line(X: Stored, k: int) -> Line:
     if isinstance(X, np.ndarray):
         return Line(EVERYWHERE, X[k])
     lo, hi = X.indptr[k], X.indptr[k + 1]

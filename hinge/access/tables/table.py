@@ -1,13 +1,16 @@
 """Rows, columns and single cells of a matrix, wherever it lies: what is handed out is billed."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
+from hinge.access.data import Data
 from hinge.access.tables.bill import Bill
+from hinge.types import Stored
 
 BLOCK_CELLS = 1 << 21
 """Cells of the blocks in which whole passes are made."""
@@ -28,7 +31,7 @@ EVERYWHERE = np.zeros(0, np.int32)
 """The index of a line that has all its values."""
 
 
-class Table(ABC):
+class Table(Data):
     """A matrix that is read by rows, by columns and by cells.
 
     What a subclass hands out by `_row`, `_column` and `_block` is billed here; it adds the bytes and pages
@@ -49,9 +52,6 @@ class Table(ABC):
     keep : bool
     """
 
-    in_memory = False
-    """Whether the cells can be read again at no cost."""
-
     sells_cells = True
     """Whether a few cells of a row are cheaper than the row."""
 
@@ -59,7 +59,7 @@ class Table(ABC):
     max_cost: float | None = None
     """Budgets of the data's owner; None where there are none."""
 
-    def __init__(self, shape: tuple[int, int], prices: Any = None, *, keep: bool = False) -> None:
+    def __init__(self, shape: tuple[int, int], prices: ArrayLike | None = None, *, keep: bool = False) -> None:
         self.shape = int(shape[0]), int(shape[1])
         self.bill = Bill(*self.shape, prices)
         self.keep = keep
@@ -74,7 +74,7 @@ class Table(ABC):
     def _column(self, j: int) -> Line: ...
 
     @abstractmethod
-    def _block(self, rows: np.ndarray, columns: np.ndarray) -> Any:
+    def _block(self, rows: np.ndarray, columns: np.ndarray) -> Stored:
         """The cells rows × columns, as an array or a CSR matrix of that shape."""
 
     @abstractmethod
@@ -111,7 +111,7 @@ class Table(ABC):
         self.bill.whole_columns[j] = True
         return line
 
-    def block(self, rows: np.ndarray, columns: np.ndarray) -> Any:
+    def block(self, rows: np.ndarray, columns: np.ndarray) -> Stored:
         """The cells rows × columns, as an array or a CSR matrix of that shape; none of them twice."""
         rows, columns = self._all_checked(rows, 0), self._all_checked(columns, 1)
         cells = self._block(rows, columns)
@@ -145,15 +145,13 @@ class Table(ABC):
 
     # --- what problems ask of a matrix ----------------------------------------------------
 
-    is_sparse = False
-
     @property
-    def n_cells(self) -> int:
+    def n_cells(self) -> int:  # type: ignore[override]
         """Cells that one pass over all rows reads."""
         return self.shape[0] * self.shape[1]
 
     @property
-    def max_row_cells(self) -> int:
+    def max_row_cells(self) -> int:  # type: ignore[override]
         """Cells of the longest row."""
         return self.shape[1]
 
@@ -204,10 +202,10 @@ class Table(ABC):
         self._largest_sq = max(self._largest_sq, float(np.square(line.values, dtype=np.float64).sum()))
         return line
 
-    def expect(self, rows: np.ndarray) -> None:  # noqa: B027
+    def expect(self, rows: np.ndarray) -> None:
         """Told that these rows will be asked for soon; nothing is billed."""
 
-    def gather(self, rows: np.ndarray) -> Any:
+    def gather(self, rows: np.ndarray) -> Stored:
         """Some rows, in memory."""
         lines: list[Line] = []
         for k, i in enumerate(rows.tolist()):
@@ -240,15 +238,15 @@ class Table(ABC):
                 raise ValueError(f"A block has each {('row', 'column')[axis]} once: leave out the repeated.")
         return these
 
-    def _nonzeros_of(self, cells: Any, rows: np.ndarray, columns: np.ndarray) -> int:
+    def _nonzeros_of(self, cells: Stored, rows: np.ndarray, columns: np.ndarray) -> int:
         """Nonzeros of a block that count: with `keep`, of the cells that were never read."""
         if not self.keep:
-            return int(cells.nnz) if sp.issparse(cells) else int(np.count_nonzero(cells))
-        cells = cells if sp.issparse(cells) else sp.csr_array(cells)
+            return int(cast(sp.csr_array, cells).nnz) if sp.issparse(cells) else int(np.count_nonzero(cells))
+        S: sp.csr_array = cells if sp.issparse(cells) else sp.csr_array(cells)
         count = 0
         for k, i in enumerate(rows.tolist()):
-            lo, hi = cells.indptr[k], cells.indptr[k + 1]
-            count += int(self.bill.missing(i, columns[cells.indices[lo:hi]]).sum())
+            lo, hi = S.indptr[k], S.indptr[k + 1]
+            count += int(self.bill.missing(i, columns[S.indices[lo:hi]]).sum())
         return count
 
     def _pieces(self, rows: np.ndarray) -> Iterator[np.ndarray]:
@@ -257,7 +255,7 @@ class Table(ABC):
             yield rows[lo : lo + step]
 
 
-def _products(cells: Any, w: np.ndarray) -> np.ndarray:
+def _products(cells: Stored, w: np.ndarray) -> np.ndarray:
     """``cells @ w``, each row on its own: the sums of BLAS differ with the number of rows."""
     return cells @ w if sp.issparse(cells) else (cells * w).sum(axis=1)
 

@@ -4,15 +4,19 @@ import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hinge.access.matrix import float_for
 from hinge.access.tables.bill import PAGE
 from hinge.access.tables.recent import Recent
 from hinge.access.tables.stretches import Stretched
 from hinge.access.tables.table import BLOCK_CELLS, EVERYWHERE, Line
+
+if TYPE_CHECKING:  # optional packages
+    import zarr
 
 CACHE = 64 << 20
 ANY, MOST_UNPACKED = 1 << 28, 10_000
@@ -39,9 +43,16 @@ class ZarrTable(Stretched):
         Of the cells that are handed out.
     """
 
-    def __init__(self, source: Any, prices: Any = None, *, keep: bool = True, cache: int = CACHE) -> None:
+    def __init__(
+        self,
+        source: "str | os.PathLike | zarr.Array",
+        prices: ArrayLike | None = None,
+        *,
+        keep: bool = True,
+        cache: int = CACHE,
+    ) -> None:
         self.array = _array_of(source)
-        super().__init__(self.array.shape, prices, keep=keep)
+        super().__init__(cast(tuple[int, int], self.array.shape), prices, keep=keep)
         self._tall, self._wide = map(int, self.array.chunks)
         self.dtype = float_for(self.array.dtype)
         self._recent = Recent(cache)
@@ -112,7 +123,7 @@ class ZarrTable(Stretched):
         return {"source": self.array, "cache": self._recent.budget}
 
 
-def _array_of(source: Any) -> Any:
+def _array_of(source: "str | os.PathLike | zarr.Array") -> "zarr.Array":
     """The array, once it is known to be one of two dimensions and of numbers."""
     try:
         import zarr

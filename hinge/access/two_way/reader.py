@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 from hinge.access.tables.bill import PAGE
 from hinge.access.tables.recent import Recent
@@ -18,7 +19,7 @@ PAGE_CACHE = 64 << 20
 
 
 def open_pair(
-    folder: str | Path, keep: bool = True, *, prices: Any = None, page_cache: int = PAGE_CACHE
+    folder: str | Path, keep: bool = True, *, prices: ArrayLike | None = None, page_cache: int = PAGE_CACHE
 ) -> "DiskTable":
     """A matrix that `write_pair` wrote.
 
@@ -67,7 +68,7 @@ class DiskTable(Stretched):
     in_memory = False
 
     def __init__(
-        self, folder: str | Path, prices: Any = None, *, keep: bool = True, page_cache: int = PAGE_CACHE
+        self, folder: str | Path, prices: ArrayLike | None = None, *, keep: bool = True, page_cache: int = PAGE_CACHE
     ) -> None:
         self.folder = Path(folder).absolute()
         header = read_header(self.folder)
@@ -98,12 +99,12 @@ class DiskTable(Stretched):
     # --- shape ----------------------------------------------------------------------------
 
     @property
-    def n_cells(self) -> int:
+    def n_cells(self) -> int:  # type: ignore[override]
         """Cells that one pass over all rows reads."""
         return self._by_rows.n_cells
 
     @property
-    def max_row_cells(self) -> int:
+    def max_row_cells(self) -> int:  # type: ignore[override]
         """Cells of the longest row."""
         return self._by_rows.longest
 

@@ -4,13 +4,18 @@ import os
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import DTypeLike
 
 from hinge.access.matrix import float_for
 from hinge.access.structure import as_csr, check_parts
+from hinge.types import MatrixLike, Stored
+
+RowsLike: TypeAlias = MatrixLike | str | os.PathLike | Iterable[MatrixLike]
+"""A matrix, the path of a file that holds one, or row blocks one after another."""
 
 
 class RowSource:
@@ -38,7 +43,7 @@ class RowSource:
         Of the cells, little-endian.
     """
 
-    def __init__(self, X: Any, shape: tuple[int, int] | None, dtype: Any, memory: int) -> None:
+    def __init__(self, X: RowsLike, shape: tuple[int, int] | None, dtype: DTypeLike | None, memory: int) -> None:
         if memory < 1:
             raise ValueError(f"memory is a number of bytes, but is {memory}.")
         self.shape = None if shape is None else (int(shape[0]), int(shape[1]))
@@ -81,22 +86,22 @@ class RowSource:
             at += block.shape[0]
             yield block
 
-    def _check_finite(self, block: Any, at: int) -> None:
-        cells = block.data if self.sparse else block
+    def _check_finite(self, block: Stored, at: int) -> None:
+        cells = block if isinstance(block, np.ndarray) else block.data
         good = np.isfinite(cells)
         if good.all():
             return
         bad = tuple(np.argwhere(~good)[0].tolist())
-        if self.sparse:
-            i, j = int(np.searchsorted(block.indptr, bad[0], side="right")) - 1, int(block.indices[bad[0]])
-        else:
+        if isinstance(block, np.ndarray):
             i, j = bad
+        else:
+            i, j = int(np.searchsorted(block.indptr, bad[0], side="right")) - 1, int(block.indices[bad[0]])
         i, j = (j, at + i) if self.turned else (at + i, j)
         raise ValueError(
             f"The cell in row {i}, column {j} is {cells[bad]} as {self.dtype.name}: only finite numbers are taken."
         )
 
-    def _blocks_of(self, X: Any, memory: int) -> Iterable[Any]:
+    def _blocks_of(self, X: RowsLike, memory: int) -> Iterable[Stored]:
         if isinstance(X, str | os.PathLike):
             path = Path(X)
             if path.suffix != ".npy":
@@ -109,17 +114,18 @@ class RowSource:
             if not isinstance(X, Iterable):
                 raise TypeError(f"A {type(X).__name__} is neither a matrix nor an iterable of row blocks.")
             return (piece for block in X for piece in _pieces(_as_block(block), memory))
-        if len(X.shape) != 2:
-            raise ValueError(f"A matrix has two dimensions, but this has {len(X.shape)}.")
-        lies_down = isinstance(X, np.ndarray) and X.flags.f_contiguous and not X.flags.c_contiguous
-        self.turned = bool(lies_down or (sp.issparse(X) and X.format == "csc"))
+        rows = cast(Stored, X)  # or what can be sliced like one
+        if len(rows.shape) != 2:
+            raise ValueError(f"A matrix has two dimensions, but this has {len(rows.shape)}.")
+        lies_down = isinstance(rows, np.ndarray) and rows.flags.f_contiguous and not rows.flags.c_contiguous
+        self.turned = bool(lies_down or (sp.issparse(X) and cast(sp.sparray, X).format == "csc"))
         if sp.issparse(X):
             check_parts(X)
-            X = as_csr(X.T if self.turned else X)[0]
+            rows = as_csr(rows.T if self.turned else rows)[0]
         else:
-            X = X.T if self.turned else X
-        self.shape = int(X.shape[0]), int(X.shape[1])
-        return _pieces(X, memory)
+            rows = rows.T if self.turned else rows
+        self.shape = int(rows.shape[0]), int(rows.shape[1])
+        return _pieces(rows, memory)
 
 
 def _mapped(path: Path) -> np.ndarray:
@@ -149,10 +155,11 @@ def entries_in(memory: int) -> int:
     return max(1, memory // 128)
 
 
-def _pieces(X: Any, memory: int) -> Iterator[Any]:
+def _pieces(X: Stored, memory: int) -> Iterator[Stored]:
     """Row blocks of which several copies fit into memory."""
     if sp.issparse(X):
-        yield from (X[lo:hi] for lo, hi in cuts(X.indptr, entries_in(memory)))
+        rows = cast(sp.csr_array, X)
+        yield from (rows[lo:hi] for lo, hi in cuts(rows.indptr, entries_in(memory)))
         return
     n, d = int(X.shape[0]), int(X.shape[1])
     step = max(1, memory // (4 * 8 * max(1, d)))
@@ -163,7 +170,7 @@ def _pieces(X: Any, memory: int) -> Iterator[Any]:
         yield np.asarray(X[lo : min(lo + step, n)])
 
 
-def _as_block(block: Any) -> Any:
+def _as_block(block: MatrixLike) -> Stored:
     block = as_csr(block)[0] if sp.issparse(block) else np.asarray(block)
     if block.ndim != 2:
         raise ValueError(f"A block of rows has two dimensions, but one has {block.ndim}.")

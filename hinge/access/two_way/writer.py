@@ -10,12 +10,13 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from hinge.access.two_way.header import POINTER, WAYS, PairHeader, index_type, is_pair
-from hinge.access.two_way.row_sources import RowSource, cuts, entries_in
+from hinge.access.two_way.row_sources import RowsLike, RowSource, cuts, entries_in
 from hinge.files.replacing import replacing_folder
 
 Progress = Callable[[int, int | None], None]
@@ -23,11 +24,11 @@ Progress = Callable[[int, int | None], None]
 
 
 def write_pair(
-    X: Any,
+    X: RowsLike,
     folder: str | Path,
     *,
     shape: tuple[int, int] | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     memory: int = 256 << 20,
     progress: Progress | None = None,
 ) -> None:

@@ -27,13 +27,13 @@ class Strategies(NamedTuple):
         :math:`\\sum_i p_i g_i`, where the method keeps it, as a sum of so many `terms`.
     """
 
-    x: Any
+    x: np.ndarray
     p: np.ndarray | None = None
     combined: np.ndarray | None = None
     terms: int = 0
 
 
-class MaxMin(Problem):
+class MaxMin(Problem[Strategies]):
     """The saddle point of n concave functions over a convex set,
 
     .. math:: \\sigma = \\max_{x \\in K}\\ \\min_{i \\le n}\\ c_i(x)
@@ -116,7 +116,7 @@ class MaxMin(Problem):
 
     # --- first tier -----------------------------------------------------------------------
 
-    def values(self, x: Any) -> np.ndarray:
+    def values(self, x: np.ndarray) -> np.ndarray:
         """All :math:`c_i(x)`."""
         raise self._lacks("values")
 
@@ -132,7 +132,7 @@ class MaxMin(Problem):
         """:math:`\\max_{x \\in K}\\langle g, x\\rangle`."""
         raise self._lacks("support")
 
-    def quick_values(self, x: Any) -> np.ndarray:
+    def quick_values(self, x: np.ndarray) -> np.ndarray:
         """`values` as fast as they can be had, to the precision of the storage: methods steer by them."""
         return self.values(x)
 
@@ -142,21 +142,21 @@ class MaxMin(Problem):
 
     # --- second tier ----------------------------------------------------------------------
 
-    def values_at(self, rows: np.ndarray, x: Any) -> np.ndarray:
+    def values_at(self, rows: np.ndarray, x: np.ndarray) -> np.ndarray:
         """:math:`c_i(x)` for some i."""
         raise self._lacks("values_at")
 
-    def grad_at(self, i: int, x: Any) -> np.ndarray:
+    def grad_at(self, i: int, x: np.ndarray) -> np.ndarray:
         """The gradient of :math:`c_i` at x."""
         raise self._lacks("grad_at")
 
     # --- third tier -----------------------------------------------------------------------
 
-    def sample_gradient(self, i: int, x: Any) -> np.ndarray:
+    def sample_gradient(self, i: int, x: np.ndarray) -> np.ndarray:
         """The gradient of :math:`c_i` at x, for the primal step."""
         return self.grad_at(i, x)
 
-    def estimate_values(self, x: Any, unit: float) -> np.ndarray | None:
+    def estimate_values(self, x: np.ndarray, unit: float) -> np.ndarray | None:
         """An unbiased estimate of all :math:`c_i(x)` from one uniform number; None where it tells nothing.
 
         Its mean square must not exceed `second_moment` times `scale` squared.
@@ -169,7 +169,7 @@ class MaxMin(Problem):
 
     # --- bounds ---------------------------------------------------------------------------
 
-    def value_error(self, x: Any, least: float) -> float:
+    def value_error(self, x: np.ndarray, least: float) -> float:
         """The least value at x is off by no more, as computed; 0 for problems that do not say."""
         return 0.0
 
@@ -181,12 +181,12 @@ class MaxMin(Problem):
         """:math:`\\max_{x \\in K}\\sum_i p_i c_i(x)`; `combined` is `combine(p)`, where known."""
         return self.support(self.combine(p) if combined is None else combined) + self.slope_error(p)
 
-    def least(self, x: Any) -> float:
+    def least(self, x: np.ndarray) -> float:
         """The smallest value at x: of all functions, or of a sample that stands for all but a fraction."""
         least = float(self.values(x).min()) if self.fraction is None else self.fraction.lower(self, x)
         return least - self.value_error(x, least) if np.isfinite(least) else least
 
-    def lower(self, x: Any) -> float:
+    def lower(self, x: np.ndarray) -> float:
         """A lower bound on σ: the smallest value at x, or at a multiple of x that is better."""
         return self.least(x)
 
@@ -197,7 +197,7 @@ class MaxMin(Problem):
         """The values of some functions at x; what they are made of is read once."""
         return lambda x: self.values_at(rows, x)
 
-    def present(self, x: Any) -> Any:
+    def present(self, x: np.ndarray) -> Any:
         """x as users want to see it."""
         return x
 

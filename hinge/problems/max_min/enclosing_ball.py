@@ -1,11 +1,10 @@
 """The smallest ball that holds all points, as the largest smallest of n functions."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from hinge.access import as_matrix
+from hinge.access import Data, as_matrix
 from hinge.access.distances import inner_products, mean_offset, sq_distances, sq_distances_at
 from hinge.access.matrix import Matrix
 from hinge.problems.max_min.linear import LinearMaxMin, _finite
@@ -13,6 +12,7 @@ from hinge.problems.max_min.projections import onto_ball
 from hinge.problems.max_min.sampled_bound import Fraction
 from hinge.problems.rounding import rounding
 from hinge.sampling import pick_square
+from hinge.types import MatrixLike
 
 CENTRE_ROWS = 256
 """Rows whose mean is the point from which all else is measured."""
@@ -48,7 +48,7 @@ class EnclosingBall(LinearMaxMin):
     linear = False
     primal = "mean"
 
-    def __init__(self, A: Any, *, relative: bool = True, fraction: Fraction | None = None) -> None:
+    def __init__(self, A: MatrixLike | Data, *, relative: bool = True, fraction: Fraction | None = None) -> None:
         super().__init__(A, relative=relative, fraction=fraction)
         self._centre: np.ndarray | None = None
         self._sq: np.ndarray | None = None
@@ -122,11 +122,11 @@ class EnclosingBall(LinearMaxMin):
     def values_at(self, rows: np.ndarray, x: np.ndarray) -> np.ndarray:
         return -_finite(sq_distances_at(self.matrix, rows, x))
 
-    def grad_at(self, i: int, x: Any = None) -> np.ndarray:
+    def grad_at(self, i: int, x: np.ndarray) -> np.ndarray:  # type: ignore[override]  # not linear: it needs x
         """:math:`2(a_i - x)`."""
         return 2.0 * self.sample_gradient(i, x)
 
-    def sample_gradient(self, i: int, x: Any) -> np.ndarray:
+    def sample_gradient(self, i: int, x: np.ndarray) -> np.ndarray:
         """:math:`a_i - x`: 1/t of it moves the mean of t - 1 points to that of t."""
         return super().grad_at(i) - x
 

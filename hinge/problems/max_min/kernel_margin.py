@@ -1,14 +1,14 @@
 """The widest margin in a space known by its kernel: the kernelised perceptron's problem."""
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
-from hinge.access import Gram, as_points
+from hinge.access import BaseGram, Gram, as_points
 from hinge.kernels import Kernel
 from hinge.problems.max_min.base import MaxMin
 from hinge.problems.rounding import rounding
 from hinge.problems.svm.kernelized import Expansion
+from hinge.types import Items
 
 TERMS = 1e6
 """Additions that make one response, at most: iterations of a run."""
@@ -38,12 +38,14 @@ class KernelMaxMargin(MaxMin):
     from sampled coordinates; here they are computed, and counted.
     """
 
-    def __init__(self, X: Any, y: Any = None, kernel: Kernel | None = None, *, relative: bool = True) -> None:
-        if not isinstance(X, Gram):
+    def __init__(
+        self, X: Items | BaseGram, y: ArrayLike | None = None, kernel: Kernel | None = None, *, relative: bool = True
+    ) -> None:
+        if not isinstance(X, BaseGram):
             if kernel is None:
                 raise ValueError("Give a kernel, or a Gram.")
             X = Gram(as_points(X, kernel))
-        self.gram: Gram = X
+        self.gram = X
         self.n = X.n
         y = np.ones(self.n) if y is None else np.asarray(y)
         if y.shape != (self.n,) or y.dtype.kind not in "iuf" or not (np.abs(y) == 1).all():
@@ -70,9 +72,9 @@ class KernelMaxMargin(MaxMin):
     def combine(self, p: np.ndarray) -> np.ndarray:
         support = np.flatnonzero(p)
         coef = (self.y * p)[support]
-        return np.concatenate([self.y * p, np.asarray(self.gram.combine(support, coef), np.float64)])
+        return np.concatenate([self.y * p, np.asarray(self.gram.host(self.gram.combine(support, coef)), np.float64)])
 
-    def grad_at(self, i: int, x: Any = None) -> np.ndarray:
+    def grad_at(self, i: int, x: np.ndarray | None = None) -> np.ndarray:
         p = np.zeros(self.n)
         p[i] = 1.0
         return self.combine(p)

@@ -1,19 +1,19 @@
 """Linear functions that are the rows of a matrix: what margins, games and semidefinite programs share."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from hinge.access import Table, as_matrix
-from hinge.problems.max_min.base import MaxMin
+from hinge.access import Data, as_matrix
+from hinge.problems.max_min.base import MaxMin, Strategies
 from hinge.problems.max_min.sampled_bound import Fraction
 from hinge.problems.on_data import OnData
 from hinge.problems.rounding import rounding
 from hinge.sampling import pick_square
+from hinge.types import MatrixLike
 
 
-class LinearMaxMin(OnData, MaxMin):  # type: ignore[override]  # counts are class attributes there
+class LinearMaxMin(OnData[Strategies], MaxMin):  # type: ignore[override]  # counts are class attributes there
     """:math:`c_i(x) = \\langle A_i, x\\rangle` for the rows of a matrix that is read with counts.
 
     Parameters
@@ -26,8 +26,10 @@ class LinearMaxMin(OnData, MaxMin):  # type: ignore[override]  # counts are clas
         them all.
     """
 
-    def __init__(self, A: Any, *, relative: bool = True, fraction: Fraction | None = None) -> None:
-        super().__init__(getattr(A, "matrix", A) if isinstance(A, Table) else as_matrix(A), A)
+    def __init__(self, A: MatrixLike | Data, *, relative: bool = True, fraction: Fraction | None = None) -> None:
+        data = as_matrix(A)
+        super().__init__(data)
+        self.matrix = data.by_rows  # whole passes are free of charge here, whatever the prices of cells
         self.n: int = self.matrix.shape[0]
         self.d: int = self.matrix.shape[1]
         if self.n == 0 or self.d == 0:
@@ -76,7 +78,7 @@ class LinearMaxMin(OnData, MaxMin):  # type: ignore[override]  # counts are clas
     def values_at(self, rows: np.ndarray, x: np.ndarray) -> np.ndarray:
         return self.matrix.responses_at(rows, x)
 
-    def grad_at(self, i: int, x: Any = None) -> np.ndarray:
+    def grad_at(self, i: int, x: np.ndarray | None = None) -> np.ndarray:
         """Row i."""
         at, values = self.table.row(i)
         if len(values) == self.d and not len(at):

@@ -1,14 +1,14 @@
 """Two players and a matrix of payoffs: the saddle point of a bilinear form on two simplices."""
 
-from typing import Any
-
 import numpy as np
 
+from hinge.access import Data
 from hinge.problems.max_min.linear import LinearMaxMin
 from hinge.problems.max_min.projections import onto_simplex
 from hinge.problems.max_min.sampled_bound import Fraction
 from hinge.problems.rounding import rounding
 from hinge.sampling import pick
+from hinge.types import MatrixLike
 
 
 class MatrixGame(LinearMaxMin):
@@ -31,7 +31,12 @@ class MatrixGame(LinearMaxMin):
     primal = "multiplicative"
 
     def __init__(
-        self, A: Any, *, largest: float | None = None, relative: bool = True, fraction: Fraction | None = None
+        self,
+        A: MatrixLike | Data,
+        *,
+        largest: float | None = None,
+        relative: bool = True,
+        fraction: Fraction | None = None,
     ) -> None:
         super().__init__(A, relative=relative, fraction=fraction)
         if largest is not None and not 0 < largest < np.inf:

@@ -3,11 +3,14 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from hinge.access import Data
 from hinge.problems.max_min.linear import LinearMaxMin
 from hinge.problems.max_min.projections import onto_ball
 from hinge.problems.max_min.sampled_bound import Fraction
 from hinge.problems.rounding import rounding
+from hinge.types import MatrixLike
 
 SMALL_MARGIN = 1e-3  # of a typical row: gaps of smaller margins are relative to this
 
@@ -36,8 +39,8 @@ class MaxMargin(LinearMaxMin):
 
     def __init__(
         self,
-        X: Any,
-        y: Any = None,
+        X: MatrixLike | Data,
+        y: ArrayLike | None = None,
         *,
         radius: float | None = None,
         relative: bool = True,
@@ -75,7 +78,7 @@ class MaxMargin(LinearMaxMin):
     def values_at(self, rows: np.ndarray, x: np.ndarray) -> np.ndarray:
         return self.y[rows] * super().values_at(rows, x)
 
-    def grad_at(self, i: int, x: Any = None) -> np.ndarray:
+    def grad_at(self, i: int, x: np.ndarray | None = None) -> np.ndarray:
         return self.y[i] * super().grad_at(i)
 
     def column(self, j: int) -> np.ndarray:

@@ -1,11 +1,21 @@
 """A lower bound on all but a fraction of the functions, from a random sample of them."""
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Protocol
 
 import numpy as np
 
 MOST_LOOKS = 20  # that the sample is made for; each is another chance to be wrong
+
+
+class Sampled(Protocol):
+    """n functions, of which some can be looked at."""
+
+    n: int
+
+    def sample_of(self, rows: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        """The values of some functions at x; what they are made of is read once."""
 
 
 class Fraction:
@@ -43,7 +53,7 @@ class Fraction:
         """The functions of the sample, ascending; those drawn twice once."""
         return np.unique(np.random.default_rng([self.seed, 0x46]).integers(0, n, self.size))
 
-    def lower(self, problem: Any, x: np.ndarray) -> float:
+    def lower(self, problem: Sampled, x: np.ndarray) -> float:
         """The smallest value of the sample at x; the rows of the sample are read once, and kept."""
         if self.looks == MOST_LOOKS:
             return -np.inf

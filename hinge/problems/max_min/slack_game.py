@@ -1,11 +1,12 @@
 """The slack-constrained SVM as a max-min problem: gradient steps for w, best response for slack and bias."""
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
+from hinge.access import Data
 from hinge.problems.max_min.max_margin import MaxMargin
 from hinge.problems.rounding import rounding
+from hinge.types import MatrixLike
 
 
 class SlackGame(MaxMargin):
@@ -31,7 +32,9 @@ class SlackGame(MaxMargin):
     averages = True
     paper_constant = 100.0
 
-    def __init__(self, X: Any, y: Any, nu: float, *, bias: bool = True, relative: bool = True) -> None:
+    def __init__(
+        self, X: MatrixLike | Data, y: ArrayLike, nu: float, *, bias: bool = True, relative: bool = True
+    ) -> None:
         super().__init__(X, y, radius=1.0, relative=relative)
         if not 0 <= nu <= 1:
             raise ValueError(f"nu must lie in [0, 1], got {nu!r}: it is the mean slack.")
@@ -51,7 +54,7 @@ class SlackGame(MaxMargin):
         w, b, xi = self._parts(x)
         return super().values_at(rows, w) + self.y[rows] * b + xi[rows]
 
-    def grad_at(self, i: int, x: Any = None) -> np.ndarray:
+    def grad_at(self, i: int, x: np.ndarray | None = None) -> np.ndarray:
         """That of the low-regret part."""
         g = self.start()
         g[: self.d] = super().grad_at(i)

@@ -43,8 +43,50 @@ def duality_gap(y, box, lam, beta, r, e, own, b, free, extra):
         P - D at most, D at least; -inf where no multiple of α is feasible.
     """
     n = len(y)
-    up = down = up_norm = down_norm = sq = sq_off = largest = 0.0
+    up, down, up_norm, down_norm, sq, sq_off, largest = _sums(y, box, beta, r, e, own)
+    kappa = norm = 0.0
+    if free and up != down:
+        kappa = abs(up - down) / max(up, down)
+        norm = kappa * (up_norm if up > down else down_norm)
+    sq_off += n * UNIT * abs(sq)
+    longest = np.sqrt(max(sq + sq_off, 0.0))
+    linear = 2.0 * min(up, down) if free else up + down
+    quadratic = (np.sqrt(max(sq, 0.0)) + norm) ** 2
+    scale = _best_multiple(largest, linear, quadratic)
+    dual = lam * (scale * linear - 0.5 * scale**2 * (longest + norm) ** 2) - 4.0 * n * UNIT * lam * linear
+    primal = 0.5 * lam * max(sq, 0.0)
+    gap = 0.5 * lam * (abs(1.0 - scale) * np.sqrt(max(sq, 0.0)) + scale * norm) ** 2
+    most = 0.5 * lam * (abs(1.0 - scale) * longest + scale * norm) ** 2
+    heavy = (1.0 if up > down else -1.0) if free else 0.0
     for i in range(n):
+        c = lam * box[i]
+        m = 1.0 - y[i] * (r[i] + b)
+        primal += c * max(0.0, m)
+        a = 0.0
+        if beta[i] != 0.0 and box[i] > 0.0:
+            a = min(1.0, scale * abs(beta[i]) / box[i] * (1.0 - kappa if y[i] == heavy else 1.0))
+        here = _term(a, m)
+        off = e[i] + 3.0 * UNIT * (1.0 + abs(r[i]) + abs(b))
+        there = max(_term(a, m + off), _term(a, m - off))
+        gap += c * here
+        most += c * there
+        extra[i] = c * (there - here)
+    if free:
+        most += abs(b) * lam * linear * n * UNIT
+    most *= 1.0 + 2.0 * n * UNIT
+    if not largest < np.inf:
+        return primal, np.inf, np.inf, -np.inf
+    return primal, gap, most, dual
+
+
+@compiled
+def _sums(y, box, beta, r, e, own):
+    """Sums over all points: Σ|β| of each class, the same times the norms, ‖w‖² and how far that may be off.
+
+    The last is the largest α, infinite where one has the wrong sign or no room at all.
+    """
+    up = down = up_norm = down_norm = sq = sq_off = largest = 0.0
+    for i in range(len(y)):
         a = y[i] * beta[i]
         if a < 0.0 or (a > 0.0 and box[i] <= 0.0):
             largest = np.inf
@@ -59,43 +101,22 @@ def duality_gap(y, box, lam, beta, r, e, own, b, free, extra):
             sq_off += abs(beta[i]) * e[i]
             if box[i] > 0.0:
                 largest = max(largest, a / box[i])
-    kappa = norm = 0.0
-    if free and up != down:
-        kappa = abs(up - down) / max(up, down)
-        norm = kappa * (up_norm if up > down else down_norm)
-    sq_off += n * UNIT * abs(sq)
-    longest = np.sqrt(max(sq + sq_off, 0.0))
-    linear = 2.0 * min(up, down) if free else up + down
-    quadratic = (np.sqrt(max(sq, 0.0)) + norm) ** 2
-    scale = 1.0
-    if linear > 0.0:
-        scale = min(1.0 / max(largest, 1e-300), linear / quadratic if quadratic > 0.0 else np.inf)
-        scale = 1.0 if abs(scale - 1.0) < 1e-12 else scale
-    dual = lam * (scale * linear - 0.5 * scale**2 * (longest + norm) ** 2) - 4.0 * n * UNIT * lam * linear
-    primal = 0.5 * lam * max(sq, 0.0)
-    gap = 0.5 * lam * (abs(1.0 - scale) * np.sqrt(max(sq, 0.0)) + scale * norm) ** 2
-    most = 0.5 * lam * (abs(1.0 - scale) * longest + scale * norm) ** 2
-    heavy = 1.0 if up > down else -1.0
-    for i in range(n):
-        c = lam * box[i]
-        m = 1.0 - y[i] * (r[i] + b)
-        primal += c * max(0.0, m)
-        a = 0.0
-        if beta[i] != 0.0 and box[i] > 0.0:
-            a = min(1.0, scale * abs(beta[i]) / box[i] * (1.0 - kappa if free and y[i] == heavy else 1.0))
-        here = (1.0 - a) * m if m > 0.0 else -a * m
-        off = e[i] + 3.0 * UNIT * (1.0 + abs(r[i]) + abs(b))
-        high, low = m + off, m - off
-        there = max((1.0 - a) * high if high > 0.0 else -a * high, (1.0 - a) * low if low > 0.0 else -a * low)
-        gap += c * here
-        most += c * there
-        extra[i] = c * (there - here)
-    if free:
-        most += abs(b) * lam * linear * n * UNIT
-    most *= 1.0 + 2.0 * n * UNIT
-    if not largest < np.inf:
-        return primal, np.inf, np.inf, -np.inf
-    return primal, gap, most, dual
+    return up, down, up_norm, down_norm, sq, sq_off, largest
+
+
+@compiled
+def _best_multiple(largest, linear, quadratic):
+    """The s in the box, s·α ≤ 1, at which s·linear - s²/2·quadratic is largest; 1 if it is that but for rounding."""
+    if linear <= 0.0:
+        return 1.0
+    scale = min(1.0 / max(largest, 1e-300), linear / quadratic if quadratic > 0.0 else np.inf)
+    return 1.0 if abs(scale - 1.0) < 1e-12 else scale
+
+
+@compiled
+def _term(a, m):
+    """(1 - α)max(0, m) + α max(0, -m)."""
+    return (1.0 - a) * m if m > 0.0 else -a * m
 
 
 @compiled

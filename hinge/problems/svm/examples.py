@@ -4,17 +4,19 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hinge.access import frozen
 from hinge.kernels import namespace
-from hinge.problems.base import Problem
+from hinge.problems.base import Answer, Problem
 from hinge.problems.svm.losses import HINGE, Loss
+from hinge.types import Array
 
 BINS = 4096
 BLOCK_ROWS = 1 << 16
 
 
-class Examples(Problem):
+class Examples(Problem[Answer]):
     """Labels or targets, weights, and what can be said of them once the responses ⟨w, xᵢ⟩ are known.
 
     A row is short of :math:`g_i = t_i - y_i(\\langle w, x_i\\rangle + b)`, of which its loss is a function:
@@ -31,7 +33,7 @@ class Examples(Problem):
     loss : Loss
     """
 
-    def __init__(self, n: int, y: Any, weight: Any = None, loss: Loss = HINGE) -> None:
+    def __init__(self, n: int, y: ArrayLike, weight: ArrayLike | None = None, loss: Loss = HINGE) -> None:
         self.n, self.loss = n, loss
         y = np.asarray(y)
         if y.shape != (self.n,):
@@ -170,12 +172,12 @@ class Examples(Problem):
         return scaled
 
 
-def sorted_bias(r: Any, y: Any, c: Any) -> Any:
+def sorted_bias(r: Array, y: Array, c: Array | float) -> Any:
     """`Examples.best_bias` by one sort, for NumPy or torch; `c` is a number where all weigh alike."""
     xp = namespace(r)
     kinks = y - r
     if isinstance(c, float):
-        kinks = np.sort(kinks) if xp is np else kinks.sort()[0]
+        kinks = xp.sort(kinks) if xp is np else xp.sort(kinks)[0]
         at = int((y > 0).sum())
         return kinks[-1] if at == len(r) else kinks[0] if at == 0 else (kinks[at - 1] + kinks[at]) / 2
     order = xp.argsort(kinks)
@@ -186,7 +188,7 @@ def sorted_bias(r: Any, y: Any, c: Any) -> Any:
     return (kinks[order[at]] + kinks[order[at + 1]]) / 2 if flat else kinks[order[at]]
 
 
-def _checked_weight(weight: Any, n: int) -> np.ndarray:
+def _checked_weight(weight: ArrayLike | None, n: int) -> np.ndarray:
     """Weights as float64; a single one where all rows count alike."""
     if weight is None:
         return frozen(np.ones(1))

@@ -3,12 +3,15 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from hinge.access import BaseGram
 from hinge.kernels import Kernel
 from hinge.problems.base import Certificate
 from hinge.problems.svm.duality import UNIT
 from hinge.problems.svm.kernelized import Expansion, KernelProblem, KernelRegularized
 from hinge.problems.svm.slack_constrained import Basins, best_level
+from hinge.types import Items
 
 
 class KernelSlackConstrained(KernelProblem):
@@ -19,7 +22,9 @@ class KernelSlackConstrained(KernelProblem):
     where the bias is free. The free choice p ∝ |β| is what `certificate` uses; `bound` takes any other.
     """
 
-    def __init__(self, X: Any, y: Any, nu: float, kernel: Kernel | None = None, **options: Any) -> None:
+    def __init__(
+        self, X: Items | BaseGram, y: ArrayLike, nu: float, kernel: Kernel | None = None, **options: Any
+    ) -> None:
         super().__init__(X, y, kernel, **options)
         if not 0 <= nu <= 1:
             raise ValueError(f"nu must lie in [0, 1], got {nu!r}: it is the mean slack at unit norm.")

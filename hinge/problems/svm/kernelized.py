@@ -3,13 +3,16 @@
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from hinge.access import Gram, as_points
+from hinge.access import BaseGram, Gram, as_points
+from hinge.access.gram.base import Sums
 from hinge.kernels import Kernel
 from hinge.problems.base import Certificate
 from hinge.problems.svm.duality import duality_gap, stationary_bias
 from hinge.problems.svm.examples import Examples
 from hinge.problems.svm.regularized import checked_lam, lam_of
+from hinge.types import Items
 
 PROBES = 32
 """Rows that tell how exact the others can be had."""
@@ -44,7 +47,16 @@ class Expansion(NamedTuple):
         return float(self.beta @ self.responses)
 
 
-class KernelProblem(Examples):
+def gram_of(X: Items | BaseGram, kernel: Kernel | None) -> BaseGram:
+    """The Gram matrix that was given, or that of the points."""
+    if kernel is not None:
+        return Gram(as_points(X, kernel))
+    if not isinstance(X, BaseGram):
+        raise TypeError("A kernel problem takes a Gram, or points and a kernel.")
+    return X
+
+
+class KernelProblem(Examples[Expansion]):
     """Examples with a Gram matrix.
 
     Parameters
@@ -60,19 +72,15 @@ class KernelProblem(Examples):
 
     def __init__(
         self,
-        X: Any,
-        y: Any,
+        X: Items | BaseGram,
+        y: ArrayLike,
         kernel: Kernel | None = None,
         *,
-        weight: Any = None,
+        weight: ArrayLike | None = None,
         bias: Literal["none", "free"] = "none",
     ) -> None:
-        if kernel is not None:
-            X = Gram(as_points(X, kernel))
-        if not hasattr(X, "pass_over"):
-            raise TypeError("A kernel problem takes a Gram, or points and a kernel.")
-        self.gram: Gram = X
-        super().__init__(X.n, y, weight)
+        self.gram = gram_of(X, kernel)
+        super().__init__(self.gram.n, y, weight)
         if bias not in ("none", "free"):
             raise ValueError(f"bias is 'none' or 'free', not {bias!r}.")
         self.bias = bias
@@ -134,9 +142,9 @@ class KernelProblem(Examples):
         """The certificate of β with these responses, which are off by e at most."""
         raise NotImplementedError
 
-    def _foreseen(self, finer: Any, beta: np.ndarray, rows: np.ndarray, r: np.ndarray, e: np.ndarray) -> Certificate:
+    def _foreseen(self, finer: Sums, beta: np.ndarray, rows: np.ndarray, r: np.ndarray, e: np.ndarray) -> Certificate:
         """The certificate to expect once these rows are computed again: as a few of them say."""
-        errors = finer.error(np.abs(beta), np.count_nonzero(beta) + 1)
+        errors = finer.error(np.abs(beta), int(np.count_nonzero(beta)) + 1)
         some, few = rows[:: max(1, len(rows) // PROBES)], e.copy()
         self._again(finer, beta, some, r.copy(), few)
         known = e.copy()
@@ -147,7 +155,7 @@ class KernelProblem(Examples):
         """The rows whose responses matter: all of them, where nothing better is known."""
         return np.arange(self.n)
 
-    def _again(self, finer: Any, beta: np.ndarray, rows: np.ndarray, r: np.ndarray, e: np.ndarray) -> None:
+    def _again(self, finer: Sums, beta: np.ndarray, rows: np.ndarray, r: np.ndarray, e: np.ndarray) -> None:
         """Compute the responses of these rows again, more exactly; the kernel values are billed."""
         used, before = np.flatnonzero(beta), finer.evals
         r[rows], e[rows] = finer.again(used, beta[used], rows)
@@ -166,13 +174,17 @@ class KernelRegularized(KernelProblem):
     scaled into that box, which still bounds.
     """
 
-    def __init__(self, X: Any, y: Any, lam: float, kernel: Kernel | None = None, **options: Any) -> None:
+    def __init__(
+        self, X: Items | BaseGram, y: ArrayLike, lam: float, kernel: Kernel | None = None, **options: Any
+    ) -> None:
         super().__init__(X, y, kernel, **options)
         self.lam = checked_lam(lam)
         self._boxes: tuple[float, np.ndarray] | None = None
 
     @classmethod
-    def from_C(cls, X: Any, y: Any, C: float, kernel: Kernel | None = None, **options: Any) -> "KernelRegularized":
+    def from_C(
+        cls, X: Items | BaseGram, y: ArrayLike, C: float, kernel: Kernel | None = None, **options: Any
+    ) -> "KernelRegularized":
         """The same problem by LIBSVM's C, λ = 1/(C Σ s)."""
         problem = cls(X, y, 1.0, kernel, **options)
         problem.lam = lam_of(C, problem.total)

@@ -2,21 +2,23 @@
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from hinge.access import as_matrix
+from hinge.access import Data, as_matrix
 from hinge.problems.base import Solution
 from hinge.problems.on_data import OnData
 from hinge.problems.rounding import rounding
 from hinge.problems.svm.examples import Examples
 from hinge.problems.svm.losses import HINGE, Loss
+from hinge.types import MatrixLike
 
 Bias = Literal["none", "free", "penalized"]
 
 
-class LinearProblem(OnData, Examples):
+class LinearProblem(OnData[Solution], Examples[Solution]):
     """Norm against mean loss on given examples: the data of all three scalarisations.
 
     .. math:: \\|w\\| \\quad\\text{against}\\quad
@@ -40,9 +42,16 @@ class LinearProblem(OnData, Examples):
     """
 
     def __init__(
-        self, X: Any, y: Any, *, weight: Any = None, bias: Bias = "none", bias_scale: float = 1.0, loss: Loss = HINGE
+        self,
+        X: MatrixLike | Data,
+        y: ArrayLike,
+        *,
+        weight: ArrayLike | None = None,
+        bias: Bias = "none",
+        bias_scale: float = 1.0,
+        loss: Loss = HINGE,
     ) -> None:
-        OnData.__init__(self, as_matrix(X), X)
+        OnData.__init__(self, as_matrix(X))
         Examples.__init__(self, self.matrix.shape[0], y, weight, loss)
         self.d = self.matrix.shape[1]
         if bias not in ("none", "free", "penalized"):

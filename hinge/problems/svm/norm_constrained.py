@@ -1,12 +1,13 @@
 """The norm-constrained SVM: the least mean hinge loss within a ball."""
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
+from hinge.access import Data
 from hinge.problems.base import Certificate, Solution
 from hinge.problems.rounding import gap_of, rounding
 from hinge.problems.svm.linear import Bias, LinearProblem
+from hinge.types import MatrixLike
 
 
 class NormConstrained(LinearProblem):
@@ -21,7 +22,9 @@ class NormConstrained(LinearProblem):
     by its projection.
     """
 
-    def __init__(self, X: Any, y: Any, B: float, *, weight: Any = None, bias: Bias = "none") -> None:
+    def __init__(
+        self, X: MatrixLike | Data, y: ArrayLike, B: float, *, weight: ArrayLike | None = None, bias: Bias = "none"
+    ) -> None:
         super().__init__(X, y, weight=weight, bias=bias)
         if bias == "penalized":
             raise ValueError("NormConstrained takes bias='none' or 'free'; add a constant feature to X.")

@@ -1,14 +1,14 @@
 """The one-class SVM: most of the points on the far side of a hyperplane from zero."""
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
-from hinge.access import Gram, as_points
+from hinge.access import BaseGram
 from hinge.kernels import Kernel
 from hinge.problems.base import Certificate
 from hinge.problems.svm.duality import UNIT
-from hinge.problems.svm.kernelized import Expansion, KernelProblem
+from hinge.problems.svm.kernelized import Expansion, KernelProblem, gram_of
+from hinge.types import Items
 
 
 class KernelOneClass(KernelProblem):
@@ -45,9 +45,11 @@ class KernelOneClass(KernelProblem):
         The :math:`s_i`, all one where not given.
     """
 
-    def __init__(self, X: Any, nu: float, kernel: Kernel | None = None, *, weight: Any = None) -> None:
-        gram = X if kernel is None else Gram(as_points(X, kernel))
-        super().__init__(gram, np.ones(getattr(gram, "n", 0), np.int8), weight=weight)
+    def __init__(
+        self, X: Items | BaseGram, nu: float, kernel: Kernel | None = None, *, weight: ArrayLike | None = None
+    ) -> None:
+        gram = gram_of(X, kernel)
+        super().__init__(gram, np.ones(gram.n, np.int8), weight=weight)
         if not 0 < nu <= 1:
             raise ValueError(f"nu must lie in (0, 1], got {nu!r}: it is the share of points left outside.")
         self.nu = float(nu)

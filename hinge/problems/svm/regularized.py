@@ -3,11 +3,14 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from hinge.access import Data
 from hinge.problems.base import Certificate, Solution
 from hinge.problems.rounding import gap_of, rounding
 from hinge.problems.svm.linear import Bias, LinearProblem
 from hinge.problems.svm.losses import HINGE, Loss
+from hinge.types import MatrixLike
 
 FAR = 1e120
 """λ lies between this and its inverse: its products with squares of the data stay finite."""
@@ -36,11 +39,11 @@ class Regularized(LinearProblem):
 
     def __init__(
         self,
-        X: Any,
-        y: Any,
+        X: MatrixLike | Data,
+        y: ArrayLike,
         lam: float,
         *,
-        weight: Any = None,
+        weight: ArrayLike | None = None,
         bias: Bias = "none",
         bias_scale: float = 1.0,
         loss: Loss = HINGE,
@@ -52,7 +55,7 @@ class Regularized(LinearProblem):
             self.unit = FAINT * sum(self.loss_of(np.zeros(hi - lo), 0.0, lo, hi) for lo, hi in self.blocks())
 
     @classmethod
-    def from_C(cls, X: Any, y: Any, C: float, **options: Any) -> "Regularized":
+    def from_C(cls, X: MatrixLike | Data, y: ArrayLike, C: float, **options: Any) -> "Regularized":
         """The same problem by LIBLINEAR's C: the one place where C becomes λ."""
         problem = cls(X, y, 1.0, **options)
         problem.lam = lam_of(C, problem.total)
@@ -123,7 +126,7 @@ class Regularized(LinearProblem):
         return linear - spared, self.largest_target * mass + spared, square
 
 
-def checked_lam(lam: Any) -> float:
+def checked_lam(lam: float) -> float:
     """λ as a number that its products with squares of the data can be formed with."""
     if not (isinstance(lam, int | float | np.number) and 0 < lam < np.inf):
         raise ValueError(f"lam must be a positive number, got {lam!r}.")

@@ -1,14 +1,15 @@
 """The slack-constrained SVM: problem (3) of the SIMBA paper, Problem 2.3 of the SBP paper."""
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 
+from hinge.access import Data
 from hinge.problems.base import Certificate, Solution
 from hinge.problems.rounding import gap_of, rounding
 from hinge.problems.svm.linear import Bias, LinearProblem
 from hinge.problems.svm.regularized import Regularized
+from hinge.types import MatrixLike
 
 
 class SlackConstrained(LinearProblem):
@@ -27,7 +28,9 @@ class SlackConstrained(LinearProblem):
     front: each is within 1/(1 - gap) of it.
     """
 
-    def __init__(self, X: Any, y: Any, nu: float, *, weight: Any = None, bias: Bias = "none") -> None:
+    def __init__(
+        self, X: MatrixLike | Data, y: ArrayLike, nu: float, *, weight: ArrayLike | None = None, bias: Bias = "none"
+    ) -> None:
         super().__init__(X, y, weight=weight, bias=bias)
         if bias == "penalized":
             raise ValueError("SlackConstrained takes bias='none' or 'free'; add a constant feature to X.")
@@ -38,7 +41,7 @@ class SlackConstrained(LinearProblem):
     def regularized(self, lam: float) -> Regularized:
         """The same examples, with the norm paid for by λ."""
         weight = self.weight if len(self.weight) > 1 else None
-        return Regularized(self.matrix, self.y, lam, weight=weight, bias=self.bias)
+        return Regularized(self.read_through, self.y, lam, weight=weight, bias=self.bias)
 
     def objective(self, solution: Solution) -> float:
         """The highest water level of any multiple of w in the unit ball, at the best bias if it is free."""

@@ -1,12 +1,12 @@
 """A linear SVM from a fraction of the cells: rows read column by column, and no further than needed."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from scipy.special import ndtr
 
-from hinge.problems import Certificate, Regularized, Solution
+from hinge.problems import Certificate, Problem, Regularized, Solution
 from hinge.problems.cost import Cost
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
@@ -101,7 +101,7 @@ class Frugal(Solver[Regularized, FrugalState]):
         if min(self.flips, self.tol) < 0 or self.levels < 2:
             raise ValueError("flips and tol must not be negative, and levels be at least 2.")
 
-    def rejects(self, problem: Any) -> str | None:
+    def rejects(self, problem: Problem) -> str | None:
         if isinstance(problem, Regularized):
             return None
         return f"Frugal solves Regularized, not {type(problem).__name__}; for a slack bound use Simba."
@@ -134,11 +134,11 @@ class Frugal(Solver[Regularized, FrugalState]):
             end = s.whole if s.done < s.whole else s.queued
             rows = state.queue[s.done : min(end, s.done + n_iter)]
             if end == s.whole:
-                self._read_whole(problem, state, rows)
+                _read_whole(problem, state, rows)
             else:
                 if s.done == s.whole:
-                    self._plan(problem, state)
-                self._scan(problem, state, rows)
+                    _plan(problem, state)
+                _scan(problem, state, rows, self.gamma, self.least)
             s.done += len(rows)
             s.t += len(rows)
             n_iter -= len(rows)
@@ -147,57 +147,11 @@ class Frugal(Solver[Regularized, FrugalState]):
                 self._next(problem, state)
         return state
 
-    def _read_whole(self, problem: Regularized, state: FrugalState, rows: np.ndarray) -> None:
-        """Read all cells of these rows, which are a random sample but where support vectors are completed."""
-        for i in rows.tolist():
-            problem.table.row(i)
-        if not state.s.completing:
-            state.random[rows], state.pi[rows] = True, 1.0
-
-    def _plan(self, problem: Regularized, state: FrugalState) -> None:
-        """The order of the columns, and the tails of the margins behind each level."""
-        table, w = problem.table, state.w
-        whole = np.flatnonzero((state.pi > 0) & table.bill.whole_rows)
-        share = 1.0 / state.pi[whole]
-        s = w**2 * (share @ table.held(whole).power(2)) / share.sum()
-        if table.bill.prices is not None:
-            s = s / np.maximum(table.bill.prices, 1e-12)
-        state.ranked[:] = np.argsort(-s, kind="stable")
-        size = int((s > 0).sum())
-        state.cuts[1:] = np.ceil(size * FIRST_LEVEL ** (1 - np.arange(self.levels) / (self.levels - 1)))
-        rows = np.flatnonzero(state.random)
-        E = table.held(rows)
-        own = sampled.coefficients(problem, rows, state.alpha, state.pi)
-        state.tails[:] = tails_behind(E, problem.y[rows], own, w, state.ranked, state.cuts)
-        moved = E @ (w - state.before) + state.s.b - state.s.b_before
-        state.s.drift = np.sqrt(np.mean(moved**2)) if state.s.pass_number == 1 else 0.0
-
-    def _scan(self, problem: Regularized, state: FrugalState, rows: np.ndarray) -> None:
-        """Read rows level by level, as long as their random number is below the probability to keep them."""
-        g = 2.0 ** max(0, int(state.s.pass_number) - 2)
-        least = min(1.0, self.least * max(1.0, g / 8.0))
-        y = problem.y[rows].astype(float)
-        side, m, pi = (y > 0).astype(int), y * state.s.b, np.ones(len(rows))
-        kept = state.pi[rows] > 0  # such a row is read to the end, for its new probability
-        own = sampled.coefficients(problem, rows[kept], state.alpha, state.pi)
-        known = own[:, None] * squares_in_levels(problem.table.held(rows[kept]), state.ranked, state.cuts)
-        m[kept] -= own * problem.constant_sq
-        alive = np.arange(len(rows))
-        for level in range(self.levels + 1):
-            mu, sd = state.tails[side[alive], level].T
-            P = ndtr((1.0 - m[alive] - mu) / np.sqrt(sd**2 + state.s.drift**2 + 1e-300))
-            pi[alive] = np.minimum(pi[alive], np.maximum(least, self.gamma * g * P**0.75))
-            alive = alive[(state.u[rows[alive]] < pi[alive]) | kept[alive]]
-            if level < self.levels:
-                columns = state.ranked[state.cuts[level] : state.cuts[level + 1]]
-                m[alive] += y[alive] * problem.table.dot(rows[alive], columns, state.w[columns])
-                m[kept] -= known[:, level]
-        state.pi[rows[alive]] = np.maximum(state.pi[rows[alive]], pi[alive])
-
     def _learn(self, problem: Regularized, state: FrugalState) -> None:
         """Train on the sample; see what changed, and how wrong the last answer was on rows new to it."""
         s = state.s
-        rows, inner, new = self._fit(problem, state)
+        rows, inner = self.sample(problem, state)
+        new = _fit(problem, state, rows, inner, self.tol)
         if not s.completing:
             whole = self.by_rows(problem)
             now = sampled.solve_for_all(problem, rows, new, READING_TOL) if whole and self.flips else new
@@ -217,12 +171,6 @@ class Frugal(Solver[Regularized, FrugalState]):
         share = sampled.shares_at_C(problem.y, rows) if self.by_rows(problem) else state.pi[rows]
         return rows, sampled.sample_problem(problem, rows, share)
 
-    def _fit(self, problem: Regularized, state: FrugalState) -> tuple[np.ndarray, Regularized, Solution]:
-        rows, inner = self.sample(problem, state)
-        start = Solution(state.w.copy(), float(state.s.b), state.alpha[rows])
-        tol = self.tol if len(rows) == problem.n else READING_TOL
-        return rows, inner, sampled.solve_sample(inner, start, tol)
-
     # --- the three phases: what is read next ----------------------------------------------
 
     def _next(self, problem: Regularized, state: FrugalState) -> None:
@@ -230,57 +178,18 @@ class Frugal(Solver[Regularized, FrugalState]):
         s = state.s
         still = bool(self.flips > 0 and s.flips <= self.flips * s.error)
         if self.by_rows(problem):
-            return self._more_rows(problem, state, still)
+            return _more_rows(problem, state, still)
         s.scanned += s.queued if s.pass_number <= 1 else 0
         if s.scanned < problem.n:
-            return self._first_pass(state)
-        return self._later_pass(problem, state, still)
-
-    def _more_rows(self, problem: Regularized, state: FrugalState, still: bool) -> None:
-        """Whole rows, as many again as there are."""
-        s = state.s
-        s.pass_number = 1
-        left = state.order[state.pi[state.order] == 0]
-        rows = sampled.alike(problem.y, left, int((state.pi > 0).sum()))
-        s.exact = len(rows) == 0
-        s.over = s.exact or (still and s.t >= FEWEST_ROWS)
-        if s.over and not s.exact:
-            state.w[:], s.b = state.before, s.b_before
-        enqueue(state, rows, len(rows))
-
-    def _first_pass(self, state: FrugalState) -> None:
-        """Scan as many random rows again as were scanned, and read a few of them whole."""
-        s = state.s
-        s.pass_number = 1
-        rows = state.order[s.scanned : 2 * s.scanned]
-        enqueue(state, rows, min(len(rows), max(10, int(self.checks * len(rows)))))
-
-    def _later_pass(self, problem: Regularized, state: FrugalState, still: bool) -> None:
-        """Complete some rows of support vectors; then scan all rows, at a higher rate than before."""
-        s, whole = state.s, problem.table.bill.whole_rows
-        support = np.flatnonzero((state.alpha > 0) & ~whole)
-        every = bool((state.pi >= 1.0).all())
-        unread = np.delete(state.w, state.ranked[: state.cuts[-1]])
-        s.exact = every and len(support) == 0 and (bool(whole.all()) or not unread.any())
-        # The second pass has the rate of the first: that it changes little says nothing.
-        s.over = s.exact or (not s.completing and s.pass_number != 2 and still)
-        if not s.completing:
-            s.pass_number = max(2, s.pass_number + 1)
-            share = min(1.0, 0.1 * 2.0 ** (s.pass_number - 3)) if s.pass_number > 2 else 0.0
-            rows = np.flatnonzero(~whole) if every and s.pass_number > MOST_PASSES else support
-            rows = rows[np.argsort(state.u[rows], kind="stable")][: int(np.ceil(share * len(rows)))]
-            if len(rows):  # support vectors are read whole, which finds new columns
-                s.completing = True
-                return enqueue(state, rows, len(rows))
-        s.completing = False
-        return enqueue(state, np.flatnonzero(~state.random), 0)
+            return _first_pass(state, self.checks)
+        return _later_pass(problem, state, still)
 
     # --- what the driver asks -------------------------------------------------------------
 
     def solution(self, problem: Regularized, state: FrugalState) -> Solution:
         s = state.s
         if 0 < s.done < s.queued and len(np.unique(problem.y[state.pi > 0])) == 2:  # cut off within a batch
-            return self._fit(problem, state)[2]._replace(alpha=None)
+            return _fit(problem, state, *self.sample(problem, state), self.tol)._replace(alpha=None)
         return Solution(state.w, float(s.b), state.alpha if s.exact else None)
 
     def cost(self, problem: Regularized, state: FrugalState | None = None) -> Cost:
@@ -295,3 +204,103 @@ class Frugal(Solver[Regularized, FrugalState]):
     def pause(self, problem: Regularized, state: FrugalState) -> int:
         s = state.s
         return 0 if s.over else max(1, int(s.queued - s.done))  # 1 after Ctrl-C before it had learned
+
+
+def _read_whole(problem: Regularized, state: FrugalState, rows: np.ndarray) -> None:
+    """Read all cells of these rows, which are a random sample but where support vectors are completed."""
+    for i in rows.tolist():
+        problem.table.row(i)
+    if not state.s.completing:
+        state.random[rows], state.pi[rows] = True, 1.0
+
+
+def _plan(problem: Regularized, state: FrugalState) -> None:
+    """The order of the columns, and the tails of the margins behind each level."""
+    table, w = problem.table, state.w
+    whole = np.flatnonzero((state.pi > 0) & table.bill.whole_rows)
+    share = 1.0 / state.pi[whole]
+    s = w**2 * (share @ table.held(whole).power(2)) / share.sum()
+    if table.bill.prices is not None:
+        s = s / np.maximum(table.bill.prices, 1e-12)
+    state.ranked[:] = np.argsort(-s, kind="stable")
+    size = int((s > 0).sum())
+    levels = len(state.cuts) - 1
+    state.cuts[1:] = np.ceil(size * FIRST_LEVEL ** (1 - np.arange(levels) / (levels - 1)))
+    rows = np.flatnonzero(state.random)
+    E = table.held(rows)
+    own = sampled.coefficients(problem, rows, state.alpha, state.pi)
+    state.tails[:] = tails_behind(E, problem.y[rows], own, w, state.ranked, state.cuts)
+    moved = E @ (w - state.before) + state.s.b - state.s.b_before
+    state.s.drift = np.sqrt(np.mean(moved**2)) if state.s.pass_number == 1 else 0.0
+
+
+def _scan(problem: Regularized, state: FrugalState, rows: np.ndarray, gamma: float, least: float) -> None:
+    """Read rows level by level, as long as their random number is below the probability to keep them."""
+    g = 2.0 ** max(0, int(state.s.pass_number) - 2)
+    levels, least = len(state.cuts) - 1, min(1.0, least * max(1.0, g / 8.0))
+    y = problem.y[rows].astype(float)
+    side, m, pi = (y > 0).astype(int), y * state.s.b, np.ones(len(rows))
+    kept = state.pi[rows] > 0  # such a row is read to the end, for its new probability
+    own = sampled.coefficients(problem, rows[kept], state.alpha, state.pi)
+    known = own[:, None] * squares_in_levels(problem.table.held(rows[kept]), state.ranked, state.cuts)
+    m[kept] -= own * problem.constant_sq
+    alive = np.arange(len(rows))
+    for level in range(levels + 1):
+        mu, sd = state.tails[side[alive], level].T
+        P = ndtr((1.0 - m[alive] - mu) / np.sqrt(sd**2 + state.s.drift**2 + 1e-300))
+        pi[alive] = np.minimum(pi[alive], np.maximum(least, gamma * g * P**0.75))
+        alive = alive[(state.u[rows[alive]] < pi[alive]) | kept[alive]]
+        if level < levels:
+            columns = state.ranked[state.cuts[level] : state.cuts[level + 1]]
+            m[alive] += y[alive] * problem.table.dot(rows[alive], columns, state.w[columns])
+            m[kept] -= known[:, level]
+    state.pi[rows[alive]] = np.maximum(state.pi[rows[alive]], pi[alive])
+
+
+def _fit(problem: Regularized, state: FrugalState, rows: np.ndarray, inner: Regularized, last_tol: float) -> Solution:
+    """The answer of the sample, from the last one; to the last tolerance where it is all rows."""
+    start = Solution(state.w.copy(), float(state.s.b), state.alpha[rows])
+    tol = last_tol if len(rows) == problem.n else READING_TOL
+    return sampled.solve_sample(inner, start, tol)
+
+
+def _more_rows(problem: Regularized, state: FrugalState, still: bool) -> None:
+    """Whole rows, as many again as there are."""
+    s = state.s
+    s.pass_number = 1
+    left = state.order[state.pi[state.order] == 0]
+    rows = sampled.alike(problem.y, left, int((state.pi > 0).sum()))
+    s.exact = len(rows) == 0
+    s.over = s.exact or (still and s.t >= FEWEST_ROWS)
+    if s.over and not s.exact:
+        state.w[:], s.b = state.before, s.b_before
+    enqueue(state, rows, len(rows))
+
+
+def _first_pass(state: FrugalState, checks: float) -> None:
+    """Scan as many random rows again as were scanned, and read a few of them whole."""
+    s = state.s
+    s.pass_number = 1
+    rows = state.order[s.scanned : 2 * s.scanned]
+    enqueue(state, rows, min(len(rows), max(10, int(checks * len(rows)))))
+
+
+def _later_pass(problem: Regularized, state: FrugalState, still: bool) -> None:
+    """Complete some rows of support vectors; then scan all rows, at a higher rate than before."""
+    s, whole = state.s, problem.table.bill.whole_rows
+    support = np.flatnonzero((state.alpha > 0) & ~whole)
+    every = bool((state.pi >= 1.0).all())
+    unread = np.delete(state.w, state.ranked[: state.cuts[-1]])
+    s.exact = every and len(support) == 0 and (bool(whole.all()) or not unread.any())
+    # The second pass has the rate of the first: that it changes little says nothing.
+    s.over = s.exact or (not s.completing and s.pass_number != 2 and still)
+    if not s.completing:
+        s.pass_number = max(2, s.pass_number + 1)
+        share = min(1.0, 0.1 * 2.0 ** (s.pass_number - 3)) if s.pass_number > 2 else 0.0
+        rows = np.flatnonzero(~whole) if every and s.pass_number > MOST_PASSES else support
+        rows = rows[np.argsort(state.u[rows], kind="stable")][: int(np.ceil(share * len(rows)))]
+        if len(rows):  # support vectors are read whole, which finds new columns
+            s.completing = True
+            return enqueue(state, rows, len(rows))
+    s.completing = False
+    return enqueue(state, np.flatnonzero(~state.random), 0)

@@ -1,12 +1,13 @@
 """A linear SVM from few rows: some columns of all rows say where the hard rows are, and these are read."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
+from hinge.access import Line
 from hinge.compiled import Record, record
-from hinge.problems import Certificate, Regularized, Solution
+from hinge.problems import Certificate, Problem, Regularized, Solution
 from hinge.problems.cost import Cost
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
@@ -106,7 +107,7 @@ class Probe(Solver[Regularized, ProbeState]):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}.")
 
-    def rejects(self, problem: Any) -> str | None:
+    def rejects(self, problem: Problem) -> str | None:
         if isinstance(problem, Regularized):
             return None
         return f"Probe solves Regularized, not {type(problem).__name__}; for a slack bound use Simba."
@@ -128,14 +129,10 @@ class Probe(Solver[Regularized, ProbeState]):
             np.zeros(n, np.int64),
             record(b=0.0, t=0, columns=0, queued=0, done=0, found=0, rounds=0, quiet=0, over=False),
         )
-        order = order[self._counts(problem)[order]]
+        order = order[_counts(problem)[order]]
         sides = [order[problem.y[order] == side][: -(-self.rows // 3)] for side in (1, -1)]
         enqueue(state, order[np.isin(order, np.concatenate([order[: self.rows], *sides]))])
         return state
-
-    def _counts(self, problem: Regularized) -> np.ndarray:
-        """Rows that have a weight."""
-        return np.ones(problem.n, bool) if len(problem.weight) == 1 else problem.weight > 0
 
     # --- the run --------------------------------------------------------------------------
 
@@ -151,7 +148,7 @@ class Probe(Solver[Regularized, ProbeState]):
             s.t += 1
             n_iter -= 1
             if s.done == s.queued:
-                self._learn(problem, state)
+                _learn(problem, state, *self.sample(problem, state))
                 self._dig(problem, state)
         return state
 
@@ -164,60 +161,42 @@ class Probe(Solver[Regularized, ProbeState]):
         s.found += m < self.below
         s.done += 1
         state.kind[i] = DUG if s.rounds else RANDOM
-        scale = self._scale(state)
+        scale = _scale(state)
         if s.rounds and scale > 0:  # it was chosen by these cells: they are made to tell its true margin
             off = m - problem.y[i] * (scale * (state.probed[i] @ state.w_J) + state.s.b)
             state.probed[i] += problem.y[i] * off / (state.w @ state.w) * state.w_J
-
-    def _learn(self, problem: Regularized, state: ProbeState) -> None:
-        rows, inner, answer = self._fit(problem, state)
-        state.w[:], state.s.b = answer.w, answer.b
-        state.alpha[:] = 0.0
-        state.alpha[rows] = answer.alpha
-        state.w_J[:] = cost_of_a_row(problem) * (inner.weight * inner.y * answer.alpha) @ state.probed[rows]
 
     def _dig(self, problem: Regularized, state: ProbeState) -> None:
         """The rows to read next, or the end."""
         s = state.s
         s.quiet = 0 if s.found or s.rounds == 0 else s.quiet + 1
         s.rounds += 1
-        left = state.order[((state.kind == UNREAD) & self._counts(problem))[state.order]]
+        left = state.order[((state.kind == UNREAD) & _counts(problem))[state.order]]
         s.over = len(left) == 0 or s.quiet >= self.patience
         lowest = np.argsort(self.margins(problem, state)[left], kind="stable")  # ties in random order
         enqueue(state, left[lowest[: -(-np.count_nonzero(state.kind) // 4)]])
 
     def margins(self, problem: Regularized, state: ProbeState) -> np.ndarray:
         """The margins of all rows, as the probed columns foretell them."""
-        return problem.y * (self._scale(state) * (state.probed @ state.w_J) + state.s.b)
-
-    def _scale(self, state: ProbeState) -> float:
-        """‖w‖²/‖w_J‖², 0 where the probed columns know nothing of w."""
-        J_sq = float(state.w_J @ state.w_J)
-        return float(state.w @ state.w) / J_sq if J_sq > 0 else 0.0
+        return problem.y * (_scale(state) * (state.probed @ state.w_J) + state.s.b)
 
     def sample(self, problem: Regularized, state: ProbeState) -> tuple[np.ndarray, Regularized]:
         """The rows read whole, and their problem: it costs nothing to solve."""
         share = np.ones(problem.n)
         for side in (1, -1):
-            others = (problem.y == side) & self._counts(problem) & (state.kind != DUG)
+            others = (problem.y == side) & _counts(problem) & (state.kind != DUG)
             random = others & (state.kind == RANDOM)
             share[random] = random.sum() / max(1, others.sum())
         rows = np.flatnonzero(state.kind)
         return rows, sample_problem(problem, rows, share[rows])
-
-    def _fit(self, problem: Regularized, state: ProbeState) -> tuple[np.ndarray, Regularized, Solution]:
-        rows, inner = self.sample(problem, state)
-        start = Solution(state.w.copy(), float(state.s.b), state.alpha[rows])
-        tol = LAST_TOL if len(rows) == self._counts(problem).sum() else READING_TOL
-        return rows, inner, solve_sample(inner, start, tol)
 
     # --- what the driver asks -------------------------------------------------------------
 
     def solution(self, problem: Regularized, state: ProbeState) -> Solution:
         s = state.s
         if 0 < s.done < s.queued and len(np.unique(problem.y[state.kind > 0])) == 2:  # cut off within a batch
-            return self._fit(problem, state)[2]._replace(alpha=None)
-        every = bool((state.kind > 0)[self._counts(problem)].all())
+            return _fit(problem, state, *self.sample(problem, state))._replace(alpha=None)
+        every = bool((state.kind > 0)[_counts(problem)].all())
         return Solution(state.w, float(s.b), state.alpha if every and s.over else None)
 
     def cost(self, problem: Regularized, state: ProbeState | None = None) -> Cost:
@@ -237,13 +216,41 @@ class Probe(Solver[Regularized, ProbeState]):
         return 0 if s.over else int(len(state.columns) - s.columns or s.queued - s.done)
 
 
+def _counts(problem: Regularized) -> np.ndarray:
+    """Rows that have a weight."""
+    return np.ones(problem.n, bool) if len(problem.weight) == 1 else problem.weight > 0
+
+
+def _learn(problem: Regularized, state: ProbeState, rows: np.ndarray, inner: Regularized) -> None:
+    """Train on the rows that were read whole."""
+    answer = _fit(problem, state, rows, inner)
+    state.w[:], state.s.b = answer.w, answer.b
+    state.alpha[:] = 0.0
+    alpha = cast(np.ndarray, answer.alpha)
+    state.alpha[rows] = alpha
+    state.w_J[:] = cost_of_a_row(problem) * (inner.weight * inner.y * alpha) @ state.probed[rows]
+
+
+def _scale(state: ProbeState) -> float:
+    """‖w‖²/‖w_J‖², 0 where the probed columns know nothing of w."""
+    J_sq = float(state.w_J @ state.w_J)
+    return float(state.w @ state.w) / J_sq if J_sq > 0 else 0.0
+
+
+def _fit(problem: Regularized, state: ProbeState, rows: np.ndarray, inner: Regularized) -> Solution:
+    """The answer of these rows, from the last one."""
+    start = Solution(state.w.copy(), float(state.s.b), state.alpha[rows])
+    tol = LAST_TOL if len(rows) == _counts(problem).sum() else READING_TOL
+    return solve_sample(inner, start, tol)
+
+
 def enqueue(state: ProbeState, rows: np.ndarray) -> None:
     """Make these rows the next batch."""
     state.queue[: len(rows)] = rows
     state.s.queued, state.s.done, state.s.found = len(rows), 0, 0
 
 
-def _spread(line: Any, size: int) -> np.ndarray:
+def _spread(line: Line, size: int) -> np.ndarray:
     """A row or column with all its cells."""
     out = np.zeros(size)
     at, values = line

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from hinge.problems import Certificate, SlackConstrained, Solution
+from hinge.problems import Certificate, Problem, SlackConstrained, Solution
 from hinge.problems.cost import Cost
 from hinge.sampling import key_of
 from hinge.solvers.base import Paper, Solver
@@ -142,7 +142,7 @@ class Simba(Solver[SlackConstrained, SimbaState]):
         if self.steps == "fixed" and self.epsilon is None:
             raise ValueError("Fixed steps need epsilon, from which the number of iterations follows.")
 
-    def rejects(self, problem: Any) -> str | None:
+    def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, SlackConstrained):
             return f"Simba solves SlackConstrained problems, not {type(problem).__name__}; use SDCA or Newton."
         if len(problem.weight) > 1:
@@ -219,7 +219,7 @@ class Simba(Solver[SlackConstrained, SimbaState]):
 
     def cost(self, problem: SlackConstrained, state: SimbaState | None = None) -> Cost:
         step = problem.table.max_row_cells + problem.table.max_column_cells
-        certificate = None if self._certifies(problem) else 0
+        certificate = None if _certifies(self.certify, problem) else 0
         return Cost(1, 1, certificate=certificate, a_pass=max(1, problem.table.n_cells // max(1, step)))
 
     def pause(self, problem: SlackConstrained, state: SimbaState) -> int:
@@ -235,7 +235,7 @@ class Simba(Solver[SlackConstrained, SimbaState]):
         answer = self.solution(problem, state)
         size = state.radius * problem.norm(answer.w)
         leaning = problem.bias == "free" and state.t >= FIRST_LOOK and 2 * abs(answer.b) >= size
-        if not self._certifies(problem):
+        if not _certifies(self.certify, problem):
             if leaning and abs(answer.b) >= 0.8 * size:
                 warnings.warn(problem.flooded(np.inf), stacklevel=2)
             return Certificate.unknown()
@@ -246,8 +246,10 @@ class Simba(Solver[SlackConstrained, SimbaState]):
             warnings.warn(problem.flooded(usable), stacklevel=2)
         return 0.0
 
-    def _certifies(self, problem: SlackConstrained) -> bool:
-        return problem.table.in_memory if self.certify is None else self.certify
+
+def _certifies(certify: bool | None, problem: SlackConstrained) -> bool:
+    """Whether certificates are computed: by default where the data can be read again at no cost."""
+    return problem.table.in_memory if certify is None else certify
 
 
 def _too_long(i: int, x: np.ndarray, R: float) -> str:

@@ -1,13 +1,13 @@
 """Small kernel problems on their whole Gram matrix: pairs of points, and Newton steps on their face."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from hinge.compiled import compiled
 from hinge.monitoring import Status
-from hinge.problems import Expansion, KernelRegularized
+from hinge.problems import Expansion, KernelRegularized, Problem
 from hinge.problems.cost import Cost
 from hinge.problems.svm.duality import duality_gap, stationary_bias
 from hinge.solvers.base import Paper, Solver
@@ -75,7 +75,7 @@ class ActiveSet(Solver[KernelRegularized, ActiveState]):
     exact_estimate = True
     finished = Status.STALLED
 
-    def rejects(self, problem: Any) -> str | None:
+    def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, KernelRegularized):
             return f"ActiveSet solves KernelRegularized problems, not {type(problem).__name__}; use SBP."
         if problem.n > 4 * MOST:

@@ -6,13 +6,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hinge.access.gram.arrays import whole
+from hinge.kernels import namespace
 from hinge.monitoring import Status
 from hinge.monitoring.clock import hurried
-from hinge.problems import Expansion, KernelRegularized, relative_gap, sorted_bias
+from hinge.problems import Expansion, KernelRegularized, Problem, relative_gap, sorted_bias
 from hinge.problems.cost import Cost
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.kernel.two_point import pair_steps, single_steps
+from hinge.types import Array
 
 ROUGH = 0.2
 """Relative gap at which the first subset has taught what it can."""
@@ -118,7 +120,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         if not (0 < self.inner < 1 and self.margin > 1):
             raise ValueError("inner must lie between 0 and 1, and margin above 1.")
 
-    def rejects(self, problem: Any) -> str | None:
+    def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, KernelRegularized):
             return f"BlockDual solves KernelRegularized problems, not {type(problem).__name__}; use SBP."
         return None
@@ -156,14 +158,14 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
             draws,
             key,
         )
-        return self._measured(problem, state)
+        return _measured(problem, state)
 
     def advance(self, problem: KernelRegularized, state: BlockState, n_iter: int) -> BlockState:
         for _ in range(n_iter):
             if state.rough and state.gap <= ROUGH:
                 state = self.refresh(problem, state)
             problem.gram.focus(state.order[: state.m])
-            state = self._measured(problem, self._round(problem, state))
+            state = _measured(problem, self._round(problem, state))
         return state
 
     def _round(self, problem: KernelRegularized, state: BlockState) -> BlockState:
@@ -191,15 +193,13 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         u = gram.array(draw_units(state.key, state.draws, wanted))
         half = wanted // 2
         fresh = gram.host(
-            xp.concatenate(
-                [_some(xp, up & ~seen, e, half, u[:half], worst), _some(xp, down & ~seen, e, half, u[half:], worst)]
-            )
+            xp.concatenate([_some(up & ~seen, e, half, u[:half], worst), _some(down & ~seen, e, half, u[half:], worst)])
         )
         if int(((up | down) & (beta == 0)).sum()) < size or worst:
             most_kept = min(self.most, gram.capacity, gram.largest_block) - len(fresh)
             between = (grows & falls) | ((up | down) & seen)
             between[gram.array(fresh)] = False
-            kept = gram.host(_some(xp, between, e, most_kept, u, True))
+            kept = gram.host(_some(between, e, most_kept, u, True))
         else:
             kept = gram.position[before[: size - len(fresh)]]
         at = np.sort(np.concatenate([fresh, kept]))
@@ -221,30 +221,6 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         recent = np.concatenate([state.order[fresh], np.setdiff1d(work, state.order[fresh])])
         state.work[: len(recent)] = recent
         return state._replace(t=state.t + 1, draws=state.draws + wanted, terms=state.terms + len(work) + 1)
-
-    def _measured(self, problem: KernelRegularized, state: BlockState) -> BlockState:
-        """The state with the bias and the relative gap of its first m points."""
-        columns, y, beta, r = _inside(problem, state)
-        c = problem.share()
-        c = c if isinstance(c, float) else problem.gram.array(c)[columns]
-        b = float(sorted_bias(r, y, c)) if problem.bias == "free" else 0.0
-        loss = float((c * (1.0 - y * (r + b)).clip(0.0)).sum())
-        sq, linear = float(beta @ r), float((y * beta).sum())
-        primal, dual = 0.5 * problem.lam * sq + loss, problem.lam * (linear - 0.5 * sq)
-        convex = problem.certifiable and sq >= 0
-        gap = relative_gap(primal, dual) if convex else self._violation(problem, columns, y, beta, r)
-        missing = gap if convex and np.isfinite(gap) else 0.0
-        share = np.count_nonzero(state.work >= 0) / state.m
-        moves = dual > state.dual + max(1e-14, SLOWEST * share * missing) * abs(dual)
-        return state._replace(b=b, gap=gap, dual=dual, still=0 if moves else state.still + 1)
-
-    def _violation(self, problem: KernelRegularized, columns: Any, y: Any, beta: Any, r: Any) -> float:
-        """By how much the worst pair, or point without a bias, violates its conditions."""
-        room, e = problem.gram.constant(problem.boxes)[columns] - y * beta, r - y
-        grows, falls = (y > 0) * room - (y < 0) * beta > 0, (y > 0) * beta + (y < 0) * room > 0
-        low = float(e[grows].min()) if grows.any() else 0.0
-        high = float(e[falls].max()) if falls.any() else 0.0
-        return max(0.0, high - low if problem.bias == "free" else max(high, -low))
 
     # --- answers --------------------------------------------------------------------------
 
@@ -269,7 +245,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         inside = problem.y[out] * (answer.responses[out] + state.b) < near
         order = np.concatenate([state.order[: state.m], out[inside], out[~inside]])
         state = state._replace(order=order, m=state.m + int(inside.sum()), rough=False)
-        return self._measured(problem, state)
+        return _measured(problem, state)
 
     # --- what the driver asks -------------------------------------------------------------
 
@@ -299,6 +275,32 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         return usual if self.block is None else self.block
 
 
+def _measured(problem: KernelRegularized, state: BlockState) -> BlockState:
+    """The state with the bias and the relative gap of its first m points."""
+    columns, y, beta, r = _inside(problem, state)
+    c = problem.share()
+    c = c if isinstance(c, float) else problem.gram.array(c)[columns]
+    b = float(sorted_bias(r, y, c)) if problem.bias == "free" else 0.0
+    loss = float((c * (1.0 - y * (r + b)).clip(0.0)).sum())
+    sq, linear = float(beta @ r), float((y * beta).sum())
+    primal, dual = 0.5 * problem.lam * sq + loss, problem.lam * (linear - 0.5 * sq)
+    convex = problem.certifiable and sq >= 0
+    gap = relative_gap(primal, dual) if convex else _violation(problem, columns, y, beta, r)
+    missing = gap if convex and np.isfinite(gap) else 0.0
+    share = np.count_nonzero(state.work >= 0) / state.m
+    moves = dual > state.dual + max(1e-14, SLOWEST * share * missing) * abs(dual)
+    return state._replace(b=b, gap=gap, dual=dual, still=0 if moves else state.still + 1)
+
+
+def _violation(problem: KernelRegularized, columns: Array | slice, y: Array, beta: Array, r: Array) -> float:
+    """By how much the worst pair, or point without a bias, violates its conditions."""
+    room, e = problem.gram.constant(problem.boxes)[columns] - y * beta, r - y
+    grows, falls = (y > 0) * room - (y < 0) * beta > 0, (y > 0) * beta + (y < 0) * room > 0
+    low = float(e[grows].min()) if grows.any() else 0.0
+    high = float(e[falls].max()) if falls.any() else 0.0
+    return max(0.0, high - low if problem.bias == "free" else max(high, -low))
+
+
 def _inside(problem: KernelRegularized, state: BlockState) -> tuple[Any, Any, Any, Any]:
     """Where the points worked on are, and their y, β and r; without a copy where they are all."""
     gram = problem.gram
@@ -307,8 +309,9 @@ def _inside(problem: KernelRegularized, state: BlockState) -> tuple[Any, Any, An
     return columns, gram.constant(problem.y)[columns], state.beta[columns], state.r[columns]
 
 
-def _some(xp: Any, mask: Any, e: Any, k: int, u: Any, worst: bool) -> Any:
+def _some(mask: Array, e: Array, k: int, u: Array, worst: bool) -> Array:
     """Positions of at most k of a mask: those of largest |e|, or drawn with the uniforms u."""
+    xp = namespace(mask)
     found = xp.where(mask)[0]
     if len(found) <= k:
         return found

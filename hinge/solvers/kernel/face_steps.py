@@ -30,19 +30,9 @@ def face_steps(K, beta, e, lo, hi, free):
         return work
     while m > free and work < allowed:
         work += m * m * m / 6.0 / n + 2.0 * m
-        L, p, q = np.empty((m, m)), np.empty(m), np.ones(m)
-        for i in range(m):
-            p[i] = -e[F[i]]
-            for j in range(i + 1):
-                L[i, j] = K[F[i], F[j]]
-            L[i, i] += RIDGE * largest
-        if not _factor(L, largest):
+        p = np.empty(m)
+        if not _newton_step(K, e, F[:m], largest, free, p):
             return work
-        _solve(L, p)
-        if free:
-            _solve(L, q)
-            mu = p.sum() / q.sum()
-            p -= mu * q
         slope = 0.0
         t, blocked = 1.0, -1
         for i in range(m):
@@ -76,6 +66,26 @@ def face_steps(K, beta, e, lo, hi, free):
                 kept += 1
         m = kept
     return work
+
+
+@compiled
+def _newton_step(K, e, F, largest, free, p):
+    """Fill p with the step Δ of the points F; False where their system of equations cannot be solved."""
+    m = len(F)
+    L, q = np.empty((m, m)), np.ones(m)
+    for i in range(m):
+        p[i] = -e[F[i]]
+        for j in range(i + 1):
+            L[i, j] = K[F[i], F[j]]
+        L[i, i] += RIDGE * largest
+    if not _factor(L, largest):
+        return False
+    _solve(L, p)
+    if free:
+        _solve(L, q)
+        mu = p.sum() / q.sum()
+        p -= mu * q
+    return True
 
 
 @compiled

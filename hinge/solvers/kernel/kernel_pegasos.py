@@ -2,12 +2,12 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from hinge.compiled import compiled
-from hinge.problems import Expansion, KernelRegularized
+from hinge.problems import Expansion, KernelRegularized, Problem
 from hinge.problems.cost import Cost
 from hinge.sampling import draw_index, key_of
 from hinge.solvers.base import Paper, Solver
@@ -88,7 +88,7 @@ class KernelPegasos(Solver[KernelRegularized, KernelPegasosState]):
         if self.batch_size < 1:
             raise ValueError(f"batch_size must be at least 1, got {self.batch_size!r}.")
 
-    def rejects(self, problem: Any) -> str | None:
+    def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, KernelRegularized):
             name = type(problem).__name__
             return f"KernelPegasos solves KernelRegularized problems, not {name}; use SBP for a given slack."

@@ -2,12 +2,12 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from hinge.compiled import compiled
-from hinge.problems import Expansion, KernelProblem
+from hinge.problems import Expansion, KernelProblem, Problem
 from hinge.problems.cost import Cost
 from hinge.sampling import key_of
 from hinge.solvers.base import Paper, Solver
@@ -79,7 +79,7 @@ class KernelPerceptron(Solver[KernelProblem, KernelPerceptronState]):
         if self.passes < 1:
             raise ValueError(f"passes must be at least 1, got {self.passes!r}.")
 
-    def rejects(self, problem: Any) -> str | None:
+    def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, KernelProblem):
             return f"KernelPerceptron solves kernel problems, not {type(problem).__name__}; use Perceptron."
         if problem.bias != "none":

@@ -1,12 +1,12 @@
 """Stochastic dual coordinate ascent with kernels."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from hinge.compiled import compiled
-from hinge.problems import Expansion, KernelRegularized
+from hinge.problems import Expansion, KernelRegularized, Problem
 from hinge.problems.cost import Cost
 from hinge.sampling import key_of
 from hinge.solvers.base import Paper, Solver
@@ -71,7 +71,7 @@ class KernelSDCA(Solver[KernelRegularized, KernelSDCAState]):
         if self.block < 1:
             raise ValueError(f"block must be at least 1, got {self.block!r}.")
 
-    def rejects(self, problem: Any) -> str | None:
+    def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, KernelRegularized):
             name = type(problem).__name__
             return f"KernelSDCA solves KernelRegularized problems, not {name}; use SBP for a given slack."

@@ -1,12 +1,12 @@
 """The one-class SVM by blocks of kernel rows, on a random subset that grows until it is all points."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from hinge.monitoring import Status
-from hinge.problems import Certificate, Expansion
+from hinge.problems import Certificate, Expansion, Problem
 from hinge.problems.cost import Cost
 from hinge.problems.svm.one_class import KernelOneClass
 from hinge.sampling import draw_units, key_of
@@ -113,7 +113,7 @@ class LevelBlocks(Solver[KernelOneClass, LevelState]):
         if not (0 < self.inner < 1 and self.rough > 0):
             raise ValueError("inner must lie between 0 and 1, and rough above 0.")
 
-    def rejects(self, problem: Any) -> str | None:
+    def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, KernelOneClass):
             return f"LevelBlocks solves KernelOneClass problems, not {type(problem).__name__}; use BlockDual."
         return None
@@ -157,7 +157,7 @@ class LevelBlocks(Solver[KernelOneClass, LevelState]):
     def _begin(self, problem: KernelOneClass, state: LevelState) -> None:
         """What each new point would need on its own."""
         m = state.m
-        first = self._before(problem, m)
+        first = _before(problem.n, m, self.first, self.growth)
         new = state.order[first:m]
         s, own = problem.boxes[new], np.maximum(problem.gram.diag[new], 1e-12)
         r = state.r[first:m] * (m / first)  # when the new points have joined the old
@@ -168,13 +168,6 @@ class LevelBlocks(Solver[KernelOneClass, LevelState]):
             enough = np.clip((theta - r) / own, 0.0, s).sum() >= target
             low, high = (low, theta) if enough else (theta, high)
         state.alpha[first:m] = _summing_to(np.clip((high - r) / own, 0.0, s), s, target)
-
-    def _before(self, problem: KernelOneClass, m: int) -> int:
-        """The size from which the subset grew to m."""
-        size = min(problem.n, self.first)
-        while min(problem.n, self.growth * size) < m:
-            size *= self.growth
-        return size
 
     def _take_in(self, problem: KernelOneClass, state: LevelState) -> LevelState:
         """Bring the responses up to date with some of the α that have changed."""
@@ -189,7 +182,7 @@ class LevelBlocks(Solver[KernelOneClass, LevelState]):
         state.known[some] = state.alpha[some]
         state.path[some] += np.abs(change)
         state = state._replace(terms=state.terms + len(some))
-        return self._measured(problem, state) if len(some) == len(ahead) else state
+        return _measured(problem, state) if len(some) == len(ahead) else state
 
     # --- mending --------------------------------------------------------------------------
 
@@ -220,18 +213,7 @@ class LevelBlocks(Solver[KernelOneClass, LevelState]):
             state.path[at] += np.abs(mine - alpha[at])
             state.alpha[at] = state.known[at] = mine
             state = state._replace(terms=state.terms + len(at) + 1)
-        return self._measured(problem, state)
-
-    def _measured(self, problem: KernelOneClass, state: LevelState) -> LevelState:
-        """The state with the level and the certificate of its first m points."""
-        m = state.m
-        alpha, r, rows = state.alpha[:m], state.r[:m], state.order[:m]
-        sq = float(alpha @ r)
-        rho = problem.level(r, alpha, rows)
-        gap = problem.error(problem.slack(r, alpha, rho, rows), sq)
-        moves = -sq > state.dual + 1e-14 * abs(sq) and not problem.vanishes(sq)
-        dual = max(-sq, state.dual)
-        return state._replace(rho=rho, gap=gap, dual=dual, still=0 if moves else state.still + 1)
+        return _measured(problem, state)
 
     # --- answers --------------------------------------------------------------------------
 
@@ -239,19 +221,16 @@ class LevelBlocks(Solver[KernelOneClass, LevelState]):
         """The α that are known; those of a subset are scaled to the sum of all."""
         beta, responses, path = np.zeros((3, problem.n))
         scale = 1.0
-        if not self._complete(problem, state):
+        if not _complete(problem, state):
             scale = problem.mass / (float(state.known.sum()) or problem.mass)
         beta[state.order], responses[state.order] = scale * state.known, scale * state.r
         path[state.order] = scale * state.path
         return Expansion(beta, -scale * state.rho, responses, path, state.terms + problem.n)
 
-    def _complete(self, problem: KernelOneClass, state: LevelState) -> bool:
-        return state.scored == problem.n and np.array_equal(state.alpha, state.known)
-
     # --- what the driver asks -------------------------------------------------------------
 
     def estimate(self, problem: KernelOneClass, state: LevelState) -> float | Certificate:
-        return state.gap if self._complete(problem, state) else Certificate.unknown()
+        return state.gap if _complete(problem, state) else Certificate.unknown()
 
     def pause(self, problem: KernelOneClass, state: LevelState) -> int:
         return 0 if state.m == problem.n and state.still >= STILL else 1
@@ -260,6 +239,31 @@ class LevelBlocks(Solver[KernelOneClass, LevelState]):
         n = problem.n
         values = max(STEP_VALUES + n, min(self.most, problem.gram.capacity) * n)
         return Cost(kernel_values=values, a_pass=max(1, n // self.block))
+
+
+def _before(n: int, m: int, first: int, growth: int) -> int:
+    """The size from which the subset grew to m."""
+    size = min(n, first)
+    while min(n, growth * size) < m:
+        size *= growth
+    return size
+
+
+def _measured(problem: KernelOneClass, state: LevelState) -> LevelState:
+    """The state with the level and the certificate of its first m points."""
+    m = state.m
+    alpha, r, rows = state.alpha[:m], state.r[:m], state.order[:m]
+    sq = float(alpha @ r)
+    rho = problem.level(r, alpha, rows)
+    gap = problem.error(problem.slack(r, alpha, rho, rows), sq)
+    moves = -sq > state.dual + 1e-14 * abs(sq) and not problem.vanishes(sq)
+    dual = max(-sq, state.dual)
+    return state._replace(rho=rho, gap=gap, dual=dual, still=0 if moves else state.still + 1)
+
+
+def _complete(problem: KernelOneClass, state: LevelState) -> bool:
+    """Whether all points are in, and all responses up to date."""
+    return state.scored == problem.n and np.array_equal(state.alpha, state.known)
 
 
 def _worst(mask: np.ndarray, e: np.ndarray, k: int) -> np.ndarray:

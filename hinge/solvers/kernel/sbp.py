@@ -8,11 +8,12 @@ import numpy as np
 
 from hinge.access.gram.arrays import add_at, counts_to, whole
 from hinge.kernels import namespace
-from hinge.problems import Expansion, KernelSlackConstrained
+from hinge.problems import Expansion, KernelSlackConstrained, Problem
 from hinge.problems.cost import Cost
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.kernel.water_level import Level, one_basin, two_basins
+from hinge.types import Array
 
 LARGEST = 1e200
 """Squared norms above this are on their way to overflow."""
@@ -103,7 +104,7 @@ class SBP(Solver[KernelSlackConstrained, SBPState]):
         if self.output not in ("average", "uniform", "last", "best"):
             raise ValueError(f"output is 'average', 'uniform', 'last' or 'best', not {self.output!r}.")
 
-    def rejects(self, problem: Any) -> str | None:
+    def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, KernelSlackConstrained):
             return f"SBP solves KernelSlackConstrained problems, not {type(problem).__name__}; use BlockDual."
         if len(np.unique(problem.weight[problem.weight > 0])) > 1:
@@ -220,14 +221,14 @@ def _basins(problem: KernelSlackConstrained) -> list[np.ndarray]:
     return [np.flatnonzero(counts & (problem.y == side)) for side in (1, -1)]
 
 
-def _level(c: Any, basins: list[Any], volume: float, guess: float, k: int) -> Level:
+def _level(c: Array, basins: list[Array], volume: float, guess: float, k: int) -> Level:
     """The level, and at least as many wet points as a batch has."""
     if len(basins) == 2:
         return two_basins(c, basins[0], basins[1], volume, k // 2)
     return one_basin(c, basins[0], volume, guess)
 
 
-def _drawn(level: Level, u: Any) -> Any:
+def _drawn(level: Level, u: Array) -> Array:
     """Points drawn from p*: uniform among the wet ones, a class by a coin or, in batches, by halves."""
     half = len(u) // 2
     if len(level.wet) == 1:
@@ -237,7 +238,7 @@ def _drawn(level: Level, u: Any) -> Any:
     return _some(level.wet[int(u[0] >= 0.5)], (2.0 * u) % 1.0)
 
 
-def _some(wet: Any, u: Any) -> Any:
+def _some(wet: Array, u: Array) -> Array:
     """One wet point from each of as many equal parts as there are draws; all if there are no more."""
     k = len(u)
     return wet if len(wet) <= k and k > 1 else wet[whole((counts_to(k, u) - 1.0 + u) * (len(wet) / k))]

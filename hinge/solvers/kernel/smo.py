@@ -1,12 +1,12 @@
 """Sequential minimal optimisation, with working pairs chosen by second-order information."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from hinge.compiled import compiled
-from hinge.problems import Expansion, KernelRegularized
+from hinge.problems import Expansion, KernelRegularized, Problem
 from hinge.problems.cost import Cost
 from hinge.solvers.base import Paper, Solver
 
@@ -65,7 +65,7 @@ class SMO(Solver[KernelRegularized, SMOState]):
     )
     exact_estimate = True
 
-    def rejects(self, problem: Any) -> str | None:
+    def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, KernelRegularized):
             name = type(problem).__name__
             return f"SMO solves KernelRegularized problems, not {name}; use SBP for a given slack."

@@ -13,6 +13,7 @@ import numpy as np
 from hinge.access.gram.arrays import counts_to
 from hinge.compiled import compiled
 from hinge.kernels import namespace
+from hinge.types import Array
 
 
 class Level(NamedTuple):
@@ -24,7 +25,7 @@ class Level(NamedTuple):
     floods: bool = False
 
 
-def one_basin(c: Any, points: Any, volume: float, guess: float = np.inf) -> Level:
+def one_basin(c: Array, points: Array, volume: float, guess: float = np.inf) -> Level:
     """The level over the responses of `points`, in a few passes from a guess."""
     every = len(points) == len(c)
     low = c if every else c[points]
@@ -52,11 +53,11 @@ def newton_level(c, volume, guess):
     return max(gamma, lowest)
 
 
-def two_basins(c: Any, positive: Any, negative: Any, volume: float, least: int = 1) -> Level:
+def two_basins(c: Array, positive: Array, negative: Array, volume: float, least: int = 1) -> Level:
     """The mean level over two classes, its bias, and the m lowest points of each class, at least `least`."""
     xp = namespace(c)
     own = c[positive], c[negative]
-    lows = [np.sort(part) if xp is np else part.sort()[0] for part in own]
+    lows = [xp.sort(part) if xp is np else xp.sort(part)[0] for part in own]
     smaller = min(len(positive), len(negative))
     depth = lows[0][:smaller] + lows[1][:smaller]
     spent = counts_to(smaller, depth) * depth - xp.cumsum(depth, 0)
@@ -69,14 +70,15 @@ def two_basins(c: Any, positive: Any, negative: Any, volume: float, least: int =
     p, q = tops[0] + first, tops[1] + rise - first
     taken = min(smaller, max(m, least))
     wet = tuple(
-        side[_lowest(xp, part, low[taken - 1], taken)]
+        side[_lowest(part, low[taken - 1], taken)]
         for side, part, low in zip((positive, negative), own, lows, strict=True)
     )
     return Level((p + q) / 2, (q - p) / 2, wet, m == smaller and rise > 0)
 
 
-def _lowest(xp: Any, c: Any, limit: Any, m: int) -> Any:
+def _lowest(c: Array, limit: float, m: int) -> Array:
     """Positions of the m lowest values, the m-th of which is the limit; of ties, the first."""
+    xp = namespace(c)
     wet = xp.where(c <= limit)[0]
     if len(wet) > m:
         ties = xp.where(c[wet] == limit)[0]

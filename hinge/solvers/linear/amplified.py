@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hinge.access import Matrix
-from hinge.problems import LinearProblem, Solution
+from hinge.problems import LinearProblem, Problem, Solution
 from hinge.problems.cost import Cost
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.linear.pegasos import Pegasos
@@ -22,7 +22,7 @@ class AmplifiedState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Amplified(Solver[Any, AmplifiedState]):
+class Amplified(Solver[LinearProblem, AmplifiedState]):
     """Run a method s = ⌈ln 1/δ⌉ times and keep the best answer on validation rows.
 
     If one run of T/s iterations is :math:`\\epsilon`-accurate with probability at least 1 - 1/e
@@ -71,14 +71,14 @@ class Amplified(Solver[Any, AmplifiedState]):
         """s, the smallest integer not below ln(1/δ)."""
         return max(1, math.ceil(math.log(1 / self.delta)))
 
-    def rejects(self, problem: Any) -> str | None:
+    def rejects(self, problem: Problem) -> str | None:
         return self.solver.rejects(problem)
 
-    def init(self, problem: Any, seed: int = 0, start: Solution | None = None) -> AmplifiedState:
+    def init(self, problem: LinearProblem, seed: int = 0, start: Solution | None = None) -> AmplifiedState:
         seeds = np.random.SeedSequence(seed).generate_state(self.n_runs)
         return AmplifiedState(tuple(self.solver.init(problem, int(s), start) for s in seeds), 0, -1)
 
-    def advance(self, problem: Any, state: AmplifiedState, n_iter: int) -> AmplifiedState:
+    def advance(self, problem: LinearProblem, state: AmplifiedState, n_iter: int) -> AmplifiedState:
         each, runs, t = self._each(problem), list(state.runs), state.t
         while n_iter > 0 and t < each * len(runs):
             n = min(n_iter, each - t % each)
@@ -89,20 +89,20 @@ class Amplified(Solver[Any, AmplifiedState]):
             chosen = int(np.argmin([self._error(problem, self.solver.solution(problem, r)) for r in runs]))
         return AmplifiedState(tuple(runs), t, chosen)
 
-    def solution(self, problem: Any, state: AmplifiedState) -> Solution:
+    def solution(self, problem: LinearProblem, state: AmplifiedState) -> Solution:
         current = min(state.t // self._each(problem), len(state.runs) - 1)
         best = state.chosen if state.chosen >= 0 else max(0, current - 1)  # a finished run, if any
         return self.solver.solution(problem, state.runs[best])
 
-    def cost(self, problem: Any, state: AmplifiedState | None = None) -> Cost:
+    def cost(self, problem: LinearProblem, state: AmplifiedState | None = None) -> Cost:
         cost = self.solver.cost(problem)
         choosing = 0 if self.X is not None else self.n_runs * problem.matrix.n_cells
         return cost._replace(cells=cost.cells + cost.setup + choosing, setup=0)
 
-    def pause(self, problem: Any, state: AmplifiedState) -> int:
+    def pause(self, problem: LinearProblem, state: AmplifiedState) -> int:
         return self._each(problem) * self.n_runs - state.t
 
-    def _each(self, problem: Any) -> int:
+    def _each(self, problem: LinearProblem) -> int:
         total = self.horizon or 2 * self.n_runs * self.solver.cost(problem).a_pass
         return max(1, total // self.n_runs)
 

@@ -1,13 +1,13 @@
 """The cutting-plane algorithm of SVM-Perf in its one-slack form, a rival of the Pegasos paper."""
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from hinge.access import add_row, dot, read_row
 from hinge.compiled import compiled
-from hinge.problems import Regularized, Solution
+from hinge.problems import Problem, Regularized, Solution
 from hinge.problems.cost import Cost
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.linear.simplex_minimum import ROUNDING, simplex_minimum
@@ -107,7 +107,7 @@ class CuttingPlane(Solver[Regularized, CuttingPlaneState]):
         if self.output not in ("best", "last"):
             raise ValueError(f"output is 'best' or 'last', not {self.output!r}.")
 
-    def rejects(self, problem: Any) -> str | None:
+    def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, Regularized):
             return f"CuttingPlane solves Regularized problems, not {type(problem).__name__}; try SGD."
         if problem.bias == "free":

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from hinge.problems import Regularized, Solution
+from hinge.problems import Problem, Regularized, Solution
 from hinge.problems.cost import Cost
 from hinge.solvers.base import Paper, Solver
 
@@ -53,7 +53,7 @@ class InteriorPoint(Solver[Regularized, InteriorPointState]):
     paper = Paper("Clarabel", "Goulart and Chen", 2024, "the algorithm")
     exact_estimate = True
 
-    def rejects(self, problem: Any) -> str | None:
+    def rejects(self, problem: Problem) -> str | None:
         if find_spec("clarabel") is None:
             return "InteriorPoint needs clarabel, which is not installed: pip install clarabel. Or use SDCA."
         if not isinstance(problem, Regularized):
@@ -97,7 +97,7 @@ class InteriorPoint(Solver[Regularized, InteriorPointState]):
     def solution(self, problem: Regularized, state: InteriorPointState) -> Solution:
         return Solution(state.x[:-1].copy(), float(state.x[-1]), state.alpha.copy())
 
-    def cost(self, problem: Regularized, state: Any = None) -> Cost:
+    def cost(self, problem: Regularized, state: InteriorPointState | None = None) -> Cost:
         return Cost(cells=problem.matrix.n_cells)
 
     def pause(self, problem: Regularized, state: InteriorPointState) -> int:

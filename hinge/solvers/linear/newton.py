@@ -1,11 +1,11 @@
 """Newton's method on the loss, smoothed where it has kinks, over growing subsamples, for many rows and few features."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from hinge.problems import Regularized, Solution
+from hinge.problems import Problem, Regularized, Solution
 from hinge.problems.cost import Cost
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.linear.linear_systems import conjugate_gradient, solved
@@ -108,7 +108,7 @@ class Newton(Solver[Regularized, NewtonState]):
         if not (self.width > 0 and 0 < self.shrink < 1):
             raise ValueError("width must be positive and shrink between 0 and 1.")
 
-    def rejects(self, problem: Any) -> str | None:
+    def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, Regularized):
             return f"Newton solves Regularized problems, not {type(problem).__name__}; use SGD for a norm bound."
         if problem.d > MOST_FEATURES:
@@ -176,17 +176,17 @@ class Newton(Solver[Regularized, NewtonState]):
         if state.known < level:
             along(A, rows, y, x, state.known, level, m)
         if state.leaving or state.t == 0:
-            self._look(problem, state)
+            _look(problem, state)
         q = np.empty(level)
         along(A, rows, y, p, 0, level, q)
-        penalty = self._penalty(problem)
+        penalty = _penalty(problem)
         first, second = float(penalty @ (x * p)), float(penalty @ (p * p))
         tau = search(rows[:level], problem.target, problem.weight, problem.loss, m, q, center, mu, first, second)
         x += tau * p
         q *= tau
         m[:level] += q
         del q
-        look = self._look(problem, state)
+        look = _look(problem, state)
         if level == len(rows) and mu <= self._width(problem) * 1.01:
             leaving = look.distance <= look.gap or -look.slope <= NOTHING * look.gap
         else:  # what smoothing hides; or, where nothing is smoothed, what so few rows cannot tell
@@ -194,67 +194,9 @@ class Newton(Solver[Regularized, NewtonState]):
             leaving = -look.slope <= LEAVE * error + NOTHING * problem.spread
         return state._replace(look=look, known=max(state.known, level), leaving=leaving, t=state.t + 1)
 
-    def _look(self, problem: Regularized, state: NewtonState) -> Look:
-        """The dual, the parts of the gap and the next direction at x, from the margins there."""
-        x, p, alpha, z, rows, mu = state.x, state.p, state.alpha, state.z, state.rows, state.mu
-        level, penalty = state.level, self._penalty(problem)
-        size = problem.d + 1 if problem.d <= DIRECT else 0
-        H = np.zeros((size, size))
-        mass, gap, linear = slopes(
-            problem.matrix.rows,
-            rows[:level],
-            problem.y,
-            problem.target,
-            problem.weight,
-            problem.loss,
-            state.m,
-            state.center,
-            mu,
-            alpha,
-            z,
-            H,
-        )
-        sharpness = 1.0 / (mu + problem.loss.curvature)
-        g = penalty * x - z / mass
-        if problem.bias == "none":
-            g[-1] = 0.0
-        if size:
-            H *= sharpness / mass
-            H[np.diag_indices(size)] += penalty
-            if problem.bias == "none":
-                H[-1, :], H[-1, -1] = 0.0, 1.0
-            elif problem.bias == "free":
-                H[-1, -1] += abs(g[-1])  # without a row on the parabola nothing else holds the bias
-            p[:] = -solved(H, g)
-        else:
-            inner = alpha[rows[:level]]
-            curved = rows[:level][(inner > problem.loss.low) & (inner < problem.loss.high) & (inner != 0)]
-            every = max(1, len(curved) // (CURVED * problem.d))  # a sample of them shows the curvature
-            scale, out = every * sharpness / mass, np.empty_like(g)
-
-            def times(v: np.ndarray) -> np.ndarray:
-                product(problem.matrix.rows, curved[::every], problem.weight, v, out)
-                if problem.bias == "none":
-                    out[-1] = 0.0
-                return out * scale + penalty * v
-
-            p[:] = -conjugate_gradient(times, g, CG_STEPS)
-        paid = penalty > 0
-        return Look(
-            slope=float(g @ p),
-            gap=float(gap / mass),
-            distance=0.5 * float((g[paid] ** 2 / penalty[paid]).sum()),
-            dual=float(linear / mass) - 0.5 * float(((z[paid] / mass) ** 2 / penalty[paid]).sum()),
-        )
-
     def _width(self, problem: Regularized) -> float:
         """μ at which all rows are in use, in units of what rows are short of; 0 where the loss is smooth."""
         return 0.0 if problem.loss.curvature else self.width * problem.spread
-
-    def _penalty(self, problem: Regularized) -> np.ndarray:
-        penalty = np.full(problem.d + 1, problem.lam)
-        penalty[-1] = problem.lam / problem.bias_scale**2 if problem.bias == "penalized" else 0.0
-        return penalty
 
     def solution(self, problem: Regularized, state: NewtonState) -> Solution:
         d = problem.d
@@ -277,6 +219,67 @@ class Newton(Solver[Regularized, NewtonState]):
 
     def refresh(self, problem: Regularized, state: NewtonState) -> NewtonState:
         return state._replace(leaving=True)
+
+
+def _look(problem: Regularized, state: NewtonState) -> Look:
+    """The dual, the parts of the gap and the next direction at x, from the margins there."""
+    x, p, alpha, z, rows, mu = state.x, state.p, state.alpha, state.z, state.rows, state.mu
+    level, penalty = state.level, _penalty(problem)
+    size = problem.d + 1 if problem.d <= DIRECT else 0
+    H = np.zeros((size, size))
+    mass, gap, linear = slopes(
+        problem.matrix.rows,
+        rows[:level],
+        problem.y,
+        problem.target,
+        problem.weight,
+        problem.loss,
+        state.m,
+        state.center,
+        mu,
+        alpha,
+        z,
+        H,
+    )
+    sharpness = 1.0 / (mu + problem.loss.curvature)
+    g = penalty * x - z / mass
+    if problem.bias == "none":
+        g[-1] = 0.0
+    if size:
+        H *= sharpness / mass
+        H[np.diag_indices(size)] += penalty
+        if problem.bias == "none":
+            H[-1, :], H[-1, -1] = 0.0, 1.0
+        elif problem.bias == "free":
+            H[-1, -1] += abs(g[-1])  # without a row on the parabola nothing else holds the bias
+        p[:] = -solved(H, g)
+    else:
+        inner = alpha[rows[:level]]
+        curved = rows[:level][(inner > problem.loss.low) & (inner < problem.loss.high) & (inner != 0)]
+        every = max(1, len(curved) // (CURVED * problem.d))  # a sample of them shows the curvature
+        scale, out = every * sharpness / mass, np.empty_like(g)
+
+        def times(v: np.ndarray) -> np.ndarray:
+            product(problem.matrix.rows, curved[::every], problem.weight, v, out)
+            if problem.bias == "none":
+                out[-1] = 0.0
+            return out * scale + penalty * v
+
+        p[:] = -conjugate_gradient(times, g, CG_STEPS)
+    paid = penalty > 0
+    return Look(
+        slope=float(g @ p),
+        gap=float(gap / mass),
+        distance=0.5 * float((g[paid] ** 2 / penalty[paid]).sum()),
+        dual=float(linear / mass) - 0.5 * float(((z[paid] / mass) ** 2 / penalty[paid]).sum()),
+    )
+
+
+def _penalty(problem: Regularized) -> np.ndarray:
+    """λ for each weight, and what the bias pays."""
+    penalty = np.full(problem.d + 1, problem.lam)
+    penalty[-1] = problem.lam / problem.bias_scale**2 if problem.bias == "penalized" else 0.0
+    return penalty
 
 
 def _shuffled_blocks(n: int, seed: int) -> np.ndarray:

@@ -1,17 +1,16 @@
 """Norma: online sub-gradient descent with steps p/(λ√t), the first rival of the Pegasos paper."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from hinge.problems import Regularized
+from hinge.problems import Problem, Regularized
 from hinge.solvers.base import Paper
 from hinge.solvers.linear.one_row import OneRow, OneRowState, subgradient_steps
 
 
 @dataclass(frozen=True)
-class Norma(OneRow):
+class Norma(OneRow[Regularized]):
     """Sub-gradient steps of size :math:`\\eta_t = p/(\\lambda\\sqrt t)` on `Regularized`.
 
     .. math:: w_{t+1} = (1 - \\eta_t\\lambda) w_t + \\eta_t [y_i\\langle w_t, x_i\\rangle < 1]\\, y_i x_i
@@ -42,12 +41,12 @@ class Norma(OneRow):
         if not self.p > 0:
             raise ValueError(f"p must be positive, got {self.p!r}.")
 
-    def rejects(self, problem: Any) -> str | None:
+    def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, Regularized):
             return f"Norma solves Regularized problems, not {type(problem).__name__}; try SGD."
         return super().rejects(problem)
 
-    def steps(self, problem: Any, state: OneRowState, n_iter: int) -> None:
+    def steps(self, problem: Regularized, state: OneRowState, n_iter: int) -> None:
         radius = 1.0 / np.sqrt(problem.lam) if self.projection else np.inf
         subgradient_steps(
             problem.matrix.rows, problem.y, problem.lam, self.p / problem.lam, 0.5, radius, self.average, n_iter, *state

@@ -2,18 +2,20 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from hinge.access import dot, read_row, sq_norm
 from hinge.compiled import compiled
-from hinge.problems import LinearProblem, Regularized, Solution
+from hinge.problems import LinearProblem, Problem, Regularized, Solution
 from hinge.problems.cost import Cost
 from hinge.sampling import draw_index, key_of
 from hinge.solvers.base import Solver
 from hinge.solvers.linear import scaled_vector as scaled
 from hinge.solvers.linear.scaled_vector import Scaled, accumulate, add, project, shrink
+
+L = TypeVar("L", bound=LinearProblem)
 
 
 class OneRowState(NamedTuple):
@@ -25,16 +27,16 @@ class OneRowState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class OneRow(Solver[LinearProblem, OneRowState]):
+class OneRow(Solver[L, OneRowState]):
     """A method that reads one row an iteration; subclasses supply `steps`."""
 
     average: bool = False
 
-    def steps(self, problem: Any, state: OneRowState, n_iter: int) -> None:
+    def steps(self, problem: L, state: OneRowState, n_iter: int) -> None:
         """Run the iterations on ``state.z``."""
         raise NotImplementedError
 
-    def rejects(self, problem: Any) -> str | None:
+    def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, LinearProblem):
             return f"{type(self).__name__} solves linear SVM problems, not {type(problem).__name__}."
         if problem.bias != "none":
@@ -43,14 +45,14 @@ class OneRow(Solver[LinearProblem, OneRowState]):
             return f"{type(self).__name__} takes no weights; use Pegasos or SDCA."
         return None
 
-    def init(self, problem: LinearProblem, seed: int = 0, start: Solution | None = None) -> OneRowState:
+    def init(self, problem: L, seed: int = 0, start: Solution | None = None) -> OneRowState:
         return OneRowState(scaled.zeros(problem.n, problem.d), 0, key_of(seed))
 
-    def advance(self, problem: LinearProblem, state: OneRowState, n_iter: int) -> OneRowState:
+    def advance(self, problem: L, state: OneRowState, n_iter: int) -> OneRowState:
         self.steps(problem, state, n_iter)
         return state._replace(t=state.t + n_iter)
 
-    def solution(self, problem: LinearProblem, state: OneRowState) -> Solution:
+    def solution(self, problem: L, state: OneRowState) -> Solution:
         w, _, coords, _ = (scaled.average if self.average else scaled.last)(state.z)
         if isinstance(problem, Regularized):
             alpha = problem.lam * coords * problem.total
@@ -59,13 +61,13 @@ class OneRow(Solver[LinearProblem, OneRowState]):
             alpha = coords / np.median(used) if len(used) else coords
         return Solution(w, 0.0, np.clip(alpha, 0.0, 1.0))
 
-    def cost(self, problem: LinearProblem, state: Any = None) -> Cost:
+    def cost(self, problem: L, state: OneRowState | None = None) -> Cost:
         return Cost(rows=1, a_pass=problem.n)
 
-    def pause(self, problem: LinearProblem, state: OneRowState) -> int:
+    def pause(self, problem: L, state: OneRowState) -> int:
         return max(math.ceil(state.t * 0.25), problem.n // 16, 1)
 
-    def estimate(self, problem: LinearProblem, state: OneRowState) -> float:
+    def estimate(self, problem: L, state: OneRowState) -> float:
         return 0.0 if state.t >= problem.n else np.inf
 
 

@@ -2,13 +2,13 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from hinge.access import dot, held_row, read_row, sq_norm
 from hinge.compiled import compiled
-from hinge.problems import Regularized, Solution
+from hinge.problems import Problem, Regularized, Solution
 from hinge.problems.cost import Cost
 from hinge.sampling import draw_index, draw_unit, key_of
 from hinge.solvers.base import Paper, Solver
@@ -95,7 +95,7 @@ class Pegasos(Solver[Regularized, PegasosState]):
         if self.bias not in ("subgradient", "exact"):
             raise ValueError(f"bias is 'subgradient' or 'exact', not {self.bias!r}.")
 
-    def rejects(self, problem: Any) -> str | None:
+    def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, Regularized):
             return f"Pegasos solves Regularized problems, not {type(problem).__name__}; try SGD."
         if problem.bias == "free" and self.bias == "exact" and len(problem.weight) > 1:

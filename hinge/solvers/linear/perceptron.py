@@ -1,7 +1,6 @@
 """The online Perceptron with online-to-batch conversion."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from hinge.solvers.linear.scaled_vector import accumulate, add
 
 
 @dataclass(frozen=True)
-class Perceptron(OneRow):
+class Perceptron(OneRow[LinearProblem]):
     """One pass of the Perceptron; the average of its hypotheses predicts.
 
     .. math:: w_{t+1} = w_t + [y_i\\langle w_t, x_i\\rangle \\le 0]\\, y_i x_i
@@ -56,7 +55,7 @@ class Perceptron(OneRow):
         if self.passes < 1:
             raise ValueError(f"passes must be at least 1, got {self.passes!r}.")
 
-    def steps(self, problem: Any, state: OneRowState, n_iter: int) -> None:
+    def steps(self, problem: LinearProblem, state: OneRowState, n_iter: int) -> None:
         _perceptron(problem.matrix.rows, problem.y, self.average, n_iter, *state)
 
     def pause(self, problem: LinearProblem, state: OneRowState) -> int:

@@ -1,13 +1,13 @@
 """Stochastic dual coordinate ascent, begun by a stochastic gradient pass."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from hinge.access import add_row, dot, read_row, sq_norm
 from hinge.compiled import Record, compiled, record
-from hinge.problems import Regularized, Solution
+from hinge.problems import Problem, Regularized, Solution
 from hinge.problems.cost import Cost
 from hinge.problems.svm.losses import ascents, best_weight, gap_share
 from hinge.sampling import key_of
@@ -119,7 +119,7 @@ class SDCA(Solver[Regularized, SDCAState]):
         if self.block_rows is not None and self.block_rows < 1:
             raise ValueError(f"block_rows must be at least 1, got {self.block_rows}.")
 
-    def rejects(self, problem: Any) -> str | None:
+    def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, Regularized):
             return f"SDCA solves Regularized problems, not {type(problem).__name__}; use SGD for a norm bound."
         return None

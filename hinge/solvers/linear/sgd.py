@@ -1,17 +1,16 @@
 """Stochastic gradient descent with a fixed step, the second rival of the Pegasos paper."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from hinge.problems import LinearProblem, NormConstrained, Regularized
+from hinge.problems import LinearProblem, NormConstrained, Problem, Regularized
 from hinge.solvers.base import Paper
 from hinge.solvers.linear.one_row import OneRow, OneRowState, subgradient_steps
 
 
 @dataclass(frozen=True)
-class SGD(OneRow):
+class SGD(OneRow[LinearProblem]):
     """Sub-gradient steps of constant size η on `Regularized` or `NormConstrained`.
 
     .. math:: w_{t+1} = \\Pi_B\\big((1 - \\eta\\lambda) w_t
@@ -46,11 +45,12 @@ class SGD(OneRow):
         if not self.eta > 0:
             raise ValueError(f"eta must be positive, got {self.eta!r}.")
 
-    def rejects(self, problem: Any) -> str | None:
+    def rejects(self, problem: Problem) -> str | None:
         if isinstance(problem, LinearProblem) and not isinstance(problem, Regularized | NormConstrained):
             return f"SGD solves Regularized and NormConstrained problems, not {type(problem).__name__}."
         return super().rejects(problem)
 
-    def steps(self, problem: Any, state: OneRowState, n_iter: int) -> None:
-        lam, radius = getattr(problem, "lam", 0.0), getattr(problem, "B", np.inf)
+    def steps(self, problem: LinearProblem, state: OneRowState, n_iter: int) -> None:
+        lam = problem.lam if isinstance(problem, Regularized) else 0.0
+        radius = problem.B if isinstance(problem, NormConstrained) else np.inf
         subgradient_steps(problem.matrix.rows, problem.y, lam, self.eta, 0.0, radius, self.average, n_iter, *state)

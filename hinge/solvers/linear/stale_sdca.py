@@ -1,13 +1,13 @@
 """Stochastic dual coordinate ascent that seldom visits rows whose last margin says that they stay."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from hinge.access import add_row, dot, read_row, sq_norm
 from hinge.compiled import compiled
-from hinge.problems import Regularized, Solution
+from hinge.problems import Problem, Regularized, Solution
 from hinge.problems.cost import Cost
 from hinge.sampling import draw_unit
 from hinge.solvers.base import Paper, Solver
@@ -96,7 +96,7 @@ class StaleSDCA(Solver[Regularized, StaleState]):
         """The ascent whose steps these are."""
         return SDCA("plain", shrinking=False, block_rows=self.block_rows)
 
-    def rejects(self, problem: Any) -> str | None:
+    def rejects(self, problem: Problem) -> str | None:
         if isinstance(problem, Regularized):
             return None
         return f"StaleSDCA solves Regularized problems, not {type(problem).__name__}; use SGD for a norm bound."

@@ -1,13 +1,12 @@
 """Stochastic dual coordinate ascent word for word as the talk has it: rows drawn with replacement."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from hinge.access import add_row, dot, read_row, sq_norm
 from hinge.compiled import compiled
-from hinge.problems import Regularized
+from hinge.problems import Problem, Regularized
 from hinge.sampling import draw_index
 from hinge.solvers.linear.sdca import SDCA, SDCAState, dual_step
 
@@ -30,7 +29,7 @@ class UniformDCA(SDCA):
 
     any_loss = False
 
-    def rejects(self, problem: Any) -> str | None:
+    def rejects(self, problem: Problem) -> str | None:
         if isinstance(problem, Regularized) and (problem.bias != "none" or len(problem.weight) > 1):
             return "UniformDCA is the talk's form, without bias and weights; use SDCA."
         return super().rejects(problem)

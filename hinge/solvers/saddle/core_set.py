@@ -1,12 +1,12 @@
 """Core-sets: the smallest ball of a few points that matter, exactly, until it is that of all."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from hinge.monitoring import Status
-from hinge.problems import Certificate
+from hinge.problems import Certificate, Problem
 from hinge.problems.cost import Cost
 from hinge.problems.max_min.base import Strategies
 from hinge.problems.max_min.enclosing_ball import EnclosingBall
@@ -87,7 +87,7 @@ class CoreSet(Solver[EnclosingBall, CoreSetState]):
         if not 0 < self.inner < 1:
             raise ValueError(f"inner must lie between 0 and 1, got {self.inner!r}.")
 
-    def rejects(self, problem: Any) -> str | None:
+    def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, EnclosingBall):
             return f"CoreSet solves EnclosingBall problems, not {type(problem).__name__}."
         return None

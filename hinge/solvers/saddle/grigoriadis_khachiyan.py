@@ -2,12 +2,12 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from hinge.compiled import compiled
-from hinge.problems import Certificate
+from hinge.problems import Certificate, Problem
 from hinge.problems.cost import Cost
 from hinge.problems.max_min.base import Strategies
 from hinge.problems.max_min.matrix_game import MatrixGame
@@ -68,12 +68,12 @@ class GrigoriadisKhachiyan(Solver[MatrixGame, GameState]):
         if not 0 < self.rate < np.inf:
             raise ValueError(f"rate must be a positive number, got {self.rate!r}.")
 
-    def rejects(self, problem: Any) -> str | None:
+    def rejects(self, problem: Problem) -> str | None:
         if isinstance(problem, MatrixGame):
             return None
         return f"GrigoriadisKhachiyan solves MatrixGame, not {type(problem).__name__}; use PrimalDual."
 
-    def init(self, problem: MatrixGame, seed: int = 0, start: Any = None) -> GameState:
+    def init(self, problem: MatrixGame, seed: int = 0, start: Strategies | None = None) -> GameState:
         n, d = problem.n, problem.d
         return GameState(np.zeros(n), np.zeros(d), np.zeros(d), np.zeros(n), 0, key_of(seed))
 

@@ -1,12 +1,13 @@
 """Restarted primal-dual hybrid gradient for the saddle points of linear functions."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from hinge.compiled import Record, compiled, record
 from hinge.monitoring import Status
+from hinge.problems import Problem
 from hinge.problems.cost import Cost
 from hinge.problems.max_min.base import MaxMin, Strategies
 from hinge.solvers.base import Paper, Solver
@@ -98,7 +99,7 @@ class PDHG(Solver[MaxMin, PDHGState]):
     reads = "cells"
     finished = Status.STALLED
 
-    def rejects(self, problem: Any) -> str | None:
+    def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, MaxMin):
             return f"PDHG solves MaxMin problems, not {type(problem).__name__}; use SDCA for Regularized."
         if not problem.linear:
@@ -149,7 +150,7 @@ class PDHG(Solver[MaxMin, PDHGState]):
     def solution(self, problem: MaxMin, state: PDHGState) -> Strategies:
         return Strategies(state.best_x.copy(), state.best_p / state.best_p.sum())
 
-    def cost(self, problem: MaxMin, state: Any = None) -> Cost:
+    def cost(self, problem: MaxMin, state: PDHGState | None = None) -> Cost:
         # Two passes for a try, and four when it turns to float64.
         return Cost(cells=6 * problem.pass_cells, setup=3 * problem.pass_cells)
 

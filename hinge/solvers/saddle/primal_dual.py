@@ -3,12 +3,12 @@
 import math
 import warnings
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from hinge.compiled import Record, record
-from hinge.problems import Certificate
+from hinge.problems import Certificate, Problem
 from hinge.problems.cost import Cost
 from hinge.problems.max_min.base import MaxMin, Strategies, offers
 from hinge.problems.on_data import OnData
@@ -123,7 +123,7 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
         if self.steps == "fixed" and self.epsilon is None:
             raise ValueError("Fixed steps need epsilon, from which the number of iterations follows.")
 
-    def rejects(self, problem: Any) -> str | None:
+    def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, MaxMin):
             return f"PrimalDual solves MaxMin problems, not {type(problem).__name__}."
         if not offers(problem, "estimate_values"):
@@ -133,7 +133,7 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
             )
         return None
 
-    def init(self, problem: MaxMin, seed: int = 0, start: Any = None) -> PrimalDualState:
+    def init(self, problem: MaxMin, seed: int = 0, start: Strategies | None = None) -> PrimalDualState:
         problem.announce()
         x = np.asarray(problem.start(), dtype=np.float64)
         y = x.copy() if problem.primal in ("mean", "multiplicative") else np.zeros_like(x)

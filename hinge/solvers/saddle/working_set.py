@@ -1,13 +1,14 @@
 """The widest margin by dual coordinate ascent on a growing set of rows: the default in memory."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from hinge.access import Matrix, add_row, dot, held_row, sq_norm
 from hinge.compiled import Record, compiled, record
 from hinge.monitoring import Status
+from hinge.problems import Problem
 from hinge.problems.cost import Cost
 from hinge.problems.max_min.base import Strategies
 from hinge.problems.max_min.max_margin import MaxMargin
@@ -99,12 +100,12 @@ class WorkingSet(Solver[MaxMargin, WorkingSetState]):
         if self.first < 1 or not self.tol >= 0:
             raise ValueError(f"first must be at least 1 and tol not negative: {self.first!r}, {self.tol!r}.")
 
-    def rejects(self, problem: Any) -> str | None:
+    def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, MaxMargin):
             return f"WorkingSet solves MaxMargin, not {type(problem).__name__}; use PDHG or PrimalDual."
         return None
 
-    def init(self, problem: MaxMargin, seed: int = 0, start: Any = None) -> WorkingSetState:
+    def init(self, problem: MaxMargin, seed: int = 0, start: Strategies | None = None) -> WorkingSetState:
         n, d, key = problem.n, problem.d, key_of(seed)
         size = min(n, self.first)
         members = np.zeros(n, np.int64)
@@ -191,7 +192,7 @@ class WorkingSet(Solver[MaxMargin, WorkingSetState]):
         """The gap of the bounds found on the way, in the precision of the storage."""
         return problem.gap(state.s.lower, state.s.upper)
 
-    def cost(self, problem: MaxMargin, state: Any = None) -> Cost:
+    def cost(self, problem: MaxMargin, state: WorkingSetState | None = None) -> Cost:
         return Cost(cells=2 * problem.pass_cells, a_pass=max(1, problem.n // self.first))
 
     def pause(self, problem: MaxMargin, state: WorkingSetState) -> int:

@@ -4,7 +4,8 @@ Each fills a block of kernel values for given row and column numbers, and says h
 and caching are the business of `Gram`.
 """
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,6 +26,7 @@ from hinge.access.gram.points.whole import BitPoints, BytePoints
 from hinge.access.matrix import dense_rows
 from hinge.access.structure import as_csr
 from hinge.kernels import Function, Gaussian, Kernel, Precomputed
+from hinge.types import Items, Stored
 
 __all__ = [
     "BitPoints",
@@ -49,7 +51,7 @@ LARGEST = 1e30
 """Kernel values of this size and above are computed in float64: sums of a few must not overflow."""
 
 
-def as_points(X: Any, kernel: Kernel, *, exact: bool = False, most_bytes: int = 1 << 62) -> Points:
+def as_points(X: Items | Points, kernel: Kernel, *, exact: bool = False, most_bytes: int = 1 << 62) -> Points:
     """The fastest storage of `X` that gives the kernel's values to about single precision.
 
     Parameters
@@ -66,27 +68,27 @@ def as_points(X: Any, kernel: Kernel, *, exact: bool = False, most_bytes: int = 
     if sp.issparse(X):
         X = sp.csr_array(as_csr(X)[0])
     if isinstance(kernel, Function):
-        return FunctionPoints(X, kernel)
+        return FunctionPoints(cast(Stored | Sequence[Any], X), kernel)
     if isinstance(kernel, Precomputed):
         return GivenPoints(np.asarray(X))
-    X = X if sp.issparse(X) else dense_rows(X)
-    sq = sparse_sq_norms(X) if sp.issparse(X) else sq_norms(X)
+    rows: Stored = X if sp.issparse(X) else dense_rows(X)
+    sq = sq_norms(rows) if isinstance(rows, np.ndarray) else sparse_sq_norms(rows)
     largest = float(sq.max(initial=0.0))
     exact |= kernel.needs_points or needs_double(kernel, sq)
     if not exact:
-        whole = _whole_points(X, kernel, most_bytes, largest)
+        whole = _whole_points(rows, kernel, most_bytes, largest)
         if whole is not None:
             return whole
-    if sp.issparse(X):
-        longest = int(np.diff(X.indptr).max(initial=0))
+    if not isinstance(rows, np.ndarray):
+        longest = int(np.diff(rows.indptr).max(initial=0))
         work = np.float64 if exact or _loses(kernel, largest, longest) else np.float32
-        return SparsePoints(X, kernel, work, exact)
-    centre, terms = None, proved_terms(X.shape[1], np.float32)
+        return SparsePoints(rows, kernel, work, exact)
+    centre, terms = None, proved_terms(rows.shape[1], np.float32)
     if _loses(kernel, largest, terms) and not kernel.needs_points:
-        centre = X.mean(axis=0, dtype=np.float64)
-        largest = float(sq_norms(X, centre).max(initial=0.0))
+        centre = rows.mean(axis=0, dtype=np.float64)
+        largest = float(sq_norms(rows, centre).max(initial=0.0))
     work = np.float64 if exact or _loses(kernel, largest, terms) else np.float32
-    return DensePoints(X, kernel, work, centre, exact)
+    return DensePoints(rows, kernel, work, centre, exact)
 
 
 def needs_double(kernel: Kernel, sq: np.ndarray) -> bool:
@@ -100,7 +102,7 @@ def needs_double(kernel: Kernel, sq: np.ndarray) -> bool:
     return _overflows(kernel, largest, np.float32) or largest < SMALLEST
 
 
-def _overflows(kernel: Kernel, sq: float, dtype: Any) -> bool:
+def _overflows(kernel: Kernel, sq: float, dtype: type[np.floating]) -> bool:
     """Whether values of points up to this squared norm come near the end of a floating point type."""
     gamma, coef0 = (float(getattr(kernel, name, 0.0)) for name in ("gamma", "coef0"))
     with np.errstate(over="ignore", invalid="ignore"):
@@ -118,7 +120,7 @@ def _loses(kernel: Kernel, largest: float, terms: int = 0) -> bool:
     return kernel.shifts and (exponent > ROUNDING or 2 * exponent * terms > PROVED)
 
 
-def _whole_points(X: Any, kernel: Kernel, most_bytes: int, largest: float) -> Points | None:
+def _whole_points(X: Stored, kernel: Kernel, most_bytes: int, largest: float) -> Points | None:
     """Points of bits or bytes, where the data are that."""
     n, d = X.shape
     if n * (d // 8 + 4) <= most_bytes and not config.DISABLE_JIT:  # type: ignore[attr-defined]

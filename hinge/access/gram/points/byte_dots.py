@@ -8,7 +8,6 @@ value are bits: their inner products are counts of bits, which all processors ha
 
 import platform
 from functools import cache
-from typing import Any
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -18,6 +17,7 @@ from numba.core import cgutils, config
 from numba.extending import intrinsic
 
 from hinge.compiled import compiled
+from hinge.types import Stored
 
 LANES = 16
 COMPILED = ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
@@ -58,17 +58,17 @@ def _dots_4x4(typing, base, stride, rows, columns, own, other, scale, out, out_s
     u64 = types.uint64
     signature = types.void(u64, u64, four, four, u64, u64, types.float32, u64, u64)
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(context, builder, signature, args):
         base, stride, rows, columns, own, other, scale, out, out_stride = args
 
-        def instruction(name: str, *operands: Any) -> Any:
+        def instruction(name, *operands):
             kind = ir.FunctionType(_INTS, operands)
             return cgutils.get_or_insert_function(builder.module, kind, f"llvm.aarch64.neon.{name}")
 
         udot = instruction("udot.v4i32.v16i8", _INTS, _BYTES, _BYTES)
         add_pairs = instruction("addp.v4i32", _INTS, _INTS)
 
-        def address(numbers: Any, k: int) -> Any:
+        def address(numbers, k):
             return builder.add(base, builder.mul(builder.extract_value(numbers, k), stride))
 
         starts = [address(rows, k) for k in range(4)], [address(columns, k) for k in range(4)]
@@ -91,7 +91,7 @@ def _dots_4x4(typing, base, stride, rows, columns, own, other, scale, out, out_s
         builder.cbranch(builder.icmp_unsigned("<", following, stride), loop, after)
         builder.position_at_end(after)
 
-        def all_of(vector: Any, k: int) -> Any:
+        def all_of(vector, k):
             lanes = ir.Constant(_INTS, [k] * 4)
             return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), lanes)
 
@@ -197,12 +197,12 @@ def _scaled(sums, scale, out):
         out[c] = scale * np.float32(sums[c])
 
 
-def step_of(X: Any, most: int = 255) -> tuple[float, float]:
+def step_of(X: Stored, most: int = 255) -> tuple[float, float]:
     """The step of which all values are multiples 0 to `most`, up to float32 rounding; how far off they are.
 
     The step is 0 if there is none.
     """
-    values = X.data if hasattr(X, "indptr") else X
+    values = X if isinstance(X, np.ndarray) else X.data
     if values.size == 0 or values.dtype.str[1:] not in COMPILED or not values.dtype.isnative:
         return 0.0, 0.0
     flat = values.reshape(-1)
@@ -236,11 +236,10 @@ def _off(values, step, most):
     return worst
 
 
-def residuals(X: Any, step: float) -> np.ndarray:
+def residuals(X: Stored, step: float) -> np.ndarray:
     """The distance of each row from the multiples of the step that stand for it."""
-    sparse = hasattr(X, "indptr")
-    values = X.data if sparse else np.ascontiguousarray(X).reshape(-1)
-    ends = X.indptr if sparse else X.shape[1] * np.arange(X.shape[0] + 1)
+    values = np.ascontiguousarray(X).reshape(-1) if isinstance(X, np.ndarray) else X.data
+    ends = X.shape[1] * np.arange(X.shape[0] + 1) if isinstance(X, np.ndarray) else X.indptr
     return _residuals(values.view(np.uint8) if values.dtype == bool else values, ends, step)
 
 
@@ -256,24 +255,24 @@ def _residuals(values, ends, step):
     return out
 
 
-def packed(X: Any, step: float) -> np.ndarray:
+def packed(X: Stored, step: float) -> np.ndarray:
     """The multiples as rows of bytes, padded with zeros to a multiple of 16."""
     n, d = X.shape
     P = np.zeros((n, -(-d // LANES) * LANES), np.uint8)
     for lo in range(0, n, 4096):
         part = X[lo : lo + 4096]
-        part = part.toarray() if hasattr(part, "indptr") else part
+        part = part if isinstance(part, np.ndarray) else part.toarray()
         P[lo : lo + 4096, :d] = np.rint(part * np.float32(1.0 / step))
     return P
 
 
-def bit_planes(X: Any) -> np.ndarray | None:
+def bit_planes(X: Stored) -> np.ndarray | None:
     """Where values are not zero, eight features to a byte; None if a row has more ones than a byte counts."""
     n, d = X.shape
     planes = np.zeros((-(-d // 32) * 4, n), np.uint8)
     for lo in range(0, n, 4096):
         part = X[lo : lo + 4096]
-        part = (part.toarray() if hasattr(part, "indptr") else part) != 0
+        part = (part if isinstance(part, np.ndarray) else part.toarray()) != 0
         if part.sum(axis=1).max(initial=0) > 255:
             return None
         planes[: -(-d // 8), lo : lo + 4096] = np.packbits(part, axis=1).T

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
 
 from hinge.access.gram.points.inner import Points
 from hinge.kernels import Function
+from hinge.types import MatrixLike, Stored
 
 MOST_FACTORED = 1024
 SYMMETRIC = 1e-6, 1e-5
@@ -64,7 +65,7 @@ class FunctionPoints(Points):
 
     by_value = True
 
-    def __init__(self, items: Sequence[Any], kernel: Function) -> None:
+    def __init__(self, items: Stored | Sequence[Any], kernel: Function) -> None:
         super().__init__(items.shape[0] if hasattr(items, "shape") else len(items), np.float64)
         self.items, self.kernel = items, kernel
 
@@ -118,10 +119,10 @@ class FunctionPoints(Points):
         return out
 
 
-def as_block(values: Any, shape: tuple[int, ...]) -> np.ndarray:
+def as_block(values: MatrixLike, shape: tuple[int, ...]) -> np.ndarray:
     """What a kernel gave for two lists of points, as an array of this shape; it may be sparse."""
     try:
-        block = np.asarray(values.toarray() if sp.issparse(values) else values, np.float64)
+        block = np.asarray(cast(sp.csr_array, values).toarray() if sp.issparse(values) else values, np.float64)
     except (TypeError, ValueError, OverflowError):
         raise TypeError(
             f"The kernel gave {type(values).__name__!r} in place of {shape[0]} x {shape[1]} numbers."
@@ -199,7 +200,7 @@ def check_own_values(points: np.ndarray, values: np.ndarray, *, indefinite: bool
         raise ValueError(f"The kernel is not positive: K(x, x) is {value:g} for the point of row {i}.")
 
 
-def _pick(items: Any, numbers: np.ndarray) -> Any:
+def _pick(items: Stored | Sequence[Any], numbers: np.ndarray) -> Stored | Sequence[Any]:
     if isinstance(items, np.ndarray) or sp.issparse(items):
-        return items[numbers]
+        return cast(Stored, items)[numbers]
     return [items[i] for i in numbers.tolist()]

@@ -1,13 +1,15 @@
 """Points whose kernel values come from their inner products: one class for each way they are stored."""
 
 from threading import get_ident
-from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+from numpy.typing import DTypeLike
 
 from hinge.compiled import compiled
 from hinge.kernels import Gaussian, Kernel
 from hinge.kernels.exponential import gaussian_to_rows
+from hinge.types import Stored
 
 THIN = 0.03
 """Density below which a product of two compressed matrices is faster than one with a full matrix."""
@@ -48,9 +50,9 @@ class Points:
     sums_tell = False
     """Whether sums of values tell more about their own errors than the points do."""
 
-    def __init__(self, n: int, dtype: Any = np.float32) -> None:
+    def __init__(self, n: int, dtype: DTypeLike = np.float32) -> None:
         self.n = n
-        self.dtype = np.dtype(dtype)
+        self.dtype: np.dtype = np.dtype(dtype)
 
     def fill(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
         """``out[r, c] = K(rows[r], columns[c])``."""
@@ -134,7 +136,7 @@ class TablePoints(InnerPoints):
     formed in float64, and only then rounded.
     """
 
-    def __init__(self, X: Any, kernel: Kernel, work: Any, exact: bool, sq: np.ndarray) -> None:
+    def __init__(self, X: Stored, kernel: Kernel, work: DTypeLike, exact: bool, sq: np.ndarray) -> None:
         self.work = np.dtype(work)
         self._mixed = isinstance(kernel, Gaussian) and self.work == np.float64 and not exact
         super().__init__(X.shape[0], np.float32 if self._mixed else work)
@@ -173,7 +175,7 @@ class DensePoints(TablePoints):
     """Rows of a dense array, used where they lie: inner products by BLAS, a tile at a time."""
 
     def __init__(
-        self, X: np.ndarray, kernel: Kernel, work: Any, centre: np.ndarray | None = None, exact: bool = False
+        self, X: np.ndarray, kernel: Kernel, work: DTypeLike, centre: np.ndarray | None = None, exact: bool = False
     ) -> None:
         if centre is not None:
             centre = centre.astype(np.result_type(X.dtype, work))
@@ -229,7 +231,9 @@ class DensePoints(TablePoints):
 class SparsePoints(TablePoints):
     """Compressed rows; those asked for are written out in full where they are not very thin."""
 
-    def __init__(self, S: Any, kernel: Kernel, work: Any, exact: bool = False) -> None:
+    points: sp.csr_array
+
+    def __init__(self, S: sp.csr_array, kernel: Kernel, work: DTypeLike, exact: bool = False) -> None:
         super().__init__(S, kernel, work, exact, sparse_sq_norms(S))
         self._thin = S.nnz < THIN * S.shape[0] * S.shape[1]
 
@@ -258,7 +262,7 @@ class SparsePoints(TablePoints):
             super().fill(rows, columns, out)
 
 
-def proved_terms(d: int, work: Any) -> int:
+def proved_terms(d: int, work: DTypeLike) -> int:
     """Roundings of an inner product of d terms, at most, as `DensePoints` computes it."""
     return min(d, PIECE) + -(-d // PIECE) if work == np.float32 else d
 
@@ -273,7 +277,7 @@ def sq_norms(X: np.ndarray, centre: np.ndarray | None = None) -> np.ndarray:
     return sq
 
 
-def sparse_sq_norms(S: Any) -> np.ndarray:
+def sparse_sq_norms(S: sp.csr_array) -> np.ndarray:
     """Squared norms of compressed rows, in float64."""
     with np.errstate(over="ignore"):
         squares = S.data.astype(np.float64) ** 2

@@ -1,8 +1,7 @@
 """Points whose values are whole multiples of one step: pixels, counts and codes, as bytes or bits."""
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import DTypeLike
 
 from hinge.access.gram.points.byte_dots import bit_dots, byte_dots, packed, residuals
 from hinge.access.gram.points.inner import (
@@ -15,6 +14,7 @@ from hinge.access.gram.points.inner import (
     SparsePoints,
 )
 from hinge.kernels import Gaussian, Kernel
+from hinge.types import Stored
 
 
 def _in_steps(kernel: Kernel, step: float) -> tuple[Kernel, float]:
@@ -33,7 +33,7 @@ class WholePoints(InnerPoints):
     _distances = False
     """Whether `_counts` gives minus half the squared distances, exact too, in place of inner products."""
 
-    def __init__(self, X: Any, kernel: Kernel, step: float, off: float, dtype: Any) -> None:
+    def __init__(self, X: Stored, kernel: Kernel, step: float, off: float, dtype: DTypeLike) -> None:
         super().__init__(X.shape[0], dtype)
         self._given, self._kernel, self._step, self._off = X, kernel, step, off
         self.kernel, scale = _in_steps(kernel, step)
@@ -44,7 +44,7 @@ class WholePoints(InnerPoints):
         """``out[r, c]``: `scale` times the inner product of the multiples."""
         raise NotImplementedError
 
-    def _same(self, dtype: Any) -> "WholePoints":
+    def _same(self, dtype: DTypeLike) -> "WholePoints":
         """The same points with values in another type."""
         raise NotImplementedError
 
@@ -100,11 +100,11 @@ class BytePoints(WholePoints):
 
     def __init__(
         self,
-        X: Any,
+        X: Stored,
         kernel: Kernel,
         step: float,
         off: float = 0.0,
-        dtype: Any = np.float32,
+        dtype: DTypeLike = np.float32,
         known: "BytePoints | None" = None,
     ) -> None:
         super().__init__(X, kernel, step, off, dtype)
@@ -133,7 +133,7 @@ class BytePoints(WholePoints):
         if self._far:
             np.maximum(out, np.float32(self._least), out=out)
 
-    def _same(self, dtype: Any) -> WholePoints:
+    def _same(self, dtype: DTypeLike) -> WholePoints:
         return BytePoints(self._given, self._kernel, self._step, self._off, dtype, self)
 
 
@@ -141,7 +141,13 @@ class BitPoints(WholePoints):
     """Values that are zero or a step, as bits; `planes` are those of `bit_planes`."""
 
     def __init__(
-        self, X: Any, planes: np.ndarray, kernel: Kernel, step: float, off: float = 0.0, dtype: Any = np.float32
+        self,
+        X: Stored,
+        planes: np.ndarray,
+        kernel: Kernel,
+        step: float,
+        off: float = 0.0,
+        dtype: DTypeLike = np.float32,
     ) -> None:
         super().__init__(X, kernel, step, off, dtype)
         self.planes, self.nbytes = planes, planes.nbytes
@@ -153,5 +159,5 @@ class BitPoints(WholePoints):
     def _counts(self, rows: np.ndarray, columns: np.ndarray, scale: np.float32, out: np.ndarray) -> None:
         bit_dots(self.planes, rows, columns, scale, out)
 
-    def _same(self, dtype: Any) -> WholePoints:
+    def _same(self, dtype: DTypeLike) -> WholePoints:
         return BitPoints(self._given, self.planes, self._kernel, self._step, self._off, dtype)

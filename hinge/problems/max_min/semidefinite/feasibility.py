@@ -1,11 +1,13 @@
 """Feasibility of semidefinite programs: the largest smallest of several linear functions of a matrix."""
 
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Any, Literal, cast
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
-from hinge.access import Matrix, Table, as_matrix
+from hinge.access import Data, as_matrix
 from hinge.problems.max_min.base import Strategies
 from hinge.problems.max_min.linear import LinearMaxMin
 from hinge.problems.max_min.sampled_bound import Fraction
@@ -13,6 +15,7 @@ from hinge.problems.max_min.semidefinite.sparse_projection import project_sparse
 from hinge.problems.max_min.semidefinite.spectral import onto_bounded_cone, top_eigenvalue
 from hinge.problems.max_min.semidefinite.svec import order_of, pack, pack_factors, places, smat, svec
 from hinge.problems.rounding import rounding
+from hinge.types import MatrixLike
 
 SMALL_VALUE = 1e-3  # of a typical eigenvalue: gaps of smaller values are relative to this
 
@@ -59,7 +62,7 @@ class Semidefinite(LinearMaxMin):
 
     def __init__(
         self,
-        A: Any,
+        A: MatrixLike | Sequence[MatrixLike] | Data,
         *,
         packed: bool = False,
         symmetrize: bool = True,
@@ -72,7 +75,7 @@ class Semidefinite(LinearMaxMin):
             raise ValueError(f"projection is 'exact' or 'sparse', not {projection!r}.")
         if not 0 < accuracy < np.inf:
             raise ValueError(f"accuracy must be a positive number, got {accuracy!r}.")
-        rows = _checked_rows(A) if packed else pack(A, symmetrize)
+        rows = _checked_rows(cast(MatrixLike | Data, A)) if packed else pack(cast(Sequence[MatrixLike], A), symmetrize)
         super().__init__(rows, relative=relative, fraction=fraction)
         self.order = order_of(self.d)
         self.projection, self.accuracy = projection, accuracy
@@ -80,7 +83,7 @@ class Semidefinite(LinearMaxMin):
         self._typical: float | None = None
 
     @classmethod
-    def from_factors(cls, a: Any, b: Any, **options: Any) -> "Semidefinite":
+    def from_factors(cls, a: ArrayLike, b: ArrayLike, **options: Any) -> "Semidefinite":
         """The problem of :math:`A_i = a_i a_i^\\top - b_i b_i^\\top`, as learned metrics have it.
 
         Parameters
@@ -164,11 +167,11 @@ class Semidefinite(LinearMaxMin):
         return max(upper, SMALL_VALUE * self._typical)
 
 
-def _checked_rows(A: Any) -> Any:
+def _checked_rows(A: MatrixLike | Data) -> Data:
     """Packed rows, if they are finite; those of a table are looked at when they are read."""
-    if isinstance(A, Matrix | Table):
+    if isinstance(A, Data):
         return A
-    values = A.data if sp.issparse(A) else np.asarray(A)
+    values = cast(sp.csr_array, A).data if sp.issparse(A) else np.asarray(A)
     if values.dtype.kind not in "iubf":
         raise ValueError(f"Packed rows must hold real numbers, not {values.dtype}.")
     for lo in range(0, len(values), 4096):

@@ -1,15 +1,17 @@
 """Symmetric matrices as vectors: the packing that keeps inner products."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 from hinge.access.matrix import as_numbers
 from hinge.access.structure import as_csr
+from hinge.types import MatrixLike, Stored
 
 ROOT_2 = math.sqrt(2.0)
 BLOCK_CELLS = 1 << 22  # entries that are packed together: the copy stays small beside the data
@@ -56,7 +58,7 @@ def smat(x: np.ndarray, n: int) -> np.ndarray:
     return (x * at.unweights)[at.full].reshape(n, n)
 
 
-def pack(A: Any, symmetrize: bool) -> Any:
+def pack(A: np.ndarray | Sequence[MatrixLike], symmetrize: bool) -> Stored:
     """Square matrices, one after another, as rows: an array, or CSR where any of them is sparse."""
     if isinstance(A, np.ndarray) and A.ndim != 3 and A.dtype != object:
         raise ValueError(
@@ -65,21 +67,20 @@ def pack(A: Any, symmetrize: bool) -> Any:
         )
     if sp.issparse(A):
         raise ValueError("One sparse matrix is no sequence of matrices: pass a list, or packed=True.")
-    if not hasattr(A, "__len__"):
+    if not isinstance(A, Sized):
         raise ValueError(f"Expected matrices, one after another, got {A!r}.")
     if len(A) == 0:
         raise ValueError("There is nothing to solve: no matrix was given.")
     if any(sp.issparse(a) for a in A):
         return _pack_sparse([sp.coo_array(as_csr(a)[0] if sp.issparse(a) else a) for a in A], symmetrize)
-    if not isinstance(A, np.ndarray) or A.dtype == object:
-        A = [as_numbers(a) for a in A]
-    n = _order([a.shape for a in A])
-    dtype = _float_type([a.dtype for a in A[:1]] if isinstance(A, np.ndarray) else [a.dtype for a in A])
+    given = A if isinstance(A, np.ndarray) and A.dtype != object else [as_numbers(a) for a in A]
+    n = _order([a.shape for a in given])
+    dtype = _float_type([a.dtype for a in (given[:1] if isinstance(given, np.ndarray) else given)])
     at = places(n)
     out = np.empty((len(A), len(at.upper)), dtype)
     step = max(1, BLOCK_CELLS // (n * n))
     for lo in range(0, len(A), step):
-        block = np.asarray(A[lo : lo + step], np.float64)
+        block = np.asarray(given[lo : lo + step], np.float64)
         _check_finite(np.isfinite(block.reshape(len(block), -1)).all(axis=1), lo)
         mirrored = block.transpose(0, 2, 1)
         if not symmetrize:
@@ -90,7 +91,7 @@ def pack(A: Any, symmetrize: bool) -> Any:
     return out
 
 
-def pack_factors(a: Any, b: Any) -> np.ndarray:
+def pack_factors(a: ArrayLike, b: ArrayLike) -> np.ndarray:
     """The rows of :math:`a_i a_i^\\top - b_i b_i^\\top`."""
     a, b = np.atleast_2d(np.asarray(a)), np.atleast_2d(np.asarray(b))
     if a.shape != b.shape or a.ndim != 2 or a.size == 0:
@@ -144,7 +145,7 @@ def _float_type(dtypes: Sequence[np.dtype]) -> np.dtype:
     return np.dtype(np.float32 if all(d == np.float32 for d in dtypes) else np.float64)
 
 
-def _check_finite(fine: Any, first: int) -> None:
+def _check_finite(fine: np.ndarray | np.bool, first: int) -> None:
     if not fine.all():
         raise ValueError(f"Matrix {first + int(np.argmin(fine))} has NaN or infinite entries.")
 

@@ -1,0 +1,168 @@
+"""What kernel problems and solvers ask of a Gram matrix, wherever its rows are computed."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any, Generic, Protocol
+
+import numpy as np
+
+from hinge.types import Array, Indices, Vector
+
+
+class Sums(Protocol):
+    """Who can make the sums Σⱼ βⱼK(xⱼ, xᵢ), and says how exact they are."""
+
+    evals: int
+    """Kernel values computed so far."""
+
+    @property
+    def finer(self) -> "Sums | None":
+        """The same sums more exactly; None where that cannot be had."""
+
+    def error(self, size: Vector, terms: float) -> Vector:
+        """A bound on the error of the sums, for every i; see `BaseGram.error`."""
+
+    def again(self, i: Indices, coef: Vector, columns: Indices) -> tuple[Vector, Vector]:
+        """``coef @ K[i, columns]``, and a bound on the error of each."""
+
+
+class SomeRows(Protocol[Array]):
+    """Some complete rows of a Gram matrix."""
+
+    def block(self) -> np.ndarray:
+        """The kernel values of these points among themselves, on the host."""
+
+    def combine(self, coef: Array) -> Array:
+        """``coef @ rows`` in float64."""
+
+
+class BaseGram(ABC, Generic[Array]):
+    """The Gram matrix of n points, of which rows are computed when they are asked for.
+
+    `Gram` computes in NumPy arrays, `DeviceGram` in torch tensors; methods that are written for both go from
+    one to the other by `array` and `host`, and call the functions of `xp`.
+
+    Attributes
+    ----------
+    n : int
+        Number of points.
+    xp : module
+        NumPy or torch.
+    dtype : numpy.dtype
+        Of the kernel values.
+    evals : int
+        Kernel values computed so far.
+    asked : int
+        Kernel values asked for, those found in a cache included.
+    by_value : bool
+        Whether single values are expensive, so that none is computed twice.
+    narrows : bool
+        Whether rows against fewer columns are cheaper.
+    largest_block : int
+        The most points whose values among themselves are asked for at once.
+    columns : ndarray
+        The points against which rows are computed.
+    position : ndarray of shape (n,)
+        Where among the columns each point is; -1 if it is not.
+    """
+
+    n: int
+    xp: Any
+    dtype: np.dtype
+    evals: int
+    asked: int
+    by_value: bool = False
+    narrows: bool = False
+    largest_block: int
+    columns: np.ndarray
+    position: np.ndarray
+
+    # --- arrays ---------------------------------------------------------------------------
+
+    @abstractmethod
+    def array(self, a: np.ndarray | Array) -> Array:
+        """`a` where this Gram computes."""
+
+    def constant(self, a: np.ndarray) -> Array:
+        """The same for an array that is never written, so that it need be sent only once."""
+        return self.array(a)
+
+    @abstractmethod
+    def host(self, a: np.ndarray | Array) -> np.ndarray:
+        """An array of this Gram's as one of NumPy's."""
+
+    # --- what is known of the kernel ------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def diag(self) -> np.ndarray:
+        """K(x, x) of every point."""
+
+    @property
+    def norms(self) -> np.ndarray:
+        """The norms of the φ(xᵢ)."""
+        return np.sqrt(np.maximum(self.diag, 0.0))
+
+    @property
+    @abstractmethod
+    def indefinite(self) -> bool:
+        """Whether the kernel is known not to be positive semidefinite in general."""
+
+    def contradicts(self, beta: Vector) -> bool:
+        """Whether a kernel that should be positive is found not to be, on the points of these β."""
+        return False
+
+    # --- rows and sums --------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def capacity(self) -> int:
+        """Rows that can be had at once."""
+
+    def focus(self, columns: Indices | None) -> None:
+        """Compute rows against these columns only, from now on; None for all. Does nothing where all are cheap."""
+
+    @abstractmethod
+    def rows(self, i: Indices) -> SomeRows[Array]:
+        """The rows of points `i`, at most `capacity` of them, until the next call."""
+
+    def whole(self) -> np.ndarray:
+        """All values, on the host."""
+        self.focus(None)
+        return self.rows(np.arange(self.n)).block()
+
+    @abstractmethod
+    def combine(self, i: Indices | Array, coef: Vector | Array) -> Array:
+        """``coef @ K[i, columns]`` in float64."""
+
+    @abstractmethod
+    def pass_over(self, i: Indices | Array, coef: Vector | Array, columns: Indices | Array) -> Array:
+        """``coef @ K[i, columns]`` in float64 for any columns, no row of which is kept."""
+
+    # --- how exact the sums are -----------------------------------------------------------
+
+    @abstractmethod
+    def error(self, size: Vector, terms: float) -> Vector:
+        """A bound on the error of the sums Σⱼ βⱼK(xⱼ, xᵢ) that were computed, for every i.
+
+        Parameters
+        ----------
+        size : ndarray of shape (n,)
+            By how much each β has moved in all while the sums were kept up to date.
+        terms : float
+            Additions, in float64, that made one sum.
+        """
+
+    @property
+    def finer(self) -> Sums | None:
+        """The same points with sums that are more exact; None where there are none."""
+        return None
+
+    @abstractmethod
+    def sharper(self) -> Iterator[Sums]:
+        """Who can make the same sums more exactly, one better than the other."""
+
+    def again(self, i: Indices, coef: Vector, columns: Indices) -> tuple[Vector, Vector]:
+        """``coef @ K[i, columns]``, and a bound on the error of each."""
+        size = np.bincount(i, np.abs(coef), self.n).astype(np.float64, copy=False)
+        return self.host(self.pass_over(i, coef, columns)), self.error(size, len(i) + 1)[columns]
