@@ -18,7 +18,9 @@ SOURCES = sorted(PACKAGE.rglob("*.py"))
 SOLVER_FILES = sorted((PACKAGE / "solvers").rglob("*.py"))
 
 # What each part may import of the others: what → data → draws → how → clients. Data has no parents.
+# All may import `types`, which has no code.
 MAY_IMPORT = {
+    "types": set(),
     "compiled": set(),
     "version": set(),
     "files.replacing": set(),
@@ -89,6 +91,7 @@ EXCEPTIONS = {
     "__main__": "three lines, run from a shell by cli/test_app.py",
     "access.gram.fused": "runs on a GPU only: access/gram/test_device.py compares it there",
     "cli.options": "constants",
+    "types": "names of types, which mypy checks",
     **{
         f"experiments.{name}": RUN_TOGETHER
         for name in (
@@ -144,7 +147,7 @@ def test_imports_point_one_way(part):
         (name_of(path), module)
         for path in files_of(part)
         for module in imports_of(path)
-        if module.startswith("hinge.") and part_of(module) not in MAY_IMPORT[part] | {part}
+        if module.startswith("hinge.") and part_of(module) not in MAY_IMPORT[part] | {part, "types"}
     }
     assert not found
 
@@ -158,7 +161,7 @@ def test_parts_do_not_import_the_package_itself():
 
 def test_every_part_has_its_place():
     parts = {path.name for path in PACKAGE.iterdir() if path.is_dir() and (path / "__init__.py").exists()}
-    assert parts == {part.partition(".")[0] for part in MAY_IMPORT} - {"compiled", "version"}
+    assert parts == {part.partition(".")[0] for part in MAY_IMPORT} - {"compiled", "version", "types"}
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ from hinge.estimators.expansions import kernel_sums
 from hinge.estimators.kernel_input import is_precomputed, new_data, part_of
 from hinge.estimators.kernel_tasks import Runs, Task
 from hinge.estimators.one_vs_rest import how_all_ended
+from hinge.estimators.parameters import KernelData, KernelInput
 from hinge.kernels import Function, Kernel, Linear
 from hinge.monitoring import Stop
 from hinge.monitoring.clock import left_of
@@ -102,7 +103,7 @@ class KernelMachine:
             return []
         return list(last)
 
-    def _gram(self, X: Any, rows: np.ndarray | None, kernel: Kernel, threads: int, exact: bool = False) -> Any:
+    def _gram(self, X: KernelData, rows: np.ndarray | None, kernel: Kernel, threads: int, exact: bool = False) -> Any:
         """Kernel rows of these rows of X; `exact` where single precision turned out not to be enough."""
         X = part_of(X, rows, kernel)
         if self.device is not None and self.device != "cpu":
@@ -120,7 +121,7 @@ class KernelMachine:
     def _needs_double(self, kernel: Kernel) -> bool:
         return self.slack is not None  # its certificate takes all responses as they are
 
-    def _store(self, X: Any, kernel: Kernel) -> Any:
+    def _store(self, X: KernelData, kernel: Kernel) -> Any:
         """Where kernel values survive the fit; None if nowhere."""
         if self.cache_folder is None:
             return None
@@ -128,7 +129,7 @@ class KernelMachine:
 
         return open_store(self.cache_folder, X, kernel)
 
-    def _problem(self, gram: Any, task: Task) -> KernelProblem:
+    def _problem(self, gram: Gram, task: Task) -> KernelProblem:
         options: dict[str, Any] = {"weight": task.weight, "bias": "free" if self.fit_intercept else "none"}
         if self.slack is not None:
             return KernelSlackConstrained(gram, task.y, self.slack, **options)
@@ -160,7 +161,7 @@ class KernelMachine:
         """Whether each class was learned against each other, rather than against the rest."""
         return len(self.classes_) > 2 and len(self.dual_coef_) < len(self.classes_)
 
-    def _scores(self, X: Any) -> np.ndarray:
+    def _scores(self, X: KernelInput) -> np.ndarray:
         """The decision value of every run for every row."""
         check_is_fitted(self, "support_")
         X = new_data(self, X)

@@ -10,9 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+from hinge.access import Gram
 from hinge.estimators.kernel_input import part_of
 from hinge.estimators.one_vs_one import by_class, dual_layout, pairs
 from hinge.estimators.one_vs_rest import Order, run_each, run_one
+from hinge.estimators.parameters import KernelData
 from hinge.estimators.weights import class_weights
 from hinge.kernels import Kernel, Precomputed
 from hinge.monitoring import Status
@@ -131,7 +133,13 @@ def _task(rows: np.ndarray | None, positive: np.ndarray, weight: np.ndarray | No
     return Task(rows, np.where(positive, np.int8(1), np.int8(-1)), weight, aside)
 
 
-def check_mass(codes: np.ndarray, labels: list[Any], weight: Any, per_class: Any, aside: Any) -> None:
+def check_mass(
+    codes: np.ndarray,
+    labels: list[Any],
+    weight: np.ndarray | None,
+    per_class: np.ndarray | None,
+    aside: np.ndarray | None,
+) -> None:
     """Every class must have a row to learn from."""
     weight = np.ones(len(codes)) if weight is None else weight.copy()
     if aside is not None:
@@ -148,8 +156,8 @@ def check_mass(codes: np.ndarray, labels: list[Any], weight: Any, per_class: Any
 def run_tasks(
     tasks: Sequence[Task],
     order: Order,
-    gram_of: Callable[[np.ndarray | None, bool], Any],
-    problem_of: Callable[[Any, Task], KernelProblem],
+    gram_of: Callable[[np.ndarray | None, bool], Gram],
+    problem_of: Callable[[Gram, Task], KernelProblem],
 ) -> Runs:
     """Run one task after the other; tasks on the same rows share a Gram, and so the kernel rows it keeps.
 
@@ -288,7 +296,7 @@ def _constant_loss(problem: KernelProblem) -> float:
 
 
 def expanded(
-    answers: Answers, X: Any, codes: np.ndarray, n_classes: int, kernel: Kernel, *, one_vs_one: bool
+    answers: Answers, X: KernelData, codes: np.ndarray, n_classes: int, kernel: Kernel, *, one_vs_one: bool
 ) -> dict[str, Any]:
     """The fitted attributes that say how to predict: support vectors class by class, and coefficients."""
     beta, rows, cuts, b = answers

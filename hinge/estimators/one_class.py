@@ -1,11 +1,12 @@
 """`OneClassSVM`: which points are unlike the others, for scikit-learn pipelines."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 
@@ -13,7 +14,8 @@ from hinge.access import Gram
 from hinge.estimators import checks, kernel_input, weights
 from hinge.estimators.kernel_machine import KernelMachine
 from hinge.estimators.kernel_tasks import gram_threads
-from hinge.estimators.one_vs_rest import how_it_ended
+from hinge.estimators.one_vs_rest import Report, how_it_ended
+from hinge.estimators.parameters import Gamma, KernelChoice, KernelData, KernelInput, RandomState
 from hinge.estimators.reports import reports_of
 from hinge.kernels import Gaussian, Kernel, Precomputed
 from hinge.monitoring import Status, Stop
@@ -115,9 +117,9 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
     def __init__(
         self,
         *,
-        kernel: str | Kernel | Callable[[Any, Any], Any] = "rbf",
+        kernel: KernelChoice = "rbf",
         degree: int = 3,
-        gamma: float | Literal["scale", "auto"] = "scale",
+        gamma: Gamma = "scale",
         coef0: float = 0.0,
         tol: float = 1e-3,
         nu: float = 0.5,
@@ -125,7 +127,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         max_iter: int = -1,
         max_time: float | None = None,
         n_jobs: int | None = None,
-        random_state: Any = 0,
+        random_state: RandomState = 0,
         verbose: int = 0,
         on_interrupt: Literal["raise", "keep"] = "raise",
     ) -> None:
@@ -144,7 +146,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         self.on_interrupt = on_interrupt
 
     @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "OneClassSVM":
+    def fit(self, X: KernelInput, y: None = None, sample_weight: ArrayLike | None = None) -> "OneClassSVM":
         """Find the boundary of the points.
 
         Parameters
@@ -182,7 +184,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         self._keep_run(result, gram)
         return self
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: KernelInput) -> np.ndarray:
         """:math:`f(x)`, positive for the points inside.
 
         Parameters
@@ -195,7 +197,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         """
         return self._scores(X).ravel()
 
-    def score_samples(self, X: Any) -> np.ndarray:
+    def score_samples(self, X: KernelInput) -> np.ndarray:
         """:math:`f(x) + \\rho`, which is the larger the more the point is like the others.
 
         Parameters
@@ -208,7 +210,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         """
         return self.decision_function(X) + self.offset_
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: KernelInput) -> np.ndarray:
         """+1 for the points inside, -1 for outliers.
 
         Parameters
@@ -226,7 +228,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
     def _needs_double(self, kernel: Kernel) -> bool:
         return not isinstance(kernel, Gaussian)  # values of both signs may cancel
 
-    def _run(self, problem: KernelOneClass, seed: int, began: float, reports: Any) -> Result:
+    def _run(self, problem: KernelOneClass, seed: int, began: float, reports: Sequence[Report]) -> Result:
         solver = LevelBlocks()
         stop = Stop(self.tol, max_time=left_of(self.max_time, began))
         if self.max_iter != -1:
@@ -234,7 +236,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         callbacks = [lambda record, answer, report=report: report(0, record, answer) for report in reports]
         return solve(problem, solver, stop=stop, seed=seed, callbacks=callbacks, on_interrupt=self.on_interrupt)
 
-    def _attributes(self, answer: Expansion, X: Any, rows: np.ndarray | None, kernel: Kernel) -> dict[str, Any]:
+    def _attributes(self, answer: Expansion, X: KernelData, rows: np.ndarray | None, kernel: Kernel) -> dict[str, Any]:
         """What predictions are made of."""
         used = np.flatnonzero(answer.beta)
         support = used if rows is None else rows[used]

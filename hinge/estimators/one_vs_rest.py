@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from hinge.monitoring import Record, Status, Stop
@@ -141,7 +142,7 @@ def _by_lambda(problem: SlackConstrained | KernelSlackConstrained, solver: Solve
     return problem.nu > 0 and (solver is None or solver.rejects(problem) is not None)
 
 
-def _error_on(problem: Any, aside: np.ndarray) -> Callable[[Any], float]:
+def _error_on(problem: LinearProblem | KernelProblem, aside: np.ndarray) -> Callable[[Any], float]:
     truth = problem.y[aside] > 0
 
     def error(solution: Any) -> float:
@@ -199,7 +200,7 @@ def how_all_ended(every: Sequence[Status], gap: float, tol: float, depth: int = 
     return status
 
 
-def keep_results(model: Any, results: list[Result], problems: list[Any]) -> None:
+def keep_results(model: BaseEstimator, results: Sequence[Result], problems: Sequence[LinearProblem]) -> None:
     """Set the attributes of a linear fit, and warn if it was cut off."""
     ws = [result.solution.w for result in results]
     model.coef_ = ws[0][None] if len(ws) == 1 else np.array(ws)

@@ -10,6 +10,7 @@ from hinge.access.gram.points.as_points import Points
 from hinge.access.gram.points.given import check_own_values
 from hinge.estimators.kernel_input import part_of
 from hinge.estimators.kernel_tasks import Answers, Runs, one_blas_thread
+from hinge.estimators.parameters import KernelData
 from hinge.estimators.weights import class_weights
 from hinge.kernels import Function, Kernel
 from hinge.monitoring import History, Record, Status
@@ -23,7 +24,7 @@ TILE_ROWS = 256
 
 
 def are_small(
-    X: Any, kernel: Kernel, codes: np.ndarray, n_classes: int, cache_bytes: float, *, one_vs_one: bool
+    X: KernelData, kernel: Kernel, codes: np.ndarray, n_classes: int, cache_bytes: float, *, one_vs_one: bool
 ) -> bool:
     """Whether every problem of a fit is small, and all kernel values of the data fit the memory for them."""
     if isinstance(kernel, Function) or 8.0 * len(codes) ** 2 > cache_bytes:
@@ -35,7 +36,7 @@ def are_small(
 
 
 def run_together(
-    X: Any,
+    X: KernelData,
     kernel: Kernel,
     codes: np.ndarray,
     n_classes: int,

@@ -1,10 +1,11 @@
 """`SVC`: the kernel support vector machine for scikit-learn pipelines."""
 
 import time
-from collections.abc import Callable
+from os import PathLike
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.validation import check_is_fitted
@@ -13,6 +14,7 @@ from hinge.estimators import checks, kernel_input, one_vs_one, weights
 from hinge.estimators.kernel_machine import KernelMachine
 from hinge.estimators.kernel_tasks import Runs, answers_of, check_mass, expanded, gram_threads, run_tasks, tasks_of
 from hinge.estimators.one_vs_rest import Order
+from hinge.estimators.parameters import ClassWeight, Gamma, KernelChoice, KernelData, KernelInput, RandomState
 from hinge.estimators.reports import reports_of
 from hinge.estimators.small_tasks import are_small, run_together
 from hinge.kernels import Kernel
@@ -127,9 +129,9 @@ class_weight_
         self,
         C: float = 1.0,
         *,
-        kernel: str | Kernel | Callable[[Any, Any], Any] = "rbf",
+        kernel: KernelChoice = "rbf",
         degree: int = 3,
-        gamma: float | Literal["scale", "auto"] = "scale",
+        gamma: Gamma = "scale",
         coef0: float = 0.0,
         slack: float | None = None,
         solver: str | Solver = "auto",
@@ -141,8 +143,8 @@ class_weight_
         target_error: float | None = None,
         validation_fraction: float = 0.1,
         cache_size: float = 200,
-        cache_folder: Any = None,
-        class_weight: Any = None,
+        cache_folder: str | PathLike[str] | None = None,
+        class_weight: ClassWeight = None,
         multiclass: Literal["ovo", "ovr"] = "ovo",
         decision_function_shape: Literal["ovo", "ovr"] = "ovr",
         break_ties: bool = False,
@@ -150,7 +152,7 @@ class_weight_
         precision: Literal["float32", "tf32", "bf16"] = "float32",
         n_jobs: int | None = None,
         warm_start: bool = False,
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: int = 0,
         on_interrupt: Literal["raise", "keep"] = "raise",
     ) -> None:
@@ -183,7 +185,7 @@ class_weight_
         self.on_interrupt = on_interrupt
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "SVC":
+    def fit(self, X: KernelInput, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "SVC":
         """Fit the model.
 
         Parameters
@@ -251,14 +253,14 @@ class_weight_
 
     def _run_each(
         self,
-        X: Any,
-        y: Any,
+        X: KernelData,
+        y: np.ndarray,
         codes: np.ndarray,
         classes: np.ndarray,
         kernel: Kernel,
-        weight: Any,
-        per_class: Any,
-        aside: Any,
+        weight: np.ndarray | None,
+        per_class: np.ndarray | None,
+        aside: np.ndarray | None,
         seed: int,
         began: float,
     ) -> Runs:
@@ -293,7 +295,7 @@ class_weight_
                 tasks, order, lambda rows, exact: self._gram(X, rows, kernel, threads, exact), self._problem
             )
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: KernelInput) -> np.ndarray:
         """Signed distances in units of the margin.
 
         Parameters
@@ -311,7 +313,7 @@ class_weight_
             return one_vs_one.per_class(scores, len(self.classes_))
         return scores
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: KernelInput) -> np.ndarray:
         """The class of each row.
 
         Parameters

@@ -1,0 +1,31 @@
+"""Names for the types that many signatures share; nothing here runs."""
+
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:  # an optional package, and slow to import
+    import torch
+
+Floats: TypeAlias = NDArray[np.floating]
+"""Numbers in float32 or float64."""
+
+Vector: TypeAlias = NDArray[np.float64]
+"""Numbers in float64."""
+
+Indices: TypeAlias = NDArray[np.integer]
+"""Whole numbers that say which rows, columns or points are meant."""
+
+Sparse: TypeAlias = sp.sparray | sp.spmatrix
+"""A sparse matrix of SciPy, in any format."""
+
+MatrixLike: TypeAlias = ArrayLike | Sparse
+"""What a user may give as a matrix, before it is checked: nested lists, arrays, frames, sparse matrices."""
+
+Stored: TypeAlias = np.ndarray | sp.csr_array
+"""A matrix that was checked: a dense array, or CSR."""
+
+Array = TypeVar("Array", np.ndarray, "torch.Tensor")
+"""An array of NumPy or a tensor of torch, in code that is written once for both: what goes in comes out."""
