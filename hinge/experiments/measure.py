@@ -12,9 +12,10 @@ import numpy as np
 from hinge.experiments.base import Results
 from hinge.experiments.sets import choose
 from hinge.monitoring import Stop
-from hinge.problems import Regularized, Solution
+from hinge.problems import Problem, Regularized, Solution
 from hinge.report.figure import Series
 from hinge.solvers import SDCA, Solver, solve, trace
+from hinge.types import Stored
 
 Look = dict[str, float]
 """Iteration, seconds, reads, evals, and what the evaluation added."""
@@ -32,7 +33,7 @@ def growing(share: int = 20) -> Iterator[int]:
 
 
 def looks_at(
-    problem: Any, solver: Solver, at: Iterable[int], evaluate: Callable[[Any], Look], seed: int = 0
+    problem: Problem, solver: Solver, at: Iterable[int], evaluate: Callable[[Any], Look], seed: int = 0
 ) -> list[Look]:
     """Run to each iteration of `at` in turn, and evaluate the answer there, off the clock and off the bill.
 
@@ -50,12 +51,12 @@ def looks_at(
     ]
 
 
-def error(solution: Solution, X: Any, y: np.ndarray) -> float:
+def error(solution: Solution, X: Stored, y: np.ndarray) -> float:
     """Share of rows on the wrong side."""
     return float(np.mean(np.where(X @ solution.w + solution.b > 0, 1, -1) != y))
 
 
-def mean_hinge(solution: Solution, X: Any, y: np.ndarray) -> float:
+def mean_hinge(solution: Solution, X: Stored, y: np.ndarray) -> float:
     """Mean hinge loss on any rows."""
     return float(np.mean(np.maximum(0.0, 1.0 - y * (X @ solution.w + solution.b))))
 

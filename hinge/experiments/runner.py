@@ -13,7 +13,7 @@ import threading
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -152,7 +152,7 @@ def _measured(experiment: Experiment, cells: Sequence[Cell], jobs: int) -> Itera
             _drop(finished)
 
 
-def _drop(finished: Any) -> None:
+def _drop(finished: Generator[Measured, None, None]) -> None:
     """End the processes of a run that was interrupted, without a word and without waiting for them."""
     from joblib.externals.loky import get_reusable_executor
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
+
+Value: TypeAlias = str | float | int | None
+"""What stands in one cell of a table; None where nothing is known."""
 
 
 @dataclass(frozen=True)
@@ -82,5 +85,5 @@ class Table:
     name: str
     caption: str
     columns: Sequence[str]
-    rows: Sequence[Sequence[str | float | int | None]]
+    rows: Sequence[Sequence[Value]]
     digits: int = 3

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from hinge.bounds import pegasos_iterations
+from hinge.bounds import Numbers, pegasos_iterations
 from hinge.experiments.base import Cell, Experiment, Outcome, Results, Scale, claim
 from hinge.experiments.measure import Look, minimum, slope, spaced
 from hinge.experiments.sets import choose
@@ -123,7 +123,7 @@ class PegasosScaling(Experiment):
                 claim(
                     "T is within the theorem's bound (largest T / bound)",
                     1.0,
-                    _above_bound(by_m, by_eps, by_lam, laws),
+                    _above_bound((by_m, by_eps, by_lam), laws),
                     f"{where}all of the above, R = {R:.2f}",
                     at_most=(1.0, 3.0),
                     unit="ratio",
@@ -173,8 +173,7 @@ def _size(value: float | None) -> float | None:
     return None if value is None else abs(value)
 
 
-def _above_bound(*args: Any) -> float | None:
-    *measured, laws = args
+def _above_bound(measured: Sequence[Series], laws: Sequence[Callable[..., Numbers]]) -> float | None:
     ratios = [float(np.max(np.array(s.y) / law(np.array(s.x)))) for s, law in zip(measured, laws, strict=True) if s.x]
     return max(ratios, default=None)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 
 from hinge.experiments.base import Cell, Claim, Experiment, Outcome, Results, Scale, claim, grid
 from hinge.experiments.measure import Look, band, error, looks_at, slope, spaced
@@ -20,6 +21,7 @@ from hinge.monitoring import Record, Stop
 from hinge.problems import Regularized, Solution
 from hinge.report.figure import Figure, Panel, Series, Table
 from hinge.solvers import CuttingPlane, Pegasos, auto, solve, trace
+from hinge.types import Stored
 
 ACCURACY = 0.001  # of SVM-Perf, and of Pegasos above SVM-Perf
 LAMS = {"ccat": 1e-4, "covertype": 1e-6, "astro-ph": 2e-4, "imdb": 2e-4}
@@ -233,7 +235,7 @@ def _default(problem: Regularized, evaluate: Evaluate, limit: float, seed: int) 
     return {"looks": looks, "bound": float(result.certificate.bound), "by": type(solver).__name__}
 
 
-def _liblinear(problem: Regularized, X: Any, y: np.ndarray, evaluate: Evaluate, seed: int) -> list[Look]:
+def _liblinear(problem: Regularized, X: Stored, y: np.ndarray, evaluate: Evaluate, seed: int) -> list[Look]:
     """A fit for each tolerance, each with its own seconds."""
     from sklearn.svm import LinearSVC
 
@@ -245,7 +247,7 @@ def _liblinear(problem: Regularized, X: Any, y: np.ndarray, evaluate: Evaluate, 
     return looks
 
 
-def _libsvm(problem: Regularized, X: Any, y: np.ndarray, evaluate: Evaluate) -> dict[str, Any]:
+def _libsvm(problem: Regularized, X: Stored, y: np.ndarray, evaluate: Evaluate) -> dict[str, Any]:
     from sklearn.svm import SVC
 
     C = 1.0 / (problem.lam * problem.n)
@@ -254,7 +256,7 @@ def _libsvm(problem: Regularized, X: Any, y: np.ndarray, evaluate: Evaluate) -> 
     return {"looks": [look], "cut_off": bool(np.max(model.n_iter_) >= LIBSVM_STEPS)}
 
 
-def _fitted(model: Any, X: Any, y: np.ndarray, evaluate: Evaluate) -> Look:
+def _fitted(model: BaseEstimator, X: Stored, y: np.ndarray, evaluate: Evaluate) -> Look:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that a limit was met shows in the objective
         began = time.perf_counter()

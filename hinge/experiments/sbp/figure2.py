@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,6 +19,7 @@ from hinge.kernels import Gaussian, Precomputed
 from hinge.problems import KernelProblem, KernelRegularized, KernelSlackConstrained
 from hinge.report.figure import Figure, Panel, Series, Table
 from hinge.solvers import SBP, SMO, KernelPegasos, KernelPerceptron, KernelSDCA, Solver, trace
+from hinge.types import Stored
 
 VARIANCE = {"reuters": 0.5, "adult": 10.0, "mnist": 25.0}
 ROWS: dict[str, dict[str, int | None]] = {
@@ -64,12 +65,13 @@ class Kernels(NamedTuple):
         return float(np.mean(np.where(scores > 0, 1, -1) != self.y_test))
 
 
-def kernels(X: Any, y: np.ndarray, X_test: Any, y_test: np.ndarray, variance: float) -> Kernels:
+def kernels(X: Stored, y: np.ndarray, X_test: Stored, y_test: np.ndarray, variance: float) -> Kernels:
     """All kernel values, once, so that they are looked up and counted afterwards; and the optimum."""
     kernel = Gaussian(1 / (2 * variance))
 
-    def values(A: Any, B: Any) -> np.ndarray:
-        dots, sizes = A @ B.T, [np.asarray(_squares(part).sum(axis=1)).ravel() for part in (A, B)]
+    def values(A: Stored, B: Stored) -> np.ndarray:
+        dots: Any = A @ B.T
+        sizes = [np.asarray(_squares(part).sum(axis=1)).ravel() for part in (A, B)]
         dots = dots.toarray() if sp.issparse(dots) else dots
         found: np.ndarray = kernel.of_dots(np.ascontiguousarray(dots), *sizes)
         return found
@@ -83,8 +85,8 @@ def kernels(X: Any, y: np.ndarray, X_test: Any, y_test: np.ndarray, variance: fl
     return found._replace(error=found.error_of(beta))
 
 
-def _squares(X: Any) -> Any:
-    return X.multiply(X) if sp.issparse(X) else X * X
+def _squares(X: Stored) -> Stored:
+    return cast(sp.csr_array, X).multiply(X) if sp.issparse(X) else X * X
 
 
 @lru_cache(maxsize=1)

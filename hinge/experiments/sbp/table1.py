@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hinge.bounds import kernel_learning_runtime, sample_size_low_noise, sdca_kernel_iterations
+from hinge.bounds import Numbers, kernel_learning_runtime, sample_size_low_noise, sdca_kernel_iterations
 from hinge.experiments.base import Cell, Claim, Experiment, Outcome, Results, Scale, claim, grid
 from hinge.experiments.measure import band, first_below, slope, spaced
 from hinge.experiments.sbp.figure2 import METHODS, Kernels, kernels, looks, solvers
@@ -87,7 +87,7 @@ def _loss(noise: float) -> float:
     return float(noise * np.mean(1 + np.abs(u)))
 
 
-def bound(method: str, eps: Any, noise: float) -> Any:
+def bound(method: str, eps: Numbers, noise: float) -> Numbers:
     """Table 1 for this problem; SDCA by section 4.4, with λ = ε/B² and the n of (3.5)."""
     B, loss = _teacher().norm, _loss(noise)
     if method == "SDCA":
@@ -150,7 +150,7 @@ class SBPTable1(Experiment):
             )
             series = [Series(method, list(need), list(need.values())) for method, need in needs.items()]
             series += [
-                Series(shown, EPSILONS, bound(method, np.array(EPSILONS), noise).tolist(), kind="theory")
+                Series(shown, EPSILONS, np.asarray(bound(method, np.array(EPSILONS), noise)).tolist(), kind="theory")
                 for method, shown in SHOWN.items()
             ]
             panels.append(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+import scipy.sparse as sp
 
 from hinge.access import SparseTable
+from hinge.access.tables.bill import Bill
 from hinge.experiments.base import Cell, Claim, Experiment, Outcome, Results, Scale, claim
 from hinge.experiments.measure import Look, band, error, looks_at, spaced
 from hinge.experiments.sets import choose, held_out
@@ -47,7 +49,7 @@ def parts_of(name: str, rows: int | None) -> tuple[Any, ...]:
     """Rows to learn from, by rows and by columns, and labels; to validate on; to report."""
     X, y, X_test, y_test = choose(name, rows).parts
     X, y, X_val, y_val = held_out(X, y)
-    return X, X.tocsc(), y, X_val, y_val, X_test, y_test
+    return X, cast(sp.csr_matrix, X).tocsc(), y, X_val, y_val, X_test, y_test
 
 
 class SimbaFigure1(Experiment):
@@ -160,7 +162,7 @@ class SimbaFigure1(Experiment):
         return Outcome(claims, figures, [Table(self.name, caption, columns, rows)], results.notes())
 
 
-def _billed(errors: Callable[[Any], Look], bill: Any) -> Callable[[Any], Look]:
+def _billed(errors: Callable[[Any], Look], bill: Bill) -> Callable[[Any], Look]:
     """The errors, with the bill as it stands in both conventions."""
     return lambda solution: {"cells": bill.cells, "nonzeros": bill.nonzeros, **errors(solution)}
 

@@ -12,9 +12,9 @@ from hinge.access import DenseTable
 from hinge.bounds import online_runtime, simba_gain, simba_learning_runtime, simba_runtime
 from hinge.experiments.base import Cell, Claim, Experiment, Outcome, Results, Scale, claim
 from hinge.experiments.measure import growing, slope
-from hinge.problems import Regularized, SlackConstrained
+from hinge.problems import LinearProblem, Regularized, SlackConstrained
 from hinge.report.figure import Figure, Panel, Series, Table
-from hinge.solvers import Pegasos, Perceptron, Simba, trace
+from hinge.solvers import Pegasos, Perceptron, Simba, Solver, trace
 
 COMMON, OTHER = np.array([0.65, 0.0, 0.0]), np.array([-0.1, 0.6, 0.6])
 """Margins of common and of rare points in three directions. In the third one half of the rare points lie on
@@ -131,7 +131,7 @@ class SimbaRuntime(Experiment):
         return Outcome(claims, [Figure(self.name, caption, panels)], [table], results.notes())
 
 
-def _first_hit(problem: Any, solver: Any, data: Rare, most: int, seed: int) -> list[float] | None:
+def _first_hit(problem: LinearProblem, solver: Solver, data: Rare, most: int, seed: int) -> list[float] | None:
     """Iterations and reads at the first look at which the error is small enough; looks are 5% apart."""
     for now in trace(problem, solver, growing(), seed=seed):
         if data.error(now.solution.w) <= SHARE * data.r:

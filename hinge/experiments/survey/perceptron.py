@@ -155,7 +155,7 @@ def _loss_of(A: np.ndarray, margin: float) -> Callable[[Any], Look]:
     return loss
 
 
-def _looks(results: Results, **parameters: Any) -> list[Look]:
+def _looks(results: Results, **parameters: str | float) -> list[Look]:
     return [look for looks in results.where(**parameters).column("looks") for look in looks]
 
 

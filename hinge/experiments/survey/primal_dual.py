@@ -54,7 +54,7 @@ class Box(MaxMin):
         """Zero."""
         return np.zeros(self.G.shape[1])
 
-    def values(self, x: Any) -> np.ndarray:
+    def values(self, x: np.ndarray) -> np.ndarray:
         """G x."""
         return self.G @ x
 
@@ -70,11 +70,11 @@ class Box(MaxMin):
         """The largest g·x on the box."""
         return float(np.abs(g).sum())
 
-    def grad_at(self, i: int, x: Any = None) -> np.ndarray:
+    def grad_at(self, i: int, x: np.ndarray | None = None) -> np.ndarray:
         """Row i."""
         return self.G[i]
 
-    def estimate_values(self, x: Any, unit: float) -> np.ndarray | None:
+    def estimate_values(self, x: np.ndarray, unit: float) -> np.ndarray | None:
         """One column, drawn with probability x_j²/‖x‖²."""
         sums = np.cumsum(x**2)
         if sums[-1] == 0.0:

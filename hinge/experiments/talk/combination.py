@@ -10,7 +10,7 @@ from hinge.experiments.base import Cell, Claim, Experiment, Outcome, Results, Sc
 from hinge.experiments.measure import Look, band, looks_at
 from hinge.experiments.sets import choose
 from hinge.experiments.talk.sgd_dca import least, prepared
-from hinge.problems import Regularized
+from hinge.problems import Regularized, Solution
 from hinge.report.figure import Figure, Panel, Series, Table
 from hinge.solvers import SDCA, Pegasos, Solver
 
@@ -58,7 +58,7 @@ class TalkCombination(Experiment):
         lam = cell["lam_m"] / m
         problem, best = Regularized(data.X, data.y, lam), least(cell["set"], cell["rows"], lam)
 
-        def evaluate(solution: Any) -> Look:
+        def evaluate(solution: Solution) -> Look:
             return {"rho": max(problem.objective(solution) - best, 1e-12)}
 
         epochs = [k / 4 for k in range(1, 4 * QUARTERS)] + list(range(QUARTERS, cell["epochs"] + 1))

@@ -13,7 +13,7 @@ from hinge.experiments.base import Cell, Claim, Experiment, Outcome, Results, Sc
 from hinge.experiments.measure import Look, band, error, looks_at
 from hinge.experiments.sets import choose, held_out
 from hinge.monitoring import Stop
-from hinge.problems import Regularized
+from hinge.problems import Regularized, Solution
 from hinge.report.figure import Figure, Panel, Series, Table
 from hinge.solvers import SDCA, Newton, Pegasos, Solver, UniformDCA, solve
 
@@ -85,7 +85,7 @@ class TalkSgdDca(Experiment):
         lam = cell["lam_m"] / m
         problem, best = Regularized(data.X, data.y, lam), least(cell["set"], cell["rows"], lam)
 
-        def evaluate(solution: Any) -> Look:
+        def evaluate(solution: Solution) -> Look:
             return {
                 "rho": max(problem.objective(solution) - best, 1e-12),
                 "validation": error(solution, data.X_val, data.y_val),
