@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .base import Matrix, Parts
+from .base import DataMatrix, Parts
 from .entries import Preparation
 
 CUT_SEED = 0
@@ -39,7 +39,7 @@ def prepare(parts: Parts, preparation: Preparation) -> Parts:
     return parts._replace(X_train=X, X_test=X_test)
 
 
-def unit_rows(X: Matrix) -> Matrix:
+def unit_rows(X: DataMatrix) -> DataMatrix:
     """Rows divided by their Euclidean norm; rows of zeros stay."""
     if sp.issparse(X):
         S = cast(sp.csr_matrix, X)
@@ -51,7 +51,7 @@ def unit_rows(X: Matrix) -> Matrix:
     return X / np.where(norm > 0, norm, 1)
 
 
-def _unit_columns(X: Matrix, X_test: Matrix | None) -> tuple[Matrix, Matrix | None]:
+def _unit_columns(X: DataMatrix, X_test: DataMatrix | None) -> tuple[DataMatrix, DataMatrix | None]:
     """Columns to [0, 1] by the training rows' extremes."""
     full = _full(X)
     low = full.min(axis=0)
@@ -60,7 +60,7 @@ def _unit_columns(X: Matrix, X_test: Matrix | None) -> tuple[Matrix, Matrix | No
     return (full - low) / span, None if X_test is None else (_full(X_test) - low) / span
 
 
-def _full(X: Matrix) -> NDArray[Any]:
+def _full(X: DataMatrix) -> NDArray[Any]:
     return cast(sp.csr_matrix, X).toarray() if sp.issparse(X) else X
 
 

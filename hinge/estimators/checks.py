@@ -65,8 +65,8 @@ def checked_scale(name: str, value: Any, *, most: float = np.inf, or_equal: bool
 
 def checked_count(name: str, value: Any, *, or_all: bool = False) -> int:
     """A whole number of at least one, or -1 for as many as there are."""
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if whole and (value >= 1 or (or_all and value == -1)):
+    is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if is_integer and (value >= 1 or (or_all and value == -1)):
         return int(value)
     raise ValueError(f"{name} must be a whole number of at least 1{', or -1' * or_all}, got {value!r}.")
 
@@ -237,10 +237,10 @@ def validated(model: BaseEstimator, X: MatrixLike, y: ArrayLike | None = "no_val
         if not str(error).startswith(NOT_NUMBERS):
             raise
         raise type(error)(f"X must be a table of numbers, and y one label a row: {error}") from error
-    table = checked if isinstance(y, str) else checked[0]
-    if table.dtype.kind not in "biuf":
-        raise ValueError(f"X must hold real numbers, got {table.dtype}.")
-    check_scale(table)
+    rows = checked if isinstance(y, str) else checked[0]
+    if rows.dtype.kind not in "biuf":
+        raise ValueError(f"X must hold real numbers, got {rows.dtype}.")
+    check_scale(rows)
     return checked
 
 

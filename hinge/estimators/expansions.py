@@ -103,8 +103,8 @@ def function_block(kernel: Function, xs: KernelData, zs: KernelData) -> np.ndarr
     if kernel.on == "blocks":
         values = as_block(kernel.function(xs, zs), shape)
     else:
-        pairs = [[kernel.function(x, z) for z in zs] for x in xs]
-        values = np.asarray(pairs, np.float64).reshape(shape)
+        found = [[kernel.function(x, z) for z in zs] for x in xs]
+        values = np.asarray(found, np.float64).reshape(shape)
     if not np.isfinite(values).all():
         raise ValueError("The kernel gave a value that is not finite; it must give a finite number for all.")
     return values

@@ -30,7 +30,7 @@ def is_function(kernel: KernelChoice) -> bool:
     return isinstance(kernel, Function) or (callable(kernel) and not isinstance(kernel, Kernel))
 
 
-def is_table(X: KernelInput) -> bool:
+def is_matrix(X: KernelInput) -> bool:
     """Whether X is a table of numbers, rather than a sequence of other things."""
     if sp.issparse(X) or hasattr(X, "__dataframe__"):
         return True
@@ -66,7 +66,7 @@ def as_items(X: KernelInput, kernel: KernelChoice) -> list[Any]:
 
 def training_data(model: BaseEstimator, X: KernelInput, y: ArrayLike | None) -> tuple[KernelData, np.ndarray]:
     """X and y of a fit, checked: a table as it lies, or a list of items."""
-    if is_function(model.kernel) and not _is_tabular(X, model.kernel):
+    if is_function(model.kernel) and not _is_by_rows(X, model.kernel):
         if y is None:
             raise ValueError("SVC requires y to be passed, but the target y is None.")
         X = as_items(X, model.kernel)
@@ -89,7 +89,7 @@ def training_data(model: BaseEstimator, X: KernelInput, y: ArrayLike | None) -> 
 
 def training_points(model: BaseEstimator, X: KernelInput) -> KernelData:
     """X of a fit without labels, checked likewise."""
-    if is_function(model.kernel) and not _is_tabular(X, model.kernel):
+    if is_function(model.kernel) and not _is_by_rows(X, model.kernel):
         X = as_items(X, model.kernel)
         return training_data(model, X, np.zeros(len(X)))[0]
     if is_precomputed(model.kernel):
@@ -121,8 +121,8 @@ def new_data(model: BaseEstimator, X: KernelInput) -> KernelData:
         ) from error
 
 
-def _is_tabular(X: KernelInput, kernel: KernelChoice) -> bool:
-    return is_table(X) and not (isinstance(kernel, Function) and kernel.on == "indices")
+def _is_by_rows(X: KernelInput, kernel: KernelChoice) -> bool:
+    return is_matrix(X) and not (isinstance(kernel, Function) and kernel.on == "indices")
 
 
 def _check_given(X: KernelInput) -> None:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from hinge.access import Matrix, Table, as_matrix
 from hinge.access.tables.oracle import FeatureOracle, as_oracle
 from hinge.estimators import checks, tables, weights
-from hinge.estimators.one_vs_rest import Order, Report, keep_results, run_all, starts
+from hinge.estimators.one_vs_rest import Plan, Report, keep_results, run_all, starts
 from hinge.estimators.parameters import ClassWeight, RandomState
 from hinge.estimators.reports import reports_of
 from hinge.monitoring import Stop
@@ -225,7 +225,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 raise ValueError("The rows with a positive weight are of one class: 2 classes are needed.")
         last = getattr(self, "_answers", None)
         same = self.warm_start and last and np.array_equal(classes, self.classes_)
-        order = Order(
+        plan = Plan(
             solver,
             self._stop(began),
             int(self.max_iter),
@@ -236,7 +236,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             starts(last if same else None, matrix.shape),
         )
         # Cells that are kept serve all classes, one after the other.
-        results = run_all(problems, order, None if isinstance(matrix, Table) else self.n_jobs)
+        results = run_all(problems, plan, None if isinstance(matrix, Table) else self.n_jobs)
         tables.check_begun(results, problems)
         self.classes_ = classes
         tables.set_counts(self, problems)

@@ -112,7 +112,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
 
     # What `KernelMachine` asks of an `SVC`.
     device = cache_folder = None
-    _paired = False
+    _one_vs_one = False
 
     def __init__(
         self,

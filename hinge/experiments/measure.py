@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hinge.experiments.base import Results
+from hinge.experiments.base import CellResults
 from hinge.experiments.sets import choose
 from hinge.monitoring import Stop
 from hinge.problems import Problem, Regularized, Solution
@@ -93,7 +93,7 @@ def band(
     return Series(label, at.tolist(), middle, lines.min(axis=0).tolist(), lines.max(axis=0).tolist(), kind)
 
 
-def spread(label: str, results: Results, parameter: str, value: str) -> Series:
+def spread(label: str, results: CellResults, parameter: str, value: str) -> Series:
     """The median of a value over a parameter of the cells, and its range over all else that varies."""
     at = results.of(parameter)
     groups = [results.where(**{parameter: one}).column(value) for one in at]

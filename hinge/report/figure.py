@@ -40,7 +40,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Panel:
-    """One pair of axes.
+    """One plot of a figure, with its own two axes.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Table:
+class ReportTable:
     """Numbers in rows; floats are shown with `digits` significant digits."""
 
     name: str

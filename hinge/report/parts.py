@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hinge.report import interactive
-from hinge.report.figure import Figure, Table, Value
+from hinge.report.figure import Figure, ReportTable, Value
 from hinge.report.outcome import Claim
 from hinge.report.section import Section
 
@@ -163,7 +163,7 @@ def _figure(figure: Figure, picture: Picture) -> str:
     )
 
 
-def _table(table: Table) -> str:
+def _table(table: ReportTable) -> str:
     numeric = [
         any(isinstance(row[i], int | float | np.number) for row in table.rows) for i in range(len(table.columns))
     ]

@@ -6,7 +6,7 @@ from estimators.made_up import SIDES, WORDS, bigrams, half_gaussian
 from sklearn.metrics.pairwise import rbf_kernel
 
 from hinge import SVC
-from hinge.estimators.kernel_input import is_table, variance
+from hinge.estimators.kernel_input import is_matrix, variance
 from hinge.kernels import Gaussian
 
 # --- functions ----------------------------------------------------------------------------------
@@ -43,7 +43,7 @@ def test_from_a_table_to_a_sequence_and_back(three):
     ],
 )
 def test_what_counts_as_a_table(X, table):
-    assert is_table(X) == table
+    assert is_matrix(X) == table
 
 
 # --- matrices of kernel values ------------------------------------------------------------------

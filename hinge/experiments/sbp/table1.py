@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hinge.bounds import Numbers, kernel_learning_runtime, sample_size_low_noise, sdca_kernel_iterations
-from hinge.experiments.base import Cell, Claim, Experiment, Outcome, Results, Scale, claim, grid
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, grid
 from hinge.experiments.measure import band, first_below, slope, spaced
 from hinge.experiments.sbp.figure2 import METHODS, Kernels, kernels, looks, solvers
 from hinge.kernels import Gaussian
-from hinge.report.figure import Figure, Panel, Series, Table
+from hinge.report.figure import Figure, Panel, ReportTable, Series
 
 NOISE = (0.0, 0.1)
 SIZES = {"tiny": (100, 300), "full": (250, 500, 1000, 2000, 4000)}
@@ -134,7 +134,7 @@ class SBPTable1(Experiment):
         kept = [{"charged": look["charged"], "excess": look[way]} for look in found]
         return {"looks": kept, "nu": given.nu, "norm": given.norm}
 
-    def outcome(self, results: Results, scale: Scale) -> Outcome:
+    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """One panel for each best loss; exponents and order."""
         panels, claims, rows = [], [], []
         for noise in results.of("noise"):
@@ -186,12 +186,12 @@ class SBPTable1(Experiment):
         return Outcome(
             claims,
             [Figure(self.name, caption, panels)],
-            [Table(self.name, said, columns, rows)],
+            [ReportTable(self.name, said, columns, rows)],
             [*results.notes(), NOTE],
         )
 
 
-def _needs(part: Results, method: str) -> dict[float, float]:
+def _needs(part: CellResults, method: str) -> dict[float, float]:
     """The least evaluations to each ε that is reached, over all n."""
     curves = []
     for n in part.of("n"):

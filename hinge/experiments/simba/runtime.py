@@ -10,10 +10,10 @@ from scipy.special import ndtr
 
 from hinge.access import DenseTable
 from hinge.bounds import online_runtime, simba_gain, simba_learning_runtime, simba_runtime
-from hinge.experiments.base import Cell, Claim, Experiment, Outcome, Results, Scale, claim
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim
 from hinge.experiments.measure import growing, slope
 from hinge.problems import LinearProblem, Regularized, SlackConstrained
-from hinge.report.figure import Figure, Panel, Series, Table
+from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.solvers import Pegasos, Perceptron, Simba, Solver, trace
 
 COMMON, OTHER = np.array([0.65, 0.0, 0.0]), np.array([-0.1, 0.6, 0.6])
@@ -108,7 +108,7 @@ class SimbaRuntime(Experiment):
             found[f"Pegasos {lam:g}"] = _first_hit(problem, Pegasos(output="last"), data, 20 * n * d, cell["seed"])
         return {"found": found}
 
-    def outcome(self, results: Results, scale: Scale) -> Outcome:
+    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """A panel and the exponents for each of d, B and δ."""
         panels, claims, rows = [], [], []
         for sweep in results.of("sweep"):
@@ -122,7 +122,7 @@ class SimbaRuntime(Experiment):
             f"synthetic, dense, separable. Median of {len(results.of('seed'))} draws; the band is "
             "from the first to the third quartile. Dashed: the bounds, through the first measured point."
         )
-        table = Table(
+        table = ReportTable(
             self.name,
             "Iterations and feature accesses (medians), and how often the error was reached.",
             ["sweep", "at", "n", "d", "B", "δ", "method", "iterations", "accesses", "reached"],
@@ -146,7 +146,7 @@ def _first_hit(problem: LinearProblem, solver: Solver, data: Rare, most: int, se
 Point = dict[str, Any]
 
 
-def _lines(part: Results, sweep: str) -> dict[str, list[Point]]:
+def _lines(part: CellResults, sweep: str) -> dict[str, list[Point]]:
     """Medians and quartiles of each method along a sweep, where more than half of the draws got there."""
     parameter = {"d": "d", "B": "shrink", "δ": "r"}[sweep]
     lines: dict[str, list[Point]] = {method: [] for method in LABELS}
