@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 
-from hinge.access import Gram
 from hinge.estimators import checks, kernel_input, weights
 from hinge.estimators.kernel_machine import KernelMachine
 from hinge.estimators.kernel_tasks import gram_threads
@@ -24,9 +23,6 @@ from hinge.problems import Expansion
 from hinge.problems.svm.one_class import KernelOneClass
 from hinge.solvers import Result, solve
 from hinge.solvers.kernel.one_class_dual import LevelBlocks
-
-EXACT = 5e-4
-"""Tolerances below this need kernel values in float64: the certificate is a root."""
 
 
 class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimator):
@@ -57,8 +53,9 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         Parameters of the named kernels, as in scikit-learn: gamma is "scale", "auto" or a number.
     tol : float, default=1e-3
         Stop when :math:`\\|w - w^*\\| \\le` tol :math:`\\|w\\|` is certified for the best w*; decision values
-        are then within tol ‖w‖ √K(x, x) of the best, up to the constant ρ. Below 5e-4, and for kernels
-        other than "rbf", kernel values are computed in float64.
+        are then within tol ‖w‖ √K(x, x) of the best, up to the constant ρ. Kernel values are computed in
+        float64 below 1e-5, for few points, for kernels other than "rbf", and where float32 does not lead
+        to a certificate.
     nu : float in (0, 1], default=0.5
         An upper bound on the share of points left outside, and a lower bound on that of support vectors.
     cache_size : float, default=200
@@ -174,14 +171,17 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
             gram = self._gram(X, rows, kernel, threads)
             problem = KernelOneClass(gram, self.nu, weight=weight)
             result = self._run(problem, seed, began, reports)
+            evals, asked = gram.evals, gram.asked
             if result.status is Status.STALLED and gram.dtype == np.float32:
                 gram = self._gram(X, rows, kernel, threads, exact=True)
                 problem = KernelOneClass(gram, self.nu, weight=weight)
                 result = self._run(problem, seed, began, reports)
+                evals, asked = evals + gram.evals, asked + gram.asked
         for name, value in self._attributes(result.solution, X, rows, kernel).items():
             setattr(self, name, value)
         self.radius_ = problem.radius(result.solution)
-        self._keep_run(result, gram)
+        self.n_kernel_evals_, self.n_kernel_asked_ = evals, asked
+        self._keep_run(result)
         return self
 
     def decision_function(self, X: KernelInput) -> np.ndarray:
@@ -252,10 +252,9 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
             "shape_fit_": kernel_input.shape_of(X),
         }
 
-    def _keep_run(self, result: Result, gram: Gram) -> None:
+    def _keep_run(self, result: Result) -> None:
         """Set the attributes that say how it went, and warn if it was cut off."""
         self.gap_, self.objective_ = float(result.certificate.gap), float(result.certificate.objective)
-        self.n_kernel_evals_, self.n_kernel_asked_ = gram.evals, gram.asked
         self.n_iter_ = max(1, -(-result.n_iter // result.per_pass))
         self.history_, self.solver_ = result.history, result.solver
         self.fit_status_ = int(not result.status.is_success)
