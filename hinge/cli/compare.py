@@ -7,7 +7,7 @@ import shlex
 import sys
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
@@ -24,7 +24,7 @@ except ImportError:  # `hinge.cli.app.main` says how to get them
     typer = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
-    from hinge.racing import Course, Race, Standing
+    from hinge.racing import Contestant, Course, Race, Standing
 
 KernelName = Enum("KernelName", {"rbf": "rbf"})
 
@@ -154,13 +154,13 @@ def _course(
     return Course(X, y, X_test, y_test, lam, Gaussian(gamma) if kernel and gamma else None, name)
 
 
-def _is_other_kind(contestant: Any, course: Course) -> bool:
-    from hinge.racing import Ours
+def _is_other_kind(contestant: Contestant, course: Course) -> bool:
+    from hinge.racing import Ours, Peer
     from hinge.solvers import registry
 
     if isinstance(contestant, Ours):
         return (registry.solves(contestant.solver) == "kernel") != (course.kernel is not None)
-    return bool(contestant.kernel != (course.kernel is not None))
+    return isinstance(contestant, Peer) and contestant.kernel != (course.kernel is not None)
 
 
 def _show(done: Race, absent: list[str]) -> None:

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from hinge.datasets.compressed import inner_suffix
 from hinge.datasets.entries import ENTRIES
 from hinge.datasets.readers import DELIMITED, read_parts
 from hinge.datasets.tasks import binary
+from hinge.types import Stored
 
 HELD_OUT = 0.2
 LARGEST = 1e100
@@ -49,7 +49,7 @@ def training_data(
 
 def rows(
     data: str, label: str | None, positive: str | None, n_features: int | None = None, zero_based: bool = False
-) -> tuple[Any, np.ndarray]:
+) -> tuple[Stored, np.ndarray]:
     """The rows and labels of a file, or of the test part of a set."""
     if _is_file(data):
         X, y = read(data, n_features=n_features, label=_column(label), zero_based=zero_based)
@@ -89,7 +89,7 @@ def _column(label: str | None) -> str | int | None:
     return int(label) if label is not None and label.removeprefix("-").isdecimal() else label
 
 
-def _widened(X: Any, width: int | None) -> Any:
+def _widened(X: Stored, width: int | None) -> Stored:
     """A sparse matrix with columns of zeros added in place, since a part may lack the last features."""
     if not isinstance(X, np.ndarray) and width is not None and X.shape[1] < width:
         X.resize((X.shape[0], width))
@@ -98,7 +98,7 @@ def _widened(X: Any, width: int | None) -> Any:
 
 def two_classes(
     data: str, test: str | None, label: str | None, positive: str | None, fetch: bool, seed: int
-) -> tuple[Any, np.ndarray, Any, np.ndarray, str]:
+) -> tuple[Stored, np.ndarray, Stored, np.ndarray, str]:
     """Training rows and labels of two classes, -1 and +1, test rows and labels, and the name of the data."""
     from hinge.experiments.sets import held_out
 
@@ -112,8 +112,8 @@ def two_classes(
             "from all others."
         )
 
-    def signed(y: Any) -> np.ndarray:
-        return np.where(np.asarray(y) == classes[1], 1, -1).astype(np.int8)
+    def signed(y: np.ndarray) -> np.ndarray:
+        return np.where(y == classes[1], 1, -1).astype(np.int8)
 
     X, y = found.X_train, signed(found.y_train)
     largest = max(abs(float(X.max())), abs(float(X.min())))
@@ -127,7 +127,7 @@ def two_classes(
     return X, y, X_test, y_test, f"{found.name} (a fifth held out)" if len(y_test) else found.name
 
 
-def error_rate(classes: np.ndarray, predicted: np.ndarray, y: Any) -> float | None:
+def error_rate(classes: np.ndarray, predicted: np.ndarray, y: np.ndarray) -> float | None:
     """The share of wrong labels; None where the labels are not of the model's classes at all."""
     if set(np.unique(y).tolist()).isdisjoint(classes.tolist()):
         return None

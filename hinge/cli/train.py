@@ -126,13 +126,16 @@ def _result(model: LinearSVC, dataset: Dataset, seconds: float, output: Path | N
         del parameters["C"]
     solver = type(model.solver_).__name__.lower()
     reason = "chosen for its shape" if model.solver == "auto" else "as asked"
+    test_error = None
+    if X_test is not None and y_test is not None:
+        test_error = error_rate(model.classes_, model.predict(X_test), y_test)
     return {
         "data": dataset.name,
         "rows": X.shape[0],
         "features": X.shape[1],
         "cells": int(X.size),
         "train_error": error_rate(model.classes_, model.predict(X), dataset.y_train),
-        "test_error": None if X_test is None else error_rate(model.classes_, model.predict(X_test), y_test),
+        "test_error": test_error,
         "gap": model.gap_ if math.isfinite(model.gap_) else None,
         "objective": objectives if len(objectives) > 1 else objectives[0],
         "reads": model.n_feature_reads_,

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .base import DataFormatError, Matrix, Parts, most_features, smallest_float, whole_labels
+from .base import DataFormatError, DataMatrix, Parts, most_features, smallest_float, whole_labels
 from .compressed import opened
 from .plain_arrays import members_of, plain_array
 
@@ -71,7 +71,7 @@ def _parts(arrays: dict[str, NDArray[Any]], label: str | None) -> Parts:
     return Parts(*train, *test)
 
 
-def _matrix(arrays: dict[str, NDArray[Any]], key: str) -> Matrix:
+def _matrix(arrays: dict[str, NDArray[Any]], key: str) -> DataMatrix:
     if key in arrays:
         X = arrays[key]
         if X.ndim < 2 or X.size == 0:
@@ -160,6 +160,6 @@ def _labels(arrays: dict[str, NDArray[Any]], key: str) -> NDArray[Any]:
     return y
 
 
-def _same_length(X: Matrix, y: NDArray[Any]) -> None:
+def _same_length(X: DataMatrix, y: NDArray[Any]) -> None:
     if X.shape[0] != len(y):
         raise ValueError(f"{X.shape[0]} rows but {len(y)} labels.")

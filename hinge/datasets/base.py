@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-Matrix: TypeAlias = "NDArray[Any] | sp.csr_matrix"
+DataMatrix: TypeAlias = "NDArray[Any] | sp.csr_matrix"
 
 
 class DatasetNotFoundError(FileNotFoundError, LookupError):
@@ -23,9 +23,9 @@ class DataFormatError(ValueError):
 class Parts(NamedTuple):
     """The arrays of a data set before it has a name: the test part may be missing."""
 
-    X_train: Matrix
+    X_train: DataMatrix
     y_train: NDArray[Any]
-    X_test: Matrix | None = None
+    X_test: DataMatrix | None = None
     y_test: NDArray[Any] | None = None
 
 
@@ -52,9 +52,9 @@ class Dataset:
     """
 
     name: str
-    X_train: Matrix
+    X_train: DataMatrix
     y_train: NDArray[Any]
-    X_test: Matrix | None = None
+    X_test: DataMatrix | None = None
     y_test: NDArray[Any] | None = None
     description: str = ""
     source: str = ""

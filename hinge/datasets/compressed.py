@@ -10,10 +10,13 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from .base import DataFormatError
 from .plain_arrays import MOST_UNPACKED
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz"}
 UNPACK: dict[str, Callable[[Any], Any]] = {
@@ -59,13 +62,13 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 class _Bounded(io.RawIOBase):
     """An unpacked stream that ends in a sentence where it goes on and on."""
 
-    def __init__(self, stream: Any, most: int, path: Path) -> None:
+    def __init__(self, stream: io.BufferedIOBase, most: int, path: Path) -> None:
         self._stream, self._left, self._path = stream, most, path
 
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any) -> int:
+    def readinto(self, buffer: WriteableBuffer) -> int:
         count = self._stream.readinto(buffer)
         self._left -= count
         if self._left < 0:

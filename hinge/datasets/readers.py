@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .archive import read_archive
-from .base import DataFormatError, Matrix, Parts
+from .base import DataFormatError, DataMatrix, Parts
 from .compressed import inner_suffix
 from .delimited import read_delimited
 from .svmlight import read_svmlight
@@ -26,7 +26,7 @@ def read(
     n_features: int | None = None,
     label: str | int | None = None,
     zero_based: bool = False,
-) -> tuple[Matrix, NDArray[Any]]:
+) -> tuple[DataMatrix, NDArray[Any]]:
     """Read rows and labels from a file whose extension tells the format.
 
     ===========  ==================================================  =================================

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .base import Dataset, Matrix
+from .base import DataMatrix, Dataset
 
 LICENSE = "generated; no rights reserved"
 
@@ -273,7 +273,7 @@ def _cancel(rows: _Rows, alpha: NDArray[Any], block: NDArray[Any], m: int, produ
     rows.values *= factor[block][:, None]
 
 
-def _assembled(z: NDArray[Any], columns: NDArray[Any], d: int, order: NDArray[Any]) -> Matrix:
+def _assembled(z: NDArray[Any], columns: NDArray[Any], d: int, order: NDArray[Any]) -> DataMatrix:
     """Rows in the given order, dense if each has all d features."""
     n, k = z.shape
     if k == d:

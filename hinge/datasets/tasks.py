@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .base import Matrix, Parts
+from .base import DataMatrix, Parts
 from .entries import Preparation
 
 CUT_SEED = 0
@@ -39,24 +39,29 @@ def prepare(parts: Parts, preparation: Preparation) -> Parts:
     return parts._replace(X_train=X, X_test=X_test)
 
 
-def unit_rows(X: Any) -> Matrix:
+def unit_rows(X: DataMatrix) -> DataMatrix:
     """Rows divided by their Euclidean norm; rows of zeros stay."""
     if sp.issparse(X):
-        norm = np.sqrt(np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel())
-        scale = (1 / np.where(norm > 0, norm, 1)).astype(X.dtype)
-        data = X.data * np.repeat(scale, np.diff(X.indptr))
-        return sp.csr_matrix((data, X.indices, X.indptr), shape=X.shape)
+        S = cast(sp.csr_matrix, X)
+        norm = np.sqrt(np.asarray(S.multiply(S).sum(axis=1), dtype=np.float64).ravel())
+        scale = (1 / np.where(norm > 0, norm, 1)).astype(S.dtype)
+        data = S.data * np.repeat(scale, np.diff(S.indptr))
+        return sp.csr_matrix((data, S.indices, S.indptr), shape=S.shape)
     norm = np.linalg.norm(X, axis=1, keepdims=True)
     return X / np.where(norm > 0, norm, 1)
 
 
-def _unit_columns(X: Any, X_test: Any) -> tuple[Matrix, Matrix | None]:
+def _unit_columns(X: DataMatrix, X_test: DataMatrix | None) -> tuple[DataMatrix, DataMatrix | None]:
     """Columns to [0, 1] by the training rows' extremes."""
-    X, X_test = (part.toarray() if sp.issparse(part) else part for part in (X, X_test))
-    low = X.min(axis=0)
-    span = X.max(axis=0) - low
+    full = _full(X)
+    low = full.min(axis=0)
+    span = full.max(axis=0) - low
     span[span == 0] = 1
-    return (X - low) / span, None if X_test is None else (X_test - low) / span
+    return (full - low) / span, None if X_test is None else (_full(X_test) - low) / span
+
+
+def _full(X: DataMatrix) -> NDArray[Any]:
+    return cast(sp.csr_matrix, X).toarray() if sp.issparse(X) else X
 
 
 def binary(parts: Parts, positive: str | int | None, default: str | int | None, name: str) -> Parts:
@@ -75,7 +80,7 @@ def binary(parts: Parts, positive: str | int | None, default: str | int | None, 
     return _relabelled(parts, match[0])
 
 
-def _relabelled(parts: Parts, positive: Any) -> Parts:
+def _relabelled(parts: Parts, positive: str | float) -> Parts:
     def sign(y: NDArray[Any]) -> NDArray[Any]:
         return np.where(y == positive, 1, -1).astype(np.int8)
 

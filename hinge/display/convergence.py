@@ -15,6 +15,10 @@ from hinge.report.figure import Panel, Series
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawn
+    from numpy.typing import ArrayLike
+
+    from hinge.display.watched import Classifier
+    from hinge.estimators.parameters import KernelInput
 
 Against = Literal["seconds", "iterations", "reads", "kernel_evals"]
 Quantity = Literal["objective", "gap", "error"]
@@ -64,12 +68,12 @@ class ConvergenceDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any = None,
-        y: Any = None,
+        estimator: Classifier,
+        X: KernelInput | None = None,
+        y: ArrayLike | None = None,
         *,
-        X_test: Any = None,
-        y_test: Any = None,
+        X_test: KernelInput | None = None,
+        y_test: ArrayLike | None = None,
         name: str | None = None,
         ax: Axes | None = None,
         draw: bool = True,
@@ -128,7 +132,7 @@ class ConvergenceDisplay:
         history: Sequence[Any],
         *,
         name: str = "run",
-        classes: Sequence[Any] | None = None,
+        classes: Sequence[Any] | np.ndarray | None = None,
         ax: Axes | None = None,
         draw: bool = True,
         **options: Any,
@@ -210,6 +214,6 @@ class ConvergenceDisplay:
         return Series(name, at[kept].tolist(), values[kept].tolist())
 
 
-def solver_name(estimator: Any) -> str:
+def solver_name(estimator: Classifier) -> str:
     """The solver that ran, in small letters."""
     return type(estimator.solver_).__name__.lower()

@@ -13,6 +13,10 @@ from hinge.report.palette import COLOURS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawn
+    from numpy.typing import ArrayLike
+
+    from hinge.display.watched import Classifier
+    from hinge.estimators.parameters import KernelInput
 
 
 class HardRowsDisplay:
@@ -50,7 +54,7 @@ class HardRowsDisplay:
     ax_: Axes
     figure_: Drawn
 
-    def __init__(self, weights: Any, margins: Any, noise: Any = None, top: int = 20) -> None:
+    def __init__(self, weights: ArrayLike, margins: ArrayLike, noise: ArrayLike | None = None, top: int = 20) -> None:
         self.weights, self.margins = np.asarray(weights, np.float64), np.asarray(margins, np.float64)
         self.noise = None if noise is None else np.asarray(noise, bool)
         for name, values in (("margins", self.margins), ("noise", self.noise)):
@@ -67,12 +71,12 @@ class HardRowsDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
+        estimator: Classifier,
+        X: KernelInput,
+        y: ArrayLike,
         *,
         top: int = 20,
-        noise: Any = None,
+        noise: ArrayLike | None = None,
         ax: Axes | None = None,
         draw: bool = True,
     ) -> HardRowsDisplay:
@@ -108,7 +112,7 @@ class HardRowsDisplay:
         if len(y) != len(scores) or estimator.support_.max(initial=-1) >= len(y):
             raise ValueError("X and y are not the rows that the estimator was fitted to.")
         weights = np.zeros(len(y))
-        dual = estimator.dual_coef_
+        dual: Any = estimator.dual_coef_  # scikit-learn's is sparse where X is
         dual = (dual.toarray() if sp.issparse(dual) else dual)[0]
         weights[estimator.support_] = np.abs(dual)
         signs = np.where(y == estimator.classes_[1], 1, -1)
@@ -119,12 +123,12 @@ class HardRowsDisplay:
     @classmethod
     def from_predictions(
         cls,
-        y_true: Any,
-        scores: Any,
-        weights: Any = None,
+        y_true: ArrayLike,
+        scores: ArrayLike,
+        weights: ArrayLike | None = None,
         *,
         top: int = 20,
-        noise: Any = None,
+        noise: ArrayLike | None = None,
         ax: Axes | None = None,
         draw: bool = True,
     ) -> HardRowsDisplay:

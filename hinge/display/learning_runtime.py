@@ -14,6 +14,10 @@ from hinge.report.figure import Panel, Series
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawn
+    from numpy.typing import ArrayLike
+
+    from hinge.display.watched import Classifier
+    from hinge.types import MatrixLike, Stored
 
 
 class LearningRuntimeDisplay:
@@ -53,11 +57,11 @@ class LearningRuntimeDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
-        X_test: Any,
-        y_test: Any,
+        estimator: Classifier,
+        X: Stored,
+        y: ArrayLike,
+        X_test: MatrixLike,
+        y_test: ArrayLike,
         *,
         sizes: Sequence[int] | None = None,
         seed: int = 0,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,10 @@ from hinge.solvers import Solver, choose, solve
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawn
+    from numpy.typing import ArrayLike
+
+    from hinge.estimators import LinearSVC
+    from hinge.types import MatrixLike, Stored
 
 DECADES = 5.0
 """Of λ that a grid spans at most, from the λ at which every row is within the margin."""
@@ -59,7 +63,7 @@ class FrontPoint(NamedTuple):
     status: str
 
 
-def spread_lams(X: Any, y: Any, points: int = 20) -> np.ndarray:
+def spread_lams(X: Stored, y: ArrayLike, points: int = 20) -> np.ndarray:
     """A grid of λ, from large to small, evenly spaced on a logarithmic scale.
 
     It begins where all rows are within the margin, so that w = Σyᵢxᵢ/(nλ) is the answer without a bias, and
@@ -81,15 +85,15 @@ def spread_lams(X: Any, y: Any, points: int = 20) -> np.ndarray:
 
 
 def pareto_points(
-    X: Any,
-    y: Any,
+    X: Stored,
+    y: ArrayLike,
     lams: Sequence[float] | np.ndarray,
     *,
-    X_test: Any = None,
-    y_test: Any = None,
+    X_test: Stored | None = None,
+    y_test: ArrayLike | None = None,
     tol: float = 1e-3,
     max_time: float | None = None,
-    bias: Any = "none",
+    bias: Literal["none", "free"] = "none",
     solver: Solver | None = None,
     seed: int = 0,
 ) -> Iterator[FrontPoint]:
@@ -122,8 +126,9 @@ def pareto_points(
         start, certificate = result.solution, result.certificate
         norm, loss = problem.criteria_of(start)
         scores = problem.responses(start.w, billed=False) + start.b
-        tested = X_test is not None and y_test is not None
-        test_error = _wrong(np.asarray(X_test @ start.w) + start.b, y_test) if tested else np.nan
+        test_error = np.nan
+        if X_test is not None and y_test is not None:
+            test_error = _wrong(np.asarray(X_test @ start.w) + start.b, y_test)
         yield FrontPoint(
             float(lam),
             norm,
@@ -206,9 +211,9 @@ class ParetoFrontDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
+        estimator: LinearSVC,
+        X: MatrixLike,
+        y: ArrayLike,
         *,
         points: int = 20,
         lams: Sequence[float] | None = None,
@@ -247,8 +252,8 @@ class ParetoFrontDisplay:
             raise TypeError(f"The front is followed for hinge's LinearSVC, not {type(estimator).__name__}.")
         if lams is not None and len(lams) == 0:
             raise ValueError("lams is empty: give values of λ, or leave it out.")
-        X, y = check_X_y(X, y, accept_sparse="csr", dtype=None)
-        classes, codes = np.unique(np.asarray(y), return_inverse=True)
+        rows, labels = check_X_y(X, y, accept_sparse="csr", dtype=None)
+        classes, codes = np.unique(labels, return_inverse=True)
         if len(classes) != 2:
             raise ValueError(f"The front is that of two classes, and y has {len(classes)}.")
         signs = np.where(codes == 1, 1, -1).astype(np.int8)
@@ -259,9 +264,9 @@ class ParetoFrontDisplay:
         seed = estimator.random_state if isinstance(estimator.random_state, int) else 0
         found = []
         for point in pareto_points(
-            X,
+            rows,
             signs,
-            spread_lams(X, signs, points) if lams is None else lams,
+            spread_lams(rows, signs, points) if lams is None else lams,
             tol=estimator.tol,
             max_time=estimator.max_time,
             bias="free" if free else "none",
@@ -297,5 +302,5 @@ class ParetoFrontDisplay:
         return self
 
 
-def _wrong(scores: np.ndarray, y: Any) -> float:
+def _wrong(scores: np.ndarray, y: ArrayLike) -> float:
     return float(np.mean((scores > 0) != (np.asarray(y) > 0)))

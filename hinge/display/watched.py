@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
 from hinge.monitoring import Record
+from hinge.types import Stored
+
+if TYPE_CHECKING:  # scikit-learn is imported when something is fitted
+    from numpy.typing import ArrayLike
+    from sklearn.base import BaseEstimator
+    from sklearn.callback import CallbackContext
+
+    from hinge.estimators import SVC, LinearSVC
+    from hinge.estimators.parameters import KernelInput
+
+    Classifier: TypeAlias = LinearSVC | SVC
 
 COMPILED_ROWS = 100
 
@@ -21,7 +32,7 @@ class Watched(NamedTuple):
     error: float
 
 
-def checked(estimator: Any) -> None:
+def checked(estimator: BaseEstimator) -> None:
     """Complain of an estimator that cannot be looked at."""
     if not hasattr(estimator, "set_callbacks"):
         raise TypeError(
@@ -40,22 +51,30 @@ class Watcher:
         Whether to measure the objective too.
     """
 
-    def __init__(self, X_test: Any = None, y_test: Any = None, objectives: bool = True) -> None:
+    def __init__(
+        self, X_test: KernelInput | None = None, y_test: ArrayLike | None = None, objectives: bool = True
+    ) -> None:
         self.X_test, self.y_test, self.objectives = X_test, y_test, objectives
         self.looks: list[Watched] = []
 
-    def setup(self, estimator: Any, context: Any) -> None:
+    def setup(self, estimator: Classifier, context: CallbackContext) -> None:
         """Begin anew."""
         self.looks = []
 
-    def teardown(self, estimator: Any, context: Any) -> None:
+    def teardown(self, estimator: Classifier, context: CallbackContext) -> None:
         """Nothing is left to do."""
 
-    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
+    def on_fit_task_begin(self, estimator: Classifier, context: CallbackContext) -> None:
         """Nothing is known yet."""
 
     def on_fit_task_end(
-        self, estimator: Any, context: Any, *, X: Any = None, y: Any = None, fitted_estimator: Any = None
+        self,
+        estimator: Classifier,
+        context: CallbackContext,
+        *,
+        X: KernelInput | None = None,
+        y: ArrayLike | None = None,
+        fitted_estimator: Classifier | None = None,
     ) -> bool:
         """Measure; the fit itself, and fits of several classes, bring no model."""
         record = getattr(context, "record", None)
@@ -65,13 +84,13 @@ class Watcher:
         if fitted_estimator is not None:
             if self.X_test is not None:
                 error = float(np.mean(fitted_estimator.predict(self.X_test) != self.y_test))
-            if self.objectives and not np.isfinite(objective):
+            if self.objectives and not np.isfinite(objective) and X is not None and y is not None:
                 objective = objective_of(fitted_estimator, X, y)
         self.looks.append(Watched(record, objective, error))
         return False
 
 
-def watch(estimator: Any, X: Any, y: Any, watcher: Watcher) -> Any:
+def watch(estimator: Classifier, X: KernelInput, y: ArrayLike, watcher: Watcher) -> Classifier:
     """A copy of the estimator, fitted under the eyes of `watcher`; the estimator is left as it is."""
     from sklearn.base import clone
 
@@ -81,7 +100,7 @@ def watch(estimator: Any, X: Any, y: Any, watcher: Watcher) -> Any:
         return copy.fit(X, y)
 
 
-def compile_for(estimator: Any, X: Any, y: Any) -> None:
+def compile_for(estimator: Classifier, X: KernelInput, y: ArrayLike) -> None:
     """Fit a copy to a few rows of each class, so that no compiling is on the clock of the next fit."""
     from sklearn.base import clone
     from sklearn.utils import get_tags
@@ -92,10 +111,10 @@ def compile_for(estimator: Any, X: Any, y: Any) -> None:
     some = np.sort(np.concatenate([np.flatnonzero(y == label)[:COMPILED_ROWS] for label in np.unique(y)]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        clone(estimator).fit(X[some], y[some])
+        clone(estimator).fit(cast(Stored, X)[some], y[some])
 
 
-def objective_of(model: Any, X: Any, y: Any) -> float:
+def objective_of(model: Classifier, X: KernelInput, y: ArrayLike) -> float:
     """½λ‖w‖² + the mean hinge loss of a fitted machine for two classes.
 
     It is nan where the objective is another one: with class weights, a given slack or a penalised bias.
@@ -104,8 +123,9 @@ def objective_of(model: Any, X: Any, y: Any) -> float:
     if other or len(model.classes_) != 2 or getattr(model, "intercept", "free") == "penalized":
         return np.nan
     lam = getattr(model, "lam", None)
-    lam = 1.0 / (model.C * len(y)) if lam is None else lam
-    scores, signs = model.decision_function(X), np.where(np.asarray(y) == model.classes_[1], 1.0, -1.0)
+    labels = np.asarray(y)
+    lam = 1.0 / (model.C * len(labels)) if lam is None else lam
+    scores, signs = model.decision_function(X), np.where(labels == model.classes_[1], 1.0, -1.0)
     if hasattr(model, "support_vectors_"):
         sq_norm = float(model.dual_coef_[0] @ (scores[model.support_] - model.intercept_[0]))
     else:

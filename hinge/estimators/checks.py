@@ -1,16 +1,29 @@
 """What estimators accept: parameters, labels and weights, turned into what problems take."""
 
 import os
-from typing import Any
+from typing import Any, cast, overload
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_random_state, validate_data
 
 from hinge.access.structure import as_csr
+from hinge.access.tables.table import Table
+from hinge.estimators.parameters import (
+    KernelChoice,
+    KernelMachineParameters,
+    KernelParameters,
+    LinearParameters,
+    OneClassParameters,
+    RandomState,
+    RunParameters,
+)
 from hinge.kernels import Kernel, registry
+from hinge.types import MatrixLike, Stored
 
 LARGEST = 1e70
 """Values above this in X are refused: sums of their fourth powers would overflow."""
@@ -34,7 +47,7 @@ def checked_number(name: str, value: Any, *, above: float = 0.0, most: float = n
     raise ValueError(f"{name} must be a number{least}{most_words}, got {value!r}.")
 
 
-def _as_float(value: Any) -> float:
+def _as_float(value: float | np.integer | np.floating) -> float:
     """A number as a float; infinity for a whole number that is too large."""
     try:
         return float(value)
@@ -52,8 +65,8 @@ def checked_scale(name: str, value: Any, *, most: float = np.inf, or_equal: bool
 
 def checked_count(name: str, value: Any, *, or_all: bool = False) -> int:
     """A whole number of at least one, or -1 for as many as there are."""
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if whole and (value >= 1 or (or_all and value == -1)):
+    is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if is_integer and (value >= 1 or (or_all and value == -1)):
         return int(value)
     raise ValueError(f"{name} must be a whole number of at least 1{', or -1' * or_all}, got {value!r}.")
 
@@ -72,7 +85,7 @@ def checked_flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
-def generator_of(random_state: Any) -> np.random.RandomState:
+def generator_of(random_state: RandomState) -> np.random.RandomState:
     """What `random_state` stands for."""
     try:
         return check_random_state(random_state)
@@ -82,13 +95,13 @@ def generator_of(random_state: Any) -> np.random.RandomState:
         ) from error
 
 
-def seed_of(random_state: Any) -> int:
+def seed_of(random_state: RandomState) -> int:
     """A seed, drawn from what `random_state` stands for; None too is one: same call, same bits."""
     random = generator_of(0 if random_state is None else random_state)
     return int(random.randint(np.iinfo(np.int32).max))
 
 
-def check_linear(model: Any, solvers: tuple[str, ...]) -> None:
+def check_linear(model: LinearParameters, solvers: tuple[str, ...]) -> None:
     """Every parameter of `LinearSVC`, or a sentence that names the one that is wrong."""
     checked_scale("C", model.C)
     if model.lam is not None:
@@ -105,7 +118,7 @@ def check_linear(model: Any, solvers: tuple[str, ...]) -> None:
     check_run(model, solvers, ("max_time", "max_reads", "target_error"))
 
 
-def check_kernel_machine(model: Any, solvers: tuple[str, ...]) -> None:
+def check_kernel_machine(model: KernelMachineParameters, solvers: tuple[str, ...]) -> None:
     """Every parameter of `SVC`, or a sentence that names the one that is wrong."""
     checked_scale("C", model.C)
     if model.slack is not None:
@@ -123,7 +136,7 @@ def check_kernel_machine(model: Any, solvers: tuple[str, ...]) -> None:
     check_run(model, solvers, ("max_time", "max_kernel_evals", "target_error"))
 
 
-def check_kernel(model: Any) -> None:
+def check_kernel(model: KernelParameters) -> None:
     """The parameters of the kernel, and those of what works with it."""
     if isinstance(model.kernel, str):
         checked_choice("kernel", model.kernel, registry.names())
@@ -138,7 +151,7 @@ def check_kernel(model: Any) -> None:
     checked_scale("cache_size", model.cache_size)
 
 
-def check_settings(kernel: Any) -> None:
+def check_settings(kernel: KernelParameters | KernelChoice) -> None:
     """The parameters of a named kernel, or those that a kernel object has."""
     degree, gamma, coef0 = (getattr(kernel, name, 1) for name in ("degree", "gamma", "coef0"))
     if isinstance(degree, bool) or not isinstance(degree, int | np.integer) or degree < 0:
@@ -151,7 +164,7 @@ def check_settings(kernel: Any) -> None:
         raise ValueError(f"coef0 must lie between {-FAR:g} and {FAR:g}, got {coef0!r}.")
 
 
-def check_one_class(model: Any) -> None:
+def check_one_class(model: OneClassParameters) -> None:
     """Every parameter of `OneClassSVM`, or a sentence that names the one that is wrong."""
     check_kernel(model)
     checked_scale("nu", model.nu, most=1.0)
@@ -163,7 +176,7 @@ def check_one_class(model: Any) -> None:
     checked_choice("on_interrupt", model.on_interrupt, ("raise", "keep"))
 
 
-def check_shape(model: Any) -> None:
+def check_shape(model: KernelMachineParameters) -> None:
     """What `decision_function` is asked to give must be there to give."""
     checked_choice("decision_function_shape", model.decision_function_shape, ("ovo", "ovr"))
     if model.decision_function_shape == "ovo" and model.break_ties:
@@ -172,7 +185,7 @@ def check_shape(model: Any) -> None:
         raise ValueError("decision_function_shape='ovo' needs multiclass='ovo': 'ovr' learns no pairs.")
 
 
-def check_run(model: Any, solvers: tuple[str, ...], limits: tuple[str, ...]) -> None:
+def check_run(model: RunParameters, solvers: tuple[str, ...], limits: tuple[str, ...]) -> None:
     """The parameters that say how a run is made."""
     checked_number("tol", model.tol, or_equal=True)
     if model.n_jobs is not None:
@@ -189,7 +202,17 @@ def check_run(model: Any, solvers: tuple[str, ...], limits: tuple[str, ...]) -> 
         raise ValueError(f"solver must be a name or a hinge Solver, got {model.solver!r}.")
 
 
-def validated(model: Any, X: Any, y: Any = "no_validation", *, reset: bool = True) -> Any:
+@overload
+def validated(model: BaseEstimator, X: MatrixLike, *, reset: bool = True) -> Stored: ...
+
+
+@overload
+def validated(
+    model: BaseEstimator, X: MatrixLike, y: ArrayLike | None, *, reset: bool = True
+) -> tuple[Stored, np.ndarray]: ...
+
+
+def validated(model: BaseEstimator, X: MatrixLike, y: ArrayLike | None = "no_validation", *, reset: bool = True) -> Any:
     """X, or X and y, as scikit-learn checks them; copied only where needed, and of `as_csr` if sparse."""
     finite = False
     if sp.issparse(X):
@@ -208,34 +231,34 @@ def validated(model: Any, X: Any, y: Any = "no_validation", *, reset: bool = Tru
                 dtype="numeric",
                 order="C",
                 accept_large_sparse=True,
-                ensure_all_finite=not (finite and X.dtype in (np.float32, np.float64)),
+                ensure_all_finite=not (finite and cast(Stored, X).dtype in (np.float32, np.float64)),
             )
     except (TypeError, ValueError) as error:
         if not str(error).startswith(NOT_NUMBERS):
             raise
         raise type(error)(f"X must be a table of numbers, and y one label a row: {error}") from error
-    table = checked if isinstance(y, str) else checked[0]
-    if table.dtype.kind not in "biuf":
-        raise ValueError(f"X must hold real numbers, got {table.dtype}.")
-    check_scale(table)
+    rows = checked if isinstance(y, str) else checked[0]
+    if rows.dtype.kind not in "biuf":
+        raise ValueError(f"X must hold real numbers, got {rows.dtype}.")
+    check_scale(rows)
     return checked
 
 
-def validated_labels(model: Any, table: Any, y: Any) -> np.ndarray:
+def validated_labels(model: BaseEstimator, table: Table, y: ArrayLike | None) -> np.ndarray:
     """The labels of a table's rows, one for each; notes the number of features."""
     if y is None:
         raise ValueError(f"{type(model).__name__} requires y to be passed, but the target y is None.")
-    y = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True)
-    if len(y) != table.shape[0]:
-        raise ValueError(f"There are {table.shape[0]} rows and {len(y)} labels: one label a row is needed.")
+    labels = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True)
+    if len(labels) != table.shape[0]:
+        raise ValueError(f"There are {table.shape[0]} rows and {len(labels)} labels: one label a row is needed.")
     model.n_features_in_ = table.shape[1]
     model.__dict__.pop("feature_names_in_", None)
-    return y
+    return labels
 
 
-def check_scale(X: Any) -> None:
+def check_scale(X: Stored) -> None:
     """Values whose squares overflow cannot be trained on; float32 cannot hold them."""
-    values = X.data if hasattr(X, "indptr") else X
+    values: np.ndarray = cast(sp.csr_array, X).data if sp.issparse(X) else X
     if values.dtype.kind == "f" and values.itemsize > 4 and values.size and max(values.max(), -values.min()) > LARGEST:
         raise ValueError(
             f"X has values above {LARGEST:g}, whose squares overflow; scale the features down, for instance "
@@ -278,7 +301,7 @@ def encoded_labels(y: np.ndarray, classes: np.ndarray | None = None) -> tuple[np
     return classes, codes.astype(np.min_scalar_type(len(classes)))
 
 
-def check_stream(model: Any) -> None:
+def check_stream(model: LinearParameters) -> None:
     """What only all rows together can tell is not for `partial_fit`."""
     if model.slack is not None:
         raise ValueError("partial_fit takes C or lam; slack needs all rows at once.")
@@ -286,15 +309,15 @@ def check_stream(model: Any) -> None:
         raise ValueError("class_weight='balanced' needs all rows; give partial_fit the weights as a dict.")
 
 
-def stream_classes(classes: Any, known: np.ndarray | None) -> np.ndarray:
+def stream_classes(classes: ArrayLike | None, known: np.ndarray | None) -> np.ndarray:
     """The classes of a stream: those of its first call."""
     if known is None and classes is None:
         raise ValueError("classes must be given in the first call of partial_fit: later rows may bring others.")
     if classes is not None:
         check_labels(np.asarray(classes))
     if known is None:
-        return np.unique(classes)
-    if classes is not None and not np.array_equal(np.unique(classes), known):
+        return np.unique(np.asarray(classes))
+    if classes is not None and not np.array_equal(np.unique(np.asarray(classes)), known):
         raise ValueError(f"classes={classes!r} are not those of the first call, {known.tolist()}.")
     return known
 

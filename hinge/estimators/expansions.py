@@ -1,14 +1,20 @@
 """Sums over support vectors: what a kernel machine predicts by, in tiles of bounded memory."""
 
+from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import scipy.sparse as sp
 
 from hinge.access.gram.points.as_points import ROUNDING, needs_double
 from hinge.access.gram.points.given import as_block
+from hinge.estimators.parameters import KernelData
 from hinge.kernels import Function, Kernel, Precomputed
+from hinge.types import Stored
+
+Block: TypeAlias = Callable[[slice, slice], Stored]
+"""Kernel values of some rows and some support vectors."""
 
 TILE_ROWS, TILE_COLUMNS = 512, 1024
 ROWS_BYTES = 1 << 21
@@ -21,7 +27,7 @@ SINGLE = tuple(np.dtype(name) for name in ("float32", "float16", "bool", "int8",
 
 
 def kernel_sums(
-    kernel: Kernel, X: Any, vectors: Any, coef: np.ndarray, cuts: np.ndarray, *, exact: bool = False
+    kernel: Kernel, X: KernelData, vectors: KernelData, coef: np.ndarray, cuts: np.ndarray, *, exact: bool = False
 ) -> np.ndarray:
     """Σ coef · K(x, z) over the support vectors z, for each group of them.
 
@@ -57,12 +63,14 @@ def kernel_sums(
     return out
 
 
-def _blocks_of(kernel: Kernel, X: Any, vectors: Any, exact: bool) -> Any:
+def _blocks_of(kernel: Kernel, X: KernelData, vectors: KernelData, exact: bool) -> Block:
     """A function of two slices that gives the kernel values of those rows and support vectors."""
     if isinstance(kernel, Precomputed):
-        return lambda rows, some: X[rows][:, vectors[some]]
+        values, numbers = cast(np.ndarray, X), cast(np.ndarray, vectors)
+        return lambda rows, some: values[rows][:, numbers[some]]
     if isinstance(kernel, Function):
         return lambda rows, some: function_block(kernel, X[rows], vectors[some])
+    assert not isinstance(X, list) and not isinstance(vectors, list)  # only a function takes other items
     if not hasattr(kernel, "of_dots"):
         both = sp.issparse(X) and sp.issparse(vectors)
         return lambda rows, some: kernel(_full(X[rows], both), _full(vectors[some], both))
@@ -74,7 +82,7 @@ def _blocks_of(kernel: Kernel, X: Any, vectors: Any, exact: bool) -> Any:
         loses = getattr(kernel, "gamma", 1.0) * largest * np.finfo(np.float32).eps > ROUNDING
         dtype = np.float64 if loses else dtype
     sq_x, sq_z = sq_x.astype(dtype), sq_z.astype(dtype)
-    thin = sp.issparse(vectors) and vectors.nnz * GEMM_GAIN < vectors.shape[0] * vectors.shape[1]
+    thin = sp.issparse(vectors) and cast(sp.csr_array, vectors).nnz * GEMM_GAIN < vectors.shape[0] * vectors.shape[1]
     held: dict[str, Any] = {"rows": None}
 
     def block(rows: slice, some: slice) -> np.ndarray:
@@ -89,29 +97,29 @@ def _blocks_of(kernel: Kernel, X: Any, vectors: Any, exact: bool) -> Any:
     return block
 
 
-def function_block(kernel: Function, xs: Any, zs: Any) -> np.ndarray:
+def function_block(kernel: Function, xs: KernelData, zs: KernelData) -> np.ndarray:
     """K(xs, zs) by calls of the function; what it gives must be finite, and of the right shape."""
     shape = tuple(len(part) if isinstance(part, list) else part.shape[0] for part in (xs, zs))
     if kernel.on == "blocks":
         values = as_block(kernel.function(xs, zs), shape)
     else:
-        pairs = [[kernel.function(x, z) for z in zs] for x in xs]
-        values = np.asarray(pairs, np.float64).reshape(shape)
+        found = [[kernel.function(x, z) for z in zs] for x in xs]
+        values = np.asarray(found, np.float64).reshape(shape)
     if not np.isfinite(values).all():
         raise ValueError("The kernel gave a value that is not finite; it must give a finite number for all.")
     return values
 
 
-def _full(part: Any, keep: bool = False) -> Any:
-    return part.toarray() if sp.issparse(part) and not keep else part
+def _full(part: Stored, keep: bool = False) -> Stored:
+    return cast(sp.csr_array, part).toarray() if sp.issparse(part) and not keep else part
 
 
-def _sq_norms(X: Any) -> np.ndarray:
+def _sq_norms(X: Stored) -> np.ndarray:
     """Squared norms of the rows in float64, a few rows at a time."""
     sq = np.empty(X.shape[0])
     step = max(1, ROWS_BYTES // (8 * max(1, X.shape[1])))
     for lo in range(0, len(sq), step):
-        part = X[lo : lo + step].astype(np.float64)
+        part: Any = X[lo : lo + step].astype(np.float64)
         if sp.issparse(part):
             sq[lo : lo + step] = np.asarray(part.multiply(part).sum(axis=1)).ravel()
         else:

@@ -1,11 +1,12 @@
 """Which fitted attributes fit together: for models that come from a file."""
 
-from typing import Any
+import numpy as np
 
 from hinge.kernels import Kernel, Precomputed
+from hinge.types import Stored
 
 
-def check_linear(classes_: Any, coef_: Any, intercept_: Any, n_features_in_: Any) -> None:
+def check_linear(classes_: np.ndarray, coef_: np.ndarray, intercept_: np.ndarray, n_features_in_: int) -> None:
     """The attributes of a `LinearSVC` are of one model."""
     rows = 1 if len(classes_) == 2 else len(classes_)
     shapes = classes_.shape, coef_.shape, intercept_.shape
@@ -19,15 +20,15 @@ def check_linear(classes_: Any, coef_: Any, intercept_: Any, n_features_in_: Any
 
 
 def check_kernel_machine(
-    classes_: Any,
-    intercept_: Any,
-    n_features_in_: Any,
-    kernel_: Any,
-    shape_fit_: Any,
-    support_: Any,
-    support_vectors_: Any,
-    n_support_: Any,
-    dual_coef_: Any,
+    classes_: np.ndarray,
+    intercept_: np.ndarray,
+    n_features_in_: int,
+    kernel_: Kernel,
+    shape_fit_: tuple[int, ...],
+    support_: np.ndarray,
+    support_vectors_: Stored,
+    n_support_: np.ndarray,
+    dual_coef_: np.ndarray,
 ) -> None:
     """The attributes of an `SVC` are of one model."""
     n, k = len(support_), len(classes_)

@@ -1,32 +1,36 @@
 """What kernel machines take: tables of numbers, sequences of anything, matrices of kernel values."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from hinge.estimators import checks
+from hinge.estimators.parameters import Gamma, KernelChoice, KernelData, KernelInput, KernelParameters
 from hinge.kernels import Function, Kernel, Precomputed, registry
+from hinge.types import Stored
 
 BLOCK_CELLS = 1 << 19
 SMALLEST = 1e-200
 """Variances below this have no inverse to work with."""
 
 
-def is_precomputed(kernel: Any) -> bool:
+def is_precomputed(kernel: KernelChoice) -> bool:
     """Whether X holds kernel values in place of points."""
     return isinstance(kernel, Precomputed) or (isinstance(kernel, str) and kernel == "precomputed")
 
 
-def is_function(kernel: Any) -> bool:
+def is_function(kernel: KernelChoice) -> bool:
     """Whether kernel values come from a Python function, which may take any items."""
     return isinstance(kernel, Function) or (callable(kernel) and not isinstance(kernel, Kernel))
 
 
-def is_table(X: Any) -> bool:
+def is_matrix(X: KernelInput) -> bool:
     """Whether X is a table of numbers, rather than a sequence of other things."""
     if sp.issparse(X) or hasattr(X, "__dataframe__"):
         return True
@@ -41,37 +45,38 @@ def is_table(X: Any) -> bool:
     return array.ndim == 2 and array.dtype.kind in "biuf"
 
 
-def as_items(X: Any, kernel: Any) -> list[Any]:
+def as_items(X: KernelInput, kernel: KernelChoice) -> list[Any]:
     """The items of a sequence; whole numbers where the kernel works on the numbers of items."""
     if isinstance(X, str | bytes) or not hasattr(X, "__len__") or not hasattr(X, "__iter__"):
         raise ValueError(f"X must be a sequence of items for the kernel, got {X!r}.")
+    items = list(cast(Sequence[Any], X))
     if isinstance(kernel, Function) and kernel.on == "indices":
         try:
             numbers = np.asarray(X)
         except ValueError:  # rows of several lengths
             numbers = np.empty(0)
-        if numbers.dtype.kind not in "iu" or numbers.shape not in ((len(X),), (len(X), 1)):
+        if numbers.dtype.kind not in "iu" or numbers.shape not in ((len(items),), (len(items), 1)):
             raise ValueError(
                 "A kernel on='indices' is called with numbers of items: X must hold them, whole numbers of "
                 f"shape (n,) or (n, 1), got shape {numbers.shape} of {numbers.dtype}."
             )
         return numbers.ravel().tolist()
-    return list(X)
+    return items
 
 
-def training_data(model: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+def training_data(model: BaseEstimator, X: KernelInput, y: ArrayLike | None) -> tuple[KernelData, np.ndarray]:
     """X and y of a fit, checked: a table as it lies, or a list of items."""
-    if is_function(model.kernel) and not _is_tabular(X, model.kernel):
+    if is_function(model.kernel) and not _is_by_rows(X, model.kernel):
         if y is None:
             raise ValueError("SVC requires y to be passed, but the target y is None.")
         X = as_items(X, model.kernel)
-        y = column_or_1d(y, warn=True)
+        labels = column_or_1d(y, warn=True)
         if not X:
             raise ValueError("X has no items: there is nothing to learn from.")
-        check_consistent_length(X, y)
+        check_consistent_length(X, labels)
         for name in ("n_features_in_", "feature_names_in_"):  # of an earlier fit
             model.__dict__.pop(name, None)
-        return X, y
+        return X, labels
     if is_precomputed(model.kernel):
         _check_given(X)
     X, y = checks.validated(model, X, y)
@@ -82,9 +87,9 @@ def training_data(model: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
     return X, y
 
 
-def training_points(model: Any, X: Any) -> Any:
+def training_points(model: BaseEstimator, X: KernelInput) -> KernelData:
     """X of a fit without labels, checked likewise."""
-    if is_function(model.kernel) and not _is_tabular(X, model.kernel):
+    if is_function(model.kernel) and not _is_by_rows(X, model.kernel):
         X = as_items(X, model.kernel)
         return training_data(model, X, np.zeros(len(X)))[0]
     if is_precomputed(model.kernel):
@@ -97,7 +102,7 @@ def training_points(model: Any, X: Any) -> Any:
     return X
 
 
-def new_data(model: Any, X: Any) -> Any:
+def new_data(model: BaseEstimator, X: KernelInput) -> KernelData:
     """X of a prediction, checked against the fit."""
     if isinstance(model.support_vectors_, list):
         return as_items(X, model.kernel_)
@@ -116,16 +121,16 @@ def new_data(model: Any, X: Any) -> Any:
         ) from error
 
 
-def _is_tabular(X: Any, kernel: Any) -> bool:
-    return is_table(X) and not (isinstance(kernel, Function) and kernel.on == "indices")
+def _is_by_rows(X: KernelInput, kernel: KernelChoice) -> bool:
+    return is_matrix(X) and not (isinstance(kernel, Function) and kernel.on == "indices")
 
 
-def _check_given(X: Any) -> None:
+def _check_given(X: KernelInput) -> None:
     if sp.issparse(X):
         raise TypeError("Sparse precomputed kernels are not supported: give a dense matrix, X.toarray().")
 
 
-def kernel_of(model: Any, X: Any) -> Kernel:
+def kernel_of(model: KernelParameters, X: KernelData) -> Kernel:
     """The kernel that the parameters of the model stand for, on these data."""
     kernel = model.kernel
     if isinstance(kernel, Kernel):
@@ -142,7 +147,7 @@ def kernel_of(model: Any, X: Any) -> Kernel:
     return named(**{field.name: has[field.name]() for field in fields(named) if field.name in has})
 
 
-def _gamma_of(gamma: Any, X: Any) -> float:
+def _gamma_of(gamma: Gamma, X: Stored) -> float:
     """The number that "scale" or "auto" stands for, as in scikit-learn."""
     if gamma == "scale":
         spread = variance(X)
@@ -155,10 +160,10 @@ def _gamma_of(gamma: Any, X: Any) -> float:
     return 1.0 / X.shape[1] if gamma == "auto" else float(gamma)
 
 
-def variance(X: Any) -> float:
+def variance(X: Stored) -> float:
     """The variance of all cells of a table, in float64 and a few rows at a time."""
     cells = X.shape[0] * X.shape[1]
-    values = X.data if sp.issparse(X) else X
+    values: np.ndarray = cast(sp.csr_array, X).data if sp.issparse(X) else X
     step = max(1, BLOCK_CELLS // (1 if values.ndim == 1 else max(1, X.shape[1])))
     parts = range(0, len(values), step)
     mean = sum(float(values[lo : lo + step].sum(dtype=np.float64)) for lo in parts) / cells
@@ -167,7 +172,7 @@ def variance(X: Any) -> float:
     return (squares + (cells - values.size) * mean**2) / cells
 
 
-def part_of(X: Any, rows: np.ndarray | None, kernel: Kernel) -> Any:
+def part_of(X: KernelData, rows: np.ndarray | None, kernel: Kernel) -> KernelData:
     """Some rows of the data, with their columns where it holds kernel values; all where `rows` is None."""
     if rows is None:
         return X
@@ -176,6 +181,6 @@ def part_of(X: Any, rows: np.ndarray | None, kernel: Kernel) -> Any:
     return X[np.ix_(rows, rows)] if isinstance(kernel, Precomputed) else X[rows]
 
 
-def shape_of(X: Any) -> tuple[int, ...]:
+def shape_of(X: KernelData) -> tuple[int, ...]:
     """The shape of a table, the length of a sequence."""
     return (len(X),) if isinstance(X, list) else tuple(X.shape)

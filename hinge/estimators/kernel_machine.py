@@ -12,15 +12,16 @@ from hinge.estimators.expansions import kernel_sums
 from hinge.estimators.kernel_input import is_precomputed, new_data, part_of
 from hinge.estimators.kernel_tasks import Runs, Task
 from hinge.estimators.one_vs_rest import how_all_ended
+from hinge.estimators.parameters import KernelData, KernelInput
 from hinge.kernels import Function, Kernel, Linear
 from hinge.monitoring import Stop
 from hinge.monitoring.clock import left_of
 from hinge.problems import Expansion, KernelProblem, KernelRegularized, KernelSlackConstrained
 from hinge.solvers import BlockDual, Solver, registry
 
-EXACT = 1e-5
+FLOAT64_BELOW = 1e-5
 """Tolerances below this need kernel values in float64."""
-FEW = 2048
+FLOAT64_POINTS = 2048
 """Points of which kernel values in float64 cost nothing that matters."""
 
 
@@ -64,8 +65,8 @@ class KernelMachine:
             raise AttributeError("coef_ is only available when using a linear kernel, after fit.")
         vectors = self.support_vectors_
         vectors = vectors.toarray() if hasattr(vectors, "toarray") else vectors
-        if self._paired:
-            coef = one_vs_one.pair_coefficients(self.dual_coef_, vectors, self.n_support_)
+        if self._one_vs_one:
+            coef = one_vs_one.coefficients_of_pairs(self.dual_coef_, vectors, self.n_support_)
         else:
             coef = self.dual_coef_ @ vectors
         coef.flags.writeable = False  # predictions are made of the support vectors
@@ -102,7 +103,7 @@ class KernelMachine:
             return []
         return list(last)
 
-    def _gram(self, X: Any, rows: np.ndarray | None, kernel: Kernel, threads: int, exact: bool = False) -> Any:
+    def _gram(self, X: KernelData, rows: np.ndarray | None, kernel: Kernel, threads: int, exact: bool = False) -> Any:
         """Kernel rows of these rows of X; `exact` where single precision turned out not to be enough."""
         X = part_of(X, rows, kernel)
         if self.device is not None and self.device != "cpu":
@@ -112,15 +113,15 @@ class KernelMachine:
         if isinstance(kernel, Function) and kernel.on == "indices":
             kernel = Function(kernel.function, on="pairs")  # X holds the numbers
         budget = int(float(self.cache_size) * 1e6)
-        few = (len(X) if isinstance(X, list) else X.shape[0]) <= FEW
-        exact |= self.tol < EXACT or few or self._needs_double(kernel)
+        few = (len(X) if isinstance(X, list) else X.shape[0]) <= FLOAT64_POINTS
+        exact |= self.tol < FLOAT64_BELOW or few or self._needs_double(kernel)
         points = as_points(X, kernel, exact=exact, most_bytes=budget // 2)
         return Gram(points, budget, threads, self._store(X, kernel))
 
     def _needs_double(self, kernel: Kernel) -> bool:
         return self.slack is not None  # its certificate takes all responses as they are
 
-    def _store(self, X: Any, kernel: Kernel) -> Any:
+    def _store(self, X: KernelData, kernel: Kernel) -> Any:
         """Where kernel values survive the fit; None if nowhere."""
         if self.cache_folder is None:
             return None
@@ -128,7 +129,7 @@ class KernelMachine:
 
         return open_store(self.cache_folder, X, kernel)
 
-    def _problem(self, gram: Any, task: Task) -> KernelProblem:
+    def _problem(self, gram: Gram, task: Task) -> KernelProblem:
         options: dict[str, Any] = {"weight": task.weight, "bias": "free" if self.fit_intercept else "none"}
         if self.slack is not None:
             return KernelSlackConstrained(gram, task.y, self.slack, **options)
@@ -156,16 +157,16 @@ class KernelMachine:
     # --- decision values ------------------------------------------------------------------
 
     @property
-    def _paired(self) -> bool:
+    def _one_vs_one(self) -> bool:
         """Whether each class was learned against each other, rather than against the rest."""
         return len(self.classes_) > 2 and len(self.dual_coef_) < len(self.classes_)
 
-    def _scores(self, X: Any) -> np.ndarray:
+    def _scores(self, X: KernelInput) -> np.ndarray:
         """The decision value of every run for every row."""
         check_is_fitted(self, "support_")
         X = new_data(self, X)
         vectors = self.support_ if is_precomputed(self.kernel_) else self.support_vectors_
-        sizes = self.n_support_ if self._paired else [len(self.support_)]
+        sizes = self.n_support_ if self._one_vs_one else [len(self.support_)]
         cuts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         if self.device is not None and self.device != "cpu":
             from hinge.access.gram.device import kernel_sums_on
@@ -173,7 +174,7 @@ class KernelMachine:
             parts = [(vectors[lo:hi], self.dual_coef_[:, lo:hi]) for lo, hi in pairwise(cuts.tolist())]
             sums = np.stack([kernel_sums_on(self.device, X, *part, self.kernel_, self.precision) for part in parts], 1)
         else:
-            sums = kernel_sums(self.kernel_, X, vectors, self.dual_coef_, cuts, exact=self.tol < EXACT)
-        if self._paired:
-            return one_vs_one.pair_scores(sums, self.intercept_)
+            sums = kernel_sums(self.kernel_, X, vectors, self.dual_coef_, cuts, exact=self.tol < FLOAT64_BELOW)
+        if self._one_vs_one:
+            return one_vs_one.scores_of_pairs(sums, self.intercept_)
         return sums[:, 0] + self.intercept_

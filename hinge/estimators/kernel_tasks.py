@@ -10,9 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+from hinge.access import Gram
 from hinge.estimators.kernel_input import part_of
-from hinge.estimators.one_vs_one import by_class, dual_layout, pairs
-from hinge.estimators.one_vs_rest import Order, run_each, run_one
+from hinge.estimators.one_vs_one import by_class, class_pairs, dual_layout
+from hinge.estimators.one_vs_rest import Plan, run_each, run_one
+from hinge.estimators.parameters import KernelData
 from hinge.estimators.weights import class_weights
 from hinge.kernels import Kernel, Precomputed
 from hinge.monitoring import Status
@@ -41,7 +43,7 @@ class Task(NamedTuple):
     aside: np.ndarray | None
 
 
-class Outcome(NamedTuple):
+class ScaledAnswer(NamedTuple):
     """An answer in units of the margin, its λ, and its ν: the mean slack at unit norm (Lemma 2.1)."""
 
     answer: Expansion
@@ -120,7 +122,7 @@ def tasks_of(
     if per_class is not None:
         weight = per_class[codes] if weight is None else weight * per_class[codes]
     members = [np.flatnonzero((codes == k) & kept) for k in range(n_classes)]
-    both = [(i, np.sort(np.concatenate([members[i], members[j]]))) for i, j in pairs(n_classes)]
+    both = [(i, np.sort(np.concatenate([members[i], members[j]]))) for i, j in class_pairs(n_classes)]
     return [_task(rows, codes == i, weight, aside) for i, rows in both]
 
 
@@ -131,7 +133,13 @@ def _task(rows: np.ndarray | None, positive: np.ndarray, weight: np.ndarray | No
     return Task(rows, np.where(positive, np.int8(1), np.int8(-1)), weight, aside)
 
 
-def check_mass(codes: np.ndarray, labels: list[Any], weight: Any, per_class: Any, aside: Any) -> None:
+def check_mass(
+    codes: np.ndarray,
+    labels: list[Any],
+    weight: np.ndarray | None,
+    per_class: np.ndarray | None,
+    aside: np.ndarray | None,
+) -> None:
     """Every class must have a row to learn from."""
     weight = np.ones(len(codes)) if weight is None else weight.copy()
     if aside is not None:
@@ -147,20 +155,20 @@ def check_mass(codes: np.ndarray, labels: list[Any], weight: Any, per_class: Any
 
 def run_tasks(
     tasks: Sequence[Task],
-    order: Order,
-    gram_of: Callable[[np.ndarray | None, bool], Any],
-    problem_of: Callable[[Any, Task], KernelProblem],
+    plan: Plan,
+    gram_of: Callable[[np.ndarray | None, bool], Gram],
+    problem_of: Callable[[Gram, Task], KernelProblem],
 ) -> Runs:
     """Run one task after the other; tasks on the same rows share a Gram, and so the kernel rows it keeps.
 
     Where the rounding of kernel values leaves no certificate, the run goes on with more exact ones.
     """
-    outcomes: dict[int, Outcome] = {}
+    scaled: dict[int, ScaledAnswer] = {}
     held: list[Any] = []
     spent = np.zeros(2, np.int64)
-    limit = order.stop.max_kernel_evals
+    limit = plan.stop.max_kernel_evals
 
-    def run(k: int, own: Order) -> Result:
+    def run(k: int, own: Plan) -> Result:
         task, stop = tasks[k], own.stop
         if not held or held[0] is not task.rows:
             _let_go(held)  # its memory goes before the next Gram asks for some
@@ -180,10 +188,10 @@ def run_tasks(
             held[:] = task.rows, gram_of(task.rows, True)
             problem = problem_of(held[1], task)
             result = _joined(result, billed(problem, k, _rest(own, k, result)))
-        outcomes[k] = outcome_of(problem, result)
+        scaled[k] = scaled_answer(problem, result)
         return result
 
-    def billed(problem: KernelProblem, k: int, own: Order) -> Result:
+    def billed(problem: KernelProblem, k: int, own: Plan) -> Result:
         before = np.array([problem.gram.evals, problem.gram.asked])
         try:
             return run_one(problem, k, own)
@@ -191,17 +199,17 @@ def run_tasks(
             spent[:] += np.array([problem.gram.evals, problem.gram.asked]) - before
 
     try:
-        results = run_each(len(tasks), run, order, 1)
+        results = run_each(len(tasks), run, plan, 1)
     finally:
         _let_go(held)
-    found = [outcomes[k] for k in range(len(tasks))]
+    found = [scaled[k] for k in range(len(tasks))]
     return Runs(
-        answers_of([outcome.answer for outcome in found], tasks),
+        answers_of([one.answer for one in found], tasks),
         [result.solution for result in results],
         np.array([result.certificate.gap for result in results]),
         np.array([result.certificate.objective for result in results]),
-        np.array([outcome.lam for outcome in found]),
-        np.array([outcome.nu for outcome in found]),
+        np.array([one.lam for one in found]),
+        np.array([one.nu for one in found]),
         [result.status for result in results],
         max(1, *(-(-result.n_iter // result.per_pass) for result in results)),
         [result.history for result in results],
@@ -223,14 +231,14 @@ def answers_of(answers: Sequence[Expansion], tasks: Sequence[Task]) -> Answers:
     )
 
 
-def _rest(order: Order, k: int, result: Result) -> Order:
+def _rest(plan: Plan, k: int, result: Result) -> Plan:
     """What is left of the limits, to go on from an answer."""
-    stop, last = order.stop, result.history[-1]
+    stop, last = plan.stop, result.history[-1]
     if stop.max_time is not None:
         stop = replace(stop, max_time=max(0.0, stop.max_time - last.seconds))
     if stop.max_kernel_evals is not None:
         stop = replace(stop, max_kernel_evals=max(0, int(stop.max_kernel_evals) - last.kernel_evals))
-    return order._replace(stop=stop, starts=[None] * k + [result.solution])
+    return plan._replace(stop=stop, starts=[None] * k + [result.solution])
 
 
 def _joined(first: Result, second: Result) -> Result:
@@ -254,7 +262,7 @@ def _let_go(held: list[Any]) -> None:
     held.clear()
 
 
-def outcome_of(problem: KernelProblem, result: Result) -> Outcome:
+def scaled_answer(problem: KernelProblem, result: Result) -> ScaledAnswer:
     """What a run has found; an answer of the slack-constrained problem is scaled by 1/γ (Lemma 2.1)."""
     answer: Any = result.solution
     lam = np.nan
@@ -279,7 +287,7 @@ def outcome_of(problem: KernelProblem, result: Result) -> Outcome:
                 "nothing beats the answer that is always the same. Give less."
             )
     norm, loss = problem.criteria_of(answer)
-    return Outcome(answer, lam, loss / norm if norm > 0 else np.inf)
+    return ScaledAnswer(answer, lam, loss / norm if norm > 0 else np.inf)
 
 
 def _constant_loss(problem: KernelProblem) -> float:
@@ -288,7 +296,7 @@ def _constant_loss(problem: KernelProblem) -> float:
 
 
 def expanded(
-    answers: Answers, X: Any, codes: np.ndarray, n_classes: int, kernel: Kernel, *, one_vs_one: bool
+    answers: Answers, X: KernelData, codes: np.ndarray, n_classes: int, kernel: Kernel, *, one_vs_one: bool
 ) -> dict[str, Any]:
     """The fitted attributes that say how to predict: support vectors class by class, and coefficients."""
     beta, rows, cuts, b = answers

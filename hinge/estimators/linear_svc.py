@@ -4,20 +4,23 @@ import time
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
-from hinge.access import Table, as_matrix
-from hinge.access.tables.oracle import as_oracle
+from hinge.access import Matrix, Table, as_matrix
+from hinge.access.tables.oracle import FeatureOracle, as_oracle
 from hinge.estimators import checks, tables, weights
-from hinge.estimators.one_vs_rest import Order, Report, keep_results, run_all, starts
+from hinge.estimators.one_vs_rest import Plan, Report, keep_results, run_all, starts
+from hinge.estimators.parameters import ClassWeight, RandomState
 from hinge.estimators.reports import reports_of
 from hinge.monitoring import Stop
 from hinge.monitoring.clock import left_of
 from hinge.problems import Regularized, SlackConstrained
 from hinge.solvers import Simba, Solver, registry
 from hinge.solvers.linear import online_dual
+from hinge.types import MatrixLike, Stored
 
 SOLVES: tuple[registry.Solves, ...] = ("linear", "cells")
 """The solvers that it takes by name."""
@@ -150,10 +153,10 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         max_reads: int | None = None,
         target_error: float | None = None,
         validation_fraction: float = 0.1,
-        class_weight: Any = None,
+        class_weight: ClassWeight = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: int = 0,
         on_interrupt: Literal["raise", "keep"] = "raise",
     ) -> None:
@@ -183,7 +186,9 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return tags
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "LinearSVC":
+    def fit(
+        self, X: MatrixLike | Table | FeatureOracle, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> "LinearSVC":
         """Fit the model.
 
         Parameters
@@ -220,7 +225,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 raise ValueError("The rows with a positive weight are of one class: 2 classes are needed.")
         last = getattr(self, "_answers", None)
         same = self.warm_start and last and np.array_equal(classes, self.classes_)
-        order = Order(
+        plan = Plan(
             solver,
             self._stop(began),
             int(self.max_iter),
@@ -231,7 +236,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             starts(last if same else None, matrix.shape),
         )
         # Cells that are kept serve all classes, one after the other.
-        results = run_all(problems, order, None if isinstance(matrix, Table) else self.n_jobs)
+        results = run_all(problems, plan, None if isinstance(matrix, Table) else self.n_jobs)
         tables.check_begun(results, problems)
         self.classes_ = classes
         tables.set_counts(self, problems)
@@ -240,7 +245,9 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         keep_results(self, results, problems)
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> "LinearSVC":
+    def partial_fit(
+        self, X: MatrixLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> "LinearSVC":
         """Learn from rows that arrive in pieces, each row once.
 
         Every row takes the exact dual step of the problem of all rows seen so far; nothing is kept of
@@ -289,7 +296,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             self.__dict__.pop(name, None)
         return self
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Signed distances in units of the margin.
 
         Parameters
@@ -310,7 +317,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             scores = np.asarray(X.astype(np.float64) @ self.coef_.T) + self.intercept_
         return scores.ravel() if scores.shape[1] == 1 else scores
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The class of each row.
 
         Parameters
@@ -327,7 +334,13 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     # --- parts of fit ---------------------------------------------------------------------
 
     def _problem(
-        self, matrix: Any, positive: np.ndarray, rows: Any, per_class: Any, k: int, solver: Solver | None = None
+        self,
+        matrix: Matrix | Table,
+        positive: np.ndarray,
+        rows: np.ndarray | None,
+        per_class: np.ndarray | None,
+        k: int,
+        solver: Solver | None = None,
     ) -> Regularized | SlackConstrained:
         """Class k against the rest."""
         weight = weights.class_weights(positive, rows, per_class, k)
@@ -349,7 +362,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _stop(self, began: float) -> Stop:
         return Stop(self.tol, None, left_of(self.max_time, began), self.max_reads, self.target_error)
 
-    def _reports(self, X: Any, y: Any, classes: np.ndarray) -> tuple[Report, ...]:
+    def _reports(self, X: Stored | Table, y: np.ndarray, classes: np.ndarray) -> tuple[Report, ...]:
         if len(classes) > 2:  # one class of three predicts nothing yet
             return reports_of(self, X, y, [f"class {label}" for label in classes], None)
         return reports_of(

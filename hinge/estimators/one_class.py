@@ -1,19 +1,20 @@
 """`OneClassSVM`: which points are unlike the others, for scikit-learn pipelines."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 
-from hinge.access import Gram
 from hinge.estimators import checks, kernel_input, weights
 from hinge.estimators.kernel_machine import KernelMachine
 from hinge.estimators.kernel_tasks import gram_threads
-from hinge.estimators.one_vs_rest import how_it_ended
+from hinge.estimators.one_vs_rest import Report, how_it_ended
+from hinge.estimators.parameters import Gamma, KernelChoice, KernelData, KernelInput, RandomState
 from hinge.estimators.reports import reports_of
 from hinge.kernels import Gaussian, Kernel, Precomputed
 from hinge.monitoring import Status, Stop
@@ -22,9 +23,6 @@ from hinge.problems import Expansion
 from hinge.problems.svm.one_class import KernelOneClass
 from hinge.solvers import Result, solve
 from hinge.solvers.kernel.one_class_dual import LevelBlocks
-
-EXACT = 5e-4
-"""Tolerances below this need kernel values in float64: the certificate is a root."""
 
 
 class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimator):
@@ -55,8 +53,9 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         Parameters of the named kernels, as in scikit-learn: gamma is "scale", "auto" or a number.
     tol : float, default=1e-3
         Stop when :math:`\\|w - w^*\\| \\le` tol :math:`\\|w\\|` is certified for the best w*; decision values
-        are then within tol ‖w‖ √K(x, x) of the best, up to the constant ρ. Below 5e-4, and for kernels
-        other than "rbf", kernel values are computed in float64.
+        are then within tol ‖w‖ √K(x, x) of the best, up to the constant ρ. Kernel values are computed in
+        float64 below 1e-5, for few points, for kernels other than "rbf", and where float32 does not lead
+        to a certificate.
     nu : float in (0, 1], default=0.5
         An upper bound on the share of points left outside, and a lower bound on that of support vectors.
     cache_size : float, default=200
@@ -110,14 +109,14 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
 
     # What `KernelMachine` asks of an `SVC`.
     device = cache_folder = None
-    _paired = False
+    _one_vs_one = False
 
     def __init__(
         self,
         *,
-        kernel: str | Kernel | Callable[[Any, Any], Any] = "rbf",
+        kernel: KernelChoice = "rbf",
         degree: int = 3,
-        gamma: float | Literal["scale", "auto"] = "scale",
+        gamma: Gamma = "scale",
         coef0: float = 0.0,
         tol: float = 1e-3,
         nu: float = 0.5,
@@ -125,7 +124,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         max_iter: int = -1,
         max_time: float | None = None,
         n_jobs: int | None = None,
-        random_state: Any = 0,
+        random_state: RandomState = 0,
         verbose: int = 0,
         on_interrupt: Literal["raise", "keep"] = "raise",
     ) -> None:
@@ -144,7 +143,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         self.on_interrupt = on_interrupt
 
     @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "OneClassSVM":
+    def fit(self, X: KernelInput, y: None = None, sample_weight: ArrayLike | None = None) -> "OneClassSVM":
         """Find the boundary of the points.
 
         Parameters
@@ -172,17 +171,20 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
             gram = self._gram(X, rows, kernel, threads)
             problem = KernelOneClass(gram, self.nu, weight=weight)
             result = self._run(problem, seed, began, reports)
+            evals, asked = gram.evals, gram.asked
             if result.status is Status.STALLED and gram.dtype == np.float32:
                 gram = self._gram(X, rows, kernel, threads, exact=True)
                 problem = KernelOneClass(gram, self.nu, weight=weight)
                 result = self._run(problem, seed, began, reports)
+                evals, asked = evals + gram.evals, asked + gram.asked
         for name, value in self._attributes(result.solution, X, rows, kernel).items():
             setattr(self, name, value)
         self.radius_ = problem.radius(result.solution)
-        self._keep_run(result, gram)
+        self.n_kernel_evals_, self.n_kernel_asked_ = evals, asked
+        self._keep_run(result)
         return self
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: KernelInput) -> np.ndarray:
         """:math:`f(x)`, positive for the points inside.
 
         Parameters
@@ -195,7 +197,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         """
         return self._scores(X).ravel()
 
-    def score_samples(self, X: Any) -> np.ndarray:
+    def score_samples(self, X: KernelInput) -> np.ndarray:
         """:math:`f(x) + \\rho`, which is the larger the more the point is like the others.
 
         Parameters
@@ -208,7 +210,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         """
         return self.decision_function(X) + self.offset_
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: KernelInput) -> np.ndarray:
         """+1 for the points inside, -1 for outliers.
 
         Parameters
@@ -226,7 +228,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
     def _needs_double(self, kernel: Kernel) -> bool:
         return not isinstance(kernel, Gaussian)  # values of both signs may cancel
 
-    def _run(self, problem: KernelOneClass, seed: int, began: float, reports: Any) -> Result:
+    def _run(self, problem: KernelOneClass, seed: int, began: float, reports: Sequence[Report]) -> Result:
         solver = LevelBlocks()
         stop = Stop(self.tol, max_time=left_of(self.max_time, began))
         if self.max_iter != -1:
@@ -234,7 +236,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         callbacks = [lambda record, answer, report=report: report(0, record, answer) for report in reports]
         return solve(problem, solver, stop=stop, seed=seed, callbacks=callbacks, on_interrupt=self.on_interrupt)
 
-    def _attributes(self, answer: Expansion, X: Any, rows: np.ndarray | None, kernel: Kernel) -> dict[str, Any]:
+    def _attributes(self, answer: Expansion, X: KernelData, rows: np.ndarray | None, kernel: Kernel) -> dict[str, Any]:
         """What predictions are made of."""
         used = np.flatnonzero(answer.beta)
         support = used if rows is None else rows[used]
@@ -250,10 +252,9 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
             "shape_fit_": kernel_input.shape_of(X),
         }
 
-    def _keep_run(self, result: Result, gram: Gram) -> None:
+    def _keep_run(self, result: Result) -> None:
         """Set the attributes that say how it went, and warn if it was cut off."""
         self.gap_, self.objective_ = float(result.certificate.gap), float(result.certificate.objective)
-        self.n_kernel_evals_, self.n_kernel_asked_ = gram.evals, gram.asked
         self.n_iter_ = max(1, -(-result.n_iter // result.per_pass))
         self.history_, self.solver_ = result.history, result.solver
         self.fit_status_ = int(not result.status.is_success)

@@ -5,7 +5,7 @@ from itertools import combinations, pairwise
 import numpy as np
 
 
-def pairs(n_classes: int) -> list[tuple[int, int]]:
+def class_pairs(n_classes: int) -> list[tuple[int, int]]:
     """Classes i < j that meet, in LIBSVM's order; i is the positive side."""
     return list(combinations(range(n_classes), 2))
 
@@ -52,16 +52,16 @@ def dual_layout(
     return dual, support, n_support
 
 
-def pair_scores(sums: np.ndarray, intercept: np.ndarray) -> np.ndarray:
+def scores_of_pairs(sums: np.ndarray, intercept: np.ndarray) -> np.ndarray:
     """Decision values of all pairs from ``sums[:, i, row]``, the sum over the support vectors of class i."""
-    both = [sums[:, i, j - 1] + sums[:, j, i] for i, j in pairs(sums.shape[1])]
+    both = [sums[:, i, j - 1] + sums[:, j, i] for i, j in class_pairs(sums.shape[1])]
     return np.stack(both, axis=1) + intercept
 
 
 def votes(scores: np.ndarray, n_classes: int) -> np.ndarray:
     """How many pairs each class wins."""
     won = np.zeros((len(scores), n_classes), np.int64)
-    for score, (i, j) in zip(scores.T, pairs(n_classes), strict=True):
+    for score, (i, j) in zip(scores.T, class_pairs(n_classes), strict=True):
         won[:, i] += score > 0
         won[:, j] += score <= 0
     return won
@@ -70,14 +70,14 @@ def votes(scores: np.ndarray, n_classes: int) -> np.ndarray:
 def per_class(scores: np.ndarray, n_classes: int) -> np.ndarray:
     """One value for each class: its votes and, between equal votes, its summed scores, as in scikit-learn."""
     summed = np.zeros((len(scores), n_classes))
-    for score, (i, j) in zip(scores.T, pairs(n_classes), strict=True):
+    for score, (i, j) in zip(scores.T, class_pairs(n_classes), strict=True):
         summed[:, i] += score
         summed[:, j] -= score
     return votes(scores, n_classes) + summed / (3.0 * (np.abs(summed) + 1.0))
 
 
-def pair_coefficients(dual_coef: np.ndarray, vectors: np.ndarray, n_support: np.ndarray) -> np.ndarray:
+def coefficients_of_pairs(dual_coef: np.ndarray, vectors: np.ndarray, n_support: np.ndarray) -> np.ndarray:
     """w of each pair, for the linear kernel."""
     cuts = list(pairwise(np.concatenate([[0], np.cumsum(n_support)])))
     parts = [dual_coef[:, lo:hi] @ vectors[lo:hi] for lo, hi in cuts]
-    return np.stack([parts[i][j - 1] + parts[j][i] for i, j in pairs(len(n_support))])
+    return np.stack([parts[i][j - 1] + parts[j][i] for i, j in class_pairs(len(n_support))])

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from hinge.monitoring import Record, Status, Stop
@@ -22,7 +23,7 @@ from hinge.solvers import Result, Simba, Solver, choose, solve, solve_slack
 Report = Callable[[int, Record, Solution], bool]
 
 
-class Order(NamedTuple):
+class Plan(NamedTuple):
     """How the runs are to be made: the same for every class.
 
     `aside` holds the rows on which errors are measured, `reports` are asked after each look and may end
@@ -47,20 +48,20 @@ def starts(last: list[Solution] | None, shape: tuple[int, int]) -> list[Solution
     return [answer if same_rows else answer._replace(alpha=None) for answer in last]
 
 
-def run_all(problems: Sequence[LinearProblem], order: Order, n_jobs: int | None) -> list[Result]:
+def run_all(problems: Sequence[LinearProblem], plan: Plan, n_jobs: int | None) -> list[Result]:
     """Solve every problem, over threads if asked; Ctrl-C reaches all of them."""
-    return run_each(len(problems), lambda k, own: run_one(problems[k], k, own), order, n_jobs)
+    return run_each(len(problems), lambda k, own: run_one(problems[k], k, own), plan, n_jobs)
 
 
-def run_each(count: int, run_task: Callable[[int, Order], Result], order: Order, n_jobs: int | None) -> list[Result]:
-    """``run_task(k, order)`` for each k, with orders among which the limits of `order` are shared out."""
+def run_each(count: int, run_task: Callable[[int, Plan], Result], plan: Plan, n_jobs: int | None) -> list[Result]:
+    """``run_task(k, plan)`` for each k, with plans among which the limits of `plan` are shared out."""
     jobs = min(count, (os.cpu_count() or 1) if n_jobs == -1 else max(1, n_jobs or 1))
     began = time.perf_counter()
     cancelled = threading.Event()
 
     def run(k: int) -> Result:
         """One task, with its share of what is left of the limits; nothing at all after Ctrl-C."""
-        stop = order.stop
+        stop = plan.stop
         if stop.max_reads is not None:
             stop = replace(stop, max_reads=stop.max_reads // count)
         left = left_of(stop.max_time, began)
@@ -69,25 +70,25 @@ def run_each(count: int, run_task: Callable[[int, Order], Result], order: Order,
         if cancelled.is_set():
             stop = replace(stop, max_iter=0)
         with within(stop.max_time), called_off_by(cancelled):  # what comes before the run counts too
-            return run_task(k, order._replace(stop=stop))
+            return run_task(k, plan._replace(stop=stop))
 
     def run_or_not(k: int) -> Result:
         try:
             return run(k)
         except KeyboardInterrupt:  # between two runs, or before one had an answer
             cancelled.set()
-            if order.on_interrupt == "raise":
+            if plan.on_interrupt == "raise":
                 raise
             return run(k)
 
-    stop = order.stop
+    stop = plan.stop
     if count > 1 and stop.max_time and stop.max_reads is None and stop.max_kernel_evals is None:
-        step = order._replace(stop=replace(stop, max_iter=1), reports=(), on_interrupt="raise")
+        step = plan._replace(stop=replace(stop, max_iter=1), reports=(), on_interrupt="raise")
         try:
             run_task(0, step)  # what it compiles is not to be taken from the share of one task
         except KeyboardInterrupt:
             cancelled.set()
-            if order.on_interrupt == "raise":
+            if plan.on_interrupt == "raise":
                 raise
     results = []
     if jobs == 1:
@@ -102,7 +103,7 @@ def run_each(count: int, run_task: Callable[[int, Order], Result], order: Order,
                 results = [future.result() for future in futures]
             except KeyboardInterrupt:
                 cancelled.set()
-                if order.on_interrupt == "raise":
+                if plan.on_interrupt == "raise":
                     for future in futures:
                         future.cancel()
                     raise
@@ -113,24 +114,24 @@ def run_each(count: int, run_task: Callable[[int, Order], Result], order: Order,
     return results
 
 
-def run_one(problem: LinearProblem | KernelProblem, k: int, order: Order) -> Result:
+def run_one(problem: LinearProblem | KernelProblem, k: int, plan: Plan) -> Result:
     """One run, by root-finding in λ where the slack is given."""
-    start = order.starts[k] if k < len(order.starts) else None
-    score = _error_on(problem, order.aside) if order.aside is not None else None
-    callbacks = [lambda record, solution, report=report: report(k, record, solution) for report in order.reports]
+    start = plan.starts[k] if k < len(plan.starts) else None
+    score = _error_on(problem, plan.aside) if plan.aside is not None else None
+    callbacks = [lambda record, solution, report=report: report(k, record, solution) for report in plan.reports]
     options: dict[str, Any] = {
-        "seed": order.seed,
+        "seed": plan.seed,
         "start": start,
         "score": score,
         "callbacks": callbacks,
-        "on_interrupt": order.on_interrupt,
+        "on_interrupt": plan.on_interrupt,
     }
-    stop = order.stop
-    if isinstance(problem, SlackConstrained | KernelSlackConstrained) and _by_lambda(problem, order.solver):
-        return replace(solve_slack(problem, order.solver, stop=stop, passes=order.passes, **options), state=None)
-    solver = order.solver or choose(problem, max_reads=stop.max_reads).solver
-    if stop.max_iter is None and order.passes is not None:
-        stop = replace(stop, max_iter=order.passes * solver.cost(problem).a_pass)
+    stop = plan.stop
+    if isinstance(problem, SlackConstrained | KernelSlackConstrained) and _by_lambda(problem, plan.solver):
+        return replace(solve_slack(problem, plan.solver, stop=stop, passes=plan.passes, **options), state=None)
+    solver = plan.solver or choose(problem, max_reads=stop.max_reads).solver
+    if stop.max_iter is None and plan.passes is not None:
+        stop = replace(stop, max_iter=plan.passes * solver.cost(problem).a_pass)
     return replace(solve(problem, solver, stop=stop, **options), state=None)  # nobody will resume it
 
 
@@ -141,7 +142,7 @@ def _by_lambda(problem: SlackConstrained | KernelSlackConstrained, solver: Solve
     return problem.nu > 0 and (solver is None or solver.rejects(problem) is not None)
 
 
-def _error_on(problem: Any, aside: np.ndarray) -> Callable[[Any], float]:
+def _error_on(problem: LinearProblem | KernelProblem, aside: np.ndarray) -> Callable[[Any], float]:
     truth = problem.y[aside] > 0
 
     def error(solution: Any) -> float:
@@ -199,7 +200,7 @@ def how_all_ended(every: Sequence[Status], gap: float, tol: float, depth: int = 
     return status
 
 
-def keep_results(model: Any, results: list[Result], problems: list[Any]) -> None:
+def keep_results(model: BaseEstimator, results: Sequence[Result], problems: Sequence[LinearProblem]) -> None:
     """Set the attributes of a linear fit, and warn if it was cut off."""
     ws = [result.solution.w for result in results]
     model.coef_ = ws[0][None] if len(ws) == 1 else np.array(ws)

@@ -2,16 +2,24 @@
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.callback import CallbackContext
 
+from hinge.access.tables.table import Table
 from hinge.estimators.one_vs_rest import Report
+from hinge.estimators.parameters import KernelData
 from hinge.monitoring import Record
+from hinge.problems import Expansion, Solution
+
+Rebuilt: TypeAlias = Callable[[Any], dict[str, Any]]
+"""Makes of an answer the fitted attributes of a model that predicts by it."""
 
 
 def reports_of(
-    model: Any, X: Any, y: Any, names: Sequence[str], rebuilt: Callable[[Any], dict[str, Any]] | None
+    model: BaseEstimator, X: KernelData | Table, y: np.ndarray | None, names: Sequence[str], rebuilt: Rebuilt | None
 ) -> tuple[Report, ...]:
     """All that ask to be told of a fit of several runs with these names, of one run without any.
 
@@ -25,10 +33,12 @@ def reports_of(
     return tuple(reports)
 
 
-def to_callbacks(model: Any, root: Any, X: Any, y: Any, rebuilt: Callable[[Any], dict[str, Any]] | None) -> Report:
+def to_callbacks(
+    model: BaseEstimator, root: CallbackContext, X: KernelData | Table, y: np.ndarray | None, rebuilt: Rebuilt | None
+) -> Report:
     """A subtask "look" of the fit for each look; its context carries the record."""
 
-    def report(k: int, record: Record, solution: Any) -> bool:
+    def report(k: int, record: Record, solution: Solution | Expansion) -> bool:
         look = root.subcontext(task_name="look")
         look.record = record
         look.call_on_fit_task_begin(estimator=model, X=X, y=y)
@@ -43,7 +53,7 @@ def to_callbacks(model: Any, root: Any, X: Any, y: Any, rebuilt: Callable[[Any],
 def to_stderr(names: Sequence[str]) -> Report:
     """A line for each look."""
 
-    def report(k: int, record: Record, solution: Any) -> bool:
+    def report(k: int, record: Record, solution: Solution | Expansion) -> bool:
         name = f"{names[k]}: " if names else ""
         parts = [f"{record.seconds:8.2f} s", f"{record.feature_reads:,} reads"]
         if record.kernel_evals:

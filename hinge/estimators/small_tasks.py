@@ -10,6 +10,7 @@ from hinge.access.gram.points.as_points import Points
 from hinge.access.gram.points.given import check_own_values
 from hinge.estimators.kernel_input import part_of
 from hinge.estimators.kernel_tasks import Answers, Runs, one_blas_thread
+from hinge.estimators.parameters import KernelData
 from hinge.estimators.weights import class_weights
 from hinge.kernels import Function, Kernel
 from hinge.monitoring import History, Record, Status
@@ -23,7 +24,7 @@ TILE_ROWS = 256
 
 
 def are_small(
-    X: Any, kernel: Kernel, codes: np.ndarray, n_classes: int, cache_bytes: float, *, one_vs_one: bool
+    X: KernelData, kernel: Kernel, codes: np.ndarray, n_classes: int, cache_bytes: float, *, one_vs_one: bool
 ) -> bool:
     """Whether every problem of a fit is small, and all kernel values of the data fit the memory for them."""
     if isinstance(kernel, Function) or 8.0 * len(codes) ** 2 > cache_bytes:
@@ -35,7 +36,7 @@ def are_small(
 
 
 def run_together(
-    X: Any,
+    X: KernelData,
     kernel: Kernel,
     codes: np.ndarray,
     n_classes: int,
@@ -76,7 +77,7 @@ def run_together(
         X, codes, s = part_of(X, kept, kernel), codes[kept], s if s is None else s[kept]
     s = np.ones(len(codes)) if s is None else s
     if one_vs_one:
-        taken, cuts, y = _pairs_of(codes, n_classes)
+        taken, cuts, y = _one_vs_one_rows(codes, n_classes)
         s = (s if per_class is None else s * per_class[codes])[taken]
     else:
         targets = [1] if n_classes == 2 else range(n_classes)
@@ -182,7 +183,7 @@ def _runs(
     )
 
 
-def _pairs_of(codes: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _one_vs_one_rows(codes: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Rows, cuts and labels of every class against every other, where rows lie class by class.
 
     The first of two is the positive side.
@@ -190,11 +191,11 @@ def _pairs_of(codes: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.ndarray
     ends = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=n_classes))])
     sizes = np.diff(ends)
     # Where each of the two classes of every pair begins, and how many rows it has, one after the other.
-    pairs = np.stack(np.triu_indices(n_classes, 1), axis=1).ravel()
-    counts = sizes[pairs]
+    meeting = np.stack(np.triu_indices(n_classes, 1), axis=1).ravel()
+    counts = sizes[meeting]
     places = np.concatenate([[0], np.cumsum(counts)])
-    taken = np.arange(places[-1]) - np.repeat(places[:-1] - ends[pairs], counts)
-    y = np.repeat(np.resize(np.array([1, -1], np.int8), len(pairs)), counts)
+    taken = np.arange(places[-1]) - np.repeat(places[:-1] - ends[meeting], counts)
+    y = np.repeat(np.resize(np.array([1, -1], np.int8), len(meeting)), counts)
     return taken, places[::2], y
 
 

@@ -1,10 +1,11 @@
 """`SVC`: the kernel support vector machine for scikit-learn pipelines."""
 
 import time
-from collections.abc import Callable
+from os import PathLike
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.validation import check_is_fitted
@@ -12,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from hinge.estimators import checks, kernel_input, one_vs_one, weights
 from hinge.estimators.kernel_machine import KernelMachine
 from hinge.estimators.kernel_tasks import Runs, answers_of, check_mass, expanded, gram_threads, run_tasks, tasks_of
-from hinge.estimators.one_vs_rest import Order
+from hinge.estimators.one_vs_rest import Plan
+from hinge.estimators.parameters import ClassWeight, Gamma, KernelChoice, KernelData, KernelInput, RandomState
 from hinge.estimators.reports import reports_of
 from hinge.estimators.small_tasks import are_small, run_together
 from hinge.kernels import Kernel
@@ -127,9 +129,9 @@ class_weight_
         self,
         C: float = 1.0,
         *,
-        kernel: str | Kernel | Callable[[Any, Any], Any] = "rbf",
+        kernel: KernelChoice = "rbf",
         degree: int = 3,
-        gamma: float | Literal["scale", "auto"] = "scale",
+        gamma: Gamma = "scale",
         coef0: float = 0.0,
         slack: float | None = None,
         solver: str | Solver = "auto",
@@ -141,8 +143,8 @@ class_weight_
         target_error: float | None = None,
         validation_fraction: float = 0.1,
         cache_size: float = 200,
-        cache_folder: Any = None,
-        class_weight: Any = None,
+        cache_folder: str | PathLike[str] | None = None,
+        class_weight: ClassWeight = None,
         multiclass: Literal["ovo", "ovr"] = "ovo",
         decision_function_shape: Literal["ovo", "ovr"] = "ovr",
         break_ties: bool = False,
@@ -150,7 +152,7 @@ class_weight_
         precision: Literal["float32", "tf32", "bf16"] = "float32",
         n_jobs: int | None = None,
         warm_start: bool = False,
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: int = 0,
         on_interrupt: Literal["raise", "keep"] = "raise",
     ) -> None:
@@ -183,7 +185,7 @@ class_weight_
         self.on_interrupt = on_interrupt
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "SVC":
+    def fit(self, X: KernelInput, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "SVC":
         """Fit the model.
 
         Parameters
@@ -210,8 +212,8 @@ class_weight_
             kept = np.arange(len(codes)) if weight is None else np.flatnonzero(weight)
             aside = kept[checks.held_out(codes[kept], self.validation_fraction, seed)]
         check_mass(codes, classes.tolist(), weight, per_class, aside)
-        paired = len(classes) > 2 and self.multiclass == "ovo"
-        if self._plain and are_small(X, kernel, codes, len(classes), float(self.cache_size) * 1e6, one_vs_one=paired):
+        ovo = len(classes) > 2 and self.multiclass == "ovo"
+        if self._plain and are_small(X, kernel, codes, len(classes), float(self.cache_size) * 1e6, one_vs_one=ovo):
             runs = run_together(
                 X,
                 kernel,
@@ -224,12 +226,12 @@ class_weight_
                 tol=float(self.tol),
                 ends=None if self.max_time is None else began + float(self.max_time),
                 on_interrupt=self.on_interrupt,
-                one_vs_one=paired,
+                one_vs_one=ovo,
             )
         else:
             runs = self._run_each(X, y, codes, classes, kernel, weight, per_class, aside, seed, began)
         self.classes_, self.kernel_, self.shape_fit_ = classes, kernel, kernel_input.shape_of(X)
-        self.__dict__.update(expanded(runs.answers, X, codes, len(classes), kernel, one_vs_one=paired))
+        self.__dict__.update(expanded(runs.answers, X, codes, len(classes), kernel, one_vs_one=ovo))
         self.class_weight_ = np.ones(len(classes)) if per_class is None else per_class
         self._keep(runs)
         return self
@@ -251,34 +253,34 @@ class_weight_
 
     def _run_each(
         self,
-        X: Any,
-        y: Any,
+        X: KernelData,
+        y: np.ndarray,
         codes: np.ndarray,
         classes: np.ndarray,
         kernel: Kernel,
-        weight: Any,
-        per_class: Any,
-        aside: Any,
+        weight: np.ndarray | None,
+        per_class: np.ndarray | None,
+        aside: np.ndarray | None,
         seed: int,
         began: float,
     ) -> Runs:
         """One problem after the other, each looked at on the way."""
-        paired = len(classes) > 2 and self.multiclass == "ovo"
-        tasks = tasks_of(codes, len(classes), weight, per_class, aside, one_vs_one=paired)
+        ovo = len(classes) > 2 and self.multiclass == "ovo"
+        tasks = tasks_of(codes, len(classes), weight, per_class, aside, one_vs_one=ovo)
 
         def attributes(answer: Expansion) -> dict[str, Any]:
             return {
                 "classes_": classes,
                 "kernel_": kernel,
                 "shape_fit_": kernel_input.shape_of(X),
-                **expanded(answers_of([answer], tasks), X, codes, len(classes), kernel, one_vs_one=paired),
+                **expanded(answers_of([answer], tasks), X, codes, len(classes), kernel, one_vs_one=ovo),
             }
 
         names = [f"class {label}" for label in classes] if len(tasks) > 1 else []
-        if paired:
-            names = [f"{classes[i]} against {classes[j]}" for i, j in one_vs_one.pairs(len(classes))]
+        if ovo:
+            names = [f"{classes[i]} against {classes[j]}" for i, j in one_vs_one.class_pairs(len(classes))]
         one_model = len(tasks) == 1 and self.slack is None
-        order = Order(
+        plan = Plan(
             self._solver(len(tasks)),
             self._stop(began),
             None if self.max_iter == -1 else int(self.max_iter),
@@ -290,10 +292,10 @@ class_weight_
         )
         with gram_threads(self.n_jobs) as threads:
             return run_tasks(
-                tasks, order, lambda rows, exact: self._gram(X, rows, kernel, threads, exact), self._problem
+                tasks, plan, lambda rows, exact: self._gram(X, rows, kernel, threads, exact), self._problem
             )
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: KernelInput) -> np.ndarray:
         """Signed distances in units of the margin.
 
         Parameters
@@ -307,11 +309,11 @@ class_weight_
         scores = self._scores(X)
         if scores.shape[1] == 1:
             return scores.ravel()
-        if self._paired and self.decision_function_shape == "ovr":
+        if self._one_vs_one and self.decision_function_shape == "ovr":
             return one_vs_one.per_class(scores, len(self.classes_))
         return scores
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: KernelInput) -> np.ndarray:
         """The class of each row.
 
         Parameters
@@ -327,7 +329,7 @@ class_weight_
         scores, n_classes = self._scores(X), len(self.classes_)
         if n_classes == 2:
             return self.classes_[(scores[:, 0] > 0).astype(int)]
-        if not self._paired:
+        if not self._one_vs_one:
             return self.classes_[scores.argmax(axis=1)]
         decide = one_vs_one.per_class if self.break_ties else one_vs_one.votes
         return self.classes_[decide(scores, n_classes).argmax(axis=1)]

@@ -1,9 +1,11 @@
 """Fits on data that is read by rows, columns and cells: oracles, files, and arrays under a read budget."""
 
 from collections.abc import Sequence
-from typing import Any
 
-from hinge.access import Table, as_table
+from sklearn.base import BaseEstimator
+
+from hinge.access import Matrix, Table, as_table
+from hinge.estimators.parameters import LinearParameters
 from hinge.monitoring import Status
 from hinge.problems import LinearProblem
 from hinge.solvers import Frugal, Result, Solver, frugal_for
@@ -12,7 +14,9 @@ SLACK = 0.005
 """The slack of SIMBA where none is given: what suits text in the unit ball."""
 
 
-def solver_and_data(model: Any, matrix: Any, solver: Solver | None, tasks: int) -> tuple[Solver | None, Any]:
+def solver_and_data(
+    model: LinearParameters, matrix: Matrix | Table, solver: Solver | None, tasks: int
+) -> tuple[Solver | None, Matrix | Table]:
     """Who solves the tasks of a fit and what it reads: the matrix, or one table that keeps cells for all."""
     if isinstance(matrix, Table):
         if model.target_error is not None:
@@ -40,7 +44,7 @@ def check_begun(results: Sequence[Result], problems: Sequence[LinearProblem]) ->
             raise ValueError(f"The budget is too small: one iteration of {name} {needs}. Allow more.")
 
 
-def set_counts(model: Any, problems: Sequence[LinearProblem]) -> None:
+def set_counts(model: BaseEstimator, problems: Sequence[LinearProblem]) -> None:
     """What the fit has read; more is known of tables than of rows."""
     for name in ("n_distinct_reads_", "bytes_read_", "cost_"):
         model.__dict__.pop(name, None)

@@ -1,15 +1,16 @@
 """Weights of rows and of classes, as scikit-learn takes them."""
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight
 
+from hinge.access.tables.table import Table
 from hinge.estimators.checks import FAR, NOT_NUMBERS, checked_scale
+from hinge.estimators.parameters import ClassWeight, KernelData
 
 
-def row_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
+def row_weights(sample_weight: ArrayLike | None, X: KernelData | Table) -> np.ndarray | None:
     """Weights of rows, of a size that can be worked with; None where all are one."""
     if sample_weight is None:
         return None
@@ -30,7 +31,7 @@ def row_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
 
 
 def per_class_weights(
-    class_weight: Any, y: np.ndarray, classes: np.ndarray, rows: np.ndarray | None = None
+    class_weight: ClassWeight, y: np.ndarray, classes: np.ndarray, rows: np.ndarray | None = None
 ) -> np.ndarray | None:
     """Weights of classes; None where all are one. Where rows have weights, these are what is balanced."""
     if class_weight is None:

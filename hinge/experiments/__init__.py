@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from hinge.experiments import registry
-from hinge.experiments.base import Claim, Experiment, Outcome, Result, Results, Verdict
+from hinge.experiments.base import CellResult, CellResults, Claim, Experiment, Outcome, Verdict
 
 
 def find(names: Iterable[str]) -> list[Experiment]:
@@ -37,4 +37,4 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-__all__ = ["Claim", "Experiment", "Outcome", "Result", "Results", "Verdict", "find", "nearest"]
+__all__ = ["CellResult", "CellResults", "Claim", "Experiment", "Outcome", "Verdict", "find", "nearest"]

@@ -40,21 +40,21 @@ def claim(
     if sum(rule is not None for rule in (at_least, at_most, within)) != 1:
         raise ValueError("A claim is judged by exactly one of at_least, at_most and within.")
     if at_least is not None:
-        whole, part = at_least
-        rule = f"reproduced from {whole:g} on, partly from {part:g} on"
-        met = (ours is not None and ours >= whole, ours is not None and ours >= part)
+        full, part = at_least
+        rule = f"reproduced from {full:g} on, partly from {part:g} on"
+        met = (ours is not None and ours >= full, ours is not None and ours >= part)
     elif at_most is not None:
-        whole, part = at_most
-        rule = f"reproduced up to {whole:g}, partly up to {part:g}"
-        met = (ours is not None and ours <= whole, ours is not None and ours <= part)
+        full, part = at_most
+        rule = f"reproduced up to {full:g}, partly up to {part:g}"
+        met = (ours is not None and ours <= full, ours is not None and ours <= part)
     else:
         assert within is not None
         if isinstance(paper, str) or paper is None:
             raise ValueError("within needs the paper's number.")
-        whole, part = within
-        rule = f"reproduced within {100 * whole:g}% of the paper's number, partly within {100 * part:g}%"
+        full, part = within
+        rule = f"reproduced within {100 * full:g}% of the paper's number, partly within {100 * part:g}%"
         apart = math.inf if ours is None else abs(ours / paper - 1)
-        met = (apart <= whole, apart <= part)
+        met = (apart <= full, apart <= part)
     if ours is None or math.isnan(ours):
         verdict, ours = Verdict.UNKNOWN, None
     elif paper == OPEN:
@@ -66,7 +66,7 @@ def claim(
 
 
 @dataclass(frozen=True)
-class Result:
+class CellResult:
     """What a cell gave.
 
     Attributes
@@ -87,12 +87,12 @@ class Result:
     machine: str
 
 
-class Results(list[Result]):
+class CellResults(list[CellResult]):
     """Results of cells, chosen by their parameters."""
 
-    def where(self, **parameters: Any) -> Results:
+    def where(self, **parameters: Any) -> CellResults:
         """Those whose cells have all these parameters."""
-        return Results(r for r in self if all(r.cell.get(k) == v for k, v in parameters.items()))
+        return CellResults(r for r in self if all(r.cell.get(k) == v for k, v in parameters.items()))
 
     def column(self, name: str) -> list[Any]:
         """One value of all of them."""
@@ -147,7 +147,7 @@ class Experiment:
         """Measure one cell; the result is of JSON's types."""
         raise NotImplementedError
 
-    def outcome(self, results: Results, scale: Scale) -> Outcome:
+    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """What the results say. Some cells may be missing, after an interrupted run."""
         raise NotImplementedError
 

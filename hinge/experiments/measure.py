@@ -9,12 +9,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hinge.experiments.base import Results
+from hinge.experiments.base import CellResults
 from hinge.experiments.sets import choose
 from hinge.monitoring import Stop
-from hinge.problems import Regularized, Solution
+from hinge.problems import Problem, Regularized, Solution
 from hinge.report.figure import Series
 from hinge.solvers import SDCA, Solver, solve, trace
+from hinge.types import Stored
 
 Look = dict[str, float]
 """Iteration, seconds, reads, evals, and what the evaluation added."""
@@ -32,7 +33,7 @@ def growing(share: int = 20) -> Iterator[int]:
 
 
 def looks_at(
-    problem: Any, solver: Solver, at: Iterable[int], evaluate: Callable[[Any], Look], seed: int = 0
+    problem: Problem, solver: Solver, at: Iterable[int], evaluate: Callable[[Any], Look], seed: int = 0
 ) -> list[Look]:
     """Run to each iteration of `at` in turn, and evaluate the answer there, off the clock and off the bill.
 
@@ -50,12 +51,12 @@ def looks_at(
     ]
 
 
-def error(solution: Solution, X: Any, y: np.ndarray) -> float:
+def error(solution: Solution, X: Stored, y: np.ndarray) -> float:
     """Share of rows on the wrong side."""
     return float(np.mean(np.where(X @ solution.w + solution.b > 0, 1, -1) != y))
 
 
-def mean_hinge(solution: Solution, X: Any, y: np.ndarray) -> float:
+def mean_hinge(solution: Solution, X: Stored, y: np.ndarray) -> float:
     """Mean hinge loss on any rows."""
     return float(np.mean(np.maximum(0.0, 1.0 - y * (X @ solution.w + solution.b))))
 
@@ -92,7 +93,7 @@ def band(
     return Series(label, at.tolist(), middle, lines.min(axis=0).tolist(), lines.max(axis=0).tolist(), kind)
 
 
-def spread(label: str, results: Results, parameter: str, value: str) -> Series:
+def spread(label: str, results: CellResults, parameter: str, value: str) -> Series:
     """The median of a value over a parameter of the cells, and its range over all else that varies."""
     at = results.of(parameter)
     groups = [results.where(**{parameter: one}).column(value) for one in at]

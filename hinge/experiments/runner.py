@@ -13,12 +13,12 @@ import threading
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from hinge.experiments.base import Cell, Experiment, Result, Results, Scale
+from hinge.experiments.base import Cell, CellResult, CellResults, Experiment, Scale
 from hinge.experiments.sets import is_own
 from hinge.files.replacing import replacing
 
@@ -37,7 +37,7 @@ class Run(NamedTuple):
     """What became of one experiment: the results of its cells, and the errors of those that failed."""
 
     experiment: Experiment
-    results: Results
+    results: CellResults
     failures: list[str]
 
 
@@ -51,7 +51,7 @@ def run(
     """
     runs = []
     for experiment in experiments:
-        results, failures, missing = Results(), [], []
+        results, failures, missing = CellResults(), [], []
         cells = experiment.cells(scale)
         for cell in cells:
             kept = _kept(place(experiment, cell, out), cell)
@@ -110,31 +110,31 @@ def _key(experiment: Experiment, cell: Cell) -> str:
     return hashlib.sha256(said.encode()).hexdigest()[:16]
 
 
-def kept(experiment: Experiment, scale: Scale, out: Path) -> Results:
+def kept(experiment: Experiment, scale: Scale, out: Path) -> CellResults:
     """The cells of an experiment that were measured before, in their order."""
     cells = experiment.cells(scale)
-    return Results(found for cell in cells if (found := _kept(place(experiment, cell, out), cell)))
+    return CellResults(found for cell in cells if (found := _kept(place(experiment, cell, out), cell)))
 
 
-def _kept(path: Path, cell: Cell) -> Result | None:
+def _kept(path: Path, cell: Cell) -> CellResult | None:
     try:
         said = json.loads(path.read_text())
-        found = Result(said["cell"], said["values"], said["seconds"], said["machine"])
+        found = CellResult(said["cell"], said["values"], said["seconds"], said["machine"])
     except (OSError, ValueError, KeyError, TypeError):
         return None  # missing or cut short: it is measured again
     return found if found.cell == cell and found.values and isinstance(found.values, dict) else None
 
 
-def _keep(result: Result, path: Path) -> None:
+def _keep(result: CellResult, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as stream:
         stream.write(json.dumps(vars(result), indent=1).encode())
 
 
-Measured = tuple[Cell, Result | None, str | None]
+Tried = tuple[Cell, CellResult | None, str | None]
 
 
-def _measured(experiment: Experiment, cells: Sequence[Cell], jobs: int) -> Iterator[Measured]:
+def _measured(experiment: Experiment, cells: Sequence[Cell], jobs: int) -> Iterator[Tried]:
     if jobs == 1 or len(cells) < 2:
         yield from (_measure(experiment, cell) for cell in cells)
         return
@@ -152,7 +152,7 @@ def _measured(experiment: Experiment, cells: Sequence[Cell], jobs: int) -> Itera
             _drop(finished)
 
 
-def _drop(finished: Any) -> None:
+def _drop(finished: Generator[Tried, None, None]) -> None:
     """End the processes of a run that was interrupted, without a word and without waiting for them."""
     from joblib.externals.loky import get_reusable_executor
 
@@ -168,7 +168,7 @@ def _drop(finished: Any) -> None:
             signal.signal(signal.SIGINT, previous)
 
 
-def _measure(experiment: Experiment, cell: Cell) -> Measured:
+def _measure(experiment: Experiment, cell: Cell) -> Tried:
     before = time.perf_counter()
     try:
         values = json.loads(json.dumps(experiment.run(cell)))  # a value that JSON cannot hold fails here
@@ -176,4 +176,4 @@ def _measure(experiment: Experiment, cell: Cell) -> Measured:
         where = traceback.extract_tb(error.__traceback__)[-1]
         said = f"{type(error).__name__}: {error} ({Path(where.filename).name}, line {where.lineno})"
         return cell, None, f"{experiment.name} {json.dumps(cell)}: {said}"
-    return cell, Result(cell, values, time.perf_counter() - before, machine()), None
+    return cell, CellResult(cell, values, time.perf_counter() - before, machine()), None

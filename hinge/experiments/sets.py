@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hinge.datasets import Dataset, DatasetNotFoundError, catalog, load, make_text
+from hinge.types import Stored
 
 SHUFFLED = 20_120_626  # seed of the one order in which rows of a smaller part are taken
 
@@ -31,7 +32,7 @@ class Chosen(NamedTuple):
     note: str
 
     @property
-    def parts(self) -> tuple[Any, np.ndarray, Any, np.ndarray]:
+    def parts(self) -> tuple[Stored, np.ndarray, Stored, np.ndarray]:
         """Training rows and labels, test rows and labels."""
         data = self.data
         assert data.X_test is not None and data.y_test is not None
@@ -47,10 +48,10 @@ class StandIn:
     called: str
 
 
-def _text(n: int, d: int, nnz: int, n_test: int, **more: Any) -> Callable[[int | None], Dataset]:
+def _text(n: int, d: int, nnz: int, n_test: int) -> Callable[[int | None], Dataset]:
     def made(rows: int | None) -> Dataset:
         share = 1.0 if rows is None else min(1.0, rows / n)
-        return make_text(int(share * n), d, nnz, n_test=max(1000, int(share * n_test)), seed=0, **more)
+        return make_text(int(share * n), d, nnz, n_test=max(1000, int(share * n_test)), seed=0)
 
     return made
 
@@ -146,7 +147,9 @@ def is_own(name: str) -> bool:
     return any(entry.found for entry in catalog() if name in (entry.name, *entry.aliases))
 
 
-def held_out(X: Any, y: np.ndarray, share: float = 0.2, seed: int = 0) -> tuple[Any, ...]:
+def held_out(
+    X: Stored, y: np.ndarray, share: float = 0.2, seed: int = 0
+) -> tuple[Stored, np.ndarray, Stored, np.ndarray]:
     """Training rows and labels, validation rows and labels: what parameters are tuned on."""
     order = np.random.default_rng(seed).permutation(len(y))
     cut = len(y) - int(share * len(y))

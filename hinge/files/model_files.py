@@ -320,7 +320,9 @@ def _value(stored: Any) -> Any:
     return cls(**{name: _value(item) for name, item in stored["settings"].items()})
 
 
-def _registered(kind: str, name: Any) -> Any:
+def _registered(kind: str, name: str | None) -> Any:
     """The solver or kernel whose class has this name: only what is registered is ever made from a file."""
+    if name is None:
+        return None
     entry = kernels.of_class(name) if kind == "kernel" else solvers.of_class(name)
     return None if entry is None else entry.load()

@@ -11,8 +11,18 @@ from hinge.access import Gram, as_points
 from hinge.estimators.expansions import kernel_sums
 from hinge.kernels import Kernel
 from hinge.monitoring import Stop
-from hinge.problems import Expansion, KernelRegularized, KernelSlackConstrained, Regularized, SlackConstrained, Solution
+from hinge.problems import (
+    Expansion,
+    KernelProblem,
+    KernelRegularized,
+    KernelSlackConstrained,
+    Problem,
+    Regularized,
+    SlackConstrained,
+    Solution,
+)
 from hinge.solvers import choose, solve
+from hinge.types import Stored
 
 KERNEL_TEST_ROWS = 2000
 """Test rows on which kernel machines are judged: every look costs a kernel value for each support vector."""
@@ -69,9 +79,9 @@ class Course:
         Of the data, for captions.
     """
 
-    X: Any
+    X: Stored
     y: np.ndarray
-    X_test: Any
+    X_test: Stored
     y_test: np.ndarray
     lam: float
     kernel: Kernel | None = None
@@ -143,19 +153,24 @@ class Course:
 
     # --- judging --------------------------------------------------------------------------
 
-    def judged(self, problem: Any, answer: Any) -> tuple[float, float, float]:
+    def judged(self, problem: Problem, answer: Solution | Expansion) -> tuple[float, float, float]:
         """Objective, test error and proven lower bound of an answer to one of the problems above.
 
         The answer to a slack-constrained problem is first scaled by 1/γ, as in Lemma 2.1.
         """
+        if isinstance(answer, Expansion):
+            assert isinstance(problem, KernelProblem)
+            return self._judged_expansion(problem, answer)
         if isinstance(problem, SlackConstrained):
             gamma, _, s = problem.level(answer, billed=False)
             scale = s / (gamma * (problem.norm(answer.w) or 1.0))
             objective, error = self.judged_weights(scale * answer.w)
             return objective, error, -np.inf
-        if isinstance(problem, Regularized):
-            objective, error = self.judged_weights(answer.w)
-            return objective, error, problem.dual(answer)
+        assert isinstance(problem, Regularized)
+        objective, error = self.judged_weights(answer.w)
+        return objective, error, problem.dual(answer)
+
+    def _judged_expansion(self, problem: KernelProblem, answer: Expansion) -> tuple[float, float, float]:
         if isinstance(problem, KernelSlackConstrained):
             gamma, _, s = problem.level(answer)
             scale = s / (gamma * (np.sqrt(problem.checked(answer)) or 1.0))
@@ -186,7 +201,7 @@ class Course:
     def _kernel_error(self, answer: Expansion) -> float:
         return _wrong(self._sums(self.X_test, answer.beta) + answer.b, self.y_test)
 
-    def _sums(self, rows: Any, beta: np.ndarray) -> np.ndarray:
+    def _sums(self, rows: Stored, beta: np.ndarray) -> np.ndarray:
         assert self.kernel is not None
         used = np.flatnonzero(beta)
         if len(used) == 0:

@@ -50,8 +50,8 @@ class Peer:
     bias : {"none", "free"}
         "free" where it cannot do without.
     first : float
-        The smallest effort; whole numbers where `whole`.
-    whole, restarts : bool
+        The smallest effort; an integer where `integer_effort`.
+    integer_effort, restarts : bool
     """
 
     name: str
@@ -62,7 +62,7 @@ class Peer:
     kernel: bool = False
     bias: str = "none"
     first: float = 1.0
-    whole: bool = True
+    integer_effort: bool = True
     restarts: bool = True
 
     def missing(self) -> str | None:
@@ -99,7 +99,7 @@ class Peer:
             effort, missed = 2.0 * effort, effort
         for _ in range(HALVINGS if missed else 0):
             between = float(np.sqrt(missed * effort))
-            between = float(round(between)) if self.whole else between
+            between = float(round(between)) if self.integer_effort else between
             if not missed < between < effort:
                 return
             look, _ = self._run(course, between, seed)
@@ -178,7 +178,7 @@ PEERS = (
         "liblinear-official",
         _liblinear_official,
         first=0.1,
-        whole=False,
+        integer_effort=False,
     ),
 )
 """Each with the objective of the course: no bias, C = 1/(λn)."""

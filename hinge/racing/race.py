@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -294,5 +294,5 @@ def _watched(done: Race, entry: Entry, seed: int, tol: float) -> Iterator[Look]:
     return entry.contestant.looks(done.course, seed, done.max_time, reached, tol)
 
 
-def _sentence(error: Any) -> str:
+def _sentence(error: BaseException) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())}".removesuffix(": ")

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hinge.experiments.base import Outcome, Result
+from hinge.experiments.base import CellResult, Outcome
 from hinge.experiments.runner import machine
 from hinge.racing.course import Look
 from hinge.racing.peers import Peer
 from hinge.racing.race import Race, Run
-from hinge.report.figure import Figure, Panel, Series, Table
+from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.report.plain import csv_text, finite, write_text
 
 FLOOR = 1e-12  # of suboptimalities on a logarithmic axis
@@ -74,7 +74,7 @@ def conditions(race: Race) -> str:
     )
 
 
-def table(race: Race) -> Table:
+def table(race: Race) -> ReportTable:
     """The standings."""
     columns = (
         "solver",
@@ -101,7 +101,7 @@ def table(race: Race) -> Table:
         ]
         for line in race.standings()
     ]
-    return Table("standings", conditions(race), columns, rows, digits=4)
+    return ReportTable("standings", conditions(race), columns, rows, digits=4)
 
 
 def as_json(race: Race) -> dict[str, Any]:
@@ -141,8 +141,8 @@ def write(race: Race, folder: Path, command: str) -> tuple[list[str], list[str]]
         A sentence for each thing that is missing, and why.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    whole = {**as_json(race), "curves": {entry.name: _curves(entry.runs) for entry in race.entries}}
-    write_text(folder / "race.json", json.dumps(whole, indent=1, allow_nan=False))
+    content = {**as_json(race), "curves": {entry.name: _curves(entry.runs) for entry in race.entries}}
+    write_text(folder / "race.json", json.dumps(content, indent=1, allow_nan=False))
     written = ["race.json", "standings.csv", "curves.csv"]
     shown = table(race)
     write_text(folder / "standings.csv", csv_text(shown.columns, shown.rows))
@@ -154,7 +154,7 @@ def write(race: Race, folder: Path, command: str) -> tuple[list[str], list[str]]
 
         drawn = figures(race)
         results = [
-            Result({"solver": entry.name, "run": at}, {"looks": _curves([run])[0]}, max(run).seconds, machine())
+            CellResult({"solver": entry.name, "run": at}, {"looks": _curves([run])[0]}, max(run).seconds, machine())
             for entry in race.entries
             for at, run in enumerate(entry.runs)
             if run

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
+
+Value: TypeAlias = str | float | int | None
+"""What stands in one cell of a table; None where nothing is known."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Panel:
-    """One pair of axes.
+    """One plot of a figure, with its own two axes.
 
     Attributes
     ----------
@@ -76,11 +79,11 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Table:
+class ReportTable:
     """Numbers in rows; floats are shown with `digits` significant digits."""
 
     name: str
     caption: str
     columns: Sequence[str]
-    rows: Sequence[Sequence[str | float | int | None]]
+    rows: Sequence[Sequence[Value]]
     digits: int = 3

@@ -163,9 +163,9 @@ def _band(rows: Sequence[Row]) -> dict[str, Any]:
     """A closed shape for each stretch without gaps."""
     x: list[float | None] = []
     y: list[float | None] = []
-    for whole, stretch in groupby(rows, key=lambda row: None not in row):
+    for complete, stretch in groupby(rows, key=lambda row: None not in row):
         part = list(stretch)
-        if whole:
+        if complete:
             x += [*(row[0] for row in part), *(row[0] for row in reversed(part)), None]
             y += [*(row[3] for row in part), *(row[2] for row in reversed(part)), None]
     return {

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from hinge.report.figure import Figure, Table
+from hinge.report.figure import Figure, ReportTable
 
 
 class Verdict(Enum):
@@ -61,5 +61,5 @@ class Outcome:
 
     claims: Sequence[Claim]
     figures: Sequence[Figure] = ()
-    tables: Sequence[Table] = ()
+    tables: Sequence[ReportTable] = ()
     notes: Sequence[str] = ()

@@ -7,12 +7,12 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from hinge.report import interactive
-from hinge.report.figure import Figure, Table
+from hinge.report.figure import Figure, ReportTable, Value
 from hinge.report.outcome import Claim
 from hinge.report.section import Section
 
@@ -36,7 +36,7 @@ class Picture(NamedTuple):
     inlined: str
 
 
-def number(value: Any, digits: int = 3) -> str:
+def number(value: Value | np.generic, digits: int = 3) -> str:
     """A value for readers: so many significant digits, thousands apart, powers of ten where they help."""
     if isinstance(value, np.generic):
         value = value.item()
@@ -163,7 +163,7 @@ def _figure(figure: Figure, picture: Picture) -> str:
     )
 
 
-def _table(table: Table) -> str:
+def _table(table: ReportTable) -> str:
     numeric = [
         any(isinstance(row[i], int | float | np.number) for row in table.rows) for i in range(len(table.columns))
     ]

@@ -94,9 +94,11 @@ def _inlined(*paths: Path) -> str:
 
 def _write_cells(section: Section, folder: Path) -> None:
     """All of every cell as JSON; parameters, and those values that are no lists, as CSV."""
-    whole = [{"cell": r.cell, "values": r.values, "seconds": r.seconds, "machine": r.machine} for r in section.results]
+    content = [
+        {"cell": r.cell, "values": r.values, "seconds": r.seconds, "machine": r.machine} for r in section.results
+    ]
     name = plain_name(section.name)
-    write_text(folder / f"{name}.json", json.dumps(finite(whole), indent=1, ensure_ascii=False, allow_nan=False))
+    write_text(folder / f"{name}.json", json.dumps(finite(content), indent=1, ensure_ascii=False, allow_nan=False))
     parameters = _names(r.cell for r in section.results)
     values = [v for v in _names(r.values for r in section.results) if any(_scalar(r, v) for r in section.results)]
     columns = [*parameters, *(f"result {v}" if v in parameters else v for v in values), "cell seconds", "machine"]

@@ -188,7 +188,7 @@ def _legend_below(drawn: Drawn, look: Mapping[str, Style], width: float) -> floa
     return float(box.height / drawn.dpi)
 
 
-def _explain(on: Any, look: Mapping[str, Style], labels: set[str], **where: Any) -> Any:
+def _explain(on: Axes | Drawn, look: Mapping[str, Style], labels: set[str], **where: Any) -> Any:
     from matplotlib.lines import Line2D
 
     shown = {label: style for label, style in look.items() if label in labels}

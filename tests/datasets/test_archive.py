@@ -1,35 +1,16 @@
 """NumPy archives: every layout gives the same rows, and what does not fit is named."""
 
-import io
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from hinge.datasets import DataFormatError, read
+from tests.datasets.made_up import few, npz_bytes, singles, written
 
 pytestmark = pytest.mark.filterwarnings("error")
-
-
-few = settings(max_examples=60, deadline=None)
-
-
-singles = st.floats(-1e6, 1e6, width=32).filter(lambda v: v == 0 or abs(v) > 1e-30)
-
-
-def written(folder, name, content):
-    path = folder / name
-    path.write_bytes(content)
-    return path
-
-
-def npz_bytes(**arrays):
-    out = io.BytesIO()
-    np.savez(out, **arrays)
-    return out.getvalue()
 
 
 @pytest.mark.slow

@@ -2,14 +2,9 @@ import numpy as np
 import pytest
 
 from hinge.datasets import Dataset, read
+from tests.datasets.made_up import written
 
 pytestmark = pytest.mark.filterwarnings("error")
-
-
-def written(folder, name, content):
-    path = folder / name
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return path
 
 
 @pytest.mark.parametrize(

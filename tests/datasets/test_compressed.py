@@ -1,30 +1,12 @@
-import bz2
-import gzip
-import io
-import lzma
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from hinge.datasets import DataFormatError, compressed, read
+from tests.datasets.made_up import PACK, npz_bytes, written
 
 pytestmark = pytest.mark.filterwarnings("error")
-
-
-PACK = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
-
-
-def written(folder, name, content):
-    path = folder / name
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return path
-
-
-def npz_bytes(**arrays):
-    out = io.BytesIO()
-    np.savez(out, **arrays)
-    return out.getvalue()
 
 
 @pytest.mark.parametrize("packing", [".gz", ".bz2", ".xz"])

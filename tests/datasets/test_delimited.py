@@ -2,25 +2,14 @@ import io
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from hinge.datasets import DataFormatError, read
+from tests.datasets.made_up import few, singles, written
 
 pytestmark = pytest.mark.filterwarnings("error")
-
-
-few = settings(max_examples=60, deadline=None)
-
-
-singles = st.floats(-1e6, 1e6, width=32).filter(lambda v: v == 0 or abs(v) > 1e-30)
-
-
-def written(folder, name, content):
-    path = folder / name
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return path
 
 
 @pytest.mark.slow

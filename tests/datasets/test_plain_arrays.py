@@ -6,14 +6,9 @@ import pytest
 
 from hinge.datasets import DataFormatError, read
 from hinge.datasets.plain_arrays import plain_array
+from tests.datasets.made_up import written
 
 pytestmark = pytest.mark.filterwarnings("error")
-
-
-def written(folder, name, content):
-    path = folder / name
-    path.write_bytes(content)
-    return path
 
 
 def test_declared_sizes_are_those_of_the_file(tmp_path):

@@ -1,8 +1,6 @@
 """Readers: round trips, and sentences about whatever is broken."""
 
-import bz2
 import gzip
-import lzma
 from pathlib import Path
 
 import numpy as np
@@ -12,20 +10,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hinge.datasets import DataFormatError, read
+from tests.datasets.made_up import PACK, few, written
 
 pytestmark = pytest.mark.filterwarnings("error")
-
-
-PACK = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
-
-
-few = settings(max_examples=60, deadline=None)
-
-
-def written(folder, name, content):
-    path = folder / name
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return path
 
 
 @pytest.mark.parametrize("name", ["a.svm", "a.csv", "a.npz", "a.svm.gz"])

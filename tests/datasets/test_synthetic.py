@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hinge.datasets import make_known_optimum, make_separable, make_text
+from tests.datasets.made_up import norms, same
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -15,14 +16,6 @@ some = settings(max_examples=60, deadline=None)
 
 
 sizes = st.tuples(st.integers(2, 80), st.integers(1, 40), st.floats(0.05, 1.0), st.integers(0, 9))
-
-
-def norms(X):
-    return np.sqrt(np.asarray((X.multiply(X) if sp.issparse(X) else X * X).sum(axis=1))).ravel()
-
-
-def same(A, B):
-    return (A != B).nnz == 0 if sp.issparse(A) else np.array_equal(A, B)
 
 
 @pytest.mark.slow

@@ -1,18 +1,10 @@
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 from hinge.datasets import make_text
+from tests.datasets.made_up import norms, same
 
 pytestmark = pytest.mark.filterwarnings("error")
-
-
-def norms(X):
-    return np.sqrt(np.asarray((X.multiply(X) if sp.issparse(X) else X * X).sum(axis=1))).ravel()
-
-
-def same(A, B):
-    return (A != B).nnz == 0 if sp.issparse(A) else np.array_equal(A, B)
 
 
 @pytest.mark.slow

@@ -7,24 +7,6 @@ from sklearn import svm
 
 from hinge import SVC
 
-
-@pytest.fixture(scope="module")
-def two():
-    """200 rows whose classes no line separates."""
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((200, 3))
-    return X, np.where(X[:, 0] * X[:, 1] + 0.3 * rng.standard_normal(200) > 0, 1, -1)
-
-
-@pytest.fixture(scope="module")
-def many():
-    """Five overlapping classes of unequal size, with names."""
-    rng = np.random.default_rng(1)
-    codes = rng.choice(5, 250, p=[0.3, 0.25, 0.2, 0.15, 0.1])
-    X = 1.3 * rng.standard_normal((5, 3))[codes] + rng.standard_normal((250, 3))
-    return X, np.array(["ash", "birch", "cedar", "elm", "fir"])[codes]
-
-
 # --- the same machine as scikit-learn's ---------------------------------------------------------
 
 

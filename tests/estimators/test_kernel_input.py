@@ -2,35 +2,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from estimators.made_up import SIDES, WORDS, bigrams, half_gaussian
 from sklearn.metrics.pairwise import rbf_kernel
 
 from hinge import SVC
-from hinge.estimators.kernel_input import is_table, variance
+from hinge.estimators.kernel_input import is_matrix, variance
 from hinge.kernels import Gaussian
-
-WORDS = ["ab", "abab", "aabb", "bab", "abba", "baba", "cd", "cdcd", "ccdd", "dcd", "cddc", "dcdc", "", "x"]
-
-
-SIDES = ["left"] * 6 + ["right"] * 6 + ["none"] * 2
-
-
-@pytest.fixture(scope="module")
-def three():
-    """Three classes of 30 rows."""
-    rng = np.random.default_rng(0)
-    y = np.repeat([0, 1, 2], 30)
-    return 2.0 * rng.standard_normal((3, 4))[y] + rng.standard_normal((90, 4)), y
-
-
-def bigrams(s, t):
-    """How many pairs of neighbouring letters two words share."""
-    mine, yours = ([w[i : i + 2] for i in range(len(w) - 1)] for w in (f"^{s}$", f"^{t}$"))
-    return float(sum(min(mine.count(p), yours.count(p)) for p in set(mine)))
-
-
-def half_gaussian(A, B):
-    return rbf_kernel(A, B, gamma=0.5)
-
 
 # --- functions ----------------------------------------------------------------------------------
 
@@ -66,7 +43,7 @@ def test_from_a_table_to_a_sequence_and_back(three):
     ],
 )
 def test_what_counts_as_a_table(X, table):
-    assert is_table(X) == table
+    assert is_matrix(X) == table
 
 
 # --- matrices of kernel values ------------------------------------------------------------------

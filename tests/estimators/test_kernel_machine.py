@@ -5,15 +5,6 @@ from hinge import SVC
 from hinge.kernels import Gaussian
 from hinge.solvers import ActiveSet, BlockDual
 
-
-@pytest.fixture(scope="module")
-def two():
-    """200 rows whose classes no line separates."""
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((200, 3))
-    return X, np.where(X[:, 0] * X[:, 1] + 0.3 * rng.standard_normal(200) > 0, 1, -1)
-
-
 # --- attributes ---------------------------------------------------------------------------------
 
 

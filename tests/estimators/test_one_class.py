@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import OneClassSVM as Libsvm
 
 from hinge.access import Gram, as_points
+from hinge.estimators import kernel_machine
 from hinge.estimators.one_class import OneClassSVM
 from hinge.kernels import Function, Gaussian, Linear
 from hinge.monitoring import Status, Stop
@@ -253,3 +254,14 @@ def test_points_all_alike():
     model = OneClassSVM(nu=0.5).fit(np.full((30, 2), 3.0))
     assert model.gap_ <= 1e-3
     assert model.radius_ == pytest.approx(0.0, abs=1e-6)
+
+
+def test_a_run_that_float32_could_not_end_is_on_the_bill(monkeypatch):
+    exact = OneClassSVM(tol=2e-5).fit(X)  # few points: float64 from the beginning
+    monkeypatch.setattr(kernel_machine, "FLOAT64_POINTS", 0)
+    first = OneClassSVM(tol=5e-5).fit(X)
+    both = OneClassSVM(tol=2e-5).fit(X)
+    assert both.stop_reason_ == "converged" and both.gap_ <= 2e-5
+    np.testing.assert_array_equal(both.dual_coef_, exact.dual_coef_)
+    assert both.n_kernel_evals_ >= exact.n_kernel_evals_ + first.n_kernel_evals_
+    assert both.n_kernel_asked_ >= exact.n_kernel_asked_ + first.n_kernel_asked_

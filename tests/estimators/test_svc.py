@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from estimators.made_up import assert_same_machine, dense
 from sklearn import svm
 from sklearn.base import clone
 from sklearn.datasets import load_digits
@@ -17,46 +18,6 @@ from hinge import SVC
 from hinge.kernels import Gaussian, Laplacian, Linear
 from hinge.problems import KernelRegularized
 from hinge.solvers import BlockDual
-
-
-@pytest.fixture(scope="module")
-def two():
-    """200 rows whose classes no line separates."""
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((200, 3))
-    return X, np.where(X[:, 0] * X[:, 1] + 0.3 * rng.standard_normal(200) > 0, 1, -1)
-
-
-@pytest.fixture(scope="module")
-def many():
-    """Five overlapping classes of unequal size, with names."""
-    rng = np.random.default_rng(1)
-    codes = rng.choice(5, 250, p=[0.3, 0.25, 0.2, 0.15, 0.1])
-    X = 1.3 * rng.standard_normal((5, 3))[codes] + rng.standard_normal((250, 3))
-    return X, np.array(["ash", "birch", "cedar", "elm", "fir"])[codes]
-
-
-def dense(A):
-    return A.toarray() if sp.issparse(A) else A
-
-
-def assert_same_machine(ours, theirs, X, at=1e-2):
-    """Decision values, predictions up to near-ties, support vectors but for a few at their bounds."""
-    one, other = ours.decision_function(X), theirs.decision_function(X)
-    assert one.shape == other.shape
-    np.testing.assert_allclose(one, other, atol=at, rtol=at)
-    if len(ours.classes_) == 2 or ours.decision_function_shape == "ovo":
-        differ = ours.predict(X) != theirs.predict(X)
-        assert not (differ & (np.abs(other).reshape(len(other), -1).min(axis=1) > at)).any()
-    np.testing.assert_array_equal(ours.classes_, theirs.classes_)
-    assert ours.dual_coef_.shape[0] == theirs.dual_coef_.shape[0]
-    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=at)
-    if isinstance(ours.kernel_, Gaussian):  # of full rank, so that the dual has one answer
-        assert len(set(ours.support_) ^ set(theirs.support_)) <= max(2, 0.02 * len(theirs.support_))
-    if np.array_equal(ours.support_, theirs.support_):
-        np.testing.assert_array_equal(ours.n_support_, theirs.n_support_)
-        np.testing.assert_allclose(dense(ours.support_vectors_), dense(theirs.support_vectors_))
-
 
 # --- the same machine as scikit-learn's ---------------------------------------------------------
 

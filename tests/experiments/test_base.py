@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from hinge.experiments import NAMES, Result, Results, Verdict, find, nearest
+from hinge.experiments import NAMES, CellResult, CellResults, Verdict, find, nearest
 from hinge.experiments.base import claim, grid
 from hinge.report.figure import Series
 
@@ -51,7 +51,7 @@ def test_grids_and_what_is_picked_from_them():
     cells = grid(set=["a", "b"], seed=range(3))
     assert cells[:2] == [{"set": "a", "seed": 0}, {"set": "a", "seed": 1}]
     assert len(cells) == 6
-    results = Results(Result(cell, {"v": 10 * cell["seed"], "note": cell["set"]}, 0.0, "") for cell in cells)
+    results = CellResults(CellResult(cell, {"v": 10 * cell["seed"], "note": cell["set"]}, 0.0, "") for cell in cells)
     assert results.where(set="b", seed=2).column("v") == [20]
     assert results.where(set="c") == []
     assert results.of("set") == ["a", "b"]

@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from hinge.experiments import NAMES, Results, Verdict, find
+from hinge.experiments import NAMES, CellResults, Verdict, find
 from hinge.experiments.runner import run
 
 
@@ -57,7 +57,7 @@ def test_it_runs_and_says_what_it_found(measured, name):
 def test_half_of_the_cells_are_enough_for_an_outcome(measured, name):
     one = measured(name)
     for part in (one.results[::2], one.results[1::2], one.results[:1], []):
-        outcome = one.experiment.outcome(Results(part), "tiny")
+        outcome = one.experiment.outcome(CellResults(part), "tiny")
         assert all(claim.ours is None or math.isfinite(claim.ours) for claim in outcome.claims)
         assert part or all(claim.ours is None for claim in outcome.claims)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hinge.datasets import make_known_optimum
-from hinge.experiments.base import Result, Results
+from hinge.experiments.base import CellResult, CellResults
 from hinge.experiments.measure import (
     band,
     error,
@@ -88,7 +88,9 @@ def test_curves_with_different_x_meet_where_all_are_known():
 
 
 def test_spreads_crossings_and_slopes():
-    results = Results(Result({"k": k, "seed": seed}, {"v": k + seed}, 0.0, "") for k in (1, 2) for seed in (0, 10, 30))
+    results = CellResults(
+        CellResult({"k": k, "seed": seed}, {"v": k + seed}, 0.0, "") for k in (1, 2) for seed in (0, 10, 30)
+    )
     found = spread("s", results, "k", "v")
     assert (found.x, found.y, found.low, found.high) == ([1, 2], [11, 12], [1, 2], [31, 32])
     looks = [{"x": 1, "y": 5.0}, {"x": 2, "y": 3.0}, {"x": 3, "y": 1.0}]

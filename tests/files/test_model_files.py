@@ -41,12 +41,6 @@ def labelled(y, classes):
 
 
 @pytest.fixture(scope="module")
-def fitted(tiny_csr):
-    X, y = tiny_csr
-    return LinearSVC(lam=0.01, random_state=0).fit(X, y)
-
-
-@pytest.fixture(scope="module")
 def content(fitted, tmp_path_factory):
     """The bytes of a model file."""
     path = tmp_path_factory.mktemp("model") / "m.hinge"

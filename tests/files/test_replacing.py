@@ -4,16 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from hinge import LinearSVC
 from hinge.files.model_files import load, save
 from hinge.files.replacing import replacing
-
-
-@pytest.fixture(scope="module")
-def fitted(tiny_csr):
-    X, y = tiny_csr
-    return LinearSVC(lam=0.01, random_state=0).fit(X, y)
-
 
 # --- whole or not at all ---------------------------------------------------------------------------
 

@@ -40,7 +40,7 @@ def test_efforts_double_and_then_close_in(course):
     assert doubling(course, 21) == [1, 2, 4, 8, 16, 32, 23, 19]
     assert doubling(course, 1) == [1]
     assert doubling(course, 2) == [1, 2]  # nothing between
-    assert doubling(course, 0.3, first=0.1, whole=False) == pytest.approx(
+    assert doubling(course, 0.3, first=0.1, integer_effort=False) == pytest.approx(
         [0.1, 0.2, 0.4, 0.08**0.5, 0.08**0.25 * 0.4**0.5]
     )
 

@@ -7,14 +7,8 @@ from dataclasses import dataclass
 import pytest
 from ctrl_c import interrupt_after
 
-from hinge.racing import Course, Look, Ours, Target, find, results, run_race
+from hinge.racing import Look, Ours, Target, find, results, run_race
 from hinge.solvers import SDCA
-
-
-@pytest.fixture
-def course(adult):
-    X, y = adult
-    return Course(X[:1000], y[:1000], X[1500:], y[1500:], 1e-3, name="adult")
 
 
 @dataclass(frozen=True)

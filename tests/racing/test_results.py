@@ -3,13 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from hinge.racing import Course, find, results, run_race
-
-
-@pytest.fixture
-def course(adult):
-    X, y = adult
-    return Course(X[:1000], y[:1000], X[1500:], y[1500:], 1e-3, name="adult")
+from hinge.racing import find, results, run_race
 
 
 @pytest.mark.slow

@@ -2,8 +2,8 @@
 
 import math
 
-from hinge.experiments.base import Outcome, Result, Results, claim
-from hinge.report.figure import Figure, Panel, Series, Table
+from hinge.experiments.base import CellResult, CellResults, Outcome, claim
+from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.report.section import Section
 
 EVIL = "<script>window.broken = true</script> & \"quotes\" 'too' $x_1$ </script>"
@@ -80,9 +80,11 @@ def sections():
         claim("Kernel evaluations", 2.4e6, 1.7e7, where, at_most=(3e6, 6e6)),
         claim("No number", "words", None, where, at_least=(1, 0)),
     ]
-    table = Table("t", "A wide table", ["set", *(f"column {i}" for i in range(12))], [["ccat", *([1234.5678] * 12)]])
-    results = Results(
-        Result(
+    table = ReportTable(
+        "t", "A wide table", ["set", *(f"column {i}" for i in range(12))], [["ccat", *([1234.5678] * 12)]]
+    )
+    results = CellResults(
+        CellResult(
             {"set": "ccat", "seed": i, "at": [1, 2]},
             {"error": 0.5, "seed": 7, "curve": [1, 2], "bad": math.nan},
             0.5,
@@ -93,5 +95,5 @@ def sections():
     outcome = Outcome(claims, [MANY, ODD], [table], [f"ccat is missing {EVIL}"])
     return [
         Section("made-up", f"Made up {EVIL}", "Nobody 2000", "Table 1", f"Why? {EVIL}", outcome, results, [EVIL]),
-        Section("none", "Nothing measured", "Nobody 2001", "Figure 2", "What?", Outcome([]), Results()),
+        Section("none", "Nothing measured", "Nobody 2001", "Figure 2", "What?", Outcome([]), CellResults()),
     ]

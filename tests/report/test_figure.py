@@ -2,7 +2,7 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from hinge.report.figure import Figure, Panel, Series, Table
+from hinge.report.figure import Figure, Panel, ReportTable, Series
 
 
 def test_coordinates_are_of_one_length():
@@ -17,5 +17,5 @@ def test_they_are_values():
     assert one == two
     with pytest.raises(FrozenInstanceError):
         one.name = "g"
-    assert Table("t", "c", ("a",), ((1,),)).digits == 3
+    assert ReportTable("t", "c", ("a",), ((1,),)).digits == 3
     assert not one.panels[0].log_x and one.panels[0].series[0].kind == "line"

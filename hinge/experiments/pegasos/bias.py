@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hinge.experiments.base import Cell, Claim, Experiment, Outcome, Results, Scale, claim, grid
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, grid
 from hinge.experiments.measure import Look, band, error, looks_at, slope, spaced
 from hinge.experiments.sets import choose
 from hinge.monitoring import Stop
 from hinge.problems import Regularized, Solution
 from hinge.problems.svm.linear import Bias
-from hinge.report.figure import Figure, Panel, Series, Table
+from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.solvers import SDCA, Newton, Pegasos, Solver, solve
 
 SETS = {"tiny": ("reuters",), "full": ("reuters", "mnist")}
@@ -89,7 +89,7 @@ class PegasosBias(Experiment):
         looks = looks_at(problem, solver, [rows // k for rows in spaced(1000, cell["budget"])], evaluate, cell["seed"])
         return {"looks": [{**look, "rows": look["iteration"] * k} for look in looks], **said}
 
-    def outcome(self, results: Results, scale: Scale) -> Outcome:
+    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """Curves for each set, a table of where they end, and what is claimed of each way."""
         panels, rows, claims, seeds = [], [], [], len(results.of("seed"))
         for name in results.of("set"):
@@ -126,7 +126,7 @@ class PegasosBias(Experiment):
             + f". Last iterates, median of {seeds} seeds; the band is their range. k = 1 but for the "
             "exact bias. The sub-gradient for b takes steps 1/√t, not the 1/(λt) of w."
         )
-        table = Table(
+        table = ReportTable(
             self.name,
             f"After {BUDGET[scale]:,} rows read, and at the optima.",
             ("set", "method", "objective (11)", "above the optimum, %", "test error, %"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hinge.experiments.base import Cell, Claim, Experiment, Outcome, Results, Scale, claim, grid
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, grid
 from hinge.experiments.measure import band, looks_at, mean_hinge, minimum, spaced
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized, Solution
@@ -61,7 +61,7 @@ class PegasosFigure2(Experiment):
         looks = looks_at(problem, SOLVERS[cell["solver"]], spaced(100, cell["T"]), evaluate, cell["seed"])
         return {"looks": looks, "optimum": best, "label": data.label, "note": data.note}
 
-    def outcome(self, results: Results, scale: Scale) -> Outcome:
+    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """A figure for each set: Norma's objective and test loss on the left, fixed steps on the right."""
         figures, claims, seeds = [], [], len(results.of("seed"))
         for name in results.of("set"):
@@ -89,7 +89,7 @@ class PegasosFigure2(Experiment):
         return Outcome(claims, figures, notes=results.notes())
 
 
-def _lines(part: Results, value: str) -> dict[str, Series]:
+def _lines(part: CellResults, value: str) -> dict[str, Series]:
     """A curve for each solver that was run."""
     groups = {solver: part.where(solver=solver) for solver in SOLVERS}
     return {s: band(s, found.column("looks"), "iteration", value) for s, found in groups.items() if found}
@@ -135,14 +135,14 @@ def _norma_claims(excess: dict[str, Series], test: dict[str, Series], where: str
 
 def _fixed_claims(excess: dict[str, Series], where: str) -> list[Claim]:
     ratios = _over_pegasos(excess, FIXED)
-    whole = len(ratios) == len(ETAS)
+    complete = len(ratios) == len(ETAS)
     hindsight = f"{where}, η of {', '.join(f'{eta:g}' for eta in ETAS)} judged by the training objective"
     poor = _over_pegasos(excess, [f"SGD, η = {SUGGESTED:g}"])
     return [
         claim(
             "For some η fixed steps converge about as fast (excess of the best η / that of Pegasos)",
             "about the same rate",
-            min(ratios) if whole else None,
+            min(ratios) if complete else None,
             hindsight,
             at_most=(2.0, 5.0),
             unit="ratio",
@@ -150,7 +150,7 @@ def _fixed_claims(excess: dict[str, Series], where: str) -> list[Claim]:
         claim(
             "For other η they fail to converge (excess of the worst η / that of Pegasos)",
             "fails to converge",
-            max(ratios) if whole else None,
+            max(ratios) if complete else None,
             hindsight,
             at_least=(10.0, 3.0),
             unit="ratio",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hinge.experiments.base import Cell, Experiment, Outcome, Results, Scale, claim, grid
+from hinge.experiments.base import Cell, CellResults, Experiment, Outcome, Scale, claim, grid
 from hinge.experiments.measure import minimum, slope, spread
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized
@@ -50,7 +50,7 @@ class PegasosFigure3(Experiment):
         best = minimum(cell["set"], cell["rows"], LAM)
         return {"objective": objective, "excess": objective - best, "label": data.label, "note": data.note}
 
-    def outcome(self, results: Results, scale: Scale) -> Outcome:
+    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """One panel for each set and each quantity held."""
         panels, claims = [], []
         for name in results.of("set"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hinge.experiments.base import Cell, Experiment, Outcome, Results, Scale, claim, grid
+from hinge.experiments.base import Cell, CellResults, Experiment, Outcome, Scale, claim, grid
 from hinge.experiments.measure import band, looks_at, minimum, spaced
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized
@@ -56,7 +56,7 @@ class PegasosProjection(Experiment):
         )
         return {"looks": looks, "label": data.label, "note": data.note}
 
-    def outcome(self, results: Results, scale: Scale) -> Outcome:
+    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """A panel for each set, and what leaving the projection out costs at small and at large T."""
         panels, claims, seeds = [], [], len(results.of("seed"))
         for name in results.of("set"):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from hinge.bounds import pegasos_iterations
-from hinge.experiments.base import Cell, Experiment, Outcome, Results, Scale, claim
+from hinge.bounds import Numbers, pegasos_iterations
+from hinge.experiments.base import Cell, CellResults, Experiment, Outcome, Scale, claim
 from hinge.experiments.measure import Look, minimum, slope, spaced
 from hinge.experiments.sets import choose
 from hinge.problems import Regularized
@@ -64,7 +64,7 @@ class PegasosScaling(Experiment):
         label = data.label.rsplit(", ", 1)[0]  # without the rows, which vary
         return {"looks": looks, "R": problem.largest_norm(), "label": label, "note": data.note}
 
-    def outcome(self, results: Results, scale: Scale) -> Outcome:
+    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """A panel for each of m, ε and λ, with the law of the theorem through the measurements."""
         figures, claims = [], []
         lam, size, eps = LAM[scale], SIZE[scale], EPS[scale]
@@ -123,7 +123,7 @@ class PegasosScaling(Experiment):
                 claim(
                     "T is within the theorem's bound (largest T / bound)",
                     1.0,
-                    _above_bound(by_m, by_eps, by_lam, laws),
+                    _above_bound((by_m, by_eps, by_lam), laws),
                     f"{where}all of the above, R = {R:.2f}",
                     at_most=(1.0, 3.0),
                     unit="ratio",
@@ -142,7 +142,7 @@ def _reached(looks: Sequence[Look], eps: float) -> float | None:
     return None
 
 
-def _points(places: Sequence[tuple[float, Results, float]]) -> Series:
+def _points(places: Sequence[tuple[float, CellResults, float]]) -> Series:
     """The median T over the seeds at each place; a place that some seed did not reach is left out."""
     at, middle, low, high = [], [], [], []
     for x, results, eps in places:
@@ -173,8 +173,7 @@ def _size(value: float | None) -> float | None:
     return None if value is None else abs(value)
 
 
-def _above_bound(*args: Any) -> float | None:
-    *measured, laws = args
+def _above_bound(measured: Sequence[Series], laws: Sequence[Callable[..., Numbers]]) -> float | None:
     ratios = [float(np.max(np.array(s.y) / law(np.array(s.x)))) for s, law in zip(measured, laws, strict=True) if s.x]
     return max(ratios, default=None)
 

@@ -12,14 +12,16 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 
-from hinge.experiments.base import Cell, Claim, Experiment, Outcome, Results, Scale, claim, grid
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, grid
 from hinge.experiments.measure import Look, band, error, looks_at, slope, spaced
 from hinge.experiments.sets import Chosen, choose
 from hinge.monitoring import Record, Stop
 from hinge.problems import Regularized, Solution
-from hinge.report.figure import Figure, Panel, Series, Table
+from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.solvers import CuttingPlane, Pegasos, auto, solve, trace
+from hinge.types import Stored
 
 ACCURACY = 0.001  # of SVM-Perf, and of Pegasos above SVM-Perf
 LAMS = {"ccat": 1e-4, "covertype": 1e-6, "astro-ph": 2e-4, "imdb": 2e-4}
@@ -78,7 +80,7 @@ class PegasosTable1(Experiment):
         with threadpool_limits(1):  # SVM-Perf's planes and Newton's Hessian are for BLAS
             return _measured(cell)
 
-    def outcome(self, results: Results, scale: Scale) -> Outcome:
+    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """The table, the curves, and the ratios of seconds."""
         panels, rows, claims, notes = [], [], [], results.notes()
         spent: dict[str, tuple[float, bool]] = {}
@@ -107,21 +109,21 @@ class PegasosTable1(Experiment):
             reached = bool(pegasos) and _is_reached(pegasos, goal)
             if pegasos:
                 spent[name] = _median(pegasos, goal, "seconds"), reached
-            sizes, p, whole = _libsvm_law(part, perf[0].values["n"])
+            sizes, p, seconds_for_all = _libsvm_law(part, perf[0].values["n"])
             if sizes:
                 rows.append(_libsvm_row(label, name, part.where(method=LIBSVM, part=sizes[-1])))
-            if p is None or whole is None:
+            if p is None or seconds_for_all is None:
                 continue
             notes.append(
                 f"LIBSVM on {label}: seconds grow as rows^{p:.2f} between {sizes[0]:,} and {sizes[-1]:,} "
-                f"rows; by that law all rows would take {whole:,.0f} s. It has no setting without a bias."
+                f"rows; by that law all rows would take {seconds_for_all:,.0f} s. It has no setting without a bias."
             )
             ratio = PAPER[name][2] / PAPER[name][0]
             claims.append(
                 claim(
                     "SVM-Light is slower by far (LIBSVM's seconds / those of Pegasos)",
                     ratio,
-                    whole / spent[name][0] if reached else None,
+                    seconds_for_all / spent[name][0] if reached else None,
                     f"{where}; LIBSVM in place of SVM-Light, its seconds on all rows extrapolated from at most "
                     f"{sizes[-1]:,}",
                     at_least=(ratio / 2, 1.0),
@@ -147,7 +149,7 @@ class PegasosTable1(Experiment):
             + ", ".join(f"{LAMS[name]:g} ({name})" for name in SETS[scale])
             + ". SVM-Perf is this library's CuttingPlane; LinearSVC is a fit for each of tol = 1 and 0.1."
         )
-        table = Table(
+        table = ReportTable(
             self.name,
             f"Seconds until the objective is within {ACCURACY:g} of what SVM-Perf ends with; SVM-Perf itself "
             f"to a gap of {ACCURACY:g}. Pegasos is given up after so many iterations: "
@@ -233,7 +235,7 @@ def _default(problem: Regularized, evaluate: Evaluate, limit: float, seed: int) 
     return {"looks": looks, "bound": float(result.certificate.bound), "by": type(solver).__name__}
 
 
-def _liblinear(problem: Regularized, X: Any, y: np.ndarray, evaluate: Evaluate, seed: int) -> list[Look]:
+def _liblinear(problem: Regularized, X: Stored, y: np.ndarray, evaluate: Evaluate, seed: int) -> list[Look]:
     """A fit for each tolerance, each with its own seconds."""
     from sklearn.svm import LinearSVC
 
@@ -245,7 +247,7 @@ def _liblinear(problem: Regularized, X: Any, y: np.ndarray, evaluate: Evaluate, 
     return looks
 
 
-def _libsvm(problem: Regularized, X: Any, y: np.ndarray, evaluate: Evaluate) -> dict[str, Any]:
+def _libsvm(problem: Regularized, X: Stored, y: np.ndarray, evaluate: Evaluate) -> dict[str, Any]:
     from sklearn.svm import SVC
 
     C = 1.0 / (problem.lam * problem.n)
@@ -254,7 +256,7 @@ def _libsvm(problem: Regularized, X: Any, y: np.ndarray, evaluate: Evaluate) -> 
     return {"looks": [look], "cut_off": bool(np.max(model.n_iter_) >= LIBSVM_STEPS)}
 
 
-def _fitted(model: Any, X: Any, y: np.ndarray, evaluate: Evaluate) -> Look:
+def _fitted(model: BaseEstimator, X: Stored, y: np.ndarray, evaluate: Evaluate) -> Look:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that a limit was met shows in the objective
         began = time.perf_counter()
@@ -283,15 +285,15 @@ def _at_goal(looks: list[Look], goal: float) -> Look:
     return next((look for look in looks if look["objective"] <= goal), looks[-1])
 
 
-def _median(found: Results, goal: float, value: str) -> float:
+def _median(found: CellResults, goal: float, value: str) -> float:
     return float(np.median([_at_goal(looks, goal)[value] for looks in found.column("looks")]))
 
 
-def _is_reached(found: Results, goal: float) -> bool:
+def _is_reached(found: CellResults, goal: float) -> bool:
     return all(_at_goal(looks, goal)["objective"] <= goal for looks in found.column("looks"))
 
 
-def _row(label: str, name: str, method: str, found: Results, goal: float) -> list[Any]:
+def _row(label: str, name: str, method: str, found: CellResults, goal: float) -> list[Any]:
     value = found[0].values
     by = f" ({value['by']})" if "by" in value else ""
     reached = _is_reached(found, goal)
@@ -314,7 +316,7 @@ def _row(label: str, name: str, method: str, found: Results, goal: float) -> lis
     ]
 
 
-def _libsvm_row(label: str, name: str, found: Results) -> list[Any]:
+def _libsvm_row(label: str, name: str, found: CellResults) -> list[Any]:
     done = not any(found.column("cut_off"))
     values = [_median(found, -np.inf, key) for key in ("seconds", "objective", "error")]
     return [
@@ -330,7 +332,7 @@ def _libsvm_row(label: str, name: str, found: Results) -> list[Any]:
     ]
 
 
-def _libsvm_law(part: Results, rows: int) -> tuple[list[int], float | None, float | None]:
+def _libsvm_law(part: CellResults, rows: int) -> tuple[list[int], float | None, float | None]:
     """Sizes that were run, the exponent of seconds in them, and the seconds of all rows by that law."""
     found = part.where(method=LIBSVM)
     sizes = sorted(found.of("part"))
@@ -341,7 +343,7 @@ def _libsvm_law(part: Results, rows: int) -> tuple[list[int], float | None, floa
     return sizes, p, seconds[-1] * (rows / sizes[-1]) ** p
 
 
-def _claims(name: str, part: Results, goal: float, where: str) -> list[Claim]:
+def _claims(name: str, part: CellResults, goal: float, where: str) -> list[Claim]:
     """Pegasos beside SVM-Perf: seconds, objective, test error."""
     perf, pegasos = part.where(method=PERF), part.where(method=PEGASOS)
     theirs = PAPER[BESIDE.get(name, name)]

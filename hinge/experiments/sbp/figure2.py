@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import scipy.sparse as sp
 
 from hinge.access import Gram, as_points
 from hinge.estimators import SVC
-from hinge.experiments.base import Cell, Claim, Experiment, Outcome, Results, Scale, claim
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim
 from hinge.experiments.measure import Look, band, spaced
 from hinge.experiments.sets import choose
 from hinge.kernels import Gaussian, Precomputed
 from hinge.problems import KernelProblem, KernelRegularized, KernelSlackConstrained
-from hinge.report.figure import Figure, Panel, Series, Table
+from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.solvers import SBP, SMO, KernelPegasos, KernelPerceptron, KernelSDCA, Solver, trace
+from hinge.types import Stored
 
 VARIANCE = {"reuters": 0.5, "adult": 10.0, "mnist": 25.0}
 ROWS: dict[str, dict[str, int | None]] = {
@@ -64,12 +65,13 @@ class Kernels(NamedTuple):
         return float(np.mean(np.where(scores > 0, 1, -1) != self.y_test))
 
 
-def kernels(X: Any, y: np.ndarray, X_test: Any, y_test: np.ndarray, variance: float) -> Kernels:
+def kernels(X: Stored, y: np.ndarray, X_test: Stored, y_test: np.ndarray, variance: float) -> Kernels:
     """All kernel values, once, so that they are looked up and counted afterwards; and the optimum."""
     kernel = Gaussian(1 / (2 * variance))
 
-    def values(A: Any, B: Any) -> np.ndarray:
-        dots, sizes = A @ B.T, [np.asarray(_squares(part).sum(axis=1)).ravel() for part in (A, B)]
+    def values(A: Stored, B: Stored) -> np.ndarray:
+        dots: Any = A @ B.T
+        sizes = [np.asarray(_squares(part).sum(axis=1)).ravel() for part in (A, B)]
         dots = dots.toarray() if sp.issparse(dots) else dots
         found: np.ndarray = kernel.of_dots(np.ascontiguousarray(dots), *sizes)
         return found
@@ -83,8 +85,8 @@ def kernels(X: Any, y: np.ndarray, X_test: Any, y_test: np.ndarray, variance: fl
     return found._replace(error=found.error_of(beta))
 
 
-def _squares(X: Any) -> Any:
-    return X.multiply(X) if sp.issparse(X) else X * X
+def _squares(X: Stored) -> Stored:
+    return cast(sp.csr_array, X).multiply(X) if sp.issparse(X) else X * X
 
 
 @lru_cache(maxsize=1)
@@ -167,7 +169,7 @@ class SBPFigure2(Experiment):
         found = looks(given.problem(method), ways, at, given.error_of, cell["seed"])
         return {"looks": found, "n": n, "nu": given.nu, "svm": given.error, "label": data.label, "note": data.note}
 
-    def outcome(self, results: Results, scale: Scale) -> Outcome:
+    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """A figure for each way of charging, a panel for each set; what the paper says of each method."""
         panels: dict[str, list[Panel]] = {axis: [] for axis in AXES}
         claims: list[Claim] = []
@@ -202,10 +204,10 @@ class SBPFigure2(Experiment):
             "computed to arrive",
         ]
         said = f"To arrive: to the first median error within {100 * NEAR:g}% absolute of the SVM's own."
-        return Outcome(claims, figures, [Table(self.name, said, columns, rows)], results.notes())
+        return Outcome(claims, figures, [ReportTable(self.name, said, columns, rows)], results.notes())
 
 
-def _curve(part: Results, method: str, way: str, axis: str, first: float = 0, last: float = np.inf) -> Series:
+def _curve(part: CellResults, method: str, way: str, axis: str, first: float = 0, last: float = np.inf) -> Series:
     """The median curve of a method in per cent, between two numbers of epochs; empty if it was not run."""
     traces = [
         [
@@ -220,7 +222,7 @@ def _curve(part: Results, method: str, way: str, axis: str, first: float = 0, la
     return band(label, traces, axis, way) if traces else Series(label, [], [])
 
 
-def _series(part: Results, axis: str) -> list[Series]:
+def _series(part: CellResults, axis: str) -> list[Series]:
     later = replace(
         _curve(part, "Perceptron", "average", axis, first=1), label="Perceptron, later epochs", kind="theory"
     )
@@ -241,7 +243,7 @@ def _arrival(series: Series, svm: float) -> float | None:
     return next((x for x, y in zip(series.x, series.y, strict=True) if y <= 100 * (svm + NEAR)), None)
 
 
-def _ahead(part: Results, svm: float, where: str) -> list[Claim]:
+def _ahead(part: CellResults, svm: float, where: str) -> list[Claim]:
     """How many times as many evaluations others need to arrive."""
     claims = []
     for other, way, ours, axis in (
@@ -279,7 +281,7 @@ def _iterate(way: str) -> str:
     return "averaged" if way == "average" else "last iterate"
 
 
-def _smo(part: Results, where: str) -> list[Claim]:
+def _smo(part: CellResults, where: str) -> list[Claim]:
     """The error after a tenth of the evaluations to convergence, over that at convergence."""
     found = part.where(method="SMO")
     ratio, said = None, ""
@@ -303,7 +305,7 @@ def _smo(part: Results, where: str) -> list[Claim]:
     ]
 
 
-def _perceptron(part: Results, where: str) -> list[Claim]:
+def _perceptron(part: CellResults, where: str) -> list[Claim]:
     """Level with the SBP in the first epoch; on Adult worse after it."""
     claims = []
     passes = max((r.cell["epochs"] for r in part.where(method="Perceptron")), default=0)
@@ -340,7 +342,7 @@ def _perceptron(part: Results, where: str) -> list[Claim]:
     return claims
 
 
-def _rows(part: Results, label: str, svm: float) -> list[list[str | float | int | None]]:
+def _rows(part: CellResults, label: str, svm: float) -> list[list[str | float | int | None]]:
     rows: list[list[str | float | int | None]] = []
     for method in METHODS:
         for way in solvers(method):

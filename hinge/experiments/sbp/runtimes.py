@@ -13,13 +13,14 @@ from threadpoolctl import threadpool_limits
 from hinge.access import Gram, as_points
 from hinge.datasets import load
 from hinge.estimators import SVC
-from hinge.experiments.base import Cell, Claim, Experiment, Outcome, Results, Scale, claim
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim
 from hinge.experiments.measure import Look, band, looks_at, spaced
 from hinge.experiments.sets import SHUFFLED, choose, is_own
 from hinge.kernels import Gaussian
 from hinge.problems import Expansion, KernelSlackConstrained
-from hinge.report.figure import Figure, Panel, Series, Table
+from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.solvers import SBP, trace
+from hinge.types import Stored
 
 CACHE = 2000  # MB, for all
 SEEDS = {"tiny": 1, "full": 5}
@@ -50,12 +51,12 @@ SETTINGS = {
 }
 
 
-class Task(NamedTuple):
-    """Rows and labels, and how to see them."""
+class KernelSet(NamedTuple):
+    """The rows and labels of a set, and γ of the kernel that they are seen through."""
 
-    X: Any
+    X: Stored
     y: np.ndarray
-    X_test: Any
+    X_test: Stored
     y_test: np.ndarray
     gamma: float
     label: str
@@ -63,11 +64,11 @@ class Task(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def _task(name: str, rows: int | None) -> Task:
+def _kernel_set(name: str, rows: int | None) -> KernelSet:
     if name != "covertype" or not is_own(name):
         data = choose(name, rows)
         variance = STOOD_IN if name == "covertype" else SETTINGS[name].variance
-        return Task(*data.parts, 1 / (2 * variance), data.label, data.note)
+        return KernelSet(*data.parts, 1 / (2 * variance), data.label, data.note)
     forest = load(name, positive=2)
     assert forest.X_test is not None and forest.y_test is not None
     units = np.ones(forest.X_train.shape[1], np.float32)
@@ -80,15 +81,15 @@ def _task(name: str, rows: int | None) -> Task:
 
     X, y = part(forest.X_train, forest.y_train)
     label = f"Forest (Covertype in its own units, class 2), {len(y):,} rows"
-    return Task(X, y, *part(forest.X_test, forest.y_test), 1 / (2 * SETTINGS[name].variance), label, "")
+    return KernelSet(X, y, *part(forest.X_test, forest.y_test), 1 / (2 * SETTINGS[name].variance), label, "")
 
 
 @lru_cache(maxsize=1)
 def _slack(name: str, rows: int | None) -> float:
     """ν of the optimum, which SBP is given, as in the paper; its time is not SBP's."""
-    task = _task(name, rows)
-    model = SVC(SETTINGS[name].C, gamma=task.gamma, cache_size=CACHE, n_jobs=1, random_state=0)
-    return float(model.fit(task.X, task.y).slack_)
+    data = _kernel_set(name, rows)
+    model = SVC(SETTINGS[name].C, gamma=data.gamma, cache_size=CACHE, n_jobs=1, random_state=0)
+    return float(model.fit(data.X, data.y).slack_)
 
 
 class SBPRuntimes(Experiment):
@@ -115,12 +116,12 @@ class SBPRuntimes(Experiment):
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """Seconds of training in one thread, evaluation and compilation apart, and the test error."""
-        task = _task(cell["set"], cell["rows"])
+        data = _kernel_set(cell["set"], cell["rows"])
         with threadpool_limits(1):
-            found = {"LIBSVM": _libsvm, "hinge.SVC": _exact, "SBP": _sbp}[cell["solver"]](task, cell)
-        return {**found, "n": len(task.y), "label": task.label, "note": task.note}
+            found = {"LIBSVM": _libsvm, "hinge.SVC": _hinge_svc, "SBP": _sbp}[cell["solver"]](data, cell)
+        return {**found, "n": len(data.y), "label": data.label, "note": data.note}
 
-    def outcome(self, results: Results, scale: Scale) -> Outcome:
+    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """A panel for each set; the error at a quarter of the time, and the time to about the same error."""
         panels, claims, rows = [], [], []
         for name in results.of("set"):
@@ -138,49 +139,49 @@ class SBPRuntimes(Experiment):
             "is the block dual method, to a relative duality gap of 1e-3."
         )
         columns = ["data set", "method", "seconds", "LIBSVM's over these", "test error %", "support vectors"]
-        table = Table(self.name, "To the end of each run; medians over the seeds.", columns, rows)
+        table = ReportTable(self.name, "To the end of each run; medians over the seeds.", columns, rows)
         return Outcome(claims, [Figure(self.name, caption, panels)], [table], results.notes())
 
 
-def _libsvm(task: Task, cell: Cell) -> dict[str, Any]:
+def _libsvm(data: KernelSet, cell: Cell) -> dict[str, Any]:
     from sklearn.svm import SVC as Libsvm
 
     sparse = cell["set"] != "covertype"  # LIBSVM is faster on compressed rows of the other two
     X, X_test = (
         sp.csr_matrix(part, dtype=np.float64) if sparse else np.asarray(part, np.float64)
-        for part in (task.X, task.X_test)
+        for part in (data.X, data.X_test)
     )
-    model = Libsvm(C=SETTINGS[cell["set"]].C, gamma=task.gamma, cache_size=CACHE)
+    model = Libsvm(C=SETTINGS[cell["set"]].C, gamma=data.gamma, cache_size=CACHE)
     began = time.perf_counter()
-    model.fit(X, task.y)
+    model.fit(X, data.y)
     seconds = time.perf_counter() - began
-    error = float(np.mean(model.predict(X_test) != task.y_test))
+    error = float(np.mean(model.predict(X_test) != data.y_test))
     return {"seconds": seconds, "error": error, "support": len(model.support_)}
 
 
-def _exact(task: Task, cell: Cell) -> dict[str, Any]:
+def _hinge_svc(data: KernelSet, cell: Cell) -> dict[str, Any]:
     C = SETTINGS[cell["set"]].C
-    SVC(C, gamma=task.gamma, tol=0.5, n_jobs=1).fit(task.X[:500], task.y[:500])  # compiles
-    model = SVC(C, gamma=task.gamma, cache_size=CACHE, n_jobs=1, random_state=cell["seed"])
+    SVC(C, gamma=data.gamma, tol=0.5, n_jobs=1).fit(data.X[:500], data.y[:500])  # compiles
+    model = SVC(C, gamma=data.gamma, cache_size=CACHE, n_jobs=1, random_state=cell["seed"])
     began = time.perf_counter()
-    model.fit(task.X, task.y)
+    model.fit(data.X, data.y)
     seconds = time.perf_counter() - began
-    error = float(np.mean(model.predict(task.X_test) != task.y_test))
+    error = float(np.mean(model.predict(data.X_test) != data.y_test))
     return {"seconds": seconds, "error": error, "support": len(model.support_), "gap": model.gap_}
 
 
-def _sbp(task: Task, cell: Cell) -> dict[str, Any]:
-    kernel, n = Gaussian(task.gamma), len(task.y)
+def _sbp(data: KernelSet, cell: Cell) -> dict[str, Any]:
+    kernel, n = Gaussian(data.gamma), len(data.y)
     nu, solver = _slack(cell["set"], cell["rows"]), SBP(batch_size=BATCH)
 
     def problem_of(rows: int) -> KernelSlackConstrained:
-        gram = Gram(as_points(task.X[:rows], kernel), int(CACHE * 1e6))
-        return KernelSlackConstrained(gram, task.y[:rows], nu, bias="free")
+        gram = Gram(as_points(data.X[:rows], kernel), int(CACHE * 1e6))
+        return KernelSlackConstrained(gram, data.y[:rows], nu, bias="free")
 
     next(trace(problem_of(500), solver, [3]))  # compiles
     problem = problem_of(n)
-    stack = sp.vstack if sp.issparse(task.X) else np.vstack
-    both = stack([task.X, task.X_test])
+    stack = sp.vstack if sp.issparse(data.X) else np.vstack
+    both = stack([data.X, data.X_test])
     apart = Gram(as_points(sp.csr_matrix(both) if sp.issparse(both) else both, kernel))
     tested = np.arange(n, apart.n)
 
@@ -188,7 +189,7 @@ def _sbp(task: Task, cell: Cell) -> dict[str, Any]:
         used = np.flatnonzero(answer.beta)
         _, b, _ = problem.level(answer)  # of w at unit norm
         scores = apart.pass_over(used, answer.beta[used], tested) + b * np.sqrt(problem.checked(answer))
-        error = float(np.mean(np.where(scores > 0, 1, -1) != task.y_test))
+        error = float(np.mean(np.where(scores > 0, 1, -1) != data.y_test))
         return {"error": error, "support": len(used)}
 
     last = max(16, int(cell["epochs"] * n / BATCH))
@@ -197,12 +198,12 @@ def _sbp(task: Task, cell: Cell) -> dict[str, Any]:
     return {"looks": looks, "nu": nu, "seconds": end["seconds"], "error": end["error"], "support": int(end["support"])}
 
 
-def _traces(part: Results) -> list[list[Look]]:
+def _traces(part: CellResults) -> list[list[Look]]:
     found = part.where(solver="SBP").column("looks")
     return [[{**look, "error": 100 * look["error"]} for look in looks] for looks in found]
 
 
-def _series(part: Results) -> list[Series]:
+def _series(part: CellResults) -> list[Series]:
     traces = _traces(part)
     series = [band("SBP, averaged", traces, "seconds", "error")] if traces else []
     for solver in ("LIBSVM", "hinge.SVC"):
@@ -213,7 +214,7 @@ def _series(part: Results) -> list[Series]:
     return series
 
 
-def _claims(part: Results, name: str) -> list[Claim]:
+def _claims(part: CellResults, name: str) -> list[Claim]:
     paper, label = SETTINGS[name], part[0].values["label"]
     peer, traces = part.where(solver="LIBSVM"), _traces(part)
     apart = gain = None
@@ -255,12 +256,12 @@ def _claims(part: Results, name: str) -> list[Claim]:
     ]
 
 
-def _variance(part: Results, name: str) -> float:
+def _variance(part: CellResults, name: str) -> float:
     stood_in = name == "covertype" and bool(part[0].values["note"])
     return STOOD_IN if stood_in else SETTINGS[name].variance
 
 
-def _rows(part: Results) -> list[list[str | float | int | None]]:
+def _rows(part: CellResults) -> list[list[str | float | int | None]]:
     peer = part.where(solver="LIBSVM").column("seconds")
     rows: list[list[str | float | int | None]] = []
     for solver in part.of("solver"):

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hinge.bounds import kernel_learning_runtime, sample_size_low_noise, sdca_kernel_iterations
-from hinge.experiments.base import Cell, Claim, Experiment, Outcome, Results, Scale, claim, grid
+from hinge.bounds import Numbers, kernel_learning_runtime, sample_size_low_noise, sdca_kernel_iterations
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, grid
 from hinge.experiments.measure import band, first_below, slope, spaced
 from hinge.experiments.sbp.figure2 import METHODS, Kernels, kernels, looks, solvers
 from hinge.kernels import Gaussian
-from hinge.report.figure import Figure, Panel, Series, Table
+from hinge.report.figure import Figure, Panel, ReportTable, Series
 
 NOISE = (0.0, 0.1)
 SIZES = {"tiny": (100, 300), "full": (250, 500, 1000, 2000, 4000)}
@@ -87,7 +87,7 @@ def _loss(noise: float) -> float:
     return float(noise * np.mean(1 + np.abs(u)))
 
 
-def bound(method: str, eps: Any, noise: float) -> Any:
+def bound(method: str, eps: Numbers, noise: float) -> Numbers:
     """Table 1 for this problem; SDCA by section 4.4, with λ = ε/B² and the n of (3.5)."""
     B, loss = _teacher().norm, _loss(noise)
     if method == "SDCA":
@@ -134,7 +134,7 @@ class SBPTable1(Experiment):
         kept = [{"charged": look["charged"], "excess": look[way]} for look in found]
         return {"looks": kept, "nu": given.nu, "norm": given.norm}
 
-    def outcome(self, results: Results, scale: Scale) -> Outcome:
+    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """One panel for each best loss; exponents and order."""
         panels, claims, rows = [], [], []
         for noise in results.of("noise"):
@@ -150,7 +150,7 @@ class SBPTable1(Experiment):
             )
             series = [Series(method, list(need), list(need.values())) for method, need in needs.items()]
             series += [
-                Series(shown, EPSILONS, bound(method, np.array(EPSILONS), noise).tolist(), kind="theory")
+                Series(shown, EPSILONS, np.asarray(bound(method, np.array(EPSILONS), noise)).tolist(), kind="theory")
                 for method, shown in SHOWN.items()
             ]
             panels.append(
@@ -186,12 +186,12 @@ class SBPTable1(Experiment):
         return Outcome(
             claims,
             [Figure(self.name, caption, panels)],
-            [Table(self.name, said, columns, rows)],
+            [ReportTable(self.name, said, columns, rows)],
             [*results.notes(), NOTE],
         )
 
 
-def _needs(part: Results, method: str) -> dict[float, float]:
+def _needs(part: CellResults, method: str) -> dict[float, float]:
     """The least evaluations to each ε that is reached, over all n."""
     curves = []
     for n in part.of("n"):

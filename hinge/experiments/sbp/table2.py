@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 from hinge.estimators import SVC
-from hinge.experiments.base import Cell, Claim, Experiment, Outcome, Results, Scale, Verdict, claim
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, Verdict, claim
 from hinge.experiments.sets import choose
-from hinge.report.figure import Table
+from hinge.report.figure import ReportTable
 
 ROWS = {"tiny": 1000, "full": None}
 TOL = {"tiny": 1e-4, "full": 1e-5}
@@ -73,7 +73,7 @@ class SBPTable2(Experiment):
             "note": data.note,
         }
 
-    def outcome(self, results: Results, scale: Scale) -> Outcome:
+    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """Each line of the table beside ours."""
         claims: list[Claim] = []
         rows: list[list[str | float | int | None]] = []
@@ -138,7 +138,7 @@ class SBPTable2(Experiment):
             *results.notes(),
             "Forest of Table 2 (522,910 rows, ν = 7.62e-10) is left out: its optimum takes hours on a CPU.",
         ]
-        return Outcome(claims, tables=[Table(self.name, caption, columns, rows, 4)], notes=notes)
+        return Outcome(claims, tables=[ReportTable(self.name, caption, columns, rows, 4)], notes=notes)
 
 
 experiment = SBPTable2()

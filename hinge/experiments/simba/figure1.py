@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+import scipy.sparse as sp
 
 from hinge.access import SparseTable
-from hinge.experiments.base import Cell, Claim, Experiment, Outcome, Results, Scale, claim
+from hinge.access.tables.bill import Bill
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim
 from hinge.experiments.measure import Look, band, error, looks_at, spaced
 from hinge.experiments.sets import choose, held_out
 from hinge.problems import Regularized, SlackConstrained, Solution
-from hinge.report.figure import Figure, Panel, Series, Table
+from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.solvers import SDCA, Frugal, Pegasos, Perceptron, Simba, trace
 
 SETS = {"news20": "news20", "real-sim": "real vs. simulated"}
@@ -47,7 +49,7 @@ def parts_of(name: str, rows: int | None) -> tuple[Any, ...]:
     """Rows to learn from, by rows and by columns, and labels; to validate on; to report."""
     X, y, X_test, y_test = choose(name, rows).parts
     X, y, X_val, y_val = held_out(X, y)
-    return X, X.tocsc(), y, X_val, y_val, X_test, y_test
+    return X, cast(sp.csr_matrix, X).tocsc(), y, X_val, y_val, X_test, y_test
 
 
 class SimbaFigure1(Experiment):
@@ -128,7 +130,7 @@ class SimbaFigure1(Experiment):
             "note": chosen.note,
         }
 
-    def outcome(self, results: Results, scale: Scale) -> Outcome:
+    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """The figure as in the paper, the same with honest tuning, and the ratios."""
         claims: list[Claim] = []
         figures, rows = [], []
@@ -157,10 +159,10 @@ class SimbaFigure1(Experiment):
             "hindsight."
         )
         columns = ["set", "counted", "tuned on", "error", *LABELS.values(), "Pegasos / SIMBA in hindsight"]
-        return Outcome(claims, figures, [Table(self.name, caption, columns, rows)], results.notes())
+        return Outcome(claims, figures, [ReportTable(self.name, caption, columns, rows)], results.notes())
 
 
-def _billed(errors: Callable[[Any], Look], bill: Any) -> Callable[[Any], Look]:
+def _billed(errors: Callable[[Any], Look], bill: Bill) -> Callable[[Any], Look]:
     """The errors, with the bill as it stands in both conventions."""
     return lambda solution: {"cells": bill.cells, "nonzeros": bill.nonzeros, **errors(solution)}
 
@@ -178,7 +180,7 @@ def _frugal(problem: Regularized, errors: Callable[[Any], Look], seed: int) -> l
 # --- what the curves say ---------------------------------------------------------------------
 
 
-def _mean(part: Results, of: str, what: str) -> tuple[np.ndarray, np.ndarray]:
+def _mean(part: CellResults, of: str, what: str) -> tuple[np.ndarray, np.ndarray]:
     """The mean curve over the seeds, at the accesses that all of them have."""
     series = [[(look[of], look[what]) for look in looks] for looks in part.column("looks")]
     low, high = max(one[0][0] for one in series), min(one[-1][0] for one in series)
@@ -187,24 +189,26 @@ def _mean(part: Results, of: str, what: str) -> tuple[np.ndarray, np.ndarray]:
     return at, np.mean(lines, axis=0)
 
 
-def _tuned(part: Results, by: str) -> Results:
+def _tuned(part: CellResults, by: str) -> CellResults:
     """The runs of the setting whose mean curve goes lowest on these rows."""
     lowest = {s: float(_mean(part.where(setting=s), "cells", by)[1].min()) for s in part.of("setting")}
     return part.where(setting=min(lowest, key=lambda s: lowest[s]))
 
 
-def _lowest(part: Results) -> float:
+def _lowest(part: CellResults) -> float:
     return float(_mean(part, "cells", "test")[1].min())
 
 
-def _reached(part: Results, of: str, level: float) -> float | None:
+def _reached(part: CellResults, of: str, level: float) -> float | None:
     """Accesses at which the mean test error is first at most the level."""
     at, mean = _mean(part, of, "test")
     hit = np.flatnonzero(mean <= level)
     return float(at[hit[0]]) if len(hit) else None
 
 
-def _row(part: Results, best: dict[str, Results], of: str, tuned: str, level: float) -> list[str | float | int | None]:
+def _row(
+    part: CellResults, best: dict[str, CellResults], of: str, tuned: str, level: float
+) -> list[str | float | int | None]:
     pegasos = _reached(best["Pegasos"], of, level)
     forms = [
         part.where(method=form, setting=s)
@@ -218,7 +222,7 @@ def _row(part: Results, best: dict[str, Results], of: str, tuned: str, level: fl
     return [label, CONVENTIONS[of], TUNED[tuned].split(",")[0], level, *reached, hindsight]
 
 
-def _claims(called: str, best: dict[str, Results], tuned: str, level: float) -> list[Claim]:
+def _claims(called: str, best: dict[str, CellResults], tuned: str, level: float) -> list[Claim]:
     first = best["SIMBA"][0].values
     out = []
     for of, counted in CONVENTIONS.items():
@@ -245,7 +249,7 @@ def _claims(called: str, best: dict[str, Results], tuned: str, level: float) -> 
     return out
 
 
-def _panel(best: dict[str, Results], of: str, level: float | None) -> Panel:
+def _panel(best: dict[str, CellResults], of: str, level: float | None) -> Panel:
     series = [band(LABELS[m], part.column("looks"), of, "test") for m, part in best.items()]
     if level is not None:
         ends = [min(min(s.x) for s in series), max(max(s.x) for s in series)]

@@ -10,11 +10,11 @@ from scipy.special import ndtr
 
 from hinge.access import DenseTable
 from hinge.bounds import online_runtime, simba_gain, simba_learning_runtime, simba_runtime
-from hinge.experiments.base import Cell, Claim, Experiment, Outcome, Results, Scale, claim
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim
 from hinge.experiments.measure import growing, slope
-from hinge.problems import Regularized, SlackConstrained
-from hinge.report.figure import Figure, Panel, Series, Table
-from hinge.solvers import Pegasos, Perceptron, Simba, trace
+from hinge.problems import LinearProblem, Regularized, SlackConstrained
+from hinge.report.figure import Figure, Panel, ReportTable, Series
+from hinge.solvers import Pegasos, Perceptron, Simba, Solver, trace
 
 COMMON, OTHER = np.array([0.65, 0.0, 0.0]), np.array([-0.1, 0.6, 0.6])
 """Margins of common and of rare points in three directions. In the third one half of the rare points lie on
@@ -108,7 +108,7 @@ class SimbaRuntime(Experiment):
             found[f"Pegasos {lam:g}"] = _first_hit(problem, Pegasos(output="last"), data, 20 * n * d, cell["seed"])
         return {"found": found}
 
-    def outcome(self, results: Results, scale: Scale) -> Outcome:
+    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """A panel and the exponents for each of d, B and δ."""
         panels, claims, rows = [], [], []
         for sweep in results.of("sweep"):
@@ -122,7 +122,7 @@ class SimbaRuntime(Experiment):
             f"synthetic, dense, separable. Median of {len(results.of('seed'))} draws; the band is "
             "from the first to the third quartile. Dashed: the bounds, through the first measured point."
         )
-        table = Table(
+        table = ReportTable(
             self.name,
             "Iterations and feature accesses (medians), and how often the error was reached.",
             ["sweep", "at", "n", "d", "B", "δ", "method", "iterations", "accesses", "reached"],
@@ -131,7 +131,7 @@ class SimbaRuntime(Experiment):
         return Outcome(claims, [Figure(self.name, caption, panels)], [table], results.notes())
 
 
-def _first_hit(problem: Any, solver: Any, data: Rare, most: int, seed: int) -> list[float] | None:
+def _first_hit(problem: LinearProblem, solver: Solver, data: Rare, most: int, seed: int) -> list[float] | None:
     """Iterations and reads at the first look at which the error is small enough; looks are 5% apart."""
     for now in trace(problem, solver, growing(), seed=seed):
         if data.error(now.solution.w) <= SHARE * data.r:
@@ -146,7 +146,7 @@ def _first_hit(problem: Any, solver: Any, data: Rare, most: int, seed: int) -> l
 Point = dict[str, Any]
 
 
-def _lines(part: Results, sweep: str) -> dict[str, list[Point]]:
+def _lines(part: CellResults, sweep: str) -> dict[str, list[Point]]:
     """Medians and quartiles of each method along a sweep, where more than half of the draws got there."""
     parameter = {"d": "d", "B": "shrink", "δ": "r"}[sweep]
     lines: dict[str, list[Point]] = {method: [] for method in LABELS}

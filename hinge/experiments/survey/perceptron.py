@@ -11,11 +11,11 @@ import numpy as np
 
 from hinge.bounds import perceptron_runtime, sublinear_perceptron_gap, sublinear_perceptron_runtime
 from hinge.datasets import make_separable
-from hinge.experiments.base import Cell, Claim, Experiment, Outcome, Results, Scale, claim
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim
 from hinge.experiments.measure import Look, band, first_below, looks_at, slope, spaced, spread
 from hinge.experiments.survey.primal_dual import loss_after
 from hinge.problems import MaxMargin, Regularized, Solution, Strategies
-from hinge.report.figure import Figure, Panel, Series, Table
+from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.saddle.front_doors import max_margin
 from hinge.solvers import Perceptron, PrimalDual
 
@@ -122,7 +122,7 @@ class SurveyPerceptron(Experiment):
         T = solver.horizon(problem)
         return {"ratio": ratio, **loss_after(problem, solver, T, margin, 2 * KEEP, seed, problem.scale)}
 
-    def outcome(self, results: Results, scale: Scale) -> Outcome:
+    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """Losses and their bound, shares within ε, and reads."""
         claims: list[Claim] = []
         figures, tables = [], []
@@ -155,7 +155,7 @@ def _loss_of(A: np.ndarray, margin: float) -> Callable[[Any], Look]:
     return loss
 
 
-def _looks(results: Results, **parameters: Any) -> list[Look]:
+def _looks(results: CellResults, **parameters: str | float) -> list[Look]:
     return [look for looks in results.where(**parameters).column("looks") for look in looks]
 
 
@@ -165,7 +165,7 @@ def _share(looks: list[Look], c: float, eps: float) -> float | None:
     return float(np.mean(found)) if found else None
 
 
-def _shares(results: Results) -> Table:
+def _shares(results: CellResults) -> ReportTable:
     rows: list[list[str | float | int | None]] = []
     for family in results.of("family"):
         looks = _looks(results, family=family)
@@ -176,10 +176,10 @@ def _shares(results: Results) -> Table:
         "Share of runs within ε after T = c² log n / ε² iterations, and the worst loss at c = 2. The theorem "
         "has a share of 1/2 at c = 200."
     )
-    return Table("survey-perceptron", caption, ["rows", "ε", *(f"c = {c:g}" for c in CS), "worst loss"], rows)
+    return ReportTable("survey-perceptron", caption, ["rows", "ε", *(f"c = {c:g}" for c in CS), "worst loss"], rows)
 
 
-def _claims(results: Results) -> list[Claim]:
+def _claims(results: CellResults) -> list[Claim]:
     all_looks = _looks(results)
     cases = [(family, eps) for family in results.of("family") for eps in EPS]
     enough = None  # the smallest c from which on half of the runs of every case are within ε
@@ -249,7 +249,7 @@ def _claims(results: Results) -> list[Claim]:
     ]
 
 
-def _losses(name: str, results: Results) -> Figure:
+def _losses(name: str, results: CellResults) -> Figure:
     panels = []
     for family in results.of("family"):
         part = results.where(family=family)
@@ -279,11 +279,11 @@ def _losses(name: str, results: Results) -> Figure:
     return Figure(name, caption, panels)
 
 
-def _reads(results: Results, scale: Scale) -> tuple[list[Claim], Panel]:
+def _reads(results: CellResults, scale: Scale) -> tuple[list[Claim], Panel]:
     """Reads to the same loss, and how they grow with n = d."""
     series, exponent, last = [], {}, {}
     for method in results.of("method"):
-        kept = Results(r for r in results.where(method=method) if r.values["reads"] is not None)
+        kept = CellResults(r for r in results.where(method=method) if r.values["reads"] is not None)
         if not kept:
             continue
         line = spread(f"{method} perceptron", kept, "n", "reads")

@@ -12,13 +12,13 @@ from scipy.optimize import linprog
 
 from hinge.bounds import generic_iterations
 from hinge.datasets import make_separable
-from hinge.experiments.base import Cell, Claim, Experiment, Outcome, Results, Scale, claim
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim
 from hinge.experiments.measure import Look, band, slope
 from hinge.kernels import Gaussian
 from hinge.monitoring import Stop
 from hinge.problems import EnclosingBall, KernelMaxMargin, MatrixGame, MaxMargin, SlackConstrained, SlackGame
 from hinge.problems.max_min.base import MaxMin
-from hinge.report.figure import Figure, Panel, Series, Table
+from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.saddle.front_doors import enclosing_ball, max_margin
 from hinge.solvers import PrimalDual, solve_slack, trace
 from hinge.solvers.base import certified
@@ -54,7 +54,7 @@ class Box(MaxMin):
         """Zero."""
         return np.zeros(self.G.shape[1])
 
-    def values(self, x: Any) -> np.ndarray:
+    def values(self, x: np.ndarray) -> np.ndarray:
         """G x."""
         return self.G @ x
 
@@ -70,11 +70,11 @@ class Box(MaxMin):
         """The largest g·x on the box."""
         return float(np.abs(g).sum())
 
-    def grad_at(self, i: int, x: Any = None) -> np.ndarray:
+    def grad_at(self, i: int, x: np.ndarray | None = None) -> np.ndarray:
         """Row i."""
         return self.G[i]
 
-    def estimate_values(self, x: Any, unit: float) -> np.ndarray | None:
+    def estimate_values(self, x: np.ndarray, unit: float) -> np.ndarray | None:
         """One column, drawn with probability x_j²/‖x‖²."""
         sums = np.cumsum(x**2)
         if sums[-1] == 0.0:
@@ -183,7 +183,7 @@ class SurveyPrimalDual(Experiment):
             "value": instance.value,
         }
 
-    def outcome(self, results: Results, scale: Scale) -> Outcome:
+    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """A panel for each problem, and what the table says of it."""
         parts = {kind: results.where(problem=kind) for kind in results.of("problem")}
         if not parts:
@@ -193,7 +193,7 @@ class SurveyPrimalDual(Experiment):
             f"square of an estimate, with the rates for this T. Median of {len(results.of('seed'))} seeds; "
             "the band is their range."
         )
-        table = Table(
+        table = ReportTable(
             self.name,
             "The c of T = c² log n / ε² from which on half of the seeds, and all of them, were within ε, "
             "next to that of the proofs; the theorem's T, and the share of seeds within ε after it with "
@@ -229,7 +229,7 @@ def loss_after(
     return {"T": T, "loss": loss / unit, "gap": (upper - lower) / unit, "held": held}
 
 
-def _enough(part: Results, eps: float, share: float) -> float | None:
+def _enough(part: CellResults, eps: float, share: float) -> float | None:
     """The smallest c = ratio · ε from which on this share of the seeds is within ε; None if none is."""
     found = None
     for ratio in sorted({look["ratio"] for looks in part.column("looks") for look in looks}, reverse=True):
@@ -240,19 +240,19 @@ def _enough(part: Results, eps: float, share: float) -> float | None:
     return found
 
 
-def _share(part: Results, which: str, eps: float) -> float:
+def _share(part: CellResults, which: str, eps: float) -> float:
     """Of seeds within ε after the theorem's T."""
     return float(np.mean([look["loss"] <= eps for looks in part.column(which) for look in looks if look["eps"] == eps]))
 
 
-def _exponent(part: Results) -> float | None:
+def _exponent(part: CellResults) -> float | None:
     """p of the law loss ~ T^-p that fits the medians best."""
     T = [look["T"] for look in part[0].values["looks"]]
     medians = [float(np.median([looks[k]["loss"] for looks in part.column("looks")])) for k in range(len(T))]
     return -slope(T, medians) if min(medians) > 0 else None
 
 
-def _row(kind: str, part: Results, eps: float) -> list[str | float | int | None]:
+def _row(kind: str, part: CellResults, eps: float) -> list[str | float | int | None]:
     first = part[0].values
     T = next(look["T"] for look in first["theorem"] if look["eps"] == eps)
     return [
@@ -268,7 +268,7 @@ def _row(kind: str, part: Results, eps: float) -> list[str | float | int | None]
     ]
 
 
-def _claims(parts: dict[str, Results], scale: Scale) -> list[Claim]:
+def _claims(parts: dict[str, CellResults], scale: Scale) -> list[Claim]:
     """For each problem whether half of the seeds get to ε; the worst problem for the rest."""
     n, eps = SIZES[scale][0], min(EPS[scale])
     seeds = max(len(part.of("seed")) for part in parts.values())
@@ -325,7 +325,7 @@ def _claims(parts: dict[str, Results], scale: Scale) -> list[Claim]:
     ]
 
 
-def _panel(part: Results) -> Panel:
+def _panel(part: CellResults) -> Panel:
     first = part[0].values
     traces = part.column("looks")
     T = [look["T"] for look in traces[0]]

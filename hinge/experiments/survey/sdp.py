@@ -11,12 +11,12 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
 from hinge.bounds import sdp_iterations
-from hinge.experiments.base import Cell, Claim, Experiment, Outcome, Results, Scale, claim, grid
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, grid
 from hinge.experiments.measure import Look, band, slope, spread
 from hinge.experiments.survey.primal_dual import loss_after
 from hinge.problems import Semidefinite
 from hinge.problems.max_min.semidefinite.svec import svec
-from hinge.report.figure import Figure, Panel, Series, Table
+from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.saddle.front_doors import semidefinite
 from hinge.solvers import PrimalDual, trace
 
@@ -125,7 +125,7 @@ class SurveySdp(Experiment):
             looks = [_fixed(cell["n"], cell["m"], value, ratio, cell["seed"]) for ratio in cell["ratios"]]
         return {"looks": looks, "value": value, "by": by}
 
-    def outcome(self, results: Results, scale: Scale) -> Outcome:
+    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """Losses beside the law, shares within ε, seconds beside the order."""
         claims: list[Claim] = []
         panels, tables = [], []
@@ -163,19 +163,19 @@ def _timed(n: int, projection: str, seed: int) -> dict[str, Any]:
         projection="exact" if projection == "exact" else "sparse",
         accuracy=TIMED_EPS / 2,
     )
-    whole = Semidefinite(matrices(n, M), relative=False)
+    all_matrices = Semidefinite(matrices(n, M), relative=False)
     solver = PrimalDual("fixed", TIMED_EPS, 2.0)
-    (filled,) = trace(whole, solver, [WARM_UP], seed=seed)
+    (filled,) = trace(all_matrices, solver, [WARM_UP], seed=seed)
     at = WARM_UP + 1, WARM_UP + 1 + COUNT[projection]
     first, last = trace(problem, solver, at, state=filled.state)
     return {"milliseconds": 1e3 * (last.seconds - first.seconds) / COUNT[projection]}
 
 
-def _instances(results: Results) -> list[Results]:
+def _instances(results: CellResults) -> list[CellResults]:
     return [results.where(n=n, m=m) for n in results.of("n") for m in results.of("m") if results.where(n=n, m=m)]
 
 
-def _share(part: Results, c: float, eps: float) -> float | None:
+def _share(part: CellResults, c: float, eps: float) -> float | None:
     """The share of runs at T = c² log m / ε² whose loss is at most ε; None where there are none."""
     found = [
         look["loss"] <= eps for looks in part.column("looks") for look in looks if math.isclose(look["ratio"], c / eps)
@@ -183,7 +183,7 @@ def _share(part: Results, c: float, eps: float) -> float | None:
     return float(np.mean(found)) if found else None
 
 
-def _shares(results: Results) -> Table:
+def _shares(results: CellResults) -> ReportTable:
     rows: list[list[str | float | int | None]] = []
     for part in _instances(results):
         n, m, value = part[0].cell["n"], part[0].cell["m"], part[0].values["value"]
@@ -195,10 +195,10 @@ def _shares(results: Results) -> Table:
         f"exact optimum σ by {results[0].values['by']}. The theorem has c = 60, the T in the last column."
     )
     columns = ["n", "m", "σ", "ε", *(f"c = {c:g}" for c in CS), "T of the theorem"]
-    return Table("survey-sdp-shares", caption, columns, rows)
+    return ReportTable("survey-sdp-shares", caption, columns, rows)
 
 
-def _claims(results: Results, scale: Scale) -> list[Claim]:
+def _claims(results: CellResults, scale: Scale) -> list[Claim]:
     parts = _instances(results)
     enough = None  # the smallest c from which on nine tenths of the runs of every case are within ε
     for c in reversed(CS):
@@ -254,7 +254,7 @@ def _claims(results: Results, scale: Scale) -> list[Claim]:
     ]
 
 
-def _panel(part: Results) -> Panel:
+def _panel(part: CellResults) -> Panel:
     cell, traces = part[0].cell, part.column("looks")
     T = [look["T"] for look in traces[0]]
     return Panel(
@@ -272,7 +272,7 @@ def _panel(part: Results) -> Panel:
     )
 
 
-def _costs(results: Results, scale: Scale) -> tuple[list[Claim], Panel, Table]:
+def _costs(results: CellResults, scale: Scale) -> tuple[list[Claim], Panel, ReportTable]:
     """Milliseconds of an iteration against the order, with either projection."""
     lines = {
         kind: spread(label, results.where(projection=kind), "n", "milliseconds")
@@ -319,7 +319,7 @@ def _costs(results: Results, scale: Scale) -> tuple[list[Claim], Panel, Table]:
         ]
         for n in results.of("n")
     ]
-    table = Table(
+    table = ReportTable(
         "survey-sdp-seconds",
         f"Milliseconds of an iteration (median of {len(results.of('seed'))} seeds), m = {M}, and the "
         f"iterations of c = 2 at ε = {TIMED_EPS:g}, which do not depend on n.",

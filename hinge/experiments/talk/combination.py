@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from hinge.experiments.base import Cell, Claim, Experiment, Outcome, Results, Scale, claim, grid
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, grid
 from hinge.experiments.measure import Look, band, looks_at
 from hinge.experiments.sets import choose
 from hinge.experiments.talk.sgd_dca import least, prepared
-from hinge.problems import Regularized
-from hinge.report.figure import Figure, Panel, Series, Table
+from hinge.problems import Regularized, Solution
+from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.solvers import SDCA, Pegasos, Solver
 
 SETS = {"tiny": (("ccat", 3000), ("adult", 1500)), "full": (("ccat", 100_000), ("covertype", 100_000), ("adult", None))}
@@ -58,7 +58,7 @@ class TalkCombination(Experiment):
         lam = cell["lam_m"] / m
         problem, best = Regularized(data.X, data.y, lam), least(cell["set"], cell["rows"], lam)
 
-        def evaluate(solution: Any) -> Look:
+        def evaluate(solution: Solution) -> Look:
             return {"rho": max(problem.objective(solution) - best, 1e-12)}
 
         epochs = [k / 4 for k in range(1, 4 * QUARTERS)] + list(range(QUARTERS, cell["epochs"] + 1))
@@ -69,7 +69,7 @@ class TalkCombination(Experiment):
             values[name] = [{"epoch": look["iteration"] / m, "rho": look["rho"]} for look in looks]
         return values
 
-    def outcome(self, results: Results, scale: Scale) -> Outcome:
+    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """Epochs to the target over λm, and the curves behind them."""
         claims: list[Claim] = []
         rows: list[list[Any]] = []
@@ -112,13 +112,13 @@ class TalkCombination(Experiment):
                     over,
                 )
             )
-        table = Table(
+        table = ReportTable(
             self.name, f"Epochs to ρ = {TARGET:g}, median of {SEEDS[scale]} seeds. {how}", ["set", "λm", *METHODS], rows
         )
         return Outcome(claims, figures, [table], results.notes())
 
 
-def _needed(some: Results) -> dict[str, list[float]]:
+def _needed(some: CellResults) -> dict[str, list[float]]:
     """Epochs to the target of each method and seed, infinite where it is not reached."""
     return {method: [_crossing(looks) for looks in some.column(method)] for method in METHODS}
 

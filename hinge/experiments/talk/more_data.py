@@ -10,12 +10,12 @@ import numpy as np
 
 from hinge.access import as_matrix
 from hinge.bounds import sgd_runtime_more_data
-from hinge.experiments.base import Cell, Claim, Experiment, Outcome, Result, Results, Scale, claim, grid
+from hinge.experiments.base import Cell, CellResult, CellResults, Claim, Experiment, Outcome, Scale, claim, grid
 from hinge.experiments.measure import error, looks_at, spaced
 from hinge.experiments.sets import choose, held_out
 from hinge.monitoring import Stop
 from hinge.problems import Regularized
-from hinge.report.figure import Figure, Panel, Series, Table
+from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.solvers import SDCA, Pegasos, solve
 
 NAME = "ccat"
@@ -137,7 +137,7 @@ class TalkMoreData(Experiment):
             values[rows] = None if reached is None else {key: reached[key] for key in keys}
         return values
 
-    def outcome(self, results: Results, scale: Scale) -> Outcome:
+    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """Iterations and seconds over m, each with λ and stop chosen in both ways."""
         if not results:
             return Outcome([])
@@ -190,7 +190,7 @@ class TalkMoreData(Experiment):
         return Outcome(claims, [Figure(self.name, caption, panels)], tables, results.notes())
 
 
-def _best(part: Results, rule: str) -> list[Row]:
+def _best(part: CellResults, rule: str) -> list[Row]:
     """For each m the λ with the least median of iterations; infinite where most seeds never arrive."""
     rows = []
     for m in part.of("m"):
@@ -203,7 +203,7 @@ def _best(part: Results, rule: str) -> list[Row]:
     return rows
 
 
-def _row(some: list[Result], lam: float, rule: str) -> Row:
+def _row(some: list[CellResult], lam: float, rule: str) -> Row:
     found = [r.values[rule] for r in some]
     m = some[0].values["m"]
 
@@ -281,11 +281,11 @@ def _claims(reached: list[Row], where: str, way: str) -> list[Claim]:
     return claims
 
 
-def _table(name: str, way: str, rule: str, words: str, rows: list[Row], first: dict[str, Any]) -> Table:
+def _table(name: str, way: str, rule: str, words: str, rows: list[Row], first: dict[str, Any]) -> ReportTable:
     def shown(value: float) -> float | str:
         return value if np.isfinite(value) else "never"
 
-    return Table(
+    return ReportTable(
         f"{name}-{way.replace(', ', '-').replace(' ', '-')}-{rule}",
         f"{way.capitalize()}; {words}. {first['label']}; {first['n_test']:,} test and {first['n_val']:,} "
         f"validation rows; target test error {first['target']:.4f}.",

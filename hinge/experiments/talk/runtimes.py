@@ -9,13 +9,13 @@ import numpy as np
 
 from hinge.bounds import learning_runtime
 from hinge.datasets import make_text
-from hinge.experiments.base import Cell, Claim, Experiment, Outcome, Results, Scale, claim, grid
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, grid
 from hinge.experiments.measure import Look, looks_at, mean_hinge, slope, spaced
 from hinge.experiments.sets import held_out
 from hinge.kernels import Linear
 from hinge.monitoring import Stop
 from hinge.problems import KernelRegularized, Regularized, Solution
-from hinge.report.figure import Figure, Panel, Series, Table
+from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.solvers import SDCA, SMO, CuttingPlane, Pegasos, solve
 
 WORDS, NONZEROS, TOPICS, NOISE, HELD = 300, 60, 4, 0.05, 10_000
@@ -133,7 +133,7 @@ class TalkRuntimes(Experiment):
             reached.append(None if k is None else {"work": work[k], "test": looks[k]["test"]})
         return {"reached": reached, "B": data.B, "best": data.best_test}
 
-    def outcome(self, results: Results, scale: Scale) -> Outcome:
+    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """Work over ε on logarithmic scales, with the exponents of the fit beside the bounds'."""
         if not results:
             return Outcome([])
@@ -172,7 +172,7 @@ class TalkRuntimes(Experiment):
             f"its cache. {data[0].upper()}{data[1:]}; bands are their range. Dashed: the bounds' slopes, "
             "with constants that make them meet SGD and SMO at the largest ε."
         )
-        table = Table(
+        table = ReportTable(
             self.name,
             f"What was chosen for each ε. Data: {data}.",
             ["method", "ε", "m", "λ", "inner products", "least", "most", "test excess"],
@@ -181,7 +181,7 @@ class TalkRuntimes(Experiment):
         return Outcome(claims, [Figure(self.name, caption, [panel])], [table], results.notes())
 
 
-def _chosen(part: Results, eps: tuple[float, ...]) -> list[tuple[Any, ...]]:
+def _chosen(part: CellResults, eps: tuple[float, ...]) -> list[tuple[Any, ...]]:
     """For each ε: the m and λ of least median work, that work and its range, and the median test excess."""
     found = []
     for k, level in enumerate(eps):

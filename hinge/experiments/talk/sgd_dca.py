@@ -9,12 +9,12 @@ import numpy as np
 
 from hinge.access import as_matrix
 from hinge.bounds import dca_over_sgd
-from hinge.experiments.base import Cell, Claim, Experiment, Outcome, Results, Scale, claim, grid
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, grid
 from hinge.experiments.measure import Look, band, error, looks_at
 from hinge.experiments.sets import choose, held_out
 from hinge.monitoring import Stop
-from hinge.problems import Regularized
-from hinge.report.figure import Figure, Panel, Series, Table
+from hinge.problems import Regularized, Solution
+from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.solvers import SDCA, Newton, Pegasos, Solver, UniformDCA, solve
 
 SETS = {"tiny": (("ccat", 1500), ("adult", 1500)), "full": (("ccat", 100_000), ("covertype", 100_000), ("adult", None))}
@@ -85,7 +85,7 @@ class TalkSgdDca(Experiment):
         lam = cell["lam_m"] / m
         problem, best = Regularized(data.X, data.y, lam), least(cell["set"], cell["rows"], lam)
 
-        def evaluate(solution: Any) -> Look:
+        def evaluate(solution: Solution) -> Look:
             return {
                 "rho": max(problem.objective(solution) - best, 1e-12),
                 "validation": error(solution, data.X_val, data.y_val),
@@ -98,7 +98,7 @@ class TalkSgdDca(Experiment):
             values[name] = [{**look, "epoch": look["iteration"] / m} for look in looks]
         return values
 
-    def outcome(self, results: Results, scale: Scale) -> Outcome:
+    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
         """Who is ahead where, beside who should be; and the same in test error."""
         claims: list[Claim] = []
         rows: list[tuple[Any, ...]] = []
@@ -156,7 +156,7 @@ class TalkSgdDca(Experiment):
             ),
         ]
         figures = [figure for figure in figures if figure.panels]
-        table = Table(
+        table = ReportTable(
             self.name,
             "Median ρ of both, and who is ahead, beside whom the bounds put ahead.",
             ["set", "λm", "epochs", "log T", "ahead", "predicted", "ρ of SGD", "ρ of DCA"],
@@ -165,12 +165,12 @@ class TalkSgdDca(Experiment):
         return Outcome(claims, figures, [table], results.notes())
 
 
-def _median(part: Results, method: str, epoch: float, key: str) -> float:
+def _median(part: CellResults, method: str, epoch: float, key: str) -> float:
     place = EPOCHS.index(epoch)
     return float(np.median([looks[place][key] for looks in part.column(method)]))
 
 
-def _points(part: Results, m: int, label: str, epochs: tuple[float, ...]) -> list[tuple[Any, ...]]:
+def _points(part: CellResults, m: int, label: str, epochs: tuple[float, ...]) -> list[tuple[Any, ...]]:
     """One row of the table for each λ and T."""
     rows = []
     for lam_m in part.of("lam_m"):
@@ -183,7 +183,7 @@ def _points(part: Results, m: int, label: str, epochs: tuple[float, ...]) -> lis
     return rows
 
 
-def _ratio_panel(part: Results, m: int, label: str) -> Panel:
+def _ratio_panel(part: CellResults, m: int, label: str) -> Panel:
     at, series = part.of("lam_m"), []
     for epoch in (*EARLY, *JUDGED):
         place = EPOCHS.index(epoch)
@@ -204,7 +204,7 @@ def _ratio_panel(part: Results, m: int, label: str) -> Panel:
     return Panel(label, "λm", "ρ of DCA / ρ of SGD", series, log_x=True, log_y=True)
 
 
-def _curve_panel(part: Results, label: str) -> Panel:
+def _curve_panel(part: CellResults, label: str) -> Panel:
     series = [
         band(f"{method}, λm = {lam_m:g}", some.column(method), "epoch", "rho")
         for lam_m in SHOWN
@@ -214,7 +214,7 @@ def _curve_panel(part: Results, label: str) -> Panel:
     return Panel(label, "epochs", "ρ, objective above the minimum", series, log_x=True, log_y=True)
 
 
-def _error_panel(part: Results, label: str) -> tuple[Panel, float, str]:
+def _error_panel(part: CellResults, label: str) -> tuple[Panel, float, str]:
     """Test errors at the λ that validation rows choose after one epoch; DCA's over SGD's; the choices."""
     series, after, chosen = [], {}, []
     for method in METHODS:

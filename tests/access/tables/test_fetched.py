@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from access.tables.made_up import written_out
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -36,15 +37,6 @@ class Shelf(Fetched):
     def _fetch_cells(self, i, columns):
         self.log.append(("cells", i, tuple(columns.tolist())))
         return A[i, columns]
-
-
-def dense(line, length):
-    x = np.zeros(length)
-    if len(line.at):
-        x[line.at] = line.values
-    else:
-        x[: len(line.values)] = line.values
-    return x
 
 
 # --- KeptCells --------------------------------------------------------------------------------
@@ -132,7 +124,7 @@ def test_any_sequence_of_verbs(verbs, sparse, keep):
             (k,) = what
             rows, columns = ([k], range(D)) if verb == "row" else (range(N), [k])
             line = shelf.row(k) if verb == "row" else shelf.column(k)
-            assert (dense(line, D if verb == "row" else N) == A[np.ix_(rows, columns)].ravel()).all()
+            assert (written_out(line, D if verb == "row" else N) == A[np.ix_(rows, columns)].ravel()).all()
         asked = np.zeros((N, D), bool)
         asked[np.ix_(rows, columns)] = True
         fresh = asked & ~seen if keep else asked

@@ -1,53 +1,10 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from access.tables.made_up import PRICES, Given, X, dense, sparse
 
 from hinge.access import DenseTable, SparseTable
 from hinge.access.tables.bill import PAGE
-from hinge.access.tables.fetched import Fetched
-from hinge.access.tables.table import EVERYWHERE, Line
-
-RNG = np.random.default_rng(5)
-
-
-X = np.round(4 * RNG.standard_normal((9, 70))) / 4
-
-
-X[RNG.random(X.shape) < 0.5] = 0
-
-
-X[4] = 0
-
-
-PRICES = np.arange(70.0)
-
-
-class Given(Fetched):
-    """Cells of an array, which count how often they are fetched."""
-
-    def __init__(self, X, prices=None, *, keep=True):
-        super().__init__(X.shape, prices, keep=keep)
-        self.X, self.fetches = X, np.zeros(X.shape, int)
-
-    def _fetch_row(self, i):
-        self.fetches[i] += 1
-        return Line(EVERYWHERE, self.X[i])
-
-    def _fetch_column(self, j):
-        self.fetches[:, j] += 1
-        return Line(EVERYWHERE, self.X[:, j])
-
-    def _fetch_cells(self, i, columns):
-        self.fetches[i, columns] += 1
-        return self.X[i, columns]
-
-
-def dense(X, prices=None, *, keep):
-    return DenseTable(X, prices=prices, keep=keep)
-
-
-def sparse(X, prices=None, *, keep):
-    return SparseTable(sp.csr_array(X), prices=prices, keep=keep)
 
 
 def test_a_table_in_memory_forks_with_an_empty_bill():

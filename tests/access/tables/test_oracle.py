@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from access.tables.made_up import written_out
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -27,15 +28,6 @@ A[RNG.random(A.shape) < 0.4] = 0.0
 A[3] = 0.0
 A[:, 6] = 0.0
 PRICES = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 1.0, 2.0, 3.0, 0.0, 0.7])
-
-
-def dense(line, length):
-    x = np.zeros(length)
-    if len(line.at):
-        x[line.at] = line.values
-    else:
-        x[: len(line.values)] = line.values
-    return x
 
 
 class Lines:
@@ -134,7 +126,7 @@ def test_a_database(database):
     assert (table.block(rows, columns) == A[np.ix_(rows, columns)]).all()
     assert table.bill.cells == 6 and table.bill.cost == pytest.approx(3 * (0.7 + 0.3))
     for i in range(N):
-        assert (dense(table.row(i), D) == A[i]).all()
+        assert (written_out(table.row(i), D) == A[i]).all()
     for j in range(D):
         assert (table.column(j).values == A[:, j]).all()
     np.testing.assert_allclose(table.dot(rows, columns, w[columns]), A[np.ix_(rows, columns)] @ w[columns])
@@ -159,7 +151,7 @@ def test_forms_of_a_line(form):
     for j in (1, 6):
         assert (table.column(j).values == A[:, j]).all()
     for i in range(N):
-        assert (dense(table.row(i), D) == A[i]).all()
+        assert (written_out(table.row(i), D) == A[i]).all()
     assert table.calls == N + 2 and table.bill.distinct == table.bill.cells == N * D
 
 
@@ -214,7 +206,7 @@ def test_any_sequence_of_verbs(tmp_path_factory, verbs, cells, form, restart):
         else:
             (k,) = what
             line = table.row(k) if verb == "row" else table.column(k)
-            assert (dense(line, D if verb == "row" else N) == (A[k] if verb == "row" else A[:, k])).all()
+            assert (written_out(line, D if verb == "row" else N) == (A[k] if verb == "row" else A[:, k])).all()
             asked[(k,) if verb == "row" else (slice(None), k)] = True
         fresh = asked & ~known
         assert len(seller.log) - before == (fresh.any() if verb != "block" else fresh.any(axis=1).sum())
@@ -271,14 +263,14 @@ def test_the_first_value_stays():
             return self.row(j)[:3]
 
     table = Oracle(Moods())
-    first, then = dense(table.row(0), 4), table.column(1).values.copy()
+    first, then = written_out(table.row(0), 4), table.column(1).values.copy()
     assert first.tolist() == [1] * 4 and then.tolist() == [1, 2, 2]
-    assert dense(table.row(1), 4).tolist() == [0, 2, 0, 0]
-    assert dense(table.row(0), 4).tolist() == [1] * 4 and table.column(1).values.tolist() == [1, 2, 2]
+    assert written_out(table.row(1), 4).tolist() == [0, 2, 0, 0]
+    assert written_out(table.row(0), 4).tolist() == [1] * 4 and table.column(1).values.tolist() == [1, 2, 2]
     assert table.column(0).values.tolist() == [1, 0, 1]
     whole = [[1, 1, 1, 1], [0, 2, 0, 0]]
     assert table.block(np.array([0, 1]), np.arange(4)).tolist() == whole
-    assert [dense(table.row(i), 4).tolist() for i in range(2)] == whole
+    assert [written_out(table.row(i), 4).tolist() for i in range(2)] == whole
 
 
 def test_cells_that_are_not_there():
@@ -401,7 +393,7 @@ class Flaky(Seller):
 def test_calls_are_made_again():
     seller = Flaky([0, 1, 2, 4])
     table = quick(seller)
-    assert (dense(table.row(2), D) == A[2]).all()
+    assert (written_out(table.row(2), D) == A[2]).all()
     assert table.calls == seller.count == 4 and table.bill.cells == D  # what failed is not billed
     table.column(1)
     table.block(np.array([0]), np.array([2, 3]))
@@ -465,7 +457,7 @@ def test_rows_that_are_none(sentence, how):
     with pytest.raises(OracleError, match=rf"Row 5 of Flaky could not be had .* ValueError: {sentence}"):
         table.row(5)
     assert table.bill.distinct == table.bill.cells == 0 and table.held(np.arange(N)).nnz == 0
-    assert (dense(table.row(5), D) == A[5]).all() and table.calls == 4
+    assert (written_out(table.row(5), D) == A[5]).all() and table.calls == 4
 
 
 @pytest.mark.parametrize(("sentence", "how"), BAD.items())
@@ -530,14 +522,14 @@ def test_a_call_that_takes_too_long():
     free.set()
     for thread in threads:
         thread.join()
-    assert (dense(table.row(1), D) == A[1]).all()
+    assert (written_out(table.row(1), D) == A[1]).all()
 
 
 def test_errors_come_out_of_the_thread():
     table = quick(Flaky([0, 1]), timeout=30, retries=1)
     with pytest.raises(OracleError, match="line is dead"):
         table.row(0)
-    assert (dense(table.row(0), D) == A[0]).all()
+    assert (written_out(table.row(0), D) == A[0]).all()
 
 
 @pytest.mark.parametrize("buy", [lambda t: t.row(2), lambda t: t.column(1), lambda t: t.block([2], [0, 1])])
@@ -631,7 +623,7 @@ def test_zeros_are_known_again(tmp_path):
     table.close()
     table = Oracle(seller, cache=tmp_path)
     assert table.recovered == N + D - 1 and table.bill.nonzeros == 0
-    assert (dense(table.row(3), D) == 0).all() and (table.column(6).values == 0).all()
+    assert (written_out(table.row(3), D) == 0).all() and (table.column(6).values == 0).all()
     assert table.calls == 0
 
 
@@ -682,7 +674,7 @@ def test_a_torn_cache(tmp_path, cut):
     seller = Lines()
     table = Oracle(seller, cache=tmp_path)
     assert table.recovered == 2 * D
-    assert (table.column(2).values == A[:, 2]).all() and (dense(table.row(1), D) == A[1]).all()
+    assert (table.column(2).values == A[:, 2]).all() and (written_out(table.row(1), D) == A[1]).all()
     assert seller.log == [("column", 2)]
     table.close()
     assert Oracle(seller, cache=tmp_path).recovered == 2 * D + N - 2
@@ -698,28 +690,28 @@ def test_a_damaged_cache(tmp_path):
     with pytest.warns(RuntimeWarning, match=sentence):
         table = Oracle(Lines(), cache=tmp_path)
     assert table.recovered == D  # the row before the damage
-    assert (dense(table.row(0), D) == A[0]).all() and table.calls == 0
-    assert (dense(table.row(5), D) == A[5]).all() and table.calls == 1
+    assert (written_out(table.row(0), D) == A[0]).all() and table.calls == 0
+    assert (written_out(table.row(5), D) == A[5]).all() and table.calls == 1
     table.close()
     assert path.read_bytes() == data
     again = Oracle(Lines(), cache=tmp_path)  # said once
     assert again.recovered == 2 * D
-    assert all((dense(again.row(i), D) == A[i]).all() for i in (0, 5)) and again.calls == 0
+    assert all((written_out(again.row(i), D) == A[i]).all() for i in (0, 5)) and again.calls == 0
 
 
 def test_a_cache_that_is_no_such_file(tmp_path):
     stored(tmp_path).write_bytes(b"something else entirely" * 10)
     with pytest.warns(RuntimeWarning, match="belongs to other data"):
         table = Oracle(Lines(), cache=tmp_path)
-    assert table.recovered == 0 and (dense(table.row(0), D) == A[0]).all()
+    assert table.recovered == 0 and (written_out(table.row(0), D) == A[0]).all()
 
 
 def test_no_folder_can_be_made(tmp_path):
     (tmp_path / "file").write_text("in the way")
     table = Oracle(Lines(), cache=tmp_path / "file" / "folder")
     with pytest.warns(RuntimeWarning, match="Cells of the table cannot be stored in") as said:
-        assert (dense(table.row(0), D) == A[0]).all()
-        assert (dense(table.row(1), D) == A[1]).all()
+        assert (written_out(table.row(0), D) == A[0]).all()
+        assert (written_out(table.row(1), D) == A[1]).all()
     assert len(said) == 1 and table.bill.cells == 2 * D
 
 
@@ -731,12 +723,12 @@ def test_two_on_one_folder(tmp_path):
         second = Oracle(Lines(), cache=tmp_path)
         assert first.recovered == second.recovered == 2 * D + N - 2
         for k, table in enumerate((first, second)):
-            assert (dense(table.row(4 + k), D) == A[4 + k]).all()
+            assert (written_out(table.row(4 + k), D) == A[4 + k]).all()
     assert len(said) == 1
     first.close()
     third = Oracle(Lines(), cache=tmp_path)
     assert third.recovered == 3 * D + N - 3  # what the first one bought; the second warned
-    assert (dense(third.row(4), D) == A[4]).all() and third.calls == 0
+    assert (written_out(third.row(4), D) == A[4]).all() and third.calls == 0
 
 
 def test_two_on_one_folder_that_is_empty(tmp_path):

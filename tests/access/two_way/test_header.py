@@ -1,48 +1,12 @@
 import json
-import shutil
-from pathlib import Path
 
-import numpy as np
 import pytest
-import scipy.sparse as sp
+from access.two_way.made_up import X, copied
 
 from hinge.access.two_way.header import HEADER, PairHeader, _checksum
 from hinge.access.two_way.reader import open_pair
-from hinge.access.two_way.writer import write_pair
-
-RNG = np.random.default_rng(3)
-
-
-X = np.round(8 * RNG.standard_normal((40, 70))) / 8
-
-
-X[RNG.random(X.shape) < 0.4] = 0
-
-
-X[11], X[:, 66] = 0, 0
-
-
-WIDE = np.round(64 * RNG.standard_normal((300, 3000))).astype(np.float32)  # a row lies in 3 or 4 pages
-
-
-@pytest.fixture(scope="module")
-def pairs(tmp_path_factory):
-    """The same small matrix in three pairs, and a larger one."""
-    folder = tmp_path_factory.mktemp("pairs")
-    write_pair(X.astype(np.float32), folder / "float32")
-    write_pair(X, folder / "float64")
-    write_pair(sp.csr_array(X), folder / "compressed")
-    write_pair(WIDE, folder / "wide")
-    thinned = WIDE * (RNG.random(WIDE.shape) < 0.1)
-    write_pair(sp.csr_array(thinned), folder / "thin")
-    return folder
-
 
 # --- opening and closing -----------------------------------------------------------------------
-
-
-def copied(pairs, kind, tmp_path):
-    return Path(shutil.copytree(pairs / kind, tmp_path / kind))
 
 
 def test_damaged_headers_are_refused(pairs, tmp_path):

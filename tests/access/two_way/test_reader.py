@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from access.two_way.made_up import WIDE, X, copied
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from read_sequences import Mirror, reads, whole
@@ -14,34 +15,6 @@ from read_sequences import Mirror, reads, whole
 from hinge.access.tables.bill import PAGE
 from hinge.access.two_way.header import HEADER
 from hinge.access.two_way.reader import DiskTable, open_pair
-from hinge.access.two_way.writer import write_pair
-
-RNG = np.random.default_rng(3)
-
-
-X = np.round(8 * RNG.standard_normal((40, 70))) / 8
-
-
-X[RNG.random(X.shape) < 0.4] = 0
-
-
-X[11], X[:, 66] = 0, 0
-
-
-WIDE = np.round(64 * RNG.standard_normal((300, 3000))).astype(np.float32)  # a row lies in 3 or 4 pages
-
-
-@pytest.fixture(scope="module")
-def pairs(tmp_path_factory):
-    """The same small matrix in three pairs, and a larger one."""
-    folder = tmp_path_factory.mktemp("pairs")
-    write_pair(X.astype(np.float32), folder / "float32")
-    write_pair(X, folder / "float64")
-    write_pair(sp.csr_array(X), folder / "compressed")
-    write_pair(WIDE, folder / "wide")
-    thinned = WIDE * (RNG.random(WIDE.shape) < 0.1)
-    write_pair(sp.csr_array(thinned), folder / "thin")
-    return folder
 
 
 @pytest.mark.slow
@@ -109,7 +82,7 @@ def test_rows_and_columns_may_be_in_any_order_but_not_repeat(pairs):
 
 @pytest.mark.slow
 def test_passes_read_long_stretches(pairs, monkeypatch):
-    w = RNG.standard_normal(3000)
+    w = np.random.default_rng(0).standard_normal(3000)
     for keep in (True, False):
         table, calls = open_pair(pairs / "wide", keep, page_cache=1 << 20), []
         monkeypatch.setattr(os, "pread", counted(os.pread, calls))
@@ -193,10 +166,6 @@ def test_nothing_is_read_ahead_from_the_disk(pairs):
 
 
 # --- opening and closing -----------------------------------------------------------------------
-
-
-def copied(pairs, kind, tmp_path):
-    return Path(shutil.copytree(pairs / kind, tmp_path / kind))
 
 
 @pytest.mark.parametrize("kind", ["float32", "compressed"])

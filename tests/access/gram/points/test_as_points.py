@@ -1,32 +1,11 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from access.gram.points.made_up import ONEHOT, PIXELS, REAL, block, gaussian
 
 from hinge.access import Gram, as_points
 from hinge.access.gram.points.as_points import BitPoints, DensePoints, FunctionPoints, GivenPoints, SparsePoints
 from hinge.kernels import Function, Gaussian, Laplacian, Linear, Polynomial, Precomputed, Sigmoid
-
-RNG = np.random.default_rng(0)
-
-
-REAL = RNG.standard_normal((50, 6))
-
-
-PIXELS = RNG.integers(0, 256, (50, 24))
-
-
-ONEHOT = np.eye(9)[RNG.integers(0, 9, (50, 4))].reshape(50, 36)
-
-
-def block(points, rows, columns):
-    out = np.empty((len(rows), len(columns)), points.dtype)
-    points.fill(np.asarray(rows), np.asarray(columns), out)
-    return out
-
-
-def gaussian(A, gamma):
-    A = A.astype(np.float64)
-    return np.exp(-gamma * ((A[:, None] - A) ** 2).sum(2))
 
 
 @pytest.mark.slow
@@ -86,7 +65,7 @@ def test_given_matrices_are_symmetric():
     K[np.triu_indices(50, 1)] += 1e-4
     with pytest.raises(ValueError, match=r"not symmetric: K\[(\d+), (\d+)\] is [\d.]+ and K\[\2, \1\] is [\d.]+"):
         as_points(K, Precomputed())
-    A = RNG.standard_normal((50, 40)).astype(np.float32)
+    A = np.random.default_rng(1).standard_normal((50, 40)).astype(np.float32)
     as_points(np.array([[x @ z for z in A] for x in A]), Precomputed())  # but for rounding
     as_points(np.zeros((3, 3)), Precomputed())
 

@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from access.gram.points.made_up import needs_instruction
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hinge.access.gram.points.byte_dots import available, bit_dots, bit_planes, byte_dots, packed, step_of
 
-needs_instruction = pytest.mark.skipif(not available(), reason="this processor has no dot product of bytes")
 RNG = np.random.default_rng(0)
 
 

@@ -1,26 +1,11 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from access.gram.points.made_up import REAL, block, gaussian
 
 from hinge.access import as_points
 from hinge.access.gram.points.as_points import SparsePoints
 from hinge.kernels import Gaussian, Laplacian, Linear, Polynomial
-
-RNG = np.random.default_rng(0)
-
-
-REAL = RNG.standard_normal((50, 6))
-
-
-def block(points, rows, columns):
-    out = np.empty((len(rows), len(columns)), points.dtype)
-    points.fill(np.asarray(rows), np.asarray(columns), out)
-    return out
-
-
-def gaussian(A, gamma):
-    A = A.astype(np.float64)
-    return np.exp(-gamma * ((A[:, None] - A) ** 2).sum(2))
 
 
 @pytest.mark.slow
@@ -61,7 +46,7 @@ def test_thin_rows(kernel, exact):
 
 
 def test_values_too_large_for_float32():
-    A = 1e4 * RNG.standard_normal((20, 3))
+    A = 1e4 * np.random.default_rng(1).standard_normal((20, 3))
     points = as_points(A, Polynomial(5))
     assert points.dtype == np.float64
     assert np.isfinite(block(points, range(20), range(20))).all()

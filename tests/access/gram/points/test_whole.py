@@ -1,30 +1,11 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from access.gram.points.made_up import PIXELS, block, gaussian, needs_instruction
 
 from hinge.access import as_points
 from hinge.access.gram.points.as_points import BitPoints, BytePoints, DensePoints, SparsePoints
-from hinge.access.gram.points.byte_dots import available
 from hinge.kernels import Gaussian, Linear
-
-RNG = np.random.default_rng(0)
-
-
-PIXELS = RNG.integers(0, 256, (50, 24))
-
-
-needs_instruction = pytest.mark.skipif(not available(), reason="this processor has no dot product of bytes")
-
-
-def block(points, rows, columns):
-    out = np.empty((len(rows), len(columns)), points.dtype)
-    points.fill(np.asarray(rows), np.asarray(columns), out)
-    return out
-
-
-def gaussian(A, gamma):
-    A = A.astype(np.float64)
-    return np.exp(-gamma * ((A[:, None] - A) ** 2).sum(2))
 
 
 @pytest.mark.slow

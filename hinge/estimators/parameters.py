@@ -1,0 +1,93 @@
+"""Types of what estimators are given: their parameters, and the data of a kernel machine."""
+
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
+from typing import Any, Literal, Protocol, TypeAlias
+
+import numpy as np
+
+from hinge.kernels import Kernel
+from hinge.solvers import Solver
+from hinge.types import MatrixLike, Stored
+
+RandomState: TypeAlias = int | np.random.RandomState | None
+"""What scikit-learn takes as `random_state`."""
+
+ClassWeight: TypeAlias = Mapping[Any, float] | Literal["balanced"] | None
+"""What scikit-learn takes as `class_weight`: a weight for each label, or a rule."""
+
+KernelChoice: TypeAlias = str | Kernel | Callable[[Any, Any], Any]
+"""A kernel by its name, as an object, or as a function of two items or of two blocks of rows."""
+
+Gamma: TypeAlias = float | Literal["scale", "auto"]
+"""γ of a named kernel, or how it follows from the data."""
+
+KernelInput: TypeAlias = MatrixLike | Sequence[Any]
+"""What a user may give a kernel machine as X, before it is checked: a matrix, or any sequence of items."""
+
+KernelData: TypeAlias = Stored | list[Any]
+"""The same after it was checked: an array, CSR, or a list of items for a kernel function."""
+
+
+class RunParameters(Protocol):
+    """The parameters that say how a classifier's runs are made."""
+
+    tol: float
+    max_time: float | None
+    target_error: float | None
+    validation_fraction: float
+    n_jobs: int | None
+    on_interrupt: str
+    solver: str | Solver
+
+
+class LinearParameters(RunParameters, Protocol):
+    """The parameters of `LinearSVC` that are checked."""
+
+    C: float
+    lam: float | None
+    slack: float | None
+    max_iter: int
+    max_reads: int | None
+    fit_intercept: bool
+    intercept: str
+    intercept_scaling: float
+    class_weight: ClassWeight
+    warm_start: bool
+
+
+class KernelParameters(Protocol):
+    """The parameters of every kernel machine that say which kernel it has and what its values may cost."""
+
+    kernel: KernelChoice
+    degree: int
+    gamma: Gamma
+    coef0: float
+    max_iter: int
+    cache_size: float
+
+
+class KernelMachineParameters(KernelParameters, RunParameters, Protocol):
+    """The parameters of `SVC` that are checked."""
+
+    C: float
+    slack: float | None
+    fit_intercept: bool
+    max_kernel_evals: int | None
+    multiclass: str
+    decision_function_shape: str
+    break_ties: bool
+    warm_start: bool
+    cache_folder: str | PathLike[str] | None
+    device: str | None
+    precision: str
+
+
+class OneClassParameters(KernelParameters, Protocol):
+    """The parameters of `OneClassSVM` that are checked."""
+
+    tol: float
+    nu: float
+    n_jobs: int | None
+    max_time: float | None
+    on_interrupt: str
