@@ -29,6 +29,7 @@ _PARTS = (
 _WHERE = {
     "FeatureOracle": "hinge.access.tables.oracle",
     "LinearSVC": "hinge.estimators",
+    "LinearSVR": "hinge.estimators",
     "MaxMin": "hinge.problems.max_min.base",
     "NormConstrained": "hinge.problems",
     "OneClassSVM": "hinge.estimators",
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
     from hinge.access.two_way.writer import write_pair as write_pair
     from hinge.estimators import SVC as SVC
     from hinge.estimators import LinearSVC as LinearSVC
+    from hinge.estimators import LinearSVR as LinearSVR
     from hinge.estimators import OneClassSVM as OneClassSVM
     from hinge.monitoring import Stop as Stop
     from hinge.problems import NormConstrained as NormConstrained

@@ -65,6 +65,8 @@ def train(
         _check_output(output)
     dataset = training_data(data, test, label, positive, fetch=fetch, zero_based=zero_based)
     model = LinearSVC(
+        loss="hinge",
+        intercept="free",
         **(trade_off or {"lam": DEFAULT_LAM}),
         solver=solver.lower(),
         tol=tol,

@@ -1,7 +1,8 @@
 """Estimators in scikit-learn's conventions: thin clients of `solve`."""
 
 from hinge.estimators.linear_svc import LinearSVC
+from hinge.estimators.linear_svr import LinearSVR
 from hinge.estimators.one_class import OneClassSVM
 from hinge.estimators.svc import SVC
 
-__all__ = ["SVC", "LinearSVC", "OneClassSVM"]
+__all__ = ["SVC", "LinearSVC", "LinearSVR", "OneClassSVM"]

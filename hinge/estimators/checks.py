@@ -17,7 +17,9 @@ from hinge.estimators.parameters import (
     KernelChoice,
     KernelMachineParameters,
     KernelParameters,
+    LinearClassifierParameters,
     LinearParameters,
+    LinearRegressorParameters,
     OneClassParameters,
     RandomState,
     RunParameters,
@@ -101,21 +103,41 @@ def seed_of(random_state: RandomState) -> int:
     return int(random.randint(np.iinfo(np.int32).max))
 
 
-def check_linear(model: LinearParameters, solvers: tuple[str, ...]) -> None:
-    """Every parameter of `LinearSVC`, or a sentence that names the one that is wrong."""
+def check_linear(model: LinearParameters, solvers: tuple[str, ...], losses: tuple[str, ...]) -> None:
+    """What linear estimators share of their parameters, or a sentence that names the one that is wrong."""
     checked_scale("C", model.C)
     if model.lam is not None:
         checked_scale("lam", model.lam)
-    if model.slack is not None:
-        checked_scale("slack", model.slack, most=1.0)
-    if model.lam is not None and model.slack is not None:
-        raise ValueError("lam and slack both set the trade-off; give one of them.")
+    checked_choice("loss", model.loss, losses)
+    if not isinstance(model.dual, bool | np.bool_) and model.dual != "auto":
+        raise ValueError(f"dual must be True, False or 'auto', got {model.dual!r}.")
     checked_count("max_iter", model.max_iter)
     checked_scale("intercept_scaling", model.intercept_scaling)
-    checked_choice("intercept", model.intercept, ("free", "penalized"))
+    checked_choice("intercept", model.intercept, ("penalized", "free"))
     for name in ("fit_intercept", "warm_start"):
         checked_flag(name, getattr(model, name))
     check_run(model, solvers, ("max_time", "max_reads", "target_error"))
+
+
+def check_linear_svr(model: LinearRegressorParameters, solvers: tuple[str, ...]) -> None:
+    """Every parameter of `LinearSVR`, or a sentence that names the one that is wrong."""
+    check_linear(model, solvers, ("epsilon_insensitive", "squared_epsilon_insensitive"))
+    checked_scale("epsilon", model.epsilon, or_equal=True)
+
+
+def check_linear_svc(model: LinearClassifierParameters, solvers: tuple[str, ...]) -> None:
+    """Every parameter of `LinearSVC`, or a sentence that names the one that is wrong."""
+    check_linear(model, solvers, ("squared_hinge", "hinge"))
+    checked_choice("penalty", model.penalty, ("l2",))
+    checked_choice("multi_class", model.multi_class, ("ovr",))
+    if model.n_jobs is not None:
+        checked_count("n_jobs", model.n_jobs, or_all=True)
+    if model.slack is not None:
+        checked_scale("slack", model.slack, most=1.0)
+        if model.lam is not None:
+            raise ValueError("lam and slack both set the trade-off; give one of them.")
+        if model.loss != "hinge":
+            raise ValueError("slack is that of the hinge loss: give loss='hinge' with it.")
 
 
 def check_kernel_machine(model: KernelMachineParameters, solvers: tuple[str, ...]) -> None:
@@ -133,6 +155,8 @@ def check_kernel_machine(model: KernelMachineParameters, solvers: tuple[str, ...
     checked_choice("precision", model.precision, ("float32", "tf32", "bf16"))
     if model.device is not None and not str(model.device).startswith(("cpu", "cuda")):
         raise ValueError(f"device must be 'cpu' or 'cuda', got {model.device!r}.")
+    if model.n_jobs is not None:
+        checked_count("n_jobs", model.n_jobs, or_all=True)
     check_run(model, solvers, ("max_time", "max_kernel_evals", "target_error"))
 
 
@@ -188,8 +212,6 @@ def check_shape(model: KernelMachineParameters) -> None:
 def check_run(model: RunParameters, solvers: tuple[str, ...], limits: tuple[str, ...]) -> None:
     """The parameters that say how a run is made."""
     checked_number("tol", model.tol, or_equal=True)
-    if model.n_jobs is not None:
-        checked_count("n_jobs", model.n_jobs, or_all=True)
     for name in limits:
         if getattr(model, name) is not None:
             checked_number(name, getattr(model, name), or_equal=True)
@@ -266,6 +288,19 @@ def check_scale(X: Stored) -> None:
         )
 
 
+def checked_targets(y: np.ndarray) -> np.ndarray:
+    """Numbers to be predicted, in float64."""
+    try:
+        targets = np.asarray(y, np.float64) if y.dtype.kind != "c" else np.full(1, np.nan)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"y must hold one number a row: {error}.") from error
+    if not np.isfinite(targets).all():
+        raise ValueError("y must hold one finite number a row; drop rows whose target is missing.")
+    if np.abs(targets).max(initial=0.0) > LARGEST:
+        raise ValueError(f"y has values above {LARGEST:g}, whose squares overflow; divide all of them.")
+    return targets
+
+
 def check_labels(y: np.ndarray) -> None:
     """Labels are told apart by their values: classes, no measurements."""
     if y.dtype.kind == "V":
@@ -301,7 +336,7 @@ def encoded_labels(y: np.ndarray, classes: np.ndarray | None = None) -> tuple[np
     return classes, codes.astype(np.min_scalar_type(len(classes)))
 
 
-def check_stream(model: LinearParameters) -> None:
+def check_stream(model: LinearClassifierParameters) -> None:
     """What only all rows together can tell is not for `partial_fit`."""
     if model.slack is not None:
         raise ValueError("partial_fit takes C or lam; slack needs all rows at once.")
@@ -335,3 +370,11 @@ def held_out(codes: np.ndarray, fraction: float, seed: int) -> np.ndarray:
             f"validation_fraction={fraction:g} of {len(codes)} rows leaves none to measure target_error on."
         )
     return rows.astype(np.int64)
+
+
+def held_out_at_random(n: int, fraction: float, seed: int) -> np.ndarray:
+    """Row numbers of a random fraction, at least one row left to learn from."""
+    count = min(n - 1, round(fraction * n))
+    if count == 0:
+        raise ValueError(f"validation_fraction={fraction:g} of {n} rows leaves none to measure target_error on.")
+    return np.sort(np.random.default_rng(seed).permutation(n)[:count]).astype(np.int64)

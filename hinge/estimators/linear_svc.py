@@ -5,55 +5,54 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.utils.validation import check_is_fitted
 
 from hinge.access import Matrix, Table, as_matrix
 from hinge.access.tables.oracle import FeatureOracle, as_oracle
 from hinge.estimators import checks, tables, weights
+from hinge.estimators.linear_machine import OF_A_FIT, SOLVES, LinearMachine
 from hinge.estimators.one_vs_rest import Plan, Report, keep_results, run_all, starts
 from hinge.estimators.parameters import ClassWeight, RandomState
 from hinge.estimators.reports import reports_of
-from hinge.monitoring import Stop
-from hinge.monitoring.clock import left_of
 from hinge.problems import Regularized, SlackConstrained
+from hinge.problems.svm.linear import Bias
+from hinge.problems.svm.losses import HINGE, SQUARED_HINGE
 from hinge.solvers import Simba, Solver, registry
 from hinge.solvers.linear import online_dual
 from hinge.types import MatrixLike, Stored
 
-SOLVES: tuple[registry.Solves, ...] = ("linear", "cells")
-"""The solvers that it takes by name."""
-OF_A_FIT = (
-    "gap_",
-    "objective_",
-    "history_",
-    "stop_reason_",
-    "solver_",
-    "dual_coef_",
-    "support_",
-    "n_distinct_reads_",
-    "bytes_read_",
-    "cost_",
-)
+LOSSES = {"hinge": HINGE, "squared_hinge": SQUARED_HINGE}
 
 
-class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
     """Linear support vector classifier that stops when it is provably good enough.
 
-    Minimises, for each class against the rest,
+    Minimises, for each class against the rest, the objective of scikit-learn's ``LinearSVC``,
 
-    .. math:: \\frac12\\|w\\|^2 + C\\sum_i s_i \\max(0,\\, 1 - y_i(\\langle w, x_i\\rangle + b)),
+    .. math:: \\frac12\\|w\\|^2 + C\\sum_i s_i \\max(0,\\, 1 - y_i(\\langle w, x_i\\rangle + b))^2,
 
-    and reports how far from the optimum it can be at most. Dense float32 and float64, CSR with any
-    index type, memory maps and read-only arrays are used where they lie.
+    or with the hinge loss, which is not squared and is the papers' problem, and reports how far from the
+    optimum it can be at most. Dense float32 and float64, CSR with any index type, memory maps and read-only
+    arrays are used where they lie.
 
     Parameters
     ----------
+    penalty : {"l2"}, default="l2"
+        The norm of w that is paid for.
+    loss : {"squared_hinge", "hinge"}, default="squared_hinge"
+        `slack`, and the papers' solvers (Pegasos, SIMBA, ...), ask for the hinge.
+    dual : "auto" or bool, default="auto"
+        Accepted for scikit-learn's sake: every solver here works on the primal and the dual, and `solver`
+        chooses among them.
+    tol : float, default=1e-4
+        Stop when the certified relative duality gap, (P - D)/D, is at most this.
     C : float, default=1.0
         Weight of the losses; λ = 1/(C Σ s) in the papers' terms.
+    multi_class : {"ovr"}, default="ovr"
+        One class against the rest, for each class.
     lam : float, optional
-        λ of the papers: ½λ‖w‖² + mean hinge loss. Takes the place of `C`.
+        λ of the papers: ½λ‖w‖² + mean loss. Takes the place of `C`.
     slack : float in (0, 1], optional
         ν of the papers: the mean slack allowed at unit norm. Takes the place of `C`; the gap is then
         that of the slack-constrained problem. 0.005 where the solver is SIMBA and none is given.
@@ -62,12 +61,10 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         grids reach as ``solver__batch_size`` and the like.
     fit_intercept : bool, default=True
         Whether to learn a bias.
-    intercept : {"free", "penalized"}, default="free"
-        A free bias is not penalised. A penalised one is the weight of a constant feature of value
-        `intercept_scaling`: the objective of scikit-learn's ``LinearSVC(loss="hinge")``.
+    intercept : {"penalized", "free"}, default="penalized"
+        A penalised bias is the weight of a constant feature of value `intercept_scaling`, as in
+        scikit-learn. A free one is not penalised.
     intercept_scaling : float, default=1.0
-    tol : float, default=1e-3
-        Stop when the certified relative duality gap, (P - D)/D, is at most this.
     max_iter : int, default=1000
         Limit in passes over the data.
     max_time : float, optional
@@ -99,7 +96,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     gap_ : float
         The certified relative gap; the largest over the classes. Infinite where none was computed.
     objective_ : float or ndarray of shape (n_classes,)
-        λ/2‖w‖² + mean hinge loss at the answer; the margin where `slack` is given.
+        λ/2‖w‖² + mean loss at the answer; the margin where `slack` is given.
     n_iter_ : int
         Passes over the data, rounded up; the most over the classes. Newton steps for Newton.
     n_feature_reads_ : int
@@ -132,22 +129,24 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     0.85
     """
 
-    coef_: np.ndarray
-    intercept_: np.ndarray
     classes_: np.ndarray
     n_feature_reads_: int
 
     def __init__(
         self,
-        C: float = 1.0,
+        penalty: Literal["l2"] = "l2",
+        loss: Literal["squared_hinge", "hinge"] = "squared_hinge",
         *,
+        dual: bool | Literal["auto"] = "auto",
+        tol: float = 1e-4,
+        C: float = 1.0,
+        multi_class: Literal["ovr"] = "ovr",
         lam: float | None = None,
         slack: float | None = None,
         solver: str | Solver = "auto",
         fit_intercept: bool = True,
-        intercept: Literal["free", "penalized"] = "free",
+        intercept: Literal["penalized", "free"] = "penalized",
         intercept_scaling: float = 1.0,
-        tol: float = 1e-3,
         max_iter: int = 1000,
         max_time: float | None = None,
         max_reads: int | None = None,
@@ -160,7 +159,11 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         verbose: int = 0,
         on_interrupt: Literal["raise", "keep"] = "raise",
     ) -> None:
+        self.penalty = penalty
+        self.loss = loss
+        self.dual = dual
         self.C = C
+        self.multi_class = multi_class
         self.lam = lam
         self.slack = slack
         self.solver = solver
@@ -202,7 +205,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self
         """
         began = time.perf_counter()
-        checks.check_linear(self, registry.names(*SOLVES))
+        checks.check_linear_svc(self, registry.names(*SOLVES))
         table = as_oracle(X)
         if table is None:
             X, y = checks.validated(self, X, y)
@@ -264,7 +267,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        checks.check_linear(self, registry.names(*SOLVES))
+        checks.check_linear_svc(self, registry.names(*SOLVES))
         checks.check_stream(self)
         first = not hasattr(self, "classes_")
         X, y = checks.validated(self, X, y, reset=first)
@@ -307,14 +310,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
         """
-        check_is_fitted(self, "coef_")
-        X = checks.validated(self, X, reset=False)
-        # The small factor takes the type of the large one: the other way round copies X.
-        coef = self.coef_.T.astype(X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
-        with np.errstate(over="ignore", invalid="ignore"):
-            scores = np.asarray(X @ coef) + self.intercept_
-        if not np.isfinite(scores).all():  # the type of X cannot hold them
-            scores = np.asarray(X.astype(np.float64) @ self.coef_.T) + self.intercept_
+        scores = self._scores(X)
         return scores.ravel() if scores.shape[1] == 1 else scores
 
     def predict(self, X: MatrixLike) -> np.ndarray:
@@ -344,23 +340,12 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     ) -> Regularized | SlackConstrained:
         """Class k against the rest."""
         weight = weights.class_weights(positive, rows, per_class, k)
-        bias: Any = self.intercept if self.fit_intercept else "none"
         y = np.where(positive, np.int8(1), np.int8(-1))
         slack = tables.SLACK if self.slack is None and isinstance(solver, Simba) else self.slack
         if slack is not None:
+            bias: Bias = self.intercept if self.fit_intercept else "none"
             return SlackConstrained(matrix, y, slack, weight=weight, bias=bias)
-        options: dict[str, Any] = {"weight": weight, "bias": bias, "bias_scale": self.intercept_scaling}
-        if self.lam is not None:
-            return Regularized(matrix, y, self.lam, **options)
-        return Regularized.from_C(matrix, y, self.C, **options)
-
-    def _solver(self) -> Solver | None:
-        if isinstance(self.solver, Solver):
-            return self.solver
-        return None if self.solver == "auto" else registry.BY_NAME[self.solver].load()()
-
-    def _stop(self, began: float) -> Stop:
-        return Stop(self.tol, None, left_of(self.max_time, began), self.max_reads, self.target_error)
+        return self._regularized(matrix, y, weight, LOSSES[self.loss])
 
     def _reports(self, X: Stored | Table, y: np.ndarray, classes: np.ndarray) -> tuple[Report, ...]:
         if len(classes) > 2:  # one class of three predicts nothing yet

@@ -143,7 +143,8 @@ def _by_lambda(problem: SlackConstrained | KernelSlackConstrained, solver: Solve
 
 
 def _error_on(problem: LinearProblem | KernelProblem, aside: np.ndarray) -> Callable[[Any], float]:
-    truth = problem.y[aside] > 0
+    """The share of held-out rows on the wrong side; of regression, their mean absolute error."""
+    truth, regression = problem.y[aside] > 0, problem.loss.two_sided
 
     def error(solution: Any) -> float:
         if isinstance(problem, KernelSlackConstrained):  # its bias is one of unit norm
@@ -152,6 +153,8 @@ def _error_on(problem: LinearProblem | KernelProblem, aside: np.ndarray) -> Call
             scores = solution.responses[aside] + solution.b
         else:
             scores = problem.matrix.responses_at(aside, solution.w, billed=False) + solution.b
+        if regression:
+            return float(np.mean(np.abs(problem.target[aside] - scores)))
         return float(np.mean((scores > 0) != truth))
 
     return error

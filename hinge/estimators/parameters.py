@@ -36,24 +36,39 @@ class RunParameters(Protocol):
     max_time: float | None
     target_error: float | None
     validation_fraction: float
-    n_jobs: int | None
     on_interrupt: str
     solver: str | Solver
 
 
 class LinearParameters(RunParameters, Protocol):
-    """The parameters of `LinearSVC` that are checked."""
+    """The parameters of linear estimators that are checked."""
 
+    loss: str
+    dual: bool | Literal["auto"]
     C: float
     lam: float | None
-    slack: float | None
     max_iter: int
     max_reads: int | None
     fit_intercept: bool
     intercept: str
     intercept_scaling: float
-    class_weight: ClassWeight
     warm_start: bool
+
+
+class LinearClassifierParameters(LinearParameters, Protocol):
+    """The parameters of `LinearSVC` that are checked."""
+
+    penalty: str
+    multi_class: str
+    n_jobs: int | None
+    slack: float | None
+    class_weight: ClassWeight
+
+
+class LinearRegressorParameters(LinearParameters, Protocol):
+    """The parameters of `LinearSVR` that are checked."""
+
+    epsilon: float
 
 
 class KernelParameters(Protocol):
@@ -75,6 +90,7 @@ class KernelMachineParameters(KernelParameters, RunParameters, Protocol):
     fit_intercept: bool
     max_kernel_evals: int | None
     multiclass: str
+    n_jobs: int | None
     decision_function_shape: str
     break_ties: bool
     warm_start: bool

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from sklearn.base import BaseEstimator
 
 from hinge.access import Matrix, Table, as_table
-from hinge.estimators.parameters import LinearParameters
+from hinge.estimators.parameters import LinearClassifierParameters
 from hinge.monitoring import Status
 from hinge.problems import LinearProblem
 from hinge.solvers import Frugal, Result, Solver, frugal_for
@@ -15,7 +15,7 @@ SLACK = 0.005
 
 
 def solver_and_data(
-    model: LinearParameters, matrix: Matrix | Table, solver: Solver | None, tasks: int
+    model: LinearClassifierParameters, matrix: Matrix | Table, solver: Solver | None, tasks: int
 ) -> tuple[Solver | None, Matrix | Table]:
     """Who solves the tasks of a fit and what it reads: the matrix, or one table that keeps cells for all."""
     if isinstance(matrix, Table):

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from hinge.datasets.plain_arrays import members_of, plain_array
-from hinge.estimators import SVC, LinearSVC, checks, linear_svc
+from hinge.estimators import SVC, LinearSVC, checks, linear_machine
 from hinge.estimators.fitted_shapes import check_kernel_machine, check_linear
 from hinge.files.replacing import replacing
 from hinge.kernels import Function, Kernel
@@ -283,9 +283,12 @@ def _model(header: dict[str, Any], members: dict[str, bytes]) -> LinearSVC | SVC
             raise ValueError(f"{name} is not finite.")
     check = check_linear if cls is LinearSVC else check_kernel_machine
     check(**{name: values[name] for name in NEEDED[cls]})
-    model = cls(**{name: _value(value) for name, value in header["parameters"].items()})
+    given = {name: _value(value) for name, value in header["parameters"].items()}
+    if cls is LinearSVC:  # files from before there was another loss name none
+        given = {"loss": "hinge", **given}
+    model = cls(**given)
     if cls is LinearSVC:
-        checks.check_linear(model, solvers.names(*linear_svc.SOLVES))
+        checks.check_linear_svc(model, solvers.names(*linear_machine.SOLVES))
     else:
         checks.check_kernel_machine(model, solvers.names("kernel"))
     for name, value in values.items():

@@ -92,6 +92,7 @@ class Frugal(Solver[Regularized, FrugalState]):
         "the weights; the rest is our own",
     )
     reads = "kept cells"
+    any_loss = True
 
     def __post_init__(self) -> None:
         if self.mode not in ("auto", "scan", "rows"):
@@ -102,6 +103,8 @@ class Frugal(Solver[Regularized, FrugalState]):
             raise ValueError("flips and tol must not be negative, and levels be at least 2.")
 
     def rejects(self, problem: Problem) -> str | None:
+        if isinstance(problem, Regularized) and problem.loss.two_sided:
+            return "Frugal learns classes, not numbers: use SDCA or Newton for regression."
         if isinstance(problem, Regularized):
             return None
         return f"Frugal solves Regularized, not {type(problem).__name__}; for a slack bound use Simba."

@@ -27,6 +27,7 @@ def sample_problem(problem: Regularized, rows: np.ndarray, share: np.ndarray) ->
         weight=weight,
         bias=problem.bias,
         bias_scale=problem.bias_scale,
+        loss=problem.loss,
     )
 
 

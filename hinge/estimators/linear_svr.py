@@ -1,0 +1,218 @@
+"""`LinearSVR`: linear support vector regression for scikit-learn pipelines."""
+
+import time
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import RegressorMixin
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+
+from hinge.access import as_matrix
+from hinge.estimators import checks, tables, weights
+from hinge.estimators.linear_machine import SOLVES, LinearMachine
+from hinge.estimators.one_vs_rest import Plan, keep_results, run_all, starts
+from hinge.estimators.parameters import RandomState
+from hinge.estimators.reports import reports_of
+from hinge.problems.svm.losses import epsilon_insensitive, squared_epsilon_insensitive
+from hinge.solvers import Solver, registry
+from hinge.types import MatrixLike
+
+LOSSES = {"epsilon_insensitive": epsilon_insensitive, "squared_epsilon_insensitive": squared_epsilon_insensitive}
+
+
+class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
+    """Linear support vector regression that stops when it is provably good enough.
+
+    Minimises the objective of scikit-learn's ``LinearSVR``,
+
+    .. math:: \\frac12\\|w\\|^2 + C\\sum_i s_i \\max(0,\\, |t_i - \\langle w, x_i\\rangle - b| - \\varepsilon),
+
+    or with the squares of these losses, and reports how far from the optimum it can be at most. Dense float32
+    and float64, CSR with any index type, memory maps and read-only arrays are used where they lie.
+
+    Parameters
+    ----------
+    epsilon : float, default=0.0
+        Residuals up to this cost nothing. It has the unit of the targets.
+    tol : float, default=1e-4
+        Stop when the certified relative duality gap, (P - D)/D, is at most this.
+    C : float, default=1.0
+        Weight of the losses.
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
+    fit_intercept : bool, default=True
+        Whether to learn a bias.
+    intercept_scaling : float, default=1.0
+    dual : "auto" or bool, default="auto"
+        Accepted for scikit-learn's sake: every solver here works on the primal and the dual.
+    verbose : bool or int, default=0
+        Write a line for each look at the answer to standard error.
+    random_state : int, RandomState or None
+    max_iter : int, default=1000
+        Limit in passes over the data.
+    lam : float, optional
+        λ of ½λ‖w‖² + mean loss. Takes the place of `C`.
+    solver : str or Solver, default="auto"
+        "auto", "sdca" or "newton", or one of these with its settings.
+    intercept : {"penalized", "free"}, default="penalized"
+        A penalised bias is the weight of a constant feature of value `intercept_scaling`, as in
+        scikit-learn. A free one is not penalised.
+    max_time : float, optional
+        Limit in seconds.
+    max_reads : int, optional
+        Limit in cells of X read, certificates included.
+    target_error : float, optional
+        Stop when the mean absolute error on held-out rows is at most this.
+    validation_fraction : float, default=0.1
+        Fraction of the rows held out for `target_error`.
+    warm_start : bool, default=False
+        Begin from the last fit's answer.
+    on_interrupt : {"raise", "keep"}, default="raise"
+        What Ctrl-C does: raise, or end the fit with the best model so far.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+    intercept_ : ndarray of shape (1,)
+    gap_ : float
+        The certified relative gap, infinite where none was computed. A gap below 1e-9 of the loss of w = 0 is
+        measured against that: the optimum may be zero.
+    objective_ : float
+        λ/2‖w‖² + mean loss at the answer.
+    n_iter_ : int
+        Passes over the data, rounded up. Newton steps for Newton.
+    n_feature_reads_ : int
+        Cells of X read by solver and certificates: nonzeros of sparse data.
+    stop_reason_ : str
+        Why the fit ended: "converged", "target", "max_time", ...
+    solver_ : Solver
+        The solver that ran.
+    history_ : list of Record
+        One record for each look at the answer.
+    dual_coef_ : ndarray of shape (1, n_support)
+        ``dual_coef_ @ X[support_]`` is `coef_`, up to a norm of √(2 gap D/λ).
+    support_ : ndarray of shape (n_support,)
+        Rows that are not within the tube of width ε, or at its edge.
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hinge import LinearSVR
+    >>> X = np.linspace(-1, 1, 50)[:, None]
+    >>> model = LinearSVR(C=100.0).fit(X, 3 * X[:, 0] + 1)
+    >>> model.gap_ <= 1e-4
+    True
+    >>> float(model.coef_[0].round(2))
+    3.0
+    """
+
+    n_feature_reads_: int
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 0.0,
+        tol: float = 1e-4,
+        C: float = 1.0,
+        loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = "epsilon_insensitive",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        dual: bool | Literal["auto"] = "auto",
+        verbose: int = 0,
+        random_state: RandomState = None,
+        max_iter: int = 1000,
+        lam: float | None = None,
+        solver: str | Solver = "auto",
+        intercept: Literal["penalized", "free"] = "penalized",
+        max_time: float | None = None,
+        max_reads: int | None = None,
+        target_error: float | None = None,
+        validation_fraction: float = 0.1,
+        warm_start: bool = False,
+        on_interrupt: Literal["raise", "keep"] = "raise",
+    ) -> None:
+        self.epsilon = epsilon
+        self.tol = tol
+        self.C = C
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.dual = dual
+        self.verbose = verbose
+        self.random_state = random_state
+        self.max_iter = max_iter
+        self.lam = lam
+        self.solver = solver
+        self.intercept = intercept
+        self.max_time = max_time
+        self.max_reads = max_reads
+        self.target_error = target_error
+        self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
+        self.on_interrupt = on_interrupt
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    @with_callbacks
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "LinearSVR":
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        began = time.perf_counter()
+        checks.check_linear_svr(self, registry.names(*SOLVES))
+        X, y = checks.validated(self, X, y)
+        y = checks.checked_targets(y)
+        rows = weights.row_weights(sample_weight, X)
+        seed = checks.seed_of(self.random_state)
+        aside = None
+        if self.target_error is not None:
+            aside = checks.held_out_at_random(len(y), self.validation_fraction, seed)
+            rows = np.ones(len(y)) if rows is None else rows.copy()
+            rows[aside] = 0.0  # out of the problem, without a copy of X
+            if not rows.any():
+                raise ValueError("All rows with a weight are held out: give a smaller validation_fraction.")
+        matrix = as_matrix(X, checked=True)
+        problem = self._regularized(matrix, y, rows, LOSSES[self.loss](float(self.epsilon)))
+        last = getattr(self, "_answers", None) if self.warm_start else None
+        plan = Plan(
+            self._solver(),
+            self._stop(began),
+            int(self.max_iter),
+            seed,
+            self.on_interrupt,
+            aside,
+            reports_of(self, X, y, [], lambda answer: {"coef_": answer.w, "intercept_": np.array([answer.b])}),
+            starts(last, matrix.shape),
+        )
+        results = run_all([problem], plan, None)
+        tables.set_counts(self, [problem])
+        keep_results(self, results, [problem])
+        self.coef_ = self.coef_.ravel()
+        return self
+
+    def predict(self, X: MatrixLike) -> np.ndarray:
+        """The target of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self._scores(X).ravel()
