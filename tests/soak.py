@@ -65,7 +65,7 @@ def fits():
     found: dict[str, Callable[[], object]] = {
         "LinearSVC": lambda: on(LinearSVC()),
         "LinearSVC float32": lambda: on(LinearSVC(solver="sdca"), lambda X: X.astype(np.float32)),
-        "LinearSVC sparse": lambda: on(LinearSVC(solver="pegasos", tol=0.1), sp.csr_array),
+        "LinearSVC sparse": lambda: on(LinearSVC(loss="hinge", solver="pegasos", tol=0.1), sp.csr_array),
         "LinearSVC classes": lambda: on(LinearSVC(n_jobs=2, max_time=10), several=True),
         "LinearSVC slack": lambda: on(LinearSVC(slack=0.3, tol=0.1)),
         "LinearSVC few reads": lambda: on(LinearSVC(max_reads=300)),

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
+from papers_svc import papers_svc
 
-from hinge import SVC, LinearSVC
+from hinge import SVC
 from hinge.display.convergence import ConvergenceDisplay
 from hinge.problems import Regularized
 from hinge.solvers import SDCA, solve
@@ -18,7 +19,7 @@ matplotlib.use("Agg")
 @pytest.mark.parametrize("quantity", ["objective", "gap", "error"])
 def test_convergence_is_drawn(against, quantity, noisy, ax):
     X, y, _ = noisy
-    model = LinearSVC(lam=1e-2, solver="sdca", tol=1e-4)
+    model = papers_svc(lam=1e-2, solver="sdca", tol=1e-4)
     display = ConvergenceDisplay.from_estimator(
         model, X, y, X_test=X, y_test=y, ax=ax, against=against, quantity=quantity
     )
@@ -45,20 +46,20 @@ def test_convergence_of_a_history_alone(noisy, ax):
 def test_convergence_of_several_classes(noisy):
     X, _, _ = noisy
     three = np.array(["a", "b", "c"])[np.digitize(X[:, 0], [-1.0, 1.0])]
-    model = LinearSVC(tol=1e-2).fit(X, three)
+    model = papers_svc(tol=1e-2).fit(X, three)
     display = ConvergenceDisplay.from_estimator(model)
     assert [name.split(", ")[1] for name in display.curves] == ["a", "b", "c"]
-    again = ConvergenceDisplay.from_estimator(LinearSVC(tol=1e-2), X, three, draw=False)
+    again = ConvergenceDisplay.from_estimator(papers_svc(tol=1e-2), X, three, draw=False)
     assert list(again.curves) == list(display.curves)
 
 
 def test_what_convergence_refuses(noisy):
     X, y, _ = noisy
     with pytest.raises(ValueError, match="not fitted"):
-        ConvergenceDisplay.from_estimator(LinearSVC())
+        ConvergenceDisplay.from_estimator(papers_svc())
     with pytest.raises(ValueError, match="without labels"):
-        ConvergenceDisplay.from_estimator(LinearSVC(), X)
-    fitted = LinearSVC().fit(X, y)
+        ConvergenceDisplay.from_estimator(papers_svc(), X)
+    fitted = papers_svc().fit(X, y)
     with pytest.raises(ValueError, match="quantity is one of"):
         ConvergenceDisplay.from_estimator(fitted, quantity="loss")
     with pytest.raises(ValueError, match="knows its error"):

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
+from papers_svc import papers_svc
 
-from hinge import SVC, LinearSVC
+from hinge import SVC
 from hinge.display.hard_rows import HardRowsDisplay
 
 matplotlib = pytest.importorskip("matplotlib", reason="displays draw with matplotlib")
@@ -11,7 +12,7 @@ matplotlib.use("Agg")
 # --- hard rows ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("model", [LinearSVC(lam=1e-2, solver="sdca"), LinearSVC(), SVC(gamma=0.1)])
+@pytest.mark.parametrize("model", [papers_svc(lam=1e-2, solver="sdca"), papers_svc(), SVC(gamma=0.1)])
 def test_mislabelled_rows_rank_high(model, noisy):
     X, y, noise = noisy
     display = HardRowsDisplay.from_estimator(model.fit(X, y), X, y, draw=False)
@@ -24,7 +25,7 @@ def test_mislabelled_rows_rank_high(model, noisy):
 
 def test_hard_rows_are_drawn_with_their_noise(noisy, ax):
     X, y, noise = noisy
-    model = LinearSVC(lam=1e-2).fit(X, y)
+    model = papers_svc(lam=1e-2).fit(X, y)
     display = HardRowsDisplay.from_estimator(model, X, y, top=7, noise=noise, ax=ax)
     assert display.ax_ is ax and display.figure_ is ax.figure
     assert len(ax.patches) == 7
@@ -38,18 +39,18 @@ def test_hard_rows_are_drawn_with_their_noise(noisy, ax):
 def test_what_hard_rows_refuse(noisy):
     X, y, _ = noisy
     with pytest.raises(ValueError, match="not fitted"):
-        HardRowsDisplay.from_estimator(LinearSVC(), X, y)
+        HardRowsDisplay.from_estimator(papers_svc(), X, y)
     with pytest.raises(ValueError, match="Perceptron has no dual weights"):
-        HardRowsDisplay.from_estimator(LinearSVC(solver="perceptron", fit_intercept=False).fit(X, y), X, y)
+        HardRowsDisplay.from_estimator(papers_svc(solver="perceptron", fit_intercept=False).fit(X, y), X, y)
     with pytest.raises(ValueError, match="not the rows"):
-        HardRowsDisplay.from_estimator(LinearSVC().fit(X, y), X[:10], y[:10])
+        HardRowsDisplay.from_estimator(papers_svc().fit(X, y), X[:10], y[:10])
     with pytest.raises(ValueError, match="not in their order"):
-        HardRowsDisplay.from_estimator(LinearSVC().fit(X, y), X[::-1], y[::-1])
+        HardRowsDisplay.from_estimator(papers_svc().fit(X, y), X[::-1], y[::-1])
     for top in (0, -3):
         with pytest.raises(ValueError, match="at least 1"):
-            HardRowsDisplay.from_estimator(LinearSVC().fit(X, y), X, y, top=top)
+            HardRowsDisplay.from_estimator(papers_svc().fit(X, y), X, y, top=top)
     with pytest.raises(ValueError, match="two classes"):
-        HardRowsDisplay.from_estimator(LinearSVC().fit(X, np.arange(400) % 3), X, y)
+        HardRowsDisplay.from_estimator(papers_svc().fit(X, np.arange(400) % 3), X, y)
     with pytest.raises(ValueError, match="noise has shape"):
         HardRowsDisplay([1.0, 0.5], [0.0, 1.0], [True])
     with pytest.raises(ValueError, match="-1 and \\+1"):

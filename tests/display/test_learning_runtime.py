@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
+from papers_svc import papers_svc
 
-from hinge import LinearSVC
 from hinge.display.learning_runtime import LearningRuntimeDisplay
 
 matplotlib = pytest.importorskip("matplotlib", reason="displays draw with matplotlib")
@@ -14,7 +14,7 @@ matplotlib.use("Agg")
 @pytest.mark.slow
 def test_learning_runtime(noisy, ax):
     X, y, _ = noisy
-    model = LinearSVC(lam=1e-2, solver="pegasos", max_iter=20, random_state=0)
+    model = papers_svc(lam=1e-2, solver="pegasos", max_iter=20, random_state=0)
     display = LearningRuntimeDisplay.from_estimator(
         model, X[:300], y[:300], X[300:], y[300:], sizes=[20, 300, 100], ax=ax
     )
@@ -33,8 +33,8 @@ def test_learning_runtime(noisy, ax):
 def test_what_learning_runtime_refuses(noisy):
     X, y, _ = noisy
     with pytest.raises(ValueError, match="between 2 and the number of rows"):
-        LearningRuntimeDisplay.from_estimator(LinearSVC(), X, y, X, y, sizes=[10, 500])
+        LearningRuntimeDisplay.from_estimator(papers_svc(), X, y, X, y, sizes=[10, 500])
     with pytest.raises(ValueError, match="two classes"):
-        LearningRuntimeDisplay.from_estimator(LinearSVC(), X, np.arange(400) % 3, X, y)
+        LearningRuntimeDisplay.from_estimator(papers_svc(), X, np.arange(400) % 3, X, y)
     with pytest.raises(ValueError, match="kind is"):
         LearningRuntimeDisplay([1], [[1.0]], [[0.5]]).plot(kind="lines")

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
+from papers_svc import papers_svc
 
-from hinge import SVC, LinearSVC
+from hinge import SVC
 from hinge.display.pareto import FrontPoint, ParetoFrontDisplay, front_figure, least_loss, pareto_points, spread_lams
 
 matplotlib = pytest.importorskip("matplotlib", reason="displays draw with matplotlib")
@@ -47,7 +48,7 @@ def test_the_grid_begins_where_all_rows_are_within_the_margin(noisy):
 def test_points_know_their_errors_and_margins(noisy):
     X, y, _ = noisy
     (point,) = pareto_points(X[:300], y[:300], [1e-2], X_test=X[300:], y_test=y[300:])
-    model = LinearSVC(lam=1e-2, fit_intercept=False, tol=1e-6).fit(X[:300], y[:300])
+    model = papers_svc(lam=1e-2, fit_intercept=False, tol=1e-6).fit(X[:300], y[:300])
     assert point.margin == pytest.approx(1 / np.linalg.norm(model.coef_), rel=0.05)
     assert point.nu == pytest.approx(point.loss * point.margin)
     assert point.test_error == pytest.approx(1 - model.score(X[300:], y[300:]), abs=0.03)
@@ -59,7 +60,7 @@ def test_the_front_is_drawn(noisy, ax):
     X, y, _ = noisy
     told = []
     display = ParetoFrontDisplay.from_estimator(
-        LinearSVC(fit_intercept=False), X, np.where(y > 0, "yes", "no"), points=4, ax=ax, tell=told.append
+        papers_svc(fit_intercept=False), X, np.where(y > 0, "yes", "no"), points=4, ax=ax, tell=told.append
     )
     assert display.ax_ is ax and told == display.points
     assert len(display.points) == 4
@@ -76,12 +77,12 @@ def test_a_front_of_nothing_is_no_error():
 def test_what_the_front_refuses(noisy):
     X, y, _ = noisy
     with pytest.raises(ValueError, match="two classes"):
-        ParetoFrontDisplay.from_estimator(LinearSVC(), X, np.arange(400) % 3)
+        ParetoFrontDisplay.from_estimator(papers_svc(), X, np.arange(400) % 3)
     with pytest.raises(ValueError, match="free bias"):
-        ParetoFrontDisplay.from_estimator(LinearSVC(intercept="penalized"), X, y)
+        ParetoFrontDisplay.from_estimator(papers_svc(intercept="penalized"), X, y)
     with pytest.raises(TypeError, match="LinearSVC, not SVC"):
         ParetoFrontDisplay.from_estimator(SVC(), X, y)
     with pytest.raises(ValueError, match="lams is empty"):
-        ParetoFrontDisplay.from_estimator(LinearSVC(), X, y, lams=[])
+        ParetoFrontDisplay.from_estimator(papers_svc(), X, y, lams=[])
     with pytest.raises(ValueError, match="NaN"):
-        ParetoFrontDisplay.from_estimator(LinearSVC(), np.full((400, 2), np.nan), y)
+        ParetoFrontDisplay.from_estimator(papers_svc(), np.full((400, 2), np.nan), y)

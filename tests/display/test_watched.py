@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
+from papers_svc import papers_svc
 
-from hinge import SVC, LinearSVC
+from hinge import SVC
 from hinge.display.convergence import ConvergenceDisplay
 from hinge.display.learning_runtime import LearningRuntimeDisplay
 from hinge.display.watched import Watcher, objective_of, watch
@@ -13,7 +14,7 @@ matplotlib.use("Agg")
 # --- convergence ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("model", [LinearSVC(lam=1e-2, solver="sdca"), SVC(C=0.7, gamma=0.2)])
+@pytest.mark.parametrize("model", [papers_svc(lam=1e-2, solver="sdca"), SVC(C=0.7, gamma=0.2)])
 def test_the_objective_of_a_model_is_the_one_it_says(model, noisy):
     X, y, _ = noisy
     model.fit(X, y)
@@ -21,7 +22,7 @@ def test_the_objective_of_a_model_is_the_one_it_says(model, noisy):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", [LinearSVC(solver="pegasos", max_iter=30), SVC(solver="smo")])
+@pytest.mark.parametrize("model", [papers_svc(solver="pegasos", max_iter=30), SVC(solver="smo")])
 def test_a_watched_fit_is_the_same_fit_and_knows_more(model, noisy):
     X, y, _ = noisy
     watcher = Watcher(X[:50], y[:50])

@@ -7,9 +7,9 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from papers_svc import papers_svc
 from sklearn.exceptions import ConvergenceWarning, DataConversionWarning, NotFittedError
 
-from hinge import LinearSVC
 from hinge.problems.svm.regularized import relative_gap
 
 SOLVERS = ("auto", "sdca", "newton", "pegasos")
@@ -35,7 +35,7 @@ def test_nan_and_infinity_are_named(where, value, words, tiny):
     X, y = tiny
     bad = X.copy()
     bad[7, 3] = value
-    model = LinearSVC()
+    model = papers_svc()
     with pytest.raises(ValueError, match=f"contains {words}"):
         if where == "predict":
             model.fit(X, y).predict(bad)
@@ -71,7 +71,7 @@ WRONG_DATA = {
 @pytest.mark.parametrize("case", WRONG_DATA)
 def test_wrong_data(case):
     X, y, words = WRONG_DATA[case]
-    model = LinearSVC()
+    model = papers_svc()
     with pytest.raises((ValueError, TypeError), match=words):
         model.fit(X, y)
     with pytest.raises(NotFittedError):
@@ -92,30 +92,30 @@ def test_wrong_data(case):
 )
 def test_wrong_weights(weight, words, tiny):
     with pytest.raises(ValueError, match=words):
-        LinearSVC().fit(*tiny, sample_weight=weight)
+        papers_svc().fit(*tiny, sample_weight=weight)
 
 
 def test_weights_that_leave_one_class(tiny):
     X, y = tiny
-    for model in (LinearSVC(), LinearSVC(class_weight={1: 0.0}), LinearSVC(class_weight="balanced")):
+    for model in (papers_svc(), papers_svc(class_weight={1: 0.0}), papers_svc(class_weight="balanced")):
         s = None if isinstance(model.class_weight, dict) else (y > 0).astype(float)
         with pytest.raises(ValueError, match=r"one class|2 classes|no row of the class"):
             model.fit(X, y, s)
     three = np.where(X[:, 2] > 0.8, 0, y)
     with pytest.raises(ValueError, match=r"class"):
-        LinearSVC().fit(X, three, (three != 0).astype(float))
+        papers_svc().fit(X, three, (three != 0).astype(float))
 
 
 def test_a_column_of_labels_is_taken_with_a_warning(tiny):
     X, y = tiny
     with pytest.warns(DataConversionWarning):
-        model = LinearSVC(random_state=0).fit(X, y[:, None])
-    np.testing.assert_array_equal(model.coef_, LinearSVC(random_state=0).fit(X, y).coef_)
+        model = papers_svc(random_state=0).fit(X, y[:, None])
+    np.testing.assert_array_equal(model.coef_, papers_svc(random_state=0).fit(X, y).coef_)
 
 
 def test_other_features_at_predict(tiny):
     X, y = tiny
-    model = LinearSVC()
+    model = papers_svc()
     for method in ("predict", "decision_function"):
         with pytest.raises(NotFittedError):
             getattr(model, method)(X)
@@ -140,9 +140,9 @@ def test_rows_of_zeros(solver, tiny):
     X[::5] = 0.0
     tol = 0.2 if solver == "pegasos" else 1e-6
     for A in (X, sp.csr_array(X.astype(np.float32))):
-        model = LinearSVC(C=0.1, solver=solver, tol=tol).fit(A, y)
+        model = papers_svc(C=0.1, solver=solver, tol=tol).fit(A, y)
         assert model.objective_ == pytest.approx(objective(model, A, y, 1 / 6, None), rel=1e-9)
-        best = LinearSVC(C=0.1, tol=1e-9, solver="newton").fit(X, y).objective_
+        best = papers_svc(C=0.1, tol=1e-9, solver="newton").fit(X, y).objective_
         assert best * (1 - 1e-7) <= model.objective_ <= best * (1 + model.gap_ + 1e-7)
 
 
@@ -153,7 +153,7 @@ def test_nothing_but_zeros(solver, options):
     """No feature says anything: the larger class is predicted for good, where a bias may say so."""
     y = np.array([0, 1, 1, 1, 0, 1, 1, 1])
     for X in (np.zeros((8, 3)), sp.csr_array((8, 3), dtype=np.float32)):
-        model = LinearSVC(solver=solver, tol=0.2, max_iter=10**4, **options).fit(X, y)
+        model = papers_svc(solver=solver, tol=0.2, max_iter=10**4, **options).fit(X, y)
         assert not model.coef_.any()
         assert 0 <= model.gap_ <= 0.2
         if options.get("fit_intercept", True):
@@ -169,7 +169,7 @@ def test_nothing_but_zeros(solver, options):
 def test_one_row_of_each_class(solver):
     X, tol = np.array([[1.0, 2.0], [-3.0, 0.5]]), 0.3 if solver == "pegasos" else 1e-9
     for A, y in ((X, [5, 7]), (X[:1].repeat(2, 0) * [[1], [2]], ["a", "b"])):
-        model = LinearSVC(solver=solver, tol=tol).fit(A, y)
+        model = papers_svc(solver=solver, tol=tol).fit(A, y)
         assert model.gap_ <= tol
         assert np.isfinite(model.coef_).all()
         if y == [5, 7] and solver != "pegasos":  # the maximum margin between two points
@@ -181,9 +181,9 @@ def test_one_row_of_each_class(solver):
 @every_solver
 def test_rows_that_contradict_each_other(solver):
     X, y = np.repeat([[1.0, 2.0], [-1.0, 0.5]], 2, axis=0), [0, 1, 0, 1]
-    model = LinearSVC(solver=solver, tol=0.05, max_iter=10**4).fit(X, y)
+    model = papers_svc(solver=solver, tol=0.05, max_iter=10**4).fit(X, y)
     assert model.objective_ == pytest.approx(1.0, rel=0.06)  # nothing is better than w = 0
-    tight = LinearSVC(tol=1e-9).fit(X, y)
+    tight = papers_svc(tol=1e-9).fit(X, y)
     assert tight.objective_ == pytest.approx(1.0, rel=1e-8)
     np.testing.assert_allclose(tight.coef_, 0, atol=1e-4)
 
@@ -195,7 +195,7 @@ def test_thin_and_wide(solver, shape):
     rng = np.random.default_rng(0)
     X = rng.standard_normal(shape)
     y = np.arange(shape[0]) % 2
-    model = LinearSVC(solver=solver, tol=1e-6, max_iter=10**5).fit(X, y)
+    model = papers_svc(solver=solver, tol=1e-6, max_iter=10**5).fit(X, y)
     assert model.coef_.shape == (1, shape[1])
     assert model.objective_ == pytest.approx(objective(model, X, y, 1 / len(y), None), rel=1e-9)
     assert model.gap_ <= 1e-6
@@ -207,8 +207,8 @@ def test_more_features_than_newton_factors():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((600, 300)).astype(np.float32)
     y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
-    best = LinearSVC(lam=0.1, solver="sdca", tol=1e-7).fit(X, y).objective_
-    model = LinearSVC(lam=0.1, solver="newton", tol=1e-4).fit(X, y)
+    best = papers_svc(lam=0.1, solver="sdca", tol=1e-7).fit(X, y).objective_
+    model = papers_svc(lam=0.1, solver="newton", tol=1e-4).fit(X, y)
     assert best * (1 - 1e-6) <= model.objective_ <= best * (1 + 1.1e-4)
 
 
@@ -232,7 +232,7 @@ def test_huge_values(solver, options, size, tiny):
     """A sentence about X, or a finite model whose certificate is true."""
     X, y = tiny[0] * size, tiny[1]
     try:
-        model = LinearSVC(solver=solver, max_iter=50, **options).fit(X, y)
+        model = papers_svc(solver=solver, max_iter=50, **options).fit(X, y)
     except ValueError as error:
         assert "X" in str(error) or "scale" in str(error)  # not only some array deep inside
         return
@@ -254,7 +254,7 @@ def test_huge_values(solver, options, size, tiny):
 def test_tiny_values(solver, size, tiny):
     """At C=1 nothing can be made of them: the best is a bias, of objective 2 × the smaller class's share."""
     X, y = tiny[0] * size, tiny[1]
-    model = LinearSVC(solver=solver, max_iter=200).fit(X, y)
+    model = papers_svc(solver=solver, max_iter=200).fit(X, y)
     assert np.isfinite(model.coef_).all()
     smaller = min(np.mean(y > 0), np.mean(y < 0))
     assert model.objective_ == pytest.approx(2 * smaller, rel=1e-6)
@@ -269,8 +269,8 @@ def test_tiny_values(solver, size, tiny):
 def test_the_scale_does_not_matter_if_C_follows(solver, fit_intercept, size, tiny):
     X, y = tiny
     options = {"solver": solver, "tol": 1e-6, "random_state": 0, "fit_intercept": fit_intercept}
-    base = LinearSVC(**options).fit(X, y)
-    model = LinearSVC(C=1 / size**2, **options).fit(X * size, y)
+    base = papers_svc(**options).fit(X, y)
+    model = papers_svc(C=1 / size**2, **options).fit(X * size, y)
     assert model.objective_ == pytest.approx(base.objective_, rel=2e-6)
     np.testing.assert_array_equal(model.predict(X * size), base.predict(X))
 
@@ -280,7 +280,7 @@ def test_the_scale_does_not_matter_if_C_follows(solver, fit_intercept, size, tin
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_extreme_C(solver, C, tiny):
     X, y = tiny
-    model = LinearSVC(C=C, solver=solver, max_iter=300).fit(X, y)
+    model = papers_svc(C=C, solver=solver, max_iter=300).fit(X, y)
     assert np.isfinite(model.coef_).all()
     assert model.objective_ == pytest.approx(objective(model, X, y, 1 / (60 * C), None), rel=1e-6)
     if C < 1:
@@ -295,7 +295,7 @@ def test_float32_at_its_limits(tiny):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             try:
-                model = LinearSVC(solver="sdca", max_iter=50).fit(A, y)
+                model = papers_svc(solver="sdca", max_iter=50).fit(A, y)
             except ValueError as error:
                 assert "X" in str(error)
                 continue
@@ -308,7 +308,7 @@ def test_float32_at_its_limits(tiny):
 def test_slack_where_no_hyperplane_separates(slack, fit_intercept):
     """The slack is all the margin there is, at w = 0."""
     for X in ([[1.0], [1.0], [-1.0], [-1.0]], np.zeros((4, 2))):
-        model = LinearSVC(slack=slack, max_time=5, fit_intercept=fit_intercept).fit(X, [0, 1, 0, 1])
+        model = papers_svc(slack=slack, max_time=5, fit_intercept=fit_intercept).fit(X, [0, 1, 0, 1])
         assert model.objective_ == pytest.approx(slack, rel=1e-3)
         assert model.gap_ <= 1e-3
         assert len(set(model.predict(X))) == 1
@@ -316,8 +316,8 @@ def test_slack_where_no_hyperplane_separates(slack, fit_intercept):
 
 def test_slack_knows_no_penalized_bias(tiny):
     with pytest.raises(ValueError, match=r"penalized|constant feature"):
-        LinearSVC(slack=0.3, intercept="penalized").fit(*tiny)
-    LinearSVC(slack=0.3, intercept="penalized", fit_intercept=False).fit(*tiny)
+        papers_svc(slack=0.3, intercept="penalized").fit(*tiny)
+    papers_svc(slack=0.3, intercept="penalized", fit_intercept=False).fit(*tiny)
 
 
 # --- anything at all ----------------------------------------------------------------------
@@ -362,7 +362,7 @@ def problems(draw, cells):
 
 def check(X, y, weight, options):
     """A sentence, or a finite model with a true certificate; twice, in case it starts warm."""
-    model = LinearSVC(max_iter=40, max_time=5, random_state=0, **options)
+    model = papers_svc(max_iter=40, max_time=5, random_state=0, **options)
     for _ in range(2):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # and any other warning is an error
@@ -394,7 +394,7 @@ def check(X, y, weight, options):
         # The bound from the dual holds for every point, w = 0 and the last answer among them.
         bound = model.objective_ / (1 + model.gap_)
         assert bound <= 1 + 1e-9
-        tight = LinearSVC(**{**options, "solver": "newton", "tol": 1e-9, "max_reads": None}, max_iter=300)
+        tight = papers_svc(**{**options, "solver": "newton", "tol": 1e-9, "max_reads": None}, max_iter=300)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             tight.set_params(random_state=0, max_time=5).fit(X, y, weight)
@@ -433,7 +433,7 @@ def test_extreme_problems(problem):
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            model = LinearSVC(max_iter=40, max_time=5, random_state=0, **options).fit(X, y, weight)
+            model = papers_svc(max_iter=40, max_time=5, random_state=0, **options).fit(X, y, weight)
     except (ValueError, TypeError) as error:
         assert len(str(error).split()) >= 4
         return

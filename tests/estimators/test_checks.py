@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 
 from hinge import LinearSVC
-from hinge.estimators.checks import check_linear, checked_choice, checked_number, encoded_labels, held_out
+from hinge.estimators.checks import check_linear_svc, checked_choice, checked_number, encoded_labels, held_out
 from hinge.solvers import Pegasos, registry
 
 NAMES = registry.names("linear", "cells")
@@ -56,7 +56,7 @@ WRONG = [
     *[({"max_reads": value}, "max_reads must be a number") for value in (-1, np.nan, "all")],
     *[({"target_error": value}, "target_error must be a number") for value in (-0.1, np.nan, "low")],
     *[({"validation_fraction": value}, "validation_fraction must") for value in (0, 1, -0.5, 1.5, "x", None)],
-    *[({"intercept": value}, "intercept must be one of 'free', 'penalized'") for value in ("none", None, 0)],
+    *[({"intercept": value}, "intercept must be one of 'penalized', 'free'") for value in ("none", None, 0)],
     *[({"intercept_scaling": value}, "intercept_scaling must be") for value in (0, -1, np.nan, "1")],
     *[({"on_interrupt": value}, "on_interrupt must be one of 'raise', 'keep'") for value in ("stop", None)],
     *[({"solver": value}, "solver must be") for value in ("sdcaa", "SDCA", "", None, 3, frozenset(), Pegasos)],
@@ -89,7 +89,7 @@ def test_threads_are_a_number(tiny):
 
 def test_an_unknown_solver_is_answered_with_the_known_ones():
     with pytest.raises(ValueError, match="got 'newtom'") as caught:
-        check_linear(LinearSVC(solver="newtom"), NAMES)
+        check_linear_svc(LinearSVC(solver="newtom"), NAMES)
     for name in ("auto", "pegasos", "sdca", "newton", "norma", "sgd", "perceptron", "amplified"):
         assert f"'{name}'" in str(caught.value)
 
@@ -99,7 +99,7 @@ def test_partial_fit_checks_the_same_parameters(tiny):
     with pytest.raises(ValueError, match="lam must be"):
         LinearSVC(lam=-1).partial_fit(X, y, classes=[-1, 1])
     with pytest.raises(ValueError, match="slack needs all rows"):
-        LinearSVC(slack=0.1).partial_fit(X, y, classes=[-1, 1])
+        LinearSVC(slack=0.1, loss="hinge").partial_fit(X, y, classes=[-1, 1])
     with pytest.raises(ValueError, match=r"'balanced' needs all rows"):
         LinearSVC(class_weight="balanced").partial_fit(X, y, classes=[-1, 1])
 

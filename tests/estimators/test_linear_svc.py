@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from clock import within
+from papers_svc import papers_svc
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -23,7 +24,6 @@ from sklearn.svm import SVC
 from sklearn.svm import LinearSVC as Liblinear
 from sklearn.utils import check_random_state
 
-from hinge import LinearSVC
 from hinge.datasets import load, make_known_optimum
 from hinge.estimators.checks import held_out
 from hinge.solvers import SDCA, SGD, Amplified, Frugal, Newton, Norma, Pegasos, Perceptron
@@ -53,8 +53,8 @@ def weights(n, seed=5):
 @pytest.mark.parametrize("solver", ["auto", "sdca", "pegasos"])
 def test_C_and_lam_are_the_same_problem(solver, tiny):
     X, y = tiny
-    by_C = LinearSVC(C=0.25, solver=solver, tol=0.05, random_state=0).fit(X, y)
-    by_lam = LinearSVC(lam=1 / (0.25 * 60), solver=solver, tol=0.05, random_state=0).fit(X, y)
+    by_C = papers_svc(C=0.25, solver=solver, tol=0.05, random_state=0).fit(X, y)
+    by_lam = papers_svc(lam=1 / (0.25 * 60), solver=solver, tol=0.05, random_state=0).fit(X, y)
     np.testing.assert_array_equal(by_C.coef_, by_lam.coef_)
     assert by_C.objective_ == by_lam.objective_
     s = weights(60)
@@ -70,10 +70,10 @@ def test_C_and_lam_are_the_same_problem(solver, tiny):
 def test_slack_is_another_name_of_the_same_solution(solver, lam, fit_intercept, tiny):
     X, y = tiny
     options = {"fit_intercept": fit_intercept, "random_state": 0}
-    regular = LinearSVC(lam=lam, tol=1e-9, solver="newton", **options).fit(X, y)
+    regular = papers_svc(lam=lam, tol=1e-9, solver="newton", **options).fit(X, y)
     w, norm = regular.coef_.ravel(), np.linalg.norm(regular.coef_)
     loss = objective(regular, X, y, 0.0)
-    model = LinearSVC(slack=loss / norm, tol=1e-5, solver=solver, **options).fit(X, y)
+    model = papers_svc(slack=loss / norm, tol=1e-5, solver=solver, **options).fit(X, y)
     assert model.gap_ <= 1e-5
     assert model.objective_ == pytest.approx(1 / norm, rel=2e-5)  # the margin (Lemma 2.1)
     v = model.coef_.ravel() / np.linalg.norm(model.coef_)
@@ -91,7 +91,7 @@ def test_slack_is_another_name_of_the_same_solution(solver, lam, fit_intercept, 
 def test_penalized_or_no_bias_is_liblinear(solver, C, fit_intercept, scaling, tiny):
     X, y = tiny
     for s in (None, weights(60)):
-        model = LinearSVC(
+        model = papers_svc(
             C, solver=solver, tol=1e-6, fit_intercept=fit_intercept, intercept="penalized", intercept_scaling=scaling
         ).fit(X, y, s)
         other = Liblinear(
@@ -119,7 +119,7 @@ def test_penalized_or_no_bias_is_liblinear(solver, C, fit_intercept, scaling, ti
 def test_free_bias_is_libsvm(solver, C, tiny):
     X, y = tiny
     for s in (None, weights(60)):
-        model = LinearSVC(C, solver=solver, tol=1e-6).fit(X, y, s)
+        model = papers_svc(C, solver=solver, tol=1e-6).fit(X, y, s)
         other = SVC(kernel="linear", C=C, tol=1e-8).fit(X, y, s)
         lam = 1 / (C * (60 if s is None else s.sum()))
         best = objective(other, X, y, lam, s)
@@ -136,7 +136,7 @@ def test_a_free_bias_converges_whatever_the_draws(solver, C, tiny):
     X, y = tiny
     for s in (None, weights(60)):
         for seed in range(20):
-            model = LinearSVC(C, solver=solver, tol=1e-6, random_state=seed).fit(X, y, s)
+            model = papers_svc(C, solver=solver, tol=1e-6, random_state=seed).fit(X, y, s)
             assert model.stop_reason_ == "converged", seed
 
 
@@ -145,8 +145,8 @@ def test_a_weight_of_two_is_a_row_twice_and_of_zero_none(solver, tiny):
     X, y = tiny
     s = np.random.default_rng(2).integers(0, 3, 60)
     tol = 0.05 if solver == "pegasos" else 1e-7
-    model = LinearSVC(0.1, solver=solver, tol=tol).fit(X, y, s)
-    spelled = LinearSVC(0.1, solver="sdca", tol=1e-7).fit(np.repeat(X, s, axis=0), np.repeat(y, s))
+    model = papers_svc(0.1, solver=solver, tol=tol).fit(X, y, s)
+    spelled = papers_svc(0.1, solver="sdca", tol=1e-7).fit(np.repeat(X, s, axis=0), np.repeat(y, s))
     best = spelled.objective_
     assert best * (1 - 2e-7) <= model.objective_ <= best * (1 + model.gap_ + 2e-7)
     if solver in EXACT:
@@ -161,9 +161,9 @@ def test_few_rows_with_a_weight_among_many():
     s = np.zeros(len(y))
     s[[0, 1, 2, 5000, 19_998, 19_999]] = 1.0
     assert len(set(y[s > 0])) == 2
-    alone = LinearSVC(tol=1e-7).fit(X[s > 0], y[s > 0])
+    alone = papers_svc(tol=1e-7).fit(X[s > 0], y[s > 0])
     for solver in ("auto", *EXACT):
-        model = LinearSVC(tol=1e-6, solver=solver).fit(X, y, s)
+        model = papers_svc(tol=1e-6, solver=solver).fit(X, y, s)
         assert model.objective_ == pytest.approx(alone.objective_, rel=2e-6)
 
 
@@ -173,8 +173,8 @@ def test_class_weights_multiply_sample_weights(solver, tiny):
     X, y = tiny
     s = weights(60)
     options = {"solver": solver, "tol": 0.2, "random_state": 0}
-    by_class = LinearSVC(class_weight={-1: 3.0}, **options)
-    by_row = LinearSVC(**options)
+    by_class = papers_svc(class_weight={-1: 3.0}, **options)
+    by_row = papers_svc(**options)
     np.testing.assert_array_equal(by_class.fit(X, y).coef_, by_row.fit(X, y, np.where(y < 0, 3.0, 1.0)).coef_)
     np.testing.assert_array_equal(by_class.fit(X, y, s).coef_, by_row.fit(X, y, s * np.where(y < 0, 3.0, 1.0)).coef_)
 
@@ -183,10 +183,10 @@ def test_balanced_class_weights(tiny):
     X, y = tiny
     X, y = X[20:], y[20:]
     n, positive = len(y), np.count_nonzero(y > 0)
-    balanced = LinearSVC(class_weight="balanced", random_state=0).fit(X, y)
+    balanced = papers_svc(class_weight="balanced", random_state=0).fit(X, y)
     spelled = {1: n / (2 * positive), -1: n / (2 * (n - positive))}
     assert spelled[1] != spelled[-1]
-    given = LinearSVC(class_weight=spelled, random_state=0).fit(X, y)
+    given = papers_svc(class_weight=spelled, random_state=0).fit(X, y)
     np.testing.assert_array_equal(balanced.coef_, given.coef_)
     other = SVC(kernel="linear", class_weight="balanced", tol=1e-8).fit(X, y)
     s = np.where(y > 0, spelled[1], spelled[-1])
@@ -201,10 +201,10 @@ def test_balanced_class_weights(tiny):
 )
 def test_labels_of_any_kind(labels, tiny):
     X, y = tiny
-    base = LinearSVC(random_state=0).fit(X, y)
+    base = papers_svc(random_state=0).fit(X, y)
     named = np.where(y > 0, labels[1], labels[0])
     for given in (named, named.tolist(), named.astype(object) if labels[0] == "no" else named):
-        model = LinearSVC(random_state=0).fit(X, given)
+        model = papers_svc(random_state=0).fit(X, given)
         np.testing.assert_array_equal(model.coef_, base.coef_)
         assert model.classes_.tolist() == list(labels)
         np.testing.assert_array_equal(model.predict(X) == labels[1], base.predict(X) > 0)
@@ -213,7 +213,7 @@ def test_labels_of_any_kind(labels, tiny):
 
 def test_decisions_are_linear(tiny):
     X, y = tiny
-    model = LinearSVC().fit(X, y)
+    model = papers_svc().fit(X, y)
     scores = model.decision_function(X)
     np.testing.assert_allclose(scores, X @ model.coef_[0] + model.intercept_[0], rtol=1e-12, atol=1e-12)
     np.testing.assert_array_equal(model.predict(X), np.where(scores > 0, 1, -1))
@@ -222,7 +222,7 @@ def test_decisions_are_linear(tiny):
 def test_a_known_optimum_is_met():
     known = make_known_optimum(200, 8, 0.01, seed=1)
     for solver in EXACT:
-        model = LinearSVC(lam=0.01, fit_intercept=False, solver=solver, tol=1e-7)
+        model = papers_svc(lam=0.01, fit_intercept=False, solver=solver, tol=1e-7)
         model.fit(known.X_train, known.y_train)
         assert known.objective * (1 - 1e-9) <= model.objective_ <= known.objective * (1 + 2e-7)
         np.testing.assert_allclose(model.coef_[0], known.w_star, atol=1e-3 * np.abs(known.w_star).max())
@@ -236,7 +236,7 @@ def test_a_known_optimum_is_met():
 def test_dual_coefficients_are_the_coefficients(options, weighted, tiny):
     X, y = tiny
     s = weights(60) if weighted else None
-    model = LinearSVC(2.0, solver="sdca", tol=1e-4, **options).fit(X, y, s)
+    model = papers_svc(2.0, solver="sdca", tol=1e-4, **options).fit(X, y, s)
     assert model.dual_coef_.shape == (1, len(model.support_))
     np.testing.assert_allclose(model.dual_coef_ @ X[model.support_], model.coef_, rtol=1e-8, atol=1e-10)
     signed = model.dual_coef_[0] * y[model.support_]
@@ -249,13 +249,13 @@ def test_dual_coefficients_are_the_coefficients(options, weighted, tiny):
 
 def test_dual_coefficients_of_newton_are_near(tiny):
     X, y = tiny
-    model = LinearSVC(solver="newton", tol=1e-9).fit(X, y)
+    model = papers_svc(solver="newton", tol=1e-9).fit(X, y)
     np.testing.assert_allclose(model.dual_coef_ @ X[model.support_], model.coef_, atol=1e-3)
 
 
 def test_dual_coefficients_of_a_slack_path(tiny):
     X, y = tiny
-    model = LinearSVC(slack=0.3, solver="sdca", tol=1e-6).fit(X, y)
+    model = papers_svc(slack=0.3, solver="sdca", tol=1e-6).fit(X, y)
     made = model.dual_coef_ @ X[model.support_]
     np.testing.assert_allclose(made, model.coef_, atol=1e-2 * np.abs(model.coef_).max())
 
@@ -266,10 +266,10 @@ def test_dual_coefficients_of_a_slack_path(tiny):
 def test_the_gap_is_a_true_bound(solver, tiny):
     X, y = tiny
     options = {"fit_intercept": False} if solver in PLAIN else {}
-    best = LinearSVC(tol=1e-10, solver="newton", lam=0.1, **options).fit(X, y).objective_
+    best = papers_svc(tol=1e-10, solver="newton", lam=0.1, **options).fit(X, y).objective_
     for seed in range(4):
         for max_iter in (1, 3, 30):
-            model = LinearSVC(lam=0.1, solver=solver, tol=1e-9, max_iter=max_iter, random_state=seed, **options).fit(
+            model = papers_svc(lam=0.1, solver=solver, tol=1e-9, max_iter=max_iter, random_state=seed, **options).fit(
                 X, y
             )
             assert model.objective_ == pytest.approx(objective(model, X, y, 0.1), rel=1e-9)
@@ -280,9 +280,9 @@ def test_the_gap_is_a_true_bound(solver, tiny):
 @pytest.mark.parametrize("solver", EXACT)
 def test_tol_is_kept(solver, tiny):
     X, y = tiny
-    best = LinearSVC(solver="newton", tol=1e-11).fit(X, y).objective_
+    best = papers_svc(solver="newton", tol=1e-11).fit(X, y).objective_
     for tol in (0.3, 1e-2, 1e-4, 1e-6):
-        model = LinearSVC(solver=solver, tol=tol).fit(X, y)
+        model = papers_svc(solver=solver, tol=tol).fit(X, y)
         assert model.stop_reason_ == "converged"
         assert 0 <= model.gap_ <= tol
         assert model.objective_ <= best * (1 + tol)
@@ -290,7 +290,7 @@ def test_tol_is_kept(solver, tiny):
 
 @pytest.mark.parametrize("parameters", [{"solver": "sdca"}, {"solver": "newton"}, {"slack": 0.3}], ids=str)
 def test_history_is_monotone(parameters, tiny):
-    model = LinearSVC(tol=1e-6, **parameters).fit(*tiny)
+    model = papers_svc(tol=1e-6, **parameters).fit(*tiny)
     history = model.history_
     for name in ("iteration", "seconds", "feature_reads"):
         assert (np.diff(history.column(name)) >= 0).all(), name
@@ -302,7 +302,7 @@ def test_history_is_monotone(parameters, tiny):
 
 def test_counts(tiny):
     X, y = tiny
-    model = LinearSVC(solver="sdca", tol=1e-6).fit(X, y)
+    model = papers_svc(solver="sdca", tol=1e-6).fit(X, y)
     assert isinstance(model.n_iter_, int)
     assert model.n_iter_ == -(-model.history_[-1].iteration // 60)
     assert isinstance(model.n_feature_reads_, int)
@@ -316,7 +316,7 @@ def test_counts(tiny):
 
 def test_a_refit_leaves_nothing_behind(tiny):
     X, y = tiny
-    model = LinearSVC(solver="sdca").fit(X, y)
+    model = papers_svc(solver="sdca").fit(X, y)
     assert hasattr(model, "dual_coef_")
     model.set_params(solver="perceptron", fit_intercept=False).fit(X, y)
     assert not hasattr(model, "dual_coef_")
@@ -341,8 +341,8 @@ BY_NAME = {
 def test_solvers_by_name_and_as_objects(name, tiny):
     X, y = tiny
     options = {"lam": 0.1, "tol": 0.5, "random_state": 0, "fit_intercept": name not in PLAIN}
-    named = LinearSVC(solver=name, **options).fit(X, y)
-    given = LinearSVC(solver=BY_NAME[name], **options).fit(X, y)
+    named = papers_svc(solver=name, **options).fit(X, y)
+    given = papers_svc(solver=BY_NAME[name], **options).fit(X, y)
     np.testing.assert_array_equal(named.coef_, given.coef_)
     assert named.score(X, y) > 0.7
     if name == "perceptron":
@@ -359,14 +359,14 @@ def test_solvers_by_name_and_as_objects(name, tiny):
 @pytest.mark.parametrize("name", sorted(PLAIN))
 def test_solvers_without_a_bias_say_so(name, tiny):
     with pytest.raises(ValueError, match="has no bias") as caught:
-        LinearSVC(solver=name).fit(*tiny)
+        papers_svc(solver=name).fit(*tiny)
     assert "fit_intercept" in str(caught.value) or "constant feature" in str(caught.value)
     with pytest.raises(ValueError, match="takes no weights"):
-        LinearSVC(solver=name, fit_intercept=False).fit(*tiny, sample_weight=weights(60))
+        papers_svc(solver=name, fit_intercept=False).fit(*tiny, sample_weight=weights(60))
 
 
 def test_settings_of_a_solver_are_parameters(tiny):
-    model = LinearSVC(solver=Pegasos(batch_size=2), lam=0.1, tol=0.5)
+    model = papers_svc(solver=Pegasos(batch_size=2), lam=0.1, tol=0.5)
     assert model.get_params()["solver__batch_size"] == 2
     model.set_params(solver__batch_size=8, solver__output="last")
     assert model.solver == Pegasos(batch_size=8, output="last")
@@ -377,14 +377,14 @@ def test_settings_of_a_solver_are_parameters(tiny):
     assert model.solver.batch_size == 8
     np.testing.assert_array_equal(
         model.set_params(random_state=0).fit(*tiny).coef_,
-        LinearSVC(solver=Pegasos(8, output="last"), lam=0.1, tol=0.5, random_state=0).fit(*tiny).coef_,
+        papers_svc(solver=Pegasos(8, output="last"), lam=0.1, tol=0.5, random_state=0).fit(*tiny).coef_,
     )
 
 
 @pytest.mark.slow
 def test_settings_of_a_solver_in_a_grid(tiny):
     grid = {"solver__batch_size": [1, 4], "solver__projection": [True, False]}
-    search = GridSearchCV(LinearSVC(solver=Pegasos(), lam=0.1, tol=0.5, random_state=0), grid, cv=2)
+    search = GridSearchCV(papers_svc(solver=Pegasos(), lam=0.1, tol=0.5, random_state=0), grid, cv=2)
     search.fit(*tiny)
     assert search.best_params_.keys() == grid.keys()
     assert search.best_estimator_.solver.batch_size == search.best_params_["solver__batch_size"]
@@ -393,18 +393,18 @@ def test_settings_of_a_solver_in_a_grid(tiny):
 
 def test_wrong_settings_are_answered_with_the_right_ones():
     with pytest.raises(ValueError, match=r"Pegasos has no setting 'batchsize'; it has .*batch_size.*output"):
-        LinearSVC(solver=Pegasos()).set_params(solver__batchsize=3)
+        papers_svc(solver=Pegasos()).set_params(solver__batchsize=3)
     with pytest.raises(ValueError, match="at least 1"):
-        LinearSVC(solver=Pegasos()).set_params(solver__batch_size=0)
+        papers_svc(solver=Pegasos()).set_params(solver__batch_size=0)
     with pytest.raises(ValueError, match="Invalid parameter 'tolerance'"):
-        LinearSVC().set_params(tolerance=1.0)
+        papers_svc().set_params(tolerance=1.0)
 
 
 def test_newton_refuses_too_many_features():
     X = sp.random_array((6, MOST_FEATURES + 1), density=0.01, rng=0, format="csr", dtype=np.float32)
     with pytest.raises(ValueError, match="use SDCA"):
-        LinearSVC(solver="newton").fit(X, [0, 1] * 3)
-    assert LinearSVC().fit(X, [0, 1] * 3).gap_ <= 1e-3  # "auto" knows
+        papers_svc(solver="newton").fit(X, [0, 1] * 3)
+    assert papers_svc().fit(X, [0, 1] * 3).gap_ <= 1e-3  # "auto" knows
 
 
 # --- when it stops ------------------------------------------------------------------------
@@ -415,8 +415,8 @@ def test_newton_refuses_too_many_features():
 def test_max_time(solver, adult):
     X, y = adult
     with pytest.warns(ConvergenceWarning):
-        LinearSVC(solver=solver, tol=0, max_iter=1).fit(X, y)  # compiled
-    model = LinearSVC(solver=solver, tol=0, max_time=0.25, max_iter=10**8)
+        papers_svc(solver=solver, tol=0, max_iter=1).fit(X, y)  # compiled
+    model = papers_svc(solver=solver, tol=0, max_time=0.25, max_iter=10**8)
     with pytest.warns(ConvergenceWarning, match=r"the time limit .* certified relative gap of \d"):
         within(0.2, 0.75, lambda: model.fit(X, y))
     assert model.stop_reason_ == "max_time"
@@ -426,7 +426,7 @@ def test_max_time(solver, adult):
 
 def test_no_time_at_all(adult):
     with pytest.warns(ConvergenceWarning, match="the time limit"):
-        model = LinearSVC(max_time=0).fit(*adult)
+        model = papers_svc(max_time=0).fit(*adult)
     assert model.stop_reason_ == "max_time"
     assert np.isfinite(model.coef_).all()
 
@@ -438,7 +438,7 @@ def test_max_reads_is_never_exceeded(solver, passes, tiny):
     X, y = tiny
     limit = int(passes * X.size)
     with pytest.warns(ConvergenceWarning, match="the read limit was reached"):
-        model = LinearSVC(solver=solver, tol=0, max_reads=limit).fit(X, y)
+        model = papers_svc(solver=solver, tol=0, max_reads=limit).fit(X, y)
     assert model.stop_reason_ == "max_reads"
     assert model.n_feature_reads_ <= limit
     assert np.isfinite(model.coef_).all()
@@ -447,45 +447,45 @@ def test_max_reads_is_never_exceeded(solver, passes, tiny):
 @pytest.mark.slow
 def test_max_reads_takes_the_frugal_learner(tiny):
     X, y = tiny
-    model = LinearSVC(max_reads=X.size // 2, random_state=0).fit(X, y)  # within a pass: what it gives
+    model = papers_svc(max_reads=X.size // 2, random_state=0).fit(X, y)  # within a pass: what it gives
     assert isinstance(model.solver_, Frugal) and model.stop_reason_ == "max_reads"
     assert 0 < model.n_feature_reads_ == model.n_distinct_reads_ == model.cost_ <= X.size // 2
     assert model.bytes_read_ >= model.n_feature_reads_ * X.itemsize
-    model = LinearSVC(max_reads=3 * X.size, tol=1e-6).fit(X, y)  # a few passes: all rows, each cell once
+    model = papers_svc(max_reads=3 * X.size, tol=1e-6).fit(X, y)  # a few passes: all rows, each cell once
     assert isinstance(model.solver_, Frugal) and model.stop_reason_ == "converged"
     assert model.n_feature_reads_ <= X.size and model.gap_ <= 1e-6
-    model = LinearSVC(max_reads=200 * X.size).fit(X, y)
+    model = papers_svc(max_reads=200 * X.size).fit(X, y)
     assert not isinstance(model.solver_, Frugal) and not hasattr(model, "cost_")
     with pytest.raises(ValueError, match=r"too small: one iteration of Frugal reads up to \d+ cells"):
-        LinearSVC(max_reads=X.shape[1] - 1).fit(X, y)
+        papers_svc(max_reads=X.shape[1] - 1).fit(X, y)
 
 
 @pytest.mark.parametrize("passes", [0, 3, 20, 40])
 def test_max_reads_of_a_slack_path(passes, tiny):
     X, y = tiny
     with pytest.warns(ConvergenceWarning, match="the read limit was reached"):
-        model = LinearSVC(slack=0.3, tol=0, max_reads=passes * X.size).fit(X, y)
+        model = papers_svc(slack=0.3, tol=0, max_reads=passes * X.size).fit(X, y)
     assert model.n_feature_reads_ <= passes * X.size
 
 
 def test_max_reads_without_a_certificate_says_so(tiny):
     X, y = tiny
     with pytest.warns(ConvergenceWarning, match="with no certificate"):
-        model = LinearSVC(solver="pegasos", max_reads=X.size // 2).fit(X, y)
+        model = papers_svc(solver="pegasos", max_reads=X.size // 2).fit(X, y)
     assert model.gap_ == np.inf
 
 
 @pytest.mark.parametrize("solver", ["sdca", "newton", "pegasos"])
 def test_tol_zero_runs_to_the_limit(solver, tiny):
     with pytest.warns(ConvergenceWarning, match="the iteration limit was reached"):
-        model = LinearSVC(solver=solver, tol=0, max_iter=7).fit(*tiny)
+        model = papers_svc(solver=solver, tol=0, max_iter=7).fit(*tiny)
     assert model.stop_reason_ == "max_iter"
     assert model.n_iter_ == 7
 
 
 def test_target_error(adult):
     X, y = adult
-    model = LinearSVC(solver="sdca", lam=1e-3, tol=1e-9, target_error=0.3, random_state=0).fit(X, y)
+    model = papers_svc(solver="sdca", lam=1e-3, tol=1e-9, target_error=0.3, random_state=0).fit(X, y)
     assert model.stop_reason_ == "target"
     assert model.history_[-1].score <= 0.3
     assert all(record.score > 0.3 for record in model.history_[:-1])
@@ -498,7 +498,7 @@ def test_target_error(adult):
 def test_held_out_rows_are_not_trained_on(weighted, fraction, tiny):
     X, y = tiny
     y = np.random.default_rng(0).permutation(y)
-    model = LinearSVC(solver="sdca", target_error=0.0, validation_fraction=fraction, random_state=3, tol=1e-6)
+    model = papers_svc(solver="sdca", target_error=0.0, validation_fraction=fraction, random_state=3, tol=1e-6)
     s = weights(60) + 0.5 if weighted else None
     model.fit(X, y, s)  # the target is out of reach: it converges
     assert model.stop_reason_ == "converged"
@@ -508,7 +508,7 @@ def test_held_out_rows_are_not_trained_on(weighted, fraction, tiny):
     assert not set(model.support_) & set(aside)
     without = np.ones(60) if s is None else s.copy()
     without[aside] = 0
-    spelled = LinearSVC(solver="sdca", random_state=3, tol=1e-6).fit(X, y, without)
+    spelled = papers_svc(solver="sdca", random_state=3, tol=1e-6).fit(X, y, without)
     np.testing.assert_array_equal(model.coef_, spelled.coef_)
     assert model.history_[-1].score == pytest.approx(1 - model.score(X[aside], y[aside]))
 
@@ -518,11 +518,11 @@ def test_the_first_limit_ends_it(tiny):
     limits = {"tol": 0, "max_iter": 10**6, "max_time": 60.0, "max_reads": 10**12}
     for name, value in {"max_iter": 3, "max_time": 0.05, "max_reads": 5 * X.size}.items():
         with pytest.warns(ConvergenceWarning):
-            model = LinearSVC(solver="sdca", **{**limits, name: value}).fit(X, y)
+            model = papers_svc(solver="sdca", **{**limits, name: value}).fit(X, y)
         assert model.stop_reason_ == name
     limits["max_time"] = 0.5
-    assert LinearSVC(**{**limits, "tol": 1e-2}).fit(X, y).stop_reason_ == "converged"
-    assert LinearSVC(**{**limits, "target_error": 1.0}).fit(X, y).stop_reason_ == "target"
+    assert papers_svc(**{**limits, "tol": 1e-2}).fit(X, y).stop_reason_ == "converged"
+    assert papers_svc(**{**limits, "target_error": 1.0}).fit(X, y).stop_reason_ == "target"
 
 
 # --- input --------------------------------------------------------------------------------
@@ -558,7 +558,7 @@ def test_the_data_are_not_copied(kind, tmp_path):
     for part in buffers(X):
         part.flags.writeable = False
     y = rng.integers(0, 2, X.shape[0])
-    model = LinearSVC(solver="sdca", tol=1e-9, max_iter=1, random_state=0)
+    model = papers_svc(solver="sdca", tol=1e-9, max_iter=1, random_state=0)
     with pytest.warns(ConvergenceWarning):
         model.fit(X[:200], y[:200])  # compiled
     model.decision_function(X[:200])
@@ -582,10 +582,10 @@ def test_float64_is_not_copied_and_read_only_is_fine(tiny):
     X = np.random.default_rng(0).random((5000, 500))
     X.flags.writeable = False
     y = (X[:, 0] > 0.5).astype(int)
-    LinearSVC(solver="sdca", max_iter=10**4).fit(*tiny)
+    papers_svc(solver="sdca", max_iter=10**4).fit(*tiny)
     tracemalloc.start()
     try:
-        LinearSVC(solver="sdca", tol=0.2).fit(X, y)
+        papers_svc(solver="sdca", tol=0.2).fit(X, y)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -593,7 +593,7 @@ def test_float64_is_not_copied_and_read_only_is_fine(tiny):
 
 
 def fitted(X, y, **options):
-    return LinearSVC(solver="sdca", tol=1e-5, random_state=0, **options).fit(X, y)
+    return papers_svc(solver="sdca", tol=1e-5, random_state=0, **options).fit(X, y)
 
 
 @pytest.mark.slow
@@ -674,7 +674,7 @@ def test_cells_in_disorder(solver, tiny_csr):
     np.testing.assert_array_equal(messy.toarray(), S.toarray())
     before = [part.copy() for part in buffers(messy)]
     options = {"solver": solver, "tol": 1e-6, "random_state": 0}
-    model, base = LinearSVC(**options).fit(messy, y), LinearSVC(**options).fit(S, y)
+    model, base = papers_svc(**options).fit(messy, y), papers_svc(**options).fit(S, y)
     np.testing.assert_allclose(model.coef_, base.coef_, atol=1e-3)
     assert model.objective_ == pytest.approx(base.objective_, rel=2e-6)
     np.testing.assert_allclose(model.decision_function(messy), model.decision_function(S), atol=1e-5)
@@ -708,12 +708,12 @@ def test_frames(library, tiny):
 @pytest.mark.parametrize("seed", [0, 1])
 def test_partial_fit_learns_adult_in_pieces(n_pieces, seed):
     data = load("adult")
-    whole = LinearSVC(lam=1e-4, tol=1e-2, random_state=0).fit(data.X_train, data.y_train)
+    whole = papers_svc(lam=1e-4, tol=1e-2, random_state=0).fit(data.X_train, data.y_train)
     goal = whole.score(data.X_test, data.y_test) - 0.03
     order = np.random.default_rng(seed).permutation(len(data.y_train))
     X, y = data.X_train[order], data.y_train[order]
     for options in ({"lam": 1e-4}, {"C": 1 / (1e-4 * len(y))}):
-        model = LinearSVC(random_state=0, **options)
+        model = papers_svc(random_state=0, **options)
         for piece in np.array_split(np.arange(len(y)), n_pieces):
             assert model.partial_fit(X[piece], y[piece], classes=[-1, 1]) is model
         assert model.score(data.X_test, data.y_test) > goal
@@ -722,7 +722,7 @@ def test_partial_fit_learns_adult_in_pieces(n_pieces, seed):
 
 def test_partial_fit_needs_the_classes_first(tiny):
     X, y = tiny
-    model = LinearSVC()
+    model = papers_svc()
     with pytest.raises(ValueError, match="classes must be given in the first call"):
         model.partial_fit(X, y)
     model.partial_fit(X[y > 0][:5], y[y > 0][:5], classes=[1, -1])  # one class only is fine
@@ -742,7 +742,7 @@ def test_partial_fit_needs_the_classes_first(tiny):
 @pytest.mark.parametrize("flaw", ["label", "width", "weight"])
 def test_partial_fit_goes_on_after_a_refused_first_call(flaw, tiny):
     X, y = tiny
-    model = LinearSVC(random_state=0)
+    model = papers_svc(random_state=0)
     with pytest.raises(ValueError, match=r"label|1D|negative|Negative"):
         model.partial_fit(
             X[:, 0] if flaw == "width" else X,
@@ -753,14 +753,14 @@ def test_partial_fit_goes_on_after_a_refused_first_call(flaw, tiny):
     with pytest.raises(NotFittedError):
         model.predict(X)
     model.partial_fit(X, y, classes=[-1, 1])
-    np.testing.assert_array_equal(model.coef_, LinearSVC(random_state=0).partial_fit(X, y, classes=[-1, 1]).coef_)
+    np.testing.assert_array_equal(model.coef_, papers_svc(random_state=0).partial_fit(X, y, classes=[-1, 1]).coef_)
 
 
 @pytest.mark.parametrize("options", [{}, {"intercept": "penalized"}, {"fit_intercept": False}], ids=str)
 def test_partial_fit_goes_on_from_the_model(options, tiny):
     X, y = tiny[0] + 0.5, tiny[1]
     for parameters in ({"C": 0.5}, {"lam": 0.05}):
-        model = LinearSVC(solver="sdca", tol=1e-6, random_state=0, **parameters, **options).fit(X, y)
+        model = papers_svc(solver="sdca", tol=1e-6, random_state=0, **parameters, **options).fit(X, y)
         w, b = model.coef_.copy(), model.intercept_.copy()
         far = np.argmax(y * model.decision_function(X))
         x = 100 * w * y[far] / np.linalg.norm(w)  # so far on its side that it teaches nothing
@@ -775,7 +775,7 @@ def test_partial_fit_goes_on_from_the_model(options, tiny):
 
 def test_partial_fit_after_fit_does_no_harm(adult):
     X, y = adult
-    model = LinearSVC(lam=1e-3, random_state=0).fit(X[:1500], y[:1500])
+    model = papers_svc(lam=1e-3, random_state=0).fit(X[:1500], y[:1500])
     before = model.score(X[1500:], y[1500:])
     for lo in range(1500, 2000, 100):
         model.partial_fit(X[lo : lo + 100], y[lo : lo + 100])
@@ -787,7 +787,7 @@ def test_partial_fit_after_fit_does_no_harm(adult):
 def test_partial_fit_of_many_classes(tiny):
     X, y = tiny
     three = np.where(X[:, 2] > 0.5, 0, y)
-    model = LinearSVC(lam=0.01, random_state=0, class_weight={0: 2.0})
+    model = papers_svc(lam=0.01, random_state=0, class_weight={0: 2.0})
     for _ in range(10):
         for lo in range(0, 60, 7):  # a piece may lack a class
             model.partial_fit(X[lo : lo + 7], three[lo : lo + 7], classes=[-1, 0, 1])
@@ -797,7 +797,7 @@ def test_partial_fit_of_many_classes(tiny):
 
 def test_partial_fit_is_deterministic(tiny):
     X, y = tiny
-    first, second = (LinearSVC(random_state=4) for _ in range(2))
+    first, second = (papers_svc(random_state=4) for _ in range(2))
     for model in (first, second):
         model.partial_fit(X[:30], y[:30], classes=[-1, 1]).partial_fit(X[30:], y[30:])
     np.testing.assert_array_equal(first.coef_, second.coef_)
@@ -815,10 +815,10 @@ def test_warm_start_is_shorter_and_ends_where_cold_does(solver, options, adult):
     X, y = adult
     X, y = X[:1000], y[:1000]
     common = {"solver": solver, "tol": 1e-4, "random_state": 0, **options}
-    model = LinearSVC(C=0.1, warm_start=True, **common).fit(X, y)
+    model = papers_svc(C=0.1, warm_start=True, **common).fit(X, y)
     first = model.n_iter_
     model.set_params(C=0.101).fit(X, y)
-    cold = LinearSVC(C=0.101, **common).fit(X, y)
+    cold = papers_svc(C=0.101, **common).fit(X, y)
     assert model.n_iter_ < min(first, cold.n_iter_)
     assert model.gap_ <= 1e-4
     assert model.objective_ == pytest.approx(cold.objective_, rel=2e-4)
@@ -826,9 +826,9 @@ def test_warm_start_is_shorter_and_ends_where_cold_does(solver, options, adult):
 
 def test_warm_start_of_a_slack_path(tiny):
     X, y = tiny
-    model = LinearSVC(slack=0.3, warm_start=True, solver="sdca").fit(X, y)
+    model = papers_svc(slack=0.3, warm_start=True, solver="sdca").fit(X, y)
     model.set_params(slack=0.31).fit(X, y)
-    cold = LinearSVC(slack=0.31, solver="sdca").fit(X, y)
+    cold = papers_svc(slack=0.31, solver="sdca").fit(X, y)
     assert model.objective_ == pytest.approx(cold.objective_, rel=3e-3)
 
 
@@ -836,10 +836,10 @@ def test_warm_start_of_a_slack_path(tiny):
 @pytest.mark.parametrize("solver", EXACT)
 def test_warm_start_with_other_data_is_silent(solver, tiny):
     X, y = tiny
-    model = LinearSVC(solver=solver, warm_start=True, tol=1e-5)
+    model = papers_svc(solver=solver, warm_start=True, tol=1e-5)
     for A, b in ((X, y), (X[:50], y[:50]), (X[:50, :5], y[:50]), (X, np.where(y > 0, "b", "a")), (X, -y)):
         model.fit(A, b)
-        cold = LinearSVC(solver=solver, tol=1e-5).fit(A, b)
+        cold = papers_svc(solver=solver, tol=1e-5).fit(A, b)
         assert model.gap_ <= 1e-5
         assert model.objective_ == pytest.approx(cold.objective_, rel=2e-5)
         assert model.coef_.shape == (1, A.shape[1])
@@ -847,7 +847,7 @@ def test_warm_start_with_other_data_is_silent(solver, tiny):
 
 def test_cold_start_forgets(tiny):
     X, y = tiny
-    model = LinearSVC(solver="sdca", random_state=0).fit(X, y)
+    model = papers_svc(solver="sdca", random_state=0).fit(X, y)
     once = model.n_iter_
     assert model.fit(X, y).n_iter_ == once
 
@@ -859,7 +859,7 @@ def test_cold_start_forgets(tiny):
 def test_deterministic(tiny):
     for solver in ("sdca", "newton", "pegasos"):
         a, b, c = (
-            LinearSVC(solver=solver, tol=0.05, random_state=seed).fit(*tiny)
+            papers_svc(solver=solver, tol=0.05, random_state=seed).fit(*tiny)
             for seed in (1, np.random.RandomState(1), 2)
         )
         np.testing.assert_array_equal(a.coef_, b.coef_)
@@ -869,7 +869,7 @@ def test_deterministic(tiny):
 
 def test_pickle_and_joblib(tiny, tmp_path):
     X, y = tiny
-    model = LinearSVC(solver=Pegasos(4), lam=0.1, tol=0.5, warm_start=True).fit(X, y)
+    model = papers_svc(solver=Pegasos(4), lam=0.1, tol=0.5, warm_start=True).fit(X, y)
     joblib.dump(model, tmp_path / "model.joblib")
     stream = io.BytesIO()
     joblib.dump(model, stream)
@@ -883,33 +883,33 @@ def test_pickle_and_joblib(tiny, tmp_path):
 
 def test_a_pickle_holds_no_data(adult):
     X, y = adult
-    model = LinearSVC(solver="sdca", lam=1e-2).fit(X, y)
+    model = papers_svc(solver="sdca", lam=1e-2).fit(X, y)
     assert len(pickle.dumps(model)) < X.data.nbytes / 2
 
 
 def test_repr_and_params():
     assert repr(LinearSVC()) == "LinearSVC()"
     assert repr(LinearSVC(lam=0.1, solver="sdca")) == "LinearSVC(lam=0.1, solver='sdca')"
-    assert "Pegasos(batch_size=4" in repr(LinearSVC(solver=Pegasos(4)))
-    parameters = LinearSVC(3.0, tol=0.5).get_params()
+    assert "Pegasos(batch_size=4" in repr(papers_svc(solver=Pegasos(4)))
+    parameters = papers_svc(3.0, tol=0.5).get_params()
     assert parameters["C"] == 3.0
     assert parameters["tol"] == 0.5
-    assert LinearSVC(**parameters).get_params() == parameters
+    assert papers_svc(**parameters).get_params() == parameters
 
 
 @pytest.mark.slow
 def test_pipeline_and_cross_validation(tiny, tiny_csr):
     for X, y in (tiny, tiny_csr):
-        pipeline = make_pipeline(StandardScaler(with_mean=False), LinearSVC(C=0.1))
+        pipeline = make_pipeline(StandardScaler(with_mean=False), papers_svc(C=0.1))
         assert cross_val_score(pipeline, X, y, cv=3).mean() > 0.6
-    search = GridSearchCV(LinearSVC(), {"C": [0.01, 1.0], "intercept": ["free", "penalized"]}, cv=2)
+    search = GridSearchCV(papers_svc(), {"C": [0.01, 1.0], "intercept": ["free", "penalized"]}, cv=2)
     assert search.fit(*tiny).best_score_ > 0.6
 
 
 @pytest.mark.slow
 def test_calibration(tiny):
     X, y = tiny
-    model = CalibratedClassifierCV(LinearSVC(C=0.1), cv=3).fit(X, y, sample_weight=weights(60) + 0.5)
+    model = CalibratedClassifierCV(papers_svc(C=0.1), cv=3).fit(X, y, sample_weight=weights(60) + 0.5)
     probabilities = model.predict_proba(X)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
     assert model.score(X, y) > 0.7

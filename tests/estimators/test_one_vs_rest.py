@@ -13,7 +13,8 @@ import pytest
 from clock import within
 from sklearn.exceptions import ConvergenceWarning
 
-from hinge import LinearSVC, Regularized, Solution
+from hinge import Regularized, Solution
+from papers_svc import papers_svc
 from hinge.estimators.one_vs_rest import dual_coefficients, how_it_ended
 from hinge.monitoring import Status
 from hinge.problems import Certificate
@@ -40,7 +41,7 @@ def objective(w, b, X, y, lam, s=None):
 @pytest.mark.parametrize("n_classes", [2, 3, 4, 5])
 def test_shapes_and_objectives_of_every_class(n_classes):
     X, y = clouds(n_classes)
-    model = LinearSVC(C=0.5, tol=1e-5, random_state=0).fit(X, y)
+    model = papers_svc(C=0.5, tol=1e-5, random_state=0).fit(X, y)
     rows = 1 if n_classes == 2 else n_classes
     assert model.coef_.shape == (rows, 4)
     assert model.intercept_.shape == (rows,)
@@ -54,7 +55,7 @@ def test_shapes_and_objectives_of_every_class(n_classes):
         value = objective(model.coef_[k], model.intercept_[k], X, signs, lam)
         reported = np.atleast_1d(model.objective_)[k]
         assert reported == pytest.approx(value, rel=1e-9)
-        alone = LinearSVC(C=0.5, tol=1e-7).fit(X, signs)
+        alone = papers_svc(C=0.5, tol=1e-7).fit(X, signs)
         assert alone.objective_ * (1 - 1e-7) <= reported <= alone.objective_ * (1 + 1e-5)
     assert model.score(X, y) > 0.6
     if n_classes > 2:
@@ -66,9 +67,9 @@ def test_shapes_and_objectives_of_every_class(n_classes):
 def test_a_class_is_fitted_as_it_is_alone():
     X, y = clouds(4)
     names = np.array(["ash", "birch", "cedar", "elm"])
-    model = LinearSVC(random_state=5).fit(X, names[y])
+    model = papers_svc(random_state=5).fit(X, names[y])
     for k in range(4):
-        alone = LinearSVC(random_state=5).fit(X, y == k)
+        alone = papers_svc(random_state=5).fit(X, y == k)
         np.testing.assert_array_equal(model.coef_[[k]], alone.coef_)
         assert model.objective_[k] == alone.objective_
     assert set(model.predict(X)) <= set(names)
@@ -79,7 +80,7 @@ def test_a_class_is_fitted_as_it_is_alone():
 def test_threads_change_nothing(solver):
     X, y = clouds(5)
     one, two, all_of_them = (
-        LinearSVC(solver=solver, tol=0.1, n_jobs=n_jobs, random_state=0).fit(X, y) for n_jobs in (1, 2, -1)
+        papers_svc(solver=solver, tol=0.1, n_jobs=n_jobs, random_state=0).fit(X, y) for n_jobs in (1, 2, -1)
     )
     for other in (two, all_of_them):
         np.testing.assert_array_equal(other.coef_, one.coef_)
@@ -96,7 +97,7 @@ def test_threads_change_nothing(solver):
 @pytest.mark.slow
 def test_threads_of_a_slack_path():
     X, y = clouds(3)
-    one, two = (LinearSVC(slack=0.4, n_jobs=n_jobs, random_state=0).fit(X, y) for n_jobs in (1, 2))
+    one, two = (papers_svc(slack=0.4, n_jobs=n_jobs, random_state=0).fit(X, y) for n_jobs in (1, 2))
     np.testing.assert_array_equal(one.coef_, two.coef_)
     assert one.n_feature_reads_ == two.n_feature_reads_
 
@@ -104,20 +105,20 @@ def test_threads_of_a_slack_path():
 def test_class_weights_weigh_the_positive_side_against_ones():
     X, y = clouds(3)
     s = np.random.default_rng(1).integers(1, 4, len(y)).astype(float)
-    model = LinearSVC(class_weight={1: 5.0}, random_state=0, tol=1e-6).fit(X, y, s)
+    model = papers_svc(class_weight={1: 5.0}, random_state=0, tol=1e-6).fit(X, y, s)
     for k, factor in enumerate((1.0, 5.0, 1.0)):
-        alone = LinearSVC(random_state=0, tol=1e-6).fit(X, y == k, s * np.where(y == k, factor, 1.0))
+        alone = papers_svc(random_state=0, tol=1e-6).fit(X, y == k, s * np.where(y == k, factor, 1.0))
         np.testing.assert_array_equal(model.coef_[[k]], alone.coef_)
-    balanced = LinearSVC(class_weight="balanced", random_state=0, tol=1e-6).fit(X[:70], y[:70])
+    balanced = papers_svc(class_weight="balanced", random_state=0, tol=1e-6).fit(X[:70], y[:70])
     counts = np.bincount(y[:70])
-    given = LinearSVC(class_weight=dict(enumerate(70 / (3 * counts))), random_state=0, tol=1e-6)
+    given = papers_svc(class_weight=dict(enumerate(70 / (3 * counts))), random_state=0, tol=1e-6)
     np.testing.assert_array_equal(balanced.coef_, given.fit(X[:70], y[:70]).coef_)
 
 
 @pytest.mark.slow
 def test_dual_coefficients_give_every_class():
     X, y = clouds(4)
-    model = LinearSVC(solver="sdca", tol=1e-6, random_state=0).fit(X, y)
+    model = papers_svc(solver="sdca", tol=1e-6, random_state=0).fit(X, y)
     assert model.dual_coef_.shape == (4, len(model.support_))
     assert (np.diff(model.support_) > 0).all()
     assert (model.dual_coef_ != 0).any(axis=0).all()
@@ -130,7 +131,7 @@ def test_dual_coefficients_give_every_class():
 @pytest.mark.slow
 def test_history_of_every_class_is_monotone():
     X, y = clouds(3)
-    model = LinearSVC(solver="sdca", tol=1e-6).fit(X, y)
+    model = papers_svc(solver="sdca", tol=1e-6).fit(X, y)
     for history in model.history_:
         for name in ("iteration", "seconds", "feature_reads"):
             assert (np.diff(history.column(name)) >= 0).all()
@@ -140,9 +141,9 @@ def test_history_of_every_class_is_monotone():
 @pytest.mark.slow
 def test_warm_start_of_every_class():
     X, y = clouds(4)
-    model = LinearSVC(solver="sdca", C=1.0, tol=1e-6, warm_start=True, random_state=0).fit(X, y)
+    model = papers_svc(solver="sdca", C=1.0, tol=1e-6, warm_start=True, random_state=0).fit(X, y)
     model.set_params(C=1.02).fit(X, y)
-    cold = LinearSVC(solver="sdca", C=1.02, tol=1e-6, random_state=0).fit(X, y)
+    cold = papers_svc(solver="sdca", C=1.02, tol=1e-6, random_state=0).fit(X, y)
     assert model.n_feature_reads_ < cold.n_feature_reads_
     np.testing.assert_allclose(model.objective_, cold.objective_, rtol=2e-6)
     fewer = model.fit(X[y < 3], y[y < 3])  # other classes: from the beginning, without a word
@@ -156,8 +157,8 @@ def test_warm_start_of_every_class():
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_time_of_all_classes_together(n_jobs):
     X, y = clouds(4, n=4000)
-    LinearSVC(solver="pegasos", tol=10.0).fit(X[:200], y[:200])  # compiled
-    model = LinearSVC(solver="pegasos", tol=0, max_time=0.4, max_iter=10**8, n_jobs=n_jobs)
+    papers_svc(solver="pegasos", tol=10.0).fit(X[:200], y[:200])  # compiled
+    model = papers_svc(solver="pegasos", tol=0, max_time=0.4, max_iter=10**8, n_jobs=n_jobs)
     with pytest.warns(ConvergenceWarning, match=r"the time limit was reached, with a certified relative gap"):
         within(0.3, 0.9, lambda: model.fit(X, y))
     assert model.stop_reason_ == "max_time"
@@ -168,11 +169,11 @@ def test_time_of_all_classes_together(n_jobs):
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_cells_that_are_kept_serve_all_classes(n_jobs):
     X, y = clouds(4)
-    model = LinearSVC(max_reads=2 * X.size, n_jobs=n_jobs, random_state=0).fit(X, y)
-    alone = LinearSVC(max_reads=2 * X.size, random_state=0).fit(X, y == model.classes_[0])
+    model = papers_svc(max_reads=2 * X.size, n_jobs=n_jobs, random_state=0).fit(X, y)
+    alone = papers_svc(max_reads=2 * X.size, random_state=0).fit(X, y == model.classes_[0])
     assert model.n_feature_reads_ == model.n_distinct_reads_ <= X.size
     assert alone.n_feature_reads_ <= model.n_feature_reads_
-    assert model.score(X, y) > LinearSVC().fit(X, y).score(X, y) - 0.05
+    assert model.score(X, y) > papers_svc().fit(X, y).score(X, y) - 0.05
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -181,7 +182,7 @@ def test_reads_of_all_classes_together(n_jobs, passes):
     X, y = clouds(4)
     limit = passes * X.size
     with pytest.warns(ConvergenceWarning, match="the read limit was reached"):
-        model = LinearSVC(solver="sdca", tol=0, max_reads=limit, n_jobs=n_jobs).fit(X, y)
+        model = papers_svc(solver="sdca", tol=0, max_reads=limit, n_jobs=n_jobs).fit(X, y)
     assert model.stop_reason_ == "max_reads"
     assert limit / 2 <= model.n_feature_reads_ <= limit
     assert np.isfinite(model.coef_).all()
@@ -189,7 +190,7 @@ def test_reads_of_all_classes_together(n_jobs, passes):
 
 def test_target_error_of_every_class():
     X, y = clouds(3, n=300)
-    model = LinearSVC(solver="sdca", tol=1e-9, target_error=0.4, random_state=0).fit(X, y)
+    model = papers_svc(solver="sdca", tol=1e-9, target_error=0.4, random_state=0).fit(X, y)
     assert model.stop_reason_ == "target"
     assert all(history[-1].score <= 0.4 for history in model.history_)
 
@@ -247,12 +248,13 @@ SCRIPT = """
 import json, sys
 import numpy as np
 from hinge import LinearSVC
+from papers_svc import papers_svc
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((20_000, 30))
 y = rng.integers(0, int(sys.argv[1]), len(X))
 options = json.loads(sys.argv[2])
-model = LinearSVC(solver="pegasos", tol=1e-9, max_iter=10**8, max_time=60, verbose=1, **options).fit(X, y)
+model = papers_svc(solver="pegasos", tol=1e-9, max_iter=10**8, max_time=60, verbose=1, **options).fit(X, y)
 histories = model.history_ if int(sys.argv[1]) > 2 else [model.history_]
 print(json.dumps({
     "reason": model.stop_reason_, "finite": bool(np.isfinite(model.coef_).all()),

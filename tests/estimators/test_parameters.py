@@ -2,19 +2,20 @@ from typing import get_type_hints
 
 import pytest
 
-from hinge import SVC, LinearSVC, OneClassSVM
+from hinge import SVC, LinearSVC, LinearSVR, OneClassSVM
 from hinge.estimators import parameters
 
 
 @pytest.mark.parametrize(
     "estimator, protocol",
     [
-        (LinearSVC, parameters.LinearParameters),
+        (LinearSVC, parameters.LinearClassifierParameters),
+        (LinearSVR, parameters.LinearRegressorParameters),
         (SVC, parameters.KernelMachineParameters),
         (OneClassSVM, parameters.OneClassParameters),
     ],
 )
 def test_protocols_name_parameters_that_the_estimators_have(estimator, protocol):
     hints = get_type_hints(protocol)
-    assert {"tol", "max_time", "n_jobs"} <= set(hints)  # those that it inherits too
+    assert {"tol", "max_time"} <= set(hints)  # those that it inherits too
     assert set(hints) <= set(estimator().get_params())

@@ -4,11 +4,11 @@ import re
 
 import numpy as np
 import pytest
+from papers_svc import papers_svc
 from sklearn.callback import ProgressBar, ScoringMonitor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
-from hinge import LinearSVC
 from hinge.monitoring import Record
 from hinge.monitoring.progress import ProgressBar as GapBar
 
@@ -57,18 +57,18 @@ def three(tiny):
 @pytest.mark.parametrize("solver", ["sdca", "newton", "pegasos"])
 def test_a_callback_sees_every_look(solver, tiny):
     watcher = Watcher()
-    model = LinearSVC(solver=solver, tol=0.05, random_state=0).set_callbacks(watcher)
+    model = papers_svc(solver=solver, tol=0.05, random_state=0).set_callbacks(watcher)
     assert model.fit(*tiny) is model
     looks = len(model.history_)
     assert watcher.calls == ["setup", "begin fit", *["begin look", "end look"] * looks, "end fit", "teardown"]
-    plain = LinearSVC(solver=solver, tol=0.05, random_state=0).fit(*tiny)
+    plain = papers_svc(solver=solver, tol=0.05, random_state=0).fit(*tiny)
     np.testing.assert_array_equal(model.coef_, plain.coef_)
     np.testing.assert_array_equal(model.intercept_, plain.intercept_)
 
 
 def test_a_callback_gets_the_record(tiny):
     watcher = Watcher()
-    model = LinearSVC(tol=1e-6).set_callbacks(watcher).fit(*tiny)
+    model = papers_svc(tol=1e-6).set_callbacks(watcher).fit(*tiny)
     np.testing.assert_equal(watcher.records, list(model.history_))
     last = watcher.records[-1]
     assert isinstance(last, Record)
@@ -81,7 +81,7 @@ def test_a_callback_gets_the_record(tiny):
 def test_a_callback_gets_a_model_that_predicts(solver, tiny):
     X, y = tiny
     watcher = Watcher()
-    model = LinearSVC(solver=solver, tol=0.03, random_state=0).set_callbacks(watcher).fit(X, y)
+    model = papers_svc(solver=solver, tol=0.03, random_state=0).set_callbacks(watcher).fit(X, y)
     assert all(0.4 < score <= 1 for score in watcher.scores)
     assert watcher.scores[-1] == model.score(X, y)
     last = watcher.fitted[-1]
@@ -93,7 +93,7 @@ def test_a_callback_gets_a_model_that_predicts(solver, tiny):
 @pytest.mark.parametrize("solver", ["sdca", "newton", "pegasos"])
 def test_a_callback_ends_the_fit(solver, tiny):
     watcher = Watcher(looks=2)
-    model = LinearSVC(solver=solver, tol=1e-12).set_callbacks(watcher).fit(*tiny)  # and nothing warns
+    model = papers_svc(solver=solver, tol=1e-12).set_callbacks(watcher).fit(*tiny)  # and nothing warns
     assert model.stop_reason_ == "callback"
     assert len(model.history_) == len(watcher.records) == 2
     assert watcher.calls[-1] == "teardown"
@@ -104,7 +104,7 @@ def test_a_callback_ends_the_fit(solver, tiny):
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_callbacks_of_many_classes(n_jobs, three):
     watcher = Watcher()
-    model = LinearSVC(n_jobs=n_jobs, random_state=0, tol=1e-4).set_callbacks(watcher).fit(*three)
+    model = papers_svc(n_jobs=n_jobs, random_state=0, tol=1e-4).set_callbacks(watcher).fit(*three)
     assert watcher.calls.count("end look") == sum(map(len, model.history_))
     assert watcher.calls[0] == "setup"
     assert watcher.calls[-2:] == ["end fit", "teardown"]
@@ -113,7 +113,7 @@ def test_callbacks_of_many_classes(n_jobs, three):
 
 def test_a_callback_ends_the_fit_of_every_class(three):
     watcher = Watcher(looks=1)
-    model = LinearSVC(tol=1e-12).set_callbacks(watcher).fit(*three)
+    model = papers_svc(tol=1e-12).set_callbacks(watcher).fit(*three)
     assert model.stop_reason_ == "callback"
     assert [len(history) for history in model.history_] == [1, 1, 1]
 
@@ -127,19 +127,19 @@ def test_callbacks_are_torn_down_after_an_error(tiny):
             raise RuntimeError("faulty")
 
     with pytest.raises(RuntimeError, match="faulty"):
-        LinearSVC().set_callbacks(Faulty(), watcher).fit(X, y)
+        papers_svc().set_callbacks(Faulty(), watcher).fit(X, y)
     assert watcher.calls[-1] == "teardown"
 
 
 def test_callbacks_can_be_taken_away(tiny):
     watcher = Watcher()
-    LinearSVC().set_callbacks(watcher).set_callbacks().fit(*tiny)
+    papers_svc().set_callbacks(watcher).set_callbacks().fit(*tiny)
     assert watcher.calls == []
 
 
 def test_callbacks_see_the_slack_path(tiny):
     watcher = Watcher()
-    model = LinearSVC(slack=0.3).set_callbacks(watcher).fit(*tiny)
+    model = papers_svc(slack=0.3).set_callbacks(watcher).fit(*tiny)
     assert len(watcher.records) == len(model.history_)
     assert watcher.scores[-1] > 0.7
     assert model.stop_reason_ == "converged"
@@ -149,21 +149,21 @@ def test_callbacks_see_the_slack_path(tiny):
 
 
 def test_scikit_learns_progress_bar(tiny, three):
-    plain = LinearSVC(random_state=0).fit(*tiny)
-    model = LinearSVC(random_state=0).set_callbacks(ProgressBar()).fit(*tiny)
+    plain = papers_svc(random_state=0).fit(*tiny)
+    model = papers_svc(random_state=0).set_callbacks(ProgressBar()).fit(*tiny)
     np.testing.assert_array_equal(model.coef_, plain.coef_)
-    assert LinearSVC().set_callbacks(ProgressBar()).fit(*three).coef_.shape == (3, 7)
+    assert papers_svc().set_callbacks(ProgressBar()).fit(*three).coef_.shape == (3, 7)
 
 
 def test_scikit_learns_progress_bar_over_a_search(tiny):
-    search = GridSearchCV(LinearSVC(), {"C": [0.1, 1.0]}, cv=2).set_callbacks(ProgressBar())
+    search = GridSearchCV(papers_svc(), {"C": [0.1, 1.0]}, cv=2).set_callbacks(ProgressBar())
     assert search.fit(*tiny).best_score_ > 0.5
 
 
 def test_scikit_learns_scoring_monitor(tiny):
     """It hands the metadata of a task to the scorer, which knows sample weights and the like only."""
     monitor = ScoringMonitor(scoring="accuracy")
-    model = LinearSVC(random_state=0).set_callbacks(monitor).fit(*tiny)
+    model = papers_svc(random_state=0).set_callbacks(monitor).fit(*tiny)
     scores = [row["accuracy"] for row in monitor.get_logs().data if "accuracy" in row]
     assert len(scores) >= len(model.history_)
     assert scores[-1] == model.score(*tiny)
@@ -174,8 +174,8 @@ def test_scikit_learns_scoring_monitor(tiny):
 
 def test_the_bar_of_the_gap(tiny, three, capsys):
     for X, y in (tiny, three):
-        plain = LinearSVC(random_state=0).fit(X, y)
-        model = LinearSVC(random_state=0).set_callbacks(GapBar()).fit(X, y)
+        plain = papers_svc(random_state=0).fit(X, y)
+        model = papers_svc(random_state=0).set_callbacks(GapBar()).fit(X, y)
         np.testing.assert_array_equal(model.coef_, plain.coef_)
     assert capsys.readouterr().out == ""
 
@@ -189,13 +189,13 @@ LINE = re.compile(
 
 
 def test_silent_unless_asked(tiny, capfd):
-    LinearSVC().fit(*tiny)
+    papers_svc().fit(*tiny)
     assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("solver", ["sdca", "newton"])
 def test_a_line_for_each_look(solver, tiny, capfd):
-    model = LinearSVC(solver=solver, verbose=1).fit(*tiny)
+    model = papers_svc(solver=solver, verbose=1).fit(*tiny)
     out, err = capfd.readouterr()
     assert out == ""
     lines = err.splitlines()
@@ -207,7 +207,7 @@ def test_a_line_for_each_look(solver, tiny, capfd):
 
 def test_lines_name_the_class_and_the_held_out_error(three, capfd):
     X, y = three
-    model = LinearSVC(verbose=2, target_error=0.0, random_state=0, solver="sdca").fit(X, y)
+    model = papers_svc(verbose=2, target_error=0.0, random_state=0, solver="sdca").fit(X, y)
     out, err = capfd.readouterr()
     assert out == ""
     lines = err.splitlines()
@@ -218,6 +218,6 @@ def test_lines_name_the_class_and_the_held_out_error(three, capfd):
 
 def test_a_limit_warns_where_fit_was_called(tiny):
     with pytest.warns(ConvergenceWarning, match=r"iteration limit .* gap of .*tol=1e-09") as caught:
-        LinearSVC(max_iter=1, tol=1e-9).fit(*tiny)
+        papers_svc(max_iter=1, tol=1e-9).fit(*tiny)
     assert len(caught) == 1
     assert caught[0].filename == __file__

@@ -131,6 +131,7 @@ def test_balanced_classes_with_weights_as_in_scikit_learn(classes):
     theirs = svm.SVC(class_weight="balanced", tol=1e-9).fit(X, y, weight)
     assert np.allclose(ours.class_weight_, theirs.class_weight_)
     assert np.allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-5)
-    ours = LinearSVC(class_weight="balanced", intercept="penalized", tol=1e-9).fit(X, y, weight)
-    theirs = svm.LinearSVC(class_weight="balanced", loss="hinge", tol=1e-9, max_iter=10**6).fit(X, y, weight)
-    assert np.allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-4)
+    for loss in ("hinge", "squared_hinge"):
+        ours = LinearSVC(class_weight="balanced", loss=loss, tol=1e-9).fit(X, y, weight)
+        theirs = svm.LinearSVC(class_weight="balanced", loss=loss, tol=1e-9, max_iter=10**6).fit(X, y, weight)
+        assert np.allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-4)

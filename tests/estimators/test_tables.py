@@ -7,9 +7,9 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from papers_svc import papers_svc
 from sklearn.base import clone
 
-from hinge import LinearSVC
 from hinge.access import DenseTable
 from hinge.access.tables.oracle import Oracle, OracleError
 from hinge.access.two_way.reader import open_pair
@@ -48,22 +48,22 @@ class Seller:
 @pytest.mark.slow
 def test_an_oracle_is_fitted_as_an_array_is(data):
     X, y = data
-    model = LinearSVC(random_state=0).fit(Seller(X), y)
+    model = papers_svc(random_state=0).fit(Seller(X), y)
     assert isinstance(model.solver_, Frugal)
     assert model.n_features_in_ == D and model.coef_.shape == (1, D)
     assert model.n_feature_reads_ == model.n_distinct_reads_ == model.cost_ <= N * D
-    same = LinearSVC(random_state=0, solver="frugal").fit(X, y)
+    same = papers_svc(random_state=0, solver="frugal").fit(X, y)
     np.testing.assert_allclose(model.coef_, same.coef_, atol=1e-12)
     assert (same.n_feature_reads_, same.n_distinct_reads_) == (model.n_feature_reads_, model.n_distinct_reads_)
-    assert model.score(X, y) > LinearSVC().fit(X, y).score(X, y) - 0.02
+    assert model.score(X, y) > papers_svc().fit(X, y).score(X, y) - 0.02
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("budget", [D, 500, 5000, 30_000])
 def test_budgets_of_either_side(data, budget):
     X, y = data
-    ours = LinearSVC(random_state=0, max_reads=budget).fit(Seller(X), y)
-    theirs = LinearSVC(random_state=0).fit(Oracle(Seller(X), max_reads=budget), y)
+    ours = papers_svc(random_state=0, max_reads=budget).fit(Seller(X), y)
+    theirs = papers_svc(random_state=0).fit(Oracle(Seller(X), max_reads=budget), y)
     assert ours.n_feature_reads_ <= budget and theirs.n_feature_reads_ <= budget
     assert ours.coef_.tobytes() == theirs.coef_.tobytes()
     assert ours.stop_reason_ == theirs.stop_reason_ == "max_reads"
@@ -73,17 +73,17 @@ def test_prices(data):
     X, y = data
     prices = np.where(np.arange(D) < 30, 1.0, 50.0)
     oracle = Oracle(Seller(X, prices), max_cost=20_000)
-    model = LinearSVC(random_state=0).fit(oracle, y)
+    model = papers_svc(random_state=0).fit(oracle, y)
     assert model.stop_reason_ == "max_cost" and 10_000 < model.cost_ <= 20_000
     with pytest.raises(ValueError, match=r"too small: one iteration of Frugal costs up to 1530"):
-        LinearSVC().fit(Oracle(Seller(X, prices), max_cost=100), y)
+        papers_svc().fit(Oracle(Seller(X, prices), max_cost=100), y)
 
 
 @pytest.mark.slow
 def test_classes_share_what_is_paid_for(data):
     X, y = data
     three = np.where(X[:, 0] > 0.1, 2, y)
-    model = LinearSVC(random_state=0, max_reads=40_000).fit(Seller(X), three)
+    model = papers_svc(random_state=0, max_reads=40_000).fit(Seller(X), three)
     assert model.coef_.shape == (3, D) and model.n_feature_reads_ == model.n_distinct_reads_ <= 40_000
     assert len(model.history_) == 3
 
@@ -94,7 +94,7 @@ def test_simba(data):
     for given in (X, sp.csr_array(X), Seller(X)):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model = LinearSVC(solver="simba", max_iter=20, random_state=0).fit(given, y)
+            model = papers_svc(solver="simba", max_iter=20, random_state=0).fit(given, y)
         assert isinstance(model.solver_, Simba)
         assert model.score(X, y) > 0.75
         assert model.n_distinct_reads_ <= N * D and model.bytes_read_ > 0
@@ -105,8 +105,8 @@ def test_simba(data):
 def test_files(data, tmp_path):
     X, y = data
     write_pair(sp.csr_array(X), tmp_path / "pair")
-    model = LinearSVC(random_state=0, max_reads=10_000).fit(open_pair(tmp_path / "pair"), y)
-    same = LinearSVC(random_state=0, max_reads=10_000).fit(sp.csr_array(X), y)
+    model = papers_svc(random_state=0, max_reads=10_000).fit(open_pair(tmp_path / "pair"), y)
+    same = papers_svc(random_state=0, max_reads=10_000).fit(sp.csr_array(X), y)
     np.testing.assert_allclose(model.coef_, same.coef_, atol=1e-9)
     assert model.n_distinct_reads_ == same.n_distinct_reads_
 
@@ -115,24 +115,24 @@ def test_files(data, tmp_path):
 def test_a_table_goes_into_the_next_fit_with_what_it_has(data):
     X, y = data
     table = Oracle(Seller(X))
-    LinearSVC(random_state=0).fit(table, y)
+    papers_svc(random_state=0).fit(table, y)
     paid = table.bill.cells
-    again = LinearSVC(random_state=0).fit(table, y)
+    again = papers_svc(random_state=0).fit(table, y)
     assert paid <= table.bill.cells < 1.2 * paid and again.n_distinct_reads_ == table.bill.cells
 
 
 def test_what_is_refused(data):
     X, y = data
     with pytest.raises(ValueError, match="There are 2400 rows and 2399 labels"):
-        LinearSVC().fit(Seller(X), y[1:])
+        papers_svc().fit(Seller(X), y[1:])
     with pytest.raises(ValueError, match="SDCA takes rows of arrays in memory, not of a Oracle"):
-        LinearSVC(solver="sdca").fit(Seller(X), y)
+        papers_svc(solver="sdca").fit(Seller(X), y)
     with pytest.raises(ValueError, match="target_error holds rows out, which would have to be bought"):
-        LinearSVC(target_error=0.1).fit(Seller(X), y)
+        papers_svc(target_error=0.1).fit(Seller(X), y)
     with pytest.raises(ValueError, match="one class only"):
-        LinearSVC().fit(Seller(X), np.ones(N))
+        papers_svc().fit(Seller(X), np.ones(N))
     with pytest.raises(ValueError, match="Simba takes no weights"):
-        LinearSVC(solver="simba", class_weight="balanced").fit(X, y)
+        papers_svc(solver="simba", class_weight="balanced").fit(X, y)
 
 
 @pytest.mark.slow
@@ -142,13 +142,13 @@ def test_an_oracle_that_fails(data):
     bad[700] = np.nan
     oracle = Oracle(Seller(bad), retries=1, wait=0.0)
     with pytest.raises(OracleError, match=re.escape("700")):
-        LinearSVC(random_state=0).fit(oracle, y)
+        papers_svc(random_state=0).fit(oracle, y)
     assert oracle.bill.cells > 0  # what was paid for is kept
 
 
 def test_a_fitted_model_forgets_the_oracle(data):
     X, y = data
-    model = LinearSVC(random_state=0, max_reads=5000).fit(Oracle(Seller(X)), y)
+    model = papers_svc(random_state=0, max_reads=5000).fit(Oracle(Seller(X)), y)
     again = pickle.loads(pickle.dumps(model))
     assert (again.predict(X) == model.predict(X)).all() and again.cost_ == model.cost_
     assert clone(model).get_params() == model.get_params()
@@ -162,6 +162,6 @@ def test_a_copy_by_columns(data):
     table = DenseTable(X, np.ascontiguousarray(X.T))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = LinearSVC(solver="simba", max_iter=5, random_state=0).fit(table, y)
-        same = LinearSVC(solver="simba", max_iter=5, random_state=0).fit(X, y)
+        model = papers_svc(solver="simba", max_iter=5, random_state=0).fit(table, y)
+        same = papers_svc(solver="simba", max_iter=5, random_state=0).fit(X, y)
     np.testing.assert_allclose(model.coef_, same.coef_, rtol=1e-9)

@@ -85,12 +85,12 @@ def estimators():
     return {
         "LinearSVC": (LinearSVC(**hard, solver="sdca").fit, many),
         "LinearSVC newton": (LinearSVC(**hard).fit, large),
-        "LinearSVC float32": (LinearSVC(**hard, solver="pegasos").fit, singles),
+        "LinearSVC float32": (LinearSVC(**hard, loss="hinge", solver="pegasos").fit, singles),
         "LinearSVC sparse": (LinearSVC(**hard).fit, lambda: sparse(100_000, 5_000)),
         "LinearSVC classes, threads": (LinearSVC(**hard, n_jobs=2).fit, lambda: blobs(100_000, 60, 5)),
         "LinearSVC keep": (LinearSVC(**hard, solver="sdca", on_interrupt="keep").fit, many),
         "LinearSVC slack": (LinearSVC(**hard, slack=0.2).fit, many),
-        "LinearSVC simba": (LinearSVC(**hard, slack=0.2, solver="simba").fit, many),
+        "LinearSVC simba": (LinearSVC(**hard, loss="hinge", slack=0.2, solver="simba").fit, many),
         "LinearSVC few reads": (LinearSVC(tol=1e-9, max_reads=10**7).fit, many),
         "LinearSVC oracle": (LinearSVC().fit, lambda: (Oracle(Slow()), Slow.labels)),
         "partial_fit": (pieces, large),
@@ -190,7 +190,7 @@ FITS = {
     f"SVC keep {COLD}": "SVC(on_interrupt='keep').fit(X, y)",
     f"OneClassSVM {COLD}": "OneClassSVM().fit(X)",
     f"max_margin {COLD}": "max_margin(X, y)",
-    f"LinearSVC simba {COLD}": "LinearSVC(slack=.2, solver='simba').fit(X, y)",
+    f"LinearSVC simba {COLD}": "LinearSVC(loss='hinge', slack=.2, solver='simba').fit(X, y)",
 }
 """First fits, which compile; after one that Ctrl-C broke off, the next must be as good as ever."""
 
@@ -315,7 +315,7 @@ def warm():
     X, y = blobs(300, 5)
     for options in ({"solver": "sdca"}, {}, {"slack": 0.2}, {"slack": 0.2, "solver": "simba"}, {"max_reads": 500}):
         LinearSVC(**options, tol=0.1).fit(X, y)
-    LinearSVC(solver="pegasos").fit(X.astype(np.float32), y)
+    LinearSVC(loss="hinge", solver="pegasos").fit(X.astype(np.float32), y)
     LinearSVC().fit(*sparse(300, 2000))
     LinearSVC().partial_fit(X, y, classes=[0, 1])
     SVC(tol=1e-6).fit(X, y).predict(X)

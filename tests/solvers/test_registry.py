@@ -89,7 +89,7 @@ def test_model_files_hold_every_solver_with_its_settings(name, tiny_csr, tmp_pat
     solver = registry.BY_NAME[name].load()()
     whole = [field.name for field in fields(solver) if type(getattr(solver, field.name)) is int]
     solver.set_params(**{setting: getattr(solver, setting) + 1 for setting in whole})
-    model = hinge.LinearSVC(lam=0.1, max_iter=3, tol=0.5, random_state=0).fit(*tiny_csr)
+    model = hinge.LinearSVC(loss="hinge", lam=0.1, max_iter=3, tol=0.5, random_state=0).fit(*tiny_csr)
     model_files.save(model.set_params(solver=solver), tmp_path / "m.hinge")
     assert model_files.load(tmp_path / "m.hinge").solver == solver
 
@@ -112,7 +112,7 @@ def test_a_new_solver_has_a_public_name():
 
 @pytest.mark.usefixtures("throwaway")
 def test_a_new_solver_is_asked_for_by_name(tiny):
-    model = hinge.LinearSVC(lam=0.1, solver="throwaway", tol=0.5, random_state=0).fit(*tiny)
+    model = hinge.LinearSVC(loss="hinge", lam=0.1, solver="throwaway", tol=0.5, random_state=0).fit(*tiny)
     assert model.solver_ == Throwaway()
     with pytest.raises(ValueError, match=r"solver must be one of .*'throwaway'"):
         hinge.LinearSVC(solver="throw").fit(*tiny)
@@ -126,7 +126,7 @@ def test_a_solver_that_is_not_registered_has_no_name(tiny):
 @pytest.mark.usefixtures("throwaway")
 def test_a_new_solver_is_in_model_files(tiny, tmp_path):
     solver = Throwaway(batch_size=3, patience=0.25)
-    model = hinge.LinearSVC(lam=0.1, solver=solver, tol=0.5, random_state=0).fit(*tiny)
+    model = hinge.LinearSVC(loss="hinge", lam=0.1, solver=solver, tol=0.5, random_state=0).fit(*tiny)
     model_files.save(model, tmp_path / "m.hinge")
     assert model_files.load(tmp_path / "m.hinge").solver == solver
     del registry.BY_NAME["throwaway"]
