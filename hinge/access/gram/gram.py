@@ -151,7 +151,9 @@ class Gram(BaseGram[np.ndarray]):
         """``coef @ K[i, columns]``, and a bound on the error of each."""
         size, sums = np.abs(coef), np.zeros(len(columns))
         error, tight = self.error(np.bincount(i, size, self.n), len(i) + 1)[columns], np.zeros(len(columns))
-        for sign in (1.0, -1.0) if self.points.sums_tell else (0.0,):  # of one sign, so that nothing cancels
+        for sign in (
+            (1.0, -1.0) if self.points.sums_tell else (0.0,)
+        ):  # terms of one sign at a time, so that nothing cancels
             some = np.sign(coef) == sign if sign else size > 0
             if not some.any():
                 continue
@@ -321,7 +323,7 @@ class Gram(BaseGram[np.ndarray]):
             raise
 
     def __getstate__(self) -> dict[str, Any]:
-        """A copy has no threads yet."""
+        """Everything but the thread pool, which a copy makes when it needs one."""
         return {**self.__dict__, "_pool": None}
 
 

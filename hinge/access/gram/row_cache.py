@@ -107,7 +107,7 @@ class RowCache:
         slot_of, position = np.full(self.n, -1), np.full(self.n, -1)
         slot_of[rows] = np.arange(k)
         position[columns] = np.arange(len(columns))
-        self.__dict__.update(  # all at once, whatever interrupts
+        self.__dict__.update(  # in one call, so that Ctrl-C cannot leave half of it
             columns=columns,
             position=position,
             _slot_of=slot_of,

@@ -124,7 +124,7 @@ class RowStore:
                 return
             _write(self._fd, record)
         except OSError as error:
-            with contextlib.suppress(OSError):  # what is left over would be dropped on opening too
+            with contextlib.suppress(OSError):  # if it stays, the next opening drops it
                 os.ftruncate(self._fd, self._end)
             self._give_up(error)
             return
@@ -244,7 +244,7 @@ class RowStore:
             begin, end = at + _RECORD.size, at + _RECORD.size + 16 * max(0, count)
             if zlib.crc32(self._map[at : at + 16]) != head_sum or not (0 <= row < self.n and count > 0):
                 if not np.frombuffer(self._map, np.uint8, size - at, at).any():
-                    break  # zeros: room that was promised, never written
+                    break  # zeros: space that was allocated, but never written
                 return f"record at byte {at}"
             if end > size:
                 break

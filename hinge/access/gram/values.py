@@ -47,7 +47,7 @@ class PairValues:
         """
         twin = np.full(self.points.n, -1)
         twin[rows] = np.arange(len(rows))
-        twin = twin[columns]  # the place among the rows of each column that is a row too
+        twin = twin[columns]  # for each column that is also a row, its place among the rows; else -1
         both = np.flatnonzero(twin >= 0)
         own = twin[both], both
         values[own] = np.where(np.isnan(values[own]), self.diagonal[columns[both]], values[own])

@@ -74,7 +74,7 @@ class Calls:
             raise ValueError(f"wait must be a number of seconds, not negative, got {wait!r}.")
         if timeout is not None and not (is_number(timeout, finite=True) and timeout > 0):
             raise ValueError(f"timeout must be a positive number of seconds or None, got {timeout!r}.")
-        self.retries, self.wait = int(retries), float(wait)  # numbers of any kind
+        self.retries, self.wait = int(retries), float(wait)  # NumPy numbers too
         self.timeout = None if timeout is None else float(timeout)
         self.made = 0
 
@@ -87,7 +87,7 @@ class Calls:
             self.made += 1
             try:
                 return read(self._answer(call, arguments))
-            except Exception as error:  # Ctrl-C is none
+            except Exception as error:  # KeyboardInterrupt is not an Exception, and ends the loop
                 cause = error
         tries = "one call" if self.retries == 0 else f"{self.retries + 1} calls"
         raise OracleError(
@@ -103,7 +103,7 @@ class Calls:
         def work() -> None:
             try:
                 answers.put((call(*arguments), None))
-            except BaseException as error:  # the caller's to deal with
+            except BaseException as error:  # raised again in the calling thread
                 answers.put((None, error))
 
         # A daemon: a call that never ends does not keep the program from ending.

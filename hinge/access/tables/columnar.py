@@ -269,7 +269,9 @@ def _files_of(path: Path) -> list[tuple[Path, Any]]:
     paths = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
     if not paths:
         raise ValueError(f"There is no .parquet file in {path}.")
-    return [(p, pq.ParquetFile(p, pre_buffer=False)) for p in paths]  # else it reads what lies between
+    return [
+        (p, pq.ParquetFile(p, pre_buffer=False)) for p in paths
+    ]  # with pre_buffer=True pyarrow also reads the bytes between the columns
 
 
 def _checked_names(schema: "pa.Schema", types: ModuleType, label: str | None = None) -> list[str]:

@@ -49,7 +49,7 @@ class Stretched(Fetched):
         return X
 
     def _block(self, rows: np.ndarray, columns: np.ndarray) -> Any:
-        order = np.argsort(rows, kind="stable")  # what holds several rows is not left before all are taken
+        order = np.argsort(rows, kind="stable")  # ascending, so that a stored block is read once for all its rows
         out = np.empty((len(rows), len(columns)))
         out[order] = super()._block(rows[order], columns)
         return out

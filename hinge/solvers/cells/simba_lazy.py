@@ -152,7 +152,7 @@ def cap_of(q, kappa):
                 rest += q[i]
         if above == 0 and over < 0:
             return q.max()
-        if above <= over or above >= kappa:  # it falls, and ends, but for rounding
+        if above <= over or above >= kappa:  # it decreases until it ends; a step that does not is rounding
             return theta
         theta, over = rest / (kappa - above), above
 

@@ -71,7 +71,7 @@ class Points:
 
     def errors(self) -> tuple[np.ndarray, np.ndarray]:
         """A and B of shape (k, n): the values given for i and j are off by at most Σₖ Aₖᵢ Bₖⱼ."""
-        return np.zeros((1, self.n)), np.zeros((1, self.n))  # given values are what they are
+        return np.zeros((1, self.n)), np.zeros((1, self.n))  # values that were given count as exact
 
     def sum_errors(self, i: np.ndarray, size: np.ndarray, columns: np.ndarray, sums: np.ndarray) -> np.ndarray | None:
         """What sums Σ size K(xᵢ, ·) of terms that are not negative are off by; None if that is not known."""
