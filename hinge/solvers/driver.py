@@ -186,7 +186,7 @@ class _Run:
         return None
 
     def advance(self, n: int) -> None:
-        """One piece, whose state is not left half-written."""
+        """Run n iterations. With ``on_interrupt="keep"``, a copy of the state is kept during steps that may be long."""
         left = None if self.stop.max_time is None else self.stop.max_time - self.spent.seconds
         if self.keep and (n <= 1 or n > self.rate * CHUNK_SECONDS):
             self.safe = copy.deepcopy(self.state)
@@ -196,7 +196,7 @@ class _Run:
         self.interrupts.kept, self.safe = False, None
 
     def broken_off(self) -> Status:
-        """Ctrl-C: what a step has left half-written is what it was before."""
+        """After Ctrl-C: go back to the copy, if a step was interrupted while it wrote to the state."""
         self.state = self.state if self.safe is None else self.safe
         return Status.INTERRUPTED
 
@@ -282,7 +282,7 @@ class _Run:
         return gap_of(self.seen[1])
 
     def affords_certificate(self, times: float = 1.0) -> bool:
-        """Whether the limit on reads leaves as much as a certificate may read, so many times."""
+        """Whether the limit on reads allows `times` as much as a certificate may read."""
         if self.stop.max_reads is None:
             return True
         cells = self.problem.certificate_cells(self.solver.cost(self.problem, self.state))
@@ -296,7 +296,7 @@ class _Run:
         return self.latest[1]
 
     def certificate(self) -> Certificate:
-        """That of the solver where it has one; else the problem's, without rounding that can be spared."""
+        """The solver's own certificate where it has one; else the problem's, sharpened if rounding is in the way."""
         if self.seen[0] != self.state.t:
             self.estimate()
         if isinstance(self.seen[1], Certificate):
@@ -332,7 +332,7 @@ class _Run:
 
 
 def _is_dear(problem: Problem[Answer], answer: Answer, t: int) -> bool:
-    """Whether a certificate takes too long for somebody who pressed Ctrl-C, or has nothing to say."""
+    """Whether a certificate is skipped after Ctrl-C: it would take too long, or nothing was done yet."""
     if problem.values_again(answer):
         return problem.values_again(answer) > LAST_WORD_EVALS
     return t == 0 or problem.pass_cells > LAST_WORD_CELLS

@@ -167,7 +167,7 @@ class DeviceGram(BaseGram["torch.Tensor"]):
         return self._finer
 
     def sharper(self) -> Iterator[Sums]:
-        """Who can make the same sums more exactly."""
+        """This Gram in float64, or the one that is."""
         level = self if self.precision == "float64" else self.finer
         if level is not None:
             yield level

@@ -141,7 +141,9 @@ class Gram(BaseGram[np.ndarray]):
         return self._finer
 
     def sharper(self) -> Iterator[Sums]:
-        """Who can make the same sums more exactly, one better than the other; we by summing anew."""
+        """Those who can make the same sums more exactly, each better than the one before; first this Gram itself,
+        where summing again is more exact than sums that were kept up to date.
+        """
         level: Sums | None = self if self.dtype == np.float64 or self.points.sums_tell else self.finer
         while level is not None:
             yield level

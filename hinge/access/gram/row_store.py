@@ -274,7 +274,7 @@ class RowStore:
             _warn(f"{what} cannot be stored in {self.folder} ({error}): the fit goes on without.")
 
     def __getstate__(self) -> dict[str, Any]:
-        """A copy reads only."""
+        """A copy can read the file, but not write to it."""
         return {"folder": self.folder, "n": self.n, "fingerprint": self.fingerprint, "what": self.what}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -282,7 +282,7 @@ class RowStore:
 
 
 def _write(fd: int, content: bytes) -> None:
-    """All of it, or an error: a full disk takes a part."""
+    """Write all bytes, or raise: a disk that is nearly full takes only a part of them."""
     if os.write(fd, content) < len(content):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

@@ -99,7 +99,7 @@ class Bill:
         self.pages += int(pages)
 
     def charge(self, cells: int, nonzeros: int, cost: float) -> None:
-        """Cells that were read."""
+        """Add cells that were read to the counts, and their price."""
         self.cells += int(cells)
         self.nonzeros += int(nonzeros)
         self.cost += float(cost)

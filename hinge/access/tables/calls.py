@@ -79,7 +79,7 @@ class Calls:
         self.made = 0
 
     def make(self, what: str, read: Callable[[Answer], Line], call: Callable[..., Any], *arguments: Any) -> Line:
-        """What `read` makes of the answer to a call; it raises where that is none to be taken."""
+        """Call, again if it fails, and return ``read(answer)``; `read` raises where the answer is unusable."""
         cause: Exception | None = None
         for attempt in range(self.retries + 1):
             if attempt:
@@ -144,7 +144,7 @@ def line_of(answer: Answer, length: int) -> Line:
 
 
 def numbers(answer: Answer, count: int) -> np.ndarray:
-    """So many finite numbers."""
+    """The answer as an array of `count` finite numbers; ValueError if it is not that."""
     a = np.asarray(answer)
     if a.ndim != 1:
         raise ValueError(f"a {type(answer).__name__} came, which is no sequence of numbers")

@@ -251,7 +251,7 @@ def _groups_of(source: "str | os.PathLike | pa.Table", label: str | None = None)
 
 @contextmanager
 def _in_words(path: str | os.PathLike) -> Iterator[None]:
-    """A sentence for the errors that pyarrow has for damaged files, more kinds than can be listed."""
+    """Turn whatever pyarrow raises for damaged files into a ValueError that names the file."""
     try:
         yield
     except Exception as error:

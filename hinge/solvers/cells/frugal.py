@@ -196,7 +196,7 @@ class Frugal(Solver[Regularized, FrugalState]):
         return Cost(rows=1, certificate=0, a_pass=problem.n)
 
     def estimate(self, problem: Regularized, state: FrugalState) -> Certificate:
-        """That of the sample, once it is all that matters."""
+        """The certificate of the sample, once no other row or cell can change the answer."""
         if not state.s.exact:
             return Certificate.unknown()
         return self.sample(problem, state)[1].certificate(self.solution(problem, state))

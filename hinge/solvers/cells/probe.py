@@ -204,7 +204,7 @@ class Probe(Solver[Regularized, ProbeState]):
         return Cost(columns=int(probing), rows=int(not probing), certificate=0, a_pass=problem.n)
 
     def estimate(self, problem: Regularized, state: ProbeState) -> Certificate:
-        """That of the rows that were read, once they are all that count."""
+        """The certificate of the rows that were read, once these are all rows with a weight."""
         answer = self.solution(problem, state)
         if not state.s.over or answer.alpha is None:
             return Certificate.unknown()

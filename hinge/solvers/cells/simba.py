@@ -228,7 +228,7 @@ class Simba(Solver[SlackConstrained, SimbaState]):
         return min(left, max(0, self.horizon(problem) - state.t)) if self.steps == "fixed" else left
 
     def estimate(self, problem: SlackConstrained, state: SimbaState) -> float | Certificate:
-        """No guess; a certificate is due when as much was read as it reads.
+        """0, so that a certificate is computed, once as much was read as it reads; infinity before.
 
         Warns of a slack that covers a whole class.
         """

@@ -34,7 +34,7 @@ def sums(s: Exact) -> tuple[np.ndarray, np.ndarray, float]:
 
 
 def bare(s: Exact) -> tuple[np.ndarray, ...]:
-    """Its arrays in a plain tuple, which compiled code takes over faster than named ones."""
+    """The arrays as a plain tuple: calls of compiled code are faster with that than with a named one."""
     return tuple(s)
 
 

@@ -236,7 +236,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         return Expansion(beta, state.b, r, state.path, state.terms + problem.n)
 
     def refresh(self, problem: KernelRegularized, state: BlockState) -> BlockState:
-        """Take in the points outside that come near the margin; nearer the second time."""
+        """Add the points outside the subset that are near the margin; the second time, only those nearer to it."""
         if state.m == problem.n:
             return state
         answer = self.solution(problem, state)

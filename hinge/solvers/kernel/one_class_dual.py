@@ -155,7 +155,7 @@ class LevelBlocks(Solver[KernelOneClass, LevelState]):
         return state._replace(scored=end)
 
     def _begin(self, problem: KernelOneClass, state: LevelState) -> None:
-        """What each new point would need on its own."""
+        """First α of the new points: each as if it were alone, on a common level found by bisection."""
         m = state.m
         first = _before(problem.n, m, self.first, self.growth)
         new = state.order[first:m]
@@ -273,7 +273,7 @@ def _worst(mask: np.ndarray, e: np.ndarray, k: int) -> np.ndarray:
 
 
 def _summing_to(alpha: np.ndarray, s: np.ndarray, total: float) -> np.ndarray:
-    """α with what it lacks of the total, or has too much of it, shared out within the bounds."""
+    """α moved within its bounds until it sums to the total, in proportion to the room that each has."""
     lack = total - float(alpha.sum())
     room = s - alpha if lack > 0 else alpha
     return np.clip(alpha + lack * room / (float(room.sum()) or 1.0), 0.0, s)

@@ -222,7 +222,7 @@ def _basins(problem: KernelSlackConstrained) -> list[np.ndarray]:
 
 
 def _level(c: Array, basins: list[Array], volume: float, guess: float, k: int) -> Level:
-    """The level, and at least as many wet points as a batch has."""
+    """The water level; the batch is drawn from its wet points, so with two basins at least k/2 of each are taken."""
     if len(basins) == 2:
         return two_basins(c, basins[0], basins[1], volume, k // 2)
     return one_basin(c, basins[0], volume, guess)

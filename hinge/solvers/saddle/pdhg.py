@@ -166,7 +166,7 @@ class PDHG(Solver[MaxMin, PDHGState]):
         return float(s.guard * problem.gap(s.lower, s.upper + FLOAT64 * abs(s.upper)))
 
     def refresh(self, problem: MaxMin, state: PDHGState) -> PDHGState:
-        """The steps saw too little: ask more of the estimate, and sum in float64 if that happens again."""
+        """The estimate was too optimistic: demand more of it, and if that happens again sum in float64."""
         state.s.guard *= 1.1
         if state.s.guard > 1.15 and not state.s.exact:
             _sum_exactly(problem, state)

@@ -209,7 +209,7 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
         return Strategies(state.x_sum / t, state.drawn / t, state.g_sum / t, t)
 
     def estimate(self, problem: MaxMin, state: PrimalDualState) -> float | Certificate:
-        """The bounds of the present means; the best so far stay, on either side.
+        """The certificate of the best bounds so far, after those of the present means were computed.
 
         A lower bound of all rows is due when as much was read as it reads.
         """
