@@ -36,12 +36,12 @@ def compiled(function: Callable | None = None, **options: Any) -> Any:
 class Record(np.record):  # type: ignore[misc]
     """Numbers by name, see `record`."""
 
-    if TYPE_CHECKING:  # a field takes, and gives, whatever type it has
+    if TYPE_CHECKING:  # for type checkers: fields have the types they were made with
 
         def __setattr__(self, name: str, value: Any, /) -> None: ...
 
     def __reduce__(self) -> Any:
-        # What NumPy itself makes of a pickle swallows all that is written to it.
+        # A record that NumPy unpickles ignores what is written to its fields, so we rebuild it from its bytes.
         return _unpickled, (self.dtype, self.tobytes())
 
 
@@ -100,7 +100,7 @@ def _aside(work: Callable) -> Callable:
 
 
 class _Cache(FunctionCache):
-    """Numba's cache of a function, without which there is no code but slower."""
+    """Numba's cache of a function; where it cannot be written, functions are compiled anew in each process."""
 
     def __init__(self, function: Callable) -> None:
         super().__init__(function)

@@ -62,8 +62,8 @@ class Matrix(Data):
             self.n_cells = int(X.size)
             self.max_row_cells = self.shape[1]
             kind = DenseRows
-        self._sq_norms: list[np.ndarray] = []  # one array, when it is asked for; forks share the list
-        self._measured = np.zeros(2)  # so many rows, and the largest of their squared norms; forks share it
+        self._sq_norms: list[np.ndarray] = []  # holds one array once it is asked for; a list, so that forks share it
+        self._measured = np.zeros(2)  # [rows measured so far, their largest squared norm]; forks share it
         self.rows: DenseRows | CSRRows = kind(*parts, self._reads)
         self.unbilled: DenseRows | CSRRows = kind(*parts, np.zeros(1, np.int64))
 

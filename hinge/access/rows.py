@@ -133,7 +133,7 @@ def _sq_distance_dense(A, row, z, sq_z):
 
 
 def _sq_distance_csr(A, row, z, sq_z):
-    # What z has where the row has nothing is the rest of its squared norm.
+    # Where the row is zero the squared difference is z_j²: together, ‖z‖² less what was met here.
     near = there = 0.0
     for p in range(row[0], row[1]):
         zj = z[A.indices[p]]

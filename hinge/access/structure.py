@@ -37,7 +37,12 @@ def as_csr(X: Sparse) -> tuple[sp.csr_array, bool]:
         check_parts(X)
         try:
             X = X.tocsr()
-        except (TypeError, ValueError, OverflowError, IndexError) as error:  # keys and lists of anything
+        except (
+            TypeError,
+            ValueError,
+            OverflowError,
+            IndexError,
+        ) as error:  # formats that hold Python objects can hold anything
             raise _broken(f"{error}".rstrip(".")) from error
     ascending, finite = check_csr(X)
     if not ascending or not len(X.indices) == len(X.data) == X.indptr[-1]:
@@ -155,7 +160,7 @@ def _survey(indices, indptr, values, largest):
         j = indices[p + _1]
         top = max(top, j)
         falls += j <= indices[p]
-    starts = 0  # where an index may fall
+    starts = 0  # descents from one row to the next, which are allowed
     for i in range(1, len(indptr) - 1):
         first = np.uint64(indptr[i])
         if np.uint64(0) < first < np.uint64(indptr[i + 1]):

@@ -85,7 +85,7 @@ def _one(x, g, own, less, y):
         y[j] = _power(_LEAST if z < _LEAST else z)
 
 
-# The same in place: where an array is given twice, nothing is vectorised.
+# The same in place, as functions of their own: a loop that gets one array as input and output is not vectorised.
 
 
 @compiled(fastmath=_FAST)

@@ -56,7 +56,7 @@ class Interrupts:
         try:
             yield
         finally:
-            self._over = True  # one that comes late is not to hit what follows
+            self._over = True  # a signal that arrives late must not hit the code after the run
             if self._again is not None:
                 self._again.cancel()
                 self._again.join()

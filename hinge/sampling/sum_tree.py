@@ -121,7 +121,7 @@ def find(tree, target):
         if target < leaf:
             return i
         target -= leaf
-    # Rounding has led past the last leaf of the block that counts: take the nearest.
+    # Rounding can lead past the last leaf with a weight: take the nearest one that has some.
     for i in range(last - 1, -1, -1):
         if tree.leaves[i] > 0.0:
             return i

@@ -11,7 +11,7 @@ from hinge.solvers.linear.newton import DIRECT, Newton
 from hinge.solvers.linear.sdca import SDCA
 
 MOST_FEATURES = 1024
-MANY_PASSES = 8  # of reading, from which on dual coordinate ascent is done too, and certifies
+MANY_PASSES = 8  # a budget of so many passes is enough for SDCA, which also certifies
 
 
 class Choice(NamedTuple):
@@ -47,7 +47,7 @@ def choose(problem: Problem, *, max_reads: int | None = None) -> Choice:
     if isinstance(problem, KernelSlackConstrained):
         from hinge.solvers.kernel.sbp import SBP
 
-        # Even, so that both classes are drawn from alike; more than two only where they are few of many.
+        # An even number, half for each class; larger batches only where they stay a small share of the rows.
         batch = 2 * max(1, min(16, problem.n // 256))
         return Choice(SBP(batch_size=batch), "the slack is given, and its steps need no λ")
     if not isinstance(problem, Regularized):

@@ -80,7 +80,7 @@ def solve(
     stop = replace(stop, max_time=limited(stop.max_time))
     run = _Run(problem, solver, stop, score, callbacks, on_interrupt == "keep")
     if stop.max_reads is not None and problem.pass_cells > stop.max_reads:
-        start = None  # to take it up would read too much
+        start = None  # a warm start costs a pass over the data, which the limit does not allow
     with run.interrupts.heeded():
         fresh = solver.init(problem, seed, start)
         if state is not None and _form(state) != _form(fresh):
@@ -95,7 +95,7 @@ def solve(
             status = run.broken_off()
     if status is Status.INTERRUPTED and on_interrupt == "raise":
         raise KeyboardInterrupt
-    with called_off_by(None):  # the last word may take a run of its own
+    with called_off_by(None):  # the final answer may need a run of its own, which is not to be interrupted
         return run.result(status)
 
 
@@ -149,10 +149,11 @@ class _Run:
         self.latest: tuple[int, Certificate] | None = None
         self.seen: tuple[int, float | Certificate] = -1, np.inf
         self.spent = _Spent(problem)
-        # Kept back for the certificate, if that leaves enough for a fit.
+        # Reads that are reserved for the last certificate, unless that would be most of the budget.
         certificate = problem.certificate_cells(solver.cost(problem)) if stop.max_reads is not None else 0
         self.last_word = certificate if (stop.max_reads or 0) >= 4 * certificate else 0
-        # What an estimate must promise: more than the tolerance, once a certificate has shown its rounding.
+        # A certificate is computed once the estimate is below this. It starts as the tolerance and is lowered
+        # where a certificate failed only because of rounding.
         self.target = stop.tol
         self.rate = 0.0  # iterations a second, once known
         self.interrupts = Interrupts()
@@ -185,17 +186,17 @@ class _Run:
         return None
 
     def advance(self, n: int) -> None:
-        """One piece, whose state is not left half-written."""
+        """Run n iterations. With ``on_interrupt="keep"``, a copy of the state is kept during steps that may be long."""
         left = None if self.stop.max_time is None else self.stop.max_time - self.spent.seconds
         if self.keep and (n <= 1 or n > self.rate * CHUNK_SECONDS):
             self.safe = copy.deepcopy(self.state)
         self.interrupts.spare, self.interrupts.kept = self.safe is not None, self.keep
-        with within(left):  # for what is solved within a step
+        with within(left):  # a step may call `solve` itself: that run gets the time that is left
             self.state = self.solver.advance(self.problem, self.state, n)
         self.interrupts.kept, self.safe = False, None
 
     def broken_off(self) -> Status:
-        """Ctrl-C: what a step has left half-written is what it was before."""
+        """After Ctrl-C: go back to the copy, if a step was interrupted while it wrote to the state."""
         self.state = self.state if self.safe is None else self.safe
         return Status.INTERRUPTED
 
@@ -227,7 +228,9 @@ class _Run:
         seconds = CHUNK_SECONDS
         if stop.max_time is not None:
             seconds = min(seconds, stop.max_time - self.spent.seconds)
-            if seconds <= 0 and (self.rate or stop.max_time == 0):  # else a first piece, however late
+            if seconds <= 0 and (
+                self.rate or stop.max_time == 0
+            ):  # the first piece always runs, even if compiling has used up the time
                 return 0, Status.MAX_TIME
         # The first piece is small: it may compile.
         piece = max(self.rate * seconds, cost.a_pass // 128) if self.rate else cost.a_pass // 16
@@ -238,10 +241,14 @@ class _Run:
         solver, problem, stop = self.solver, self.problem, self.stop
         gap, objective = np.inf, np.nan
         looks = len(self.history) + 1
-        doubled = looks >= 32 and looks & (looks - 1) == 0 and not solver.exact_estimate  # it may be wrong
+        doubled = (
+            looks >= 32 and looks & (looks - 1) == 0 and not solver.exact_estimate
+        )  # now and then, in case the estimate is wrong
         promising = stop.tol > 0 and self.affords_certificate(1.5) and self.estimate() <= self.target
         ended = None
-        told = self.seen[0] == self.state.t and isinstance(self.seen[1], Certificate)  # at no cost
+        told = self.seen[0] == self.state.t and isinstance(
+            self.seen[1], Certificate
+        )  # the solver has given a certificate already
         if final or promising or told or (doubled and stop.tol > 0):
             certificate = self.certify()
             gap, objective = certificate.gap, certificate.objective
@@ -275,7 +282,7 @@ class _Run:
         return gap_of(self.seen[1])
 
     def affords_certificate(self, times: float = 1.0) -> bool:
-        """Whether the limit on reads leaves as much as a certificate may read, so many times."""
+        """Whether the limit on reads allows `times` as much as a certificate may read."""
         if self.stop.max_reads is None:
             return True
         cells = self.problem.certificate_cells(self.solver.cost(self.problem, self.state))
@@ -289,7 +296,7 @@ class _Run:
         return self.latest[1]
 
     def certificate(self) -> Certificate:
-        """That of the solver where it has one; else the problem's, without rounding that can be spared."""
+        """The solver's own certificate where it has one; else the problem's, sharpened if rounding is in the way."""
         if self.seen[0] != self.state.t:
             self.estimate()
         if isinstance(self.seen[1], Certificate):
@@ -302,7 +309,7 @@ class _Run:
 
     def result(self, status: Status) -> Result:
         hurried = status is Status.INTERRUPTED
-        with hurry() if hurried else nullcontext():  # then nothing is computed that takes long
+        with hurry() if hurried else nullcontext():  # after Ctrl-C, skip whatever takes long
             solution = self.solver.solution(self.problem, self.state)
         if hurried and _is_dear(self.problem, solution, self.state.t):
             certificate = Certificate.unknown(solution.b if isinstance(solution, Solution) else 0.0)
@@ -325,7 +332,7 @@ class _Run:
 
 
 def _is_dear(problem: Problem[Answer], answer: Answer, t: int) -> bool:
-    """Whether a certificate takes too long for somebody who pressed Ctrl-C, or has nothing to say."""
+    """Whether a certificate is skipped after Ctrl-C: it would take too long, or nothing was done yet."""
     if problem.values_again(answer):
         return problem.values_again(answer) > LAST_WORD_EVALS
     return t == 0 or problem.pass_cells > LAST_WORD_CELLS

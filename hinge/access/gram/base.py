@@ -160,7 +160,7 @@ class BaseGram(ABC, Generic[Array]):
 
     @abstractmethod
     def sharper(self) -> Iterator[Sums]:
-        """Who can make the same sums more exactly, one better than the other."""
+        """Those who can make the same sums more exactly, each better than the one before."""
 
     def again(self, i: Indices, coef: Vector, columns: Indices) -> tuple[Vector, Vector]:
         """``coef @ K[i, columns]``, and a bound on the error of each."""

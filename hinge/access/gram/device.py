@@ -81,7 +81,9 @@ class DeviceGram(BaseGram["torch.Tensor"]):
         self._sent: dict[int, tuple[np.ndarray, Any]] = {}
         points = self._send(X)
         self._centre = None
-        if kernel.shifts and points.is_floating_point():  # or the products cancel; whole numbers do not
+        if (
+            kernel.shifts and points.is_floating_point()
+        ):  # far from 0 the products would cancel; products of whole numbers are exact
             self._centre = points.mean(0, dtype=torch.float64).to(self._type)
         self._points, self._sq = self._prepared(points)
         self.columns = self.position = np.arange(self.n)
@@ -94,7 +96,7 @@ class DeviceGram(BaseGram["torch.Tensor"]):
             return torch.cat([torch.from_numpy(part).to(self.device) for part in parts])
         X = np.ascontiguousarray(X)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a read-only array is only read
+            warnings.simplefilter("ignore")  # torch warns of read-only arrays, but we do not write to it
             tensor = torch.from_numpy(X.view(np.uint8) if X.dtype == bool else X)
         return tensor.to(self.device)
 
@@ -105,7 +107,7 @@ class DeviceGram(BaseGram["torch.Tensor"]):
         if self._centre is not None:
             points = points - self._centre
         spare = -points.shape[1] % FEATURES
-        if spare and self._fused:  # zeros, so that rows begin where vector loads may
+        if spare and self._fused:  # pad with zeros, so that every row is aligned for vector loads
             points = torch.nn.functional.pad(points, (0, spare))
         sq = torch.cat([(part.to(torch.float64) ** 2).sum(1) for part in points.split(1 << 16)])
         return (points.to(torch.bfloat16) if self.precision == "bf16" else points), sq.to(self._type)
@@ -165,7 +167,7 @@ class DeviceGram(BaseGram["torch.Tensor"]):
         return self._finer
 
     def sharper(self) -> Iterator[Sums]:
-        """Who can make the same sums more exactly."""
+        """This Gram in float64, or the one that is."""
         level = self if self.precision == "float64" else self.finer
         if level is not None:
             yield level
@@ -298,7 +300,7 @@ class DeviceRows:
         block = self.values[:, self.i]
         if block.device.type != "cuda":
             return self.gram.host(block)
-        # Through memory that the driver knows: several times as fast, and of this size worth its set-up once.
+        # Copying to pinned memory is several times as fast; setting it up pays off for blocks of this size.
         pinned = self.gram.pinned(block.shape)
         pinned.copy_(block)
         return pinned.numpy()

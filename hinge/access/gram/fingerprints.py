@@ -57,7 +57,7 @@ class _Digest:
         if not self.plain(thing):
             if isinstance(thing, list | tuple | set | frozenset):
                 self.text(f"{type(thing).__name__} {len(thing)}")
-                # The order of a set of texts is another in every process.
+                # Strings hash differently in every process, so the order of a set of them changes.
                 for part in sorted(thing, key=repr) if isinstance(thing, set | frozenset) else thing:
                     self.add(part)
                 return

@@ -141,7 +141,9 @@ class Gram(BaseGram[np.ndarray]):
         return self._finer
 
     def sharper(self) -> Iterator[Sums]:
-        """Who can make the same sums more exactly, one better than the other; we by summing anew."""
+        """Those who can make the same sums more exactly, each better than the one before; first this Gram itself,
+        where summing again is more exact than sums that were kept up to date.
+        """
         level: Sums | None = self if self.dtype == np.float64 or self.points.sums_tell else self.finer
         while level is not None:
             yield level
@@ -151,7 +153,9 @@ class Gram(BaseGram[np.ndarray]):
         """``coef @ K[i, columns]``, and a bound on the error of each."""
         size, sums = np.abs(coef), np.zeros(len(columns))
         error, tight = self.error(np.bincount(i, size, self.n), len(i) + 1)[columns], np.zeros(len(columns))
-        for sign in (1.0, -1.0) if self.points.sums_tell else (0.0,):  # of one sign, so that nothing cancels
+        for sign in (
+            (1.0, -1.0) if self.points.sums_tell else (0.0,)
+        ):  # terms of one sign at a time, so that nothing cancels
             some = np.sign(coef) == sign if sign else size > 0
             if not some.any():
                 continue
@@ -321,7 +325,7 @@ class Gram(BaseGram[np.ndarray]):
             raise
 
     def __getstate__(self) -> dict[str, Any]:
-        """A copy has no threads yet."""
+        """Everything but the thread pool, which a copy makes when it needs one."""
         return {**self.__dict__, "_pool": None}
 
 

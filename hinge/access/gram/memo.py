@@ -10,7 +10,7 @@ ROWS = 256
 
 
 class PairMemo:
-    """The same interface as `RowCache`, where all n x n values fit: nothing is ever given up.
+    """The interface of `RowCache` where all n x n values fit into memory, so that none is ever dropped.
 
     A row is begun, from what other rows know of it, when it is first asked for; memory that belongs to
     other rows is not touched. From then on a value that is learned is written to both of its rows.
@@ -49,7 +49,7 @@ class PairMemo:
         self.columns, self.position = columns, position
 
     def claim(self, i: np.ndarray) -> np.ndarray:
-        """Every row has its place."""
+        """The slots of rows `i`: row number i is always in slot i."""
         return i
 
     def unfilled(self, slots: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
@@ -63,7 +63,7 @@ class PairMemo:
         self._complete[slots] = True
 
     def drop(self, slots: np.ndarray) -> None:
-        """What was learned stays."""
+        """Nothing to drop: values that are known stay."""
 
     def known(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """The values of these rows and columns, nan where they are unknown."""

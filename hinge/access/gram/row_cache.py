@@ -107,7 +107,7 @@ class RowCache:
         slot_of, position = np.full(self.n, -1), np.full(self.n, -1)
         slot_of[rows] = np.arange(k)
         position[columns] = np.arange(len(columns))
-        self.__dict__.update(  # all at once, whatever interrupts
+        self.__dict__.update(  # in one call, so that Ctrl-C cannot leave half of it
             columns=columns,
             position=position,
             _slot_of=slot_of,
@@ -163,7 +163,7 @@ class RowCache:
         self._filled[slots] = len(self.columns)
 
     def drop(self, slots: np.ndarray) -> None:
-        """Give up what was begun in these slots."""
+        """Forget these slots, which hold rows that were only partly computed."""
         rows = self.row_of[slots]
         self._slot_of[rows[rows >= 0]] = -1
         self.row_of[slots] = -1
@@ -188,7 +188,7 @@ class RowCache:
         return values
 
     def learn(self, rows: np.ndarray, columns: np.ndarray, values: np.ndarray) -> None:
-        """Single values are not kept here."""
+        """Does nothing: only whole rows are kept here."""
 
     def diagonal(self) -> np.ndarray:
         """The values of points with themselves, nan where they are not held."""

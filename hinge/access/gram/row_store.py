@@ -124,7 +124,7 @@ class RowStore:
                 return
             _write(self._fd, record)
         except OSError as error:
-            with contextlib.suppress(OSError):  # what is left over would be dropped on opening too
+            with contextlib.suppress(OSError):  # if it stays, the next opening drops it
                 os.ftruncate(self._fd, self._end)
             self._give_up(error)
             return
@@ -244,7 +244,7 @@ class RowStore:
             begin, end = at + _RECORD.size, at + _RECORD.size + 16 * max(0, count)
             if zlib.crc32(self._map[at : at + 16]) != head_sum or not (0 <= row < self.n and count > 0):
                 if not np.frombuffer(self._map, np.uint8, size - at, at).any():
-                    break  # zeros: room that was promised, never written
+                    break  # zeros: space that was allocated, but never written
                 return f"record at byte {at}"
             if end > size:
                 break
@@ -274,7 +274,7 @@ class RowStore:
             _warn(f"{what} cannot be stored in {self.folder} ({error}): the fit goes on without.")
 
     def __getstate__(self) -> dict[str, Any]:
-        """A copy reads only."""
+        """A copy can read the file, but not write to it."""
         return {"folder": self.folder, "n": self.n, "fingerprint": self.fingerprint, "what": self.what}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -282,7 +282,7 @@ class RowStore:
 
 
 def _write(fd: int, content: bytes) -> None:
-    """All of it, or an error: a full disk takes a part."""
+    """Write all bytes, or raise: a disk that is nearly full takes only a part of them."""
     if os.write(fd, content) < len(content):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

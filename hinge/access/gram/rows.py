@@ -48,7 +48,7 @@ class Rows:
 
 @compiled
 def _gather(slab, slots, places, K):
-    """One triangle is read and mirrored: the reads, far apart, are what this costs."""
+    """K[r, c] = slab[slots[r], places[c]]: one triangle is read and mirrored, since scattered reads are slow."""
     for r in range(len(slots)):
         row = slab[slots[r]]
         for c in range(r + 1):
@@ -60,7 +60,7 @@ def _gather(slab, slots, places, K):
 
 @compiled(fastmath={"contract", "nsz"})
 def add_rows(slab, first, slots, coef, out):
-    """In blocks of columns, so that the sums stay in the first level cache; four rows to a pass over them."""
+    """``out += coef @ slab[slots, first:]``, in blocks of columns that fit the first cache, four rows at a time."""
     R = len(slots)
     for at in range(0, len(out), 1024):
         sums = out[at : at + 1024]
@@ -82,7 +82,7 @@ def add_rows(slab, first, slots, coef, out):
 
 @compiled(fastmath={"contract", "nsz"})
 def _add_four(x0, x1, x2, x3, coef, sums):
-    """Added one after the other, as single rows are, so that their number does not change the sums."""
+    """sums += Σ coef x, added in the order of single rows: the result does not depend on how rows are grouped."""
     a0, a1, a2, a3 = coef[0], coef[1], coef[2], coef[3]
     for c in range(len(sums)):
         s = sums[c] + a0 * x0[c]

@@ -47,7 +47,7 @@ class PairValues:
         """
         twin = np.full(self.points.n, -1)
         twin[rows] = np.arange(len(rows))
-        twin = twin[columns]  # the place among the rows of each column that is a row too
+        twin = twin[columns]  # for each column that is also a row, its place among the rows; else -1
         both = np.flatnonzero(twin >= 0)
         own = twin[both], both
         values[own] = np.where(np.isnan(values[own]), self.diagonal[columns[both]], values[own])
@@ -89,7 +89,7 @@ class PairValues:
                 values[r, unknown[known]] = found[known]
 
     def _pieces(self, unknown: np.ndarray) -> Iterator[np.ndarray]:
-        """All at once for functions of blocks; else so many that the store is not behind by much."""
+        """What to evaluate: everything at once for functions of blocks, else a few between writes to the store."""
         at = 0
         while at < len(unknown):
             size = MOST_AT_ONCE if self.points.in_blocks or self.store is None else self._piece
@@ -153,7 +153,7 @@ class PairValues:
 
 
 def _alike(wanted: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Groups of two rows or more that want the same columns, and these columns, in bounded pieces."""
+    """Groups of at least two rows that need the same columns, and those columns, in pieces of limited size."""
     groups: dict[bytes, list[int]] = {}
     for r, row in enumerate(np.packbits(wanted, axis=1)):
         groups.setdefault(row.tobytes(), []).append(r)

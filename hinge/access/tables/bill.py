@@ -8,7 +8,7 @@ from hinge.compiled import compiled
 PAGE = 4096
 """Bytes of a page, the least that a disk or a memory map hands out."""
 
-FEW = 256  # columns are few where they are one in so many: a word in four
+FEW = 256  # columns count as few where they are at most one in 256: one 64-bit word in four
 
 _1, _2, _4 = np.uint64(1), np.uint64(2), np.uint64(4)
 _6, _56, _63 = np.uint64(6), np.uint64(56), np.uint64(63)
@@ -99,7 +99,7 @@ class Bill:
         self.pages += int(pages)
 
     def charge(self, cells: int, nonzeros: int, cost: float) -> None:
-        """Cells that were read."""
+        """Add cells that were read to the counts, and their price."""
         self.cells += int(cells)
         self.nonzeros += int(nonzeros)
         self.cost += float(cost)

@@ -74,12 +74,12 @@ class Calls:
             raise ValueError(f"wait must be a number of seconds, not negative, got {wait!r}.")
         if timeout is not None and not (is_number(timeout, finite=True) and timeout > 0):
             raise ValueError(f"timeout must be a positive number of seconds or None, got {timeout!r}.")
-        self.retries, self.wait = int(retries), float(wait)  # numbers of any kind
+        self.retries, self.wait = int(retries), float(wait)  # NumPy numbers too
         self.timeout = None if timeout is None else float(timeout)
         self.made = 0
 
     def make(self, what: str, read: Callable[[Answer], Line], call: Callable[..., Any], *arguments: Any) -> Line:
-        """What `read` makes of the answer to a call; it raises where that is none to be taken."""
+        """Call, again if it fails, and return ``read(answer)``; `read` raises where the answer is unusable."""
         cause: Exception | None = None
         for attempt in range(self.retries + 1):
             if attempt:
@@ -87,7 +87,7 @@ class Calls:
             self.made += 1
             try:
                 return read(self._answer(call, arguments))
-            except Exception as error:  # Ctrl-C is none
+            except Exception as error:  # KeyboardInterrupt is not an Exception, and ends the loop
                 cause = error
         tries = "one call" if self.retries == 0 else f"{self.retries + 1} calls"
         raise OracleError(
@@ -103,7 +103,7 @@ class Calls:
         def work() -> None:
             try:
                 answers.put((call(*arguments), None))
-            except BaseException as error:  # the caller's to deal with
+            except BaseException as error:  # raised again in the calling thread
                 answers.put((None, error))
 
         # A daemon: a call that never ends does not keep the program from ending.
@@ -144,7 +144,7 @@ def line_of(answer: Answer, length: int) -> Line:
 
 
 def numbers(answer: Answer, count: int) -> np.ndarray:
-    """So many finite numbers."""
+    """The answer as an array of `count` finite numbers; ValueError if it is not that."""
     a = np.asarray(answer)
     if a.ndim != 1:
         raise ValueError(f"a {type(answer).__name__} came, which is no sequence of numbers")

@@ -251,7 +251,7 @@ def _groups_of(source: "str | os.PathLike | pa.Table", label: str | None = None)
 
 @contextmanager
 def _in_words(path: str | os.PathLike) -> Iterator[None]:
-    """A sentence for the errors that pyarrow has for damaged files, more kinds than can be listed."""
+    """Turn whatever pyarrow raises for damaged files into a ValueError that names the file."""
     try:
         yield
     except Exception as error:
@@ -269,7 +269,9 @@ def _files_of(path: Path) -> list[tuple[Path, Any]]:
     paths = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
     if not paths:
         raise ValueError(f"There is no .parquet file in {path}.")
-    return [(p, pq.ParquetFile(p, pre_buffer=False)) for p in paths]  # else it reads what lies between
+    return [
+        (p, pq.ParquetFile(p, pre_buffer=False)) for p in paths
+    ]  # with pre_buffer=True pyarrow also reads the bytes between the columns
 
 
 def _checked_names(schema: "pa.Schema", types: ModuleType, label: str | None = None) -> list[str]:

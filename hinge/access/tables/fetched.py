@@ -162,7 +162,7 @@ def _nonzeros(line: Line) -> Line:
 
 
 def _spelled_out(line: Line) -> Line:
-    """A line with its index."""
+    """A line with all its positions written out."""
     if len(line.at) == 0 and len(line.values):
         return Line(np.arange(len(line.values), dtype=np.int32), line.values)
     return line

@@ -141,7 +141,7 @@ class Oracle(Fetched):
         self.name = type(oracle).__qualname__ if name is None else name
         self.sells_cells = callable(getattr(oracle, "cells", None))
         self._told = False
-        self._lock = threading.RLock()  # the classes of a fit may be spread over threads
+        self._lock = threading.RLock()  # the binary problems of one fit may run in several threads
         self._store = None if cache is None else self._recover(cache)
         self.recovered = self.bill.distinct
         if max_reads is not None:

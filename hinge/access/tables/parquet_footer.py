@@ -70,7 +70,7 @@ def _struct(content: bytes, at: int, depth: int) -> tuple[dict[int, Any], int]:
         if kind <= _FALSE:
             fields[number] = kind == _TRUE
         elif kind < _DOUBLE and kind != _BYTE:
-            found = content[at]  # most numbers are short
+            found = content[at]  # most numbers take a single byte
             if found < 128:
                 fields[number], at = (found >> 1) ^ -(found & 1), at + 1
             else:

@@ -29,7 +29,7 @@ class Stretched(Fetched):
     def responses(
         self, w: np.ndarray, lo: int, hi: int, out: np.ndarray | None = None, billed: bool = True
     ) -> np.ndarray:
-        """``X[lo:hi] @ w``, billed in any case: cells that lie elsewhere cost what they cost."""
+        """``X[lo:hi] @ w``; billed even with ``billed=False``, since the cells have to be fetched."""
         out = np.empty(hi - lo) if out is None else out
         for a, b in self._cut(lo, hi):
             out[a - lo : b - lo] = self._measured_rows(a, b) @ w[: self.shape[1]]
@@ -49,7 +49,7 @@ class Stretched(Fetched):
         return X
 
     def _block(self, rows: np.ndarray, columns: np.ndarray) -> Any:
-        order = np.argsort(rows, kind="stable")  # what holds several rows is not left before all are taken
+        order = np.argsort(rows, kind="stable")  # ascending, so that a stored block is read once for all its rows
         out = np.empty((len(rows), len(columns)))
         out[order] = super()._block(rows[order], columns)
         return out

@@ -108,7 +108,7 @@ class ZarrTable(Stretched):
             except Exception as error:
                 raise ValueError(f"The chunk of row {top}, column {left} is damaged: {error}") from error
             chunk = chunk.astype(self.dtype, copy=False)
-            nbytes = self._tall * self._wide * self.array.dtype.itemsize  # at the edge, too, they are whole
+            nbytes = self._tall * self._wide * self.array.dtype.itemsize  # chunks at the edge are stored whole, too
             self.bill.moved(nbytes, -(-nbytes // PAGE))
             good = np.isfinite(chunk)
             if not good.all():

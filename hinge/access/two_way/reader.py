@@ -74,7 +74,7 @@ class DiskTable(Stretched):
         header = read_header(self.folder)
         super().__init__(header.shape, prices, keep=keep)
         self.dtype, self.is_sparse, self._nonzeros = (header.dtype, header.nonzeros is not None, header.nonzeros)
-        self.sells_cells = self.is_sparse  # a cell of a dense row comes with its page
+        self.sells_cells = self.is_sparse  # a dense row lies in few pages: one of its cells costs as much as a page
         self._recent = Recent(page_cache)
         self._files = {name: PageFile(self.folder / name, self.bill, self._recent) for name in header.files}
         self._by_rows, self._by_columns = (
@@ -86,7 +86,7 @@ class DiskTable(Stretched):
             return DenseLines(self._files[way], length, self.dtype)
         indptr, indices, values = (self._files[f"{way}.{part}"] for part in PARTS)
         starts = indptr.stretch(0, indptr.size).view(POINTER).copy()
-        # Neighbours are compared, not subtracted: a difference of two vast numbers may seem small.
+        # Compare neighbours instead of subtracting them: the difference of two huge numbers may overflow.
         if starts[0] != 0 or (starts[1:] < starts[:-1]).any() or starts[-1] != self._nonzeros:
             raise ValueError(f"{indptr.path} is damaged: write the pair again.")
         return CompressedLines(starts, indices, values, length, self.dtype)

@@ -80,7 +80,7 @@ class RowSource:
                 block = sp.csr_array(block, copy=True)
                 block.sum_duplicates()
                 block.eliminate_zeros()
-            with np.errstate(over="ignore"):  # what does not fit becomes infinite, and is refused
+            with np.errstate(over="ignore"):  # numbers too large for the type become infinite, and are refused below
                 block = block.astype(self.dtype, copy=False)
             self._check_finite(block, at)
             at += block.shape[0]

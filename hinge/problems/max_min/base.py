@@ -9,7 +9,7 @@ from hinge.problems.base import Certificate, Problem
 from hinge.problems.max_min.sampled_bound import Fraction
 from hinge.problems.rounding import EPS
 
-ROUNDING = 1e-6  # of the values and their scale, by which bounds may cross
+ROUNDING = 1e-6  # relative: a lower bound may exceed the upper one by this much through rounding
 
 Primal = Literal["gradient", "mean", "multiplicative", "response"]
 

@@ -152,7 +152,9 @@ def _check_estimate(problem: MaxMin, points: list[np.ndarray], rng: np.random.Ge
                 f"estimate_values is biased: its mean for c_{i} is {mean[i]:.4g} ± {error[i]:.1g}, the value "
                 f"is {problem.values(x)[i]:.4g}."
             )
-        spread = np.sqrt(np.maximum(square, 0.0) / count) * np.sqrt(limit)  # of the mean square, about
+        spread = np.sqrt(np.maximum(square, 0.0) / count) * np.sqrt(
+            limit
+        )  # the standard error of the mean square, roughly
         if (square > limit + 6.0 * spread + SLACK * limit).any():
             raise ValueError(
                 f"The mean square of an estimate is {square.max():.4g}, above second_moment · scale² = "

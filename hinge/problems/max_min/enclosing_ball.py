@@ -64,7 +64,7 @@ class EnclosingBall(LinearMaxMin):
             first, total = np.zeros((2, self.d))
             kept.combine(np.ones(1), 0, 1, first)
             kept.combine(np.ones(len(rows)), 0, len(rows), total)
-            # The mean of equal rows is that row, and no rounding of it.
+            # Written as first + mean of differences: if all rows are equal the result is exactly that row.
             self._centre = first + (total - len(rows) * first) / len(rows)
             if not np.isfinite(self._centre).all():
                 raise ValueError("The points have NaN or infinite entries: remove or replace them.")
@@ -117,7 +117,7 @@ class EnclosingBall(LinearMaxMin):
         return -_finite(out)
 
     def quick_values(self, x: np.ndarray) -> np.ndarray:
-        return self.values(x)  # at the speed of memory already
+        return self.values(x)  # already as fast as memory allows: there is no quicker way
 
     def values_at(self, rows: np.ndarray, x: np.ndarray) -> np.ndarray:
         return -_finite(sq_distances_at(self.matrix, rows, x))

@@ -99,7 +99,7 @@ class KernelMaxMargin(MaxMin):
     def dual_bound(self, p: np.ndarray, combined: np.ndarray | None = None) -> float:
         g = self.combine(p) if combined is None else combined
         norm = self._norm(g, self._off(g))
-        return norm + rounding(TERMS, norm)  # p sums to 1 but for as many roundings
+        return norm + rounding(TERMS, norm)  # the entries of p sum to 1, up to TERMS roundings
 
     def _off(self, x: np.ndarray) -> np.ndarray:
         """Bounds on the errors of the responses; no βᵢ has ever moved back."""

@@ -115,7 +115,7 @@ class LinearMaxMin(OnData[Strategies], MaxMin):  # type: ignore[override]  # cou
         return rounding(self.matrix.max_row_cells, self.longest * float(np.linalg.norm(x)))
 
     def slope_error(self, p: np.ndarray, terms: int = 0) -> float:
-        used = int(np.count_nonzero(p))  # p sums to 1 but for as many roundings; one row is no sum
+        used = int(np.count_nonzero(p))  # p sums to 1 up to so many roundings; a single row needs no sum
         return rounding(2 * used + terms, self.longest * self.diameter) if used + terms > 1 else 0.0
 
     def announce(self) -> None:

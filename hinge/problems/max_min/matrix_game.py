@@ -73,7 +73,9 @@ class MatrixGame(LinearMaxMin):
         return super().lower(x / (float(x.sum()) or 1.0))
 
     def value_error(self, x: np.ndarray, least: float) -> float:
-        return rounding(self.matrix.max_row_cells + self.d, self.longest)  # x sums to 1 but for d
+        return rounding(
+            self.matrix.max_row_cells + self.d, self.longest
+        )  # the entries of x sum to 1, up to d roundings
 
     def unit(self, lower: float, upper: float) -> float:
         return self.scale

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-MOST_LOOKS = 20  # that the sample is made for; each is another chance to be wrong
+MOST_LOOKS = 20  # bounds that one sample is used for: each is another chance to be wrong
 
 
 class Sampled(Protocol):

@@ -81,7 +81,7 @@ class SlackGame(MaxMargin):
         return upper + (abs(float(p @ self.y)) if self.bias else 0.0) + self.slope_error(p)
 
     def value_error(self, x: np.ndarray, least: float) -> float:
-        return rounding(2 * self.d + 2 * self.n, 4.0)  # rows, w, b and slack in units
+        return rounding(2 * self.d + 2 * self.n, 4.0)  # rows, w, b and slack are all at most 1 or 2 in size
 
     def slope_error(self, p: np.ndarray, terms: int = 0) -> float:
         return rounding(3 * self.n + self.d + terms, 4.0)

@@ -18,7 +18,7 @@ FEWEST_ROWS, MOST_ROWS_A_COLUMN = 2000, 500  # beyond these, whole rows serve be
 OF_EACH_CLASS = 10  # rows of a class that the first batch has at least, if there are as many
 FIRST_LEVEL = 1 / 256  # share of the columns that the first level takes
 READING_TOL, LAST_TOL = 1e-2, 1e-3
-MOST_PASSES = 12  # after which the rest is read
+MOST_PASSES = 12  # after so many passes all rows that are left are read whole
 
 
 @dataclass(frozen=True)
@@ -199,7 +199,7 @@ class Frugal(Solver[Regularized, FrugalState]):
         return Cost(rows=1, certificate=0, a_pass=problem.n)
 
     def estimate(self, problem: Regularized, state: FrugalState) -> Certificate:
-        """That of the sample, once it is all that matters."""
+        """The certificate of the sample, once no other row or cell can change the answer."""
         if not state.s.exact:
             return Certificate.unknown()
         return self.sample(problem, state)[1].certificate(self.solution(problem, state))
@@ -243,7 +243,7 @@ def _scan(problem: Regularized, state: FrugalState, rows: np.ndarray, gamma: flo
     levels, least = len(state.cuts) - 1, min(1.0, least * max(1.0, g / 8.0))
     y = problem.y[rows].astype(float)
     side, m, pi = (y > 0).astype(int), y * state.s.b, np.ones(len(rows))
-    kept = state.pi[rows] > 0  # such a row is read to the end, for its new probability
+    kept = state.pi[rows] > 0  # a kept row is read to the end, to know its new probability
     own = sampled.coefficients(problem, rows[kept], state.alpha, state.pi)
     known = own[:, None] * squares_in_levels(problem.table.held(rows[kept]), state.ranked, state.cuts)
     m[kept] -= own * problem.constant_sq
@@ -295,14 +295,14 @@ def _later_pass(problem: Regularized, state: FrugalState, still: bool) -> None:
     every = bool((state.pi >= 1.0).all())
     unread = np.delete(state.w, state.ranked[: state.cuts[-1]])
     s.exact = every and len(support) == 0 and (bool(whole.all()) or not unread.any())
-    # The second pass has the rate of the first: that it changes little says nothing.
+    # The second pass keeps rows at the rate of the first, so a small change there proves nothing.
     s.over = s.exact or (not s.completing and s.pass_number != 2 and still)
     if not s.completing:
         s.pass_number = max(2, s.pass_number + 1)
         share = min(1.0, 0.1 * 2.0 ** (s.pass_number - 3)) if s.pass_number > 2 else 0.0
         rows = np.flatnonzero(~whole) if every and s.pass_number > MOST_PASSES else support
         rows = rows[np.argsort(state.u[rows], kind="stable")][: int(np.ceil(share * len(rows)))]
-        if len(rows):  # support vectors are read whole, which finds new columns
+        if len(rows):  # read these rows whole, which finds new columns
             s.completing = True
             return enqueue(state, rows, len(rows))
     s.completing = False

@@ -162,7 +162,7 @@ class Probe(Solver[Regularized, ProbeState]):
         s.done += 1
         state.kind[i] = DUG if s.rounds else RANDOM
         scale = _scale(state)
-        if s.rounds and scale > 0:  # it was chosen by these cells: they are made to tell its true margin
+        if s.rounds and scale > 0:  # correct its probed cells so that they give the true margin, now known
             off = m - problem.y[i] * (scale * (state.probed[i] @ state.w_J) + state.s.b)
             state.probed[i] += problem.y[i] * off / (state.w @ state.w) * state.w_J
 
@@ -204,7 +204,7 @@ class Probe(Solver[Regularized, ProbeState]):
         return Cost(columns=int(probing), rows=int(not probing), certificate=0, a_pass=problem.n)
 
     def estimate(self, problem: Regularized, state: ProbeState) -> Certificate:
-        """That of the rows that were read, once they are all that count."""
+        """The certificate of the rows that were read, once these are all rows with a weight."""
         answer = self.solution(problem, state)
         if not state.s.over or answer.alpha is None:
             return Certificate.unknown()

@@ -15,7 +15,7 @@ from hinge.solvers.cells import simba_exact, simba_lazy
 from hinge.solvers.cells.simba_exact import OUTSIDE, Exact
 from hinge.solvers.cells.simba_lazy import Lazy
 
-SMALL = 2000  # points and features up to which the exact form costs no more than its calls
+SMALL = 2000  # up to so many points and features, the exact form takes no longer than the calls themselves
 ROUNDING = 1e-6  # rows of unit norm in float32 may be that much longer
 FIRST_LOOK = 64
 
@@ -228,7 +228,7 @@ class Simba(Solver[SlackConstrained, SimbaState]):
         return min(left, max(0, self.horizon(problem) - state.t)) if self.steps == "fixed" else left
 
     def estimate(self, problem: SlackConstrained, state: SimbaState) -> float | Certificate:
-        """No guess; a certificate is due when as much was read as it reads.
+        """0, so that a certificate is computed, once as much was read as it reads; infinity before.
 
         Warns of a slack that covers a whole class.
         """

@@ -34,7 +34,7 @@ def sums(s: Exact) -> tuple[np.ndarray, np.ndarray, float]:
 
 
 def bare(s: Exact) -> tuple[np.ndarray, ...]:
-    """Its arrays in a plain tuple, which compiled code takes over faster than named ones."""
+    """The arrays as a plain tuple: calls of compiled code are faster with that than with a named one."""
     return tuple(s)
 
 
@@ -89,9 +89,9 @@ def greedy_slack(p, count):
 @compiled
 def cut_of(p, count):
     """The smallest p that the greedy step gives slack, and the part of it that those at the cut get."""
-    if not count < len(p):  # before it is made a whole number, which may be too large for one
+    if not count < len(p):  # checked before the conversion: an infinite count has no integer
         return 0.0, 1.0
-    m = int(count)  # have all, and one more a part
+    m = int(count)  # so many points get the full amount, and one more a part of it
     cut = np.partition(p, len(p) - 1 - m)[len(p) - 1 - m]
     above, ties = 0, 0
     for i in range(len(p)):

@@ -40,7 +40,7 @@ def tails_behind(
     for side in (0, 1):
         rows = unread[(y > 0) == side]
         k = len(rows)
-        share = k / (k + SMALL_CLASS)  # few rows lean on those of both classes
+        share = k / (k + SMALL_CLASS)  # a class with few rows is estimated mostly from the rows of both classes
         own_mean, own_var = (rows.mean(axis=0), rows.var(axis=0)) if k else (mean, var)
         out[side, :, 0] = share * own_mean + (1 - share) * mean
         out[side, :, 1] = np.sqrt(share * own_var + (1 - share) * var)
@@ -50,9 +50,9 @@ def tails_behind(
 def squares_in_levels(E: sp.csr_array, ranked: np.ndarray, cuts: np.ndarray) -> np.ndarray:
     """The sum of the squares that each row holds of the columns of each level, of shape (m, levels)."""
     (m, d), levels = E.shape, len(cuts) - 1
-    level = np.full(d, levels, np.int16)  # columns of none come last
+    level = np.full(d, levels, np.int16)  # columns in no level count as the last one
     level[ranked[: cuts[-1]]] = np.repeat(np.arange(levels), np.diff(cuts))
-    row, column, value = sp.find(E)  # a product with a matrix of levels would sort all columns
+    row, column, value = sp.find(E)  # a sparse product with a matrix of levels would sort all columns first: slower
     place = row.astype(np.int64) * (levels + 1) + level[column]
     sums = np.bincount(place, value.astype(float) ** 2, m * (levels + 1))
     return sums.reshape(m, levels + 1)[:, :-1]

@@ -8,7 +8,7 @@ from hinge.solvers.driver import solve
 from hinge.solvers.linear.sdca import SDCA
 
 FEW = 10  # rows of a rare class that are taken at least
-ROUNDING = 1e-12  # what is smaller than the largest weight by this is none
+ROUNDING = 1e-12  # weights below this share of the largest count as zero
 
 
 def cost_of_a_row(problem: Regularized) -> float:

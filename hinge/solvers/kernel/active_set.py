@@ -109,7 +109,7 @@ class ActiveSet(Solver[KernelRegularized, ActiveState]):
         return ActiveState(beta, e, level, gap, b, dual, still, t)
 
     def solution(self, problem: KernelRegularized, state: ActiveState) -> Expansion:
-        """With responses that are summed anew, so that their rounding is that of one sum."""
+        """Responses are computed again from β, so that rounding does not add up over the run."""
         r = np.zeros(problem.n)
         if state.t > 0:
             r = state.beta @ problem.gram.whole().astype(np.float64, copy=False)

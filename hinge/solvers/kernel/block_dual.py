@@ -133,7 +133,9 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
             order = np.argsort(draw_units(key, 0, n), kind="stable")
             draws = n
             aside = np.broadcast_to(problem.weight == 0, (n,))[order]
-            order = np.concatenate([order[aside], order[~aside]])  # errors on these may be asked for
+            order = np.concatenate(
+                [order[aside], order[~aside]]
+            )  # points of weight 0 stay in: their responses may be asked for
             m = min(n, int(aside.sum()) + -(-n // self.first))
         beta, r = np.zeros(n), np.zeros(n)
         if start is not None:
@@ -177,9 +179,9 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         grows, falls = beta < hi, beta > lo
         e = r - y
         if problem.bias == "free":
-            # b as the answer has it, moved so far that there are violators on either side to pair up.
+            # The current bias, moved just enough that both sides have violators that can be paired.
             least, most = e[grows].min(), e[falls].max()
-            if not least < most:  # nothing is left to do
+            if not least < most:  # no pair violates its conditions: optimal
                 return state._replace(t=state.t + 1)
             inset = 0.05 * (most - least)
             e = e + min(max(state.b, float(inset - most)), float(-least - inset))
@@ -234,7 +236,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         return Expansion(beta, state.b, r, state.path, state.terms + problem.n)
 
     def refresh(self, problem: KernelRegularized, state: BlockState) -> BlockState:
-        """Take in the points outside that come near the margin; nearer the second time."""
+        """Add the points outside the subset that are near the margin; the second time, only those nearer to it."""
         if state.m == problem.n:
             return state
         answer = self.solution(problem, state)

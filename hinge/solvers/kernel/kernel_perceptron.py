@@ -122,7 +122,7 @@ class KernelPerceptron(Solver[KernelProblem, KernelPerceptronState]):
         return state._replace(t=t)
 
     def _add(self, problem: KernelProblem, state: KernelPerceptronState, i: int, t: int) -> None:
-        """A mistake on point i, after t hypotheses that were without it."""
+        """Add point i, on which a mistake was made; the t hypotheses before it did not have it."""
         yi = float(problem.y[i])
         row = problem.gram.host(problem.gram.combine(np.array([i]), np.array([yi])))
         state.v[i] += yi

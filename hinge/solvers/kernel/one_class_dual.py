@@ -155,12 +155,12 @@ class LevelBlocks(Solver[KernelOneClass, LevelState]):
         return state._replace(scored=end)
 
     def _begin(self, problem: KernelOneClass, state: LevelState) -> None:
-        """What each new point would need on its own."""
+        """First α of the new points: each as if it were alone, on a common level found by bisection."""
         m = state.m
         first = _before(problem.n, m, self.first, self.growth)
         new = state.order[first:m]
         s, own = problem.boxes[new], np.maximum(problem.gram.diag[new], 1e-12)
-        r = state.r[first:m] * (m / first)  # when the new points have joined the old
+        r = state.r[first:m] * (m / first)  # as they will be once the new points share the mass
         target = problem.nu * float(s.sum())
         low, high = float(r.min()), float((r + s * own).max())
         for _ in range(100):
@@ -175,7 +175,7 @@ class LevelBlocks(Solver[KernelOneClass, LevelState]):
         some = ahead[: max(1, STEP_VALUES // state.m)]
         change = (state.alpha - state.known)[some]
         gram, columns = problem.gram, state.order[: state.m]
-        if state.m <= min(self.first, gram.capacity):  # all of them are wanted again
+        if state.m <= min(self.first, gram.capacity):  # these rows will be used again: keep them
             state.r[: state.m] += gram.combine(state.order[some], change)
         else:
             state.r[: state.m] += gram.pass_over(state.order[some], change, columns)
@@ -195,10 +195,10 @@ class LevelBlocks(Solver[KernelOneClass, LevelState]):
         half = max(1, min(self.block, size) // 2)
         between = grows & falls
         low = e < 0
-        # Those on the level too: where it is that of one point, this may be the one to pair with.
+        # Points exactly on the level too (<=, >=): the only partner for a pair may be one of them.
         new = [_worst(~between & side, e, half) for side in (grows & (e <= 0), falls & (e >= 0))]
         room = max(2, size - len(new[0]) - len(new[1]))
-        # Where they are too many, of both kinds: only unlike points can be paired.
+        # If they do not all fit, take half from either side: a pair needs one point of each.
         kept = [_worst(between & side, e, room if between.sum() <= room else room // 2) for side in (low, ~low)]
         at = np.sort(np.concatenate([*new, *kept]))
         rows = gram.rows(state.order[at])
@@ -273,7 +273,7 @@ def _worst(mask: np.ndarray, e: np.ndarray, k: int) -> np.ndarray:
 
 
 def _summing_to(alpha: np.ndarray, s: np.ndarray, total: float) -> np.ndarray:
-    """α with what it lacks of the total, or has too much of it, shared out within the bounds."""
+    """α moved within its bounds until it sums to the total, in proportion to the room that each has."""
     lack = total - float(alpha.sum())
     room = s - alpha if lack > 0 else alpha
     return np.clip(alpha + lack * room / (float(room.sum()) or 1.0), 0.0, s)

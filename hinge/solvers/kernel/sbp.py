@@ -222,14 +222,17 @@ def _basins(problem: KernelSlackConstrained) -> list[np.ndarray]:
 
 
 def _level(c: Array, basins: list[Array], volume: float, guess: float, k: int) -> Level:
-    """The level, and at least as many wet points as a batch has."""
+    """The water level; the batch is drawn from its wet points, so with two basins at least k/2 of each are taken."""
     if len(basins) == 2:
         return two_basins(c, basins[0], basins[1], volume, k // 2)
     return one_basin(c, basins[0], volume, guess)
 
 
 def _drawn(level: Level, u: Array) -> Array:
-    """Points drawn from p*: uniform among the wet ones, a class by a coin or, in batches, by halves."""
+    """Points drawn from p*, uniform among the wet ones.
+
+    With two classes, a single point is of a random class; a batch has half its points of each.
+    """
     half = len(u) // 2
     if len(level.wet) == 1:
         return _some(level.wet[0], u)
@@ -239,6 +242,6 @@ def _drawn(level: Level, u: Array) -> Array:
 
 
 def _some(wet: Array, u: Array) -> Array:
-    """One wet point from each of as many equal parts as there are draws; all if there are no more."""
+    """One wet point from each of k equal parts of the list, for k draws; all of them if there are no more."""
     k = len(u)
     return wet if len(wet) <= k and k > 1 else wet[whole((counts_to(k, u) - 1.0 + u) * (len(wet) / k))]

@@ -17,7 +17,7 @@ from hinge.types import Array
 
 
 class Level(NamedTuple):
-    """γ and the bias; the wet points of each basin; whether the smaller of two is all wet, and more."""
+    """γ and the bias; the wet points of each basin; whether the smaller of two is all wet and water is left over."""
 
     gamma: float
     b: float

@@ -173,7 +173,7 @@ def _small_ball(G: np.ndarray, q: np.ndarray, tol: float) -> np.ndarray:
     """Weights of the smallest ball of points with these inner products, from the weights q."""
     size = float(np.diagonal(G).max()) or 1.0
     q = q / q.sum()
-    K = (2.0 / size) * G  # the steps take squared distances of less than 1e-12 for zero
+    K = (2.0 / size) * G  # scaled to about 1, since the steps treat squared distances below 1e-12 as zero
     e = K @ q - 0.5 * np.diagonal(K)
     bound = np.ones(len(q))
     pair_steps(K, q, e, 0.0 * bound, bound, max(tol / size, LEAST), 1000 + 200 * len(q))

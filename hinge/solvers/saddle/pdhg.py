@@ -13,10 +13,10 @@ from hinge.problems.max_min.base import MaxMin, Strategies
 from hinge.solvers.base import Paper, Solver
 
 EVERY = 4  # accepted steps between two looks at the bounds
-PERIOD = 48  # iterations after which a restart comes in any case, or half of all
+PERIOD = 48  # a restart comes after so many iterations, or half of all so far, at the latest
 FEW = 0.2  # share of the functions in p below which they are combined one by one
-NOISE = 16.0  # a gap of so many roundings of the storage is left to sums in float64
-GROW, SHRINK = 1.05, 0.7  # of τ after an accepted try; and below what would have been accepted
+NOISE = 16.0  # gaps below so many roundings of the stored type need sums in float64
+GROW, SHRINK = 1.05, 0.7  # factors of τ: after an accepted step, and below the largest that would have been accepted
 TRUST = 10.0  # the first τ, in 1/‖A‖: too large is found out at once, too small is not
 FLOAT64 = float(np.finfo(np.float64).eps)
 PATIENCE = 5000  # iterations without 1% of progress, or half of all, that end a run
@@ -166,7 +166,7 @@ class PDHG(Solver[MaxMin, PDHGState]):
         return float(s.guard * problem.gap(s.lower, s.upper + FLOAT64 * abs(s.upper)))
 
     def refresh(self, problem: MaxMin, state: PDHGState) -> PDHGState:
-        """The steps saw too little: ask more of the estimate, and sum in float64 if that happens again."""
+        """The estimate was too optimistic: demand more of it, and if that happens again sum in float64."""
         state.s.guard *= 1.1
         if state.s.guard > 1.15 and not state.s.exact:
             _sum_exactly(problem, state)
@@ -213,7 +213,7 @@ def _try_step(problem: MaxMin, state: PDHGState) -> bool:
     limit = 0.5 * (omega * moved + turned / omega) / cross if cross > 0.0 else np.inf
     if moved > 0.0:
         s.norm = max(s.norm, float(np.linalg.norm(change)) / moved**0.5)
-    # By a tenth of 1/‖A‖ any step is accepted: only rounding can speak against it.
+    # Steps of 0.1/‖A‖ are always accepted in exact arithmetic: a refusal there is rounding.
     if tau > limit and tau * s.norm > 0.1:
         s.tau = max(SHRINK * limit, 0.1 / s.norm)
         return False

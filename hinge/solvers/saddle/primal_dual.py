@@ -209,12 +209,12 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
         return Strategies(state.x_sum / t, state.drawn / t, state.g_sum / t, t)
 
     def estimate(self, problem: MaxMin, state: PrimalDualState) -> float | Certificate:
-        """The bounds of the present means; the best so far stay, on either side.
+        """The certificate of the best bounds so far, after those of the present means were computed.
 
         A lower bound of all rows is due when as much was read as it reads.
         """
         if state.t == 0:
-            return Certificate(-np.inf, np.inf, np.inf)  # and nothing is read for it
+            return Certificate(-np.inf, np.inf, np.inf)  # no read is needed to say so
         if problem.fraction is None and problem.lower_reads > state.t * problem.step_reads:
             return np.inf
         clipped, expected = state.s.clipped, state.s.expected
@@ -226,7 +226,7 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
                 "are biased.",
                 stacklevel=2,
             )
-            state.s.clipped = -np.inf  # once is enough
+            state.s.clipped = -np.inf  # so that it is told only once
         now = self._means(problem, state)
         assert now.p is not None
         lower, upper = problem.bounds(now)

@@ -16,7 +16,7 @@ from hinge.sampling import draw_unit, draw_units, key_of
 from hinge.solvers.base import Paper, Solver
 
 FIRST = 256  # rows of the first working set
-GROWTH = 2  # rows that come new, at most, for each that the set has
+GROWTH = 2  # the set grows by at most so many new rows for each that it has
 SHARE = 0.15  # of the gap of all rows, to which the set is solved before the next pass
 EPOCHS_AT_ONCE = 4
 PATIENCE = 200  # epochs after which all rows are looked at in any case
@@ -150,7 +150,7 @@ class WorkingSet(Solver[MaxMargin, WorkingSetState]):
         alpha[W] = mine
         norm, mass = float(np.linalg.norm(w)), float(mine.sum())
         if not np.isfinite(norm):
-            problem.values(np.zeros(problem.d))  # it says which row is not finite
+            problem.values(np.zeros(problem.d))  # raises, naming the row that is not finite
         if norm < s.upper * mass:
             s.upper = norm / mass
             best_p[:] = alpha / mass
@@ -220,7 +220,7 @@ def epoch(A, sq_norms, y, alpha, w, key, counter):
         i = order[other]
         order[other] = order[k]
         x = held_row(A, i)
-        if np.isnan(sq_norms[i]):  # nobody has asked for it yet
+        if np.isnan(sq_norms[i]):  # not computed yet
             sq_norms[i] = sq_norm(A, x)
         sq = sq_norms[i]
         if sq == 0.0:

@@ -121,7 +121,7 @@ def _loses(kernel: Kernel, largest: float, terms: int = 0) -> bool:
 
 
 def _whole_points(X: Stored, kernel: Kernel, most_bytes: int, largest: float) -> Points | None:
-    """Points of bits or bytes, where the data are that."""
+    """Points stored as bits or bytes, if the data allow it; else None."""
     n, d = X.shape
     if n * (d // 8 + 4) <= most_bytes and not config.DISABLE_JIT:  # type: ignore[attr-defined]
         step, off = step_of(X, most=1)

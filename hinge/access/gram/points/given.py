@@ -145,7 +145,7 @@ def is_positive(K: np.ndarray) -> bool:
     largest = float(np.abs(own).max(initial=0.0))
     below = (1e-5 if K.dtype == np.float32 else 1e-9) * largest
     if not np.isfinite(own).all() or len(own) == 0:
-        return True  # refused elsewhere, where it is used
+        return True  # not finite: check_finite refuses it when it is used
     if own.min() < -below or largest == 0.0:
         return own.min() >= -below and not np.any(K)
     if len(own) > MOST_FACTORED:
@@ -159,7 +159,7 @@ def is_positive(K: np.ndarray) -> bool:
 
 
 def lanczos_least(K: np.ndarray, start: np.ndarray) -> float:
-    """The smallest Ritz value of K after 32 steps, from below which no step of Lanczos' has come."""
+    """The smallest Ritz value of K after 32 Lanczos steps, an upper bound on the smallest eigenvalue."""
     q, before, beta = start / np.linalg.norm(start), np.zeros(len(start)), 0.0
     alphas, betas, basis = [], [], []
     for _ in range(min(32, len(start))):

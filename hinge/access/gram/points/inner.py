@@ -71,7 +71,7 @@ class Points:
 
     def errors(self) -> tuple[np.ndarray, np.ndarray]:
         """A and B of shape (k, n): the values given for i and j are off by at most Σₖ Aₖᵢ Bₖⱼ."""
-        return np.zeros((1, self.n)), np.zeros((1, self.n))  # given values are what they are
+        return np.zeros((1, self.n)), np.zeros((1, self.n))  # values that were given count as exact
 
     def sum_errors(self, i: np.ndarray, size: np.ndarray, columns: np.ndarray, sums: np.ndarray) -> np.ndarray | None:
         """What sums Σ size K(xᵢ, ·) of terms that are not negative are off by; None if that is not known."""
@@ -93,15 +93,15 @@ class InnerPoints(Points):
 
     @property
     def sums_tell(self) -> bool:  # type: ignore[override]
-        """Where values may be small, and their errors with them."""
+        """Whether kernel values can be small: then their sums give tighter bounds than the points do."""
         return isinstance(self.kernel, Gaussian)
 
     def errors(self) -> tuple[np.ndarray, np.ndarray]:
-        """As the kernel passes on what inner products, squared norms and the points themselves are off by."""
+        """The kernel's bound, from the errors of inner products, of squared norms and of the points themselves."""
         return self.kernel.errors(*self._exactness())
 
     def sum_errors(self, i: np.ndarray, size: np.ndarray, columns: np.ndarray, sums: np.ndarray) -> np.ndarray | None:
-        """As the kernel says."""
+        """The bound of the kernel."""
         return self.kernel.sum_errors(self._exactness(), i, size, columns, sums)
 
     def dots(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:

@@ -86,7 +86,7 @@ class WholePoints(InnerPoints):
         if self._off > 0 and self.dtype == np.float64:  # then it is worth a pass over the points
             off = np.minimum(off, residuals(self._given, self._step))
         off = off / (self._step if gaussian else 1.0)
-        # A distance that a float does not hold is rounded once, as the exponent is.
+        # A distance with too many digits for float32 is rounded once, and so is the exponent made of it.
         value = VALUE_ROUNDINGS * unit + (0.0 if exact or unit == single or not self._distances else 2 * single)
         self._known = np.sqrt(self._whole_sq * float(self.scale)), eta, value, off
         return self._known
