@@ -67,7 +67,7 @@ def fits():
         "LinearSVC float32": lambda: on(LinearSVC(solver="sdca"), lambda X: X.astype(np.float32)),
         "LinearSVC sparse": lambda: on(LinearSVC(loss="hinge", solver="pegasos", tol=0.1), sp.csr_array),
         "LinearSVC classes": lambda: on(LinearSVC(n_jobs=2, max_time=10), several=True),
-        "LinearSVC slack": lambda: on(LinearSVC(slack=0.3, tol=0.1)),
+        "LinearSVC slack": lambda: on(LinearSVC(loss="hinge", slack=0.3, tol=0.1)),
         "LinearSVC few reads": lambda: on(LinearSVC(max_reads=300)),
         "LinearSVC warm": lambda: on(LinearSVC(warm_start=True)),
         "LinearSVC oracle": bought,

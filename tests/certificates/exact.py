@@ -42,6 +42,18 @@ def regularized(X, y, c, lam, w, b=0.0, scale=None):
     return LONG(lam) / 2 * sq + loss, error + 8 * (X.shape[1] + 2) * EPS * LONG(lam) * sq
 
 
+def of_loss(X, y, c, lam, w, b, scale, loss):
+    """λ/2‖w‖² + mean loss, for any loss; y are targets where it is one of regression."""
+    r = X @ long(w) + LONG(b)
+    g = np.abs(long(y) - r) - LONG(loss.epsilon) if loss.two_sided else 1 - y * r
+    g = np.maximum(g, 0)
+    error = off(X, w, b) + 4 * EPS * (np.abs(long(y)) + LONG(loss.epsilon)).max()
+    losses, errors = (g * g, 2 * g * error + error**2) if loss.curvature else (g, error)
+    sq = norm(w) ** 2 + ((LONG(b) / LONG(scale)) ** 2 if scale else 0)
+    value = LONG(lam) / 2 * sq + c @ losses
+    return value, (c * errors).sum() + 8 * (len(y) + X.shape[1] + 2) * EPS * value
+
+
 def level(X, y, c, nu, w, b=0.0, length=1.0):
     """The water level at (w, b) scaled to a norm of `length`: filled up with a mean slack ν.
 

@@ -24,6 +24,7 @@ from sklearn.svm import SVC
 from sklearn.svm import LinearSVC as Liblinear
 from sklearn.utils import check_random_state
 
+import hinge
 from hinge.datasets import load, make_known_optimum
 from hinge.estimators.checks import held_out
 from hinge.solvers import SDCA, SGD, Amplified, Frugal, Newton, Norma, Pegasos, Perceptron
@@ -888,8 +889,8 @@ def test_a_pickle_holds_no_data(adult):
 
 
 def test_repr_and_params():
-    assert repr(LinearSVC()) == "LinearSVC()"
-    assert repr(LinearSVC(lam=0.1, solver="sdca")) == "LinearSVC(lam=0.1, solver='sdca')"
+    assert repr(hinge.LinearSVC()) == "LinearSVC()"
+    assert repr(hinge.LinearSVC(lam=0.1, solver="sdca")) == "LinearSVC(lam=0.1, solver='sdca')"
     assert "Pegasos(batch_size=4" in repr(papers_svc(solver=Pegasos(4)))
     parameters = papers_svc(3.0, tol=0.5).get_params()
     assert parameters["C"] == 3.0

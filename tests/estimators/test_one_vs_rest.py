@@ -11,10 +11,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from clock import within
+from papers_svc import papers_svc
 from sklearn.exceptions import ConvergenceWarning
 
 from hinge import Regularized, Solution
-from papers_svc import papers_svc
 from hinge.estimators.one_vs_rest import dual_coefficients, how_it_ended
 from hinge.monitoring import Status
 from hinge.problems import Certificate

@@ -89,7 +89,7 @@ def estimators():
         "LinearSVC sparse": (LinearSVC(**hard).fit, lambda: sparse(100_000, 5_000)),
         "LinearSVC classes, threads": (LinearSVC(**hard, n_jobs=2).fit, lambda: blobs(100_000, 60, 5)),
         "LinearSVC keep": (LinearSVC(**hard, solver="sdca", on_interrupt="keep").fit, many),
-        "LinearSVC slack": (LinearSVC(**hard, slack=0.2).fit, many),
+        "LinearSVC slack": (LinearSVC(**hard, loss="hinge", slack=0.2).fit, many),
         "LinearSVC simba": (LinearSVC(**hard, loss="hinge", slack=0.2, solver="simba").fit, many),
         "LinearSVC few reads": (LinearSVC(tol=1e-9, max_reads=10**7).fit, many),
         "LinearSVC oracle": (LinearSVC().fit, lambda: (Oracle(Slow()), Slow.labels)),

@@ -20,8 +20,10 @@ KERNELS = ("linear", "rbf", "poly", "sigmoid", "laplacian")
 def linear(X, y, rng):
     model = hinge.LinearSVC(
         lam=float(rng.choice([1e-3, 0.1])),
-        solver=str(rng.choice(["auto", "sdca", "newton", "pegasos"])),
+        loss=str(rng.choice(["hinge", "squared_hinge"])),
+        solver=str(rng.choice(["auto", "sdca", "newton"])),
         fit_intercept=bool(rng.random() < 0.7),
+        intercept=str(rng.choice(["penalized", "free"])),
         max_iter=50,
         max_time=2.0,
         random_state=0,
@@ -29,13 +31,26 @@ def linear(X, y, rng):
     check_fitted(model.fit(X, y), X)
 
 
+def regression(X, y, rng):
+    model = hinge.LinearSVR(
+        C=float(rng.choice([0.1, 10.0])),
+        epsilon=float(rng.choice([0.0, 0.1])),
+        loss=str(rng.choice(["epsilon_insensitive", "squared_epsilon_insensitive"])),
+        solver=str(rng.choice(["auto", "sdca", "newton"])),
+        max_iter=50,
+        max_time=2.0,
+    ).fit(X, y)
+    check_fitted(model)
+    check_finite("predict", model.predict(X))
+
+
 def linear_slack(X, y, rng):
-    check_fitted(hinge.LinearSVC(slack=0.1, max_iter=20, max_time=2.0).fit(X, y), X)
+    check_fitted(hinge.LinearSVC(loss="hinge", slack=0.1, max_iter=20, max_time=2.0).fit(X, y), X)
 
 
 def linear_any_solver(X, y, rng):
     name = str(rng.choice(sorted(names("linear", "cells"))))
-    check_fitted(hinge.LinearSVC(solver=name, max_iter=10, max_time=1.0, tol=0.1).fit(X, y), X)
+    check_fitted(hinge.LinearSVC(loss="hinge", solver=name, max_iter=10, max_time=1.0, tol=0.1).fit(X, y), X)
 
 
 def linear_few_reads(X, y, rng):
@@ -167,6 +182,7 @@ def clean(d):
 DOORS = (
     linear,
     linear_slack,
+    regression,
     linear_any_solver,
     linear_few_reads,
     linear_in_pieces,

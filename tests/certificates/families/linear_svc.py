@@ -32,12 +32,12 @@ def case(rng):
     what = f"n={n} d={d} size={size:.3g} {X.dtype} {type(X).__name__} {options}"
     if kind != "penalized" and rng.random() < 0.2:
         nu = float(10.0 ** rng.uniform(-3, 0))
-        model = LinearSVC(slack=nu, **options).fit(X, y, weight)
+        model = LinearSVC(loss="hinge", slack=nu, **options).fit(X, y, weight)
         s = SlackConstrained(X, y, nu, weight=weight, bias=kind).level(Solution(model.coef_[0]))[2]
         return _slack(model, full, y, c, nu, kind == "free", s, what)
     total = n if weight is None else float(weight.sum())
     C = 10.0 ** rng.uniform(-3, 6) / size**2
-    model = LinearSVC(C, **options).fit(X, y, weight)
+    model = LinearSVC(loss="hinge", C=C, **options).fit(X, y, weight)
     lam, scale = 1.0 / (C * total), scaling if kind == "penalized" else None
     w, b = model.coef_[0], model.intercept_[0]
     value, off = exact.regularized(full, y, c, lam, w, b, scale)
