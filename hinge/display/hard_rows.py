@@ -65,7 +65,7 @@ class HardRowsDisplay:
         if top < 1:
             raise ValueError(f"top must be at least 1, got {top}.")
         self.top = top
-        # Weights at their bound differ by rounding only, and are then to be told apart by the margin.
+        # Rounded, so that weights at their upper bound tie and the margin decides between them.
         self.ranking = np.lexsort((self.margins, -np.round(self.weights, 6)))
 
     @classmethod
@@ -196,7 +196,7 @@ class HardRowsDisplay:
         ax.set_xlabel("margin: label times decision value")
         ax.set_ylabel("hardest rows first, with dual weights α", labelpad=10)
         ax.set_title(title)
-        # Below the axes: bars reach everywhere else.
+        # Below the axes, where no bar can be.
         ax.legend(frameon=False, fontsize=8, ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.11))
         self.ax_, self.figure_ = ax, ax.figure  # type: ignore[assignment]
         return self

@@ -101,7 +101,8 @@ class LearningRuntimeDisplay:
             raise ValueError(f"sizes must lie between 2 and the number of rows, {n}; they are {sizes}.")
         order = np.random.default_rng(seed).permutation(n)
         first = {int(np.flatnonzero(y[order] == label)[0]) for label in np.unique(y)}
-        order = np.concatenate([order[sorted(first)], np.delete(order, sorted(first))])  # both classes at once
+        # One row of each class comes first, so that the smallest part has both.
+        order = np.concatenate([order[sorted(first)], np.delete(order, sorted(first))])
         seconds, errors = [], []
         compile_for(estimator, X, y)
         for size in sizes:

@@ -33,7 +33,7 @@ class Watched(NamedTuple):
 
 
 def checked(estimator: BaseEstimator) -> None:
-    """Complain of an estimator that cannot be looked at."""
+    """Raise if the estimator has no callbacks to watch it by."""
     if not hasattr(estimator, "set_callbacks"):
         raise TypeError(
             f"hinge's LinearSVC and SVC can be watched, not {type(estimator).__module__}.{type(estimator).__name__}."
@@ -76,7 +76,7 @@ class Watcher:
         y: ArrayLike | None = None,
         fitted_estimator: Classifier | None = None,
     ) -> bool:
-        """Measure; the fit itself, and fits of several classes, bring no model."""
+        """Measure at a look. There is no model at the end of the fit itself, nor in fits of several classes."""
         record = getattr(context, "record", None)
         if record is None:
             return False
@@ -91,17 +91,17 @@ class Watcher:
 
 
 def watch(estimator: Classifier, X: KernelInput, y: ArrayLike, watcher: Watcher) -> Classifier:
-    """A copy of the estimator, fitted under the eyes of `watcher`; the estimator is left as it is."""
+    """A copy of the estimator, fitted with `watcher` as its callback; the estimator is left as it is."""
     from sklearn.base import clone
 
     copy = clone(estimator).set_callbacks(watcher)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a fit that was cut off shows as such
+        warnings.simplefilter("ignore")  # that a fit was cut off shows in its curve
         return copy.fit(X, y)
 
 
 def compile_for(estimator: Classifier, X: KernelInput, y: ArrayLike) -> None:
-    """Fit a copy to a few rows of each class, so that no compiling is on the clock of the next fit."""
+    """Fit a copy to a few rows of each class, so that the next fit is timed without compilation."""
     from sklearn.base import clone
     from sklearn.utils import get_tags
 

@@ -22,7 +22,7 @@ from hinge.solvers import BlockDual, Solver, registry
 FLOAT64_BELOW = 1e-5
 """Tolerances below this need kernel values in float64."""
 FLOAT64_POINTS = 2048
-"""Points of which kernel values in float64 cost nothing that matters."""
+"""Up to this many points kernel values are computed in float64: the extra time is negligible."""
 
 
 class KernelMachine:
@@ -69,7 +69,7 @@ class KernelMachine:
             coef = one_vs_one.coefficients_of_pairs(self.dual_coef_, vectors, self.n_support_)
         else:
             coef = self.dual_coef_ @ vectors
-        coef.flags.writeable = False  # predictions are made of the support vectors
+        coef.flags.writeable = False  # a change would have no effect: predictions use the support vectors
         return coef
 
     # --- parts of fit ---------------------------------------------------------------------
@@ -80,9 +80,10 @@ class KernelMachine:
         if self.solver != "auto":
             return registry.BY_NAME[self.solver].load()()
         if n_tasks > 1 and self.multiclass == "ovr" and self.slack != 0:
-            return BlockDual(first=1)  # a subset for each class would leave no rows to share
+            # It begins with all points: classes that begin with subsets of their own share few kernel rows.
+            return BlockDual(first=1)
         if self.max_kernel_evals is not None and self.slack is None:
-            return BlockDual()  # which needs no whole matrix
+            return BlockDual()  # the default for few points computes all kernel values
         return None
 
     def _stop(self, began: float) -> Stop:
@@ -95,7 +96,7 @@ class KernelMachine:
         )
 
     def _starts(self, tasks: list[Task], classes: np.ndarray) -> list[Expansion | None]:
-        """The last answers, where they belong to as many rows of the same classes."""
+        """The answers of the last fit to begin from, if it had the same classes and as many rows; else none."""
         last: list[Expansion] | None = getattr(self, "_answers", None)
         if not (self.warm_start and last and np.array_equal(classes, self.classes_)):
             return []
@@ -111,7 +112,7 @@ class KernelMachine:
 
             return DeviceGram(X, kernel, device=self.device, precision=self.precision)
         if isinstance(kernel, Function) and kernel.on == "indices":
-            kernel = Function(kernel.function, on="pairs")  # X holds the numbers
+            kernel = Function(kernel.function, on="pairs")  # X already holds the positions that it is called with
         budget = int(float(self.cache_size) * 1e6)
         few = (len(X) if isinstance(X, list) else X.shape[0]) <= FLOAT64_POINTS
         exact |= self.tol < FLOAT64_BELOW or few or self._needs_double(kernel)
@@ -119,10 +120,10 @@ class KernelMachine:
         return Gram(points, budget, threads, self._store(X, kernel))
 
     def _needs_double(self, kernel: Kernel) -> bool:
-        return self.slack is not None  # its certificate takes all responses as they are
+        return self.slack is not None  # its certificate does not allow for rounding
 
     def _store(self, X: KernelData, kernel: Kernel) -> Any:
-        """Where kernel values survive the fit; None if nowhere."""
+        """The store in `cache_folder` that keeps kernel values for later fits; None without a folder."""
         if self.cache_folder is None:
             return None
         from hinge.access.gram.row_store import open_store

@@ -23,7 +23,7 @@ from hinge.solvers.linear import online_dual
 from hinge.types import MatrixLike, Stored
 
 SOLVES: tuple[registry.Solves, ...] = ("linear", "cells")
-"""The solvers that it takes by name."""
+"""Which solvers of the registry it takes by name: those of linear problems, and those that read cells."""
 OF_A_FIT = (
     "gap_",
     "objective_",
@@ -216,7 +216,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if self.target_error is not None:
             aside = checks.held_out(codes, self.validation_fraction, seed)
             rows = np.ones(len(codes)) if rows is None else rows.copy()
-            rows[aside] = 0.0  # out of the problem, without a copy of X
+            rows[aside] = 0.0  # leaves them out of the problem without copying X
         tasks = [1] if len(classes) == 2 else list(range(len(classes)))
         solver, matrix = tables.solver_and_data(self, as_matrix(X, checked=True), self._solver(), len(tasks))
         problems = [self._problem(matrix.fork(), codes == k, rows, per_class, k, solver) for k in tasks]
@@ -235,7 +235,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             self._reports(X, y, classes),
             starts(last if same else None, matrix.shape),
         )
-        # Cells that are kept serve all classes, one after the other.
+        # A table keeps the cells that it has read for all classes, so these run one after the other.
         results = run_all(problems, plan, None if isinstance(matrix, Table) else self.n_jobs)
         tables.check_begun(results, problems)
         self.classes_ = classes
@@ -292,7 +292,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.intercept_ = np.array([stream.b for stream in self._streams])
         self.n_iter_ = 1
         self._mass = self._streams[0].seen
-        for name in OF_A_FIT:  # they speak of an answer that is no more
+        for name in OF_A_FIT:  # they describe the answer of the last `fit`, which has changed
             self.__dict__.pop(name, None)
         return self
 
@@ -309,11 +309,11 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self, "coef_")
         X = checks.validated(self, X, reset=False)
-        # The small factor takes the type of the large one: the other way round copies X.
+        # coef takes the type of X, since the other way round NumPy would copy X.
         coef = self.coef_.T.astype(X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
             scores = np.asarray(X @ coef) + self.intercept_
-        if not np.isfinite(scores).all():  # the type of X cannot hold them
+        if not np.isfinite(scores).all():  # float32 overflowed: once more in float64
             scores = np.asarray(X.astype(np.float64) @ self.coef_.T) + self.intercept_
         return scores.ravel() if scores.shape[1] == 1 else scores
 
@@ -363,7 +363,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return Stop(self.tol, None, left_of(self.max_time, began), self.max_reads, self.target_error)
 
     def _reports(self, X: Stored | Table, y: np.ndarray, classes: np.ndarray) -> tuple[Report, ...]:
-        if len(classes) > 2:  # one class of three predicts nothing yet
+        if len(classes) > 2:  # a run is one class against the rest, which is no model yet
             return reports_of(self, X, y, [f"class {label}" for label in classes], None)
         return reports_of(
             self,

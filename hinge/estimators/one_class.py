@@ -107,7 +107,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
     array([1.78 , 2.055, 2.056, 2.056, 1.733])
     """
 
-    # What `KernelMachine` asks of an `SVC`.
+    # Parameters of `SVC` that `KernelMachine` reads, and that this estimator does not have.
     device = cache_folder = None
     _one_vs_one = False
 
@@ -226,7 +226,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
     # --- parts of fit ---------------------------------------------------------------------
 
     def _needs_double(self, kernel: Kernel) -> bool:
-        return not isinstance(kernel, Gaussian)  # values of both signs may cancel
+        return not isinstance(kernel, Gaussian)  # the Gaussian's values are positive; sums of others may cancel
 
     def _run(self, problem: KernelOneClass, seed: int, began: float, reports: Sequence[Report]) -> Result:
         solver = LevelBlocks()
@@ -237,7 +237,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         return solve(problem, solver, stop=stop, seed=seed, callbacks=callbacks, on_interrupt=self.on_interrupt)
 
     def _attributes(self, answer: Expansion, X: KernelData, rows: np.ndarray | None, kernel: Kernel) -> dict[str, Any]:
-        """What predictions are made of."""
+        """The fitted attributes that predictions need."""
         used = np.flatnonzero(answer.beta)
         support = used if rows is None else rows[used]
         given = isinstance(kernel, Precomputed)

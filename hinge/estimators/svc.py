@@ -204,7 +204,8 @@ class_weight_
         X, y = kernel_input.training_data(self, X, y)
         classes, codes = checks.encoded_labels(y)
         weight = weights.row_weights(sample_weight, X)
-        per_class = weights.per_class_weights(self.class_weight, y, classes)  # of rows, whatever they weigh
+        # "balanced" counts rows whatever their weights, as in scikit-learn.
+        per_class = weights.per_class_weights(self.class_weight, y, classes)
         kernel = kernel_input.kernel_of(self, X)
         seed = checks.seed_of(self.random_state)
         aside = None
@@ -238,7 +239,7 @@ class_weight_
 
     @property
     def _plain(self) -> bool:
-        """Whether nobody asks for more than the answer: no looks on the way, no limit but time, no start."""
+        """Whether only the answer is asked for: default solver, no looks, no limit but time, no warm start."""
         asked = self.slack, self.target_error, self.max_kernel_evals, self.cache_folder
         return (
             self.solver == "auto"
@@ -264,7 +265,7 @@ class_weight_
         seed: int,
         began: float,
     ) -> Runs:
-        """One problem after the other, each looked at on the way."""
+        """Solve one binary problem after the other by the driver, with looks on the way."""
         ovo = len(classes) > 2 and self.multiclass == "ovo"
         tasks = tasks_of(codes, len(classes), weight, per_class, aside, one_vs_one=ovo)
 

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from hinge.racing.course import Course, Look
 
 HALVINGS = 2
-"""Times that the step between the last setting that missed the target and the first that met it is halved."""
+"""Efforts tried between the last one that missed the target and the first that met it, by bisection."""
 
 
 class Fitted(NamedTuple):
@@ -108,7 +108,7 @@ class Peer:
 
     def _run(self, course: Course, effort: float, seed: int) -> tuple[Look, bool]:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that it has not converged is what is measured
+            warnings.simplefilter("ignore")  # runs are cut off on purpose, so warnings of that are no news
             began = time.perf_counter()
             fitted = self.fit(course, effort, seed)
             seconds = time.perf_counter() - began

@@ -93,7 +93,7 @@ def _inlined(*paths: Path) -> str:
 
 
 def _write_cells(section: Section, folder: Path) -> None:
-    """All of every cell as JSON; parameters, and those values that are no lists, as CSV."""
+    """Everything of each cell as JSON; its parameters and single values also as CSV."""
     content = [
         {"cell": r.cell, "values": r.values, "seconds": r.seconds, "machine": r.machine} for r in section.results
     ]
