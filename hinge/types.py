@@ -1,6 +1,7 @@
 """Names for the types that many signatures share; nothing here runs."""
 
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,6 +24,9 @@ Sparse: TypeAlias = sp.sparray | sp.spmatrix
 
 MatrixLike: TypeAlias = ArrayLike | Sparse
 """What a user may give as a matrix, before it is checked: nested lists, arrays, frames, sparse matrices."""
+
+Items: TypeAlias = MatrixLike | Sequence[Any]
+"""Points for a kernel: a matrix by rows or, for a function of one's own, any sequence of things."""
 
 Stored: TypeAlias = np.ndarray | sp.csr_array
 """A matrix that was checked: a dense array, or CSR."""

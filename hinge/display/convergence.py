@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from hinge.display.watched import Classifier
-    from hinge.estimators.parameters import KernelInput
+    from hinge.types import Items
 
 Against = Literal["seconds", "iterations", "reads", "kernel_evals"]
 Quantity = Literal["objective", "gap", "error"]
@@ -69,10 +69,10 @@ class ConvergenceDisplay:
     def from_estimator(
         cls,
         estimator: Classifier,
-        X: KernelInput | None = None,
+        X: Items | None = None,
         y: ArrayLike | None = None,
         *,
-        X_test: KernelInput | None = None,
+        X_test: Items | None = None,
         y_test: ArrayLike | None = None,
         name: str | None = None,
         ax: Axes | None = None,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from hinge.display.watched import Classifier
-    from hinge.estimators.parameters import KernelInput
+    from hinge.types import Items
 
 
 class HardRowsDisplay:
@@ -72,7 +72,7 @@ class HardRowsDisplay:
     def from_estimator(
         cls,
         estimator: Classifier,
-        X: KernelInput,
+        X: Items,
         y: ArrayLike,
         *,
         top: int = 20,

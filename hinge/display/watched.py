@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 import numpy as np
 
 from hinge.monitoring import Record
-from hinge.types import Stored
+from hinge.types import Items, Stored
 
 if TYPE_CHECKING:  # scikit-learn is imported when something is fitted
     from numpy.typing import ArrayLike
@@ -17,7 +17,6 @@ if TYPE_CHECKING:  # scikit-learn is imported when something is fitted
     from sklearn.callback import CallbackContext
 
     from hinge.estimators import SVC, LinearSVC
-    from hinge.estimators.parameters import KernelInput
 
     Classifier: TypeAlias = LinearSVC | SVC
 
@@ -51,9 +50,7 @@ class Watcher:
         Whether to measure the objective too.
     """
 
-    def __init__(
-        self, X_test: KernelInput | None = None, y_test: ArrayLike | None = None, objectives: bool = True
-    ) -> None:
+    def __init__(self, X_test: Items | None = None, y_test: ArrayLike | None = None, objectives: bool = True) -> None:
         self.X_test, self.y_test, self.objectives = X_test, y_test, objectives
         self.looks: list[Watched] = []
 
@@ -72,7 +69,7 @@ class Watcher:
         estimator: Classifier,
         context: CallbackContext,
         *,
-        X: KernelInput | None = None,
+        X: Items | None = None,
         y: ArrayLike | None = None,
         fitted_estimator: Classifier | None = None,
     ) -> bool:
@@ -90,7 +87,7 @@ class Watcher:
         return False
 
 
-def watch(estimator: Classifier, X: KernelInput, y: ArrayLike, watcher: Watcher) -> Classifier:
+def watch(estimator: Classifier, X: Items, y: ArrayLike, watcher: Watcher) -> Classifier:
     """A copy of the estimator, fitted with `watcher` as its callback; the estimator is left as it is."""
     from sklearn.base import clone
 
@@ -100,7 +97,7 @@ def watch(estimator: Classifier, X: KernelInput, y: ArrayLike, watcher: Watcher)
         return copy.fit(X, y)
 
 
-def compile_for(estimator: Classifier, X: KernelInput, y: ArrayLike) -> None:
+def compile_for(estimator: Classifier, X: Items, y: ArrayLike) -> None:
     """Fit a copy to a few rows of each class, so that the next fit is timed without compilation."""
     from sklearn.base import clone
     from sklearn.utils import get_tags
@@ -114,7 +111,7 @@ def compile_for(estimator: Classifier, X: KernelInput, y: ArrayLike) -> None:
         clone(estimator).fit(cast(Stored, X)[some], y[some])
 
 
-def objective_of(model: Classifier, X: KernelInput, y: ArrayLike) -> float:
+def objective_of(model: Classifier, X: Items, y: ArrayLike) -> float:
     """½λ‖w‖² + the mean hinge loss of a fitted machine for two classes.
 
     It is nan where the objective is another one: with class weights, a given slack or a penalised bias.

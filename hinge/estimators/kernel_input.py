@@ -11,9 +11,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from hinge.estimators import checks
-from hinge.estimators.parameters import Gamma, KernelChoice, KernelData, KernelInput, KernelParameters
+from hinge.estimators.parameters import Gamma, KernelChoice, KernelData, KernelParameters
 from hinge.kernels import Function, Kernel, Precomputed, registry
-from hinge.types import Stored
+from hinge.types import Items, Stored
 
 BLOCK_CELLS = 1 << 19
 SMALLEST = 1e-200
@@ -30,7 +30,7 @@ def is_function(kernel: KernelChoice) -> bool:
     return isinstance(kernel, Function) or (callable(kernel) and not isinstance(kernel, Kernel))
 
 
-def is_matrix(X: KernelInput) -> bool:
+def is_matrix(X: Items) -> bool:
     """Whether X is a matrix of numbers, rather than a sequence of other things."""
     if sp.issparse(X) or hasattr(X, "__dataframe__"):
         return True
@@ -45,7 +45,7 @@ def is_matrix(X: KernelInput) -> bool:
     return array.ndim == 2 and array.dtype.kind in "biuf"
 
 
-def as_items(X: KernelInput, kernel: KernelChoice) -> list[Any]:
+def as_items(X: Items, kernel: KernelChoice) -> list[Any]:
     """The items of a sequence as a list; integers where the kernel takes the positions of items."""
     if isinstance(X, str | bytes) or not hasattr(X, "__len__") or not hasattr(X, "__iter__"):
         raise ValueError(f"X must be a sequence of items for the kernel, got {X!r}.")
@@ -64,7 +64,7 @@ def as_items(X: KernelInput, kernel: KernelChoice) -> list[Any]:
     return items
 
 
-def training_data(model: BaseEstimator, X: KernelInput, y: ArrayLike | None) -> tuple[KernelData, np.ndarray]:
+def training_data(model: BaseEstimator, X: Items, y: ArrayLike | None) -> tuple[KernelData, np.ndarray]:
     """X and y of a fit, checked: X as an array, CSR, or a list of items."""
     if is_function(model.kernel) and not _is_by_rows(X, model.kernel):
         if y is None:
@@ -87,7 +87,7 @@ def training_data(model: BaseEstimator, X: KernelInput, y: ArrayLike | None) -> 
     return X, y
 
 
-def training_points(model: BaseEstimator, X: KernelInput) -> KernelData:
+def training_points(model: BaseEstimator, X: Items) -> KernelData:
     """X of a fit without labels, checked in the same way."""
     if is_function(model.kernel) and not _is_by_rows(X, model.kernel):
         X = as_items(X, model.kernel)
@@ -102,7 +102,7 @@ def training_points(model: BaseEstimator, X: KernelInput) -> KernelData:
     return X
 
 
-def new_data(model: BaseEstimator, X: KernelInput) -> KernelData:
+def new_data(model: BaseEstimator, X: Items) -> KernelData:
     """X of a prediction, checked against the fit."""
     if isinstance(model.support_vectors_, list):
         return as_items(X, model.kernel_)
@@ -121,11 +121,11 @@ def new_data(model: BaseEstimator, X: KernelInput) -> KernelData:
         ) from error
 
 
-def _is_by_rows(X: KernelInput, kernel: KernelChoice) -> bool:
+def _is_by_rows(X: Items, kernel: KernelChoice) -> bool:
     return is_matrix(X) and not (isinstance(kernel, Function) and kernel.on == "indices")
 
 
-def _check_given(X: KernelInput) -> None:
+def _check_given(X: Items) -> None:
     if sp.issparse(X):
         raise TypeError("Sparse precomputed kernels are not supported: give a dense matrix, X.toarray().")
 

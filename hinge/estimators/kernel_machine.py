@@ -12,12 +12,13 @@ from hinge.estimators.expansions import kernel_sums
 from hinge.estimators.kernel_input import is_precomputed, new_data, part_of
 from hinge.estimators.kernel_tasks import Runs, Task
 from hinge.estimators.one_vs_rest import how_all_ended
-from hinge.estimators.parameters import KernelData, KernelInput
+from hinge.estimators.parameters import KernelData
 from hinge.kernels import Function, Kernel, Linear
 from hinge.monitoring import Stop
 from hinge.monitoring.clock import left_of
 from hinge.problems import Expansion, KernelProblem, KernelRegularized, KernelSlackConstrained
 from hinge.solvers import BlockDual, Solver, registry
+from hinge.types import Items
 
 FLOAT64_BELOW = 1e-5
 """Tolerances below this need kernel values in float64."""
@@ -162,7 +163,7 @@ class KernelMachine:
         """Whether each class was learned against each other, rather than against the rest."""
         return len(self.classes_) > 2 and len(self.dual_coef_) < len(self.classes_)
 
-    def _scores(self, X: KernelInput) -> np.ndarray:
+    def _scores(self, X: Items) -> np.ndarray:
         """The decision value of every run for every row."""
         check_is_fitted(self, "support_")
         X = new_data(self, X)

@@ -14,12 +14,13 @@ from hinge.estimators import checks, kernel_input, one_vs_one, weights
 from hinge.estimators.kernel_machine import KernelMachine
 from hinge.estimators.kernel_tasks import Runs, answers_of, check_mass, expanded, gram_threads, run_tasks, tasks_of
 from hinge.estimators.one_vs_rest import Plan
-from hinge.estimators.parameters import ClassWeight, Gamma, KernelChoice, KernelData, KernelInput, RandomState
+from hinge.estimators.parameters import ClassWeight, Gamma, KernelChoice, KernelData, RandomState
 from hinge.estimators.reports import reports_of
 from hinge.estimators.small_tasks import are_small, run_together
 from hinge.kernels import Kernel
 from hinge.problems import Expansion
 from hinge.solvers import Solver, registry
+from hinge.types import Items
 
 
 class SVC(CallbackSupportMixin, KernelMachine, ClassifierMixin, BaseEstimator):
@@ -185,7 +186,7 @@ class_weight_
         self.on_interrupt = on_interrupt
 
     @with_callbacks
-    def fit(self, X: KernelInput, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "SVC":
+    def fit(self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "SVC":
         """Fit the model.
 
         Parameters
@@ -296,7 +297,7 @@ class_weight_
                 tasks, plan, lambda rows, exact: self._gram(X, rows, kernel, threads, exact), self._problem
             )
 
-    def decision_function(self, X: KernelInput) -> np.ndarray:
+    def decision_function(self, X: Items) -> np.ndarray:
         """Signed distances in units of the margin.
 
         Parameters
@@ -314,7 +315,7 @@ class_weight_
             return one_vs_one.per_class(scores, len(self.classes_))
         return scores
 
-    def predict(self, X: KernelInput) -> np.ndarray:
+    def predict(self, X: Items) -> np.ndarray:
         """The class of each row.
 
         Parameters
