@@ -1,18 +1,21 @@
 """What kernel machines share: from parameters to runs, from runs to attributes, and decision values."""
 
 from itertools import pairwise
-from typing import Any
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from hinge.access import Gram, as_points
+from hinge.access.gram.row_store import RowStore, open_store
 from hinge.estimators import one_vs_one
 from hinge.estimators.expansions import kernel_sums
 from hinge.estimators.kernel_input import is_precomputed, new_data, part_of
 from hinge.estimators.kernel_tasks import Runs, Task
 from hinge.estimators.one_vs_rest import how_all_ended
-from hinge.estimators.parameters import KernelData
+from hinge.estimators.parameters import KernelChoice, KernelData
 from hinge.kernels import Function, Kernel, Linear
 from hinge.monitoring import Stop
 from hinge.monitoring.clock import left_of
@@ -31,27 +34,27 @@ class KernelMachine:
 
     classes_: np.ndarray
     support_: np.ndarray
-    support_vectors_: Any
+    support_vectors_: KernelData
     n_support_: np.ndarray
     dual_coef_: np.ndarray
     intercept_: np.ndarray
     kernel_: Kernel
 
-    C: Any
-    slack: Any
-    solver: Any
-    fit_intercept: Any
-    tol: Any
-    max_time: Any
-    max_kernel_evals: Any
-    target_error: Any
-    cache_size: Any
-    cache_folder: Any
-    device: Any
-    precision: Any
-    multiclass: Any
-    warm_start: Any
-    kernel: Any
+    C: float
+    slack: float | None
+    solver: str | Solver
+    fit_intercept: bool
+    tol: float
+    max_time: float | None
+    max_kernel_evals: int | None
+    target_error: float | None
+    cache_size: float
+    cache_folder: str | PathLike[str] | None
+    device: str | None
+    precision: Literal["float32", "tf32", "bf16"]
+    multiclass: Literal["ovo", "ovr"]
+    warm_start: bool
+    kernel: KernelChoice
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
@@ -64,8 +67,8 @@ class KernelMachine:
         """w of each decision value, for the linear kernel."""
         if not isinstance(getattr(self, "kernel_", None), Linear):
             raise AttributeError("coef_ is only available when using a linear kernel, after fit.")
-        vectors = self.support_vectors_
-        vectors = vectors.toarray() if hasattr(vectors, "toarray") else vectors
+        stored: Any = self.support_vectors_
+        vectors: np.ndarray = stored.toarray() if hasattr(stored, "toarray") else stored
         if self._one_vs_one:
             coef = one_vs_one.coefficients_of_pairs(self.dual_coef_, vectors, self.n_support_)
         else:
@@ -123,13 +126,11 @@ class KernelMachine:
     def _needs_double(self, kernel: Kernel) -> bool:
         return self.slack is not None  # its certificate does not allow for rounding
 
-    def _store(self, X: KernelData, kernel: Kernel) -> Any:
+    def _store(self, X: KernelData, kernel: Kernel) -> RowStore | None:
         """The store in `cache_folder` that keeps kernel values for later fits; None without a folder."""
         if self.cache_folder is None:
             return None
-        from hinge.access.gram.row_store import open_store
-
-        return open_store(self.cache_folder, X, kernel)
+        return open_store(Path(self.cache_folder), X, kernel)
 
     def _problem(self, gram: Gram, task: Task) -> KernelProblem:
         options: dict[str, Any] = {"weight": task.weight, "bias": "free" if self.fit_intercept else "none"}
