@@ -82,7 +82,7 @@ class ConvergenceDisplay:
         """From the history of a fitted estimator; or, with X and y, from a copy that is fitted and measured.
 
         A history holds objective and gap only where the fit itself asked for a certificate. With `X` and `y`
-        they are known at all looks; measuring is not on the fit's clock.
+        they are measured at all looks, which does not count as time of the fit.
 
         Parameters
         ----------

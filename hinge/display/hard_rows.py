@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 class HardRowsDisplay:
     """Rows ranked by dual weight and then by margin, in scikit-learn's manner of drawing.
 
-    The dual weight of a row is what it pulls at w with. Rows on the wrong side pull with all they may, so
-    those of equal weight are ranked by their margin, y times the decision value: the most negative first. A
-    row far on the wrong side is either rare or has the wrong label.
+    w is a sum over the rows, and the dual weight of a row is its share in it. All rows on the wrong side have
+    the largest weight there is, so rows of equal weight are ranked by their margin, y times the decision value,
+    the most negative first. A row far on the wrong side is either unusual or has the wrong label.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ class FrontPoint(NamedTuple):
     train_error, test_error : float
         Shares of rows; nan where there are no test rows.
     reads : int
-        Cells read for this λ, beginning at the answer for the last.
+        Cells read for this λ, starting from the answer of the previous one.
     gap : float
         Certified, relative.
     bound : float
@@ -222,7 +222,7 @@ class ParetoFrontDisplay:
         draw: bool = True,
         tell: Callable[[FrontPoint], None] | None = None,
     ) -> ParetoFrontDisplay:
-        """Follow the front with the tolerance, time limit, bias and solver of a `LinearSVC`.
+        """Compute the front with the tolerance, time limit, bias and solver of a `LinearSVC`.
 
         Parameters
         ----------
@@ -238,7 +238,7 @@ class ParetoFrontDisplay:
         draw : bool
             Whether to draw at once.
         tell : callable, optional
-            Told of each point when it is there.
+            Called with each point as soon as it is known.
 
         Returns
         -------

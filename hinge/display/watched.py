@@ -24,7 +24,7 @@ COMPILED_ROWS = 100
 
 
 class Watched(NamedTuple):
-    """One look at a fit: the record, with objective and errors measured off the clock."""
+    """One look at a fit: the record, with objective and error, which were measured without being timed."""
 
     record: Record
     objective: float

@@ -35,7 +35,7 @@ def growing(share: int = 20) -> Iterator[int]:
 def looks_at(
     problem: Problem, solver: Solver, at: Iterable[int], evaluate: Callable[[Any], Look], seed: int = 0
 ) -> list[Look]:
-    """Run to each iteration of `at` in turn, and evaluate the answer there, off the clock and off the bill.
+    """Run to each iteration of `at` in turn, and evaluate the answer there, not counted in time or reads.
 
     A run ends early where the solver has finished.
     """

@@ -132,6 +132,7 @@ def _keep(result: CellResult, path: Path) -> None:
 
 
 Tried = tuple[Cell, CellResult | None, str | None]
+"""A cell, its result, and the error where there is no result."""
 
 
 def _measured(experiment: Experiment, cells: Sequence[Cell], jobs: int) -> Iterator[Tried]:

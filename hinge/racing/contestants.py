@@ -78,9 +78,9 @@ class Contestant(Protocol):
 class Ours:
     """A solver of this library.
 
-    The clock and the bill hold the solver's own work. A certificate is on them only where the solver needs it
-    to go on, since it works on a part of the rows until it is told that this is not enough. Slack-constrained
-    solvers are given the slack of the optimum, found off the clock.
+    Times and reads are those of the solver's own work. A certificate is included only where the solver needs it
+    to go on, since it works on a part of the rows until a certificate fails. Slack-constrained solvers are given
+    the slack of the optimum, which is found beforehand.
     """
 
     solver: Solver
@@ -98,7 +98,7 @@ class Ours:
         return None
 
     def rejects(self, course: Course) -> str | None:
-        """That it is of the other kind, or what the solver itself says."""
+        """Why it cannot: it is for kernels and the course is linear, or the reverse, or what the solver says."""
         kernel = registry.solves(self.solver) == "kernel"
         if kernel and course.kernel is None:
             return "It is for kernels: give --kernel rbf."

@@ -143,7 +143,7 @@ class Course:
     # --- what is known of the minimum -----------------------------------------------------
 
     def find_reference(self, tol: float, max_time: float, bias: str = "none") -> Reference:
-        """Solve it beforehand, off everybody's clock, and keep the lower bound that this proves."""
+        """Solve the problem before the race, and keep the lower bound that this proves."""
         problem = self.regularized(bias)
         result = solve(problem, choose(problem).solver, stop=Stop(tol=tol, max_time=max_time))
         norm, loss = problem.criteria_of(result.solution)

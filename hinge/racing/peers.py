@@ -46,9 +46,9 @@ class Peer:
     fit : callable
         (course, effort, seed) to `Fitted`.
     kernel : bool
-        Whether it takes kernels, and nothing else.
+        Whether it solves kernel problems only; if not, linear ones only.
     bias : {"none", "free"}
-        "free" where it cannot do without.
+        "free" where its bias cannot be switched off.
     first : float
         The smallest effort; an integer where `integer_effort`.
     integer_effort, restarts : bool
@@ -72,7 +72,7 @@ class Peer:
         return f"{self.name} is not installed: pip install {self.package}"
 
     def rejects(self, course: Course) -> str | None:
-        """That it is of the other kind."""
+        """Why it cannot: it is for kernels and the course is linear, or the reverse."""
         if self.kernel == (course.kernel is not None):
             return None
         return "It is for kernels: give --kernel rbf." if self.kernel else "It is linear: leave --kernel out."

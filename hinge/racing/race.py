@@ -200,10 +200,10 @@ def run_race(
 ) -> Race:
     """Run every contestant to the target, the repeats interleaved, and keep all looks at them.
 
-    The minimum is bounded from below beforehand, off everybody's clock, and by whatever the contestants prove
-    on the way. Everyone is compiled on a few rows first, and has one thread. Clocks hold no evaluation. A
-    contestant that misses the target in its first run is not run again. Peers that give no answers on the way
-    are run from zero again with growing effort, each run charged its own time (see `Peer`).
+    A lower bound on the minimum is computed beforehand, and improved by what the contestants prove on the way.
+    Everyone is compiled on a few rows first, and has one thread. Times do not include evaluation. A contestant
+    that misses the target in its first run is not run again. Peers that give no answers on the way are run
+    again from zero with growing effort; each run counts with its own time alone (see `Peer`).
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ def run_race(
         Runs of each, with different seeds.
     seed : int
     tell : callable, optional
-        Told before each run.
+        Called before each run.
 
     Returns
     -------

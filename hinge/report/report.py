@@ -44,7 +44,7 @@ def write_report(out: Path, sections: Sequence[Section], *, title: str, scale: s
     sections : sequence of Section
     title : str
     scale : str
-        "tiny" pages say that their numbers are no verdict on the papers.
+        On "tiny" the page says that the runs are too small to judge the papers by.
     machine : str
         The one that writes; the cells say themselves where they ran.
     command : str
