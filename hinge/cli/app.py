@@ -39,11 +39,11 @@ def main() -> None:
 
 
 def _leave() -> NoReturn:
-    """End at once: who pressed Ctrl-C waits neither for a compiler's thread nor for memory to be freed."""
+    """Exit at once after Ctrl-C, without waiting for compiling threads or for memory to be freed."""
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError):  # the reader may be gone
+        with contextlib.suppress(OSError, ValueError):  # the reading end of a pipe may be closed
             stream.flush()
-    if multiprocessing.active_children():  # which Python brings to an end in its own way
+    if multiprocessing.active_children():  # Python's own exit ends these
         raise SystemExit(INTERRUPTED)
     os._exit(INTERRUPTED)
 
@@ -83,13 +83,13 @@ def _common(
 
 
 def _in_sentences(command: Callable[..., None]) -> Callable[..., None]:
-    """The command, which meets errors that its user can mend with one line instead of a traceback."""
+    """The command, with errors printed as one line instead of a traceback."""
 
     @functools.wraps(command)
     def run(ctx: typer.Context, **options: Any) -> None:
         try:
             command(ctx, **options)
-            sys.stdout.flush()  # a reader who has gone is to be noticed here
+            sys.stdout.flush()  # raises here, not at exit, if the reading end of a pipe is closed
         except KeyboardInterrupt:
             say("error: It was interrupted before it was finished.", style="red")
             raise typer.Exit(INTERRUPTED) from None

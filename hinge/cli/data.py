@@ -1,4 +1,4 @@
-"""Which rows a command means by DATA: a set with a name, or a file."""
+"""The rows behind the argument DATA of a command: a data set by name, or a file."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +26,7 @@ def training_data(
     fetch: bool = False,
     zero_based: bool = False,
 ) -> Dataset:
-    """A training part and, where there is one, a test part of as many features."""
+    """The training part and, where there is one, the test part, both with the same number of features."""
     if label is not None and _is_file(data):
         parts = read_parts([Path(data)], _column(label))
         found = Dataset(Path(data).name, *binary(parts, positive, None, data))
@@ -90,7 +90,7 @@ def _column(label: str | None) -> str | int | None:
 
 
 def _widened(X: Stored, width: int | None) -> Stored:
-    """A sparse matrix with columns of zeros added in place, since a part may lack the last features."""
+    """X with empty columns added in place up to `width`: sparse files do not mention trailing zeros."""
     if not isinstance(X, np.ndarray) and width is not None and X.shape[1] < width:
         X.resize((X.shape[0], width))
     return X

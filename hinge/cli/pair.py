@@ -47,7 +47,7 @@ def pair(
         transient=True,
     )
     with ExitStack() as stack:
-        if y is not None:  # in place once the pair is
+        if y is not None:  # the file appears when the stack ends, after the pair
             place = labels or folder.with_name(f"{folder.name}.labels.npy")
             np.save(stack.enter_context(replacing(place)), y, allow_pickle=False)
         stack.enter_context(bar)

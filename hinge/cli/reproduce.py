@@ -45,7 +45,7 @@ def reproduce(
         return
     chosen = find(names)
     missing = [package for package in ("matplotlib", "plotly") if find_spec(package) is None]
-    if missing:  # said before an hour of work, not after it
+    if missing:  # before an hour of work, not after it
         raise ValueError(f'The report needs {" and ".join(missing)}: pip install "hinge[report]"')
     from hinge.experiments.runner import Run, kept, machine, run
 

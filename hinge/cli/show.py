@@ -13,11 +13,11 @@ except ImportError:  # `hinge.cli.app.main` says how to get them
     pass
 
 INTERRUPTED = 130  # what shells expect after Ctrl-C
-PIPED_WIDTH = 1000  # columns of a table that no terminal limits: a line stays a line
+PIPED_WIDTH = 1000  # width of tables in a pipe or file: wide enough that no line is wrapped
 
 
 def say(line: str, style: str | None = None) -> None:
-    """A sentence for people, beside the result."""
+    """Write a sentence to standard error."""
     Console(stderr=True).print(line, style=style, markup=False, highlight=False, soft_wrap=True)
 
 
@@ -41,7 +41,7 @@ def show_table(lines: Sequence[Sequence[str]]) -> None:
 
 
 def made(folder: Path | None) -> None:
-    """Make a folder for results before the work, so that one that cannot be is known before it."""
+    """Make the folder for results before the work begins, so that a failure shows at once."""
     if folder is None:
         return
     if folder.exists() and not folder.is_dir():
@@ -57,5 +57,5 @@ def number(value: float | str | None) -> str:
 
 
 def percent(share: float | None) -> str:
-    """A share in words."""
+    """A share in per cent."""
     return "not measured" if share is None else f"{100 * share:.2f} %"

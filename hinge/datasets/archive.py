@@ -85,7 +85,7 @@ def _matrix(arrays: dict[str, NDArray[Any]], key: str) -> DataMatrix:
 def _floats(values: NDArray[Any], key: str) -> NDArray[Any]:
     if values.dtype.kind not in "fiub":
         raise ValueError(f"{key} holds {values.dtype}, but numbers are needed.")
-    # Every value of these kinds is one of float32's, and a check of 47 million pixels takes its time.
+    # float32 holds all values of these types exactly, and checking 47 million pixels takes long.
     exact = values.dtype.kind == "b" or values.dtype.itemsize <= (4 if values.dtype.kind == "f" else 2)
     floats = values.astype(np.float32) if exact else smallest_float(values)
     if not np.isfinite(floats).all():

@@ -1,4 +1,4 @@
-"""What a data set is, and the two ways of not getting one."""
+"""What a data set is, and the two errors of loading one."""
 
 from __future__ import annotations
 

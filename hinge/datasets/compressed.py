@@ -25,7 +25,7 @@ UNPACK: dict[str, Callable[[Any], Any]] = {
     "xz": lzma.LZMAFile,
 }
 LEAST = 1 << 26
-"""Bytes that any file may unpack to."""
+"""Any file may unpack to this many bytes, whatever its size."""
 BUFFER = 1 << 17
 
 
@@ -60,7 +60,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 
 
 class _Bounded(io.RawIOBase):
-    """An unpacked stream that ends in a sentence where it goes on and on."""
+    """An unpacked stream that raises once it is longer than `most` bytes."""
 
     def __init__(self, stream: io.BufferedIOBase, most: int, path: Path) -> None:
         self._stream, self._left, self._path = stream, most, path

@@ -93,7 +93,7 @@ def _layout(path: Path, label: str | int | None) -> _Layout:
 def _is_header(cells: list[str], label: str | int | None) -> bool:
     if isinstance(label, str) and label in cells:
         return True
-    # "y" alone is no proof: in a file of mushrooms it is a label.
+    # "y" alone does not prove a header: in the mushroom data it is a value.
     named = any(cell.lower() in LABEL_NAMES[:3] for cell in cells)
     return named or all(number_of(cell) is None for cell in cells)
 

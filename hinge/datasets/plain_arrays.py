@@ -1,4 +1,4 @@
-"""Arrays out of bytes that nobody vouches for: no code runs, and no memory is asked for beyond what came."""
+"""Arrays from untrusted bytes: no code is run, and no more memory is allocated than the bytes can fill."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 MOST_UNPACKED = 1000
-"""Times its size that a compressed file may have unpacked; zlib does not reach much more on anything."""
+"""Largest ratio of unpacked to packed size; real files stay below it, as zlib cannot do much better."""
 LARGEST_LETTER = 0x10FFFF
 READERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 

@@ -163,7 +163,7 @@ def make_known_optimum(
     alpha = np.ones(len(block))
     alpha[:n_free] = rng.uniform(0.1, 0.9, n_free)
     margins = np.concatenate([np.ones(n_free), rng.random(n_bound), -rng.random(n_wrong)])
-    # The wrong rows of a block may take away at most half of what the right ones give.
+    # The misclassified rows of a block may cancel at most half of the sum of the others.
     given = np.bincount(block, np.maximum(alpha * margins, 0), m)
     taken = np.bincount(block, np.maximum(-alpha * margins, 0), m)
     shrink = np.minimum(1, given / np.maximum(2 * taken, 1e-300))
@@ -253,9 +253,9 @@ class _Rows:
     def add_orthogonal(self, rng: np.random.Generator, product: NDArray[Any]) -> None:
         """A random part orthogonal to u that fills most of what the unit ball leaves beside `product`."""
         if self.columns.shape[1] == 1:
-            return  # one number cannot be orthogonal to another
+            return  # a row with one nonzero has no orthogonal part
         v = rng.standard_normal(self.columns.shape)
-        for _ in range(2):  # once more for the digits lost the first time
+        for _ in range(2):  # a second time, for the rounding of the first
             v -= self.along * (np.einsum("ij,ij->i", v, self.along) / self.reach**2)[:, None]
         norm = np.linalg.norm(v, axis=1)
         fill = self.room(product) * rng.uniform(0.5, 0.95, len(v)) / np.where(norm > 0, norm, 1)

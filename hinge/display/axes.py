@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def axes_or_new(ax: Axes | None) -> Axes:
-    """The axes, or those of a new figure of pyplot's; an error that says how to get matplotlib."""
+    """`ax`, or the axes of a new pyplot figure; raises where matplotlib is not installed."""
     if ax is not None:
         return ax
     try:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from hinge.display.watched import Classifier
-    from hinge.estimators.parameters import KernelInput
+    from hinge.types import Items
 
 Against = Literal["seconds", "iterations", "reads", "kernel_evals"]
 Quantity = Literal["objective", "gap", "error"]
@@ -69,20 +69,20 @@ class ConvergenceDisplay:
     def from_estimator(
         cls,
         estimator: Classifier,
-        X: KernelInput | None = None,
+        X: Items | None = None,
         y: ArrayLike | None = None,
         *,
-        X_test: KernelInput | None = None,
+        X_test: Items | None = None,
         y_test: ArrayLike | None = None,
         name: str | None = None,
         ax: Axes | None = None,
         draw: bool = True,
         **options: Any,
     ) -> ConvergenceDisplay:
-        """Of a fitted estimator its history; with rows, a copy is fitted and measured at every look.
+        """From the history of a fitted estimator; or, with X and y, from a copy that is fitted and measured.
 
         A history holds objective and gap only where the fit itself asked for a certificate. With `X` and `y`
-        they are known at all looks; measuring is not on the fit's clock.
+        they are measured at all looks, which does not count as time of the fit.
 
         Parameters
         ----------
@@ -121,7 +121,7 @@ class ConvergenceDisplay:
         compile_for(estimator, X, y)
         watcher = Watcher(X_test, y_test)
         fitted = watch(estimator, X, y, watcher)
-        if len(fitted.classes_) > 2:  # every class is a run of its own
+        if len(fitted.classes_) > 2:  # one curve for each class, from the histories
             return cls.from_estimator(fitted, name=name, ax=ax, draw=draw, **options)
         display = cls({name or solver_name(fitted): watcher.looks})
         return display.plot(ax, **options) if draw else display
@@ -137,7 +137,7 @@ class ConvergenceDisplay:
         draw: bool = True,
         **options: Any,
     ) -> ConvergenceDisplay:
-        """Of a `Result.history`, or of an estimator's ``history_``, or one of each of several classes.
+        """From the history of a `Result` or of an estimator, or from a list of histories, one a class.
 
         Parameters
         ----------
@@ -215,5 +215,5 @@ class ConvergenceDisplay:
 
 
 def solver_name(estimator: Classifier) -> str:
-    """The solver that ran, in small letters."""
+    """The name of the solver that ran, in lower case."""
     return type(estimator.solver_).__name__.lower()

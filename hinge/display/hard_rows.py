@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from hinge.display.watched import Classifier
-    from hinge.estimators.parameters import KernelInput
+    from hinge.types import Items
 
 
 class HardRowsDisplay:
     """Rows ranked by dual weight and then by margin, in scikit-learn's manner of drawing.
 
-    The dual weight of a row is what it pulls at w with. Rows on the wrong side pull with all they may, so
-    those of equal weight are ranked by their margin, y times the decision value: the most negative first. A
-    row far on the wrong side is either rare or has the wrong label.
+    w is a sum over the rows, and the dual weight of a row is its share in it. All rows on the wrong side have
+    the largest weight there is, so rows of equal weight are ranked by their margin, y times the decision value,
+    the most negative first. A row far on the wrong side is either unusual or has the wrong label.
 
     Parameters
     ----------
@@ -65,14 +65,14 @@ class HardRowsDisplay:
         if top < 1:
             raise ValueError(f"top must be at least 1, got {top}.")
         self.top = top
-        # Weights at their bound differ by rounding only, and are then to be told apart by the margin.
+        # Rounded, so that weights at their upper bound tie and the margin decides between them.
         self.ranking = np.lexsort((self.margins, -np.round(self.weights, 6)))
 
     @classmethod
     def from_estimator(
         cls,
         estimator: Classifier,
-        X: KernelInput,
+        X: Items,
         y: ArrayLike,
         *,
         top: int = 20,
@@ -196,7 +196,7 @@ class HardRowsDisplay:
         ax.set_xlabel("margin: label times decision value")
         ax.set_ylabel("hardest rows first, with dual weights α", labelpad=10)
         ax.set_title(title)
-        # Below the axes: bars reach everywhere else.
+        # Below the axes, where no bar can be.
         ax.legend(frameon=False, fontsize=8, ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.11))
         self.ax_, self.figure_ = ax, ax.figure  # type: ignore[assignment]
         return self

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class LearningRuntimeDisplay:
     """What a test error costs, for several numbers of training rows, in scikit-learn's manner of drawing.
 
-    The view of the papers on learning in less time with more data: the error that is reached after so many
-    seconds, and the seconds that a given error takes against the number of training rows.
+    With more training rows a given test error can be reached in less time, as the papers show. Drawn are the
+    test error against seconds, or the seconds to a given error against the number of training rows.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class LearningRuntimeDisplay:
         draw: bool = True,
         **options: Any,
     ) -> LearningRuntimeDisplay:
-        """Fit copies on more and more of the rows, and measure the test error at every look, off the clock.
+        """Fit copies on more and more of the rows, and measure the test error at every look, which is not timed.
 
         Parameters
         ----------
@@ -80,7 +80,7 @@ class LearningRuntimeDisplay:
         sizes : sequence of int, optional
             Training rows; by default five, doubling up to all.
         seed : int
-            Of the one order in which rows are taken: a smaller part is within a larger one.
+            Of the permutation from which rows are taken: smaller parts are contained in larger ones.
         ax : matplotlib Axes, optional
         draw : bool
             Whether to draw at once.
@@ -101,7 +101,8 @@ class LearningRuntimeDisplay:
             raise ValueError(f"sizes must lie between 2 and the number of rows, {n}; they are {sizes}.")
         order = np.random.default_rng(seed).permutation(n)
         first = {int(np.flatnonzero(y[order] == label)[0]) for label in np.unique(y)}
-        order = np.concatenate([order[sorted(first)], np.delete(order, sorted(first))])  # both classes at once
+        # One row of each class comes first, so that the smallest part has both.
+        order = np.concatenate([order[sorted(first)], np.delete(order, sorted(first))])
         seconds, errors = [], []
         compile_for(estimator, X, y)
         for size in sizes:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hinge.types import MatrixLike, Stored
 
 DECADES = 5.0
-"""Of λ that a grid spans at most, from the λ at which every row is within the margin."""
+"""Decades that a grid of λ spans at most, downwards from the λ at which every row is within the margin."""
 
 FRONT, EMPTY = "certified answers", "proved: no answer lies below"
 
@@ -41,7 +41,7 @@ class FrontPoint(NamedTuple):
     train_error, test_error : float
         Shares of rows; nan where there are no test rows.
     reads : int
-        Cells read for this λ, beginning at the answer for the last.
+        Cells read for this λ, starting from the answer of the previous one.
     gap : float
         Certified, relative.
     bound : float
@@ -97,7 +97,7 @@ def pareto_points(
     solver: Solver | None = None,
     seed: int = 0,
 ) -> Iterator[FrontPoint]:
-    """Solve for each λ in turn to a certified gap, each run beginning at the last answer.
+    """Solve for each λ in turn to a certified gap, starting each run from the previous answer.
 
     Parameters
     ----------
@@ -147,8 +147,8 @@ def pareto_points(
 def least_loss(points: Sequence[FrontPoint], norm: np.ndarray | float) -> np.ndarray:
     """A proven lower bound on the loss of any answer with this norm.
 
-    Each dual value D of a λ is a half-plane of (½‖w‖², loss) that no answer leaves, λ½‖w‖² + loss ≥ D. Where
-    they all hold, a convex region remains.
+    A dual value D of the problem with λ proves λ½‖w‖² + loss ≥ D for every answer: a half-plane in the
+    coordinates (½‖w‖², loss). The bound is that of all half-planes together.
     """
     at = np.asarray(norm, np.float64)
     bounds = [point.bound - 0.5 * point.lam * at**2 for point in points if np.isfinite(point.bound)]
@@ -222,7 +222,7 @@ class ParetoFrontDisplay:
         draw: bool = True,
         tell: Callable[[FrontPoint], None] | None = None,
     ) -> ParetoFrontDisplay:
-        """Follow the front with the tolerance, time limit, bias and solver of a `LinearSVC`.
+        """Compute the front with the tolerance, time limit, bias and solver of a `LinearSVC`.
 
         Parameters
         ----------
@@ -238,7 +238,7 @@ class ParetoFrontDisplay:
         draw : bool
             Whether to draw at once.
         tell : callable, optional
-            Told of each point when it is there.
+            Called with each point as soon as it is known.
 
         Returns
         -------

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 import numpy as np
 
 from hinge.monitoring import Record
-from hinge.types import Stored
+from hinge.types import Items, Stored
 
 if TYPE_CHECKING:  # scikit-learn is imported when something is fitted
     from numpy.typing import ArrayLike
@@ -17,7 +17,6 @@ if TYPE_CHECKING:  # scikit-learn is imported when something is fitted
     from sklearn.callback import CallbackContext
 
     from hinge.estimators import SVC, LinearSVC
-    from hinge.estimators.parameters import KernelInput
 
     Classifier: TypeAlias = LinearSVC | SVC
 
@@ -25,7 +24,7 @@ COMPILED_ROWS = 100
 
 
 class Watched(NamedTuple):
-    """One look at a fit: the record, with objective and errors measured off the clock."""
+    """One look at a fit: the record, with objective and error, which were measured without being timed."""
 
     record: Record
     objective: float
@@ -33,7 +32,7 @@ class Watched(NamedTuple):
 
 
 def checked(estimator: BaseEstimator) -> None:
-    """Complain of an estimator that cannot be looked at."""
+    """Raise if the estimator has no callbacks to watch it by."""
     if not hasattr(estimator, "set_callbacks"):
         raise TypeError(
             f"hinge's LinearSVC and SVC can be watched, not {type(estimator).__module__}.{type(estimator).__name__}."
@@ -51,9 +50,7 @@ class Watcher:
         Whether to measure the objective too.
     """
 
-    def __init__(
-        self, X_test: KernelInput | None = None, y_test: ArrayLike | None = None, objectives: bool = True
-    ) -> None:
+    def __init__(self, X_test: Items | None = None, y_test: ArrayLike | None = None, objectives: bool = True) -> None:
         self.X_test, self.y_test, self.objectives = X_test, y_test, objectives
         self.looks: list[Watched] = []
 
@@ -72,11 +69,11 @@ class Watcher:
         estimator: Classifier,
         context: CallbackContext,
         *,
-        X: KernelInput | None = None,
+        X: Items | None = None,
         y: ArrayLike | None = None,
         fitted_estimator: Classifier | None = None,
     ) -> bool:
-        """Measure; the fit itself, and fits of several classes, bring no model."""
+        """Measure at a look. There is no model at the end of the fit itself, nor in fits of several classes."""
         record = getattr(context, "record", None)
         if record is None:
             return False
@@ -90,18 +87,18 @@ class Watcher:
         return False
 
 
-def watch(estimator: Classifier, X: KernelInput, y: ArrayLike, watcher: Watcher) -> Classifier:
-    """A copy of the estimator, fitted under the eyes of `watcher`; the estimator is left as it is."""
+def watch(estimator: Classifier, X: Items, y: ArrayLike, watcher: Watcher) -> Classifier:
+    """A copy of the estimator, fitted with `watcher` as its callback; the estimator is left as it is."""
     from sklearn.base import clone
 
     copy = clone(estimator).set_callbacks(watcher)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a fit that was cut off shows as such
+        warnings.simplefilter("ignore")  # that a fit was cut off shows in its curve
         return copy.fit(X, y)
 
 
-def compile_for(estimator: Classifier, X: KernelInput, y: ArrayLike) -> None:
-    """Fit a copy to a few rows of each class, so that no compiling is on the clock of the next fit."""
+def compile_for(estimator: Classifier, X: Items, y: ArrayLike) -> None:
+    """Fit a copy to a few rows of each class, so that the next fit is timed without compilation."""
     from sklearn.base import clone
     from sklearn.utils import get_tags
 
@@ -114,7 +111,7 @@ def compile_for(estimator: Classifier, X: KernelInput, y: ArrayLike) -> None:
         clone(estimator).fit(cast(Stored, X)[some], y[some])
 
 
-def objective_of(model: Classifier, X: KernelInput, y: ArrayLike) -> float:
+def objective_of(model: Classifier, X: Items, y: ArrayLike) -> float:
     """½λ‖w‖² + the mean hinge loss of a fitted machine for two classes.
 
     It is nan where the objective is another one: with class weights, a given slack or a penalised bias.

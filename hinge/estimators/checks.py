@@ -31,14 +31,14 @@ LARGEST = 1e70
 """Values above this in X are refused: sums of their fourth powers would overflow."""
 
 FAR = 1e100
-"""Parameters lie between this and its inverse, and the largest weights: what is made of them stays finite."""
+"""Parameters, and the largest weight, must lie between 1/FAR and FAR, so that products of them stay finite."""
 
 NOT_NUMBERS = ("setting an array element", "could not convert", "float() argument", "int() argument")
-"""How NumPy begins to say that something is no array of numbers."""
+"""How NumPy's messages begin where something cannot be turned into an array of numbers."""
 
 
 def checked_number(name: str, value: Any, *, above: float = 0.0, most: float = np.inf, or_equal: bool = False) -> float:
-    """A finite number in range, or a sentence that names the parameter."""
+    """The value as a float; raises, naming the parameter, where it is no finite number in the range."""
     fine = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
     number = _as_float(value) if fine else np.nan
     if abs(number) < np.inf and number <= most and (number >= above if or_equal else number > above):
@@ -50,7 +50,7 @@ def checked_number(name: str, value: Any, *, above: float = 0.0, most: float = n
 
 
 def _as_float(value: float | np.integer | np.floating) -> float:
-    """A number as a float; infinity for a whole number that is too large."""
+    """A number as a float; infinity for an integer beyond the range of floats."""
     try:
         return float(value)
     except OverflowError:
@@ -58,7 +58,7 @@ def _as_float(value: float | np.integer | np.floating) -> float:
 
 
 def checked_scale(name: str, value: Any, *, most: float = np.inf, or_equal: bool = False) -> float:
-    """A positive number, or zero, of a size at which products with it do not vanish or overflow."""
+    """A positive number between 1/FAR and FAR (or zero, with `or_equal`): products with it stay finite."""
     number = checked_number(name, value, most=most, or_equal=or_equal)
     if number and not 1 / FAR <= number <= FAR:
         raise ValueError(f"{name} must lie between {1 / FAR:g} and {min(most, FAR):g}, got {value!r}.")
@@ -66,7 +66,7 @@ def checked_scale(name: str, value: Any, *, most: float = np.inf, or_equal: bool
 
 
 def checked_count(name: str, value: Any, *, or_all: bool = False) -> int:
-    """A whole number of at least one, or -1 for as many as there are."""
+    """An integer of at least 1; with `or_all` also -1, which means as many as there are."""
     is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if is_integer and (value >= 1 or (or_all and value == -1)):
         return int(value)
@@ -74,21 +74,21 @@ def checked_count(name: str, value: Any, *, or_all: bool = False) -> int:
 
 
 def checked_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
-    """One of a few words."""
+    """The value, which must be one of the choices."""
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}.")
     return str(value)
 
 
 def checked_flag(name: str, value: Any) -> bool:
-    """Yes or no; a number will do."""
+    """True or False; integers are taken as Python takes them."""
     if not isinstance(value, bool | np.bool_ | int | np.integer):
         raise ValueError(f"{name} must be True or False, got {value!r}.")
     return bool(value)
 
 
 def generator_of(random_state: RandomState) -> np.random.RandomState:
-    """What `random_state` stands for."""
+    """The generator that `random_state` is, or seeds."""
     try:
         return check_random_state(random_state)
     except (TypeError, ValueError) as error:
@@ -98,13 +98,13 @@ def generator_of(random_state: RandomState) -> np.random.RandomState:
 
 
 def seed_of(random_state: RandomState) -> int:
-    """A seed, drawn from what `random_state` stands for; None too is one: same call, same bits."""
+    """A seed drawn from `random_state`; None counts as 0, so that the same call gives the same result."""
     random = generator_of(0 if random_state is None else random_state)
     return int(random.randint(np.iinfo(np.int32).max))
 
 
 def check_linear(model: LinearParameters, solvers: tuple[str, ...], losses: tuple[str, ...]) -> None:
-    """What linear estimators share of their parameters, or a sentence that names the one that is wrong."""
+    """Raise, naming the parameter, if one that linear estimators share is wrong."""
     checked_scale("C", model.C)
     if model.lam is not None:
         checked_scale("lam", model.lam)
@@ -120,13 +120,13 @@ def check_linear(model: LinearParameters, solvers: tuple[str, ...], losses: tupl
 
 
 def check_linear_svr(model: LinearRegressorParameters, solvers: tuple[str, ...]) -> None:
-    """Every parameter of `LinearSVR`, or a sentence that names the one that is wrong."""
+    """Raise, naming the parameter, if one of a `LinearSVR` is wrong."""
     check_linear(model, solvers, ("epsilon_insensitive", "squared_epsilon_insensitive"))
     checked_scale("epsilon", model.epsilon, or_equal=True)
 
 
 def check_linear_svc(model: LinearClassifierParameters, solvers: tuple[str, ...]) -> None:
-    """Every parameter of `LinearSVC`, or a sentence that names the one that is wrong."""
+    """Raise, naming the parameter, if one of a `LinearSVC` is wrong."""
     check_linear(model, solvers, ("squared_hinge", "hinge"))
     checked_choice("penalty", model.penalty, ("l2",))
     checked_choice("multi_class", model.multi_class, ("ovr",))
@@ -141,7 +141,7 @@ def check_linear_svc(model: LinearClassifierParameters, solvers: tuple[str, ...]
 
 
 def check_kernel_machine(model: KernelMachineParameters, solvers: tuple[str, ...]) -> None:
-    """Every parameter of `SVC`, or a sentence that names the one that is wrong."""
+    """Raise, naming the parameter, if one of an `SVC` is wrong."""
     checked_scale("C", model.C)
     if model.slack is not None:
         checked_scale("slack", model.slack, most=1.0, or_equal=True)
@@ -161,7 +161,7 @@ def check_kernel_machine(model: KernelMachineParameters, solvers: tuple[str, ...
 
 
 def check_kernel(model: KernelParameters) -> None:
-    """The parameters of the kernel, and those of what works with it."""
+    """Raise if the kernel, one of its parameters, `max_iter` or `cache_size` is wrong."""
     if isinstance(model.kernel, str):
         checked_choice("kernel", model.kernel, registry.names())
     elif isinstance(model.kernel, type) or not callable(model.kernel):
@@ -176,7 +176,7 @@ def check_kernel(model: KernelParameters) -> None:
 
 
 def check_settings(kernel: KernelParameters | KernelChoice) -> None:
-    """The parameters of a named kernel, or those that a kernel object has."""
+    """Raise if degree, gamma or coef0 is wrong, of an estimator or of a kernel object that has them."""
     degree, gamma, coef0 = (getattr(kernel, name, 1) for name in ("degree", "gamma", "coef0"))
     if isinstance(degree, bool) or not isinstance(degree, int | np.integer) or degree < 0:
         raise ValueError(f"degree must be a whole number of at least 0, got {degree!r}.")
@@ -189,7 +189,7 @@ def check_settings(kernel: KernelParameters | KernelChoice) -> None:
 
 
 def check_one_class(model: OneClassParameters) -> None:
-    """Every parameter of `OneClassSVM`, or a sentence that names the one that is wrong."""
+    """Raise, naming the parameter, if one of a `OneClassSVM` is wrong."""
     check_kernel(model)
     checked_scale("nu", model.nu, most=1.0)
     checked_number("tol", model.tol, or_equal=True)
@@ -201,7 +201,7 @@ def check_one_class(model: OneClassParameters) -> None:
 
 
 def check_shape(model: KernelMachineParameters) -> None:
-    """What `decision_function` is asked to give must be there to give."""
+    """Raise if `decision_function_shape` does not go with `break_ties` or `multiclass`."""
     checked_choice("decision_function_shape", model.decision_function_shape, ("ovo", "ovr"))
     if model.decision_function_shape == "ovo" and model.break_ties:
         raise ValueError("break_ties must be False when decision_function_shape is 'ovo'.")
@@ -210,7 +210,7 @@ def check_shape(model: KernelMachineParameters) -> None:
 
 
 def check_run(model: RunParameters, solvers: tuple[str, ...], limits: tuple[str, ...]) -> None:
-    """The parameters that say how a run is made."""
+    """Raise if a tolerance, a limit or the solver is wrong; `limits` names the limits that this estimator has."""
     checked_number("tol", model.tol, or_equal=True)
     for name in limits:
         if getattr(model, name) is not None:
@@ -235,7 +235,7 @@ def validated(
 
 
 def validated(model: BaseEstimator, X: MatrixLike, y: ArrayLike | None = "no_validation", *, reset: bool = True) -> Any:
-    """X, or X and y, as scikit-learn checks them; copied only where needed, and of `as_csr` if sparse."""
+    """X, or X and y, as scikit-learn checks them: an array, or CSR by `as_csr`; copied only where needed."""
     finite = False
     if sp.issparse(X):
         X, finite = as_csr(X)
@@ -243,7 +243,7 @@ def validated(model: BaseEstimator, X: MatrixLike, y: ArrayLike | None = "no_val
     if not isinstance(X, np.ndarray) and len(shape) == 2 and shape[1] == 0:
         raise ValueError(f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
     try:
-        with np.errstate(all="ignore"):  # sums that overflow on the way to the sentence about infinity
+        with np.errstate(all="ignore"):  # its test for infinity sums X, which may overflow
             checked = validate_data(
                 model,
                 X,
@@ -267,7 +267,7 @@ def validated(model: BaseEstimator, X: MatrixLike, y: ArrayLike | None = "no_val
 
 
 def validated_labels(model: BaseEstimator, table: Table, y: ArrayLike | None) -> np.ndarray:
-    """The labels of a table's rows, one for each; notes the number of features."""
+    """y as an array with one label for each row of the table; sets `n_features_in_`."""
     if y is None:
         raise ValueError(f"{type(model).__name__} requires y to be passed, but the target y is None.")
     labels = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True)
@@ -279,7 +279,7 @@ def validated_labels(model: BaseEstimator, table: Table, y: ArrayLike | None) ->
 
 
 def check_scale(X: Stored) -> None:
-    """Values whose squares overflow cannot be trained on; float32 cannot hold them."""
+    """Raise if X has values above `LARGEST`; float32 cannot hold any."""
     values: np.ndarray = cast(sp.csr_array, X).data if sp.issparse(X) else X
     if values.dtype.kind == "f" and values.itemsize > 4 and values.size and max(values.max(), -values.min()) > LARGEST:
         raise ValueError(
@@ -302,10 +302,10 @@ def checked_targets(y: np.ndarray) -> np.ndarray:
 
 
 def check_labels(y: np.ndarray) -> None:
-    """Labels are told apart by their values: classes, no measurements."""
+    """Raise if y holds measurements rather than classes, or labels that cannot be sorted."""
     if y.dtype.kind == "V":
         raise ValueError(f"y must hold one label a row: numbers or strings, not {y.dtype}.")
-    if y.dtype.kind not in "fcO":  # other types are labels, whatever their values
+    if y.dtype.kind not in "fcO":  # integers, booleans and strings always are labels
         return
     try:
         check_classification_targets(y)
@@ -337,7 +337,7 @@ def encoded_labels(y: np.ndarray, classes: np.ndarray | None = None) -> tuple[np
 
 
 def check_stream(model: LinearClassifierParameters) -> None:
-    """What only all rows together can tell is not for `partial_fit`."""
+    """Raise if a parameter needs all rows at once, which `partial_fit` never has."""
     if model.slack is not None:
         raise ValueError("partial_fit takes C or lam; slack needs all rows at once.")
     if isinstance(model.class_weight, str):
@@ -345,7 +345,7 @@ def check_stream(model: LinearClassifierParameters) -> None:
 
 
 def stream_classes(classes: ArrayLike | None, known: np.ndarray | None) -> np.ndarray:
-    """The classes of a stream: those of its first call."""
+    """The classes given in the first call of `partial_fit`; later calls may repeat them, not change them."""
     if known is None and classes is None:
         raise ValueError("classes must be given in the first call of partial_fit: later rows may bring others.")
     if classes is not None:

@@ -18,10 +18,10 @@ Block: TypeAlias = Callable[[slice, slice], Stored]
 
 TILE_ROWS, TILE_COLUMNS = 512, 1024
 ROWS_BYTES = 1 << 21
-"""Rows that are written out in full at once take no more than this."""
+"""Most bytes of sparse rows that are made dense at a time."""
 
 GEMM_GAIN = 32
-"""A product of full matrices does this many times as many multiplications a second as a compressed one."""
+"""A dense matrix product does this many times as many multiplications a second as a sparse one."""
 
 SINGLE = tuple(np.dtype(name) for name in ("float32", "float16", "bool", "int8", "uint8", "int16", "uint16"))
 
@@ -86,7 +86,7 @@ def _blocks_of(kernel: Kernel, X: KernelData, vectors: KernelData, exact: bool) 
     held: dict[str, Any] = {"rows": None}
 
     def block(rows: slice, some: slice) -> np.ndarray:
-        if held["rows"] != rows:  # one tile of rows meets all support vectors
+        if held["rows"] != rows:  # all tiles of support vectors come before the next rows, so these are made dense once
             held.update(rows=rows, part=np.ascontiguousarray(_full(X[rows]), dtype))
         if thin:
             dots = np.ascontiguousarray((vectors[some].astype(dtype, copy=False) @ held["part"].T).T)

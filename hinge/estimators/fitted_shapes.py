@@ -1,4 +1,4 @@
-"""Which fitted attributes fit together: for models that come from a file."""
+"""Checks that the fitted attributes of a model that was read from a file fit together."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from hinge.types import Stored
 
 
 def check_linear(classes_: np.ndarray, coef_: np.ndarray, intercept_: np.ndarray, n_features_in_: int) -> None:
-    """The attributes of a `LinearSVC` are of one model."""
+    """Raise if the shapes or types of a `LinearSVC`'s attributes contradict each other."""
     rows = 1 if len(classes_) == 2 else len(classes_)
     shapes = classes_.shape, coef_.shape, intercept_.shape
     if len(classes_) < 2 or shapes != ((len(classes_),), (rows, n_features_in_), (rows,)):
@@ -30,9 +30,9 @@ def check_kernel_machine(
     n_support_: np.ndarray,
     dual_coef_: np.ndarray,
 ) -> None:
-    """The attributes of an `SVC` are of one model."""
+    """Raise if the shapes or types of an `SVC`'s attributes contradict each other."""
     n, k = len(support_), len(classes_)
-    runs = {1: 1} if k == 2 else {k - 1: k * (k - 1) // 2, k: k}  # rows of coefficients: intercepts
+    runs = {1: 1} if k == 2 else {k - 1: k * (k - 1) // 2, k: k}  # intercepts, by the number of rows of dual_coef_
     given = isinstance(kernel_, Precomputed)
     if (
         k < 2

@@ -1,4 +1,4 @@
-"""What kernel machines take: tables of numbers, sequences of anything, matrices of kernel values."""
+"""What kernel machines take as X: a matrix of numbers, a sequence of any items, a matrix of kernel values."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
@@ -11,13 +11,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from hinge.estimators import checks
-from hinge.estimators.parameters import Gamma, KernelChoice, KernelData, KernelInput, KernelParameters
+from hinge.estimators.parameters import Gamma, KernelChoice, KernelData, KernelParameters
 from hinge.kernels import Function, Kernel, Precomputed, registry
-from hinge.types import Stored
+from hinge.types import Items, Stored
 
 BLOCK_CELLS = 1 << 19
 SMALLEST = 1e-200
-"""Variances below this have no inverse to work with."""
+"""Variances below this are refused for gamma='scale': 1/variance would overflow in later products."""
 
 
 def is_precomputed(kernel: KernelChoice) -> bool:
@@ -30,8 +30,8 @@ def is_function(kernel: KernelChoice) -> bool:
     return isinstance(kernel, Function) or (callable(kernel) and not isinstance(kernel, Kernel))
 
 
-def is_matrix(X: KernelInput) -> bool:
-    """Whether X is a table of numbers, rather than a sequence of other things."""
+def is_matrix(X: Items) -> bool:
+    """Whether X is a matrix of numbers, rather than a sequence of other things."""
     if sp.issparse(X) or hasattr(X, "__dataframe__"):
         return True
     if not hasattr(X, "__array__"):
@@ -45,8 +45,8 @@ def is_matrix(X: KernelInput) -> bool:
     return array.ndim == 2 and array.dtype.kind in "biuf"
 
 
-def as_items(X: KernelInput, kernel: KernelChoice) -> list[Any]:
-    """The items of a sequence; whole numbers where the kernel works on the numbers of items."""
+def as_items(X: Items, kernel: KernelChoice) -> list[Any]:
+    """The items of a sequence as a list; integers where the kernel takes the positions of items."""
     if isinstance(X, str | bytes) or not hasattr(X, "__len__") or not hasattr(X, "__iter__"):
         raise ValueError(f"X must be a sequence of items for the kernel, got {X!r}.")
     items = list(cast(Sequence[Any], X))
@@ -64,8 +64,8 @@ def as_items(X: KernelInput, kernel: KernelChoice) -> list[Any]:
     return items
 
 
-def training_data(model: BaseEstimator, X: KernelInput, y: ArrayLike | None) -> tuple[KernelData, np.ndarray]:
-    """X and y of a fit, checked: a table as it lies, or a list of items."""
+def training_data(model: BaseEstimator, X: Items, y: ArrayLike | None) -> tuple[KernelData, np.ndarray]:
+    """X and y of a fit, checked: X as an array, CSR, or a list of items."""
     if is_function(model.kernel) and not _is_by_rows(X, model.kernel):
         if y is None:
             raise ValueError("SVC requires y to be passed, but the target y is None.")
@@ -87,8 +87,8 @@ def training_data(model: BaseEstimator, X: KernelInput, y: ArrayLike | None) -> 
     return X, y
 
 
-def training_points(model: BaseEstimator, X: KernelInput) -> KernelData:
-    """X of a fit without labels, checked likewise."""
+def training_points(model: BaseEstimator, X: Items) -> KernelData:
+    """X of a fit without labels, checked in the same way."""
     if is_function(model.kernel) and not _is_by_rows(X, model.kernel):
         X = as_items(X, model.kernel)
         return training_data(model, X, np.zeros(len(X)))[0]
@@ -102,7 +102,7 @@ def training_points(model: BaseEstimator, X: KernelInput) -> KernelData:
     return X
 
 
-def new_data(model: BaseEstimator, X: KernelInput) -> KernelData:
+def new_data(model: BaseEstimator, X: Items) -> KernelData:
     """X of a prediction, checked against the fit."""
     if isinstance(model.support_vectors_, list):
         return as_items(X, model.kernel_)
@@ -121,17 +121,17 @@ def new_data(model: BaseEstimator, X: KernelInput) -> KernelData:
         ) from error
 
 
-def _is_by_rows(X: KernelInput, kernel: KernelChoice) -> bool:
+def _is_by_rows(X: Items, kernel: KernelChoice) -> bool:
     return is_matrix(X) and not (isinstance(kernel, Function) and kernel.on == "indices")
 
 
-def _check_given(X: KernelInput) -> None:
+def _check_given(X: Items) -> None:
     if sp.issparse(X):
         raise TypeError("Sparse precomputed kernels are not supported: give a dense matrix, X.toarray().")
 
 
 def kernel_of(model: KernelParameters, X: KernelData) -> Kernel:
-    """The kernel that the parameters of the model stand for, on these data."""
+    """The kernel object that the parameters ask for, with the numbers that depend on X filled in."""
     kernel = model.kernel
     if isinstance(kernel, Kernel):
         numbers = {name: float(getattr(kernel, name)) for name in ("gamma", "coef0") if hasattr(kernel, name)}
@@ -148,7 +148,7 @@ def kernel_of(model: KernelParameters, X: KernelData) -> Kernel:
 
 
 def _gamma_of(gamma: Gamma, X: Stored) -> float:
-    """The number that "scale" or "auto" stands for, as in scikit-learn."""
+    """gamma as a number; "scale" and "auto" are computed from X as in scikit-learn."""
     if gamma == "scale":
         spread = variance(X)
         if 0 < spread < SMALLEST:
@@ -161,7 +161,7 @@ def _gamma_of(gamma: Gamma, X: Stored) -> float:
 
 
 def variance(X: Stored) -> float:
-    """The variance of all cells of a table, in float64 and a few rows at a time."""
+    """The variance of all cells of a matrix, in float64 and a few rows at a time."""
     cells = X.shape[0] * X.shape[1]
     values: np.ndarray = cast(sp.csr_array, X).data if sp.issparse(X) else X
     step = max(1, BLOCK_CELLS // (1 if values.ndim == 1 else max(1, X.shape[1])))
@@ -182,5 +182,5 @@ def part_of(X: KernelData, rows: np.ndarray | None, kernel: Kernel) -> KernelDat
 
 
 def shape_of(X: KernelData) -> tuple[int, ...]:
-    """The shape of a table, the length of a sequence."""
+    """The shape of a matrix, or (length,) of a list."""
     return (len(X),) if isinstance(X, list) else tuple(X.shape)

@@ -1,28 +1,32 @@
 """What kernel machines share: from parameters to runs, from runs to attributes, and decision values."""
 
 from itertools import pairwise
-from typing import Any
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from hinge.access import Gram, as_points
+from hinge.access.gram.row_store import RowStore, open_store
 from hinge.estimators import one_vs_one
 from hinge.estimators.expansions import kernel_sums
 from hinge.estimators.kernel_input import is_precomputed, new_data, part_of
 from hinge.estimators.kernel_tasks import Runs, Task
 from hinge.estimators.one_vs_rest import how_all_ended
-from hinge.estimators.parameters import KernelData, KernelInput
+from hinge.estimators.parameters import KernelChoice, KernelData
 from hinge.kernels import Function, Kernel, Linear
 from hinge.monitoring import Stop
 from hinge.monitoring.clock import left_of
 from hinge.problems import Expansion, KernelProblem, KernelRegularized, KernelSlackConstrained
 from hinge.solvers import BlockDual, Solver, registry
+from hinge.types import Items
 
 FLOAT64_BELOW = 1e-5
 """Tolerances below this need kernel values in float64."""
 FLOAT64_POINTS = 2048
-"""Points of which kernel values in float64 cost nothing that matters."""
+"""Up to this many points kernel values are computed in float64: the extra time is negligible."""
 
 
 class KernelMachine:
@@ -30,27 +34,27 @@ class KernelMachine:
 
     classes_: np.ndarray
     support_: np.ndarray
-    support_vectors_: Any
+    support_vectors_: KernelData
     n_support_: np.ndarray
     dual_coef_: np.ndarray
     intercept_: np.ndarray
     kernel_: Kernel
 
-    C: Any
-    slack: Any
-    solver: Any
-    fit_intercept: Any
-    tol: Any
-    max_time: Any
-    max_kernel_evals: Any
-    target_error: Any
-    cache_size: Any
-    cache_folder: Any
-    device: Any
-    precision: Any
-    multiclass: Any
-    warm_start: Any
-    kernel: Any
+    C: float
+    slack: float | None
+    solver: str | Solver
+    fit_intercept: bool
+    tol: float
+    max_time: float | None
+    max_kernel_evals: int | None
+    target_error: float | None
+    cache_size: float
+    cache_folder: str | PathLike[str] | None
+    device: str | None
+    precision: Literal["float32", "tf32", "bf16"]
+    multiclass: Literal["ovo", "ovr"]
+    warm_start: bool
+    kernel: KernelChoice
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
@@ -63,13 +67,13 @@ class KernelMachine:
         """w of each decision value, for the linear kernel."""
         if not isinstance(getattr(self, "kernel_", None), Linear):
             raise AttributeError("coef_ is only available when using a linear kernel, after fit.")
-        vectors = self.support_vectors_
-        vectors = vectors.toarray() if hasattr(vectors, "toarray") else vectors
+        stored: Any = self.support_vectors_
+        vectors: np.ndarray = stored.toarray() if hasattr(stored, "toarray") else stored
         if self._one_vs_one:
             coef = one_vs_one.coefficients_of_pairs(self.dual_coef_, vectors, self.n_support_)
         else:
             coef = self.dual_coef_ @ vectors
-        coef.flags.writeable = False  # predictions are made of the support vectors
+        coef.flags.writeable = False  # a change would have no effect: predictions use the support vectors
         return coef
 
     # --- parts of fit ---------------------------------------------------------------------
@@ -80,9 +84,10 @@ class KernelMachine:
         if self.solver != "auto":
             return registry.BY_NAME[self.solver].load()()
         if n_tasks > 1 and self.multiclass == "ovr" and self.slack != 0:
-            return BlockDual(first=1)  # a subset for each class would leave no rows to share
+            # It begins with all points: classes that begin with subsets of their own share few kernel rows.
+            return BlockDual(first=1)
         if self.max_kernel_evals is not None and self.slack is None:
-            return BlockDual()  # which needs no whole matrix
+            return BlockDual()  # the default for few points computes all kernel values
         return None
 
     def _stop(self, began: float) -> Stop:
@@ -95,7 +100,7 @@ class KernelMachine:
         )
 
     def _starts(self, tasks: list[Task], classes: np.ndarray) -> list[Expansion | None]:
-        """The last answers, where they belong to as many rows of the same classes."""
+        """The answers of the last fit to begin from, if it had the same classes and as many rows; else none."""
         last: list[Expansion] | None = getattr(self, "_answers", None)
         if not (self.warm_start and last and np.array_equal(classes, self.classes_)):
             return []
@@ -111,7 +116,7 @@ class KernelMachine:
 
             return DeviceGram(X, kernel, device=self.device, precision=self.precision)
         if isinstance(kernel, Function) and kernel.on == "indices":
-            kernel = Function(kernel.function, on="pairs")  # X holds the numbers
+            kernel = Function(kernel.function, on="pairs")  # X already holds the positions that it is called with
         budget = int(float(self.cache_size) * 1e6)
         few = (len(X) if isinstance(X, list) else X.shape[0]) <= FLOAT64_POINTS
         exact |= self.tol < FLOAT64_BELOW or few or self._needs_double(kernel)
@@ -119,15 +124,13 @@ class KernelMachine:
         return Gram(points, budget, threads, self._store(X, kernel))
 
     def _needs_double(self, kernel: Kernel) -> bool:
-        return self.slack is not None  # its certificate takes all responses as they are
+        return self.slack is not None  # its certificate does not allow for rounding
 
-    def _store(self, X: KernelData, kernel: Kernel) -> Any:
-        """Where kernel values survive the fit; None if nowhere."""
+    def _store(self, X: KernelData, kernel: Kernel) -> RowStore | None:
+        """The store in `cache_folder` that keeps kernel values for later fits; None without a folder."""
         if self.cache_folder is None:
             return None
-        from hinge.access.gram.row_store import open_store
-
-        return open_store(self.cache_folder, X, kernel)
+        return open_store(Path(self.cache_folder), X, kernel)
 
     def _problem(self, gram: Gram, task: Task) -> KernelProblem:
         options: dict[str, Any] = {"weight": task.weight, "bias": "free" if self.fit_intercept else "none"}
@@ -161,7 +164,7 @@ class KernelMachine:
         """Whether each class was learned against each other, rather than against the rest."""
         return len(self.classes_) > 2 and len(self.dual_coef_) < len(self.classes_)
 
-    def _scores(self, X: KernelInput) -> np.ndarray:
+    def _scores(self, X: Items) -> np.ndarray:
         """The decision value of every run for every row."""
         check_is_fitted(self, "support_")
         X = new_data(self, X)

@@ -44,7 +44,7 @@ class Task(NamedTuple):
 
 
 class ScaledAnswer(NamedTuple):
-    """An answer in units of the margin, its λ, and its ν: the mean slack at unit norm (Lemma 2.1)."""
+    """An answer scaled so that the margin is at decision values ±1, its λ, and its ν = mean hinge loss / ‖w‖."""
 
     answer: Expansion
     lam: float
@@ -110,7 +110,7 @@ def tasks_of(
     *,
     one_vs_one: bool,
 ) -> list[Task]:
-    """The binary problems of a fit; rows without weight take no part, unless errors are measured on them."""
+    """The binary problems of a fit. Rows of weight zero are left out, but for those held out in `aside`."""
     kept = np.ones(len(codes), bool) if weight is None else weight > 0
     if aside is not None:
         weight = np.ones(len(codes)) if weight is None else weight.copy()
@@ -140,7 +140,7 @@ def check_mass(
     per_class: np.ndarray | None,
     aside: np.ndarray | None,
 ) -> None:
-    """Every class must have a row to learn from."""
+    """Raise if a class has no row of positive weight."""
     weight = np.ones(len(codes)) if weight is None else weight.copy()
     if aside is not None:
         weight[aside] = 0.0
@@ -171,7 +171,7 @@ def run_tasks(
     def run(k: int, own: Plan) -> Result:
         task, stop = tasks[k], own.stop
         if not held or held[0] is not task.rows:
-            _let_go(held)  # its memory goes before the next Gram asks for some
+            _let_go(held)  # frees its memory before the next Gram is made
             held[:] = task.rows, gram_of(task.rows, False)
         problem = problem_of(held[1], task)
         gram, start = problem.gram, own.starts[k] if k < len(own.starts) else None
@@ -179,7 +179,7 @@ def run_tasks(
             share = max(0, int(limit) - int(spent[0])) // (len(tasks) - k)
             cost = 0 if start is None else int(np.count_nonzero(start.beta)) * problem.n
             if cost > share:
-                start, cost = None, 0  # to take it up would compute too much
+                start, cost = None, 0  # its responses alone would cost more kernel values than are left
             stop = replace(stop, max_kernel_evals=share - cost)
         own = own._replace(stop=stop, aside=task.aside, starts=[None] * k + [start])
         result = billed(problem, k, own)
@@ -220,7 +220,7 @@ def run_tasks(
 
 
 def answers_of(answers: Sequence[Expansion], tasks: Sequence[Task]) -> Answers:
-    """The answers of some tasks, one after the other."""
+    """The answers of some tasks as concatenated arrays."""
     rows = [np.arange(len(task.y)) if task.rows is None else task.rows for task in tasks]
     cuts = np.concatenate([[0], np.cumsum([len(part) for part in rows])])
     return Answers(
@@ -232,7 +232,7 @@ def answers_of(answers: Sequence[Expansion], tasks: Sequence[Task]) -> Answers:
 
 
 def _rest(plan: Plan, k: int, result: Result) -> Plan:
-    """What is left of the limits, to go on from an answer."""
+    """The plan of a run that goes on from a result: the limits less what was spent, and its answer as the start."""
     stop, last = plan.stop, result.history[-1]
     if stop.max_time is not None:
         stop = replace(stop, max_time=max(0.0, stop.max_time - last.seconds))
@@ -256,14 +256,14 @@ def _joined(first: Result, second: Result) -> Result:
 
 
 def _let_go(held: list[Any]) -> None:
-    """Drop a Gram, and let others write where it kept its values."""
+    """Drop the Gram, and close its store so that other processes may write to it."""
     if held and getattr(held[1], "store", None) is not None:
         held[1].store.close()
     held.clear()
 
 
 def scaled_answer(problem: KernelProblem, result: Result) -> ScaledAnswer:
-    """What a run has found; an answer of the slack-constrained problem is scaled by 1/γ (Lemma 2.1)."""
+    """The scaled answer of a run; that of the slack-constrained problem is divided by its margin γ (Lemma 2.1)."""
     answer: Any = result.solution
     lam = np.nan
     if isinstance(problem, KernelRegularized):
@@ -318,7 +318,7 @@ def expanded(
 
 @contextmanager
 def gram_threads(n_jobs: int | None) -> Iterator[int]:
-    """The number of threads of a Gram; BLAS has one for each of them where a number was given."""
+    """The number of threads of a Gram. Where `n_jobs` is given, BLAS is limited to one thread in each."""
     if n_jobs is None:
         yield 1
         return
@@ -327,10 +327,10 @@ def gram_threads(n_jobs: int | None) -> Iterator[int]:
 
 
 def one_blas_thread() -> Any:
-    """A context in which BLAS has one thread: more of them cost small products more than they save."""
+    """A context in which BLAS has one thread: on small products more threads cost more than they save."""
     return _pools().limit(limits=1, user_api="blas")
 
 
 @cache
 def _pools() -> ThreadpoolController:
-    return ThreadpoolController()  # to find the libraries takes as long as a small fit
+    return ThreadpoolController()  # kept, since finding the libraries takes as long as a small fit

@@ -219,7 +219,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
         if self.target_error is not None:
             aside = checks.held_out(codes, self.validation_fraction, seed)
             rows = np.ones(len(codes)) if rows is None else rows.copy()
-            rows[aside] = 0.0  # out of the problem, without a copy of X
+            rows[aside] = 0.0  # leaves them out of the problem without copying X
         tasks = [1] if len(classes) == 2 else list(range(len(classes)))
         solver, matrix = tables.solver_and_data(self, as_matrix(X, checked=True), self._solver(), len(tasks))
         problems = [self._problem(matrix.fork(), codes == k, rows, per_class, k, solver) for k in tasks]
@@ -238,7 +238,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
             self._reports(X, y, classes),
             starts(last if same else None, matrix.shape),
         )
-        # Cells that are kept serve all classes, one after the other.
+        # A table keeps the cells that it has read for all classes, so these run one after the other.
         results = run_all(problems, plan, None if isinstance(matrix, Table) else self.n_jobs)
         tables.check_begun(results, problems)
         self.classes_ = classes
@@ -295,7 +295,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
         self.intercept_ = np.array([stream.b for stream in self._streams])
         self.n_iter_ = 1
         self._mass = self._streams[0].seen
-        for name in OF_A_FIT:  # they speak of an answer that is no more
+        for name in OF_A_FIT:  # they describe the answer of the last `fit`, which has changed
             self.__dict__.pop(name, None)
         return self
 
@@ -348,7 +348,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
         return self._regularized(matrix, y, weight, LOSSES[self.loss])
 
     def _reports(self, X: Stored | Table, y: np.ndarray, classes: np.ndarray) -> tuple[Report, ...]:
-        if len(classes) > 2:  # one class of three predicts nothing yet
+        if len(classes) > 2:  # a run is one class against the rest, which is no model yet
             return reports_of(self, X, y, [f"class {label}" for label in classes], None)
         return reports_of(
             self,

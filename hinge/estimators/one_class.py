@@ -14,7 +14,7 @@ from hinge.estimators import checks, kernel_input, weights
 from hinge.estimators.kernel_machine import KernelMachine
 from hinge.estimators.kernel_tasks import gram_threads
 from hinge.estimators.one_vs_rest import Report, how_it_ended
-from hinge.estimators.parameters import Gamma, KernelChoice, KernelData, KernelInput, RandomState
+from hinge.estimators.parameters import Gamma, KernelChoice, KernelData, RandomState
 from hinge.estimators.reports import reports_of
 from hinge.kernels import Gaussian, Kernel, Precomputed
 from hinge.monitoring import Status, Stop
@@ -23,6 +23,7 @@ from hinge.problems import Expansion
 from hinge.problems.svm.one_class import KernelOneClass
 from hinge.solvers import Result, solve
 from hinge.solvers.kernel.one_class_dual import LevelBlocks
+from hinge.types import Items
 
 
 class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimator):
@@ -107,7 +108,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
     array([1.78 , 2.055, 2.056, 2.056, 1.733])
     """
 
-    # What `KernelMachine` asks of an `SVC`.
+    # Parameters of `SVC` that `KernelMachine` reads, and that this estimator does not have.
     device = cache_folder = None
     _one_vs_one = False
 
@@ -143,7 +144,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         self.on_interrupt = on_interrupt
 
     @with_callbacks
-    def fit(self, X: KernelInput, y: None = None, sample_weight: ArrayLike | None = None) -> "OneClassSVM":
+    def fit(self, X: Items, y: None = None, sample_weight: ArrayLike | None = None) -> "OneClassSVM":
         """Find the boundary of the points.
 
         Parameters
@@ -184,7 +185,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         self._keep_run(result)
         return self
 
-    def decision_function(self, X: KernelInput) -> np.ndarray:
+    def decision_function(self, X: Items) -> np.ndarray:
         """:math:`f(x)`, positive for the points inside.
 
         Parameters
@@ -197,7 +198,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         """
         return self._scores(X).ravel()
 
-    def score_samples(self, X: KernelInput) -> np.ndarray:
+    def score_samples(self, X: Items) -> np.ndarray:
         """:math:`f(x) + \\rho`, which is the larger the more the point is like the others.
 
         Parameters
@@ -210,7 +211,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         """
         return self.decision_function(X) + self.offset_
 
-    def predict(self, X: KernelInput) -> np.ndarray:
+    def predict(self, X: Items) -> np.ndarray:
         """+1 for the points inside, -1 for outliers.
 
         Parameters
@@ -226,7 +227,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
     # --- parts of fit ---------------------------------------------------------------------
 
     def _needs_double(self, kernel: Kernel) -> bool:
-        return not isinstance(kernel, Gaussian)  # values of both signs may cancel
+        return not isinstance(kernel, Gaussian)  # the Gaussian's values are positive; sums of others may cancel
 
     def _run(self, problem: KernelOneClass, seed: int, began: float, reports: Sequence[Report]) -> Result:
         solver = LevelBlocks()
@@ -237,7 +238,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         return solve(problem, solver, stop=stop, seed=seed, callbacks=callbacks, on_interrupt=self.on_interrupt)
 
     def _attributes(self, answer: Expansion, X: KernelData, rows: np.ndarray | None, kernel: Kernel) -> dict[str, Any]:
-        """What predictions are made of."""
+        """The fitted attributes that predictions need."""
         used = np.flatnonzero(answer.beta)
         support = used if rows is None else rows[used]
         given = isinstance(kernel, Precomputed)

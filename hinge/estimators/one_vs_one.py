@@ -6,12 +6,12 @@ import numpy as np
 
 
 def class_pairs(n_classes: int) -> list[tuple[int, int]]:
-    """Classes i < j that meet, in LIBSVM's order; i is the positive side."""
+    """All class pairs i < j, in LIBSVM's order; class i is the positive one."""
     return list(combinations(range(n_classes), 2))
 
 
 def by_class(support: np.ndarray, codes: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Support vectors class after class, each in the order of the rows, and how many each class has."""
+    """Support vectors sorted by class, in row order within a class; and how many each class has."""
     classes = codes[support]
     return support[np.argsort(classes, kind="stable")], np.bincount(classes, minlength=n_classes)
 
@@ -19,7 +19,7 @@ def by_class(support: np.ndarray, codes: np.ndarray, n_classes: int) -> tuple[np
 def dual_layout(
     beta: np.ndarray, rows: np.ndarray, cuts: np.ndarray, codes: np.ndarray, n_classes: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The coefficients of all pairs as LIBSVM lays them out.
+    """The coefficients of all class pairs in LIBSVM's layout.
 
     A support vector of class i takes part in n_classes - 1 pairs; its coefficient in the one with class j is
     in row j - 1 where j > i, in row j where j < i.
@@ -53,13 +53,13 @@ def dual_layout(
 
 
 def scores_of_pairs(sums: np.ndarray, intercept: np.ndarray) -> np.ndarray:
-    """Decision values of all pairs from ``sums[:, i, row]``, the sum over the support vectors of class i."""
+    """Decision values of all class pairs, from the sums ``sums[:, i, row]`` over the support vectors of class i."""
     both = [sums[:, i, j - 1] + sums[:, j, i] for i, j in class_pairs(sums.shape[1])]
     return np.stack(both, axis=1) + intercept
 
 
 def votes(scores: np.ndarray, n_classes: int) -> np.ndarray:
-    """How many pairs each class wins."""
+    """How many of its class pairs each class wins."""
     won = np.zeros((len(scores), n_classes), np.int64)
     for score, (i, j) in zip(scores.T, class_pairs(n_classes), strict=True):
         won[:, i] += score > 0
@@ -77,7 +77,7 @@ def per_class(scores: np.ndarray, n_classes: int) -> np.ndarray:
 
 
 def coefficients_of_pairs(dual_coef: np.ndarray, vectors: np.ndarray, n_support: np.ndarray) -> np.ndarray:
-    """w of each pair, for the linear kernel."""
+    """w of each class pair, for the linear kernel."""
     cuts = list(pairwise(np.concatenate([[0], np.cumsum(n_support)])))
     parts = [dual_coef[:, lo:hi] @ vectors[lo:hi] for lo, hi in cuts]
     return np.stack([parts[i][j - 1] + parts[j][i] for i, j in class_pairs(len(n_support))])

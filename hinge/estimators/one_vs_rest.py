@@ -41,7 +41,7 @@ class Plan(NamedTuple):
 
 
 def starts(last: list[Solution] | None, shape: tuple[int, int]) -> list[Solution | None]:
-    """Earlier answers as beginnings for data of this shape: the dual only for as many rows."""
+    """Earlier answers to start from on data of this shape; their α is dropped if the number of rows differs."""
     if not last or len(last[0].w) != shape[1]:
         return []
     same_rows = last[0].alpha is not None and len(last[0].alpha) == shape[0]
@@ -49,18 +49,18 @@ def starts(last: list[Solution] | None, shape: tuple[int, int]) -> list[Solution
 
 
 def run_all(problems: Sequence[LinearProblem], plan: Plan, n_jobs: int | None) -> list[Result]:
-    """Solve every problem, over threads if asked; Ctrl-C reaches all of them."""
+    """Solve every problem, in `n_jobs` threads; Ctrl-C ends all of them."""
     return run_each(len(problems), lambda k, own: run_one(problems[k], k, own), plan, n_jobs)
 
 
 def run_each(count: int, run_task: Callable[[int, Plan], Result], plan: Plan, n_jobs: int | None) -> list[Result]:
-    """``run_task(k, plan)`` for each k, with plans among which the limits of `plan` are shared out."""
+    """Call ``run_task(k, own)`` for each k, where `own` is `plan` with the task's share of the limits."""
     jobs = min(count, (os.cpu_count() or 1) if n_jobs == -1 else max(1, n_jobs or 1))
     began = time.perf_counter()
     cancelled = threading.Event()
 
     def run(k: int) -> Result:
-        """One task, with its share of what is left of the limits; nothing at all after Ctrl-C."""
+        """One task with its share of what is left of the limits; after Ctrl-C with no iteration at all."""
         stop = plan.stop
         if stop.max_reads is not None:
             stop = replace(stop, max_reads=stop.max_reads // count)
@@ -69,7 +69,7 @@ def run_each(count: int, run_task: Callable[[int, Plan], Result], plan: Plan, n_
             stop = replace(stop, max_time=left / math.ceil((count - k) / jobs))
         if cancelled.is_set():
             stop = replace(stop, max_iter=0)
-        with within(stop.max_time), called_off_by(cancelled):  # what comes before the run counts too
+        with within(stop.max_time), called_off_by(cancelled):  # what is prepared before the run takes time, too
             return run_task(k, plan._replace(stop=stop))
 
     def run_or_not(k: int) -> Result:
@@ -85,7 +85,7 @@ def run_each(count: int, run_task: Callable[[int, Plan], Result], plan: Plan, n_
     if count > 1 and stop.max_time and stop.max_reads is None and stop.max_kernel_evals is None:
         step = plan._replace(stop=replace(stop, max_iter=1), reports=(), on_interrupt="raise")
         try:
-            run_task(0, step)  # what it compiles is not to be taken from the share of one task
+            run_task(0, step)  # one iteration, to compile: not at the cost of the first task's time
         except KeyboardInterrupt:
             cancelled.set()
             if plan.on_interrupt == "raise":
@@ -94,7 +94,7 @@ def run_each(count: int, run_task: Callable[[int, Plan], Result], plan: Plan, n_
     if jobs == 1:
         for k in range(count):
             results.append(run_or_not(k))
-            if results[-1].status in (Status.INTERRUPTED, Status.CALLBACK):  # the end of all runs
+            if results[-1].status in (Status.INTERRUPTED, Status.CALLBACK):  # ends the other runs, too
                 cancelled.set()
     else:
         with ThreadPoolExecutor(jobs) as pool:
@@ -132,11 +132,11 @@ def run_one(problem: LinearProblem | KernelProblem, k: int, plan: Plan) -> Resul
     solver = plan.solver or choose(problem, max_reads=stop.max_reads).solver
     if stop.max_iter is None and plan.passes is not None:
         stop = replace(stop, max_iter=plan.passes * solver.cost(problem).a_pass)
-    return replace(solve(problem, solver, stop=stop, **options), state=None)  # nobody will resume it
+    return replace(solve(problem, solver, stop=stop, **options), state=None)  # no fit goes on from a state
 
 
 def _by_lambda(problem: SlackConstrained | KernelSlackConstrained, solver: Solver | None) -> bool:
-    """Whether a slack is met by regularised problems: unless it is zero, or a kernel solver takes it."""
+    """Whether a given slack is solved for by root-finding in λ: not if it is zero, or the solver takes it directly."""
     if isinstance(problem, SlackConstrained):
         return not isinstance(solver, Simba)
     return problem.nu > 0 and (solver is None or solver.rejects(problem) is not None)
@@ -147,7 +147,7 @@ def _error_on(problem: LinearProblem | KernelProblem, aside: np.ndarray) -> Call
     truth, regression = problem.y[aside] > 0, problem.loss.two_sided
 
     def error(solution: Any) -> float:
-        if isinstance(problem, KernelSlackConstrained):  # its bias is one of unit norm
+        if isinstance(problem, KernelSlackConstrained):  # its bias belongs to w/‖w‖
             solution = solution._replace(b=problem.level(solution)[1] * np.sqrt(max(solution.sq_norm, 0.0)))
         if isinstance(problem, KernelProblem):
             scores = solution.responses[aside] + solution.b
@@ -167,7 +167,7 @@ def _cut_off(result: Result, why: Status) -> Result:
 
 def how_it_ended(results: Sequence[Result], tol: float) -> Status:
     """The status of all runs together, with a warning if a limit cut one off."""
-    # A run that keeps cells is asked for what a budget gives.
+    # For a solver that keeps its cells, using up the budget is the plan and no failure.
     spent = (Status.MAX_READS, Status.MAX_COST)
     every = [
         Status.FINISHED if result.status in spent and result.solver.reads == "kept cells" else result.status
@@ -178,9 +178,9 @@ def how_it_ended(results: Sequence[Result], tol: float) -> Status:
 
 
 def how_all_ended(every: Sequence[Status], gap: float, tol: float, depth: int = 5) -> Status:
-    """The status that speaks for all runs, with a warning if a limit cut one off or nothing is certified.
+    """One status for all runs, with a warning if a limit cut one off or nothing is certified.
 
-    `depth` is how far up who called `fit` is.
+    `depth` is the stack level of the caller of `fit`, to which the warning points.
     """
     cut_off = [status for status in every if not status.is_success]
     cut_off.sort(key=lambda status: status is not Status.INTERRUPTED)
@@ -230,7 +230,7 @@ def dual_coefficients(
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """yᵢαᵢcᵢ/λ for each class, and the rows where any is not zero; None without a dual."""
     if any(result.solution.alpha is None or isinstance(result.solver, Simba) for result in results):
-        return None  # Simba's p bounds the optimum, it does not make up w
+        return None  # the dual of Simba gives a bound, but w is not made of it
     support = np.flatnonzero(np.logical_or.reduce([result.solution.alpha != 0 for result in results]))
     dual = np.empty((len(results), len(support)))
     for row, result, problem in zip(dual, results, problems, strict=True):
@@ -240,7 +240,7 @@ def dual_coefficients(
         row[:] = alpha[support] * problem.y[support] * (share if isinstance(share, float) else share[support])
         if isinstance(problem, Regularized):
             row /= problem.lam
-        else:  # scaled so that it gives w: a slack-constrained answer has no λ of its own
+        else:  # a slack-constrained answer has no λ: scaled to the norm of w instead
             made = np.linalg.norm(problem.combination(alpha))
             row *= np.linalg.norm(result.solution.w) / (made or 1.0)
     return dual, support

@@ -1,6 +1,6 @@
 """Types of what estimators are given: their parameters, and the data of a kernel machine."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from os import PathLike
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from hinge.kernels import Kernel
 from hinge.solvers import Solver
-from hinge.types import MatrixLike, Stored
+from hinge.types import Stored
 
 RandomState: TypeAlias = int | np.random.RandomState | None
 """What scikit-learn takes as `random_state`."""
@@ -22,11 +22,8 @@ KernelChoice: TypeAlias = str | Kernel | Callable[[Any, Any], Any]
 Gamma: TypeAlias = float | Literal["scale", "auto"]
 """γ of a named kernel, or how it follows from the data."""
 
-KernelInput: TypeAlias = MatrixLike | Sequence[Any]
-"""What a user may give a kernel machine as X, before it is checked: a matrix, or any sequence of items."""
-
 KernelData: TypeAlias = Stored | list[Any]
-"""The same after it was checked: an array, CSR, or a list of items for a kernel function."""
+"""X of a kernel machine after it was checked: an array, CSR, or a list of items for a kernel function."""
 
 
 class RunParameters(Protocol):

@@ -15,15 +15,16 @@ from hinge.monitoring import Record
 from hinge.problems import Expansion, Solution
 
 Rebuilt: TypeAlias = Callable[[Any], dict[str, Any]]
-"""Makes of an answer the fitted attributes of a model that predicts by it."""
+"""Turns an answer into the fitted attributes of a model that predicts by it."""
 
 
 def reports_of(
     model: BaseEstimator, X: KernelData | Table, y: np.ndarray | None, names: Sequence[str], rebuilt: Rebuilt | None
 ) -> tuple[Report, ...]:
-    """All that ask to be told of a fit of several runs with these names, of one run without any.
+    """The functions to call at each look: one that prints, with `verbose`, and one for scikit-learn's callbacks.
 
-    `rebuilt` makes of an answer the attributes of a model that predicts by it, where one run is a model.
+    `names` are those of the runs, empty if there is one run. `rebuilt` turns an answer into fitted attributes;
+    None where one run is not a model by itself.
     """
     reports: list[Report] = [to_stderr(names)] if model.verbose else []
     root = model._init_callback_context(max_subtasks=None)
@@ -36,7 +37,7 @@ def reports_of(
 def to_callbacks(
     model: BaseEstimator, root: CallbackContext, X: KernelData | Table, y: np.ndarray | None, rebuilt: Rebuilt | None
 ) -> Report:
-    """A subtask "look" of the fit for each look; its context carries the record."""
+    """A report that opens a subtask "look" of the fit, whose context has the record as an attribute."""
 
     def report(k: int, record: Record, solution: Solution | Expansion) -> bool:
         look = root.subcontext(task_name="look")
@@ -51,7 +52,7 @@ def to_callbacks(
 
 
 def to_stderr(names: Sequence[str]) -> Report:
-    """A line for each look."""
+    """A report that writes a line to standard error."""
 
     def report(k: int, record: Record, solution: Solution | Expansion) -> bool:
         name = f"{names[k]}: " if names else ""

@@ -1,4 +1,4 @@
-"""Small kernel problems of one fit, solved together in compiled code: no cost for each but its arithmetic."""
+"""All small kernel problems of a fit in one compiled call, which spares the overhead of a run for each."""
 
 import time
 from typing import Any
@@ -19,14 +19,14 @@ from hinge.solvers.kernel.active_set import MOST, ActiveSet
 from hinge.solvers.kernel.solved_together import Together, solve_together, unsolved
 
 WORK = 2e7
-"""Steps of arithmetic of one compiled call: tens of milliseconds; then clocks and Ctrl-C are heeded."""
+"""Operations in one compiled call, some tens of milliseconds: between calls the clock and Ctrl-C are checked."""
 TILE_ROWS = 256
 
 
 def are_small(
     X: KernelData, kernel: Kernel, codes: np.ndarray, n_classes: int, cache_bytes: float, *, one_vs_one: bool
 ) -> bool:
-    """Whether every problem of a fit is small, and all kernel values of the data fit the memory for them."""
+    """Whether every problem of a fit is small, and the Gram matrix of all rows fits the cache."""
     if isinstance(kernel, Function) or 8.0 * len(codes) ** 2 > cache_bytes:
         return False
     largest = len(codes)
@@ -70,7 +70,7 @@ def run_together(
     began = time.perf_counter()
     s = weight
     kept = None if s is None or s.all() else np.flatnonzero(s)  # rows without weight take no part
-    if one_vs_one:  # class by class, so that the values of a pair of classes lie together
+    if one_vs_one:  # sorted by class, so that the kernel values of two classes are contiguous
         kept = np.arange(len(codes)) if kept is None else kept
         kept = kept[np.argsort(codes[kept], kind="stable")]
     if kept is not None:
@@ -108,7 +108,7 @@ def run_together(
 def _run(
     these: Together, tol: float, free: bool, certifiable: bool, ends: float | None, on_interrupt: str
 ) -> Status | None:
-    """Solve one after the other; the reason if not all of them were."""
+    """Solve one after the other; returns why it ended early, None if all were solved."""
     k = 0
     try:
         while k < len(these.lam):
@@ -123,7 +123,7 @@ def _run(
 
 
 def _certify_again(these: Together, k: int, points: Points, tol: float, free: bool) -> None:
-    """Certify an answer where rounding alone is in the way, by sums that are more exact if there are any."""
+    """Try to certify, by more exact sums, an answer whose gap is above `tol` only because of rounding."""
     part = slice(these.cuts[k], these.cuts[k + 1])
     gram, n = Gram(points, 0), points.n
     beta, r, y, weight = np.zeros((4, n))
@@ -138,7 +138,7 @@ def _certify_again(these: Together, k: int, points: Points, tol: float, free: bo
 
 
 def _take_as_it_is(these: Together, k: int, free: bool) -> None:
-    """The best bias and the objective of an answer that nothing is certified of: time was over."""
+    """Fill in the best bias and the objective of an answer whose run was cut off before its certificate."""
     part = slice(these.cuts[k], these.cuts[k + 1])
     y, r, box = these.y[part], these.r[part], these.box[part]
     b = float(sorted_bias(r, y, box / box.sum())) if free else 0.0
@@ -184,13 +184,10 @@ def _runs(
 
 
 def _one_vs_one_rows(codes: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows, cuts and labels of every class against every other, where rows lie class by class.
-
-    The first of two is the positive side.
-    """
+    """Rows, cuts and labels of every class pair, where rows are sorted by class; the first class is positive."""
     ends = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=n_classes))])
     sizes = np.diff(ends)
-    # Where each of the two classes of every pair begins, and how many rows it has, one after the other.
+    # The classes of all class pairs in one flat list: i0, j0, i1, j1, ...
     meeting = np.stack(np.triu_indices(n_classes, 1), axis=1).ravel()
     counts = sizes[meeting]
     places = np.concatenate([[0], np.cumsum(counts)])
@@ -200,7 +197,7 @@ def _one_vs_one_rows(codes: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.
 
 
 def _finest(points: Points) -> Points:
-    """The same points with the most exact values there are."""
+    """The same points in their most exact form."""
     while points.finer is not None:
         points = points.finer
     return points

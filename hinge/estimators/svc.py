@@ -14,12 +14,13 @@ from hinge.estimators import checks, kernel_input, one_vs_one, weights
 from hinge.estimators.kernel_machine import KernelMachine
 from hinge.estimators.kernel_tasks import Runs, answers_of, check_mass, expanded, gram_threads, run_tasks, tasks_of
 from hinge.estimators.one_vs_rest import Plan
-from hinge.estimators.parameters import ClassWeight, Gamma, KernelChoice, KernelData, KernelInput, RandomState
+from hinge.estimators.parameters import ClassWeight, Gamma, KernelChoice, KernelData, RandomState
 from hinge.estimators.reports import reports_of
 from hinge.estimators.small_tasks import are_small, run_together
 from hinge.kernels import Kernel
 from hinge.problems import Expansion
 from hinge.solvers import Solver, registry
+from hinge.types import Items
 
 
 class SVC(CallbackSupportMixin, KernelMachine, ClassifierMixin, BaseEstimator):
@@ -185,7 +186,7 @@ class_weight_
         self.on_interrupt = on_interrupt
 
     @with_callbacks
-    def fit(self, X: KernelInput, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "SVC":
+    def fit(self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "SVC":
         """Fit the model.
 
         Parameters
@@ -204,7 +205,8 @@ class_weight_
         X, y = kernel_input.training_data(self, X, y)
         classes, codes = checks.encoded_labels(y)
         weight = weights.row_weights(sample_weight, X)
-        per_class = weights.per_class_weights(self.class_weight, y, classes)  # of rows, whatever they weigh
+        # "balanced" counts rows whatever their weights, as in scikit-learn.
+        per_class = weights.per_class_weights(self.class_weight, y, classes)
         kernel = kernel_input.kernel_of(self, X)
         seed = checks.seed_of(self.random_state)
         aside = None
@@ -238,7 +240,7 @@ class_weight_
 
     @property
     def _plain(self) -> bool:
-        """Whether nobody asks for more than the answer: no looks on the way, no limit but time, no start."""
+        """Whether only the answer is asked for: default solver, no looks, no limit but time, no warm start."""
         asked = self.slack, self.target_error, self.max_kernel_evals, self.cache_folder
         return (
             self.solver == "auto"
@@ -264,7 +266,7 @@ class_weight_
         seed: int,
         began: float,
     ) -> Runs:
-        """One problem after the other, each looked at on the way."""
+        """Solve one binary problem after the other by the driver, with looks on the way."""
         ovo = len(classes) > 2 and self.multiclass == "ovo"
         tasks = tasks_of(codes, len(classes), weight, per_class, aside, one_vs_one=ovo)
 
@@ -295,7 +297,7 @@ class_weight_
                 tasks, plan, lambda rows, exact: self._gram(X, rows, kernel, threads, exact), self._problem
             )
 
-    def decision_function(self, X: KernelInput) -> np.ndarray:
+    def decision_function(self, X: Items) -> np.ndarray:
         """Signed distances in units of the margin.
 
         Parameters
@@ -313,7 +315,7 @@ class_weight_
             return one_vs_one.per_class(scores, len(self.classes_))
         return scores
 
-    def predict(self, X: KernelInput) -> np.ndarray:
+    def predict(self, X: Items) -> np.ndarray:
         """The class of each row.
 
         Parameters

@@ -11,13 +11,13 @@ from hinge.problems import LinearProblem
 from hinge.solvers import Frugal, Result, Solver, frugal_for
 
 SLACK = 0.005
-"""The slack of SIMBA where none is given: what suits text in the unit ball."""
+"""The slack of SIMBA where none is given; it suits text with rows of unit norm."""
 
 
 def solver_and_data(
     model: LinearClassifierParameters, matrix: Matrix | Table, solver: Solver | None, tasks: int
 ) -> tuple[Solver | None, Matrix | Table]:
-    """Who solves the tasks of a fit and what it reads: the matrix, or one table that keeps cells for all."""
+    """The solver of a fit's tasks and the data it reads: the matrix, or a table that keeps cells for all tasks."""
     if isinstance(matrix, Table):
         if model.target_error is not None:
             raise ValueError("target_error holds rows out, which would have to be bought: give max_reads, or an array.")
@@ -32,7 +32,7 @@ def solver_and_data(
 
 
 def check_begun(results: Sequence[Result], problems: Sequence[LinearProblem]) -> None:
-    """Refuse an answer that rests on nothing, since its budget did not allow one iteration."""
+    """Raise if a budget was too small for even one iteration."""
     for result, problem in zip(results, problems, strict=True):
         spent = result.status in (Status.MAX_READS, Status.MAX_COST)
         if result.solver.reads in ("cells", "kept cells") and spent and result.n_iter == 0:
@@ -45,7 +45,7 @@ def check_begun(results: Sequence[Result], problems: Sequence[LinearProblem]) ->
 
 
 def set_counts(model: BaseEstimator, problems: Sequence[LinearProblem]) -> None:
-    """What the fit has read; more is known of tables than of rows."""
+    """Set the attributes that count reads; tables also know distinct cells, bytes and cost."""
     for name in ("n_distinct_reads_", "bytes_read_", "cost_"):
         model.__dict__.pop(name, None)
     known = {id(problem.read_through): problem.read_through for problem in problems}.values()

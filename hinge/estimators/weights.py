@@ -11,7 +11,7 @@ from hinge.estimators.parameters import ClassWeight, KernelData
 
 
 def row_weights(sample_weight: ArrayLike | None, X: KernelData | Table) -> np.ndarray | None:
-    """Weights of rows, of a size that can be worked with; None where all are one."""
+    """`sample_weight`, checked; None where all rows weigh 1."""
     if sample_weight is None:
         return None
     try:
@@ -33,7 +33,7 @@ def row_weights(sample_weight: ArrayLike | None, X: KernelData | Table) -> np.nd
 def per_class_weights(
     class_weight: ClassWeight, y: np.ndarray, classes: np.ndarray, rows: np.ndarray | None = None
 ) -> np.ndarray | None:
-    """Weights of classes; None where all are one. Where rows have weights, these are what is balanced."""
+    """The weight of each class; None where all weigh 1. "balanced" uses the weights `rows` where they are given."""
     if class_weight is None:
         return None
     if not isinstance(class_weight, dict) and not (isinstance(class_weight, str) and class_weight == "balanced"):
@@ -54,7 +54,7 @@ def per_class_weights(
 def class_weights(
     positive: np.ndarray, rows: np.ndarray | None, per_class: np.ndarray | None, k: int
 ) -> np.ndarray | None:
-    """Weights of rows where class k meets the rest, which weighs one if there are more than two classes."""
+    """Weights of rows for class k against the rest; with more than two classes the rest has class weight 1."""
     if per_class is None:
         return rows
     factor = np.where(positive, per_class[k], per_class[0] if len(per_class) == 2 else 1.0)

@@ -11,7 +11,7 @@ from hinge.report.outcome import Claim, Outcome, Verdict
 
 Scale = Literal["tiny", "full"]
 OPEN = "open question"
-"""What a paper is said to say where it only asks: then there is nothing to reproduce."""
+"""The `paper` of a claim where the paper only asks a question, so that there is nothing to reproduce."""
 
 Cell = dict[str, Any]
 """Parameters of one independent measurement, in JSON's terms; its seed is one of them."""

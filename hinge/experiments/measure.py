@@ -1,4 +1,4 @@
-"""Runs of solvers looked at on the way, evaluation off the clock and off the bill; curves over seeds."""
+"""Runs of solvers measured on the way, evaluation not counted in time or reads; curves over seeds."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def spaced(first: int, last: int, per_decade: int = 4) -> list[int]:
 
 
 def growing(share: int = 20) -> Iterator[int]:
-    """Whole numbers from 1 on without an end, each larger than the last by one in `share`, or by one."""
+    """An endless sequence of integers from 1, each larger than the last by a factor 1 + 1/`share`, at least by 1."""
     return accumulate(repeat(share), lambda t, share: t + max(1, t // share), initial=1)
 
 
 def looks_at(
     problem: Problem, solver: Solver, at: Iterable[int], evaluate: Callable[[Any], Look], seed: int = 0
 ) -> list[Look]:
-    """Run to each iteration of `at` in turn, and evaluate the answer there, off the clock and off the bill.
+    """Run to each iteration of `at` in turn, and evaluate the answer there, not counted in time or reads.
 
     A run ends early where the solver has finished.
     """
@@ -63,7 +63,7 @@ def mean_hinge(solution: Solution, X: Stored, y: np.ndarray) -> float:
 
 @lru_cache
 def minimum(name: str, rows: int | None, lam: float, tol: float = 1e-5) -> float:
-    """The minimum over a set without a bias, from below: the dual value of a gap of at most `tol`."""
+    """A lower bound on the minimum over a set without a bias: the dual value at a relative gap of at most `tol`."""
     X, y, _, _ = choose(name, rows).parts
     result = solve(Regularized(X, y, lam), SDCA(), stop=Stop(tol=tol, max_time=300.0))
     return float(result.certificate.bound)
@@ -94,7 +94,7 @@ def band(
 
 
 def spread(label: str, results: CellResults, parameter: str, value: str) -> Series:
-    """The median of a value over a parameter of the cells, and its range over all else that varies."""
+    """The median of a value for each value of a parameter, with its range over all other parameters as the band."""
     at = results.of(parameter)
     groups = [results.where(**{parameter: one}).column(value) for one in at]
     middle, low, high = ([float(f(group)) for group in groups] for f in (np.median, np.min, np.max))

@@ -1,4 +1,4 @@
-"""Cells run, spread over processes, and kept: what is finished is never measured again."""
+"""Runs the cells of experiments in several processes and keeps their results, so that none is measured twice."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _model() -> str:
 
 
 def _key(experiment: Experiment, cell: Cell) -> str:
-    own = is_own(cell["set"]) if "set" in cell else None  # what a stand-in gave is not what the set gives
+    own = is_own(cell["set"]) if "set" in cell else None  # results of a stand-in are not those of the set itself
     said = json.dumps([experiment.name, experiment.version, cell, own], sort_keys=True)
     return hashlib.sha256(said.encode()).hexdigest()[:16]
 
@@ -132,6 +132,7 @@ def _keep(result: CellResult, path: Path) -> None:
 
 
 Tried = tuple[Cell, CellResult | None, str | None]
+"""A cell, its result, and the error where there is no result."""
 
 
 def _measured(experiment: Experiment, cells: Sequence[Cell], jobs: int) -> Iterator[Tried]:
@@ -153,7 +154,7 @@ def _measured(experiment: Experiment, cells: Sequence[Cell], jobs: int) -> Itera
 
 
 def _drop(finished: Generator[Tried, None, None]) -> None:
-    """End the processes of a run that was interrupted, without a word and without waiting for them."""
+    """End the processes of a run that was interrupted, without messages and without waiting for them."""
     from joblib.externals.loky import get_reusable_executor
 
     alone = threading.current_thread() is threading.main_thread()
@@ -172,7 +173,7 @@ def _measure(experiment: Experiment, cell: Cell) -> Tried:
     before = time.perf_counter()
     try:
         values = json.loads(json.dumps(experiment.run(cell)))  # a value that JSON cannot hold fails here
-    except Exception as error:  # one cell is not to cost the others
+    except Exception as error:  # a failure in one cell must not end the others
         where = traceback.extract_tb(error.__traceback__)[-1]
         said = f"{type(error).__name__}: {error} ({Path(where.filename).name}, line {where.lineno})"
         return cell, None, f"{experiment.name} {json.dumps(cell)}: {said}"

@@ -12,7 +12,7 @@ import numpy as np
 from hinge.datasets import Dataset, DatasetNotFoundError, catalog, load, make_text
 from hinge.types import Stored
 
-SHUFFLED = 20_120_626  # seed of the one order in which rows of a smaller part are taken
+SHUFFLED = 20_120_626  # seed of the permutation whose first rows make a smaller part
 
 
 class Chosen(NamedTuple):

@@ -13,16 +13,16 @@ from hinge.racing.course import Course, Look
 from hinge.solvers import SBP, Newton, Solver, choose, registry, trace
 
 SPACING = 0.15
-"""The next look is due when the clock has grown by this share: the resolution of all times."""
+"""The next look comes when the time has grown by this share: times are known to about 15%."""
 
 WALL = 2.0
-"""A run and the looks at it may take this many times its limit: on a few rows looks cost more than steps."""
+"""Wall-clock limit of a run with its looks, in multiples of its own limit: on few rows looks cost more than steps."""
 
 LOOKS_SHARE = 0.5
-"""A look is due no earlier than after this share of the time that the last one took."""
+"""Between two looks the solver works for at least this share of the time that the last look took."""
 
 TAKEN = {"sgd": "hinge-sgd"}
-"""Names that a peer is better known by."""
+"""Solvers of ours that are renamed in races, since a peer has the name."""
 
 
 class Contestant(Protocol):
@@ -78,9 +78,9 @@ class Contestant(Protocol):
 class Ours:
     """A solver of this library.
 
-    The clock and the bill hold the solver's own work. A certificate is on them only where the solver needs it
-    to go on, since it works on a part of the rows until it is told that this is not enough. Slack-constrained
-    solvers are given the slack of the optimum, found off the clock.
+    Times and reads are those of the solver's own work. A certificate is included only where the solver needs it
+    to go on, since it works on a part of the rows until a certificate fails. Slack-constrained solvers are given
+    the slack of the optimum, which is found beforehand.
     """
 
     solver: Solver
@@ -98,7 +98,7 @@ class Ours:
         return None
 
     def rejects(self, course: Course) -> str | None:
-        """That it is of the other kind, or what the solver itself says."""
+        """Why it cannot: it is for kernels and the course is linear, or the reverse, or what the solver says."""
         kernel = registry.solves(self.solver) == "kernel"
         if kernel and course.kernel is None:
             return "It is for kernels: give --kernel rbf."
@@ -125,7 +125,7 @@ class Ours:
 
         def due(seconds: float) -> float:
             later = seconds + max(SPACING * seconds, LOOKS_SHARE * took)
-            # Where setting up took all the time, there is still a first look.
+            # Even if setting up used all the time, there is one look.
             return later if seconds >= max_time else min(later, max_time)
 
         for now in trace(problem, solver, due, unit="seconds", seed=seed, tol=tol):

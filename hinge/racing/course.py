@@ -28,7 +28,7 @@ KERNEL_TEST_ROWS = 2000
 """Test rows on which kernel machines are judged: every look costs a kernel value for each support vector."""
 
 CACHE_BYTES = 200_000_000
-"""Of kernel rows, for every contestant alike: LIBSVM's default in scikit-learn."""
+"""Cache of kernel rows for every contestant: LIBSVM's default in scikit-learn."""
 
 
 class Look(NamedTuple):
@@ -74,7 +74,7 @@ class Course:
     X_test, y_test : test rows and labels
     lam : float
     kernel : Kernel, optional
-        Where w is to be seen through a kernel only.
+        For kernel machines; None for linear ones.
     name : str
         Of the data, for captions.
     """
@@ -95,7 +95,7 @@ class Course:
 
     @property
     def C(self) -> float:
-        """λ in the terms of LIBLINEAR and LIBSVM."""
+        """The C of LIBLINEAR and LIBSVM, 1/(λn)."""
         return 1.0 / (self.lam * len(self.y))
 
     @property
@@ -130,7 +130,7 @@ class Course:
 
     def slack_constrained(self) -> Any:
         """The same trade-off by the slack of the optimum (Lemma 2.1 of the SIMBA and SBP papers)."""
-        reference = self.references.get("none")  # before it is known, any slack will do: nobody has begun
+        reference = self.references.get("none")  # not known while compiling: then any slack will do
         nu = 1.0 if reference is None else float(np.clip(reference.nu, 1e-12, 1.0))
         if self.kernel is None:
             return SlackConstrained(self.X, self.y, nu)
@@ -143,7 +143,7 @@ class Course:
     # --- what is known of the minimum -----------------------------------------------------
 
     def find_reference(self, tol: float, max_time: float, bias: str = "none") -> Reference:
-        """Solve it beforehand, off everybody's clock, and keep the lower bound that this proves."""
+        """Solve the problem before the race, and keep the lower bound that this proves."""
         problem = self.regularized(bias)
         result = solve(problem, choose(problem).solver, stop=Stop(tol=tol, max_time=max_time))
         norm, loss = problem.criteria_of(result.solution)

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from hinge.racing.course import Course, Look
 
 HALVINGS = 2
-"""Times that the step between the last setting that missed the target and the first that met it is halved."""
+"""Efforts tried between the last one that missed the target and the first that met it, by bisection."""
 
 
 class Fitted(NamedTuple):
@@ -46,9 +46,9 @@ class Peer:
     fit : callable
         (course, effort, seed) to `Fitted`.
     kernel : bool
-        Whether it takes kernels, and nothing else.
+        Whether it solves kernel problems only; if not, linear ones only.
     bias : {"none", "free"}
-        "free" where it cannot do without.
+        "free" where its bias cannot be switched off.
     first : float
         The smallest effort; an integer where `integer_effort`.
     integer_effort, restarts : bool
@@ -72,7 +72,7 @@ class Peer:
         return f"{self.name} is not installed: pip install {self.package}"
 
     def rejects(self, course: Course) -> str | None:
-        """That it is of the other kind."""
+        """Why it cannot: it is for kernels and the course is linear, or the reverse."""
         if self.kernel == (course.kernel is not None):
             return None
         return "It is for kernels: give --kernel rbf." if self.kernel else "It is linear: leave --kernel out."
@@ -108,7 +108,7 @@ class Peer:
 
     def _run(self, course: Course, effort: float, seed: int) -> tuple[Look, bool]:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that it has not converged is what is measured
+            warnings.simplefilter("ignore")  # runs are cut off on purpose, so warnings of that are no news
             began = time.perf_counter()
             fitted = self.fit(course, effort, seed)
             seconds = time.perf_counter() - began

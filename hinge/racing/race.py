@@ -14,16 +14,16 @@ from hinge.racing.contestants import Contestant
 from hinge.racing.course import Course, Look
 
 REFERENCE_SHARE = 0.05
-"""The lower bound is to be known this much better than the gap that is raced for."""
+"""The reference is solved to this share of the gap that is raced for."""
 
 REFERENCE_TIMES = 3.0
-"""What may be spent on it, in times of one run."""
+"""Time limit of the reference, in multiples of the limit of one run."""
 
 WARM_ROWS, WARM_SECONDS = 256, 0.05
 
 Run = list[Look]
 Tell = Callable[[str, int, int], None]
-"""Told what runs now, how many runs are done, and of how many."""
+"""Called with the name of what runs now, the runs done, and the runs in all."""
 
 
 class Target(NamedTuple):
@@ -113,7 +113,7 @@ class Race:
         return max(known, default=-np.inf)
 
     def suboptimality(self, entry: Entry, look: Look) -> float:
-        """At most so much above the minimum, relative to it."""
+        """An upper bound on how far above the minimum a look is, relative to it."""
         bound = self.bound(entry.contestant.bias)
         return (look.objective - bound) / bound if bound > 0 else np.inf
 
@@ -127,7 +127,7 @@ class Race:
         return min((look for look in run if self.met(entry, look)), key=lambda look: look.seconds, default=None)
 
     def typical(self, entry: Entry) -> Run:
-        """The run of the median time to the target, the longest times being those that missed it."""
+        """The run with the median time to the target; runs that missed it count as the slowest."""
         runs = [sorted(run) for run in entry.runs if run]
         times = [first.seconds if (first := self.first_met(entry, run)) else np.inf for run in runs]
         return runs[sorted(range(len(runs)), key=times.__getitem__)[(len(runs) - 1) // 2]] if runs else []
@@ -200,10 +200,10 @@ def run_race(
 ) -> Race:
     """Run every contestant to the target, the repeats interleaved, and keep all looks at them.
 
-    The minimum is bounded from below beforehand, off everybody's clock, and by whatever the contestants prove
-    on the way. Everyone is compiled on a few rows first, and has one thread. Clocks hold no evaluation. A
-    contestant that misses the target in its first run is not run again. Peers that give no answers on the way
-    are run from zero again with growing effort, each run charged its own time (see `Peer`).
+    A lower bound on the minimum is computed beforehand, and improved by what the contestants prove on the way.
+    Everyone is compiled on a few rows first, and has one thread. Times do not include evaluation. A contestant
+    that misses the target in its first run is not run again. Peers that give no answers on the way are run
+    again from zero with growing effort; each run counts with its own time alone (see `Peer`).
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ def run_race(
         Runs of each, with different seeds.
     seed : int
     tell : callable, optional
-        Told before each run.
+        Called before each run.
 
     Returns
     -------
@@ -251,7 +251,7 @@ def _prepare(done: Race, tol: float, tell: Tell) -> None:
     biases = {entry.contestant.bias for entry in done.entries if not entry.kept_out}
     few = course.part(WARM_ROWS)
     for bias in sorted(biases | {"none"}, reverse=True):
-        few.find_reference(tol, WARM_SECONDS, bias)  # compiles, off the time that bounding may take
+        few.find_reference(tol, WARM_SECONDS, bias)  # compiles, before the time limit of the reference begins
         course.find_reference(max(REFERENCE_SHARE * tol, 1e-9), REFERENCE_TIMES * done.max_time, bias)
     for entry in done.entries:
         entry.kept_out = entry.kept_out or entry.contestant.rejects(course) or ""

@@ -102,7 +102,7 @@ def _rows(series: Series, panel: Panel) -> list[Row]:
 
 
 def _positive(row: Row, floor: float) -> Row:
-    """A row on a logarithmic axis. A lower edge that is not positive ends at the smallest value that is."""
+    """A row for a logarithmic axis, where a lower band edge that is not positive is moved to `floor`."""
     x, y, low, high = row
     if y is None or y <= 0:
         return x, None, None, None
@@ -160,7 +160,7 @@ def _mode(series: Series, points: int) -> str:
 
 
 def _band(rows: Sequence[Row]) -> dict[str, Any]:
-    """A closed shape for each stretch without gaps."""
+    """The band as closed polygons, one for each stretch without gaps."""
     x: list[float | None] = []
     y: list[float | None] = []
     for complete, stretch in groupby(rows, key=lambda row: None not in row):
@@ -189,5 +189,5 @@ def _reach(above: float | None, below: float | None) -> float:
 
 
 def _plain(values: Sequence[float]) -> list[float | None]:
-    """Numbers of JSON: rounded, and None for what is not finite."""
+    """Numbers for JSON: rounded, and None in place of nan and infinity."""
     return [float(f"{v:.{DIGITS}g}") if v is not None and math.isfinite(v) else None for v in values]

@@ -23,7 +23,7 @@ VERDICTS = {
     "not measured": ("–", "unknown"),
     "beyond the paper": ("+", "beyond"),
 }
-"""Sign and class of each."""
+"""The sign and the CSS class of each verdict."""
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 NOTHING = "–"
 

@@ -1,4 +1,4 @@
-"""Numbers and words as files that any program reads: CSV, and JSON without what it does not have."""
+"""CSV and JSON files that any program can read: JSON without nan and infinity, which it does not allow."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def csv_text(columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
 
 
 def finite(value: Any) -> Any:
-    """The same with null for numbers that JSON does not have."""
+    """The same value with None in place of nan and infinity, which JSON does not allow."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):

@@ -44,7 +44,7 @@ def write_report(out: Path, sections: Sequence[Section], *, title: str, scale: s
     sections : sequence of Section
     title : str
     scale : str
-        "tiny" pages say that their numbers are no verdict on the papers.
+        On "tiny" the page says that the runs are too small to judge the papers by.
     machine : str
         The one that writes; the cells say themselves where they ran.
     command : str
@@ -93,7 +93,7 @@ def _inlined(*paths: Path) -> str:
 
 
 def _write_cells(section: Section, folder: Path) -> None:
-    """All of every cell as JSON; parameters, and those values that are no lists, as CSV."""
+    """Everything of each cell as JSON; its parameters and single values also as CSV."""
     content = [
         {"cell": r.cell, "values": r.values, "seconds": r.seconds, "machine": r.machine} for r in section.results
     ]

@@ -94,7 +94,7 @@ def save(figure: Figure, folder: Path, formats: Sequence[str] = ("png", "svg")) 
         with matplotlib.rc_context(SETTINGS):
             undated = {"Date": None} if kind == "svg" else None  # same figure, same bytes
             drawn.savefig(content, format=kind, dpi=160, facecolor="white", metadata=undated)
-        drawn.set_layout_engine("none")  # where all is is known now, and takes as long to find as to draw
+        drawn.set_layout_engine("none")  # the layout is done; doing it again for each file takes as long as drawing
         paths.append(folder / f"{figure.name}.{kind}")
         with replacing(paths[-1]) as stream:
             stream.write(_slim(content.getvalue()) if kind == "svg" else content.getvalue())
@@ -179,7 +179,7 @@ def _on_a_grid(figure: Figure) -> Drawn:
 def _legend_below(drawn: Drawn, look: Mapping[str, Style], width: float) -> float:
     """One legend under all panels, in as many columns as fit; its height in inches."""
     for most in range(min(len(look), 6), 0, -1):
-        columns = math.ceil(len(look) / math.ceil(len(look) / most))  # as even as they come
+        columns = math.ceil(len(look) / math.ceil(len(look) / most))  # rows of about equal length
         legend = _explain(drawn, look, set(look), loc="outside lower center", ncols=columns)
         box = legend.get_window_extent(drawn.canvas.get_renderer())  # type: ignore[attr-defined]
         if box.width / drawn.dpi <= width - 0.2 or columns == 1:

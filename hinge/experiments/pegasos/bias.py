@@ -25,7 +25,7 @@ LARGEST = "exact, k = 1000"
 
 
 class Way(NamedTuple):
-    """A way to a bias: the problem's, and the solver."""
+    """One way to learn a bias: the bias of the problem, and the solver."""
 
     bias: Bias
     solver: Pegasos
@@ -97,7 +97,7 @@ class PegasosBias(Experiment):
             values = part[0].values
             optima = {o: found[0].values for o in OPTIMA if (found := part.where(optimum=o))}
             if "free bias" not in optima:
-                continue  # nothing to hold the others against
+                continue  # without the optima there is nothing to compare with
             best = optima["free bias"]["bound"]
             title = f"{values['label']}, {100 * values['positive']:.1f}% positive"
             runs = {w: found.column("looks") for w in WAYS if (found := part.where(way=w))}

@@ -61,7 +61,7 @@ class PegasosScaling(Experiment):
             looks.append({"iteration": now.iteration, "excess": problem.objective(now.solution) - best})
             if looks[-1]["excess"] <= cell["eps"]:
                 break
-        label = data.label.rsplit(", ", 1)[0]  # without the rows, which vary
+        label = data.label.rsplit(", ", 1)[0]  # without the number of rows, which varies
         return {"looks": looks, "R": problem.largest_norm(), "label": label, "note": data.note}
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:

@@ -26,7 +26,7 @@ from hinge.types import Stored
 ACCURACY = 0.001  # of SVM-Perf, and of Pegasos above SVM-Perf
 LAMS = {"ccat": 1e-4, "covertype": 1e-6, "astro-ph": 2e-4, "imdb": 2e-4}
 PAPER = {"ccat": (2.0, 77.0, 20_075.0), "covertype": (6.0, 85.0, 25_514.0), "astro-ph": (2.0, 5.0, 80.0)}
-BESIDE = {"imdb": "astro-ph"}  # no set of the table, but real text of about its size
+BESIDE = {"imdb": "astro-ph"}  # not in the paper's table, but real text of about the size of astro-ph
 SETS = {"tiny": ("ccat", "covertype"), "full": ("ccat", "covertype", "astro-ph", "imdb")}
 ROWS = {"tiny": 2000, "full": None}
 REPEATS = {"tiny": 1, "full": 5}
@@ -88,7 +88,7 @@ class PegasosTable1(Experiment):
             part = results.where(set=name)
             perf = part.where(method=PERF)
             if not perf:
-                continue  # it sets the goal
+                continue  # SVM-Perf sets the goal for the others
             label = perf[0].values["label"]
             goal = float(np.median([looks[-1]["objective"] for looks in perf.column("looks")])) + ACCURACY
             best = max([float(b) for r in part if (b := r.values.get("bound"))])
@@ -357,7 +357,7 @@ def _claims(name: str, part: CellResults, goal: float, where: str) -> list[Claim
         apart = abs(_median(pegasos, goal, "error") - _median(perf, -np.inf, "error"))
         if not _is_reached(pegasos, goal):
             words = f"; not reached in {pegasos[0].cell['T']:,} iterations: the ratio is an upper bound"
-            ratio = ratio if ratio < 1 else None  # an upper bound above 1 decides nothing
+            ratio = ratio if ratio < 1 else None  # where it is only an upper bound, a value above 1 decides nothing
     return [
         claim(
             "Pegasos is faster than SVM-Perf (SVM-Perf's seconds / those of Pegasos)",

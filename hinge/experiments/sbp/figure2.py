@@ -66,7 +66,7 @@ class Kernels(NamedTuple):
 
 
 def kernels(X: Stored, y: np.ndarray, X_test: Stored, y_test: np.ndarray, variance: float) -> Kernels:
-    """All kernel values, once, so that they are looked up and counted afterwards; and the optimum."""
+    """All kernel values, computed once, so that runs look them up and count them; and the optimum."""
     kernel = Gaussian(1 / (2 * variance))
 
     def values(A: Stored, B: Stored) -> np.ndarray:

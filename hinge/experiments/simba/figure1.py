@@ -26,11 +26,11 @@ ROWS: dict[str, dict[str, int | None]] = {
 SEEDS = {"tiny": 2, "full": 5}
 FRUGAL_SEEDS = {"news20": 2, "real-sim": 5}
 PASSES = {"tiny": {"news20": 2, "real-sim": 2}, "full": {"news20": 5, "real-sim": 8}}
-"""Over all cells, of SIMBA; those who read rows get twice as many, until little moves."""
+"""Limit of SIMBA's reads, in passes over all cells; methods that read rows get twice as many."""
 LAMS = {"tiny": (1e-3, 1e-4), "full": (3e-4, 1e-4, 3e-5, 1e-5, 3e-6)}
 NUS = {"tiny": (0.003, 0.01), "full": (0.001, 0.002, 0.005, 0.01)}
 CAPS = {"tiny": (0.1,), "full": (0.03, 0.1)}
-FRUGAL_C, ENOUGH = 3.0, 0.35  # Frugal keeps its cells; it ends at this share of them
+FRUGAL_C, ENOUGH = 3.0, 0.35  # Frugal keeps what it reads; its run ends once it has read this share of all cells
 WITHIN = 1.05
 LABELS = {
     "SIMBA": "SIMBA (section 6)",
@@ -112,7 +112,7 @@ class SimbaFigure1(Experiment):
             last = max(100, passes * n * d // (n + d))
             looks = looks_at(problem, solver, spaced(40, last, 6), _billed(errors, table.bill), seed)
         else:
-            rows = Regularized(X, y, setting or 1.0)  # the Perceptron only takes rows from it
+            rows = Regularized(X, y, setting or 1.0)  # the Perceptron ignores λ
             at = spaced(max(20, n // 100), 2 * passes * n, 6)
             solvers: dict[str, Any] = {
                 "Pegasos": Pegasos(output="last"),
@@ -163,12 +163,12 @@ class SimbaFigure1(Experiment):
 
 
 def _billed(errors: Callable[[Any], Look], bill: Bill) -> Callable[[Any], Look]:
-    """The errors, with the bill as it stands in both conventions."""
+    """The errors together with the reads so far, counted as cells and as nonzeros."""
     return lambda solution: {"cells": bill.cells, "nonzeros": bill.nonzeros, **errors(solution)}
 
 
 def _frugal(problem: Regularized, errors: Callable[[Any], Look], seed: int) -> list[Look]:
-    """Looks whenever it has learned."""
+    """Errors each time that it has learned from a batch."""
     bill, looks = problem.table.bill, []
     for now in trace(problem, Frugal(flips=0.0), seed=seed):
         looks.append(_billed(errors, bill)(now.solution))

@@ -17,10 +17,10 @@ from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.solvers import Pegasos, Perceptron, Simba, Solver, trace
 
 COMMON, OTHER = np.array([0.65, 0.0, 0.0]), np.array([-0.1, 0.6, 0.6])
-"""Margins of common and of rare points in three directions. In the third one half of the rare points lie on
-either side, so that one of them does not teach the others."""
+"""Coordinates of common and of rare points in three directions. In the third, half of the rare points have the
+opposite sign, so that learning from one of them does not help with the others."""
 MARGIN = 0.65 / math.hypot(1.0, 1.25)  # of the best w, which has the same in both kinds
-NOISE = 60  # dimensions of the rest: the geometry is the same whatever d
+NOISE = 60  # dimensions of the noise, the same for every d, so that d does not change the geometry
 SEEDS = {"tiny": 2, "full": 10}
 SWEEPS: dict[str, dict[str, list[dict[str, float]]]] = {
     "tiny": {
@@ -60,7 +60,7 @@ class Rare:
         self.X = (self.y[:, None] * np.hstack([margins, rest])).astype(np.float32) @ self.axes
 
     def error(self, w: np.ndarray) -> float:
-        """Of the distribution: a margin is what it is in three directions, plus noise, all but normal."""
+        """Error on the distribution itself: a margin is its part in three directions plus nearly normal noise."""
         coordinates = self.axes @ w
         along, across = coordinates[:3], float((coordinates[3:] ** 2).sum()) + 1e-300
 
@@ -101,7 +101,7 @@ class SimbaRuntime(Experiment):
         simba = SlackConstrained(table, data.y, SLACK)
         solver = Simba("exact", radius=1.0, certify=False)
         found = {"SIMBA": _first_hit(simba, solver, data, 8 * n * d, cell["seed"])}
-        rows = Regularized(data.X, data.y, 1.0)  # it only lends its rows
+        rows = Regularized(data.X, data.y, 1.0)  # the Perceptron ignores λ
         found["Perceptron"] = _first_hit(rows, Perceptron(passes=20), data, 20 * n * d, cell["seed"])
         for lam in LAMS:
             problem = Regularized(data.X, data.y, lam)

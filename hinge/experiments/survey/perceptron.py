@@ -27,7 +27,7 @@ EPS = (0.2, 0.1, 0.05)
 CS = (0.5, 1.0, 2.0, 4.0)
 SIZES = {"tiny": (100, 200), "full": (250, 500, 1000, 2000)}
 RARE = 6
-"""Rows that need a second direction: without them a handful of rows would tell it all."""
+"""Rows that need a second direction: without them a handful of rows would determine the answer."""
 FAMILIES = {
     "separable": "synthetic, separable by construction",
     "rare": f"synthetic, {RARE} of 300 rows need a second direction",
@@ -56,7 +56,7 @@ def rows_of(family: str, n: int = 300, d: int = 50, seed: int = 0) -> tuple[np.n
         if family == "rare":
             few = rng.choice(n, RARE, replace=False)
             along[few] = (-0.1, 0.4, 0.6)
-            along[few[::2], 2] *= -1.0  # so that one of them does not teach the others
+            along[few[::2], 2] *= -1.0  # so that learning from one of them does not help with the others
         noise = rng.standard_normal((n, d - 3))
         noise *= (np.sqrt(1 - (along**2).sum(axis=1)) / np.linalg.norm(noise, axis=1))[:, None]
         A = np.hstack([along, noise])
@@ -108,7 +108,7 @@ class SurveyPerceptron(Experiment):
             looks = looks_at(problem, PrimalDual(), spaced(16, horizon, 16), _loss_of(A, margin), seed)
         else:
             y = np.where(np.arange(n) % 2, 1, -1)
-            problem = Regularized(A * y[:, None], y, 1.0)  # it only lends its rows
+            problem = Regularized(A * y[:, None], y, 1.0)  # the Perceptron ignores λ
             passes = math.ceil(1 / margin**2)  # those of the theory, where a pass finds one mistake
             solver = Perceptron(average=False, passes=passes)
             looks = looks_at(problem, solver, spaced(16, passes * n, 16), _loss_of(A, margin), seed)

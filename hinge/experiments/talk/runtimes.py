@@ -22,7 +22,7 @@ WORDS, NONZEROS, TOPICS, NOISE, HELD = 300, 60, 4, 0.05, 10_000
 """Narrow, noisy text: the norm of its best separator is bounded, so that a decade of ε is in reach of SMO."""
 ROWS = {"tiny": 8_000, "full": 100_000}
 LAM_BALL = 1e-5
-"""Of the SVM on all rows, whose norm is B: it is the best of its ball, by the conditions of optimality."""
+"""λ of the SVM on all rows. The norm of its answer is B; by optimality no answer of that norm has less loss."""
 LAMS = {"tiny": (1e-3, 3e-3), "full": (1e-4, 3e-4, 1e-3, 3e-3, 1e-2)}
 SIZES: dict[str, dict[str, tuple[int, ...]]] = {
     "tiny": {"SMO": (80, 160, 320), "SVM-Perf": (80, 320, 1280)},
