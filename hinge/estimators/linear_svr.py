@@ -75,8 +75,8 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
     coef_ : ndarray of shape (n_features,)
     intercept_ : ndarray of shape (1,)
     gap_ : float
-        The certified relative gap, infinite where none was computed. A gap below 1e-9 of the loss of w = 0 is
-        measured against that: the optimum may be zero.
+        The certified relative gap, infinite where none was computed: (P - D)/max(D, 1e-9 T), with T for what
+        w = 0 costs without a tube, since the optimum may be zero.
     objective_ : float
         λ/2‖w‖² + mean loss at the answer.
     n_iter_ : int

@@ -105,7 +105,7 @@ def test_partial_fit_checks_the_same_parameters(tiny):
 
 
 def test_all_parameters_survive_cloning():
-    model = LinearSVC(2.0, lam=0.1, solver=Pegasos(4), class_weight={1: 2.0}, n_jobs=2, on_interrupt="keep")
+    model = LinearSVC(C=2.0, lam=0.1, solver=Pegasos(4), class_weight={1: 2.0}, n_jobs=2, on_interrupt="keep")
     assert clone(model).get_params(deep=False).keys() == model.get_params(deep=False).keys()
     for name, value in clone(model).get_params(deep=False).items():
         assert value == model.get_params(deep=False)[name]

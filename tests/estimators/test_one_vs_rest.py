@@ -248,13 +248,12 @@ SCRIPT = """
 import json, sys
 import numpy as np
 from hinge import LinearSVC
-from papers_svc import papers_svc
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((20_000, 30))
 y = rng.integers(0, int(sys.argv[1]), len(X))
 options = json.loads(sys.argv[2])
-model = papers_svc(solver="pegasos", tol=1e-9, max_iter=10**8, max_time=60, verbose=1, **options).fit(X, y)
+model = LinearSVC(loss="hinge", solver="pegasos", tol=1e-9, max_iter=10**8, max_time=60, verbose=1, **options).fit(X, y)
 histories = model.history_ if int(sys.argv[1]) > 2 else [model.history_]
 print(json.dumps({
     "reason": model.stop_reason_, "finite": bool(np.isfinite(model.coef_).all()),

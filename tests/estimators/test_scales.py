@@ -19,7 +19,8 @@ KERNELS = ("linear", "rbf", "poly", "sigmoid", "laplacian")
 MODELS = {
     "linear": LinearSVC(),
     "sdca": LinearSVC(solver="sdca"),
-    "slack": LinearSVC(slack=0.1),
+    "hinge": LinearSVC(loss="hinge", intercept="free"),
+    "slack": LinearSVC(loss="hinge", slack=0.1),
     "lam": LinearSVC(lam=0.1),
     **{f"SVC-{kernel}": SVC(kernel=kernel) for kernel in KERNELS},
     "SVC-slack": SVC(slack=0.01),

@@ -107,7 +107,9 @@ class Examples(Problem[Answer]):
             kinks = np.concatenate([self.target - r - loss.epsilon, self.target - r + loss.epsilon])
             order = np.argsort(kinks)
             mass = np.cumsum(np.tile(weight, 2)[order])
-            return float(kinks[order[min(int(np.searchsorted(mass, 0.5 * mass[-1])), 2 * self.n - 1)]])
+            half = 0.5 * mass[-1]
+            low, high = np.searchsorted(mass, [half * (1 - 1e-12), half * (1 + 1e-12)])
+            return float(kinks[order[low]] + kinks[order[min(high, 2 * self.n - 1)]]) / 2  # the middle, if it is flat
         b, low, high = 0.0, -np.inf, np.inf
         for _ in range(100):
             a = loss.slope(self.short_of(r, b))

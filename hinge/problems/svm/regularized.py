@@ -15,7 +15,7 @@ from hinge.types import MatrixLike
 FAR = 1e120
 """λ lies between this and its inverse: its products with squares of the data stay finite."""
 FAINT = 1e-9
-"""Share of the loss of w = 0 below which a gap is no longer measured against the optimum: it may be zero."""
+"""Share of what targets cost by themselves below which a gap is not measured against the optimum: it may be zero."""
 
 
 class Regularized(LinearProblem):
@@ -33,8 +33,8 @@ class Regularized(LinearProblem):
     :math:`\\lambda = 1/(C\\sum_i s_i)` gives the objective of LIBLINEAR and LIBSVM.
 
     The certificate is the relative duality gap :math:`(P - D)/D`, an upper bound on
-    :math:`(P - P^*)/P^*`. Of regression, whose optimum may be zero, a gap below 1e-9 of the loss of w = 0 is
-    measured against that instead.
+    :math:`(P - P^*)/P^*`. Of regression, whose optimum may be zero, it is :math:`(P - D)/\\max(D, 10^{-9}T)` with
+    T for what w = 0 costs without a tube, ε = 0.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Regularized(LinearProblem):
         self.lam = checked_lam(lam)
         self.unit = 0.0
         if loss.two_sided:
-            self.unit = FAINT * sum(self.loss_of(np.zeros(hi - lo), 0.0, lo, hi) for lo, hi in self.blocks())
+            self.unit = FAINT * self.cost_of_targets()
 
     @classmethod
     def from_C(cls, X: MatrixLike | Data, y: ArrayLike, C: float, **options: Any) -> "Regularized":
@@ -77,6 +77,11 @@ class Regularized(LinearProblem):
         primal = 0.5 * self.lam * (sq + rounding(self.d, sq)) + loss + rounding(self.terms, loss)
         dual = self.dual(solution)
         return Certificate(primal, dual, self.relative(primal, dual), b)
+
+    def cost_of_targets(self) -> float:
+        """The mean loss of w = 0 without a tube."""
+        plain = self.loss._replace(epsilon=0.0)
+        return sum(float(np.sum(plain.of(self.target[lo:hi].copy()) * self.share(lo, hi))) for lo, hi in self.blocks())
 
     def relative(self, primal: float, dual: float) -> float:
         """The gap in the unit of the certificate."""

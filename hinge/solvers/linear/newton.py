@@ -213,9 +213,10 @@ class Newton(Solver[Regularized, NewtonState]):
 
     def estimate(self, problem: Regularized, state: NewtonState) -> float:
         """The exact gap of the last look, once it saw all rows (but for the bias constraint)."""
-        if state.level < len(state.rows) or state.look.dual <= 0:
+        if state.level < len(state.rows):
             return np.inf
-        return (state.look.gap + state.look.distance) / state.look.dual
+        look = state.look
+        return problem.relative(look.dual + look.gap + look.distance, look.dual)
 
     def refresh(self, problem: Regularized, state: NewtonState) -> NewtonState:
         return state._replace(leaving=True)

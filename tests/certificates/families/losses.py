@@ -39,7 +39,8 @@ def case(rng):
         points.append((finished.solution.w, finished.certificate.b))
     found = [exact.of_loss(full, y, c, lam, w, b, scale, loss) for w, b in points if np.isfinite(w).all()]
     best, slack = min(found)
-    unit = max(best, FAINT * found[0][0] if loss.two_sided else 0)
+    targets = exact.of_loss(full, y, c, lam, np.zeros(d), 0.0, scale, loss._replace(epsilon=0.0))[0]
+    unit = max(best, FAINT * targets if loss.two_sided else 0)
     what = f"{name}, {loss.name} epsilon={loss.epsilon:.3g} n={n} d={d} lam={lam:.3g} size={s:.3g} bias={kind}"
     claims = [
         Claim(f"objective of {what}", value, certificate.objective, error),
