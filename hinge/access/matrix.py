@@ -171,6 +171,12 @@ class Matrix(Data):
         self._reads[0] += copied.n_cells
         return copied
 
+    def dense_rows(self, rows: np.ndarray) -> np.ndarray:
+        """A copy of some rows as an array, whatever they are stored as."""
+        copied = self._array[rows]
+        self._reads[0] += copied.nnz if self.is_sparse else copied.size
+        return copied.toarray() if self.is_sparse else copied
+
     @property
     def _array(self) -> Any:
         """The data as NumPy and SciPy know it."""

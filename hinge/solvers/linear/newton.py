@@ -9,7 +9,7 @@ from hinge.problems import Problem, Regularized, Solution
 from hinge.problems.cost import Cost
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.linear.linear_systems import conjugate_gradient, solved
-from hinge.solvers.linear.smoothed_hinge import along, product, search, slopes
+from hinge.solvers.linear.smoothed_hinge import add_outers, along, product, search, slopes
 
 BLOCK_ROWS = 64  # rows are sampled in blocks of neighbours, which memory likes
 GROWTH = 4
@@ -17,7 +17,13 @@ RARE = 25  # rows of the rarer class that the first sample has, if there are as 
 NOTHING = 1e-14  # a decrease of the objective, which is at most about one, that is not worth a step
 NARROWEST = 1e-2  # share of the width below which μ does not shrink: the centre does the rest
 SMALLEST = 500  # rows of the first level, or more
-DIRECT = 256  # features up to which the Hessian is formed and factored
+ENOUGH = 4  # rows for each feature that it has, at least
+DIRECT = 256  # features up to which the Hessian is always formed and factored
+MOST_DIRECT = 2048  # and beyond which it never is
+FACTOR_PAYS = 2400  # d³ for each cell at which a factorisation costs as much as conjugate gradients
+MOST_MOVES = 8  # rows that may come to H and go, for each that it has, before it is made anew
+BLAS_PAYS = 48  # features and rows from which on matrix products make H sooner
+GATHERED = 1024  # rows that are copied at once for that
 CG_STEPS = 20
 MOST_FEATURES = 20_000  # beyond, conjugate gradients take too many steps to be of use
 CURVED = 3  # rows per feature that represent the Hessian where it is not formed
@@ -38,8 +44,9 @@ class NewtonState(NamedTuple):
 
     `x` and `p` have the bias as their last entry; `m` holds the margins yᵢ⟨x, (xᵢ, 1)⟩ and `center` the
     centre of smoothing, both in the order of `rows`; `alpha` is the dual, `z` its combination of the rows.
-    `mu` is the width; the first `level` rows are in use, and the first `known` margins are known; `leaving`
-    says that the next iteration begins a new stage.
+    `curved` says which rows are on the parabola, `H` is the sum of their (xᵢ, 1)(xᵢ, 1)ᵀ, of which the lower
+    triangle is used, and `moved` counts those that came and went. `mu` is the width; the first `level` rows are
+    in use, and the first `known` margins are known; `leaving` says that the next iteration begins a new stage.
     """
 
     x: np.ndarray
@@ -49,10 +56,13 @@ class NewtonState(NamedTuple):
     center: np.ndarray
     z: np.ndarray
     rows: np.ndarray
+    curved: np.ndarray
+    H: np.ndarray
     mu: float
     look: Look
     level: int
     known: int
+    moved: int
     leaving: bool
     t: int
 
@@ -79,8 +89,9 @@ class Newton(Solver[Regularized, NewtonState]):
               + \\frac{\\|\\nabla F\\|^2}{2\\lambda} .
 
     An iteration reads the rows in use once, and again those whose dual moves; it costs their nonzeros,
-    plus d² for each row on the parabola and d³/3. Above 256 features the Hessian is not formed:
-    conjugate gradients multiply with the rows on the parabola, or a sample of them.
+    plus d² for each row that comes to the parabola or leaves it, and d³/3. Where a factorisation would cost more
+    than products with the rows, the Hessian is not formed: conjugate gradients multiply with the rows on the
+    parabola, or a sample of them.
 
     Squared losses are parabolas themselves: μ = 0, and stages differ by their rows alone. For losses of
     regression α lies within [-1, 1], e is the residual, moved towards 0 by ε, and the first centre is 0.
@@ -125,7 +136,8 @@ class Newton(Solver[Regularized, NewtonState]):
             # From w = 0 every row has e = 1: only a width above 2 puts them on the parabola.
             while 0.0 < mu <= 2.0 * problem.spread:
                 mu /= self.shrink
-            while level > GROWTH * SMALLEST:
+            least = max(SMALLEST, ENOUGH * d)  # fewer rows than features are separable, and mislead
+            while level > GROWTH * least:
                 level = -(-level // GROWTH)
             rare = np.cumsum(problem.y[rows] == (1 if np.count_nonzero(problem.y > 0) * 2 < problem.n else -1))
             while level < n and rare[level - 1] < min(RARE, rare[-1]):
@@ -140,10 +152,13 @@ class Newton(Solver[Regularized, NewtonState]):
             np.full(n, 0.0 if problem.loss.two_sided else 0.5, np.float32),
             np.zeros(d + 1),
             rows,
+            np.zeros(n, bool),
+            np.zeros((d + 1, d + 1) if is_direct(problem) else (0, 0)),
             mu,
             Look(0.0, np.inf, np.inf, 0.0),
             level=level,
             known=0,
+            moved=0,
             leaving=False,
             t=0,
         )
@@ -152,9 +167,8 @@ class Newton(Solver[Regularized, NewtonState]):
         if n_iter == 0:  # as much as compiling: the same calls, over no rows
             A, y, t, weight, none = problem.matrix.rows, problem.y, problem.target, problem.weight, state.rows[:0]
             along(A, state.rows, y, state.x, 0, 0, state.m)
-            slopes(
-                A, none, y, t, weight, problem.loss, state.m, state.center, 1.0, state.alpha, state.z, np.zeros((0, 0))
-            )
+            slopes(A, none, y, t, weight, problem.loss, state.m, state.center, 1.0, state.alpha, state.z, state.curved)
+            add_outers(A, none, weight, 1.0, state.H)
             search(none, t, weight, problem.loss, state.m, state.m, state.center, 1.0, 1.0, 1.0)
         for _ in range(n_iter):
             state = self._iterate(problem, self._next_stage(problem, state) if state.leaving else state)
@@ -176,7 +190,7 @@ class Newton(Solver[Regularized, NewtonState]):
         if state.known < level:
             along(A, rows, y, x, state.known, level, m)
         if state.leaving or state.t == 0:
-            _look(problem, state)
+            state = _look(problem, state)
         q = np.empty(level)
         along(A, rows, y, p, 0, level, q)
         penalty = _penalty(problem)
@@ -186,13 +200,14 @@ class Newton(Solver[Regularized, NewtonState]):
         q *= tau
         m[:level] += q
         del q
-        look = _look(problem, state)
+        state = _look(problem, state)
+        look = state.look
         if level == len(rows) and mu <= self._width(problem) * 1.01:
             leaving = look.distance <= look.gap or -look.slope <= NOTHING * look.gap
         else:  # what smoothing hides; or, where nothing is smoothed, what so few rows cannot tell
             error = look.gap if mu > 0.0 else look.dual * min(1.0, (problem.d + 1) / level)
             leaving = -look.slope <= LEAVE * error + NOTHING * problem.spread
-        return state._replace(look=look, known=max(state.known, level), leaving=leaving, t=state.t + 1)
+        return state._replace(known=max(state.known, level), leaving=leaving, t=state.t + 1)
 
     def _width(self, problem: Regularized) -> float:
         """μ at which all rows are in use, in units of what rows are short of; 0 where the loss is smooth."""
@@ -205,7 +220,7 @@ class Newton(Solver[Regularized, NewtonState]):
 
     def cost(self, problem: Regularized, state: NewtonState | None = None) -> Cost:
         """Margins of new rows, two looks, the direction; and the products where the Hessian is not formed."""
-        passes = 4 if problem.d <= DIRECT else 4 + 2 * CG_STEPS
+        passes = 8 if is_direct(problem) else 4 + 2 * CG_STEPS
         return Cost(cells=passes * problem.matrix.n_cells)
 
     def pause(self, problem: Regularized, state: NewtonState) -> int:
@@ -222,12 +237,16 @@ class Newton(Solver[Regularized, NewtonState]):
         return state._replace(leaving=True)
 
 
-def _look(problem: Regularized, state: NewtonState) -> Look:
+def is_direct(problem: Regularized) -> bool:
+    """Whether the Hessian is formed: a factorisation costs less than the products that would do without."""
+    d, cells = float(problem.d), float(problem.matrix.n_cells)
+    return d <= DIRECT or (d <= MOST_DIRECT and d**3 <= FACTOR_PAYS * cells)
+
+
+def _look(problem: Regularized, state: NewtonState) -> NewtonState:
     """The dual, the parts of the gap and the next direction at x, from the margins there."""
     x, p, alpha, z, rows, mu = state.x, state.p, state.alpha, state.z, state.rows, state.mu
-    level, penalty = state.level, _penalty(problem)
-    size = problem.d + 1 if problem.d <= DIRECT else 0
-    H = np.zeros((size, size))
+    level, penalty, before = state.level, _penalty(problem), state.curved.copy()
     mass, gap, linear = slopes(
         problem.matrix.rows,
         rows[:level],
@@ -240,23 +259,24 @@ def _look(problem: Regularized, state: NewtonState) -> Look:
         mu,
         alpha,
         z,
-        H,
+        state.curved,
     )
     sharpness = 1.0 / (mu + problem.loss.curvature)
     g = penalty * x - z / mass
     if problem.bias == "none":
         g[-1] = 0.0
-    if size:
-        H *= sharpness / mass
-        H[np.diag_indices(size)] += penalty
+    moved = state.moved
+    if len(state.H):
+        moved = _follow(problem, state, before)
+        H = state.H * (sharpness / mass)
+        H[np.diag_indices(len(H))] += penalty
         if problem.bias == "none":
             H[-1, :], H[-1, -1] = 0.0, 1.0
         elif problem.bias == "free":
             H[-1, -1] += abs(g[-1])  # without a row on the parabola nothing else holds the bias
         p[:] = -solved(H, g)
     else:
-        inner = alpha[rows[:level]]
-        curved = rows[:level][(inner > problem.loss.low) & (inner < problem.loss.high) & (inner != 0)]
+        curved = rows[:level][state.curved[:level]]
         every = max(1, len(curved) // (CURVED * problem.d))  # a sample of them shows the curvature
         scale, out = every * sharpness / mass, np.empty_like(g)
 
@@ -268,12 +288,49 @@ def _look(problem: Regularized, state: NewtonState) -> Look:
 
         p[:] = -conjugate_gradient(times, g, CG_STEPS)
     paid = penalty > 0
-    return Look(
+    look = Look(
         slope=float(g @ p),
         gap=float(gap / mass),
         distance=0.5 * float((g[paid] ** 2 / penalty[paid]).sum()),
         dual=float(linear / mass) - 0.5 * float(((z[paid] / mass) ** 2 / penalty[paid]).sum()),
     )
+    return state._replace(look=look, moved=moved)
+
+
+def _follow(problem: Regularized, state: NewtonState, before: np.ndarray) -> int:
+    """Bring H to the rows that are on the parabola now; returns how many it took in or out since it was made.
+
+    Most rows stay where they were, so that H costs d² for each that came or went. It is made anew when so many
+    did that their roundings would count, or when that is cheaper.
+    """
+    came, went = state.curved & ~before, before & ~state.curved
+    changes = int(np.count_nonzero(came) + np.count_nonzero(went))
+    held = int(np.count_nonzero(state.curved))
+    moved = state.moved + changes
+    if changes > held or moved > MOST_MOVES * max(held, problem.d):
+        state.H[:] = 0.0
+        _add(problem, state.rows[state.curved], 1.0, state.H)
+        return held
+    _add(problem, state.rows[came], 1.0, state.H)
+    _add(problem, state.rows[went], -1.0, state.H)
+    return moved
+
+
+def _add(problem: Regularized, rows: np.ndarray, sign: float, H: np.ndarray) -> None:
+    """H ± Σ sᵢ (xᵢ, 1)(xᵢ, 1)ᵀ: by matrix products where rows are full and long enough for them to pay."""
+    matrix, d = problem.matrix, problem.d
+    full = 3 * matrix.n_cells > problem.n * d
+    if not full or d < BLAS_PAYS or len(rows) < BLAS_PAYS:
+        add_outers(matrix.rows, rows, problem.weight, sign, H)
+        return
+    for lo in range(0, len(rows), GATHERED):
+        some = rows[lo : lo + GATHERED]
+        B = np.ones((len(some), d + 1))
+        B[:, :d] = matrix.dense_rows(some)
+        if len(problem.weight) > 1:
+            B *= np.sqrt(problem.weight[some])[:, None]
+        scale = sign if len(problem.weight) > 1 else sign * float(problem.weight[0])
+        H += scale * (B.T @ B)
 
 
 def _penalty(problem: Regularized) -> np.ndarray:

@@ -31,11 +31,8 @@ def along(A, rows, y, p, lo, hi, q):
 
 
 @compiled
-def slopes(A, rows, y, target, weight, loss, m, center, mu, alpha, z, H):
-    """The dual at margins m; z follows the rows whose α changed.
-
-    The rows on the parabola add to the lower triangle of H, unless it is empty.
-    """
+def slopes(A, rows, y, target, weight, loss, m, center, mu, alpha, z, curved):
+    """The dual at margins m, and which rows are on the parabola; z follows the rows whose α changed."""
     d = len(z) - 1
     mass = gap = linear = 0.0
     sharpness = 1.0 / (mu + loss.curvature)
@@ -48,20 +45,28 @@ def slopes(A, rows, y, target, weight, loss, m, center, mu, alpha, z, H):
         a = _slope(loss, e + mu * np.float64(center[k]), sharpness, spared)
         mass += s
         linear += s * (t * a - loss.epsilon * abs(a) - 0.5 * loss.curvature * a * a)
-        on_parabola = loss.low < a < loss.high and a != 0.0
-        if a != alpha[i] or on_parabola:
+        curved[k] = loss.low < a < loss.high and a != 0.0
+        if a != alpha[i]:
             row = read_row(A, i)
             step = s * (a - alpha[i]) * y[i]
             add_row(A, row, step, z)
             z[d] += step
             alpha[i] = a
-            if on_parabola and len(H) > 0:
-                add_outer(A, row, s, H)
-                add_row(A, row, s, H[d, :d])
-                H[d, d] += s
         if mu > 0.0:
             gap += s * gap_share(loss, e, a)
     return mass, gap, linear
+
+
+@compiled
+def add_outers(A, rows, weight, sign, H):
+    """Lower triangle of H ← H ± Σ sᵢ (xᵢ, 1)(xᵢ, 1)ᵀ over the rows of the list."""
+    d = len(H) - 1
+    for i in rows:
+        row = read_row(A, i)
+        s = sign * (weight[i] if len(weight) > 1 else weight[0])
+        add_outer(A, row, s, H)
+        add_row(A, row, s, H[d, :d])
+        H[d, d] += s
 
 
 @compiled(fastmath={"reassoc", "contract", "nsz"})
