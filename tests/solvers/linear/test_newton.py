@@ -4,8 +4,9 @@ import scipy.sparse as sp
 
 from hinge.monitoring import Status, Stop
 from hinge.problems import NormConstrained, Regularized
+from hinge.problems.svm.losses import HINGE, SQUARED_HINGE
 from hinge.solvers import SDCA, Newton, solve
-from hinge.solvers.linear.newton import DIRECT, _shuffled_blocks
+from hinge.solvers.linear.newton import DIRECT, _shuffled_blocks, is_direct
 
 BIASES = ["none", "free", "penalized"]
 
@@ -69,6 +70,38 @@ def test_more_features_than_a_hessian_is_formed_for(bias):
         problem = Regularized(A, y, 0.02, bias=bias)
         a, b = tight(problem, tol=1e-5), tight(problem, SDCA(), 1e-5)
         assert a.certificate.objective == pytest.approx(b.certificate.objective, rel=2e-5)
+
+
+@pytest.mark.parametrize("bias", BIASES)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_hessian_follows_the_rows_on_the_parabola(bias, weighted):
+    X, y = noisy(3000, 60)
+    weight = np.random.default_rng(1).integers(0, 3, 3000) / 2.0 if weighted else None
+    for A, loss in ((X, HINGE), (sp.csr_array(np.where(np.abs(X) > 1, X, 0)), SQUARED_HINGE)):
+        problem, solver = Regularized(A, y, 1e-3, bias=bias, weight=weight, loss=loss), Newton()
+        state = solver.init(problem)
+        for _ in range(12):
+            state = solver.advance(problem, state, 1)
+            rows = state.rows[state.curved]
+            B = np.column_stack([problem.matrix.dense_rows(rows), np.ones(len(rows))])
+            s = weight[rows] if weighted else np.ones(len(rows))
+            np.testing.assert_allclose(np.tril(state.H), np.tril((B.T * s) @ B), rtol=1e-9, atol=1e-9 * len(rows))
+        assert state.moved > 0
+
+
+def test_features_in_their_own_units_are_no_harder():
+    X, y = noisy(1500, 300, scale=np.logspace(-2, 2, 300))
+    for loss in (HINGE, SQUARED_HINGE):
+        result = tight(Regularized(X + 3.0, y, 1e-4, bias="penalized", loss=loss), tol=1e-4)
+        assert result.n_iter <= 100
+
+
+@pytest.mark.parametrize("cells_a_row", [1, 300])
+def test_a_hessian_is_formed_where_it_costs_less_than_products(cells_a_row):
+    X = sp.random_array((4000, 1000), density=cells_a_row / 1000, rng=np.random.default_rng(0)).tocsr()
+    problem = Regularized(X, np.resize([1, -1], 4000), 0.1)
+    assert is_direct(problem) == (cells_a_row == 300)
+    assert len(Newton().init(problem).H) == (1001 if cells_a_row == 300 else 0)
 
 
 @pytest.mark.slow

@@ -4,7 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hinge.access import as_matrix
-from hinge.solvers.linear.smoothed_hinge import along, product, search, slopes
+from hinge.problems.svm.losses import HINGE
+from hinge.solvers.linear.smoothed_hinge import add_outers, along, product, search, slopes
 
 N, D, MU = 30, 4, 0.4
 RNG = np.random.default_rng(0)
@@ -39,7 +40,10 @@ def look(x, weight, alpha=None, z=None):
     along(A, ROWS, Y, x, 0, len(ROWS), m)
     alpha = np.zeros(N) if alpha is None else alpha
     z, H = np.zeros(D + 1) if z is None else z, np.zeros((D + 1, D + 1))
-    mass, gap, linear = slopes(A, ROWS, Y, weight, m, CENTER, MU, alpha, z, H)
+    curved = np.zeros(len(ROWS), bool)
+    mass, gap, linear = slopes(A, ROWS, Y, ONES, weight, HINGE, m, CENTER, MU, alpha, z, curved)
+    np.testing.assert_array_equal(curved, (alpha[ROWS] > 0) & (alpha[ROWS] < 1))
+    add_outers(A, ROWS[curved], weight, 1.0, H)
     H = np.tril(H) + np.tril(H, -1).T
     return PENALTY * x - z / mass, H / (MU * mass) + np.diag(PENALTY), alpha, z, mass, gap, linear
 
@@ -89,13 +93,12 @@ def test_rows_that_stay_at_a_bound_are_not_read_again():
     rows, y = np.arange(3, dtype=np.uint32), np.ones(3, np.int8)
     m = np.array([5.0, 1.0, -5.0])  # beyond, on the margin, within
     alpha, z, center = np.zeros(3), np.zeros(2), np.full(3, 0.5, np.float32)
-    slopes(matrix.rows, rows, y, ONES, m, center, 0.1, alpha, z, np.zeros((2, 2)))
-    assert alpha.tolist() == [0, 0.5, 1]
-    assert matrix.reads == 2
-    slopes(matrix.rows, rows, y, ONES, m, center, 0.1, alpha, z, np.zeros((2, 2)))
-    assert matrix.reads == 3  # the row on the parabola, for the Hessian
-    slopes(matrix.rows, rows, y, ONES, m, center, 0.1, alpha, z, np.zeros((0, 0)))
-    assert alpha.tolist() == [0, 0.5, 1]
+    curved = np.zeros(3, bool)
+    for _ in range(2):
+        slopes(matrix.rows, rows, y, ONES, ONES, HINGE, m, center, 0.1, alpha, z, curved)
+        assert alpha.tolist() == [0, 0.5, 1]
+        assert curved.tolist() == [False, True, False]
+        assert matrix.reads == 2
 
 
 @pytest.mark.slow
@@ -136,7 +139,7 @@ def test_the_line_search_ends_near_the_minimum(seed, mu, size, weighted):
 
     if slope(0.0) > 0:  # only ever asked about a way downhill
         m, q, first, p = m, -q, -first, -p
-    tau = search(ROWS, weight, m, q, center, mu, first, second)
+    tau = search(ROWS, ONES, weight, HINGE, m, q, center, mu, first, second)
     assert tau > 0
     assert value(tau) <= value(0.0) + 1e-12
     # The slope has fallen to a twentieth, or the search has closed in on a kink of a narrow parabola.
