@@ -19,6 +19,7 @@ CACHE_BYTES = 1 << 25  # data below this size is near anyway: smaller blocks mix
 MANY_BLOCKS = 4096
 SGD_PAYS = 3.0  # λ Σ s from which the gradient pass is a good beginning
 TYPICAL = 16  # rows, or up to twice as many, whose norms set the scale of a free bias
+LOOK_CELLS = 1 << 17  # cells that are visited in some times the time of a look at the answer
 SAMPLE = 2048  # rows by which the gap is guessed after a long epoch
 
 
@@ -195,7 +196,8 @@ class SDCA(Solver[Regularized, SDCAState]):
         epoch = state.epoch
         if epoch.visited == 0 and (epoch.stale or epoch.active == 0):
             return problem.n if len(problem.weight) == 1 else int(np.count_nonzero(problem.weight))
-        return max(int(epoch.active - epoch.visited), problem.n // 16)
+        worth = LOOK_CELLS * problem.n // max(1, problem.matrix.n_cells)
+        return max(int(epoch.active - epoch.visited), problem.n // 16, min(worth, 4 * problem.n))
 
     def estimate(self, problem: Regularized, state: SDCAState) -> float:
         """The gap as the last epoch met the rows; after a long one a sample is asked again."""
