@@ -54,7 +54,7 @@ def memory(case: str) -> None:
         X = np.load(name, mmap_mode="r")
         size = X.nbytes
         float(X.sum())  # in memory before the measurement, so that its own pages do not count
-    model = Liblinear(loss="hinge", C=1.0, tol=1.0) if "scikit" in case else LinearSVC(lam=1e-4, tol=1e-2)
+    model = Liblinear(loss="hinge", C=1.0, tol=1.0) if "scikit" in case else LinearSVC(loss="hinge", lam=1e-4, tol=1e-2)
     model.fit(X[:2000], y[:2000])
     with open("/proc/self/clear_refs", "w") as reset:
         reset.write("5")

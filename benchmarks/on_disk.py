@@ -101,7 +101,9 @@ def main():
                 drop_cache(folder)
                 before, began = read_bytes(), time.perf_counter()
                 budget = int(share * shape[0] * shape[1])
-                model = LinearSVC(C=C, random_state=seed, max_reads=budget).fit(open_pair(folder), y)
+                model = LinearSVC(loss="hinge", intercept="free", C=C, random_state=seed, max_reads=budget).fit(
+                    open_pair(folder), y
+                )
                 name = f"budget {100 * share:g}%, seed {seed}"
                 report(name, model, began, read_bytes() - before, size, shape, X_test, y_test)
         drop_cache(folder)
@@ -109,7 +111,9 @@ def main():
         whole = np.fromfile(folder / "rows", np.float32).reshape(shape)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            model = LinearSVC(C=C, random_state=0, solver="sdca", tol=1e-2, max_iter=60).fit(whole, y)
+            model = LinearSVC(
+                loss="hinge", intercept="free", C=C, random_state=0, solver="sdca", tol=1e-2, max_iter=60
+            ).fit(whole, y)
         name = f"all of it, gap {model.gap_:.2g}"
         report(name, model, began, read_bytes() - before, size, shape, X_test, y_test)
     finally:

@@ -222,7 +222,9 @@ class ParetoFrontDisplay:
         draw: bool = True,
         tell: Callable[[FrontPoint], None] | None = None,
     ) -> ParetoFrontDisplay:
-        """Compute the front with the tolerance, time limit, bias and solver of a `LinearSVC`.
+        """Compute the front with the tolerance, time limit and solver of a `LinearSVC`.
+
+        The front is that of the hinge loss and of a bias that is free, or of none, whatever the estimator's own are.
 
         Parameters
         ----------
@@ -257,9 +259,6 @@ class ParetoFrontDisplay:
         if len(classes) != 2:
             raise ValueError(f"The front is that of two classes, and y has {len(classes)}.")
         signs = np.where(codes == 1, 1, -1).astype(np.int8)
-        free = estimator.fit_intercept and estimator.intercept == "free"
-        if estimator.fit_intercept and not free:
-            raise ValueError("The front is for a free bias, or none: set fit_intercept=False.")
         solver = estimator.solver if isinstance(estimator.solver, Solver) else None
         seed = estimator.random_state if isinstance(estimator.random_state, int) else 0
         found = []
@@ -269,7 +268,7 @@ class ParetoFrontDisplay:
             spread_lams(rows, signs, points) if lams is None else lams,
             tol=estimator.tol,
             max_time=estimator.max_time,
-            bias="free" if free else "none",
+            bias="free" if estimator.fit_intercept else "none",
             solver=solver,
             seed=seed,
         ):

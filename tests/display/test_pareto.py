@@ -78,8 +78,6 @@ def test_what_the_front_refuses(noisy):
     X, y, _ = noisy
     with pytest.raises(ValueError, match="two classes"):
         ParetoFrontDisplay.from_estimator(papers_svc(), X, np.arange(400) % 3)
-    with pytest.raises(ValueError, match="free bias"):
-        ParetoFrontDisplay.from_estimator(papers_svc(intercept="penalized"), X, y)
     with pytest.raises(TypeError, match="LinearSVC, not SVC"):
         ParetoFrontDisplay.from_estimator(SVC(), X, y)
     with pytest.raises(ValueError, match="lams is empty"):

@@ -15,4 +15,4 @@ class Solver(Estimator):
 
     def estimator(self, stop: float, seed: int) -> Any:
         """Without a bias, as everyone here."""
-        return LinearSVC(lam=self.lam, tol=stop, fit_intercept=False, max_iter=10_000, random_state=seed)
+        return LinearSVC(loss="hinge", lam=self.lam, tol=stop, fit_intercept=False, max_iter=10_000, random_state=seed)
