@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hinge.access import Data
+from hinge.access import Data, Matrix
 from hinge.problems.max_min.linear import LinearMaxMin
 from hinge.problems.max_min.projections import onto_ball
 from hinge.problems.max_min.sampled_bound import Fraction
@@ -51,10 +51,17 @@ class MaxMargin(LinearMaxMin):
         if y.shape != (self.n,) or y.dtype.kind not in "iuf" or not (np.abs(y) == 1).all():
             raise ValueError(f"y must be {self.n} labels, each -1 or +1.")
         self.y = y.astype(np.float64)
+        self._held: tuple[np.ndarray, Matrix] | None = None
         if radius is not None and not 0 < radius < np.inf:
             raise ValueError(f"radius must be a positive number, got {radius!r}.")
         self._radius = radius
         self._typical: float | None = None
+
+    def held_rows(self, rows: np.ndarray) -> Matrix:
+        """A copy of some rows, read once and kept until other rows are asked for."""
+        if self._held is None or not np.array_equal(self._held[0], rows):
+            self._held = rows.copy(), self.matrix.gather(rows)
+        return self._held[1]
 
     @property
     def scale(self) -> float:  # type: ignore[override]

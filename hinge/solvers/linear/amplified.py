@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hinge.access import Matrix
 from hinge.problems import LinearProblem, Problem, Solution
 from hinge.problems.cost import Cost
 from hinge.solvers.base import Paper, Solver
@@ -39,21 +38,20 @@ class Amplified(Solver[LinearProblem, AmplifiedState]):
         Probability of failure.
     horizon : int, optional
         T, the iterations of all runs together; by default two passes for each run.
-    X, y : optional
-        Validation rows and their labels. Without them the mean hinge loss on the training rows
-        decides, which costs s passes.
+    held_out : bool
+        Whether the problem's rows of weight zero, which no method learns from, are validation rows that decide.
+        Otherwise the mean hinge loss on the training rows does, which costs s passes.
 
     Notes
     -----
-    With validation rows the zero-one error decides, as the paper recommends: it needs
+    On validation rows the zero-one error decides, as the paper recommends: it needs
     :math:`O(1/\\epsilon^2)` rows, the objective :math:`O(1/(\\lambda\\epsilon^2))`.
     """
 
     solver: Solver = field(default_factory=lambda: Pegasos(output="random"))
     delta: float = 0.05
     horizon: int | None = None
-    X: Any = None
-    y: Any = None
+    held_out: bool = False
 
     paper = Paper(
         "Pegasos: Primal Estimated sub-GrAdient SOlver for SVM",
@@ -72,6 +70,8 @@ class Amplified(Solver[LinearProblem, AmplifiedState]):
         return max(1, math.ceil(math.log(1 / self.delta)))
 
     def rejects(self, problem: Problem) -> str | None:
+        if self.held_out and isinstance(problem, LinearProblem) and len(_validation_rows(problem)) == 0:
+            return "Amplified(held_out=True) chooses by rows of weight zero, and there are none: weigh some so."
         return self.solver.rejects(problem)
 
     def init(self, problem: LinearProblem, seed: int = 0, start: Solution | None = None) -> AmplifiedState:
@@ -96,7 +96,7 @@ class Amplified(Solver[LinearProblem, AmplifiedState]):
 
     def cost(self, problem: LinearProblem, state: AmplifiedState | None = None) -> Cost:
         cost = self.solver.cost(problem)
-        choosing = 0 if self.X is not None else self.n_runs * problem.matrix.n_cells
+        choosing = self.n_runs * problem.matrix.n_cells
         return cost._replace(cells=cost.cells + cost.setup + choosing, setup=0)
 
     def pause(self, problem: LinearProblem, state: AmplifiedState) -> int:
@@ -107,10 +107,13 @@ class Amplified(Solver[LinearProblem, AmplifiedState]):
         return max(1, total // self.n_runs)
 
     def _error(self, problem: LinearProblem, solution: Solution) -> float:
-        if self.X is None:
+        if not self.held_out:
             return problem.mean_loss(solution.w, solution.b)
-        from hinge.access import as_matrix
+        rows = _validation_rows(problem)
+        predicted = problem.matrix.responses_at(rows, solution.w) + solution.b
+        return float(np.mean(np.where(predicted > 0, 1, -1) != problem.y[rows]))
 
-        M: Matrix = as_matrix(self.X)
-        predicted = M.responses(solution.w, 0, M.shape[0]) + solution.b
-        return float(np.mean(np.where(predicted > 0, 1, -1) != np.asarray(self.y)))
+
+def _validation_rows(problem: LinearProblem) -> np.ndarray:
+    """The rows of weight zero."""
+    return np.flatnonzero(problem.weight == 0) if len(problem.weight) > 1 else np.empty(0, np.int64)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hinge.access import Matrix, add_row, dot, held_row, sq_norm
+from hinge.access import add_row, dot, held_row, sq_norm
 from hinge.compiled import Record, compiled, record
 from hinge.monitoring import Status
 from hinge.problems import Problem
@@ -26,7 +26,7 @@ STALLED = 1000  # iterations without a thousandth of progress that end a run
 
 
 class WorkingSetState(NamedTuple):
-    """α and w = Σ αᵢyᵢaᵢ; the set, first in `members`, with a copy of its rows; the best of both bounds.
+    """α and w = Σ αᵢyᵢaᵢ; the set, first in `members`; the best of both bounds.
 
     `s` has the bounds, the relative gap of all rows that the set aims to make smaller, and the narrowest
     interval of bounds so far; iterations, rows in the set, epochs since the last pass, and iterations
@@ -40,7 +40,6 @@ class WorkingSetState(NamedTuple):
     best_p: np.ndarray
     s: Record
     key: np.uint64
-    copy: Matrix | None
 
     @property
     def t(self) -> int:
@@ -119,24 +118,23 @@ class WorkingSet(Solver[MaxMargin, WorkingSetState]):
             np.full(n, 1.0 / n),
             record(lower=0.0, upper=np.inf, aim=1.0, narrowest=np.inf, t=0, rows=size, epochs=0, still=0),
             key,
-            None,
         )
 
     def advance(self, problem: MaxMargin, state: WorkingSetState, n_iter: int) -> WorkingSetState:
         for _ in range(n_iter):
-            state = self._epoch(problem, state)
+            self._epoch(problem, state)
             s = state.s
             width = max(0.0, s.upper - s.lower)
             s.still = 0 if width < 0.999 * s.narrowest else s.still + 1
             s.narrowest = s.narrowest if s.still else width
         return state
 
-    def _epoch(self, problem: MaxMargin, state: WorkingSetState) -> WorkingSetState:
+    def _epoch(self, problem: MaxMargin, state: WorkingSetState) -> None:
         """Every row of the set a few times; then a pass over all rows, if the set is solved well enough."""
-        alpha, w, members, _, best_p, s, key, copy = state
+        alpha, w, members, _, best_p, s, key = state
         s.t += 1
         W = members[: s.rows]
-        copy = problem.matrix.gather(W) if copy is None else copy
+        copy = problem.held_rows(W)
         y, mine = problem.y[W], alpha[W]
         enough = max(SHARE * s.aim, NEAR * self.tol)
         counter, parts = s.t * EPOCHS_AT_ONCE * problem.n, (copy.unbilled, copy.sq_norms)
@@ -146,7 +144,7 @@ class WorkingSet(Solver[MaxMargin, WorkingSetState]):
             best_p[:] = 0.0
             best_p[W[zero]] = 1.0
             s.upper = 0.0
-            return state._replace(copy=copy)
+            return
         alpha[W] = mine
         norm, mass = float(np.linalg.norm(w)), float(mine.sum())
         if not np.isfinite(norm):
@@ -158,12 +156,10 @@ class WorkingSet(Solver[MaxMargin, WorkingSetState]):
             least = float((y * copy.responses(w, 0, len(W), billed=False)).min())
             if 1.0 - least * mass / norm**2 <= enough or s.epochs >= PATIENCE:
                 self._pass(problem, state, norm, mass)
-                copy = None
-        return state._replace(copy=copy)
 
     def _pass(self, problem: MaxMargin, state: WorkingSetState, norm: float, mass: float) -> None:
         """Margins of all rows: the bounds, and the next working set."""
-        alpha, w, members, best_x, _, s, _, _ = state
+        alpha, w, members, best_x, _, s, _ = state
         m = problem.quick_values(w)
         lower = float(m.min()) / norm
         if lower > s.lower:

@@ -35,16 +35,17 @@ def test_it_keeps_the_best_on_the_training_rows(tiny, inner):
 
 def test_it_keeps_the_best_on_validation_rows(tiny):
     X, y = tiny
-    problem = Regularized(X[:30], y[:30], 0.05, bias="free")
-    solver = Amplified(delta=0.02, horizon=100, X=X[30:], y=y[30:])
+    problem = Regularized(X, y, 0.05, bias="free", weight=np.arange(len(y)) < 30)
+    solver = Amplified(delta=0.02, horizon=100, held_out=True)
     for seed in range(5):
         before = problem.matrix.reads
         state = finished(solver, problem, seed)
-        assert problem.matrix.reads - before == 100 * 7  # choosing reads no training rows
+        assert problem.matrix.reads - before == (100 + solver.n_runs * (len(y) - 30)) * 7
         answers = [solver.solver.solution(problem, run) for run in state.runs]
         errors = [np.mean(np.where(X[30:] @ a.w + a.b > 0, 1, -1) != y[30:]) for a in answers]
         assert errors[state.chosen] == min(errors)
-    assert problem.cells_of(solver.cost(problem)) == 7
+    with pytest.raises(ValueError, match="rows of weight zero, and there are none"):
+        solve(Regularized(X, y, 0.05), solver)
 
 
 def test_runs_take_turns_and_share_the_horizon(tiny):
@@ -116,7 +117,7 @@ def test_a_state_beyond_the_horizon_ends_at_once(tiny):
 @pytest.mark.slow
 def test_every_run_s_set_up_counts_against_the_read_budget(tiny):
     X, y = tiny
-    solver = Amplified(SDCA(), delta=0.02, horizon=400, X=X, y=y)
+    solver = Amplified(SDCA(), delta=0.02, horizon=400)
     for limit in range(200, 4000, 100):
         problem = Regularized(X, y, 0.05, bias="free")
         solve(problem, solver, stop=Stop(0, max_reads=limit))
