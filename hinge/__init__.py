@@ -47,6 +47,7 @@ _WHERE = {
     "maximize_semidefinite": "hinge.saddle.semidefinite_program",
     "maxmin": "hinge.saddle.front_doors",
     "open_pair": "hinge.access.two_way.reader",
+    "patch_sklearn": "hinge.accel",
     "semidefinite": "hinge.saddle.front_doors",
     "solve": "hinge.solvers",
     "solve_game": "hinge.saddle.front_doors",
@@ -62,6 +63,7 @@ __all__ = [*_WHERE, "datasets"]
 
 if TYPE_CHECKING:
     from hinge import datasets as datasets
+    from hinge.accel import patch_sklearn as patch_sklearn
     from hinge.access.tables.oracle import FeatureOracle as FeatureOracle
     from hinge.access.tables.oracle import Oracle as Oracle
     from hinge.access.two_way.reader import open_pair as open_pair

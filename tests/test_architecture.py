@@ -41,6 +41,7 @@ MAY_IMPORT |= {  # clients, which see all of the above
     "display": PARTS | {"report"},
     "experiments": PARTS | {"bounds", "saddle", "report", "files.replacing"},
     "racing": PARTS | {"report", "experiments", "files.replacing"},
+    "accel": {"estimators"},
     "cli": PARTS | {"files", "files.replacing", "version", "report", "display", "experiments", "racing"},
 }
 

@@ -1,0 +1,79 @@
+"""Scripts written for scikit-learn, run on hinge."""
+
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import sklearn.svm
+from sklearn.base import clone, is_classifier
+
+import hinge
+from hinge import accel
+
+SCRIPT = """
+import sys
+from sklearn.datasets import load_iris
+from sklearn.model_selection import cross_val_score
+from sklearn.svm import SVC, LinearSVC, NuSVC
+X, y = load_iris(return_X_y=True)
+print(type(SVC()).__mro__[1].__module__, type(NuSVC()).__module__, sys.argv[1])
+print(cross_val_score(LinearSVC(C=0.1), X, y, cv=3).mean() > 0.8)
+LinearSVC(penalty="l1", dual=False).fit(X, y)
+print(hasattr(LinearSVC().fit(X, y), "gap_"))
+"""
+
+
+@pytest.fixture
+def patched():
+    accel.fallbacks.clear()
+    accel.patch_sklearn()
+    yield
+    accel.unpatch_sklearn()
+
+
+@pytest.mark.usefixtures("patched")
+def test_names_give_ours_and_fall_back_where_they_must():
+    X, y = np.random.default_rng(0).standard_normal((40, 3)), np.resize([0, 1], 40)
+    for name in accel.COVERED:
+        model = getattr(sklearn.svm, name)()
+        assert isinstance(model, getattr(hinge, name))
+        assert type(clone(model)) is type(model)
+    model = sklearn.svm.LinearSVC(C=0.3, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.coef_, hinge.LinearSVC(C=0.3, random_state=0).fit(X, y).coef_)
+    assert repr(model) == "LinearSVC(C=0.3, random_state=0)" and is_classifier(model)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.predict(X))
+    for theirs in (sklearn.svm.LinearSVC("l1", dual=False), sklearn.svm.LinearSVC(multi_class="crammer_singer")):
+        assert type(theirs) is accel.THEIRS["LinearSVC"]
+        assert theirs.fit(X, y).coef_.shape == (1, 3)
+    assert dict(accel.fallbacks) == {"LinearSVC(penalty='l1')": 1, "LinearSVC(multi_class='crammer_singer')": 1}
+
+
+def test_the_names_are_given_back():
+    accel.patch_sklearn()
+    accel.unpatch_sklearn()
+    assert all(getattr(sklearn.svm, name) is theirs for name, theirs in accel.THEIRS.items())
+
+
+@pytest.mark.slow
+def test_a_script_runs_unchanged_and_what_fell_back_is_listed(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    ran = subprocess.run(
+        [sys.executable, "-W", "ignore", "-m", "hinge.accel", str(script), "word"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.split() == ["hinge.estimators.svc", "sklearn.svm._classes", "word", "True", "True"]
+    assert ran.stderr.strip().splitlines()[-1] == "[hinge] left to scikit-learn: LinearSVC(penalty='l1'), once"
+
+
+def test_without_a_script_it_says_how():
+    for arguments, code in (([], 2), (["--help"], 0)):
+        ran = subprocess.run(
+            [sys.executable, "-m", "hinge.accel", *arguments], capture_output=True, text=True, timeout=300
+        )
+        assert ran.returncode == code and "usage: python -m hinge.accel script.py" in ran.stderr
