@@ -12,7 +12,7 @@ from typing import Any
 
 import sklearn.svm
 
-from hinge import estimators
+from hinge.estimators import SVC, LinearSVC, LinearSVR, OneClassSVM
 
 Reason = Callable[[dict[str, Any]], str]
 
@@ -29,15 +29,15 @@ def _kernel_machine(given: dict[str, Any]) -> str:
     return "probability=True" if given.get("probability") else ""
 
 
-COVERED: dict[str, Reason] = {
-    "LinearSVC": _linear_svc,
-    "LinearSVR": lambda given: "",
-    "SVC": _kernel_machine,
-    "OneClassSVM": lambda given: "",
+COVERED: dict[type, Reason] = {
+    LinearSVC: _linear_svc,
+    LinearSVR: lambda given: "",
+    SVC: _kernel_machine,
+    OneClassSVM: lambda given: "",
 }
-"""The names that are taken over, and why an estimator with such parameters is left to scikit-learn, or nothing."""
+"""What takes over its name, and why one with such parameters is left to scikit-learn, or nothing."""
 
-THEIRS: dict[str, type] = {name: getattr(sklearn.svm, name) for name in ("NuSVC", "NuSVR", *COVERED)}
+THEIRS: dict[str, type] = {name: getattr(sklearn.svm, name) for name in (ours.__name__ for ours in COVERED)}
 """scikit-learn's own classes."""
 
 fallbacks: Counter[str] = Counter()
@@ -59,8 +59,8 @@ def patch_sklearn() -> None:
     True
     >>> unpatch_sklearn()
     """
-    for name, reason in COVERED.items():
-        setattr(sklearn.svm, name, _standing_in(name, reason))
+    for ours, reason in COVERED.items():
+        setattr(sklearn.svm, ours.__name__, _standing_in(ours, reason))
 
 
 def unpatch_sklearn() -> None:
@@ -69,9 +69,9 @@ def unpatch_sklearn() -> None:
         setattr(sklearn.svm, name, theirs)
 
 
-def _standing_in(name: str, reason: Reason) -> type:
+def _standing_in(ours: Any, reason: Reason) -> type:
     """hinge's class, which makes one of scikit-learn's where it is given what it does not cover."""
-    ours, theirs = getattr(estimators, name), THEIRS[name]
+    name, theirs = ours.__name__, THEIRS[ours.__name__]
 
     def make(cls: type, *args: Any, **parameters: Any) -> Any:
         why = reason({**dict(zip(("penalty", "loss"), args, strict=False)), **parameters})
@@ -81,7 +81,8 @@ def _standing_in(name: str, reason: Reason) -> type:
         return ours.__new__(cls)
 
     made = type(name, (ours,), {"__new__": make, "__doc__": ours.__doc__, "__module__": __name__})
-    globals()[name] = made  # so that pickles find it
+    setattr(sys.modules[__name__], f"Patched{name}", made)  # where pickles find it
+    made.__qualname__ = f"Patched{name}"
     return made
 
 

@@ -36,9 +36,9 @@ def patched():
 @pytest.mark.usefixtures("patched")
 def test_names_give_ours_and_fall_back_where_they_must():
     X, y = np.random.default_rng(0).standard_normal((40, 3)), np.resize([0, 1], 40)
-    for name in accel.COVERED:
-        model = getattr(sklearn.svm, name)()
-        assert isinstance(model, getattr(hinge, name))
+    for ours in accel.COVERED:
+        model = getattr(sklearn.svm, ours.__name__)()
+        assert isinstance(model, ours)
         assert type(clone(model)) is type(model)
     model = sklearn.svm.LinearSVC(C=0.3, random_state=0).fit(X, y)
     np.testing.assert_array_equal(model.coef_, hinge.LinearSVC(C=0.3, random_state=0).fit(X, y).coef_)
