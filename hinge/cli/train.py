@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from hinge.datasets import Dataset
     from hinge.estimators import LinearSVC
 
+Loss = Enum("Loss", {"hinge": "hinge", "squared_hinge": "squared_hinge"})
 ClassWeight = Enum("ClassWeight", {"balanced": "balanced"})
 
 
@@ -37,6 +38,7 @@ def train(
     C: Annotated[float | None, typer.Option("--C", help="Weight of the losses.")] = None,
     lam: Annotated[float | None, typer.Option(help="Weight of the norm, 0.0001 by default.")] = None,
     slack: Annotated[float | None, typer.Option(help="Mean slack allowed at unit norm.")] = None,
+    loss: Annotated[Loss, typer.Option(help="The papers' hinge, or scikit-learn's square of it.")] = Loss.hinge,
     solver: Annotated[str, typer.Option(help="auto, newton, sdca, pegasos, ...")] = "auto",
     tol: Annotated[float, typer.Option(help="Stop at this certified relative gap.")] = 1e-3,
     max_time: Annotated[float | None, typer.Option(help="Limit in seconds.")] = None,
@@ -65,7 +67,7 @@ def train(
         _check_output(output)
     dataset = training_data(data, test, label, positive, fetch=fetch, zero_based=zero_based)
     model = LinearSVC(
-        loss="hinge",
+        loss=loss.value,
         intercept="free",
         **(trade_off or {"lam": DEFAULT_LAM}),
         solver=solver.lower(),

@@ -129,7 +129,7 @@ def run_one(problem: LinearProblem | KernelProblem, k: int, plan: Plan) -> Resul
     stop = plan.stop
     if isinstance(problem, SlackConstrained | KernelSlackConstrained) and _by_lambda(problem, plan.solver):
         return replace(solve_slack(problem, plan.solver, stop=stop, passes=plan.passes, **options), state=None)
-    solver = plan.solver or choose(problem, max_reads=stop.max_reads).solver
+    solver = plan.solver or choose(problem, max_reads=stop.max_reads, tol=stop.tol).solver
     if stop.max_iter is None and plan.passes is not None:
         stop = replace(stop, max_iter=plan.passes * solver.cost(problem).a_pass)
     return replace(solve(problem, solver, stop=stop, **options), state=None)  # no fit goes on from a state

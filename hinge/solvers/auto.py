@@ -2,15 +2,22 @@
 
 from typing import NamedTuple
 
+import numpy as np
+
 from hinge.problems import KernelRegularized, KernelSlackConstrained, Problem, Regularized
 from hinge.solvers.base import Solver
 from hinge.solvers.cells.frugal import Frugal
 from hinge.solvers.kernel.active_set import MOST, ActiveSet
 from hinge.solvers.kernel.block_dual import BlockDual
-from hinge.solvers.linear.newton import DIRECT, Newton
-from hinge.solvers.linear.sdca import SDCA
+from hinge.solvers.linear.newton import CG_STEPS, Newton, is_direct
+from hinge.solvers.linear.sdca import SDCA, TYPICAL
 
 MOST_FEATURES = 1024
+ASCENT = 8.0  # passes of dual ascent to a gap of 1e-3 where Λ is large
+NEWTON, NEWTON_SQUARED = 12.0, 5.0  # steps of Newton's method
+NEWTON_MARGINS = 8.0  # passes over all rows of a run that begins with few
+FULL_ROW, SPARSE_ROW = 30.0, 4.0  # cells of a row for which its part of a Hessian takes as long as a pass takes
+FACTOR = 50.0  # cells that are visited in the time of one cubed feature of a factorisation
 MANY_PASSES = 8  # a budget of so many passes is enough for SDCA, which also certifies
 
 
@@ -31,13 +38,12 @@ def frugal_for(cells: int, max_reads: float, tol: float = 1e-3) -> Solver | None
     return Frugal(tol=tol) if max_reads < cells else Frugal(flips=0.0, tol=tol)
 
 
-def choose(problem: Problem, *, max_reads: int | None = None) -> Choice:
+def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3) -> Choice:
     """The solver that ``solver="auto"`` stands for.
 
-    Newton's method where features are few, up to a thousand if there are as many rows, since it needs a
-    handful of passes however ill-conditioned the data; dual coordinate ascent elsewhere. Where reads are
-    limited to a few passes, or the data is not in memory, the frugal learner, which keeps what it has read
-    and needs no second pass. For kernel problems the block dual method, which
+    Newton's method or dual coordinate ascent, whichever should need the smaller work (see `ascent_passes` and
+    `newton_passes`). Where reads are limited to a few passes, or the data is not in memory, the frugal learner,
+    which keeps what it has read and needs no second pass. For kernel problems the block dual method, which
     certifies; for those with a given slack the Stochastic Batch Perceptron, in batches that grow with n.
     """
     if isinstance(problem, KernelRegularized):
@@ -59,12 +65,34 @@ def choose(problem: Problem, *, max_reads: int | None = None) -> Choice:
         why = "its cells have prices" if problem.table.in_memory else "the data is not in memory"
         return Choice(Frugal(), f"{why}, and cells once read are kept")
     if max_reads is not None:
-        frugal = frugal_for(problem.pass_cells, max_reads)
+        frugal = None if problem.loss.two_sided else frugal_for(problem.pass_cells, max_reads)
         if frugal is not None:
             return Choice(frugal, "reads are limited, and cells once read are kept")
         return Choice(SDCA(), "reads are limited to many passes, and an iteration reads a single row")
-    if problem.d <= DIRECT:
-        return Choice(Newton(), f"{problem.d} features are few enough to factor a Hessian")
-    if problem.d <= MOST_FEATURES and problem.n >= problem.d:
-        return Choice(Newton(), f"{problem.d} features are few, and {problem.n} rows not fewer")
-    return Choice(SDCA(), f"{problem.d} features are many for {problem.n} rows")
+    d, n = problem.d, problem.n
+    if not is_direct(problem) and not (d <= MOST_FEATURES and n >= d):
+        return Choice(SDCA(), f"{d} features are many for {n} rows")
+    ascent, newton = ascent_passes(problem, tol), newton_passes(problem)
+    work = f"{n} rows of {d} features: the work of some {newton:.0f} passes against {ascent:.0f}"
+    return Choice(Newton(), f"{work} of dual ascent") if newton < ascent else Choice(SDCA(), f"{work} for Newton")
+
+
+def ascent_passes(problem: Regularized, tol: float) -> float:
+    """Passes that dual coordinate ascent should need: its rate is :math:`1 + R^2/\\Lambda` passes for a factor e.
+
+    R² is the typical squared norm of a row and :math:`\\Lambda = \\lambda\\sum_i s_i`, as in `SDCA`; the factor in
+    front was measured.
+    """
+    sq = problem.matrix.typical_sq_norm(TYPICAL) + problem.constant_sq
+    return ASCENT * (1.0 + sq / (problem.lam * problem.total)) * max(1.0, -np.log10(max(tol, 1e-16)) / 3.0)
+
+
+def newton_passes(problem: Regularized) -> float:
+    """What Newton's method should cost, in the work of a pass: margins, the Hessian's rows, the factorisations."""
+    cells, d = float(max(1, problem.matrix.n_cells)), float(problem.d)
+    steps = NEWTON_SQUARED if problem.loss.curvature else NEWTON
+    if not is_direct(problem):
+        return NEWTON_MARGINS + steps * 2.0 * CG_STEPS
+    a_row = cells / problem.n
+    full = 3.0 * cells > problem.n * d
+    return NEWTON_MARGINS + a_row / (FULL_ROW if full else SPARSE_ROW) + steps * d**3 / (FACTOR * cells)

@@ -47,6 +47,11 @@ def test_json_holds_what_the_model_holds(files, tmp_path):
     assert err == ""
 
 
+def test_another_loss(files):
+    out, _ = said(run("train", files.svm, "--format", "json", "--C", 1, "--loss", "squared_hinge"))
+    assert json.loads(out)["parameters"]["loss"] == "squared_hinge"
+
+
 def test_options_reach_the_estimator(files, tmp_path):
     options = [
         "--slack",

@@ -6,31 +6,52 @@ from hinge.access import DenseTable
 from hinge.access.two_way.reader import open_pair
 from hinge.access.two_way.writer import write_pair
 from hinge.problems import NormConstrained, Regularized, SlackConstrained
+from hinge.problems.svm.losses import HINGE, SQUARED_HINGE, epsilon_insensitive
 from hinge.solvers import SDCA, Frugal, Newton, choose
-from hinge.solvers.auto import MOST_FEATURES
-from hinge.solvers.linear.newton import DIRECT
+from hinge.solvers.auto import ascent_passes
 
 
-def problem(n, d):
-    return Regularized(sp.csr_array((n, d), dtype=np.float32), np.where(np.arange(n) % 2, 1, -1), 0.1)
+def problem(n, d, lam=0.1, cells=None, loss=HINGE):
+    """Rows of unit variance in all cells, or in a few."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, d)) if cells is None else sp.random_array((n, d), density=cells / d, rng=rng).tocsr()
+    return Regularized(X.astype(np.float32), np.where(np.arange(n) % 2, 1, -1), lam, loss=loss)
 
 
 @pytest.mark.parametrize(
-    ("n", "d", "kind"),
+    ("n", "d", "lam", "cells", "kind"),
     [
-        (10_000, 20, Newton),
-        (100, DIRECT, Newton),
-        (500, 500, Newton),
-        (499, 500, SDCA),
-        (20 * MOST_FEATURES, MOST_FEATURES + 1, SDCA),
-        (1000, 50_000, SDCA),
+        (10_000, 20, 1e-4, None, Newton),  # ill-conditioned for the ascent, and few features
+        (10_000, 20, 10.0, None, SDCA),  # a few passes of the ascent will do
+        (2000, 300, 1e-4, None, Newton),
+        (2000, 300, 1.0, None, SDCA),
+        (3000, 800, 0.3, None, SDCA),
+        (20_000, 300, 1e-3, 10, SDCA),  # short rows
+        (20_000, 300, 1e-7, 10, Newton),
+        (1000, 50_000, 1e-4, 50, SDCA),  # text
+        (499, 5000, 1e-4, None, SDCA),
     ],
 )
-def test_the_choice_and_its_reason(n, d, kind):
-    choice = choose(problem(n, d))
+@pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE], ids=lambda loss: loss.name)
+def test_the_choice_and_its_reason(n, d, lam, cells, kind, loss):
+    made = problem(n, d, lam, cells, loss)
+    choice = choose(made)
     assert type(choice.solver) is kind
     assert str(d) in choice.reason
-    assert choice.solver.rejects(problem(n, d)) is None
+    assert choice.solver.rejects(made) is None
+
+
+def test_a_smaller_tolerance_speaks_for_newton():
+    made = problem(5000, 100, 0.1)
+    assert ascent_passes(made, 1e-9) == pytest.approx(3 * ascent_passes(made, 1e-3), rel=1e-9)
+    assert type(choose(made, tol=1e-1).solver) is SDCA
+    assert type(choose(made, tol=1e-9).solver) is Newton
+
+
+def test_regression_under_a_limit_of_reads_is_not_left_to_a_learner_of_classes():
+    X = np.random.default_rng(0).standard_normal((50, 4))
+    made = Regularized(X, X[:, 0], 0.1, loss=epsilon_insensitive(0.1))
+    assert type(choose(made, max_reads=100).solver) is SDCA
 
 
 def test_where_reads_are_limited():
