@@ -197,7 +197,9 @@ class SDCA(Solver[Regularized, SDCAState]):
         if epoch.visited == 0 and (epoch.stale or epoch.active == 0):
             return problem.n if len(problem.weight) == 1 else int(np.count_nonzero(problem.weight))
         worth = LOOK_CELLS * problem.n // max(1, problem.matrix.n_cells)
-        return max(int(epoch.active - epoch.visited), problem.n // 16, min(worth, 4 * problem.n))
+        step = max(1, problem.n // 16, min(worth, 4 * problem.n))
+        left = int(epoch.active - epoch.visited)
+        return left if left >= step else step - state.t % step  # on a grid, wherever it is asked
 
     def estimate(self, problem: Regularized, state: SDCAState) -> float:
         """The gap as the last epoch met the rows; after a long one a sample is asked again."""
