@@ -80,6 +80,7 @@ class KernelParameters(Protocol):
     coef0: float
     max_iter: int
     cache_size: float
+    shrinking: bool
 
 
 class KernelMachineParameters(KernelParameters, RunParameters, Protocol):
@@ -93,6 +94,7 @@ class KernelMachineParameters(KernelParameters, RunParameters, Protocol):
     n_jobs: int | None
     decision_function_shape: str
     break_ties: bool
+    probability: bool | Literal["deprecated"]
     warm_start: bool
     cache_folder: str | PathLike[str] | None
     device: str | None
