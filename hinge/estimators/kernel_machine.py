@@ -22,9 +22,8 @@ from hinge.solvers import BlockDual, Solver, registry
 
 FLOAT64_BELOW = 1e-5
 """Tolerances below this need kernel values in float64."""
-HARD = (1e4, 1e6, 1e8, 1e10)
-"""C in place of infinity: the first that no coefficient reaches, where there is one. The optimum is the same for
-all larger ones then, and has no loss; a C that is larger than it need be only makes rounding errors of losses dear."""
+HARD = 1e10
+"""A C from which on no loss is meant to be left, as with infinity."""
 FLOAT64_POINTS = 2048
 """Points of which kernel values in float64 cost nothing that matters."""
 
@@ -39,7 +38,7 @@ class KernelMachine:
     dual_coef_: Any
     intercept_: np.ndarray
     kernel_: Kernel
-    _hard: float = HARD[-1]
+    _stand_in: float | None = None
 
     C: Any
     slack: Any
@@ -159,8 +158,10 @@ class KernelMachine:
 
     @property
     def _bound(self) -> float:
-        """C, or a number in its place where it is infinite."""
-        return self._hard if np.isinf(self.C) else float(self.C)
+        """C, or the number in its place."""
+        if self._stand_in is not None:
+            return self._stand_in
+        return HARD if np.isinf(self.C) else float(self.C)
 
     def _keep(self, runs: Runs) -> None:
         """Set the attributes of a fit that say how it went, and warn if it was cut off."""

@@ -36,9 +36,9 @@ class SVC(CallbackSupportMixin, KernelMachine, ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     C : float, default=1.0
-        Weight of the losses; λ = 1/(C Σ s) in the papers' terms. Infinity stands for the least of 1e4, 1e6,
-        1e8 and 1e10 that no coefficient reaches, which leaves no loss; for 1e10 where the kernel does not tell the
-        classes apart.
+        Weight of the losses; λ = 1/(C Σ s) in the papers' terms. From 1e10 to infinity it says that no
+        loss is to be left: the least of 1e4, 1e6 and 1e8 that no coefficient reaches does the same, and stands for
+        it. Where the kernel does not tell the classes apart, infinity is 1e10.
     kernel : str, callable or hinge.kernels.Kernel, default="rbf"
         "linear", "rbf", "poly", "sigmoid", "laplacian", "precomputed", or a function. A function is called
         with two arrays of rows and gives a block of values where X is a table of numbers; where X is any
@@ -249,16 +249,32 @@ class_weight_
                 one_vs_one=ovo,
             )
 
-        for self._hard in HARD:
+        evals = asked = 0
+        for C in self._bounds():
+            self._stand_in = C
             kernel, runs = kernel_input.run_with(kernel, X, run)
-            if self.slack is not None or np.isfinite(self.C) or not self._is_reached(runs, weight, per_class):
+            evals, asked = evals + runs.evals, asked + runs.asked
+            ended = not all(status.is_success for status in runs.statuses)
+            if ended or not self._is_reached(runs, weight, per_class):
                 break
+        runs = runs._replace(evals=evals, asked=asked)
         self.classes_, self.kernel_, self.shape_fit_ = classes, kernel, kernel_input.shape_of(X)
         self.__dict__.update(expanded(runs.answers, X, codes, len(classes), kernel, one_vs_one=ovo))
         self.class_weight_ = np.ones(len(classes)) if per_class is None else per_class
         self._calibrated = self.probability not in (False, "deprecated")
         self._keep(runs)
         return self
+
+    def _bounds(self) -> tuple[float, ...]:
+        """The C to try, of which the first is taken that no coefficient reaches, or the last.
+
+        The optimum is the same for all larger ones then, and has no loss. A C that is larger than it need be only
+        makes the rounding errors of losses dear, up to where nothing is certified.
+        """
+        C = float(self.C)
+        if C < HARD or self.slack is not None or self.max_kernel_evals is not None:
+            return (HARD if np.isinf(C) else C,)
+        return 1e4, 1e6, 1e8, HARD if np.isinf(C) else C
 
     def _is_reached(self, runs: Runs, weight: np.ndarray | None, per_class: np.ndarray | None) -> bool:
         """Whether a coefficient is near the bound that C is, for the lightest row."""

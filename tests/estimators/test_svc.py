@@ -303,7 +303,7 @@ def test_rows_of_negative_weight_take_no_part(two):
 
 def test_an_infinite_C_leaves_no_loss(three):
     X, y = three[0][:60], three[1][:60]
-    for C in (np.inf, float("inf"), np.float32(np.inf)):
+    for C in (np.inf, float("inf"), np.float32(np.inf), 1e10, 1e12):
         model = SVC(C=C, tol=1e-6).fit(X, y)
         margins = np.where(y == 1, 1, -1) * model.decision_function(X)
         assert margins.min() > 1 - 1e-3
@@ -321,6 +321,7 @@ def test_an_infinite_C_where_no_kernel_separates():
     X, y = [[0.0], [0.0], [1.0], [1.0]], [0, 1, 1, 1]
     model = SVC(C=np.inf).fit(X, y)
     assert model.lam_ == pytest.approx(1 / (4 * 1e10))
+    assert SVC(C=1e11).fit(X, y).lam_ == pytest.approx(1 / (4 * 1e11))
     np.testing.assert_array_equal(model.predict([[1.0]]), [1])
 
 
