@@ -11,7 +11,7 @@ from hinge.solvers import SBP, BlockDual
 
 PARAMETERS = [
     ({"C": 0}, "C must be a number greater than 0"),
-    ({"C": np.inf}, "C must be a number greater than 0"),
+    ({"C": -np.inf}, "C must be a number greater than 0"),
     ({"C": "1"}, "C must be a number greater than 0, got '1'"),
     ({"slack": -0.1}, "slack must be a number at least 0 and at most 1"),
     ({"slack": 1.1}, "slack must be a number at least 0 and at most 1"),
