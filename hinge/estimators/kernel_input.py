@@ -19,8 +19,8 @@ from hinge.types import Stored
 T = TypeVar("T")
 
 BLOCK_CELLS = 1 << 19
-FEW_CELLS = 1 << 20
-"""Cells up to which sparse X is written out in full for a fit."""
+FEW_CELLS = 1 << 15
+"""Cells up to which sparse X is written out in full for a fit; with more, sparse products are faster."""
 SMALLEST = 1e-200
 """Variances below this have no inverse to work with."""
 
@@ -205,7 +205,7 @@ def variance(X: Stored) -> float:
 
 
 def dense_if_small(X: KernelData) -> KernelData:
-    """Few cells are written out in full: sparse and dense rows then give the same bits, and BLAS is faster."""
+    """Few cells are written out in full: sparse and dense rows then give the same bits, as fast."""
     if isinstance(X, list) or not sp.issparse(X) or X.shape[0] * X.shape[1] > FEW_CELLS:
         return X
     return cast(sp.csr_array, X).toarray()

@@ -44,7 +44,8 @@ class SVC(CallbackSupportMixin, KernelMachine, ClassifierMixin, BaseEstimator):
         with two arrays of rows and gives a block of values where X is a table of numbers; where X is any
         other sequence (of strings, graphs, ...) it is called with two items and gives one value.
         ``hinge.kernels.Function(f, on=...)`` says which. A function that does not take two items, and gives a
-        block for two lists of them, is called with lists.
+        block for two lists of them, is called with lists. For few rows a bare function of blocks is called once, for
+        all values; one in ``Function(f, on="blocks")`` only for those that are needed.
     degree, gamma, coef0
         Parameters of the named kernels, as in scikit-learn: gamma is "scale", "auto" or a number.
     shrinking : bool, default=True

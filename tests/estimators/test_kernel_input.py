@@ -6,7 +6,7 @@ from estimators.made_up import SIDES, WORDS, bigrams, half_gaussian
 from sklearn.metrics.pairwise import rbf_kernel
 
 from hinge import SVC, OneClassSVM
-from hinge.estimators.kernel_input import is_matrix, variance
+from hinge.estimators.kernel_input import dense_if_small, is_matrix, variance
 from hinge.kernels import Function, Gaussian
 
 # --- functions ----------------------------------------------------------------------------------
@@ -123,3 +123,10 @@ def test_a_bare_function_that_is_not_positive_is_found_out(three):
     with pytest.warns(UserWarning, match="not positive semidefinite"):
         model = SVC(kernel=lambda x, z: np.tanh(x @ z.T - 1)).fit(X, y)
     assert np.isnan(model.gap_)
+
+
+def test_few_cells_are_written_out_in_full():
+    few, many = sp.csr_array((10, 10)), sp.csr_array((1000, 1000))
+    assert isinstance(dense_if_small(few), np.ndarray)
+    for X in (many, WORDS, np.ones((2, 2))):
+        assert dense_if_small(X) is X
