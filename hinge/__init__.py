@@ -59,6 +59,9 @@ _WHERE = {
 _MODULES = {name: f"hinge.{name}" for name in _PARTS}
 _MODULES["model_files"] = "hinge.files.model_files"
 
+_NOT_BUILT = ("NuSVC", "NuSVR")
+"""Of scikit-learn's machines."""
+
 __all__ = [*_WHERE, "datasets"]
 
 if TYPE_CHECKING:
@@ -97,6 +100,8 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module(_WHERE[name]), name)
     if name in _MODULES:
         return import_module(_MODULES[name])
+    if name in _NOT_BUILT:
+        raise AttributeError(f"{name} is not built yet: use sklearn.svm.{name}.")
     raise AttributeError(f"module 'hinge' has no attribute {name!r}")
 
 

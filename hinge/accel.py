@@ -26,7 +26,7 @@ def _linear_svc(given: dict[str, Any]) -> str:
 
 
 def _kernel_machine(given: dict[str, Any]) -> str:
-    return "probability=True" if given.get("probability") else ""
+    return "probability=True" if given.get("probability") is True else ""
 
 
 COVERED: dict[type, Reason] = {

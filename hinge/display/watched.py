@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
+import scipy.sparse as sp
 
 from hinge.monitoring import Record
 from hinge.types import Items, Stored
@@ -124,7 +125,9 @@ def objective_of(model: Classifier, X: Items, y: ArrayLike) -> float:
     lam = 1.0 / (model.C * len(labels)) if lam is None else lam
     scores, signs = model.decision_function(X), np.where(labels == model.classes_[1], 1.0, -1.0)
     if hasattr(model, "support_vectors_"):
-        sq_norm = float(model.dual_coef_[0] @ (scores[model.support_] - model.intercept_[0]))
+        dual: Any = model.dual_coef_
+        dual = (dual.toarray() if sp.issparse(dual) else dual)[0]
+        sq_norm = float(dual @ (scores[model.support_] - model.intercept_[0]))
     else:
         sq_norm = float(model.coef_[0] @ model.coef_[0])
     return 0.5 * lam * sq_norm + float(np.mean(np.maximum(0.0, 1.0 - signs * scores)))

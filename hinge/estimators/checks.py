@@ -1,7 +1,7 @@
 """What estimators accept: parameters, labels and weights, turned into what problems take."""
 
 import os
-from typing import Any, cast, overload
+from typing import Any, Literal, cast, overload
 
 import numpy as np
 import scipy.sparse as sp
@@ -57,20 +57,24 @@ def _as_float(value: float | np.integer | np.floating) -> float:
         return np.inf
 
 
-def checked_scale(name: str, value: Any, *, most: float = np.inf, or_equal: bool = False) -> float:
+def checked_scale(
+    name: str, value: Any, *, most: float = np.inf, or_equal: bool = False, or_infinite: bool = False
+) -> float:
     """A positive number between 1/FAR and FAR (or zero, with `or_equal`): products with it stay finite."""
+    if or_infinite and isinstance(value, float | np.floating) and value == np.inf:
+        return np.inf
     number = checked_number(name, value, most=most, or_equal=or_equal)
     if number and not 1 / FAR <= number <= FAR:
         raise ValueError(f"{name} must lie between {1 / FAR:g} and {min(most, FAR):g}, got {value!r}.")
     return number
 
 
-def checked_count(name: str, value: Any, *, or_all: bool = False) -> int:
-    """An integer of at least 1; with `or_all` also -1, which means as many as there are."""
+def checked_count(name: str, value: Any, *, least: int = 1, or_all: bool = False) -> int:
+    """An integer of at least `least`; with `or_all` also -1, which means as many as there are."""
     is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if is_integer and (value >= 1 or (or_all and value == -1)):
+    if is_integer and (value >= least or (or_all and value == -1)):
         return int(value)
-    raise ValueError(f"{name} must be a whole number of at least 1{', or -1' * or_all}, got {value!r}.")
+    raise ValueError(f"{name} must be a whole number of at least {least}{', or -1' * or_all}, got {value!r}.")
 
 
 def checked_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
@@ -111,7 +115,7 @@ def check_linear(model: LinearParameters, solvers: tuple[str, ...], losses: tupl
     checked_choice("loss", model.loss, losses)
     if not isinstance(model.dual, bool | np.bool_) and model.dual != "auto":
         raise ValueError(f"dual must be True, False or 'auto', got {model.dual!r}.")
-    checked_count("max_iter", model.max_iter)
+    checked_count("max_iter", model.max_iter, least=0)
     checked_scale("intercept_scaling", model.intercept_scaling)
     checked_choice("intercept", model.intercept, ("penalized", "free"))
     for name in ("fit_intercept", "warm_start"):
@@ -122,14 +126,40 @@ def check_linear(model: LinearParameters, solvers: tuple[str, ...], losses: tupl
 def check_linear_svr(model: LinearRegressorParameters, solvers: tuple[str, ...]) -> None:
     """Raise, naming the parameter, if one of a `LinearSVR` is wrong."""
     check_linear(model, solvers, ("epsilon_insensitive", "squared_epsilon_insensitive"))
+    check_combination("l2", model.loss, model.dual)
     checked_scale("epsilon", model.epsilon, or_equal=True)
+
+
+def check_combination(penalty: str, loss: str, dual: bool | Literal["auto"]) -> None:
+    """Refuse what scikit-learn refuses, so that a model is right in both or in neither."""
+    asked = dual if isinstance(dual, str) else bool(dual)
+    fix = None
+    if penalty == "l1" and loss == "hinge":
+        fix = "loss='squared_hinge'"
+    elif penalty == "l1" and asked is True:
+        fix = "dual='auto' or dual=False"
+    elif loss in ("hinge", "epsilon_insensitive") and asked is False:
+        fix = "dual='auto' or dual=True"
+    if fix is not None:
+        raise ValueError(
+            f"Unsupported set of arguments: penalty={penalty!r}, loss={loss!r} and dual={asked!r} do not go "
+            f"together, as in scikit-learn; give {fix}."
+        )
 
 
 def check_linear_svc(model: LinearClassifierParameters, solvers: tuple[str, ...]) -> None:
     """Raise, naming the parameter, if one of a `LinearSVC` is wrong."""
     check_linear(model, solvers, ("squared_hinge", "hinge"))
-    checked_choice("penalty", model.penalty, ("l2",))
-    checked_choice("multi_class", model.multi_class, ("ovr",))
+    checked_choice("penalty", model.penalty, ("l2", "l1"))
+    checked_choice("multi_class", model.multi_class, ("ovr", "crammer_singer"))
+    if model.multi_class == "crammer_singer":
+        raise NotImplementedError(
+            "multi_class='crammer_singer' is not built yet: use 'ovr', one class against the rest, or "
+            "sklearn.svm.LinearSVC."
+        )
+    check_combination(model.penalty, model.loss, model.dual)
+    if model.penalty == "l1":
+        raise NotImplementedError("penalty='l1' is not built yet: use 'l2', or sklearn.svm.LinearSVC.")
     if model.n_jobs is not None:
         checked_count("n_jobs", model.n_jobs, or_all=True)
     if model.slack is not None:
@@ -142,16 +172,20 @@ def check_linear_svc(model: LinearClassifierParameters, solvers: tuple[str, ...]
 
 def check_kernel_machine(model: KernelMachineParameters, solvers: tuple[str, ...]) -> None:
     """Raise, naming the parameter, if one of an `SVC` is wrong."""
-    checked_scale("C", model.C)
+    checked_scale("C", model.C, or_infinite=True)
     if model.slack is not None:
         checked_scale("slack", model.slack, most=1.0, or_equal=True)
     check_kernel(model)
     checked_choice("multiclass", model.multiclass, ("ovo", "ovr"))
+    if model.probability != "deprecated":  # scikit-learn's word for False
+        checked_flag("probability", model.probability)
     for name in ("fit_intercept", "warm_start", "break_ties"):
         checked_flag(name, getattr(model, name))
     if model.cache_folder is not None and not isinstance(model.cache_folder, str | os.PathLike):
         raise ValueError(f"cache_folder must be a path, got {model.cache_folder!r}.")
-    check_shape(model)
+    checked_choice("decision_function_shape", model.decision_function_shape, ("ovo", "ovr"))
+    if model.decision_function_shape == "ovo" and model.multiclass == "ovr":
+        raise ValueError("decision_function_shape='ovo' needs multiclass='ovo': 'ovr' learns no pairs.")
     checked_choice("precision", model.precision, ("float32", "tf32", "bf16"))
     if model.device is not None and not str(model.device).startswith(("cpu", "cuda")):
         raise ValueError(f"device must be 'cpu' or 'cuda', got {model.device!r}.")
@@ -171,8 +205,9 @@ def check_kernel(model: KernelParameters) -> None:
         )
     for settings in (model, model.kernel):
         check_settings(settings)
-    checked_count("max_iter", model.max_iter, or_all=True)
+    checked_count("max_iter", model.max_iter, least=0, or_all=True)
     checked_scale("cache_size", model.cache_size)
+    checked_flag("shrinking", model.shrinking)
 
 
 def check_settings(kernel: KernelParameters | KernelChoice) -> None:
@@ -205,8 +240,6 @@ def check_shape(model: KernelMachineParameters) -> None:
     checked_choice("decision_function_shape", model.decision_function_shape, ("ovo", "ovr"))
     if model.decision_function_shape == "ovo" and model.break_ties:
         raise ValueError("break_ties must be False when decision_function_shape is 'ovo'.")
-    if model.decision_function_shape == "ovo" and model.multiclass == "ovr":
-        raise ValueError("decision_function_shape='ovo' needs multiclass='ovo': 'ovr' learns no pairs.")
 
 
 def check_run(model: RunParameters, solvers: tuple[str, ...], limits: tuple[str, ...]) -> None:

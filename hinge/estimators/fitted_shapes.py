@@ -28,7 +28,7 @@ def check_kernel_machine(
     support_: np.ndarray,
     support_vectors_: Stored,
     n_support_: np.ndarray,
-    dual_coef_: np.ndarray,
+    dual_coef_: Stored,
 ) -> None:
     """Raise if the shapes or types of an `SVC`'s attributes contradict each other."""
     n, k = len(support_), len(classes_)
@@ -39,7 +39,7 @@ def check_kernel_machine(
         or not isinstance(kernel_, Kernel)
         or tuple(shape_fit_)[1:] != (n_features_in_,)
         or (classes_.shape, support_.shape, n_support_.shape) != ((k,), (n,), (k,))
-        or runs.get(len(dual_coef_)) != len(intercept_)
+        or runs.get(dual_coef_.shape[0]) != len(intercept_)
         or dual_coef_.shape[1:] != (n,)
         or intercept_.ndim != 1
         or support_vectors_.shape != ((0, 0) if given else (n, n_features_in_))

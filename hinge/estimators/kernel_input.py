@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,12 +10,17 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from hinge.access.gram.points.given import as_block
 from hinge.estimators import checks
 from hinge.estimators.parameters import Gamma, KernelChoice, KernelData, KernelParameters
 from hinge.kernels import Function, Kernel, Precomputed, registry
 from hinge.types import Items, Stored
 
+T = TypeVar("T")
+
 BLOCK_CELLS = 1 << 19
+FEW_CELLS = 1 << 15
+"""Cells up to which sparse X is written out in full for a fit; with more, sparse products are faster."""
 SMALLEST = 1e-200
 """Variances below this are refused for gamma='scale': 1/variance would overflow in later products."""
 
@@ -147,6 +152,33 @@ def kernel_of(model: KernelParameters, X: KernelData) -> Kernel:
     return named(**{field.name: has[field.name]() for field in fields(named) if field.name in has})
 
 
+def run_with(kernel: Kernel, X: KernelData, run: Callable[[Kernel], T]) -> tuple[Kernel, T]:
+    """The kernel and what `run` makes of it.
+
+    A bare function is called with two items where X is no table. If that fails, and the function takes two
+    lists of items and gives a block, as it would be called in scikit-learn, it is run so.
+    """
+    try:
+        return kernel, run(kernel)
+    except Exception:
+        blocks = _in_blocks(kernel, X)
+        if blocks is None:
+            raise
+    return blocks, run(blocks)
+
+
+def _in_blocks(kernel: Kernel, X: KernelData) -> Kernel | None:
+    """The function as one of two lists of items, where it is one."""
+    if not isinstance(X, list) or not isinstance(kernel, Function) or kernel.on != "pairs":
+        return None
+    some = X[:2]
+    try:
+        as_block(kernel.function(some, some), (len(some), len(some)))
+    except Exception:  # whatever a function raises that was not made for this
+        return None
+    return Function(kernel.function, on="blocks")
+
+
 def _gamma_of(gamma: Gamma, X: Stored) -> float:
     """gamma as a number; "scale" and "auto" are computed from X as in scikit-learn."""
     if gamma == "scale":
@@ -170,6 +202,13 @@ def variance(X: Stored) -> float:
     off = (np.subtract(values[lo : lo + step], mean, dtype=np.float64) for lo in parts)
     squares = sum(float(np.square(part).sum()) for part in off)
     return (squares + (cells - values.size) * mean**2) / cells
+
+
+def dense_if_small(X: KernelData) -> KernelData:
+    """Few cells are written out in full: sparse and dense rows then give the same bits, as fast."""
+    if isinstance(X, list) or not sp.issparse(X) or X.shape[0] * X.shape[1] > FEW_CELLS:
+        return X
+    return cast(sp.csr_array, X).toarray()
 
 
 def part_of(X: KernelData, rows: np.ndarray | None, kernel: Kernel) -> KernelData:

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from hinge.access import Gram, as_points
 from hinge.access.gram.row_store import RowStore, open_store
 from hinge.estimators import one_vs_one
 from hinge.estimators.expansions import kernel_sums
-from hinge.estimators.kernel_input import is_precomputed, new_data, part_of
+from hinge.estimators.kernel_input import dense_if_small, is_precomputed, new_data, part_of
 from hinge.estimators.kernel_tasks import Runs, Task
 from hinge.estimators.one_vs_rest import how_all_ended
 from hinge.estimators.parameters import KernelChoice, KernelData
@@ -25,6 +26,8 @@ from hinge.types import Items
 
 FLOAT64_BELOW = 1e-5
 """Tolerances below this need kernel values in float64."""
+HARD = 1e10
+"""A C from which on no loss is meant to be left, as with infinity."""
 FLOAT64_POINTS = 2048
 """Up to this many points kernel values are computed in float64: the extra time is negligible."""
 
@@ -36,9 +39,10 @@ class KernelMachine:
     support_: np.ndarray
     support_vectors_: KernelData
     n_support_: np.ndarray
-    dual_coef_: np.ndarray
+    dual_coef_: Any
     intercept_: np.ndarray
     kernel_: Kernel
+    _stand_in: float | None = None
 
     C: float
     slack: float | None
@@ -55,6 +59,7 @@ class KernelMachine:
     multiclass: Literal["ovo", "ovr"]
     warm_start: bool
     kernel: KernelChoice
+    max_iter: int
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
@@ -63,18 +68,32 @@ class KernelMachine:
         return tags
 
     @property
-    def coef_(self) -> np.ndarray:
-        """w of each decision value, for the linear kernel."""
+    def coef_(self) -> Any:
+        """w of each decision value, for the linear kernel; sparse where the support vectors are."""
         if not isinstance(getattr(self, "kernel_", None), Linear):
             raise AttributeError("coef_ is only available when using a linear kernel, after fit.")
-        stored: Any = self.support_vectors_
-        vectors: np.ndarray = stored.toarray() if hasattr(stored, "toarray") else stored
-        if self._one_vs_one:
-            coef = one_vs_one.coefficients_of_pairs(self.dual_coef_, vectors, self.n_support_)
-        else:
-            coef = self.dual_coef_ @ vectors
-        coef.flags.writeable = False  # a change would have no effect: predictions use the support vectors
+        vectors, dual = self.support_vectors_, self._dense_dual
+        pairs = self._one_vs_one
+        coef: Any = one_vs_one.coefficients_of_pairs(dual, vectors, self.n_support_) if pairs else dual @ vectors
+        if sp.issparse(vectors):
+            coef = sp.csr_matrix(coef)
+        values = coef.data if sp.issparse(coef) else coef
+        values.flags.writeable = False  # predictions are made of the support vectors
         return coef
+
+    @property
+    def _gamma(self) -> float:
+        """γ of the kernel, under the name that it has in scikit-learn."""
+        return getattr(self.kernel_, "gamma", 0.0)
+
+    @property
+    def _n_support(self) -> np.ndarray:
+        """Support vectors of each class, likewise."""
+        return self.n_support_
+
+    @property
+    def _dense_dual(self) -> np.ndarray:
+        return self.dual_coef_.toarray() if sp.issparse(self.dual_coef_) else self.dual_coef_
 
     # --- parts of fit ---------------------------------------------------------------------
 
@@ -93,7 +112,7 @@ class KernelMachine:
     def _stop(self, began: float) -> Stop:
         return Stop(
             self.tol,
-            None,
+            None if self.max_iter == -1 else int(self.max_iter),
             left_of(self.max_time, began),
             target=self.target_error,
             max_kernel_evals=self.max_kernel_evals,
@@ -120,6 +139,8 @@ class KernelMachine:
         budget = int(float(self.cache_size) * 1e6)
         few = (len(X) if isinstance(X, list) else X.shape[0]) <= FLOAT64_POINTS
         exact |= self.tol < FLOAT64_BELOW or few or self._needs_double(kernel)
+        if few and not isinstance(kernel, Function):  # which takes what the user gave
+            X = dense_if_small(X)
         points = as_points(X, kernel, exact=exact, most_bytes=budget // 2)
         return Gram(points, budget, threads, self._store(X, kernel))
 
@@ -136,7 +157,14 @@ class KernelMachine:
         options: dict[str, Any] = {"weight": task.weight, "bias": "free" if self.fit_intercept else "none"}
         if self.slack is not None:
             return KernelSlackConstrained(gram, task.y, self.slack, **options)
-        return KernelRegularized.from_C(gram, task.y, self.C, **options)
+        return KernelRegularized.from_C(gram, task.y, self._bound, **options)
+
+    @property
+    def _bound(self) -> float:
+        """C, or the number in its place."""
+        if self._stand_in is not None:
+            return self._stand_in
+        return HARD if np.isinf(self.C) else float(self.C)
 
     def _keep(self, runs: Runs) -> None:
         """Set the attributes of a fit that say how it went, and warn if it was cut off."""
@@ -149,11 +177,12 @@ class KernelMachine:
         self.gap_ = float(runs.gap.max())
         self.objective_, self.lam_, self.slack_ = map(of_each, (runs.objective, runs.lam, runs.nu))
         self.n_kernel_evals_, self.n_kernel_asked_ = runs.evals, runs.asked
-        self.n_iter_ = runs.passes
+        # As in scikit-learn, which counts the runs of classifiers and has one of the others.
+        self.n_iter_ = runs.n_iter.astype(np.int32) if hasattr(self, "classes_") else int(runs.n_iter.max())
         self.history_ = runs.history if several else runs.history[0]
         self.solver_ = runs.solver
         self.fit_status_ = int(any(not status.is_success for status in set(runs.statuses)))
-        self.stop_reason_ = how_all_ended(runs.statuses, self.gap_, self.tol).name.lower()
+        self.stop_reason_ = how_all_ended(runs.statuses, self.gap_, self.tol, max_iter=self.max_iter).name.lower()
         if getattr(self, "_skl_callbacks", None):
             self._callback_fit_ctx.call_on_fit_task_end(estimator=self)  # type: ignore[attr-defined]
 
@@ -162,22 +191,28 @@ class KernelMachine:
     @property
     def _one_vs_one(self) -> bool:
         """Whether each class was learned against each other, rather than against the rest."""
-        return len(self.classes_) > 2 and len(self.dual_coef_) < len(self.classes_)
+        return len(self.classes_) > 2 and self.dual_coef_.shape[0] < len(self.classes_)
 
     def _scores(self, X: Items) -> np.ndarray:
         """The decision value of every run for every row."""
         check_is_fitted(self, "support_")
         X = new_data(self, X)
         vectors = self.support_ if is_precomputed(self.kernel_) else self.support_vectors_
+        if self.n_support_.min(initial=0) < 0 or self.n_support_.sum() != len(self.support_):
+            raise ValueError(
+                f"The internal representation of {type(self).__name__} was altered: n_support_ and support_ do not "
+                "belong together. Fit the model again."
+            )
+        dual = self._dense_dual
         sizes = self.n_support_ if self._one_vs_one else [len(self.support_)]
         cuts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         if self.device is not None and self.device != "cpu":
             from hinge.access.gram.device import kernel_sums_on
 
-            parts = [(vectors[lo:hi], self.dual_coef_[:, lo:hi]) for lo, hi in pairwise(cuts.tolist())]
+            parts = [(vectors[lo:hi], dual[:, lo:hi]) for lo, hi in pairwise(cuts.tolist())]
             sums = np.stack([kernel_sums_on(self.device, X, *part, self.kernel_, self.precision) for part in parts], 1)
         else:
-            sums = kernel_sums(self.kernel_, X, vectors, self.dual_coef_, cuts, exact=self.tol < FLOAT64_BELOW)
+            sums = kernel_sums(self.kernel_, X, vectors, dual, cuts, exact=self.tol < FLOAT64_BELOW)
         if self._one_vs_one:
             return one_vs_one.scores_of_pairs(sums, self.intercept_)
         return sums[:, 0] + self.intercept_

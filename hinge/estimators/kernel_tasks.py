@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from threadpoolctl import ThreadpoolController
 
 from hinge.access import Gram
@@ -79,8 +80,8 @@ class Runs(NamedTuple):
         The same, as a later fit can begin from them; empty where nobody has them.
     gap, objective, lam, nu : ndarray of shape (n_runs,)
     statuses : list of Status
-    passes : int
-        The most passes that any of them made.
+    n_iter : ndarray of shape (n_runs,)
+        Iterations of each.
     history : list of History
     solver : Solver
     evals, asked : int
@@ -94,7 +95,7 @@ class Runs(NamedTuple):
     lam: np.ndarray
     nu: np.ndarray
     statuses: list[Status]
-    passes: int
+    n_iter: np.ndarray
     history: list[Any]
     solver: Solver
     evals: int
@@ -147,6 +148,11 @@ def check_mass(
     mass = np.bincount(codes, weight, minlength=len(labels))
     mass = mass if per_class is None else mass * per_class
     missing = np.flatnonzero(mass <= 1e-12 * mass.sum())
+    if len(missing) == len(labels) - 1:
+        raise ValueError(
+            "Invalid input - all samples with positive weights belong to the same class: 2 classes or more must "
+            f"have one, and {labels[missing[0]]!r} has none."
+        )
     if len(missing):
         raise ValueError(
             f"No row of class {labels[missing[0]]!r} has a positive weight: 2 classes or more must have one."
@@ -211,7 +217,7 @@ def run_tasks(
         np.array([one.lam for one in found]),
         np.array([one.nu for one in found]),
         [result.status for result in results],
-        max(1, *(-(-result.n_iter // result.per_pass) for result in results)),
+        np.array([result.n_iter for result in results]),
         [result.history for result in results],
         results[0].solver,
         int(spent[0]),
@@ -311,7 +317,7 @@ def expanded(
         "support_": support,
         "support_vectors_": vectors,
         "n_support_": n_support,
-        "dual_coef_": dual,
+        "dual_coef_": sp.csr_matrix(dual) if sp.issparse(X) else dual,  # as in scikit-learn
         "intercept_": b,
     }
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -59,10 +60,12 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         to a certificate.
     nu : float in (0, 1], default=0.5
         An upper bound on the share of points left outside, and a lower bound on that of support vectors.
+    shrinking : bool, default=True
+        Accepted for scikit-learn's sake: the solver works on a growing subset in any case.
     cache_size : float, default=200
         Megabytes in which kernel rows are kept.
     max_iter : int, default=-1
-        Limit in passes of the solver; -1 for none.
+        Limit in iterations of the solver, of a block of points each; -1 for none.
     max_time : float, optional
         Limit in seconds.
     n_jobs : int, optional
@@ -90,7 +93,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
     n_kernel_evals_, n_kernel_asked_ : int
         Kernel values computed, and asked for: those that the cache held included.
     n_iter_ : int
-        Passes of the solver, rounded up.
+        Iterations of the solver.
     stop_reason_ : str
         Why the fit ended: "converged", "max_time", ...
     solver_ : Solver
@@ -121,6 +124,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         coef0: float = 0.0,
         tol: float = 1e-3,
         nu: float = 0.5,
+        shrinking: bool = True,
         cache_size: float = 200,
         max_iter: int = -1,
         max_time: float | None = None,
@@ -135,6 +139,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         self.coef0 = coef0
         self.tol = tol
         self.nu = nu
+        self.shrinking = shrinking
         self.cache_size = cache_size
         self.max_iter = max_iter
         self.max_time = max_time
@@ -153,7 +158,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
             Kernel values of shape (n_samples, n_samples) where the kernel is precomputed.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
-            The :math:`s_i`.
+            The :math:`s_i`. Rows whose weight is zero or negative take no part.
 
         Returns
         -------
@@ -167,17 +172,22 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         seed = checks.seed_of(self.random_state)
         rows = None if weight is None or (weight > 0).all() else np.flatnonzero(weight)
         weight = weight if rows is None or weight is None else weight[rows]
-        reports = reports_of(self, X, None, (), lambda answer: self._attributes(answer, X, rows, kernel))
-        with gram_threads(self.n_jobs) as threads:
-            gram = self._gram(X, rows, kernel, threads)
-            problem = KernelOneClass(gram, self.nu, weight=weight)
-            result = self._run(problem, seed, began, reports)
-            evals, asked = gram.evals, gram.asked
-            if result.status is Status.STALLED and gram.dtype == np.float32:
-                gram = self._gram(X, rows, kernel, threads, exact=True)
+
+        def run(kernel: Kernel) -> tuple[KernelOneClass, Result, int, int]:
+            reports = reports_of(self, X, None, (), lambda answer: self._attributes(answer, X, rows, kernel))
+            with gram_threads(self.n_jobs) as threads:
+                gram = self._gram(X, rows, kernel, threads)
                 problem = KernelOneClass(gram, self.nu, weight=weight)
                 result = self._run(problem, seed, began, reports)
-                evals, asked = evals + gram.evals, asked + gram.asked
+                evals, asked = gram.evals, gram.asked
+                if result.status is Status.STALLED and gram.dtype == np.float32:
+                    gram = self._gram(X, rows, kernel, threads, exact=True)
+                    problem = KernelOneClass(gram, self.nu, weight=weight)
+                    result = self._run(problem, seed, began, reports)
+                    evals, asked = evals + gram.evals, asked + gram.asked
+            return problem, result, evals, asked
+
+        kernel, (problem, result, evals, asked) = kernel_input.run_with(kernel, X, run)
         for name, value in self._attributes(result.solution, X, rows, kernel).items():
             setattr(self, name, value)
         self.radius_ = problem.radius(result.solution)
@@ -233,7 +243,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         solver = LevelBlocks()
         stop = Stop(self.tol, max_time=left_of(self.max_time, began))
         if self.max_iter != -1:
-            stop = replace(stop, max_iter=int(self.max_iter) * solver.cost(problem).a_pass)
+            stop = replace(stop, max_iter=int(self.max_iter))
         callbacks = [lambda record, answer, report=report: report(0, record, answer) for report in reports]
         return solve(problem, solver, stop=stop, seed=seed, callbacks=callbacks, on_interrupt=self.on_interrupt)
 
@@ -246,7 +256,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
             "support_": support.astype(np.int32),
             "n_support_": np.array([len(support)], np.int32),
             "support_vectors_": np.empty((0, 0)) if given else kernel_input.part_of(X, support, kernel),
-            "dual_coef_": answer.beta[used][None],
+            "dual_coef_": sp.csr_matrix(answer.beta[used][None]) if sp.issparse(X) else answer.beta[used][None],
             "intercept_": np.array([answer.b]),
             "offset_": np.array([-answer.b]),
             "kernel_": kernel,
@@ -256,9 +266,9 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
     def _keep_run(self, result: Result) -> None:
         """Set the attributes that say how it went, and warn if it was cut off."""
         self.gap_, self.objective_ = float(result.certificate.gap), float(result.certificate.objective)
-        self.n_iter_ = max(1, -(-result.n_iter // result.per_pass))
+        self.n_iter_ = int(result.n_iter)
         self.history_, self.solver_ = result.history, result.solver
         self.fit_status_ = int(not result.status.is_success)
-        self.stop_reason_ = how_it_ended([result], self.tol).name.lower()
+        self.stop_reason_ = how_it_ended([result], self.tol, self.max_iter).name.lower()
         if getattr(self, "_skl_callbacks", None):
             self._callback_fit_ctx.call_on_fit_task_end(estimator=self)

@@ -68,12 +68,17 @@ def votes(scores: np.ndarray, n_classes: int) -> np.ndarray:
 
 
 def per_class(scores: np.ndarray, n_classes: int) -> np.ndarray:
-    """One value for each class: its votes and, between equal votes, its summed scores, as in scikit-learn."""
-    summed = np.zeros((len(scores), n_classes))
+    """One value for each class: its votes and, between equal votes, its summed scores, as in scikit-learn.
+
+    A score of zero is a vote for the first class here, and for the second where classes are predicted by votes.
+    """
+    summed, won = np.zeros((2, len(scores), n_classes))
     for score, (i, j) in zip(scores.T, class_pairs(n_classes), strict=True):
         summed[:, i] += score
         summed[:, j] -= score
-    return votes(scores, n_classes) + summed / (3.0 * (np.abs(summed) + 1.0))
+        won[:, i] += score >= 0
+        won[:, j] += score < 0
+    return won + summed / (3.0 * (np.abs(summed) + 1.0))
 
 
 def coefficients_of_pairs(dual_coef: np.ndarray, vectors: np.ndarray, n_support: np.ndarray) -> np.ndarray:

@@ -165,7 +165,7 @@ def _cut_off(result: Result, why: Status) -> Result:
     return replace(result, status=why) if ended else result
 
 
-def how_it_ended(results: Sequence[Result], tol: float) -> Status:
+def how_it_ended(results: Sequence[Result], tol: float, max_iter: int | None = None) -> Status:
     """The status of all runs together, with a warning if a limit cut one off."""
     # For a solver that keeps its cells, using up the budget is the plan and no failure.
     spent = (Status.MAX_READS, Status.MAX_COST)
@@ -173,14 +173,17 @@ def how_it_ended(results: Sequence[Result], tol: float) -> Status:
         Status.FINISHED if result.status in spent and result.solver.reads == "kept cells" else result.status
         for result in results
     ]
-    ended = how_all_ended(every, max(result.certificate.gap for result in results), tol, depth=6)
+    ended = how_all_ended(every, max(result.certificate.gap for result in results), tol, 6, max_iter)
     return results[every.index(ended)].status
 
 
-def how_all_ended(every: Sequence[Status], gap: float, tol: float, depth: int = 5) -> Status:
+def how_all_ended(
+    every: Sequence[Status], gap: float, tol: float, depth: int = 5, max_iter: int | None = None
+) -> Status:
     """One status for all runs, with a warning if a limit cut one off or nothing is certified.
 
-    `depth` is the stack level of the caller of `fit`, to which the warning points.
+    `depth` is the stack level of the caller of `fit`, to which the warning points. Where `max_iter` is given and was
+    the limit, the warning begins as scikit-learn's does, for those who look out for it.
     """
     cut_off = [status for status in every if not status.is_success]
     cut_off.sort(key=lambda status: status is not Status.INTERRUPTED)
@@ -188,11 +191,13 @@ def how_all_ended(every: Sequence[Status], gap: float, tol: float, depth: int = 
     status = (cut_off or other or every)[0]
     if cut_off and status is not Status.INTERRUPTED:
         reached = f"a certified relative gap of {gap:.2g}" if np.isfinite(gap) else "no certificate"
-        warnings.warn(
-            f"The fit ended because {status.value}, with {reached} (tol={tol:g}). Allow more, or ask for less.",
-            ConvergenceWarning,
-            stacklevel=depth,
-        )
+        why = f"The fit ended because {status.value}, with {reached} (tol={tol:g}). Allow more, or ask for less."
+        if status is Status.MAX_ITER and max_iter is not None:
+            why = (
+                f"Solver terminated early (max_iter={max_iter}).  Consider pre-processing your data with "
+                f"StandardScaler or MinMaxScaler. {why}"
+            )
+        warnings.warn(why, ConvergenceWarning, stacklevel=depth)
     elif Status.STATIONARY in every:
         warnings.warn(
             "The kernel is not positive semidefinite, so the answer is a stationary point, as LIBSVM finds "

@@ -77,6 +77,7 @@ class KernelParameters(Protocol):
     coef0: float
     max_iter: int
     cache_size: float
+    shrinking: bool
 
 
 class KernelMachineParameters(KernelParameters, RunParameters, Protocol):
@@ -90,6 +91,7 @@ class KernelMachineParameters(KernelParameters, RunParameters, Protocol):
     n_jobs: int | None
     decision_function_shape: str
     break_ties: bool
+    probability: bool | Literal["deprecated"]
     warm_start: bool
     cache_folder: str | PathLike[str] | None
     device: str | None

@@ -7,8 +7,8 @@ import numpy as np
 
 from hinge.access import Gram, as_points
 from hinge.access.gram.points.as_points import Points
-from hinge.access.gram.points.given import check_own_values
-from hinge.estimators.kernel_input import part_of
+from hinge.access.gram.points.given import GivenPoints, check_own_values
+from hinge.estimators.kernel_input import dense_if_small, part_of
 from hinge.estimators.kernel_tasks import Answers, Runs, one_blas_thread
 from hinge.estimators.parameters import KernelData
 from hinge.estimators.weights import class_weights
@@ -27,7 +27,8 @@ def are_small(
     X: KernelData, kernel: Kernel, codes: np.ndarray, n_classes: int, cache_bytes: float, *, one_vs_one: bool
 ) -> bool:
     """Whether every problem of a fit is small, and the Gram matrix of all rows fits the cache."""
-    if isinstance(kernel, Function) or 8.0 * len(codes) ** 2 > cache_bytes:
+    by_value = isinstance(kernel, Function) and kernel.on != "blocks"
+    if by_value or 8.0 * len(codes) ** 2 > cache_bytes:
         return False
     largest = len(codes)
     if one_vs_one:
@@ -86,7 +87,7 @@ def run_together(
         y = np.where(np.concatenate(sides), np.int8(1), np.int8(-1))
         own = [class_weights(side, s, per_class, k) for side, k in zip(sides, targets, strict=True)]
         s = np.concatenate(own)  # type: ignore[arg-type]
-    points = _finest(as_points(X, kernel))
+    points = _given_by(kernel, X) if isinstance(kernel, Function) else _finest(as_points(dense_if_small(X), kernel))
     check_own_values(np.arange(points.n), points.diag(), indefinite=points.indefinite)
     with one_blas_thread():
         K = _whole_gram(points)
@@ -96,12 +97,13 @@ def run_together(
         K, A, B, taken, cuts, y, C * s, np.zeros(len(taken)), np.zeros(len(taken)), lam, unsolved(len(lam))
     )
     certifiable = not points.indefinite
+    evals = points.n**2 if isinstance(kernel, Function) else points.n * (points.n + 1) // 2
     cut_off = _run(these, tol, free, certifiable, ends, on_interrupt)
     for k in np.flatnonzero(np.isinf(these.found[:, 0])):
         _take_as_it_is(these, int(k), free)
     for k in np.flatnonzero((these.found[:, 0] > tol) & (these.found[:, 1] <= tol)):
         _certify_again(these, int(k), points, tol, free)
-    runs = _runs(these, tol, certifiable, cut_off, points, time.perf_counter() - began)
+    runs = _runs(these, tol, certifiable, cut_off, points.n, evals, time.perf_counter() - began)
     return runs if kept is None else runs._replace(answers=runs.answers._replace(rows=kept[taken]))
 
 
@@ -147,7 +149,7 @@ def _take_as_it_is(these: Together, k: int, free: bool) -> None:
 
 
 def _runs(
-    these: Together, tol: float, certifiable: bool, cut_off: Status | None, points: Points, seconds: float
+    these: Together, tol: float, certifiable: bool, cut_off: Status | None, n: int, evals: int, seconds: float
 ) -> Runs:
     gap, _, objective, b, rounds = these.found.T[:5]
     good = Status.CONVERGED if certifiable else Status.STATIONARY
@@ -161,7 +163,6 @@ def _runs(
     loss = np.maximum(objective - 0.5 * these.lam * sq, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         nu = np.where(sq > 0, loss / np.sqrt(sq), np.inf)
-    evals = points.n * (points.n + 1) // 2
     history = [
         History([Record(int(t), seconds, 0, evals, p, g, np.nan)])
         for t, p, g in zip(rounds.tolist(), objective.tolist(), gap.tolist(), strict=True)
@@ -175,11 +176,11 @@ def _runs(
         these.lam,
         nu,
         statuses,
-        max(1, int(rounds.max())),
+        rounds.astype(np.int64),
         history,
         ActiveSet(),
         evals,
-        points.n**2,
+        n**2,
     )
 
 
@@ -194,6 +195,14 @@ def _one_vs_one_rows(codes: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.
     taken = np.arange(places[-1]) - np.repeat(places[:-1] - ends[meeting], counts)
     y = np.repeat(np.resize(np.array([1, -1], np.int8), len(meeting)), counts)
     return taken, places[::2], y
+
+
+def _given_by(kernel: Function, X: KernelData) -> Points:
+    """All values of a function of blocks, by one call as in scikit-learn."""
+    points = as_points(X, kernel)
+    every, K = np.arange(points.n), np.empty((points.n, points.n))
+    points.fill(every, every, K)
+    return GivenPoints(K)
 
 
 def _finest(points: Points) -> Points:

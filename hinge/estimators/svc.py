@@ -8,16 +8,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from hinge.estimators import checks, kernel_input, one_vs_one, weights
-from hinge.estimators.kernel_machine import KernelMachine
+from hinge.estimators.kernel_machine import HARD, KernelMachine
 from hinge.estimators.kernel_tasks import Runs, answers_of, check_mass, expanded, gram_threads, run_tasks, tasks_of
 from hinge.estimators.one_vs_rest import Plan
 from hinge.estimators.parameters import ClassWeight, Gamma, KernelChoice, KernelData, RandomState
 from hinge.estimators.reports import reports_of
 from hinge.estimators.small_tasks import are_small, run_together
-from hinge.kernels import Kernel
+from hinge.kernels import Function, Kernel
 from hinge.problems import Expansion
 from hinge.solvers import Solver, registry
 from hinge.types import Items
@@ -35,14 +37,22 @@ class SVC(CallbackSupportMixin, KernelMachine, ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     C : float, default=1.0
-        Weight of the losses; λ = 1/(C Σ s) in the papers' terms.
+        Weight of the losses; λ = 1/(C Σ s) in the papers' terms. From 1e10 to infinity it says that no
+        loss is to be left: the least of 1e4, 1e6 and 1e8 that no coefficient reaches does the same, and stands for
+        it. Where the kernel does not tell the classes apart, infinity is 1e10.
     kernel : str, callable or hinge.kernels.Kernel, default="rbf"
         "linear", "rbf", "poly", "sigmoid", "laplacian", "precomputed", or a function. A function is called
         with two arrays of rows and gives a block of values where X is a table of numbers; where X is any
         other sequence (of strings, graphs, ...) it is called with two items and gives one value.
-        ``hinge.kernels.Function(f, on=...)`` says which.
+        ``hinge.kernels.Function(f, on=...)`` says which. A function that does not take two items, and gives a
+        block for two lists of them, is called with lists. For few rows a bare function of blocks is called once, for
+        all values; one in ``Function(f, on="blocks")`` only for those that are needed.
     degree, gamma, coef0
         Parameters of the named kernels, as in scikit-learn: gamma is "scale", "auto" or a number.
+    shrinking : bool, default=True
+        Accepted for scikit-learn's sake: every solver here leaves points out as it sees fit.
+    probability : bool, default=False
+        Whether `predict_proba` is there; it is not built yet, and says what to use in its place.
     slack : float in [0, 1], optional
         ν of the papers: the mean slack allowed at unit norm. Takes the place of `C`; decision values are in
         units of the margin then too. It is met by root-finding in C, certified; ``solver="sbp"`` is the
@@ -55,7 +65,8 @@ class SVC(CallbackSupportMixin, KernelMachine, ClassifierMixin, BaseEstimator):
         Stop when the certified relative duality gap, (P - D)/D, is at most this. Below 1e-5 kernel values
         are computed in float64.
     max_iter : int, default=-1
-        Limit in passes of the solver; -1 for none.
+        Limit in iterations of the solver, for each run; -1 for none. An iteration of the default solver is a
+        block of points, of "smo" a pair of them as in scikit-learn.
     max_time : float, optional
         Limit in seconds.
     max_kernel_evals : int, optional
@@ -95,8 +106,8 @@ class SVC(CallbackSupportMixin, KernelMachine, ClassifierMixin, BaseEstimator):
     ----------
     classes_, support_, support_vectors_, n_support_, dual_coef_, intercept_, fit_status_, shape_fit_, \
 class_weight_
-        As in scikit-learn, in LIBSVM's order and layout; arrays are dense but for the support vectors of
-        sparse X, which are sparse, and of sequences, which are a list. With ``multiclass="ovr"``,
+        As in scikit-learn, in LIBSVM's order and layout. The support vectors and the coefficients of sparse X
+        are sparse; the support vectors of sequences are a list. With ``multiclass="ovr"``,
         `dual_coef_` has shape (n_classes, n_SV) and `intercept_` (n_classes,).
     kernel_ : hinge.kernels.Kernel
     gap_ : float
@@ -106,8 +117,8 @@ class_weight_
         `slack` is given; and the ν at the answer, mean hinge loss over ‖w‖.
     n_kernel_evals_, n_kernel_asked_ : int
         Kernel values computed, and asked for: those that the cache held included.
-    n_iter_ : int
-        Passes of the solver, rounded up; the most of all runs.
+    n_iter_ : ndarray of shape (n_runs,)
+        Iterations of the solver.
     stop_reason_ : str
         Why the fit ended: "converged", "target", "max_time", ...
     solver_ : Solver
@@ -134,6 +145,8 @@ class_weight_
         degree: int = 3,
         gamma: Gamma = "scale",
         coef0: float = 0.0,
+        shrinking: bool = True,
+        probability: bool | Literal["deprecated"] = False,
         slack: float | None = None,
         solver: str | Solver = "auto",
         fit_intercept: bool = True,
@@ -162,6 +175,8 @@ class_weight_
         self.degree = degree
         self.gamma = gamma
         self.coef0 = coef0
+        self.shrinking = shrinking
+        self.probability = probability
         self.slack = slack
         self.solver = solver
         self.fit_intercept = fit_intercept
@@ -195,6 +210,7 @@ class_weight_
             Kernel values of shape (n_samples, n_samples) where the kernel is precomputed.
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
+            Rows whose weight is zero or negative take no part.
 
         Returns
         -------
@@ -215,28 +231,59 @@ class_weight_
             aside = kept[checks.held_out(codes[kept], self.validation_fraction, seed)]
         check_mass(codes, classes.tolist(), weight, per_class, aside)
         ovo = len(classes) > 2 and self.multiclass == "ovo"
-        if self._plain and are_small(X, kernel, codes, len(classes), float(self.cache_size) * 1e6, one_vs_one=ovo):
-            runs = run_together(
+
+        def run(kernel: Kernel) -> Runs:
+            memory = float(self.cache_size) * 1e6
+            together = self._plain and are_small(X, kernel, codes, len(classes), memory, one_vs_one=ovo)
+            if not together or isinstance(self.kernel, Function):  # whose values are dear
+                return self._run_each(X, y, codes, classes, kernel, weight, per_class, aside, seed, began)
+            return run_together(
                 X,
                 kernel,
                 codes,
                 len(classes),
                 weight,
                 per_class,
-                C=float(self.C),
+                C=self._bound,
                 free=bool(self.fit_intercept),
                 tol=float(self.tol),
                 ends=None if self.max_time is None else began + float(self.max_time),
                 on_interrupt=self.on_interrupt,
                 one_vs_one=ovo,
             )
-        else:
-            runs = self._run_each(X, y, codes, classes, kernel, weight, per_class, aside, seed, began)
+
+        evals = asked = 0
+        for C in self._bounds():
+            self._stand_in = C
+            kernel, runs = kernel_input.run_with(kernel, X, run)
+            evals, asked = evals + runs.evals, asked + runs.asked
+            ended = not all(status.is_success for status in runs.statuses)
+            if ended or not self._is_reached(runs, weight, per_class):
+                break
+        runs = runs._replace(evals=evals, asked=asked)
         self.classes_, self.kernel_, self.shape_fit_ = classes, kernel, kernel_input.shape_of(X)
         self.__dict__.update(expanded(runs.answers, X, codes, len(classes), kernel, one_vs_one=ovo))
         self.class_weight_ = np.ones(len(classes)) if per_class is None else per_class
+        self._calibrated = self.probability not in (False, "deprecated")
         self._keep(runs)
         return self
+
+    def _bounds(self) -> tuple[float, ...]:
+        """The C to try, of which the first is taken that no coefficient reaches, or the last.
+
+        The optimum is the same for all larger ones then, and has no loss. A C that is larger than it need be only
+        makes the rounding errors of losses dear, up to where nothing is certified.
+        """
+        C = float(self.C)
+        if C < HARD or self.slack is not None or self.max_kernel_evals is not None:
+            return (HARD if np.isinf(C) else C,)
+        return 1e4, 1e6, 1e8, HARD if np.isinf(C) else C
+
+    def _is_reached(self, runs: Runs, weight: np.ndarray | None, per_class: np.ndarray | None) -> bool:
+        """Whether a coefficient is near the bound that C is, for the lightest row."""
+        least = 1.0 if weight is None else float(weight[weight > 0].min())
+        least *= 1.0 if per_class is None else float(min(1.0, per_class[per_class > 0].min()))
+        return bool(np.abs(runs.answers.beta).max(initial=0.0) > 0.5 * least * self._bound)
 
     @property
     def _plain(self) -> bool:
@@ -285,7 +332,7 @@ class_weight_
         plan = Plan(
             self._solver(len(tasks)),
             self._stop(began),
-            None if self.max_iter == -1 else int(self.max_iter),
+            None,
             seed,
             self.on_interrupt,
             None,
@@ -335,3 +382,42 @@ class_weight_
             return self.classes_[scores.argmax(axis=1)]
         decide = one_vs_one.per_class if self.break_ties else one_vs_one.votes
         return self.classes_[decide(scores, n_classes).argmax(axis=1)]
+
+    def _probabilities_asked(self) -> bool:
+        if self.probability in (False, "deprecated"):
+            raise AttributeError("predict_proba is not available when probability=False.")
+        return True
+
+    @available_if(_probabilities_asked)
+    def predict_proba(self, X: KernelInput) -> np.ndarray:
+        """The probability of each class, which is not built yet.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        check_is_fitted(self, "support_")
+        if not getattr(self, "_calibrated", False):
+            raise NotFittedError("predict_proba is not available when fitted with probability=False: fit again.")
+        raise NotImplementedError(
+            "predict_proba comes with calibration, which is not built yet. Wrap the model meanwhile: "
+            "sklearn.calibration.CalibratedClassifierCV(SVC(), ensemble=False) has it."
+        )
+
+    @available_if(_probabilities_asked)
+    def predict_log_proba(self, X: KernelInput) -> np.ndarray:
+        """The logarithm of `predict_proba`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        return np.log(self.predict_proba(X))

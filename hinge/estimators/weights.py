@@ -11,17 +11,24 @@ from hinge.estimators.parameters import ClassWeight, KernelData
 
 
 def row_weights(sample_weight: ArrayLike | None, X: KernelData | Table) -> np.ndarray | None:
-    """`sample_weight`, checked; None where all rows weigh 1."""
+    """`sample_weight`, checked; None where all rows weigh 1.
+
+    A row whose weight is negative takes no part, like one whose weight is zero, as in scikit-learn.
+    """
     if sample_weight is None:
         return None
     try:
-        rows = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        rows = _check_sample_weight(sample_weight, X, dtype=np.float64, allow_all_zero_weights=True)
     except (TypeError, ValueError) as error:
         if not str(error).startswith(NOT_NUMBERS):
             raise
         raise type(error)(f"sample_weight must be numbers, one a row: {error}.") from error
+    rows = np.maximum(rows, 0.0)
     if not rows.any():
-        raise ValueError("sample_weight is zero on every row: there is nothing to learn from.")
+        raise ValueError(
+            "Invalid input - all samples have zero or negative weights: there is nothing to learn from. "
+            "sample_weight needs a positive number for some rows."
+        )
     if not 1 / FAR <= rows.max() <= FAR:
         raise ValueError(
             f"The largest sample_weight is {rows.max():g}, and must lie between {1 / FAR:g} and {FAR:g}: "

@@ -4,9 +4,11 @@ import re
 
 import numpy as np
 import pytest
+from sklearn import svm
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
-from hinge import LinearSVC
+from hinge import LinearSVC, LinearSVR
 from hinge.estimators.checks import check_linear_svc, checked_choice, checked_number, encoded_labels, held_out
 from hinge.solvers import Pegasos, registry
 
@@ -51,7 +53,7 @@ WRONG = [
     *[({"slack": value}, "slack must be a number") for value in (-0.1, 0, 1.1, np.nan, "half")],
     ({"lam": 0.1, "slack": 0.1}, "lam and slack both"),
     *[({"tol": value}, "tol must be a number") for value in (-1e-3, np.nan, np.inf, "tight", None)],
-    *[({"max_iter": value}, "max_iter must be") for value in (0, -1, np.nan, "many", None)],
+    *[({"max_iter": value}, "max_iter must be") for value in (-1, np.nan, "many", None)],
     *[({"max_time": value}, "max_time must be a number") for value in (-1, np.nan, "1 s")],
     *[({"max_reads": value}, "max_reads must be a number") for value in (-1, np.nan, "all")],
     *[({"target_error": value}, "target_error must be a number") for value in (-0.1, np.nan, "low")],
@@ -159,3 +161,33 @@ def test_held_out_leaves_a_row_of_each_class():
 def test_nothing_to_hold_out():
     with pytest.raises(ValueError, match=r"validation_fraction=0\.1 of 2 rows leaves none to measure"):
         held_out(np.array([0, 1]), 0.1, seed=0)
+
+
+COMBINATIONS = [
+    (LinearSVC, {"penalty": "l1", "loss": "hinge", "dual": False}, "loss='squared_hinge'"),
+    (LinearSVC, {"penalty": "l1", "dual": True}, "dual='auto' or dual=False"),
+    (LinearSVC, {"loss": "hinge", "dual": False}, "dual='auto' or dual=True"),
+    (LinearSVC, {"loss": "hinge", "dual": np.False_}, "dual='auto' or dual=True"),
+    (LinearSVR, {"loss": "epsilon_insensitive", "dual": False}, "dual='auto' or dual=True"),
+]
+
+
+@pytest.mark.parametrize(("machine", "parameters", "fix"), COMBINATIONS)
+def test_what_scikit_learn_refuses_together_is_refused(machine, parameters, fix, tiny):
+    with pytest.raises(ValueError, match=f"Unsupported set of arguments: penalty='l[12]', loss=.* dual=.*{fix}"):
+        machine(**parameters).fit(*tiny)
+    with pytest.raises(ValueError, match="Unsupported set of arguments"):
+        getattr(svm, machine.__name__)(**parameters).fit(*tiny)
+
+
+@pytest.mark.parametrize("parameters", [{"penalty": "l1", "dual": False}, {"multi_class": "crammer_singer"}])
+def test_what_is_not_built_yet_says_so(parameters, tiny):
+    with pytest.raises(NotImplementedError, match=r"is not built yet: use .*sklearn\.svm\.LinearSVC"):
+        LinearSVC(**parameters).fit(*tiny)
+
+
+def test_no_passes_at_all_are_a_limit_like_any_other(tiny):
+    for machine in (LinearSVC, LinearSVR):
+        with pytest.warns(ConvergenceWarning, match="the iteration limit was reached"):
+            model = machine(max_iter=0).fit(*tiny)
+        assert not model.coef_.any()

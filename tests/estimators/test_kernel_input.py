@@ -5,9 +5,9 @@ import scipy.sparse as sp
 from estimators.made_up import SIDES, WORDS, bigrams, half_gaussian
 from sklearn.metrics.pairwise import rbf_kernel
 
-from hinge import SVC
-from hinge.estimators.kernel_input import is_matrix, variance
-from hinge.kernels import Gaussian
+from hinge import SVC, OneClassSVM
+from hinge.estimators.kernel_input import dense_if_small, is_matrix, variance
+from hinge.kernels import Function, Gaussian
 
 # --- functions ----------------------------------------------------------------------------------
 
@@ -76,3 +76,57 @@ def test_the_variance_of_a_table(three):
     assert variance(np.full((4, 2), 0.1)) == 0.0
     assert SVC().fit(np.full((4, 2), 0.1), [0, 1, 0, 1]).kernel_ == Gaussian(1.0)
     assert SVC(gamma="auto").fit(*three).kernel_ == Gaussian(0.25)
+
+
+def block_of_words(xs, zs):
+    """What scikit-learn calls: two lists in, all values out. It takes no two words."""
+    assert all(isinstance(part, list) for part in (xs, zs))
+    return np.array([[bigrams(x, z) for z in zs] for x in xs])
+
+
+@pytest.mark.parametrize("machine", [SVC, OneClassSVM])
+def test_a_function_of_two_lists_needs_no_wrapper(machine):
+    model = machine(kernel=block_of_words, tol=1e-5).fit(WORDS, SIDES)
+    pairs = machine(kernel=bigrams, tol=1e-5).fit(WORDS, SIDES)
+    assert (model.kernel_.on, pairs.kernel_.on) == ("blocks", "pairs")
+    np.testing.assert_allclose(model.decision_function(WORDS), pairs.decision_function(WORDS), atol=1e-2)
+
+
+def test_a_function_that_takes_neither_keeps_its_own_error():
+    def broken(x, z):
+        raise RuntimeError("no such thing")
+
+    with pytest.raises(RuntimeError, match="no such thing"):
+        SVC(kernel=broken).fit(WORDS, SIDES)
+    with pytest.raises(TypeError, match="gave 'ndarray' in place of a number"):
+        SVC(kernel=lambda x, z: np.ones(3)).fit(WORDS, SIDES)
+
+
+def test_a_bare_function_of_few_rows_is_called_once(three):
+    shapes = []
+
+    def linear(x, z):
+        shapes.append((x.shape, z.shape))
+        return sp.csr_matrix(x @ z.T)  # may be sparse
+
+    X, y = three
+    model, named = SVC(kernel=linear).fit(X, y), SVC(kernel="linear").fit(X, y)
+    assert shapes == [(X.shape, X.shape)]
+    assert model.n_kernel_evals_ == len(y) ** 2
+    np.testing.assert_allclose(model.dual_coef_, named.dual_coef_, atol=1e-6)
+    dear = SVC(kernel=Function(linear, on="blocks")).fit(X, y)
+    assert dear.n_kernel_evals_ < len(y) ** 2
+
+
+def test_a_bare_function_that_is_not_positive_is_found_out(three):
+    X, y = three
+    with pytest.warns(UserWarning, match="not positive semidefinite"):
+        model = SVC(kernel=lambda x, z: np.tanh(x @ z.T - 1)).fit(X, y)
+    assert np.isnan(model.gap_)
+
+
+def test_few_cells_are_written_out_in_full():
+    few, many = sp.csr_array((10, 10)), sp.csr_array((1000, 1000))
+    assert isinstance(dense_if_small(few), np.ndarray)
+    for X in (many, WORDS, np.ones((2, 2))):
+        assert dense_if_small(X) is X

@@ -31,8 +31,9 @@ def test_counts(two):
     X, y = two
     for solver, kind in (("auto", ActiveSet), ("blockdual", BlockDual)):
         model = SVC(tol=1e-5, solver=solver).fit(X, y)
-        assert isinstance(model.n_iter_, int)
-        assert model.n_iter_ >= 1
+        assert model.n_iter_.shape == (1,)
+        assert model.n_iter_.dtype == np.int32
+        assert model.n_iter_[0] == model.history_[-1].iteration >= 1
         assert isinstance(model.n_kernel_evals_, int)
         assert len(model.support_) * 100 <= model.n_kernel_evals_ <= 200 * 200
         assert model.n_kernel_asked_ > model.n_kernel_evals_

@@ -214,7 +214,8 @@ def test_verbose(capsys):
         ({"kernel": "cosine"}, "kernel must be one of"),
         ({"gamma": -1.0}, "gamma must be a number"),
         ({"tol": -1.0}, "tol must be a number"),
-        ({"max_iter": 0}, "max_iter must be a whole number"),
+        ({"max_iter": -2}, "max_iter must be a whole number of at least 0, or -1"),
+        ({"shrinking": "yes"}, "shrinking must be True or False"),
         ({"cache_size": 0}, "cache_size must be a number"),
         ({"on_interrupt": "stop"}, "on_interrupt must be one of"),
     ],
@@ -233,7 +234,7 @@ def test_bad_data():
         OneClassSVM().fit(np.zeros((0, 3)))
     with pytest.raises(ValueError, match="square matrix"):
         OneClassSVM(kernel="precomputed").fit(X)
-    with pytest.raises(ValueError, match="at least one non-zero"):
+    with pytest.raises(ValueError, match="zero or negative weights: there is nothing to learn from"):
         OneClassSVM().fit(X, sample_weight=np.zeros(len(X)))
     with pytest.raises(ValueError, match="nu must lie"):
         problem_of(10, nu=0.0)
@@ -265,3 +266,26 @@ def test_a_run_that_float32_could_not_end_is_on_the_bill(monkeypatch):
     np.testing.assert_array_equal(both.dual_coef_, exact.dual_coef_)
     assert both.n_kernel_evals_ >= exact.n_kernel_evals_ + first.n_kernel_evals_
     assert both.n_kernel_asked_ >= exact.n_kernel_asked_ + first.n_kernel_asked_
+
+
+def test_sparse_data_has_sparse_coefficients_and_the_same_answer():
+    full, thin = OneClassSVM(kernel="linear", nu=0.3).fit(X), OneClassSVM(kernel="linear", nu=0.3).fit(sp.csr_matrix(X))
+    for name in ("dual_coef_", "coef_", "support_vectors_"):
+        assert sp.issparse(getattr(thin, name))
+        np.testing.assert_allclose(getattr(thin, name).toarray(), getattr(full, name), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(thin.decision_function(X), full.decision_function(X), atol=1e-9)
+
+
+def test_rows_of_negative_weight_take_no_part():
+    weight = np.r_[-np.ones(5), np.ones(len(X) - 5)]
+    model, rest = OneClassSVM(gamma=0.3).fit(X, sample_weight=weight), OneClassSVM(gamma=0.3).fit(X[5:])
+    assert model.support_.min() >= 5
+    np.testing.assert_allclose(model.decision_function(X), rest.decision_function(X), rtol=1e-6)
+
+
+def test_no_iterations_at_all_are_a_limit_like_any_other():
+    with pytest.warns(ConvergenceWarning, match=r"Solver terminated early \(max_iter=0\)"):
+        model = OneClassSVM(max_iter=0).fit(X)
+    assert type(model.n_iter_) is int
+    assert model.n_iter_ == 0
+    assert np.isfinite(model.decision_function(X)).all()

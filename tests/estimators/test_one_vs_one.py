@@ -48,3 +48,14 @@ def test_ties_are_broken_as_scikit_learn_breaks_them(many):
         np.testing.assert_array_equal(
             ours.predict(data[0]), ours.classes_[ours.decision_function(data[0]).argmax(axis=1)]
         )
+
+
+def test_a_score_of_zero_votes_as_in_scikit_learn():
+    X = np.repeat(np.eye(3), 2, axis=0) * 100.0  # so far apart that K is the identity, and scores elsewhere are zero
+    y = np.repeat([0, 1, 2], 2)
+    nowhere = np.full((1, 3), -50.0)
+    for break_ties in (False, True):
+        ours = SVC(gamma=1.0, break_ties=break_ties).fit(X, y)
+        theirs = svm.SVC(gamma=1.0, break_ties=break_ties).fit(X, y)
+        np.testing.assert_array_equal(ours.predict(nowhere), theirs.predict(nowhere))
+        np.testing.assert_allclose(ours.decision_function(nowhere), theirs.decision_function(nowhere), atol=1e-6)

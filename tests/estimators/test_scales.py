@@ -61,7 +61,8 @@ def obeys(model, rows, weight=None):
             assert not any(word in str(error) for word in ("nan", "bins", "identity"))  # NumPy's words
             return False
     for name in ("coef_", "intercept_", "dual_coef_", "objective_", "offset_"):
-        assert np.isfinite(getattr(model, name, 0.0)).all(), name
+        values = getattr(model, name, 0.0)
+        assert np.isfinite(values.data if sp.issparse(values) else values).all(), name
     assert model.gap_ >= 0 or getattr(model, "kernel_", None).indefinite  # which has none
     assert np.isfinite(model.decision_function(rows)).all()
     assert len(model.predict(rows)) == len(Y)

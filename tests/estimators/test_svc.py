@@ -9,11 +9,14 @@ import scipy.sparse as sp
 from estimators.made_up import assert_same_machine, dense
 from sklearn import svm
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_digits
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import hinge
 from hinge import SVC
 from hinge.kernels import Gaussian, Laplacian, Linear
 from hinge.problems import KernelRegularized
@@ -93,7 +96,7 @@ def test_sparse(form, two, many):
             assert sp.issparse(ours.support_vectors_)
             np.testing.assert_allclose(ours.decision_function(X), ours.decision_function(form(X)), atol=1e-9)
             if kernel == "linear":
-                np.testing.assert_allclose(ours.coef_, dense(theirs.coef_), atol=1e-2)
+                np.testing.assert_allclose(dense(ours.coef_), dense(theirs.coef_), atol=1e-2)
     narrow = SVC(tol=1e-6).fit(X, y)
     np.testing.assert_allclose(
         narrow.decision_function(form(X)), SVC(tol=1e-6).fit(form(X), y).decision_function(X), atol=1e-3
@@ -265,3 +268,114 @@ def test_threads_change_nothing(many):
     one, two, every = (SVC(n_jobs=n, random_state=0).fit(X, y) for n in (1, 2, -1))
     for other in (two, every):
         np.testing.assert_array_equal(other.dual_coef_, one.dual_coef_)
+
+
+# --- as scikit-learn's own ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("multiclass", ["ovo", "ovr"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_coefficients_of_sparse_data_are_sparse(classes, multiclass, three):
+    X, y = three[0][: 30 * classes], three[1][: 30 * classes]
+    full = SVC(kernel="linear", multiclass=multiclass).fit(X, y)
+    thin = SVC(kernel="linear", multiclass=multiclass).fit(sp.csr_matrix(X), y)
+    assert isinstance(thin.dual_coef_, sp.csr_matrix)
+    assert isinstance(thin.coef_, sp.csr_matrix)
+    np.testing.assert_array_equal(thin.dual_coef_.toarray(), full.dual_coef_)  # few cells: the same arithmetic
+    np.testing.assert_array_equal(thin.support_vectors_.toarray(), full.support_vectors_)
+    np.testing.assert_allclose(thin.coef_.toarray(), full.coef_, rtol=1e-12)
+    for X_new in (X, sp.csr_array(X)):
+        np.testing.assert_allclose(thin.decision_function(X_new), full.decision_function(X_new), rtol=1e-9)
+    for coef in (full.coef_, thin.coef_.data):
+        with pytest.raises(ValueError, match="read-only"):
+            coef[..., 0] = 1.0
+    with pytest.raises(AttributeError):
+        full.coef_ = np.zeros(4)
+
+
+def test_rows_of_negative_weight_take_no_part(two):
+    X, y = two
+    weight = np.r_[-np.ones(10), np.ones(190)]
+    model, rest = SVC(gamma=0.3).fit(X, y, weight), SVC(gamma=0.3).fit(X[10:], y[10:])
+    np.testing.assert_array_equal(model.support_, rest.support_ + 10)
+    np.testing.assert_allclose(model.dual_coef_, rest.dual_coef_, rtol=1e-6)
+
+
+def test_an_infinite_C_leaves_no_loss(three):
+    X, y = three[0][:60], three[1][:60]
+    for C in (np.inf, float("inf"), np.float32(np.inf), 1e10, 1e12):
+        model = SVC(C=C, tol=1e-6).fit(X, y)
+        margins = np.where(y == 1, 1, -1) * model.decision_function(X)
+        assert margins.min() > 1 - 1e-3
+        assert model.gap_ <= 1e-6
+        assert model.lam_ == pytest.approx(1 / (1e4 * len(y)))
+    theirs = svm.SVC(C=np.inf, tol=1e-8).fit(X, y)
+    np.testing.assert_allclose(model.decision_function(X), theirs.decision_function(X), atol=1e-2)
+    tiny = SVC(C=np.inf, kernel="linear").fit([[0.0], [1e-3]], [0, 1])  # whose coefficients are large
+    assert tiny.coef_[0, 0] == pytest.approx(2e3)
+    heavy = SVC(C=np.inf, tol=1e-6).fit(X, y, np.full(60, 1e-3))
+    np.testing.assert_allclose(heavy.decision_function(X), model.decision_function(X), atol=1e-2)
+
+
+def test_an_infinite_C_where_no_kernel_separates():
+    X, y = [[0.0], [0.0], [1.0], [1.0]], [0, 1, 1, 1]
+    model = SVC(C=np.inf).fit(X, y)
+    assert model.lam_ == pytest.approx(1 / (4 * 1e10))
+    assert SVC(C=1e11).fit(X, y).lam_ == pytest.approx(1 / (4 * 1e11))
+    np.testing.assert_array_equal(model.predict([[1.0]]), [1])
+
+
+def test_ties_and_shapes_are_checked_when_they_matter(three):
+    model = SVC(decision_function_shape="ovo", break_ties=True).fit(*three)
+    assert model.decision_function(three[0]).shape == (90, 3)
+    with pytest.raises(ValueError, match="break_ties must be False"):
+        model.predict(three[0])
+    assert set(model.set_params(break_ties=False).predict(three[0])) == {0, 1, 2}
+
+
+def test_probabilities_say_where_they_are(two):
+    X, y = two
+    plain = SVC().fit(X, y)
+    assert not hasattr(plain, "predict_proba")
+    assert not hasattr(SVC(probability="deprecated"), "predict_log_proba")
+    with pytest.raises(AttributeError, match="predict_proba"):
+        plain.predict_proba(X)
+    plain.probability = True
+    with pytest.raises(NotFittedError, match="not available when fitted with probability=False"):
+        plain.predict_proba(X)
+    asked = SVC(probability=True)
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        asked.predict_proba(X)
+    for method in (asked.fit(X, y).predict_proba, asked.predict_log_proba):
+        with pytest.raises(NotImplementedError, match="CalibratedClassifierCV"):
+            method(X)
+    meanwhile = CalibratedClassifierCV(SVC(), ensemble=False).fit(X, y)
+    np.testing.assert_allclose(meanwhile.predict_proba(X).sum(axis=1), 1.0)
+    np.testing.assert_array_equal(asked.predict(X), plain.predict(X))
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in ("SVC", "LinearSVC", "LinearSVR", "OneClassSVM") if hasattr(hinge, name)]
+)
+def test_parameters_and_defaults_are_scikit_learns(name):
+    ours, theirs = getattr(hinge, name)().get_params(), getattr(svm, name)().get_params()
+    assert set(theirs) <= set(ours)
+    assert {key for key in theirs if ours[key] != theirs[key]} <= {"probability", "random_state", "verbose"}
+    assert getattr(hinge, name)(**theirs).get_params(deep=False).keys() == ours.keys()
+
+
+def test_the_parameters_of_scikit_learns_model_make_ours(three):
+    theirs = svm.SVC(C=2.0, gamma=0.3, tol=1e-5).fit(*three)
+    ours = SVC(**theirs.get_params()).fit(*three)
+    np.testing.assert_allclose(ours.decision_function(three[0]), theirs.decision_function(three[0]), atol=1e-3)
+
+
+def test_a_model_that_was_altered_is_refused(three):
+    model = SVC().fit(*three)
+    model.n_support_[0] = 10**6
+    with pytest.raises(ValueError, match="internal representation of SVC was altered"):
+        model.predict(three[0])
+
+
+def test_gamma_is_where_scikit_learn_has_it(three):
+    assert SVC(gamma="auto").fit(*three)._gamma == 0.25

@@ -93,20 +93,26 @@ def test_a_tolerance_out_of_reach_ends_where_nothing_moves(two):
     assert model.gap_ < 1e-6
 
 
-def test_passes(two):
-    with pytest.warns(ConvergenceWarning, match="the iteration limit was reached") as caught:
-        model = SVC(solver=BlockDual(block=8), tol=1e-12, max_iter=1, C=100.0).fit(*two)
-    assert model.n_iter_ == 1
-    assert model.history_[-1].iteration == BlockDual(block=8).cost(_Size(400)).a_pass
+@pytest.mark.parametrize("max_iter", [0, 1, 3])
+def test_iterations(max_iter, two):
+    words = rf"Solver terminated early \(max_iter={max_iter}\)\.  Consider .*the iteration limit was reached"
+    with pytest.warns(ConvergenceWarning, match=words) as caught:
+        model = SVC(solver=BlockDual(block=8), tol=1e-12, max_iter=max_iter, C=100.0).fit(*two)
+    np.testing.assert_array_equal(model.n_iter_, [max_iter])
+    assert model.history_[-1].iteration == max_iter
+    assert model.stop_reason_ == "max_iter"
     assert caught[0].filename == __file__
+    assert np.isfinite(model.decision_function(two[0])).all()
 
 
-class _Size:
-    class gram:
-        by_value = False
-
-    def __init__(self, n):
-        self.n = n
+def test_iterations_are_those_of_each_run(three):
+    X, y = three
+    with pytest.warns(ConvergenceWarning, match="max_iter=2"):
+        model = SVC(solver=BlockDual(block=4), tol=1e-12, max_iter=2, C=100.0).fit(X, y)
+    np.testing.assert_array_equal(model.n_iter_, [2, 2, 2])
+    with pytest.warns(ConvergenceWarning, match="max_iter=0"):
+        model = SVC(max_iter=0).fit(X, y)
+    assert not model.dual_coef_.any()
 
 
 @pytest.mark.parametrize("multiclass", ["ovo", "ovr"])

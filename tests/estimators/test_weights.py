@@ -38,3 +38,8 @@ def test_balanced_counts_the_sample_weights():
 def test_a_number_weighs_all_rows():
     rows = row_weights(2.0, np.ones((3, 1)))
     assert rows.tolist() == [2.0, 2.0, 2.0]
+
+
+def test_rows_of_negative_weight_take_no_part():
+    rows = row_weights([1.0, -2.0, 0.0, 3.0], np.ones((4, 1)))
+    assert rows.tolist() == [1.0, 0.0, 0.0, 3.0]

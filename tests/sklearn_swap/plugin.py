@@ -1,0 +1,81 @@
+"""A pytest plugin that puts our estimators in the place of scikit-learn's before its tests are imported.
+
+With this folder's parent on the path, ``python -m pytest -p sklearn_swap.plugin --swap-report FILE --pyargs
+sklearn.svm.tests.test_svm`` runs them, and writes how each test ended and which of our classes it made.
+"""
+
+import json
+from pathlib import Path
+
+import sklearn.svm
+import sklearn.svm._classes
+
+import hinge
+
+NAMES = tuple(
+    name
+    for name in ("SVC", "LinearSVC", "LinearSVR", "OneClassSVM", "SVR", "NuSVC", "NuSVR")
+    if name in hinge.estimators.__all__
+)
+"""Classes that are ours here; the others stay scikit-learn's own."""
+
+made = set()
+"""Names of our classes of which the running test has made a model."""
+
+
+def swap(name):
+    """Put our class where tests import it from, and note whenever a model of it is made."""
+    ours = getattr(hinge, name)
+
+    def noted(cls, *args, **kwargs):
+        made.add(name)
+        return object.__new__(cls)
+
+    ours.__new__ = staticmethod(noted)
+    for module in (sklearn.svm, sklearn.svm._classes):
+        setattr(module, name, ours)
+
+
+for name in NAMES:
+    swap(name)
+
+
+def pytest_addoption(parser):
+    parser.addoption("--swap-report", help="where to write how each test ended, as JSON")
+
+
+def pytest_configure(config):
+    config.pluginmanager.register(Report(config.getoption("--swap-report")), "swap-report")
+
+
+class Report:
+    """How each test ended, which of our classes it made, and what it said where it failed."""
+
+    def __init__(self, path):
+        self.path, self.tests = path, {}
+
+    def pytest_runtest_setup(self, item):
+        made.clear()
+
+    def pytest_runtest_logreport(self, report):
+        known = self.tests.setdefault(short(report.nodeid), {"outcome": "passed", "ours": [], "said": ""})
+        if report.when == "call":
+            known["ours"] = sorted(made)
+        if report.failed:
+            crash = getattr(report.longrepr, "reprcrash", None)
+            known.update(outcome="failed", said=str(crash.message if crash else report.longrepr))
+        elif report.skipped:
+            known.update(outcome="skipped", said=str(report.longrepr))
+
+    def pytest_collectreport(self, report):
+        if report.failed:
+            self.tests[short(report.nodeid)] = {"outcome": "failed", "ours": list(NAMES), "said": str(report.longrepr)}
+
+    def pytest_sessionfinish(self):
+        if self.path:
+            Path(self.path).write_text(json.dumps(self.tests, indent=1))
+
+
+def short(nodeid):
+    """The name of the file and of the test, without the folder."""
+    return nodeid.rpartition("/")[2]
