@@ -72,7 +72,8 @@ class KernelMachine:
         """w of each decision value, for the linear kernel; sparse where the support vectors are."""
         if not isinstance(getattr(self, "kernel_", None), Linear):
             raise AttributeError("coef_ is only available when using a linear kernel, after fit.")
-        vectors, dual = self.support_vectors_, self._dense_dual
+        vectors: Any = self.support_vectors_
+        dual = self._dense_dual
         pairs = self._one_vs_one
         coef: Any = one_vs_one.coefficients_of_pairs(dual, vectors, self.n_support_) if pairs else dual @ vectors
         if sp.issparse(vectors):

@@ -389,7 +389,7 @@ class_weight_
         return True
 
     @available_if(_probabilities_asked)
-    def predict_proba(self, X: KernelInput) -> np.ndarray:
+    def predict_proba(self, X: Items) -> np.ndarray:
         """The probability of each class, which is not built yet.
 
         Parameters
@@ -409,7 +409,7 @@ class_weight_
         )
 
     @available_if(_probabilities_asked)
-    def predict_log_proba(self, X: KernelInput) -> np.ndarray:
+    def predict_log_proba(self, X: Items) -> np.ndarray:
         """The logarithm of `predict_proba`.
 
         Parameters

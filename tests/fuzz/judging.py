@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 REFUSALS = ValueError, TypeError, OSError, RuntimeError
-NO_SENTENCES = UnicodeError, json.JSONDecodeError, np.linalg.LinAlgError, RecursionError, NotImplementedError
+NO_SENTENCES = UnicodeError, json.JSONDecodeError, np.linalg.LinAlgError, RecursionError
 """Errors of a kind that is a refusal, and whose words help nobody."""
 MAY_BE_INFINITE = ("gap_", "objective_", "history_", "radius_", "slack_", "lam_", "upper", "gap", "lower", "history")
 """What is infinite or NaN where there is no certificate."""
