@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hinge.monitoring import Status
 from hinge.problems import Problem, Regularized, Solution
 from hinge.problems.cost import Cost
 from hinge.solvers.base import Paper, Solver
@@ -14,6 +15,7 @@ from hinge.solvers.linear.smoothed_hinge import add_outers, along, product, sear
 BLOCK_ROWS = 64  # rows are sampled in blocks of neighbours, which memory likes
 GROWTH = 4
 RARE = 25  # rows of the rarer class that the first sample has, if there are as many
+STALLED = 50  # steps without a thousandth of progress, on all rows, that end a run: rounding is all that is left
 NOTHING = 1e-14  # a decrease of the objective, which is at most about one, that is not worth a step
 NARROWEST = 1e-2  # share of the width below which μ does not shrink: the centre does the rest
 SMALLEST = 500  # rows of the first level, or more
@@ -46,7 +48,8 @@ class NewtonState(NamedTuple):
     centre of smoothing, both in the order of `rows`; `alpha` is the dual, `z` its combination of the rows.
     `curved` says which rows are on the parabola, `H` is the sum of their (xᵢ, 1)(xᵢ, 1)ᵀ, of which the lower
     triangle is used, and `moved` counts those that came and went. `mu` is the width; the first `level` rows are
-    in use, and the first `known` margins are known; `leaving` says that the next iteration begins a new stage.
+    in use, and the first `known` margins are known; `least` is the smallest gap so far, not improved on in `still`
+    iterations; `leaving` says that the next iteration begins a new stage.
     """
 
     x: np.ndarray
@@ -63,6 +66,8 @@ class NewtonState(NamedTuple):
     level: int
     known: int
     moved: int
+    least: float
+    still: int
     leaving: bool
     t: int
 
@@ -113,6 +118,7 @@ class Newton(Solver[Regularized, NewtonState]):
     shrink: float = 0.4
 
     any_loss = True
+    finished = Status.STALLED
     paper = Paper("Training a Support Vector Machine in the Primal", "Chapelle", 2007, "with smoothing and subsamples")
 
     def __post_init__(self) -> None:
@@ -159,6 +165,8 @@ class Newton(Solver[Regularized, NewtonState]):
             level=level,
             known=0,
             moved=0,
+            least=np.inf,
+            still=0,
             leaving=False,
             t=0,
         )
@@ -207,7 +215,15 @@ class Newton(Solver[Regularized, NewtonState]):
         else:  # what smoothing hides; or, where nothing is smoothed, what so few rows cannot tell
             error = look.gap if mu > 0.0 else look.dual * min(1.0, (problem.d + 1) / level)
             leaving = -look.slope <= LEAVE * error + NOTHING * problem.spread
-        return state._replace(known=max(state.known, level), leaving=leaving, t=state.t + 1)
+        total = look.gap + look.distance
+        better = level < len(rows) or total < 0.999 * state.least
+        return state._replace(
+            known=max(state.known, level),
+            least=total if better else state.least,
+            still=0 if better else state.still + 1,
+            leaving=leaving,
+            t=state.t + 1,
+        )
 
     def _width(self, problem: Regularized) -> float:
         """μ at which all rows are in use, in units of what rows are short of; 0 where the loss is smooth."""
@@ -224,7 +240,7 @@ class Newton(Solver[Regularized, NewtonState]):
         return Cost(cells=passes * problem.matrix.n_cells)
 
     def pause(self, problem: Regularized, state: NewtonState) -> int:
-        return 1
+        return int(state.still < STALLED)
 
     def estimate(self, problem: Regularized, state: NewtonState) -> float:
         """The exact gap of the last look, once it saw all rows (but for the bias constraint)."""

@@ -226,3 +226,10 @@ def test_a_rare_class_is_in_the_first_sample(rare, together):
     for seed in range(3):
         result = solve(problem, Newton(), seed=seed, stop=Stop(max_iter=100))
         assert result.certificate.gap <= 1e-3
+
+
+@pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE], ids=lambda loss: loss.name)
+def test_it_ends_where_rounding_leaves_nothing_to_gain(tiny, loss):
+    result = solve(Regularized(*tiny, 0.05, loss=loss), Newton(), stop=Stop(0, max_iter=10_000))
+    assert result.status is Status.STALLED
+    assert result.n_iter < 500 and result.certificate.gap < 1e-9
