@@ -15,8 +15,10 @@ from hinge.access.structure import as_csr
 from hinge.access.tables.table import Table
 from hinge.estimators.parameters import (
     KernelChoice,
+    KernelClassifierParameters,
     KernelMachineParameters,
     KernelParameters,
+    KernelRegressorParameters,
     LinearClassifierParameters,
     LinearParameters,
     LinearRegressorParameters,
@@ -140,18 +142,31 @@ def check_linear_svc(model: LinearClassifierParameters, solvers: tuple[str, ...]
             raise ValueError("slack is that of the hinge loss: give loss='hinge' with it.")
 
 
-def check_kernel_machine(model: KernelMachineParameters, solvers: tuple[str, ...]) -> None:
+def check_svc(model: KernelClassifierParameters, solvers: tuple[str, ...]) -> None:
     """Every parameter of `SVC`, or a sentence that names the one that is wrong."""
-    checked_scale("C", model.C)
     if model.slack is not None:
         checked_scale("slack", model.slack, most=1.0, or_equal=True)
-    check_kernel(model)
     checked_choice("multiclass", model.multiclass, ("ovo", "ovr"))
-    for name in ("fit_intercept", "warm_start", "break_ties"):
+    checked_flag("break_ties", model.break_ties)
+    check_shape(model)
+    check_kernel_machine(model, solvers)
+
+
+def check_svr(model: KernelRegressorParameters, solvers: tuple[str, ...]) -> None:
+    """Every parameter of `SVR`, or a sentence that names the one that is wrong."""
+    checked_scale("epsilon", model.epsilon, or_equal=True)
+    checked_flag("shrinking", model.shrinking)
+    check_kernel_machine(model, solvers)
+
+
+def check_kernel_machine(model: KernelMachineParameters, solvers: tuple[str, ...]) -> None:
+    """The parameters that `SVC` and `SVR` share."""
+    checked_scale("C", model.C)
+    check_kernel(model)
+    for name in ("fit_intercept", "warm_start"):
         checked_flag(name, getattr(model, name))
     if model.cache_folder is not None and not isinstance(model.cache_folder, str | os.PathLike):
         raise ValueError(f"cache_folder must be a path, got {model.cache_folder!r}.")
-    check_shape(model)
     checked_choice("precision", model.precision, ("float32", "tf32", "bf16"))
     if model.device is not None and not str(model.device).startswith(("cpu", "cuda")):
         raise ValueError(f"device must be 'cpu' or 'cuda', got {model.device!r}.")
@@ -200,7 +215,7 @@ def check_one_class(model: OneClassParameters) -> None:
     checked_choice("on_interrupt", model.on_interrupt, ("raise", "keep"))
 
 
-def check_shape(model: KernelMachineParameters) -> None:
+def check_shape(model: KernelClassifierParameters) -> None:
     """What `decision_function` is asked to give must be there to give."""
     checked_choice("decision_function_shape", model.decision_function_shape, ("ovo", "ovr"))
     if model.decision_function_shape == "ovo" and model.break_ties:

@@ -17,6 +17,7 @@ from hinge.kernels import Function, Kernel, Linear
 from hinge.monitoring import Stop
 from hinge.monitoring.clock import left_of
 from hinge.problems import Expansion, KernelProblem, KernelRegularized, KernelSlackConstrained
+from hinge.problems.svm.losses import HINGE, Loss
 from hinge.solvers import BlockDual, Solver, registry
 
 FLOAT64_BELOW = 1e-5
@@ -26,7 +27,10 @@ FLOAT64_POINTS = 2048
 
 
 class KernelMachine:
-    """The parts of a fit and of a prediction, for estimators with the parameters of `SVC`."""
+    """The parts of a fit and of a prediction, for estimators with the parameters of `SVC`.
+
+    Those of `SVC` alone have a value here that means nothing of the kind.
+    """
 
     classes_: np.ndarray
     support_: np.ndarray
@@ -37,7 +41,7 @@ class KernelMachine:
     kernel_: Kernel
 
     C: Any
-    slack: Any
+    slack: Any = None
     solver: Any
     fit_intercept: Any
     tol: Any
@@ -48,9 +52,14 @@ class KernelMachine:
     cache_folder: Any
     device: Any
     precision: Any
-    multiclass: Any
+    multiclass: Any = "ovo"
     warm_start: Any
     kernel: Any
+    max_iter: Any
+    verbose: Any
+
+    _loss: Loss = HINGE
+    """What rows that are short of their margin, or off their target, cost."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
@@ -74,6 +83,21 @@ class KernelMachine:
 
     # --- parts of fit ---------------------------------------------------------------------
 
+    @property
+    def _plain(self) -> bool:
+        """Whether nobody asks for more than the answer: no looks on the way, no limit but time, no start."""
+        asked = self.slack, self.target_error, self.max_kernel_evals, self.cache_folder
+        return (
+            self.solver == "auto"
+            and all(value is None for value in asked)
+            and self.max_iter == -1
+            and not self.verbose
+            and not self.warm_start
+            and self.tol > 0
+            and self.device in (None, "cpu")
+            and not getattr(self, "_skl_callbacks", None)
+        )
+
     def _solver(self, n_tasks: int) -> Solver | None:
         if isinstance(self.solver, Solver):
             return self.solver
@@ -94,10 +118,12 @@ class KernelMachine:
             max_kernel_evals=self.max_kernel_evals,
         )
 
-    def _starts(self, tasks: list[Task], classes: np.ndarray) -> list[Expansion | None]:
-        """The last answers, where they belong to as many rows of the same classes."""
+    def _starts(self, tasks: list[Task], classes: np.ndarray | None) -> list[Expansion | None]:
+        """The last answers, where they belong to as many rows of the same classes; of regression, None."""
         last: list[Expansion] | None = getattr(self, "_answers", None)
-        if not (self.warm_start and last and np.array_equal(classes, self.classes_)):
+        if not (self.warm_start and last):
+            return []
+        if classes is not None and not np.array_equal(classes, self.classes_):
             return []
         if [len(answer.beta) for answer in last] != [len(task.y) for task in tasks]:
             return []
@@ -133,7 +159,7 @@ class KernelMachine:
         options: dict[str, Any] = {"weight": task.weight, "bias": "free" if self.fit_intercept else "none"}
         if self.slack is not None:
             return KernelSlackConstrained(gram, task.y, self.slack, **options)
-        return KernelRegularized.from_C(gram, task.y, self.C, **options)
+        return KernelRegularized.from_C(gram, task.y, self.C, loss=self._loss, **options)
 
     def _keep(self, runs: Runs) -> None:
         """Set the attributes of a fit that say how it went, and warn if it was cut off."""
@@ -144,7 +170,9 @@ class KernelMachine:
 
         self._answers = runs.kept if self.warm_start else None
         self.gap_ = float(runs.gap.max())
-        self.objective_, self.lam_, self.slack_ = map(of_each, (runs.objective, runs.lam, runs.nu))
+        self.objective_, self.lam_ = of_each(runs.objective), of_each(runs.lam)
+        if not self._loss.two_sided:
+            self.slack_ = of_each(runs.nu)
         self.n_kernel_evals_, self.n_kernel_asked_ = runs.evals, runs.asked
         self.n_iter_ = runs.passes
         self.history_ = runs.history if several else runs.history[0]

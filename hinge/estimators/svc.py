@@ -200,7 +200,7 @@ class_weight_
         self
         """
         began = time.perf_counter()
-        checks.check_kernel_machine(self, registry.names("kernel"))
+        checks.check_svc(self, registry.names("kernel"))
         X, y = kernel_input.training_data(self, X, y)
         classes, codes = checks.encoded_labels(y)
         weight = weights.row_weights(sample_weight, X)
@@ -235,21 +235,6 @@ class_weight_
         self.class_weight_ = np.ones(len(classes)) if per_class is None else per_class
         self._keep(runs)
         return self
-
-    @property
-    def _plain(self) -> bool:
-        """Whether nobody asks for more than the answer: no looks on the way, no limit but time, no start."""
-        asked = self.slack, self.target_error, self.max_kernel_evals, self.cache_folder
-        return (
-            self.solver == "auto"
-            and all(value is None for value in asked)
-            and self.max_iter == -1
-            and not self.verbose
-            and not self.warm_start
-            and self.tol > 0
-            and self.device in (None, "cpu")
-            and not getattr(self, "_skl_callbacks", None)
-        )
 
     def _run_each(
         self,

@@ -14,8 +14,6 @@ from hinge.types import MatrixLike
 
 FAR = 1e120
 """λ lies between this and its inverse: its products with squares of the data stay finite."""
-FAINT = 1e-9
-"""Share of the loss of w = 0 below which a gap is no longer measured against the optimum: it may be zero."""
 
 
 class Regularized(LinearProblem):
@@ -50,9 +48,6 @@ class Regularized(LinearProblem):
     ) -> None:
         super().__init__(X, y, weight=weight, bias=bias, bias_scale=bias_scale, loss=loss)
         self.lam = checked_lam(lam)
-        self.unit = 0.0
-        if loss.two_sided:
-            self.unit = FAINT * sum(self.loss_of(np.zeros(hi - lo), 0.0, lo, hi) for lo, hi in self.blocks())
 
     @classmethod
     def from_C(cls, X: MatrixLike | Data, y: ArrayLike, C: float, **options: Any) -> "Regularized":

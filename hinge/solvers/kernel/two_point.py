@@ -3,35 +3,40 @@
 .. math:: \\min_\\Delta\\ \\tfrac12\\Delta^\\top K\\Delta + e^\\top\\Delta, \\qquad
           lo \\le \\beta + \\Delta \\le hi, \\quad \\textstyle\\sum_i\\Delta_i = 0 \\text{ with a free bias}
 
+Where `epsilon` is given, :math:`\\varepsilon\\sum_i|\\beta_i + \\Delta_i|` is added: a coordinate at zero has two
+slopes, and a step goes on beyond zero if it still gains there.
+
 Working pairs by second-order information: Fan, Chen and Lin 2005, the rule of LIBSVM.
 """
 
 import numpy as np
 
 from hinge.compiled import compiled
+from hinge.problems.svm.duality import slope_above, slope_below
 
 TINY = 1e-12
 """The curvature of a step is taken for at least this share of the largest value."""
 
 
 @compiled
-def pair_steps(K, beta, e, lo, hi, tol, most):
+def pair_steps(K, beta, e, lo, hi, tol, most, epsilon=None):
     """Move pairs until no pair violates by more than `tol`, at most `most` times; β and e change in place."""
     n = len(beta)
     tiny = _tiny(K)
     for step in range(most):
         i, least = -1, np.inf
         for k in range(n):
-            if beta[k] < hi[k] and e[k] < least:
-                i, least = k, e[k]
+            if beta[k] < hi[k] and slope_above(beta[k], e[k], epsilon) < least:
+                i, least = k, slope_above(beta[k], e[k], epsilon)
         j, best, largest = -1, 0.0, -np.inf
         if i < 0:
             return step
         row, own = K[i], K[i, i]
         for k in range(n):
             if beta[k] > lo[k]:
-                rise = e[k] - least
-                largest = max(largest, e[k])
+                slope = slope_below(beta[k], e[k], epsilon)
+                rise = slope - least
+                largest = max(largest, slope)
                 if rise > 0.0:
                     curve = own + K[k, k] - 2.0 * row[k]
                     gain = rise * rise / (curve if curve > tiny else tiny)
@@ -41,7 +46,8 @@ def pair_steps(K, beta, e, lo, hi, tol, most):
             return step
         other = K[j]
         curve = max(own + K[j, j] - 2.0 * row[j], tiny)
-        d = min((e[j] - least) / curve, hi[i] - beta[i], beta[j] - lo[j])
+        d = _length(slope_below(beta[j], e[j], epsilon) - least, curve, beta[i], beta[j], epsilon)
+        d = min(d, hi[i] - beta[i], beta[j] - lo[j])
         # At a bound exactly: whether a coordinate can move is asked by comparison with it.
         beta[i] = hi[i] if d == hi[i] - beta[i] else beta[i] + d
         beta[j] = lo[j] if d == beta[j] - lo[j] else beta[j] - d
@@ -51,26 +57,51 @@ def pair_steps(K, beta, e, lo, hi, tol, most):
 
 
 @compiled
-def single_steps(K, beta, e, lo, hi, tol, most):
+def _length(rise, curve, up, down, epsilon):
+    """How far to move β = up upwards and β = down downwards: the slope grows by 2ε where one of them passes zero."""
+    d = rise / curve
+    if epsilon is None:
+        return d
+    one, other = -up if up < 0.0 else np.inf, down if down > 0.0 else np.inf
+    for kink in (min(one, other), max(one, other)):
+        if d > kink:
+            rise -= 2.0 * epsilon
+            d = max(kink, rise / curve)
+    return d
+
+
+@compiled
+def single_steps(K, beta, e, lo, hi, tol, most, epsilon=None):
     """Move single coordinates, the one that gains most first, until none violates by more than `tol`."""
     n = len(beta)
     tiny = _tiny(K)
     for step in range(most):
         i, best, violation = -1, 0.0, 0.0
         for k in range(n):
-            if (e[k] < 0.0 and beta[k] < hi[k]) or (e[k] > 0.0 and beta[k] > lo[k]):
-                violation = max(violation, abs(e[k]))
-                gain = e[k] * e[k] / max(K[k, k], tiny)
+            above, below = slope_above(beta[k], e[k], epsilon), slope_below(beta[k], e[k], epsilon)
+            if (above < 0.0 and beta[k] < hi[k]) or (below > 0.0 and beta[k] > lo[k]):
+                slope = above if above < 0.0 else below
+                violation = max(violation, abs(slope))
+                gain = slope * slope / max(K[k, k], tiny)
                 if gain > best:
                     i, best = k, gain
         if i < 0 or violation <= tol:
             return step
         old = beta[i]
-        beta[i] = min(max(old - e[i] / max(K[i, i], tiny), lo[i]), hi[i])
+        beta[i] = min(max(_moved(old, e[i], max(K[i, i], tiny), epsilon), lo[i]), hi[i])
         d, row = beta[i] - old, K[i]
         for k in range(n):
             e[k] += d * row[k]
     return most
+
+
+@compiled
+def _moved(beta, e, own, epsilon):
+    """The best value of one coordinate, without its bounds."""
+    if epsilon is None:
+        return beta - e / own
+    shrunk = max(0.0, abs(beta - e / own) - epsilon / own)
+    return shrunk if beta - e / own > 0.0 else -shrunk
 
 
 @compiled
