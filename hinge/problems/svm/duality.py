@@ -56,10 +56,8 @@ def duality_gap(y, box, lam, beta, r, e, own, b, free, extra, epsilon=None):
     n = len(y)
     sums, sq, sq_off, largest = _sums(y, box, beta, r, e, own, epsilon)
     up, down, up_norm, down_norm = sums[0, 0], sums[1, 0], sums[0, 1], sums[1, 1]
-    kappa = norm = 0.0
-    if free and up != down:
-        kappa = abs(up - down) / max(up, down)
-        norm = kappa * (up_norm if up > down else down_norm)
+    kappa = abs(up - down) / max(up, down) if free and up != down else 0.0
+    norm = kappa * (up_norm if up > down else down_norm)
     sq_off += n * UNIT * abs(sq)
     longest = np.sqrt(max(sq + sq_off, 0.0))
     linear, size = _balanced(sums, 2, free), _balanced(sums, 3, free)
@@ -75,12 +73,8 @@ def duality_gap(y, box, lam, beta, r, e, own, b, free, extra, epsilon=None):
         c = lam * box[i]
         m = _short_of(y[i], r[i] + b, epsilon)
         primal += c * _term(0.0, m, epsilon)
-        a = 0.0
-        if beta[i] != 0.0 and box[i] > 0.0:
-            heavy = free and (beta[i] > 0.0) == (up > down)
-            a = min(1.0, scale * abs(beta[i]) / box[i] * (1.0 - kappa if heavy else 1.0))
-        if epsilon is not None and beta[i] < 0.0:
-            a = -a
+        heavy = free and (beta[i] > 0.0) == (up > down)
+        a = _weight(beta[i], box[i], scale, 1.0 - kappa if heavy else 1.0, epsilon)
         here = _term(a, m, epsilon)
         off = e[i] + 3.0 * UNIT * (_reach(y[i], epsilon) + abs(r[i]) + abs(b))
         there = max(_term(a, m + off, epsilon), _term(a, m - off, epsilon))
@@ -88,9 +82,7 @@ def duality_gap(y, box, lam, beta, r, e, own, b, free, extra, epsilon=None):
         most += c * there
         extra[i] = c * (there - here)
     if free:
-        most += abs(b) * lam * 2.0 * min(up, down) * n * UNIT
-        if epsilon is not None:  # a side that is off by its rounding moves what its points lose
-            most += (primal + 2.0 * epsilon * lam * min(up, down)) * n * UNIT
+        most += _of_sides(primal, b, lam * 2.0 * min(up, down), epsilon) * n * UNIT
     most *= 1.0 + 2.0 * n * UNIT
     if not largest < np.inf:
         return primal, np.inf, np.inf, -np.inf
@@ -141,12 +133,31 @@ def _balanced(sums, k, free):
 
 
 @compiled
+def _of_sides(primal, b, mass, epsilon):
+    """What it can cost that one side is heavier than the other by its rounding: a bound, over that rounding."""
+    if epsilon is None:
+        return abs(b) * mass
+    return (abs(b) + epsilon) * mass + primal
+
+
+@compiled
 def _best_multiple(largest, linear, quadratic):
     """The s in the box, s·α ≤ 1, at which s·linear - s²/2·quadratic is largest; 1 if it is that but for rounding."""
     if linear <= 0.0:
         return 1.0 if linear == 0.0 else 0.0
     scale = min(1.0 / max(largest, 1e-300), linear / quadratic if quadratic > 0.0 else np.inf)
     return 1.0 if abs(scale - 1.0) < 1e-12 else scale
+
+
+@compiled
+def _weight(beta, box, scale, share, epsilon):
+    """α of a point, scaled, and its share of that: negative for β < 0 where there are no labels."""
+    if beta == 0.0 or box <= 0.0:
+        return 0.0
+    a = min(1.0, scale * abs(beta) / box * share)
+    if epsilon is None:
+        return a
+    return a if beta > 0.0 else -a
 
 
 @compiled
