@@ -22,7 +22,7 @@ TINY = 1e-12
 def pair_steps(K, beta, e, lo, hi, tol, most, epsilon=None):
     """Move pairs until no pair violates by more than `tol`, at most `most` times; β and e change in place."""
     n = len(beta)
-    tiny = _tiny(K)
+    diag, tiny = _diagonal(K)
     for step in range(most):
         i, least = -1, np.inf
         for k in range(n):
@@ -31,21 +31,21 @@ def pair_steps(K, beta, e, lo, hi, tol, most, epsilon=None):
         j, best, largest = -1, 0.0, -np.inf
         if i < 0:
             return step
-        row, own = K[i], K[i, i]
+        row, own = K[i], diag[i]
         for k in range(n):
             if beta[k] > lo[k]:
                 slope = slope_below(beta[k], e[k], epsilon)
                 rise = slope - least
                 largest = max(largest, slope)
                 if rise > 0.0:
-                    curve = own + K[k, k] - 2.0 * row[k]
+                    curve = own + diag[k] - 2.0 * row[k]
                     gain = rise * rise / (curve if curve > tiny else tiny)
                     if gain > best:
                         j, best = k, gain
         if j < 0 or largest - least <= tol:
             return step
         other = K[j]
-        curve = max(own + K[j, j] - 2.0 * row[j], tiny)
+        curve = max(own + diag[j] - 2.0 * row[j], tiny)
         d = _length(slope_below(beta[j], e[j], epsilon) - least, curve, beta[i], beta[j], epsilon)
         d = min(d, hi[i] - beta[i], beta[j] - lo[j])
         # At a bound exactly: whether a coordinate can move is asked by comparison with it.
@@ -74,7 +74,7 @@ def _length(rise, curve, up, down, epsilon):
 def single_steps(K, beta, e, lo, hi, tol, most, epsilon=None):
     """Move single coordinates, the one that gains most first, until none violates by more than `tol`."""
     n = len(beta)
-    tiny = _tiny(K)
+    diag, tiny = _diagonal(K)
     for step in range(most):
         i, best, violation = -1, 0.0, 0.0
         for k in range(n):
@@ -82,13 +82,13 @@ def single_steps(K, beta, e, lo, hi, tol, most, epsilon=None):
             if (above < 0.0 and beta[k] < hi[k]) or (below > 0.0 and beta[k] > lo[k]):
                 slope = above if above < 0.0 else below
                 violation = max(violation, abs(slope))
-                gain = slope * slope / max(K[k, k], tiny)
+                gain = slope * slope / max(diag[k], tiny)
                 if gain > best:
                     i, best = k, gain
         if i < 0 or violation <= tol:
             return step
         old = beta[i]
-        beta[i] = min(max(_moved(old, e[i], max(K[i, i], tiny), epsilon), lo[i]), hi[i])
+        beta[i] = min(max(_moved(old, e[i], max(diag[i], tiny), epsilon), lo[i]), hi[i])
         d, row = beta[i] - old, K[i]
         for k in range(n):
             e[k] += d * row[k]
@@ -105,8 +105,11 @@ def _moved(beta, e, own, epsilon):
 
 
 @compiled
-def _tiny(K):
+def _diagonal(K):
+    """The diagonal in one piece, since in K every entry lies in another page of memory; and the least curvature."""
+    diag = np.empty(len(K), K.dtype)
     largest = 0.0
     for k in range(len(K)):
-        largest = max(largest, abs(K[k, k]))
-    return TINY * largest if largest > 0.0 else TINY
+        diag[k] = K[k, k]
+        largest = max(largest, abs(diag[k]))
+    return diag, TINY * largest if largest > 0.0 else TINY
