@@ -36,6 +36,7 @@ _WHERE = {
     "Oracle": "hinge.access.tables.oracle",
     "Regularized": "hinge.problems",
     "SVC": "hinge.estimators",
+    "SVR": "hinge.estimators",
     "SlackConstrained": "hinge.problems",
     "Snapshot": "hinge.solvers",
     "Solution": "hinge.problems",
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     from hinge.access.two_way.reader import open_pair as open_pair
     from hinge.access.two_way.writer import write_pair as write_pair
     from hinge.estimators import SVC as SVC
+    from hinge.estimators import SVR as SVR
     from hinge.estimators import LinearSVC as LinearSVC
     from hinge.estimators import LinearSVR as LinearSVR
     from hinge.estimators import OneClassSVM as OneClassSVM

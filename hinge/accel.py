@@ -12,7 +12,7 @@ from typing import Any
 
 import sklearn.svm
 
-from hinge.estimators import SVC, LinearSVC, LinearSVR, OneClassSVM
+from hinge.estimators import SVC, SVR, LinearSVC, LinearSVR, OneClassSVM
 
 Reason = Callable[[dict[str, Any]], str]
 
@@ -33,6 +33,7 @@ COVERED: dict[type, Reason] = {
     LinearSVC: _linear_svc,
     LinearSVR: lambda given: "",
     SVC: _kernel_machine,
+    SVR: lambda given: "",
     OneClassSVM: lambda given: "",
 }
 """What takes over its name, and why one with such parameters is left to scikit-learn, or nothing."""

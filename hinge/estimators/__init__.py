@@ -4,5 +4,6 @@ from hinge.estimators.linear_svc import LinearSVC
 from hinge.estimators.linear_svr import LinearSVR
 from hinge.estimators.one_class import OneClassSVM
 from hinge.estimators.svc import SVC
+from hinge.estimators.svr import SVR
 
-__all__ = ["SVC", "LinearSVC", "LinearSVR", "OneClassSVM"]
+__all__ = ["SVC", "SVR", "LinearSVC", "LinearSVR", "OneClassSVM"]

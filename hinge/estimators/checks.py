@@ -15,8 +15,10 @@ from hinge.access.structure import as_csr
 from hinge.access.tables.table import Table
 from hinge.estimators.parameters import (
     KernelChoice,
+    KernelClassifierParameters,
     KernelMachineParameters,
     KernelParameters,
+    KernelRegressorParameters,
     LinearClassifierParameters,
     LinearParameters,
     LinearRegressorParameters,
@@ -170,22 +172,34 @@ def check_linear_svc(model: LinearClassifierParameters, solvers: tuple[str, ...]
             raise ValueError("slack is that of the hinge loss: give loss='hinge' with it.")
 
 
-def check_kernel_machine(model: KernelMachineParameters, solvers: tuple[str, ...]) -> None:
+def check_svc(model: KernelClassifierParameters, solvers: tuple[str, ...]) -> None:
     """Raise, naming the parameter, if one of an `SVC` is wrong."""
-    checked_scale("C", model.C, or_infinite=True)
     if model.slack is not None:
         checked_scale("slack", model.slack, most=1.0, or_equal=True)
-    check_kernel(model)
     checked_choice("multiclass", model.multiclass, ("ovo", "ovr"))
     if model.probability != "deprecated":  # scikit-learn's word for False
         checked_flag("probability", model.probability)
-    for name in ("fit_intercept", "warm_start", "break_ties"):
-        checked_flag(name, getattr(model, name))
-    if model.cache_folder is not None and not isinstance(model.cache_folder, str | os.PathLike):
-        raise ValueError(f"cache_folder must be a path, got {model.cache_folder!r}.")
+    checked_flag("break_ties", model.break_ties)
     checked_choice("decision_function_shape", model.decision_function_shape, ("ovo", "ovr"))
     if model.decision_function_shape == "ovo" and model.multiclass == "ovr":
         raise ValueError("decision_function_shape='ovo' needs multiclass='ovo': 'ovr' learns no pairs.")
+    check_kernel_machine(model, solvers)
+
+
+def check_svr(model: KernelRegressorParameters, solvers: tuple[str, ...]) -> None:
+    """Raise, naming the parameter, if one of an `SVR` is wrong."""
+    checked_scale("epsilon", model.epsilon, or_equal=True)
+    check_kernel_machine(model, solvers)
+
+
+def check_kernel_machine(model: KernelMachineParameters, solvers: tuple[str, ...]) -> None:
+    """Raise, naming the parameter, if one that `SVC` and `SVR` share is wrong."""
+    checked_scale("C", model.C, or_infinite=True)
+    check_kernel(model)
+    for name in ("fit_intercept", "warm_start"):
+        checked_flag(name, getattr(model, name))
+    if model.cache_folder is not None and not isinstance(model.cache_folder, str | os.PathLike):
+        raise ValueError(f"cache_folder must be a path, got {model.cache_folder!r}.")
     checked_choice("precision", model.precision, ("float32", "tf32", "bf16"))
     if model.device is not None and not str(model.device).startswith(("cpu", "cuda")):
         raise ValueError(f"device must be 'cpu' or 'cuda', got {model.device!r}.")
@@ -235,7 +249,7 @@ def check_one_class(model: OneClassParameters) -> None:
     checked_choice("on_interrupt", model.on_interrupt, ("raise", "keep"))
 
 
-def check_shape(model: KernelMachineParameters) -> None:
+def check_shape(model: KernelClassifierParameters) -> None:
     """Raise if `decision_function_shape` does not go with `break_ties` or `multiclass`."""
     checked_choice("decision_function_shape", model.decision_function_shape, ("ovo", "ovr"))
     if model.decision_function_shape == "ovo" and model.break_ties:

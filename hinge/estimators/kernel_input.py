@@ -73,7 +73,7 @@ def training_data(model: BaseEstimator, X: Items, y: ArrayLike | None) -> tuple[
     """X and y of a fit, checked: X as an array, CSR, or a list of items."""
     if is_function(model.kernel) and not _is_by_rows(X, model.kernel):
         if y is None:
-            raise ValueError("SVC requires y to be passed, but the target y is None.")
+            raise ValueError(f"{type(model).__name__} requires y to be passed, but the target y is None.")
         X = as_items(X, model.kernel)
         labels = column_or_1d(y, warn=True)
         if not X:

@@ -21,6 +21,7 @@ from hinge.kernels import Function, Kernel, Linear
 from hinge.monitoring import Stop
 from hinge.monitoring.clock import left_of
 from hinge.problems import Expansion, KernelProblem, KernelRegularized, KernelSlackConstrained
+from hinge.problems.svm.losses import HINGE, Loss
 from hinge.solvers import BlockDual, Solver, registry
 from hinge.types import Items
 
@@ -33,7 +34,10 @@ FLOAT64_POINTS = 2048
 
 
 class KernelMachine:
-    """The parts of a fit and of a prediction, for estimators with the parameters of `SVC`."""
+    """The parts of a fit and of a prediction, for estimators with the parameters of `SVC`.
+
+    Those of `SVC` alone have a value here that means nothing of the kind.
+    """
 
     classes_: np.ndarray
     support_: np.ndarray
@@ -45,7 +49,7 @@ class KernelMachine:
     _stand_in: float | None = None
 
     C: float
-    slack: float | None
+    slack: float | None = None
     solver: str | Solver
     fit_intercept: bool
     tol: float
@@ -56,10 +60,14 @@ class KernelMachine:
     cache_folder: str | PathLike[str] | None
     device: str | None
     precision: Literal["float32", "tf32", "bf16"]
-    multiclass: Literal["ovo", "ovr"]
+    multiclass: Literal["ovo", "ovr"] = "ovo"
     warm_start: bool
     kernel: KernelChoice
     max_iter: int
+    verbose: int
+
+    _loss: Loss = HINGE
+    """What rows that are short of their margin, or off their target, cost."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
@@ -98,6 +106,21 @@ class KernelMachine:
 
     # --- parts of fit ---------------------------------------------------------------------
 
+    @property
+    def _plain(self) -> bool:
+        """Whether nobody asks for more than the answer: no looks on the way, no limit but time, no start."""
+        asked = self.slack, self.target_error, self.max_kernel_evals, self.cache_folder
+        return (
+            self.solver == "auto"
+            and all(value is None for value in asked)
+            and self.max_iter == -1
+            and not self.verbose
+            and not self.warm_start
+            and self.tol > 0
+            and self.device in (None, "cpu")
+            and not getattr(self, "_skl_callbacks", None)
+        )
+
     def _solver(self, n_tasks: int) -> Solver | None:
         if isinstance(self.solver, Solver):
             return self.solver
@@ -119,10 +142,12 @@ class KernelMachine:
             max_kernel_evals=self.max_kernel_evals,
         )
 
-    def _starts(self, tasks: list[Task], classes: np.ndarray) -> list[Expansion | None]:
-        """The answers of the last fit to begin from, if it had the same classes and as many rows; else none."""
+    def _starts(self, tasks: list[Task], classes: np.ndarray | None) -> list[Expansion | None]:
+        """The answers of the last fit to begin from, if it had the same classes (None: of regression) and rows."""
         last: list[Expansion] | None = getattr(self, "_answers", None)
-        if not (self.warm_start and last and np.array_equal(classes, self.classes_)):
+        if not (self.warm_start and last):
+            return []
+        if classes is not None and not np.array_equal(classes, self.classes_):
             return []
         if [len(answer.beta) for answer in last] != [len(task.y) for task in tasks]:
             return []
@@ -158,7 +183,7 @@ class KernelMachine:
         options: dict[str, Any] = {"weight": task.weight, "bias": "free" if self.fit_intercept else "none"}
         if self.slack is not None:
             return KernelSlackConstrained(gram, task.y, self.slack, **options)
-        return KernelRegularized.from_C(gram, task.y, self._bound, **options)
+        return KernelRegularized.from_C(gram, task.y, self._bound, loss=self._loss, **options)
 
     @property
     def _bound(self) -> float:
@@ -176,7 +201,9 @@ class KernelMachine:
 
         self._answers = runs.kept if self.warm_start else None
         self.gap_ = float(runs.gap.max())
-        self.objective_, self.lam_, self.slack_ = map(of_each, (runs.objective, runs.lam, runs.nu))
+        self.objective_, self.lam_ = of_each(runs.objective), of_each(runs.lam)
+        if not self._loss.two_sided:
+            self.slack_ = of_each(runs.nu)
         self.n_kernel_evals_, self.n_kernel_asked_ = runs.evals, runs.asked
         # As in scikit-learn, which counts the runs of classifiers and has one of the others.
         self.n_iter_ = runs.n_iter.astype(np.int32) if hasattr(self, "classes_") else int(runs.n_iter.max())

@@ -24,14 +24,14 @@ from hinge.solvers import Result, Solver
 
 
 class Task(NamedTuple):
-    """One class against another, or against the rest.
+    """One class against another, or against the rest; or all of a regression.
 
     Attributes
     ----------
     rows : ndarray, optional
         The rows that take part; None for all.
-    y : ndarray of int8
-        Their labels, -1 and +1.
+    y : ndarray
+        Their labels, -1 and +1, in int8; their targets in float64.
     weight : ndarray, optional
         Zero on the rows held out.
     aside : ndarray, optional
@@ -125,6 +125,20 @@ def tasks_of(
     members = [np.flatnonzero((codes == k) & kept) for k in range(n_classes)]
     both = [(i, np.sort(np.concatenate([members[i], members[j]]))) for i, j in class_pairs(n_classes)]
     return [_task(rows, codes == i, weight, aside) for i, rows in both]
+
+
+def regression_task(t: np.ndarray, weight: np.ndarray | None, aside: np.ndarray | None) -> Task:
+    """The one problem of a regression; rows without weight take no part, unless errors are measured on them."""
+    rows = None if weight is None or weight.all() else np.flatnonzero(weight)
+    if aside is not None:
+        weight = np.ones(len(t)) if weight is None else weight.copy()
+        weight[aside] = 0.0
+        if not weight.any():
+            raise ValueError("All rows with a weight are held out: give a smaller validation_fraction.")
+    if rows is None:
+        return Task(None, t, weight, aside)
+    assert weight is not None
+    return Task(rows, t[rows], weight[rows], None if aside is None else np.searchsorted(rows, aside))
 
 
 def _task(rows: np.ndarray | None, positive: np.ndarray, weight: np.ndarray | None, aside: np.ndarray | None) -> Task:

@@ -81,21 +81,33 @@ class KernelParameters(Protocol):
 
 
 class KernelMachineParameters(KernelParameters, RunParameters, Protocol):
-    """The parameters of `SVC` that are checked."""
+    """The parameters that `SVC` and `SVR` share."""
 
     C: float
-    slack: float | None
     fit_intercept: bool
     max_kernel_evals: int | None
-    multiclass: str
     n_jobs: int | None
-    decision_function_shape: str
-    break_ties: bool
-    probability: bool | Literal["deprecated"]
     warm_start: bool
     cache_folder: str | PathLike[str] | None
     device: str | None
     precision: str
+
+
+class KernelClassifierParameters(KernelMachineParameters, Protocol):
+    """The parameters of `SVC` that are checked."""
+
+    slack: float | None
+    multiclass: str
+    decision_function_shape: str
+    break_ties: bool
+    probability: bool | Literal["deprecated"]
+
+
+class KernelRegressorParameters(KernelMachineParameters, Protocol):
+    """The parameters of `SVR` that are checked."""
+
+    epsilon: float
+    shrinking: bool
 
 
 class OneClassParameters(KernelParameters, Protocol):

@@ -1,7 +1,7 @@
 """All small kernel problems of a fit in one compiled call, which spares the overhead of a run for each."""
 
 import time
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -14,13 +14,62 @@ from hinge.estimators.parameters import KernelData
 from hinge.estimators.weights import class_weights
 from hinge.kernels import Function, Kernel
 from hinge.monitoring import History, Record, Status
-from hinge.problems import Expansion, KernelRegularized, sorted_bias
+from hinge.problems import Examples, Expansion, KernelRegularized, sorted_bias
+from hinge.problems.svm.losses import HINGE, Loss
 from hinge.solvers.kernel.active_set import MOST, ActiveSet
 from hinge.solvers.kernel.solved_together import Together, solve_together, unsolved
 
 WORK = 2e7
 """Operations in one compiled call, some tens of milliseconds: between calls the clock and Ctrl-C are checked."""
 TILE_ROWS = 256
+
+
+class Parts(NamedTuple):
+    """The problems of a fit, one after the other.
+
+    Attributes
+    ----------
+    kept : ndarray, optional
+        The rows that take part; None for all.
+    taken, cuts : ndarray of int64
+        Rows of each problem, counted among those that take part, and where each problem begins.
+    y, s : ndarray of shape (len(taken),)
+        Their labels or targets, and their weights.
+    """
+
+    kept: np.ndarray | None
+    taken: np.ndarray
+    cuts: np.ndarray
+    y: np.ndarray
+    s: np.ndarray
+
+
+class Wanted(NamedTuple):
+    """What is asked for.
+
+    Attributes
+    ----------
+    C : float
+    free : bool
+        Whether there is a bias.
+    tol : float
+    ends : float, optional
+        When to stop, by `time.perf_counter`.
+    on_interrupt : {"raise", "keep"}
+    loss : Loss
+    """
+
+    C: float
+    free: bool
+    tol: float
+    ends: float | None
+    on_interrupt: str
+    loss: Loss = HINGE
+
+    @property
+    def epsilon(self) -> float | None:
+        """ε of the loss of regression; None for the hinge."""
+        return self.loss.epsilon if self.loss.two_sided else None
 
 
 def are_small(
@@ -34,6 +83,15 @@ def are_small(
     if one_vs_one:
         largest = int(np.sort(np.bincount(codes, minlength=n_classes))[-2:].sum())
     return largest <= MOST
+
+
+def run_targets(X: KernelData, kernel: Kernel, t: np.ndarray, weight: np.ndarray | None, wanted: Wanted) -> Runs:
+    """The problem of a regression."""
+    kept = None if weight is None or weight.all() else np.flatnonzero(weight)  # rows without weight take no part
+    s = np.ones(len(t)) if weight is None else weight
+    if kept is not None:
+        X, t, s = part_of(X, kept, kernel), t[kept], s[kept]
+    return _solved(X, kernel, Parts(kept, np.arange(len(t)), np.array([0, len(t)]), t, s), wanted)
 
 
 def run_together(
@@ -68,7 +126,6 @@ def run_together(
     one_vs_one : bool
         Every class against every other, or each against the rest.
     """
-    began = time.perf_counter()
     s = weight
     kept = None if s is None or s.all() else np.flatnonzero(s)  # rows without weight take no part
     if one_vs_one:  # sorted by class, so that the kernel values of two classes are contiguous
@@ -87,44 +144,54 @@ def run_together(
         y = np.where(np.concatenate(sides), np.int8(1), np.int8(-1))
         own = [class_weights(side, s, per_class, k) for side, k in zip(sides, targets, strict=True)]
         s = np.concatenate(own)  # type: ignore[arg-type]
+    wanted = Wanted(C, free, tol, ends, on_interrupt)
+    return _solved(X, kernel, Parts(kept, taken, cuts, y, s), wanted)
+
+
+def _solved(X: KernelData, kernel: Kernel, parts: Parts, wanted: Wanted) -> Runs:
+    """All problems of a fit over the Gram matrix of X, the rows that take part."""
+    began = time.perf_counter()
+    kept, taken, cuts, y, s = parts
+    tol, epsilon = wanted.tol, wanted.epsilon
     points = _given_by(kernel, X) if isinstance(kernel, Function) else _finest(as_points(dense_if_small(X), kernel))
     check_own_values(np.arange(points.n), points.diag(), indefinite=points.indefinite)
     with one_blas_thread():
         K = _whole_gram(points)
     A, B = points.errors()
-    lam = 1.0 / (C * np.add.reduceat(s, cuts[:-1]))
-    these = Together(
-        K, A, B, taken, cuts, y, C * s, np.zeros(len(taken)), np.zeros(len(taken)), lam, unsolved(len(lam))
-    )
+    lam = 1.0 / (wanted.C * np.add.reduceat(s, cuts[:-1]))
+    unit, spread = np.zeros(len(lam)), np.ones(len(lam))
+    if epsilon is not None:
+        examples: Examples[Expansion] = Examples(len(y), y, s, wanted.loss)
+        unit[0], spread[0] = examples.unit, examples.spread
+    beta, r = np.zeros((2, len(taken)))
+    these = Together(K, A, B, taken, cuts, y, wanted.C * s, beta, r, lam, unit, spread, unsolved(len(lam)))
     certifiable = not points.indefinite
     evals = points.n**2 if isinstance(kernel, Function) else points.n * (points.n + 1) // 2
-    cut_off = _run(these, tol, free, certifiable, ends, on_interrupt)
+    cut_off = _run(these, wanted, certifiable)
     for k in np.flatnonzero(np.isinf(these.found[:, 0])):
-        _take_as_it_is(these, int(k), free)
+        _take_as_it_is(these, int(k), wanted)
     for k in np.flatnonzero((these.found[:, 0] > tol) & (these.found[:, 1] <= tol)):
-        _certify_again(these, int(k), points, tol, free)
+        _certify_again(these, int(k), points, wanted)
     runs = _runs(these, tol, certifiable, cut_off, points.n, evals, time.perf_counter() - began)
     return runs if kept is None else runs._replace(answers=runs.answers._replace(rows=kept[taken]))
 
 
-def _run(
-    these: Together, tol: float, free: bool, certifiable: bool, ends: float | None, on_interrupt: str
-) -> Status | None:
+def _run(these: Together, wanted: Wanted, certifiable: bool) -> Status | None:
     """Solve one after the other; returns why it ended early, None if all were solved."""
     k = 0
     try:
         while k < len(these.lam):
-            if ends is not None and time.perf_counter() >= ends:
+            if wanted.ends is not None and time.perf_counter() >= wanted.ends:
                 return Status.MAX_TIME
-            k = solve_together(these, k, tol, free, certifiable, WORK)
+            k = solve_together(these, k, wanted.tol, wanted.free, certifiable, WORK, wanted.epsilon)
     except KeyboardInterrupt:
-        if on_interrupt == "raise":
+        if wanted.on_interrupt == "raise":
             raise
         return Status.INTERRUPTED
     return None
 
 
-def _certify_again(these: Together, k: int, points: Points, tol: float, free: bool) -> None:
+def _certify_again(these: Together, k: int, points: Points, wanted: Wanted) -> None:
     """Try to certify, by more exact sums, an answer whose gap is above `tol` only because of rounding."""
     part = slice(these.cuts[k], these.cuts[k + 1])
     gram, n = Gram(points, 0), points.n
@@ -132,19 +199,21 @@ def _certify_again(these: Together, k: int, points: Points, tol: float, free: bo
     beta[these.rows[part]], r[these.rows[part]] = these.beta[part], these.r[part]
     y[:], weight[these.rows[part]] = 1.0, these.box[part]
     y[these.rows[part]] = these.y[part]
-    problem = KernelRegularized(gram, y, these.lam[k], weight=weight, bias="free" if free else "none")
+    bias: Literal["free", "none"] = "free" if wanted.free else "none"
+    problem = KernelRegularized(gram, y, these.lam[k], weight=weight, bias=bias, loss=wanted.loss)
     answer = Expansion(beta, these.found[k, 3], r, None, n)
-    found = problem.sharpened(answer, problem.certificate(answer), tol)
+    found = problem.sharpened(answer, problem.certificate(answer), wanted.tol)
     if found.gap < these.found[k, 0]:
         these.found[k, :4] = found.gap, found.unrounded, found.objective, found.b
 
 
-def _take_as_it_is(these: Together, k: int, free: bool) -> None:
+def _take_as_it_is(these: Together, k: int, wanted: Wanted) -> None:
     """Fill in the best bias and the objective of an answer whose run was cut off before its certificate."""
     part = slice(these.cuts[k], these.cuts[k + 1])
     y, r, box = these.y[part], these.r[part], these.box[part]
-    b = float(sorted_bias(r, y, box / box.sum())) if free else 0.0
-    loss = float(box @ np.maximum(1.0 - y * (r + b), 0.0))
+    b = float(sorted_bias(r, y, box / box.sum(), wanted.epsilon)) if wanted.free else 0.0
+    short = 1.0 - y * (r + b) if wanted.epsilon is None else y - r - b
+    loss = float(box @ wanted.loss.of(short))
     these.found[k, 2:4] = these.lam[k] * (0.5 * float(these.beta[part] @ r) + loss), b
 
 

@@ -217,7 +217,7 @@ class_weight_
         self
         """
         began = time.perf_counter()
-        checks.check_kernel_machine(self, registry.names("kernel"))
+        checks.check_svc(self, registry.names("kernel"))
         X, y = kernel_input.training_data(self, X, y)
         classes, codes = checks.encoded_labels(y)
         weight = weights.row_weights(sample_weight, X)
@@ -284,21 +284,6 @@ class_weight_
         least = 1.0 if weight is None else float(weight[weight > 0].min())
         least *= 1.0 if per_class is None else float(min(1.0, per_class[per_class > 0].min()))
         return bool(np.abs(runs.answers.beta).max(initial=0.0) > 0.5 * least * self._bound)
-
-    @property
-    def _plain(self) -> bool:
-        """Whether only the answer is asked for: default solver, no looks, no limit but time, no warm start."""
-        asked = self.slack, self.target_error, self.max_kernel_evals, self.cache_folder
-        return (
-            self.solver == "auto"
-            and all(value is None for value in asked)
-            and self.max_iter == -1
-            and not self.verbose
-            and not self.warm_start
-            and self.tol > 0
-            and self.device in (None, "cpu")
-            and not getattr(self, "_skl_callbacks", None)
-        )
 
     def _run_each(
         self,

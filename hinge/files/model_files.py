@@ -290,7 +290,7 @@ def _model(header: dict[str, Any], members: dict[str, bytes]) -> LinearSVC | SVC
     if cls is LinearSVC:
         checks.check_linear_svc(model, solvers.names(*linear_machine.SOLVES))
     else:
-        checks.check_kernel_machine(model, solvers.names("kernel"))
+        checks.check_svc(model, solvers.names("kernel"))
     for name, value in values.items():
         setattr(model, name, value)
     return model

@@ -4,7 +4,7 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
 from hinge.monitoring import Status
-from hinge.problems import Problem
+from hinge.problems import KernelProblem, Problem
 from hinge.problems.base import Certificate
 from hinge.problems.cost import Cost
 from hinge.problems.svm.losses import HINGE
@@ -61,6 +61,9 @@ class Solver(Settings, Generic[P, S]):
     any_loss: ClassVar[bool] = False
     """Whether it takes losses other than the hinge."""
 
+    tubes: ClassVar[bool] = False
+    """Whether it takes the ε-insensitive loss, where it does not take any."""
+
     exact_estimate: ClassVar[bool] = False
     """Whether `estimate` is more than a guess, so that no certificate is ever computed to check it."""
 
@@ -109,10 +112,13 @@ class Solver(Settings, Generic[P, S]):
 def reason_against(solver: Solver, problem: Problem) -> str | None:
     """Why a solver cannot solve a problem, in one sentence: its own, or that of the loss; None if it can."""
     reason = solver.rejects(problem)
-    if reason is None and problem.loss != HINGE and not solver.any_loss:
-        name = problem.loss.name
-        return f"{type(solver).__name__} minimises the hinge loss, not the {name} loss; use SDCA or Newton."
-    return reason
+    loss = problem.loss
+    if reason is not None or loss == HINGE or solver.any_loss:
+        return reason
+    if solver.tubes and loss.two_sided and not loss.curvature:
+        return None
+    others = "BlockDual" if isinstance(problem, KernelProblem) else "SDCA or Newton"
+    return f"{type(solver).__name__} minimises the hinge loss, not the {loss.name} loss; use {others}."
 
 
 def gap_of(estimate: float | Certificate) -> float:

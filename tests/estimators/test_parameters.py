@@ -2,7 +2,7 @@ from typing import get_type_hints
 
 import pytest
 
-from hinge import SVC, LinearSVC, LinearSVR, OneClassSVM
+from hinge import SVC, SVR, LinearSVC, LinearSVR, OneClassSVM
 from hinge.estimators import parameters
 
 
@@ -11,7 +11,8 @@ from hinge.estimators import parameters
     [
         (LinearSVC, parameters.LinearClassifierParameters),
         (LinearSVR, parameters.LinearRegressorParameters),
-        (SVC, parameters.KernelMachineParameters),
+        (SVC, parameters.KernelClassifierParameters),
+        (SVR, parameters.KernelRegressorParameters),
         (OneClassSVM, parameters.OneClassParameters),
     ],
 )

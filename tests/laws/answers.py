@@ -38,7 +38,8 @@ def tiny_answers():
     return answers
 
 
-KERNELIZED = {name for name, case in CASES.items() if type(case).__name__ in ("KernelCase", "OneClassCase")}
+SEE_KERNELS = ("KernelCase", "KernelLossCase", "OneClassCase")
+KERNELIZED = {name for name, case in CASES.items() if type(case).__name__ in SEE_KERNELS}
 
 if __name__ == "__main__":
     with warnings.catch_warnings(), np.errstate(over="ignore"):

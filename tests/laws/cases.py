@@ -166,6 +166,36 @@ class KernelCase(Case):
 
 
 @dataclass(frozen=True, eq=False)
+class KernelLossCase(KernelCase):
+    """Methods that see points through a kernel, with the loss of regression."""
+
+    loss: Loss = TUBE
+
+    def data(self, n=None):
+        X, y = super().data(n)
+        return X, np.round(16 * (X[:, 0] - 2 * X[:, 2])) / 16 + y
+
+    def problem(self, X, y, lam=LAM, kernel=None, weight=None, **gram):
+        if not isinstance(X, Gram):
+            X = Gram(as_points(X, kernel or Gaussian(0.25), exact=gram.pop("exact", False)), **gram)
+        if self.weighted and weight is None:
+            weight = weights(len(y))
+        weight = weight if self.weighted else None
+        return KernelRegularized(X, y, lam, bias=self.bias, weight=weight, loss=self.loss)
+
+    def certified(self, seed):
+        problem, K, best = optima.kernel_tube(seed, self.bias, self.weighted, self.loss)
+
+        def check(certificate, answer):
+            np.testing.assert_allclose(answer.responses, K @ answer.beta, rtol=1e-9, atol=1e-9)
+            exact = problem.objective(answer._replace(b=certificate.b, responses=K @ answer.beta))
+            assert certificate.objective == pytest.approx(exact, rel=1e-9)
+            optima.assert_covers(certificate, best, best)
+
+        return problem, check
+
+
+@dataclass(frozen=True, eq=False)
 class CellCase(Case):
     """Methods that read rows, columns and cells."""
 
@@ -331,6 +361,10 @@ KERNEL = {
     "active-set": KernelCase(S.ActiveSet(), T=6, seed_moves="nothing"),
     "active-set-free": KernelCase(S.ActiveSet(), bias="free", T=6, seed_moves="nothing"),
     "active-set-free-weighted": KernelCase(S.ActiveSet(), bias="free", weighted=True, T=6, seed_moves="nothing"),
+    "block-dual-tube": KernelLossCase(S.BlockDual(block=4, first=2), T=60),
+    "block-dual-tube-free": KernelLossCase(S.BlockDual(block=4, first=2), bias="free", weighted=True, T=60),
+    "active-set-tube": KernelLossCase(S.ActiveSet(), weighted=True, T=6, seed_moves="nothing"),
+    "active-set-tube-free": KernelLossCase(S.ActiveSet(), bias="free", T=6, seed_moves="nothing"),
     "kernel-pegasos": KernelCase(S.KernelPegasos()),
     "kernel-pegasos-last": KernelCase(S.KernelPegasos(average=False)),
     "kernel-pegasos-batch": KernelCase(S.KernelPegasos(batch_size=5, projection=True)),

@@ -11,7 +11,7 @@ from hinge.datasets import make_known_optimum
 from hinge.kernels import Gaussian, Polynomial
 from hinge.monitoring import Stop
 from hinge.problems import KernelRegularized, NormConstrained, Regularized, Solution
-from hinge.solvers import SMO, solve
+from hinge.solvers import SMO, ActiveSet, solve
 
 
 def known(seed, ball=False):
@@ -103,6 +103,29 @@ def kernelized(seed, bias, weighted):
     dual = lam * (beta @ y - beta @ K @ beta / 2)
     assert primal == pytest.approx(dual, rel=1e-9)
     return problem, K, best, dual
+
+
+@cache
+def kernel_tube(seed, bias, weighted, loss):
+    """A noisy regression in float64, its kernel matrix, and the minimum proved by the dual."""
+    rng = np.random.default_rng(seed)
+    n, lam = 40, (0.003, 0.05)[seed % 2]
+    X = rng.standard_normal((n, 4)) + 0.5
+    t = 2.0 * np.sin(X @ [1.0, -1, 0.5, 0]) + 0.5 * rng.standard_normal(n) + 1.0
+    s = rng.integers(0, 4, n) / 2.0 if weighted else np.ones(n)
+    kernel = (Gaussian(0.3), Polynomial(2, 0.5, 1.0))[seed % 2]
+    points = as_points(X, kernel, exact=True)
+    K = np.empty((n, n))
+    points.fill(np.arange(n), np.arange(n), K)
+    problem = KernelRegularized(Gram(points), t, lam, bias=bias, weight=s if weighted else None, loss=loss)
+    best = solve(problem, ActiveSet(), stop=Stop(tol=1e-10, max_iter=1000)).solution
+    c, beta = s / s.sum(), best.beta
+    assert (np.abs(beta) <= c / lam * (1 + 1e-12)).all()
+    assert bias == "none" or abs(beta.sum()) < 1e-12 * np.abs(beta).sum()
+    primal = lam / 2 * beta @ K @ beta + c @ np.maximum(0, np.abs(t - K @ beta - best.b) - loss.epsilon)
+    dual = lam * (beta @ t - loss.epsilon * np.abs(beta).sum() - beta @ K @ beta / 2)
+    assert primal == pytest.approx(dual, rel=1e-9)
+    return problem, K, dual
 
 
 def assert_covers(certificate, best, unit, slack=1e-9):

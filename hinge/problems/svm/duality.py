@@ -9,6 +9,14 @@ For any v, and any α in the box whose :math:`\\sum_i c_i\\alpha_iy_i` is zero w
 A term vanishes, whatever the rounding, where α is at the bound that the sign of m asks for. So an error of
 the responses counts for the points between their bounds and near the margin alone; where the gap is small
 these are few.
+
+The ε-insensitive loss of regression has targets t in place of the 1, no labels, -1 ≤ α ≤ 1, and the terms
+
+.. math:: \\max(0, |m_i| - \\varepsilon) + \\varepsilon|\\alpha_i| - \\alpha_im_i, \\qquad
+          m_i = t_i - \\langle v, \\phi(x_i)\\rangle - b.
+
+Functions of this file, and of the solvers that use them, take this loss by its `epsilon`, and the targets for y;
+where `epsilon` is None, which is known when they are compiled, the loss is the hinge.
 """
 
 import numpy as np
@@ -19,21 +27,24 @@ UNIT = float(np.finfo(np.float64).eps) / 2
 
 
 @compiled
-def duality_gap(y, box, lam, beta, r, e, own, b, free, extra):
+def duality_gap(y, box, lam, beta, r, e, own, b, free, extra, epsilon=None):
     """The gap of w = Σ βφ at bias b against the best multiple of its own α, made feasible.
 
-    The heavier class is scaled down by 1 - κ until the sums of both agree, which rounding alone leaves apart.
+    The heavier side, of positive or of negative β, is scaled down by 1 - κ until the sums of both agree, which
+    rounding alone leaves apart.
 
     Parameters
     ----------
     y, box, beta, r : ndarray of shape (n,)
-        Labels, cᵢ/λ, coefficients, and responses ⟨w, φ(xᵢ)⟩.
+        Labels or targets, cᵢ/λ, coefficients, and responses ⟨w, φ(xᵢ)⟩.
     e : ndarray of shape (n,)
         Bounds on the errors of the responses.
     own : ndarray of shape (n,)
         Norms of the φ(xᵢ).
     extra : ndarray of shape (n,)
         Filled with what the error of each response adds to the gap.
+    epsilon : float, optional
+        Of the ε-insensitive loss; None for the hinge.
 
     Returns
     -------
@@ -43,36 +54,35 @@ def duality_gap(y, box, lam, beta, r, e, own, b, free, extra):
         P - D at most, D at least; -inf where no multiple of α is feasible.
     """
     n = len(y)
-    up, down, up_norm, down_norm, sq, sq_off, largest = _sums(y, box, beta, r, e, own)
-    kappa = norm = 0.0
-    if free and up != down:
-        kappa = abs(up - down) / max(up, down)
-        norm = kappa * (up_norm if up > down else down_norm)
+    sums, sq, sq_off, largest = _sums(y, box, beta, r, e, own, epsilon)
+    up, down, up_norm, down_norm = sums[0, 0], sums[1, 0], sums[0, 1], sums[1, 1]
+    kappa = abs(up - down) / max(up, down) if free and up != down else 0.0
+    norm = kappa * (up_norm if up > down else down_norm)
     sq_off += n * UNIT * abs(sq)
     longest = np.sqrt(max(sq + sq_off, 0.0))
-    linear = 2.0 * min(up, down) if free else up + down
+    linear, size = _balanced(sums, 2, free), _balanced(sums, 3, free)
     quadratic = (np.sqrt(max(sq, 0.0)) + norm) ** 2
     scale = _best_multiple(largest, linear, quadratic)
-    dual = lam * (scale * linear - 0.5 * scale**2 * (longest + norm) ** 2) - 4.0 * n * UNIT * lam * linear
+    dual = lam * (scale * linear - 0.5 * scale**2 * (longest + norm) ** 2)
+    if scale > 0.0:
+        dual -= 4.0 * n * UNIT * lam * size * max(1.0, scale)
     primal = 0.5 * lam * max(sq, 0.0)
     gap = 0.5 * lam * (abs(1.0 - scale) * np.sqrt(max(sq, 0.0)) + scale * norm) ** 2
     most = 0.5 * lam * (abs(1.0 - scale) * longest + scale * norm) ** 2
-    heavy = (1.0 if up > down else -1.0) if free else 0.0
     for i in range(n):
         c = lam * box[i]
-        m = 1.0 - y[i] * (r[i] + b)
-        primal += c * max(0.0, m)
-        a = 0.0
-        if beta[i] != 0.0 and box[i] > 0.0:
-            a = min(1.0, scale * abs(beta[i]) / box[i] * (1.0 - kappa if y[i] == heavy else 1.0))
-        here = _term(a, m)
-        off = e[i] + 3.0 * UNIT * (1.0 + abs(r[i]) + abs(b))
-        there = max(_term(a, m + off), _term(a, m - off))
+        m = _short_of(y[i], r[i] + b, epsilon)
+        primal += c * _term(0.0, m, epsilon)
+        heavy = free and (beta[i] > 0.0) == (up > down)
+        a = _weight(beta[i], box[i], scale, 1.0 - kappa if heavy else 1.0, epsilon)
+        here = _term(a, m, epsilon)
+        off = e[i] + 3.0 * UNIT * (_reach(y[i], epsilon) + abs(r[i]) + abs(b))
+        there = max(_term(a, m + off, epsilon), _term(a, m - off, epsilon))
         gap += c * here
         most += c * there
         extra[i] = c * (there - here)
     if free:
-        most += abs(b) * lam * linear * n * UNIT
+        most += _of_sides(primal, b, lam * 2.0 * min(up, down), epsilon) * n * UNIT
     most *= 1.0 + 2.0 * n * UNIT
     if not largest < np.inf:
         return primal, np.inf, np.inf, -np.inf
@@ -80,59 +90,138 @@ def duality_gap(y, box, lam, beta, r, e, own, b, free, extra):
 
 
 @compiled
-def _sums(y, box, beta, r, e, own):
-    """Sums over all points: Σ|β| of each class, the same times the norms, ‖w‖² and how far that may be off.
+def _sums(y, box, beta, r, e, own, epsilon):
+    """Sums over all points: four for β > 0 and four for β < 0, then ‖w‖² and how far that may be off.
 
-    The last is the largest α, infinite where one has the wrong sign or no room at all.
+    The four are Σ|β|, the same times the norms, the linear part of the dual, Σ|β| or Σ (tβ - ε|β|), and what the
+    terms of that add up to without their signs. The last result is the largest |α|, infinite where one has the
+    wrong sign or no room at all.
     """
-    up = down = up_norm = down_norm = sq = sq_off = largest = 0.0
+    sums = np.zeros((2, 4))
+    sq = sq_off = largest = 0.0
     for i in range(len(y)):
-        a = y[i] * beta[i]
-        if a < 0.0 or (a > 0.0 and box[i] <= 0.0):
-            largest = np.inf
-        if a != 0.0:
-            if y[i] > 0:
-                up += a
-                up_norm += a * own[i]
-            else:
-                down += a
-                down_norm += a * own[i]
-            sq += beta[i] * r[i]
-            sq_off += abs(beta[i]) * e[i]
-            if box[i] > 0.0:
-                largest = max(largest, a / box[i])
-    return up, down, up_norm, down_norm, sq, sq_off, largest
+        a = abs(beta[i])
+        if a == 0.0:
+            continue
+        side = sums[0] if beta[i] > 0.0 else sums[1]
+        side[0] += a
+        side[1] += a * own[i]
+        if epsilon is None:
+            side[2] += a
+            side[3] += a
+            if y[i] * beta[i] < 0.0:
+                largest = np.inf
+        else:
+            side[2] += y[i] * beta[i] - epsilon * a
+            side[3] += (abs(y[i]) + epsilon) * a
+        sq += beta[i] * r[i]
+        sq_off += a * e[i]
+        largest = max(largest, a / box[i] if box[i] > 0.0 else np.inf)
+    return sums, sq, sq_off, largest
+
+
+@compiled
+def _balanced(sums, k, free):
+    """Sum k of both sides, with the heavier scaled down to the mass of the lighter where the bias is free."""
+    if not free:
+        return sums[0, k] + sums[1, k]
+    heavy = 0 if sums[0, 0] > sums[1, 0] else 1
+    light = 1 - heavy
+    if sums[light, 0] == 0.0:
+        return 0.0
+    return sums[heavy, k] / sums[heavy, 0] * sums[light, 0] + sums[light, k]
+
+
+@compiled
+def _of_sides(primal, b, mass, epsilon):
+    """What it can cost that one side is heavier than the other by its rounding: a bound, over that rounding."""
+    if epsilon is None:
+        return abs(b) * mass
+    return (abs(b) + epsilon) * mass + primal
 
 
 @compiled
 def _best_multiple(largest, linear, quadratic):
     """The s in the box, s·α ≤ 1, at which s·linear - s²/2·quadratic is largest; 1 if it is that but for rounding."""
     if linear <= 0.0:
-        return 1.0
+        return 1.0 if linear == 0.0 else 0.0
     scale = min(1.0 / max(largest, 1e-300), linear / quadratic if quadratic > 0.0 else np.inf)
     return 1.0 if abs(scale - 1.0) < 1e-12 else scale
 
 
 @compiled
-def _term(a, m):
-    """(1 - α)max(0, m) + α max(0, -m)."""
-    return (1.0 - a) * m if m > 0.0 else -a * m
+def _weight(beta, box, scale, share, epsilon):
+    """α of a point, scaled, and its share of that: negative for β < 0 where there are no labels."""
+    if beta == 0.0 or box <= 0.0:
+        return 0.0
+    a = min(1.0, scale * abs(beta) / box * share)
+    if epsilon is None:
+        return a
+    return a if beta > 0.0 else -a
 
 
 @compiled
-def stationary_bias(beta, e, lo, hi):
+def _short_of(y, response, epsilon):
+    """What a row is short of."""
+    if epsilon is None:
+        return 1.0 - y * response
+    return y - response
+
+
+@compiled
+def _reach(y, epsilon):
+    """The size of the numbers that a row's share of the loss is made of."""
+    if epsilon is None:
+        return 1.0
+    return abs(y) + epsilon
+
+
+@compiled
+def _term(a, m, epsilon):
+    """(1 - α)max(0, m) + α max(0, -m); of the ε-insensitive loss, max(0, |m| - ε) + ε|α| - αm.
+
+    As a sum of what is never negative, so that nothing cancels.
+    """
+    if epsilon is None:
+        return (1.0 - a) * m if m > 0.0 else -a * m
+    if a < 0.0:
+        a, m = -a, -m
+    beyond = m - epsilon
+    return (1.0 - a) * beyond if beyond > 0.0 else max(0.0, -m - epsilon) - a * beyond
+
+
+@compiled
+def slope_above(beta, e, epsilon):
+    """The slope of eβ + ε|β| to the right of β: e itself for the hinge, where `epsilon` is None."""
+    if epsilon is None:
+        return e
+    return e + epsilon if beta >= 0.0 else e - epsilon
+
+
+@compiled
+def slope_below(beta, e, epsilon):
+    """The slope of eβ + ε|β| to the left of β."""
+    if epsilon is None:
+        return e
+    return e + epsilon if beta > 0.0 else e - epsilon
+
+
+@compiled
+def stationary_bias(beta, e, lo, hi, epsilon=None):
     """LIBSVM's bias, for problems that have no best one: the mean of what points between their bounds ask
-    for; the middle of what those at a bound allow, where there are no others.
+    for; the middle of what those at a bound allow, where there are no others. With ε, zero is as a bound.
     """
     total, count, least, largest = 0.0, 0, np.inf, -np.inf
     for i in range(len(beta)):
-        if lo[i] < beta[i] < hi[i]:
-            total += e[i]
+        above, below = slope_above(beta[i], e[i], epsilon), slope_below(beta[i], e[i], epsilon)
+        if lo[i] < beta[i] < hi[i] and above == below:
+            total += above
             count += 1
-        elif beta[i] < hi[i]:
-            least = min(least, e[i])
-        elif beta[i] > lo[i]:
-            largest = max(largest, e[i])
+            continue
+        if beta[i] < hi[i]:
+            least = min(least, above)
+        if beta[i] > lo[i]:
+            largest = max(largest, below)
     if count:
         return -total / count
     if least == np.inf or largest == -np.inf:

@@ -1,6 +1,7 @@
 """Labelled and weighted examples: what all SVM problems share, whatever w is made of."""
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from hinge.types import Array
 
 BINS = 4096
 BLOCK_ROWS = 1 << 16
+FAINT = 1e-9
+"""Share of the loss of w = 0 below which a gap is no longer measured against the optimum: it may be zero."""
 
 
 class Examples(Problem[Answer]):
@@ -50,6 +53,23 @@ class Examples(Problem[Answer]):
             self.y, self.target = y.astype(np.int8), frozen(np.ones(1))
         self.weight = _checked_weight(weight, self.n)
         self.total = float(self.n) if weight is None else float(self.weight.sum())
+
+    @cached_property
+    def spread(self) -> float:
+        """What rows are short of, on average, before anything is learned: 1 where there are labels."""
+        if not self.loss.two_sided:
+            return 1.0
+        return float(np.mean(np.abs(self.target - self.target.mean()))) or 1.0
+
+    @cached_property
+    def unit(self) -> float:
+        """Gaps are measured against the optimum, and against this where that is less: 0 where there are labels."""
+        if not self.loss.two_sided:
+            return 0.0
+        plain = self.loss._replace(epsilon=0.0)
+        return FAINT * sum(
+            float(np.sum(plain.of(self.target[lo:hi].copy()) * self.share(lo, hi))) for lo, hi in self.blocks()
+        )
 
     def blocks(self) -> Iterator[tuple[int, int]]:
         """Row ranges of one pass."""
@@ -105,11 +125,7 @@ class Examples(Problem[Answer]):
         weight = np.full(self.n, c) if isinstance(c, float) else c
         if not loss.curvature:
             kinks = np.concatenate([self.target - r - loss.epsilon, self.target - r + loss.epsilon])
-            order = np.argsort(kinks)
-            mass = np.cumsum(np.tile(weight, 2)[order])
-            half = 0.5 * mass[-1]
-            low, high = np.searchsorted(mass, [half * (1 - 1e-12), half * (1 + 1e-12)])
-            return float(kinks[order[low]] + kinks[order[min(high, 2 * self.n - 1)]]) / 2  # the middle, if it is flat
+            return float(_middle(kinks, np.tile(weight, 2)))
         b, low, high = 0.0, -np.inf, np.inf
         for _ in range(100):
             a = loss.slope(self.short_of(r, b))
@@ -174,10 +190,16 @@ class Examples(Problem[Answer]):
         return scaled
 
 
-def sorted_bias(r: Array, y: Array, c: Array | float) -> Any:
-    """`Examples.best_bias` by one sort, for NumPy or torch; `c` is a number where all weigh alike."""
+def sorted_bias(r: Array, y: Array, c: Array | float, epsilon: float | None = None) -> Any:
+    """`Examples.best_bias` by one sort, for NumPy or torch; `c` is a number where all weigh alike.
+
+    Where `epsilon` is given, y are targets and the loss is the ε-insensitive one.
+    """
     xp = namespace(r)
     kinks = y - r
+    if epsilon is not None:
+        kinks = xp.concatenate([kinks - epsilon, kinks + epsilon])
+        return _middle(kinks, None if isinstance(c, float) else xp.concatenate([c, c]))
     if isinstance(c, float):
         kinks = xp.sort(kinks) if xp is np else xp.sort(kinks)[0]
         at = int((y > 0).sum())
@@ -188,6 +210,21 @@ def sorted_bias(r: Array, y: Array, c: Array | float) -> Any:
     at = min(int(xp.searchsorted(mass, target * (1 - 1e-12))), len(r) - 1)
     flat = at + 1 < len(r) and abs(float(mass[at] - target)) <= 1e-12 * float(mass[-1])
     return (kinks[order[at]] + kinks[order[at + 1]]) / 2 if flat else kinks[order[at]]
+
+
+def _middle(kinks: Array, mass: Array | None) -> Any:
+    """A median of the kinks: where half of their mass is used up; the middle of all such places."""
+    xp = namespace(kinks)
+    if mass is None:
+        kinks = xp.sort(kinks) if xp is np else xp.sort(kinks)[0]
+        at = len(kinks) // 2  # there are two for each row
+        return (kinks[at - 1] + kinks[at]) / 2
+    order = xp.argsort(kinks)
+    used = xp.cumsum(mass[order], 0)
+    half, last = 0.5 * float(used[-1]), len(order) - 1
+    at = min(int(xp.searchsorted(used, half * (1 - 1e-12))), last)
+    after = min(int(xp.searchsorted(used, half * (1 + 1e-12))), last)  # beyond those that weigh nothing
+    return (kinks[order[at]] + kinks[order[after]]) / 2
 
 
 def _checked_weight(weight: ArrayLike | None, n: int) -> np.ndarray:

@@ -26,6 +26,8 @@ class KernelSlackConstrained(KernelProblem):
         self, X: Items | BaseGram, y: ArrayLike, nu: float, kernel: Kernel | None = None, **options: Any
     ) -> None:
         super().__init__(X, y, kernel, **options)
+        if self.loss.two_sided:
+            raise ValueError("A slack is that of the hinge loss; give a problem of regression its lam.")
         if not 0 <= nu <= 1:
             raise ValueError(f"nu must lie in [0, 1], got {nu!r}: it is the mean slack at unit norm.")
         self.nu = float(nu)

@@ -11,6 +11,7 @@ from hinge.kernels import Kernel
 from hinge.problems.base import Certificate
 from hinge.problems.svm.duality import duality_gap, stationary_bias
 from hinge.problems.svm.examples import Examples
+from hinge.problems.svm.losses import HINGE, Loss
 from hinge.problems.svm.regularized import checked_lam, lam_of
 from hinge.types import Items
 
@@ -63,11 +64,13 @@ class KernelProblem(Examples[Expansion]):
     ----------
     X : Gram, or points for `kernel`
     y : array of shape (n,)
-        Labels, -1 and +1.
+        Labels, -1 and +1; targets, if the loss is one of regression.
     kernel : Kernel, optional
         Where `X` is not a `Gram` already.
     weight : array of shape (n,), optional
     bias : {"none", "free"}
+    loss : Loss
+        The hinge, or the ε-insensitive loss.
     """
 
     def __init__(
@@ -78,12 +81,27 @@ class KernelProblem(Examples[Expansion]):
         *,
         weight: ArrayLike | None = None,
         bias: Literal["none", "free"] = "none",
+        loss: Loss = HINGE,
     ) -> None:
+        if loss.curvature:
+            raise ValueError(
+                f"A problem with a kernel has the hinge or the epsilon-insensitive loss, not the {loss.name} loss."
+            )
         self.gram = gram_of(X, kernel)
-        super().__init__(self.gram.n, y, weight)
+        super().__init__(self.gram.n, y, weight, loss)
         if bias not in ("none", "free"):
             raise ValueError(f"bias is 'none' or 'free', not {bias!r}.")
         self.bias = bias
+
+    @property
+    def epsilon(self) -> float | None:
+        """ε of the loss of regression; None for the hinge."""
+        return self.loss.epsilon if self.loss.two_sided else None
+
+    @property
+    def aims(self) -> np.ndarray:
+        """What responses are to come near: the labels or the targets."""
+        return self.target if self.loss.two_sided else self.y
 
     @property
     def kernel_evals(self) -> int:  # type: ignore[override]
@@ -95,11 +113,11 @@ class KernelProblem(Examples[Expansion]):
         return int(np.count_nonzero(answer.beta)) * self.n
 
     def criteria_of(self, answer: Expansion) -> tuple[float, float]:
-        """Both criteria: the norm and the mean hinge loss."""
+        """Both criteria: the norm and the mean loss."""
         return float(np.sqrt(max(answer.sq_norm, 0.0))), self.mean_loss(answer.responses, answer.b)
 
     def mean_loss(self, r: np.ndarray, b: float) -> float:
-        """The mean hinge loss."""
+        """The mean loss."""
         return sum(self.loss_of(r[lo:hi], b, lo, hi) for lo, hi in self.blocks())
 
     def checked(self, answer: Expansion) -> float:
@@ -172,6 +190,13 @@ class KernelRegularized(KernelProblem):
     Where :math:`0 \\le \\alpha_i = \\lambda\\beta_i y_i/c_i \\le 1` the answer is its own dual point, and the
     certificate, the relative duality gap :math:`(P - D)/D`, costs O(n) and no kernel value. Other β are
     scaled into that box, which still bounds.
+
+    With the ε-insensitive loss, :math:`\\max(0, |t_i - \\langle w,\\phi(x_i)\\rangle - b| - \\varepsilon)`, the dual is
+
+    .. math:: D(\\beta) = \\lambda\\Big(\\sum_i t_i\\beta_i - \\varepsilon|\\beta_i|
+              - \\tfrac12\\|w\\|^2\\Big), \\qquad |\\beta_i| \\le c_i/\\lambda.
+
+    Its optimum may be zero: a gap below 1e-9 of the loss of w = 0 is measured against that.
     """
 
     def __init__(
@@ -200,15 +225,17 @@ class KernelRegularized(KernelProblem):
     @property
     def limits(self) -> tuple[np.ndarray, np.ndarray]:
         """The least and the largest β of the dual."""
+        if self.loss.two_sided:
+            return -self.boxes, self.boxes.copy()
         return np.where(self.y > 0, 0.0, -self.boxes), np.where(self.y > 0, self.boxes, 0.0)
 
     def feasible(self, beta: np.ndarray) -> np.ndarray:
         """β in its box and, with a free bias, summing to zero."""
-        beta = np.clip(beta * self.y, 0.0, self.boxes) * self.y
+        beta = np.clip(beta, *self.limits)
         if self.bias == "free":
-            sums = {s: float(np.abs(beta[self.y == s]).sum()) for s in (1, -1)}
+            sums = {s: float(np.abs(beta[np.sign(beta) == s]).sum()) for s in (1, -1)}
             for s, own in sums.items():
-                beta[self.y == s] *= min(sums.values()) / (own or 1.0)
+                beta[np.sign(beta) == s] *= min(sums.values()) / (own or 1.0)
         return beta
 
     def objective(self, answer: Expansion) -> float:
@@ -226,21 +253,26 @@ class KernelRegularized(KernelProblem):
         """No certificate: the kernel is not positive, and the answer at best stationary."""
         b = 0.0
         if self.bias == "free":
-            b = stationary_bias(answer.beta, answer.responses - self.y, *self.limits)
+            b = stationary_bias(answer.beta, answer.responses - self.aims, *self.limits, self.epsilon)
         return Certificate(self.objective(answer._replace(b=b)), np.nan, np.nan, b)
 
     def _bounds(self, beta: np.ndarray, r: np.ndarray, e: np.ndarray) -> Certificate:
         b = self.best_bias(r) if self.bias == "free" else 0.0
         primal, gap, most, dual = self._gap_of(beta, r, e, b, np.empty(self.n))
-        as_is = gap / (primal - gap) if primal > gap else np.inf
-        return Certificate(primal, dual, most / dual if dual > 0 else np.inf, b, as_is)
+        return Certificate(primal, dual, self.relative(most, dual), b, self.relative(gap, primal - gap))
+
+    def relative(self, gap: float, dual: float) -> float:
+        """A gap in the unit of the certificate."""
+        unit = max(dual, self.unit)
+        return gap / unit if unit > 0 else 0.0 if gap == 0.0 and self.loss.two_sided else np.inf
 
     def _gap_of(
         self, beta: np.ndarray, r: np.ndarray, e: np.ndarray, b: float, extra: np.ndarray
     ) -> tuple[float, float, float, float]:
         own = self.gram.norms
         boxes = np.ascontiguousarray(self.boxes)
-        return duality_gap(self.y, boxes, self.lam, beta, r, e, own, b, self.bias == "free", extra)
+        free = self.bias == "free"
+        return duality_gap(self.aims, boxes, self.lam, beta, r, e, own, b, free, extra, self.epsilon)
 
     def _blurred(self, beta: np.ndarray, r: np.ndarray, e: np.ndarray, found: Certificate, wanted: float) -> np.ndarray:
         """Rows whose errors together are more than the gap can bear: near the margin, between bounds."""
@@ -248,24 +280,24 @@ class KernelRegularized(KernelProblem):
         primal, gap, _, low = self._gap_of(beta, r, e, found.b, extra)
         order = np.argsort(-extra, kind="stable")
         left = np.cumsum(extra[order][::-1])[::-1]
-        bears = 0.5 * min(0.1 * wanted, wanted - found.unrounded) * (primal - gap)
+        bears = 0.5 * min(0.1 * wanted, wanted - found.unrounded) * max(primal - gap, self.unit)
         rows = order[: int(np.searchsorted(-left, -bears, side="left"))]
-        if not primal - gap - low <= 0.05 * low:  # ‖w‖² is too uncertain
+        if not primal - gap - low <= 0.05 * max(low, self.unit):  # ‖w‖² is too uncertain
             rows = np.union1d(rows, np.flatnonzero(beta))
         return np.sort(rows)
 
     def dual(self, beta: np.ndarray, sq_norm: float) -> float:
         """D at the multiple of β that is best in the box; -inf where none is feasible."""
-        signed = beta * self.y
         size = float(np.abs(beta).sum())
         if self.bias == "free" and abs(float(beta.sum())) > 1e-9 * size:
             return -np.inf
-        if (signed < 0).any():
+        if not self.loss.two_sided and (beta * self.y < 0).any():
             return -np.inf
-        if size == 0.0:
+        gain = size if self.epsilon is None else float(beta @ self.target) - self.epsilon * size
+        if not gain > 0.0:
             return 0.0
         with np.errstate(divide="ignore", invalid="ignore"):
-            largest = float(np.nanmax(signed / self.boxes))
-        linear, quadratic = self.lam * size, self.lam * sq_norm
+            largest = float(np.nanmax(np.abs(beta) / self.boxes))
+        linear, quadratic = self.lam * gain, self.lam * sq_norm
         scale = min(1.0 / largest, linear / quadratic if quadratic > 0 else np.inf)
         return scale * linear - 0.5 * scale**2 * quadratic

@@ -70,13 +70,6 @@ class LinearProblem(OnData[Solution], Examples[Solution]):
         """The largest |tᵢ|: 1 where there are labels."""
         return float(np.abs(self.target).max())
 
-    @cached_property
-    def spread(self) -> float:
-        """What rows are short of, on average, before anything is learned: 1 where there are labels."""
-        if not self.loss.two_sided:
-            return 1.0
-        return float(np.mean(np.abs(self.target - self.target.mean()))) or 1.0
-
     @property
     def constant_sq(self) -> float:
         """Square of the constant feature's value, 0 where there is none."""

@@ -14,8 +14,6 @@ from hinge.types import MatrixLike
 
 FAR = 1e120
 """λ lies between this and its inverse: its products with squares of the data stay finite."""
-FAINT = 1e-9
-"""Share of what targets cost by themselves below which a gap is not measured against the optimum: it may be zero."""
 
 
 class Regularized(LinearProblem):
@@ -50,9 +48,6 @@ class Regularized(LinearProblem):
     ) -> None:
         super().__init__(X, y, weight=weight, bias=bias, bias_scale=bias_scale, loss=loss)
         self.lam = checked_lam(lam)
-        self.unit = 0.0
-        if loss.two_sided:
-            self.unit = FAINT * self.cost_of_targets()
 
     @classmethod
     def from_C(cls, X: MatrixLike | Data, y: ArrayLike, C: float, **options: Any) -> "Regularized":
@@ -77,11 +72,6 @@ class Regularized(LinearProblem):
         primal = 0.5 * self.lam * (sq + rounding(self.d, sq)) + loss + rounding(self.terms, loss)
         dual = self.dual(solution)
         return Certificate(primal, dual, self.relative(primal, dual), b)
-
-    def cost_of_targets(self) -> float:
-        """The mean loss of w = 0 without a tube."""
-        plain = self.loss._replace(epsilon=0.0)
-        return sum(float(np.sum(plain.of(self.target[lo:hi].copy()) * self.share(lo, hi))) for lo, hi in self.blocks())
 
     def relative(self, primal: float, dual: float) -> float:
         """The gap in the unit of the certificate."""

@@ -9,7 +9,7 @@ from hinge.compiled import compiled
 from hinge.monitoring import Status
 from hinge.problems import Expansion, KernelRegularized, Problem
 from hinge.problems.cost import Cost
-from hinge.problems.svm.duality import duality_gap, stationary_bias
+from hinge.problems.svm.duality import duality_gap, slope_above, slope_below, stationary_bias
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.kernel.face_steps import face_steps
 from hinge.solvers.kernel.two_point import pair_steps, single_steps
@@ -26,7 +26,7 @@ STILL = 16
 
 
 class ActiveState(NamedTuple):
-    """β, its pulls e = Kβ - y, the violation to solve to, the gap and the dual when last computed.
+    """β, its pulls e = Kβ - y (or - t, of targets), the violation to solve to, the gap and the dual when last computed.
 
     The dual has been `still` for so many rounds.
     """
@@ -57,6 +57,10 @@ class ActiveSet(Solver[KernelRegularized, ActiveState]):
     Pairs find out which points are at which bound, and are slow to place the others where C is large or K
     nearly singular, as for unscaled features; Newton steps place those at once.
 
+    With the ε-insensitive loss the y are targets and the objective has the term
+    :math:`\\varepsilon\\sum_i|\\beta_i|`. A point at zero is as one at a bound then: on its own side of zero the
+    objective is as smooth as without it.
+
     A round costs O(n) arithmetic for each pair step and O(|F|³ + n|F|) for each Newton step. All n² kernel
     values are computed, once.
 
@@ -72,6 +76,7 @@ class ActiveSet(Solver[KernelRegularized, ActiveState]):
         2005,
         "WSS 3, on the whole matrix",
     )
+    tubes = True
     exact_estimate = True
     finished = Status.STALLED
 
@@ -88,7 +93,7 @@ class ActiveSet(Solver[KernelRegularized, ActiveState]):
             beta = problem.feasible(start.beta)
             used = np.flatnonzero(beta)
             r = problem.gram.host(problem.gram.pass_over(used, beta[used], np.arange(problem.n)))
-        return ActiveState(beta, r - problem.y, FIRST, np.inf, 0.0, -np.inf, 0, 0)
+        return ActiveState(beta, r - problem.aims, FIRST, np.inf, 0.0, -np.inf, 0, 0)
 
     def advance(self, problem: KernelRegularized, state: ActiveState, n_iter: int) -> ActiveState:
         if n_iter == 0:
@@ -98,11 +103,12 @@ class ActiveSet(Solver[KernelRegularized, ActiveState]):
         free, certifiable = problem.bias == "free", problem.certifiable
         boxes = np.ascontiguousarray(problem.boxes)
         zeros, own = np.zeros(problem.n), np.sqrt(np.maximum(np.diagonal(K), 0.0)).copy()
+        aims, unit, epsilon = problem.aims, problem.unit, problem.epsilon
         for _ in range(n_iter):
-            advance_round(K, beta, e, lo, hi, level, free, certifiable)
+            advance_round(K, beta, e, lo, hi, level * problem.spread, free, certifiable, epsilon)
             level = max(SHARPER * level, FINEST)
             b, gap, value, _ = measured(
-                K, problem.y, boxes, problem.lam, beta, e, lo, hi, own, zeros, free, certifiable
+                K, aims, boxes, problem.lam, unit, beta, e, lo, hi, own, zeros, free, certifiable, epsilon
             )
             still = 0 if value > dual + 1e-14 * abs(value) else still + 1
             dual, t = max(value, dual), t + 1
@@ -130,37 +136,56 @@ class ActiveSet(Solver[KernelRegularized, ActiveState]):
 
 
 @compiled
-def measured(K, y, box, lam, beta, e, lo, hi, own, off, free, certifiable):
-    """The bias, the relative gap or, where there is none, the violation; the dual; and the primal."""
+def measured(K, y, box, lam, unit, beta, e, lo, hi, own, off, free, certifiable, epsilon=None):
+    """The bias, the relative gap or, where there is none, the violation; the dual; and the primal.
+
+    `y`, `unit` and `epsilon` are those of `KernelRegularized.aims` and so on: labels, 0 and None for the hinge.
+    """
     n = len(beta)
     r = e + y
     if certifiable:
-        b = _best_bias(r, y, box) if free else 0.0
-        primal, _, most, dual = duality_gap(y, box, lam, beta, r, off, own, b, free, np.empty(n))
-        return b, most / dual if dual > 0.0 else np.inf, dual, primal
+        b = _best_bias(r, y, box, epsilon) if free else 0.0
+        primal, _, most, dual = duality_gap(y, box, lam, beta, r, off, own, b, free, np.empty(n), epsilon)
+        if most == 0.0 and epsilon is not None:
+            return b, 0.0, dual, primal
+        return b, most / max(dual, unit) if max(dual, unit) > 0.0 else np.inf, dual, primal
     least, largest, dual, primal = np.inf, -np.inf, 0.0, 0.0
-    b = stationary_bias(beta, e, lo, hi) if free else 0.0
+    b = stationary_bias(beta, e, lo, hi, epsilon) if free else 0.0
     for i in range(n):
         if beta[i] < hi[i]:
-            least = min(least, e[i])
+            least = min(least, slope_above(beta[i], e[i], epsilon))
         if beta[i] > lo[i]:
-            largest = max(largest, e[i])
+            largest = max(largest, slope_below(beta[i], e[i], epsilon))
         dual += lam * beta[i] * (y[i] - 0.5 * r[i])
-        primal += lam * (0.5 * beta[i] * r[i] + box[i] * max(0.0, 1.0 - y[i] * (r[i] + b)))
+        if epsilon is None:
+            cost = max(0.0, 1.0 - y[i] * (r[i] + b))
+        else:
+            dual -= lam * epsilon * abs(beta[i])
+            cost = max(0.0, abs(y[i] - r[i] - b) - epsilon)
+        primal += lam * (0.5 * beta[i] * r[i] + box[i] * cost)
     violation = largest - least if free else max(largest, -least)
     return b, max(violation, 0.0), dual, primal
 
 
 @compiled
-def _best_bias(r, y, weight):
-    """The order statistic of the kinks y - r at which the positive mass is used up."""
-    n = len(y)
-    kinks, mass = y - r, weight.copy()
+def _best_bias(r, y, weight, epsilon):
+    """The order statistic of the kinks y - r at which the positive mass is used up.
+
+    With `epsilon` there are two kinks a point, at y - r ± ε, and half of their mass is to be used up.
+    """
+    if epsilon is None:
+        kinks, mass = y - r, weight.copy()
+    else:
+        kinks, mass = np.concatenate((y - r - epsilon, y - r + epsilon)), np.concatenate((weight, weight))
+    n = len(kinks)
     target = total = 0.0
     for i in range(n):
-        total += weight[i]
-        if y[i] > 0:
-            target += weight[i]
+        total += mass[i]
+        if epsilon is None:
+            if y[i] > 0:
+                target += mass[i]
+        else:
+            target += 0.5 * mass[i]
     gap = 1
     while gap < n // 3:
         gap = 3 * gap + 1
@@ -182,15 +207,32 @@ def _best_bias(r, y, weight):
 
 
 @compiled
-def advance_round(K, beta, e, lo, hi, level, free, convex):
+def advance_round(K, beta, e, lo, hi, level, free, convex, epsilon=None):
     """Pair steps and, where these do not end it, Newton steps; the arithmetic done, in units of n.
 
     Where the problem is not convex there are pair steps only: they lead where LIBSVM's do.
     """
     n = len(beta)
     most = 2 * n + 50
-    steps = pair_steps(K, beta, e, lo, hi, level, most) if free else single_steps(K, beta, e, lo, hi, level, most)
+    if free:
+        steps = pair_steps(K, beta, e, lo, hi, level, most, epsilon)
+    else:
+        steps = single_steps(K, beta, e, lo, hi, level, most, epsilon)
     work = 3.0 * steps
     if steps == most and convex:
-        work += face_steps(K, beta, e, lo, hi, free)
+        if epsilon is None or epsilon == 0.0:
+            work += face_steps(K, beta, e, lo, hi, free)
+        else:
+            work += _steps_beside_zero(K, beta, e, lo, hi, free, epsilon)
+    return work
+
+
+@compiled
+def _steps_beside_zero(K, beta, e, lo, hi, free, epsilon):
+    """Newton steps with the term ε|β|: every point stays on its side of zero, where that term is linear."""
+    sides = epsilon * np.sign(beta)
+    e += sides
+    low, high = np.where(beta > 0.0, 0.0, np.where(beta < 0.0, lo, 0.0)), np.where(beta > 0.0, hi, 0.0)
+    work = face_steps(K, beta, e, low, high, free)
+    e -= sides
     return work

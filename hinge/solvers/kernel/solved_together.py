@@ -18,9 +18,9 @@ class Together(NamedTuple):
         Errors of its values, as `Gram.errors` gives them.
     rows, cuts : ndarray of int64
     y, box, beta, r : ndarray of shape (len(rows),)
-        Labels, largest |β|, and what is found: coefficients and responses.
-    lam : ndarray
-        λ of each problem.
+        Labels or targets, largest |β|, and what is found: coefficients and responses.
+    lam, unit, spread : ndarray
+        λ of each problem, its unit of gaps, and its spread of targets.
     found : ndarray of shape (n_problems, 8)
         Gap or violation, the same without rounding, objective, bias; and where it stands: rounds made, the
         violation to solve to, the dual, and for how many rounds that has been still. A gap of inf: yet to be
@@ -37,6 +37,8 @@ class Together(NamedTuple):
     beta: np.ndarray
     r: np.ndarray
     lam: np.ndarray
+    unit: np.ndarray
+    spread: np.ndarray
     found: np.ndarray
 
 
@@ -46,8 +48,11 @@ def unsolved(n_problems: int) -> np.ndarray:
 
 
 @compiled
-def solve_together(these, first, tol, free, certifiable, work):
-    """Solve problems from `first` on, until about so much `work` is done; the number of the next one."""
+def solve_together(these, first, tol, free, certifiable, work, epsilon=None):
+    """Solve problems from `first` on, until about so much `work` is done; the number of the next one.
+
+    `epsilon` is that of the ε-insensitive loss; None for the hinge.
+    """
     done = 0.0
     for k in range(first, len(these.cuts) - 1):
         at, end = these.cuts[k], these.cuts[k + 1]
@@ -56,20 +61,24 @@ def solve_together(these, first, tol, free, certifiable, work):
         K, own, lo, hi = np.empty((n, n)), np.empty(n), np.empty(n), np.empty(n)
         for i in range(n):
             own[i] = np.sqrt(max(these.K[rows[i], rows[i]], 0.0))
-            lo[i], hi[i] = (0.0, box[i]) if y[i] > 0 else (-box[i], 0.0)
+            if epsilon is None:
+                lo[i], hi[i] = (0.0, box[i]) if y[i] > 0 else (-box[i], 0.0)
+            else:
+                lo[i], hi[i] = -box[i], box[i]
             for j in range(n):
                 K[i, j] = these.K[rows[i], rows[j]]
         e, off = -y.astype(np.float64), np.zeros(n)
         _add_rows(K, beta, e)
         found, finished = these.found[k], False
         while not finished and done < work:
-            done += n * (1.0 + advance_round(K, beta, e, lo, hi, found[5], free, certifiable))
+            level = found[5] * these.spread[k]
+            done += n * (1.0 + advance_round(K, beta, e, lo, hi, level, free, certifiable, epsilon))
             found[5] = max(SHARPER * found[5], FINEST)
             found[4] += 1.0
             as_is, ended = np.inf, False
             for look in range(2):
                 b, gap, value, objective = measured(
-                    K, y, box, these.lam[k], beta, e, lo, hi, own, off, free, certifiable
+                    K, y, box, these.lam[k], these.unit[k], beta, e, lo, hi, own, off, free, certifiable, epsilon
                 )
                 if look == 0:
                     found[7] = 0.0 if value > found[6] + 1e-14 * abs(value) else found[7] + 1.0

@@ -3,45 +3,51 @@
 .. math:: \\min_\\Delta\\ \\tfrac12\\Delta^\\top K\\Delta + e^\\top\\Delta, \\qquad
           lo \\le \\beta + \\Delta \\le hi, \\quad \\textstyle\\sum_i\\Delta_i = 0 \\text{ with a free bias}
 
+Where `epsilon` is given, :math:`\\varepsilon\\sum_i|\\beta_i + \\Delta_i|` is added: a coordinate at zero has two
+slopes, and a step goes on beyond zero if it still gains there.
+
 Working pairs by second-order information: Fan, Chen and Lin 2005, the rule of LIBSVM.
 """
 
 import numpy as np
 
 from hinge.compiled import compiled
+from hinge.problems.svm.duality import slope_above, slope_below
 
 TINY = 1e-12
 """The curvature of a step is taken for at least this share of the largest value."""
 
 
 @compiled
-def pair_steps(K, beta, e, lo, hi, tol, most):
+def pair_steps(K, beta, e, lo, hi, tol, most, epsilon=None):
     """Move pairs until no pair violates by more than `tol`, at most `most` times; β and e change in place."""
     n = len(beta)
-    tiny = _tiny(K)
+    diag, tiny = _diagonal(K)
     for step in range(most):
         i, least = -1, np.inf
         for k in range(n):
-            if beta[k] < hi[k] and e[k] < least:
-                i, least = k, e[k]
+            if beta[k] < hi[k] and slope_above(beta[k], e[k], epsilon) < least:
+                i, least = k, slope_above(beta[k], e[k], epsilon)
         j, best, largest = -1, 0.0, -np.inf
         if i < 0:
             return step
-        row, own = K[i], K[i, i]
+        row, own = K[i], diag[i]
         for k in range(n):
             if beta[k] > lo[k]:
-                rise = e[k] - least
-                largest = max(largest, e[k])
+                slope = slope_below(beta[k], e[k], epsilon)
+                rise = slope - least
+                largest = max(largest, slope)
                 if rise > 0.0:
-                    curve = own + K[k, k] - 2.0 * row[k]
+                    curve = own + diag[k] - 2.0 * row[k]
                     gain = rise * rise / (curve if curve > tiny else tiny)
                     if gain > best:
                         j, best = k, gain
         if j < 0 or largest - least <= tol:
             return step
         other = K[j]
-        curve = max(own + K[j, j] - 2.0 * row[j], tiny)
-        d = min((e[j] - least) / curve, hi[i] - beta[i], beta[j] - lo[j])
+        curve = max(own + diag[j] - 2.0 * row[j], tiny)
+        d = _length(slope_below(beta[j], e[j], epsilon) - least, curve, beta[i], beta[j], epsilon)
+        d = min(d, hi[i] - beta[i], beta[j] - lo[j])
         # At a bound exactly: whether a coordinate can move is asked by comparison with it.
         beta[i] = hi[i] if d == hi[i] - beta[i] else beta[i] + d
         beta[j] = lo[j] if d == beta[j] - lo[j] else beta[j] - d
@@ -51,22 +57,38 @@ def pair_steps(K, beta, e, lo, hi, tol, most):
 
 
 @compiled
-def single_steps(K, beta, e, lo, hi, tol, most):
+def _length(rise, curve, up, down, epsilon):
+    """How far to move β = up upwards and β = down downwards: the slope grows by 2ε where one of them passes zero."""
+    d = rise / curve
+    if epsilon is None:
+        return d
+    one, other = -up if up < 0.0 else np.inf, down if down > 0.0 else np.inf
+    for kink in (min(one, other), max(one, other)):
+        if d > kink:
+            rise -= 2.0 * epsilon
+            d = max(kink, rise / curve)
+    return d
+
+
+@compiled
+def single_steps(K, beta, e, lo, hi, tol, most, epsilon=None):
     """Move single coordinates, the one that gains most first, until none violates by more than `tol`."""
     n = len(beta)
-    tiny = _tiny(K)
+    diag, tiny = _diagonal(K)
     for step in range(most):
         i, best, violation = -1, 0.0, 0.0
         for k in range(n):
-            if (e[k] < 0.0 and beta[k] < hi[k]) or (e[k] > 0.0 and beta[k] > lo[k]):
-                violation = max(violation, abs(e[k]))
-                gain = e[k] * e[k] / max(K[k, k], tiny)
+            above, below = slope_above(beta[k], e[k], epsilon), slope_below(beta[k], e[k], epsilon)
+            if (above < 0.0 and beta[k] < hi[k]) or (below > 0.0 and beta[k] > lo[k]):
+                slope = above if above < 0.0 else below
+                violation = max(violation, abs(slope))
+                gain = slope * slope / max(diag[k], tiny)
                 if gain > best:
                     i, best = k, gain
         if i < 0 or violation <= tol:
             return step
         old = beta[i]
-        beta[i] = min(max(old - e[i] / max(K[i, i], tiny), lo[i]), hi[i])
+        beta[i] = min(max(_moved(old, e[i], max(diag[i], tiny), epsilon), lo[i]), hi[i])
         d, row = beta[i] - old, K[i]
         for k in range(n):
             e[k] += d * row[k]
@@ -74,8 +96,20 @@ def single_steps(K, beta, e, lo, hi, tol, most):
 
 
 @compiled
-def _tiny(K):
+def _moved(beta, e, own, epsilon):
+    """The best value of one coordinate, without its bounds."""
+    if epsilon is None:
+        return beta - e / own
+    shrunk = max(0.0, abs(beta - e / own) - epsilon / own)
+    return shrunk if beta - e / own > 0.0 else -shrunk
+
+
+@compiled
+def _diagonal(K):
+    """The diagonal in one piece, since in K every entry lies in another page of memory; and the least curvature."""
+    diag = np.empty(len(K), K.dtype)
     largest = 0.0
     for k in range(len(K)):
-        largest = max(largest, abs(K[k, k]))
-    return TINY * largest if largest > 0.0 else TINY
+        diag[k] = K[k, k]
+        largest = max(largest, abs(diag[k]))
+    return diag, TINY * largest if largest > 0.0 else TINY

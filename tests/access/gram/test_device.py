@@ -14,6 +14,7 @@ from hinge.access.gram import device
 from hinge.kernels import Function, Gaussian, Laplacian, Linear, Polynomial, Sigmoid
 from hinge.monitoring import Stop
 from hinge.problems import KernelRegularized, KernelSlackConstrained
+from hinge.problems.svm.losses import epsilon_insensitive
 from hinge.solvers import SBP, BlockDual, solve
 
 KERNELS = [Gaussian(0.3), Polynomial(2, 0.1, 1.0), Linear(), Laplacian(0.2), Sigmoid(0.01, 0.1)]
@@ -23,6 +24,18 @@ needs_gpu = pytest.mark.skipif(
     not has_torch or not importlib.import_module("torch").cuda.is_available(), reason="torch finds no GPU"
 )
 DEVICES = [pytest.param("cpu", marks=needs_torch), pytest.param("cuda", marks=[pytest.mark.gpu, needs_gpu])]
+
+
+@pytest.mark.parametrize("where", DEVICES)
+@pytest.mark.parametrize("bias", ["free", "none"])
+def test_regression_is_that_of_the_cpu(points, where, bias):
+    X, y = points
+    t = np.sin(X[:, 0]) + 0.3 * y
+    grams = device.DeviceGram(X, Gaussian(0.3), where), Gram(as_points(X, Gaussian(0.3), exact=True))
+    problems = [KernelRegularized.from_C(g, t, 3.0, bias=bias, loss=epsilon_insensitive(0.1)) for g in grams]
+    ours, theirs = (solve(p, BlockDual(block=32), stop=Stop(1e-3)).certificate for p in problems)
+    assert max(ours.gap, theirs.gap) <= 1e-3
+    assert ours.objective == pytest.approx(theirs.objective, rel=2e-3)
 
 
 @pytest.fixture

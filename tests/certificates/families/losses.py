@@ -4,8 +4,8 @@ import numpy as np
 
 from hinge import LinearSVC, LinearSVR, Regularized, Stop, solve
 from hinge.problems import Solution
+from hinge.problems.svm.examples import FAINT
 from hinge.problems.svm.losses import SQUARED_HINGE, epsilon_insensitive, squared_epsilon_insensitive
-from hinge.problems.svm.regularized import FAINT
 from hinge.solvers import SDCA, Frugal, Newton
 from tests.certificates import exact, references
 from tests.certificates.draws import cut, examples

@@ -76,6 +76,41 @@ def test_a_point_outside_of_the_box_has_no_gap():
     assert gap == most == np.inf and least == -np.inf
 
 
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("epsilon", [0.0, 0.3])
+def test_with_targets_it_is_primal_less_dual_of_the_best_multiple(seed, epsilon):
+    K, _, box, beta = some(seed)
+    rng = np.random.default_rng(seed)
+    t, lam = K @ beta * rng.uniform(0, 2) + rng.standard_normal(25), 0.1
+    beta[::2] -= beta[::2].sum() / 13 + beta[1::2].sum() / 13  # which sums to zero
+    box = np.maximum(box, np.abs(beta))
+    r, zero, extra = K @ beta, np.zeros(25), np.empty(25)
+
+    def dual_of(x):
+        return lam * (t @ x - epsilon * np.abs(x).sum() - x @ K @ x / 2)
+
+    best = max(dual_of(m * beta) for m in np.linspace(0, 1 / (np.abs(beta) / box).max(), 20001))
+    for b, free in ((0.0, False), (0.4, True)):
+        P, gap, most, least = duality_gap(t, box, lam, beta, r, zero, np.ones(25), b, free, extra, epsilon)
+        assert pytest.approx(lam / 2 * beta @ r + lam * box @ np.maximum(0, np.abs(t - r - b) - epsilon)) == P
+        assert P - gap == pytest.approx(best, rel=1e-6, abs=1e-9)
+        assert gap <= most * (1 + 1e-12) and least <= best + 1e-6 * abs(best)
+        e = np.full(25, 1e-3)
+        blurred = duality_gap(t, box, lam, beta, r, e, np.ones(25), b, free, extra, epsilon)
+        assert blurred[2] >= gap + extra.sum() * 0.999
+        moved = duality_gap(
+            t, box, lam, beta, r + e * rng.choice([-1, 1], 25), zero, np.ones(25), b, free, extra, epsilon
+        )
+        assert moved[1] <= blurred[2]
+
+
+def test_the_stationary_bias_with_epsilon_has_zero_for_a_bound():
+    e, hi = np.array([0.3, -0.2, 0.1, -0.9]), np.ones(4)
+    assert stationary_bias(np.array([0.5, -0.5, 0.0, 1.0]), e, -hi, hi, 0.25) == pytest.approx(-(0.55 - 0.45) / 2)
+    # points at zero or at a bound allow an interval: from -(0.1 + 0.25) to -(-0.9 + 0.25), and so on
+    assert stationary_bias(np.array([0.0, 0.0, 0.0, 0.0]), e, -hi, hi, 0.7) == pytest.approx(-0.5 * (-0.2 + -0.4))
+
+
 def test_the_stationary_bias_is_libsvms():
     lo, hi = np.zeros(4), np.ones(4)
     e = np.array([0.3, 0.5, -1.0, 2.0])

@@ -24,8 +24,8 @@ def three():
     box = np.concatenate([np.full(len(p), 1 / (len(p) * LAM)) for p in parts])
     errors = np.zeros((1, 60))
     zeros = np.zeros(len(rows))
-    these = Together(K, errors, errors, rows, cuts, y, box, zeros, zeros.copy(), np.full(3, LAM), unsolved(3))
-    return X, these
+    three = np.full(3, LAM), np.zeros(3), np.ones(3), unsolved(3)
+    return X, Together(K, errors, errors, rows, cuts, y, box, zeros, zeros.copy(), *three)
 
 
 @pytest.mark.slow

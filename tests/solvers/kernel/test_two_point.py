@@ -47,6 +47,48 @@ def test_steps_reach_the_minimum(seed, steps, balanced):
     assert value == pytest.approx(minimum(K, beta, e, lo, hi, balanced), abs=1e-7)
 
 
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("steps", "balanced"), [(pair_steps, True), (single_steps, False)])
+def test_steps_with_epsilon_reach_the_minimum(seed, steps, balanced):
+    """The problem of twice as many variables, β = up - down, has no kinks."""
+    K, beta, e, lo, hi = small_problem(seed)
+    epsilon = (0.0, 0.1, 0.5, 3.0)[seed]
+    new, pull = beta.copy(), e.copy()
+    taken = steps(K, new, pull, lo, hi, 1e-10, 100_000, epsilon)
+    assert 0 < taken < 100_000
+    assert ((new >= lo) & (new <= hi)).all()
+    np.testing.assert_allclose(pull, e + K @ (new - beta), atol=1e-9)
+    n, start = len(e), e - K @ beta
+
+    def value(x):
+        return 0.5 * x @ K @ x + start @ x
+
+    constraints = [{"type": "eq", "fun": lambda z: z[:n].sum() - z[n:].sum() - beta.sum()}] if balanced else []
+    found = minimize(
+        lambda z: value(z[:n] - z[n:]) + epsilon * z.sum(),
+        np.maximum(np.r_[beta, -beta], 0),
+        bounds=[(0, high) for high in np.r_[hi, -lo]],
+        constraints=constraints,
+        method="SLSQP",
+        options={"ftol": 1e-14, "maxiter": 2000},
+    )
+    assert value(new) + epsilon * np.abs(new).sum() == pytest.approx(found.fun, abs=1e-6)
+    assert epsilon < 3.0 or (new == 0).sum() > n // 2
+
+
+def test_a_step_goes_on_beyond_zero():
+    beta, e = np.array([-0.1, 0.1]), np.array([-2.0, 2.0])
+    assert pair_steps(np.eye(2), beta, e, -np.ones(2), np.ones(2), 1e-12, 1, 0.5) == 1
+    # half of (2 - 0.5) - (-2 + 0.5) less what the way to zero has cost
+    np.testing.assert_allclose(beta, [1.0, -1.0])
+    beta, e = np.array([-0.4]), np.array([-1.0])
+    single_steps(np.eye(1), beta, e, -np.ones(1), np.ones(1), 1e-12, 10, 0.25)
+    np.testing.assert_allclose(beta, [0.35])
+    beta, e = np.array([-0.4]), np.array([-0.5])
+    single_steps(np.eye(1), beta, e, -np.ones(1), np.ones(1), 1e-12, 10, 0.25)
+    assert beta[0] == 0.0
+
+
 @pytest.mark.parametrize("steps", [pair_steps, single_steps])
 def test_every_step_gains_and_the_limit_is_kept(steps):
     K, beta, e, lo, hi = small_problem(1)

@@ -1,0 +1,258 @@
+"""`SVR`: kernel support vector regression for scikit-learn pipelines."""
+
+import time
+from os import PathLike
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+
+from hinge.estimators import checks, kernel_input, weights
+from hinge.estimators.kernel_machine import KernelMachine
+from hinge.estimators.kernel_tasks import Answers, Runs, answers_of, expanded, gram_threads, regression_task, run_tasks
+from hinge.estimators.one_vs_rest import Plan
+from hinge.estimators.parameters import Gamma, KernelChoice, KernelData, RandomState
+from hinge.estimators.reports import reports_of
+from hinge.estimators.small_tasks import Wanted, are_small, run_targets
+from hinge.kernels import Kernel
+from hinge.problems.svm.losses import Loss, epsilon_insensitive
+from hinge.solvers import Solver, registry
+from hinge.types import Items
+
+
+class SVR(CallbackSupportMixin, KernelMachine, RegressorMixin, BaseEstimator):
+    """Kernel support vector regression that stops when it is provably good enough.
+
+    The objective, the parameters and the attributes are those of ``sklearn.svm.SVR``,
+
+    .. math:: \\frac12\\|w\\|^2
+              + C\\sum_i s_i \\max(0,\\, |t_i - \\langle w, \\phi(x_i)\\rangle - b| - \\varepsilon),
+
+    but it is solved in blocks of kernel rows, to a certified duality gap, and kernel values are counted. The dual
+    has one coefficient a row, :math:`-Cs_i \\le \\beta_i \\le Cs_i`.
+
+    Parameters
+    ----------
+    kernel : str, callable or hinge.kernels.Kernel, default="rbf"
+        As for `SVC`: "linear", "rbf", "poly", "sigmoid", "laplacian", "precomputed", or a function.
+    degree, gamma, coef0
+        Parameters of the named kernels, as in scikit-learn: gamma is "scale", "auto" or a number.
+    tol : float, default=1e-3
+        Stop when the certified relative duality gap, (P - D)/D, is at most this. Below 1e-5 kernel values
+        are computed in float64.
+    C : float, default=1.0
+        Weight of the losses; λ = 1/(C Σ s) in the papers' terms.
+    epsilon : float, default=0.1
+        Residuals up to this cost nothing. It has the unit of the targets.
+    shrinking : bool, default=True
+        Accepted for scikit-learn's sake: rows that do not matter are always left out, and verified at the end.
+    cache_size : float, default=200
+        Megabytes in which kernel rows are kept.
+    verbose : bool or int, default=False
+        Write a line for each look at the answer to standard error.
+    max_iter : int, default=-1
+        Limit in passes of the solver; -1 for none.
+    solver : str or Solver, default="auto"
+        "auto", "blockdual" or "activeset", or one of these with its settings, which grids reach as
+        ``solver__block`` and the like.
+    fit_intercept : bool, default=True
+        Whether to learn a bias b.
+    max_time : float, optional
+        Limit in seconds.
+    max_kernel_evals : int, optional
+        Limit in kernel values computed; never exceeded.
+    target_error : float, optional
+        Stop when the mean absolute error on held-out rows is at most this.
+    validation_fraction : float, default=0.1
+        Fraction of the rows held out for `target_error`.
+    cache_folder : path-like, optional
+        Where kernel values are kept for later fits on the same data.
+    device : {"cpu", "cuda"}, optional
+    precision : {"float32", "tf32", "bf16"}, default="float32"
+        Of products on a GPU.
+    n_jobs : int, optional
+        Threads that compute kernel rows.
+    warm_start : bool, default=False
+        Begin from the last fit's answer, where there are as many rows.
+    random_state : int, RandomState or None
+        Of the draws of the solver. None is a number too: the same call gives the same bits.
+    on_interrupt : {"raise", "keep"}, default="raise"
+        What Ctrl-C does: raise, or end the fit with the best model so far.
+
+    Attributes
+    ----------
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, fit_status_, shape_fit_
+        As in scikit-learn; arrays are dense but for the support vectors of sparse X, which are sparse, and of
+        sequences, which are a list.
+    coef_ : ndarray of shape (1, n_features)
+        w, for the linear kernel.
+    kernel_ : hinge.kernels.Kernel
+    gap_ : float
+        The certified relative gap, infinite where none is known. A gap below 1e-9 of the loss of w = 0 is
+        measured against that: the optimum may be zero.
+    objective_, lam_ : float
+        λ/2‖w‖² + mean loss at the answer, and the λ.
+    n_kernel_evals_, n_kernel_asked_ : int
+        Kernel values computed, and asked for: those that the cache held included.
+    n_iter_ : int
+        Passes of the solver, rounded up.
+    stop_reason_ : str
+        Why the fit ended: "converged", "target", "max_time", ...
+    solver_ : Solver
+    history_ : list of Record
+        One record for each look at the answer.
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hinge import SVR
+    >>> X = np.linspace(-2, 2, 40)[:, None]
+    >>> model = SVR(C=10.0, epsilon=0.01).fit(X, np.sin(X[:, 0]))
+    >>> model.gap_ <= 1e-3
+    True
+    >>> model.predict([[0.5]]).round(1)
+    array([0.5])
+    """
+
+    _one_vs_one = False
+
+    def __init__(
+        self,
+        *,
+        kernel: KernelChoice = "rbf",
+        degree: int = 3,
+        gamma: Gamma = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        shrinking: bool = True,
+        cache_size: float = 200,
+        verbose: int = False,
+        max_iter: int = -1,
+        solver: str | Solver = "auto",
+        fit_intercept: bool = True,
+        max_time: float | None = None,
+        max_kernel_evals: int | None = None,
+        target_error: float | None = None,
+        validation_fraction: float = 0.1,
+        cache_folder: str | PathLike[str] | None = None,
+        device: str | None = None,
+        precision: Literal["float32", "tf32", "bf16"] = "float32",
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        random_state: RandomState = None,
+        on_interrupt: Literal["raise", "keep"] = "raise",
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.C = C
+        self.epsilon = epsilon
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.max_time = max_time
+        self.max_kernel_evals = max_kernel_evals
+        self.target_error = target_error
+        self.validation_fraction = validation_fraction
+        self.cache_folder = cache_folder
+        self.device = device
+        self.precision = precision
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.on_interrupt = on_interrupt
+
+    @with_callbacks
+    def fit(self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "SVR":
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
+            Kernel values of shape (n_samples, n_samples) where the kernel is precomputed.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        began = time.perf_counter()
+        checks.check_svr(self, registry.names("kernel"))
+        X, y = kernel_input.training_data(self, X, y)
+        t = checks.checked_targets(y)
+        weight = weights.row_weights(sample_weight, X)
+        kernel = kernel_input.kernel_of(self, X)
+        seed = checks.seed_of(self.random_state)
+        one = np.zeros(len(t), np.int64)  # all rows are of one class
+        if self._plain and are_small(X, kernel, one, 1, float(self.cache_size) * 1e6, one_vs_one=False):
+            ends = None if self.max_time is None else began + float(self.max_time)
+            wanted = Wanted(
+                float(self.C), bool(self.fit_intercept), float(self.tol), ends, self.on_interrupt, self._loss
+            )
+            runs = run_targets(X, kernel, t, weight, wanted)
+        else:
+            runs = self._run(X, t, kernel, weight, seed, began)
+        self.__dict__.update(self._attributes(runs.answers, X, kernel))
+        self._keep(runs)
+        return self
+
+    def predict(self, X: Items) -> np.ndarray:
+        """The target of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self._scores(X).ravel()
+
+    # --- parts of fit ---------------------------------------------------------------------
+
+    @property
+    def _loss(self) -> Loss:  # type: ignore[override]
+        return epsilon_insensitive(float(self.epsilon))
+
+    def _run(
+        self, X: KernelData, t: np.ndarray, kernel: Kernel, weight: np.ndarray | None, seed: int, began: float
+    ) -> Runs:
+        """One run, looked at on the way."""
+        aside = None
+        if self.target_error is not None:
+            kept = np.arange(len(t)) if weight is None else np.flatnonzero(weight)
+            aside = kept[checks.held_out_at_random(len(kept), self.validation_fraction, seed)]
+        tasks = [regression_task(t, weight, aside)]
+        plan = Plan(
+            self._solver(1),
+            self._stop(began),
+            None if self.max_iter == -1 else int(self.max_iter),
+            seed,
+            self.on_interrupt,
+            None,
+            reports_of(self, X, t, [], lambda answer: self._attributes(answers_of([answer], tasks), X, kernel)),
+            self._starts(tasks, None),
+        )
+        with gram_threads(self.n_jobs) as threads:
+            return run_tasks(
+                tasks, plan, lambda rows, exact: self._gram(X, rows, kernel, threads, exact), self._problem
+            )
+
+    def _attributes(self, answers: Answers, X: KernelData, kernel: Kernel) -> dict[str, Any]:
+        """What predictions are made of."""
+        shape = kernel_input.shape_of(X)
+        one = np.zeros(shape[0], np.int64)
+        return {"kernel_": kernel, "shape_fit_": shape, **expanded(answers, X, one, 1, kernel, one_vs_one=False)}
