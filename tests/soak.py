@@ -25,7 +25,7 @@ MOST = 5.0
 def fits():
     """One fit each, by name: small, so that there are many, and of changing sizes."""
     import hinge
-    from hinge import SVC, LinearSVC, OneClassSVM, Oracle
+    from hinge import SVC, SVR, LinearSVC, LinearSVR, OneClassSVM, Oracle
     from hinge.kernels import Function
 
     rng = np.random.default_rng(0)
@@ -68,6 +68,8 @@ def fits():
         "LinearSVC sparse": lambda: on(LinearSVC(loss="hinge", solver="pegasos", tol=0.1), sp.csr_array),
         "LinearSVC classes": lambda: on(LinearSVC(n_jobs=2, max_time=10), several=True),
         "LinearSVC slack": lambda: on(LinearSVC(loss="hinge", slack=0.3, tol=0.1)),
+        "LinearSVR": lambda: on(LinearSVR(C=0.1)),
+        "SVR": lambda: on(SVR(C=0.1)),
         "LinearSVC few reads": lambda: on(LinearSVC(max_reads=300)),
         "LinearSVC warm": lambda: on(LinearSVC(warm_start=True)),
         "LinearSVC oracle": bought,

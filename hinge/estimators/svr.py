@@ -16,7 +16,7 @@ from hinge.estimators.one_vs_rest import Plan
 from hinge.estimators.parameters import Gamma, KernelChoice, KernelData, RandomState
 from hinge.estimators.reports import reports_of
 from hinge.estimators.small_tasks import Wanted, are_small, run_targets
-from hinge.kernels import Kernel
+from hinge.kernels import Function, Kernel
 from hinge.problems.svm.losses import Loss, epsilon_insensitive
 from hinge.solvers import Solver, registry
 from hinge.types import Items
@@ -196,14 +196,16 @@ class SVR(CallbackSupportMixin, KernelMachine, RegressorMixin, BaseEstimator):
         kernel = kernel_input.kernel_of(self, X)
         seed = checks.seed_of(self.random_state)
         one = np.zeros(len(t), np.int64)  # all rows are of one class
-        if self._plain and are_small(X, kernel, one, 1, float(self.cache_size) * 1e6, one_vs_one=False):
-            ends = None if self.max_time is None else began + float(self.max_time)
-            wanted = Wanted(
-                float(self.C), bool(self.fit_intercept), float(self.tol), ends, self.on_interrupt, self._loss
-            )
-            runs = run_targets(X, kernel, t, weight, wanted)
-        else:
-            runs = self._run(X, t, kernel, weight, seed, began)
+        ends = None if self.max_time is None else began + float(self.max_time)
+        wanted = Wanted(self._bound, bool(self.fit_intercept), float(self.tol), ends, self.on_interrupt, self._loss)
+
+        def run(kernel: Kernel) -> Runs:
+            together = self._plain and are_small(X, kernel, one, 1, float(self.cache_size) * 1e6, one_vs_one=False)
+            if not together or isinstance(self.kernel, Function):  # whose values are dear
+                return self._run(X, t, kernel, weight, seed, began)
+            return run_targets(X, kernel, t, weight, wanted)
+
+        kernel, runs = kernel_input.run_with(kernel, X, run)
         self.__dict__.update(self._attributes(runs.answers, X, kernel))
         self._keep(runs)
         return self

@@ -44,6 +44,17 @@ def regression(X, y, rng):
     check_finite("predict", model.predict(X))
 
 
+def kernel_regression(X, y, rng):
+    model = hinge.SVR(
+        kernel=str(rng.choice(KERNELS)),
+        C=float(rng.choice([0.1, 10.0])),
+        epsilon=float(rng.choice([0.0, 0.1])),
+        max_time=2.0,
+    ).fit(X, y)
+    check_fitted(model)
+    check_finite("predict", model.predict(X))
+
+
 def linear_slack(X, y, rng):
     check_fitted(hinge.LinearSVC(loss="hinge", slack=0.1, max_iter=20, max_time=2.0).fit(X, y), X)
 
@@ -183,6 +194,7 @@ DOORS = (
     linear,
     linear_slack,
     regression,
+    kernel_regression,
     linear_any_solver,
     linear_few_reads,
     linear_in_pieces,

@@ -55,7 +55,7 @@ def case(rng):
         model.set_params(solver="blockdual" if how == 0 else "auto")
         model.fit(data.X, data.y, sample_weight=data.weight)
         beta = np.zeros(n)
-        beta[model.support_] = model.dual_coef_[0]
+        beta[model.support_] = model._dense_dual[0]
         b, gap, lam = model.intercept_[0], model.gap_, model.lam_
     else:
         gram = Gram(as_points(data.X, kernel, exact=bool(rng.integers(2))))

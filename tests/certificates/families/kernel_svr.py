@@ -80,7 +80,7 @@ def case(rng):
         model.set_params(solver="blockdual" if how == 0 else "auto", max_time=3.0)
         model.fit(data.X, t, sample_weight=data.weight)
         beta = np.zeros(n)
-        beta[model.support_] = model.dual_coef_[0]
+        beta[model.support_] = model._dense_dual[0]
         b, gap, lam, bound = model.intercept_[0], model.gap_, model.lam_, -np.inf
     else:
         gram = Gram(as_points(data.X, kernel, exact=bool(rng.integers(2))))

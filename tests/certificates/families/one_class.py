@@ -2,6 +2,7 @@
 
 import clarabel
 import numpy as np
+import scipy.sparse as sp
 
 from hinge import OneClassSVM
 from tests.certificates import draws, kernels
@@ -38,7 +39,7 @@ def case(rng):
     max_iter = -1 if rng.random() < 0.8 else int(rng.integers(1, 10))
     model = OneClassSVM(kernel=kernel, nu=nu, tol=tol, max_iter=max_iter).fit(X, sample_weight=s)
     alpha = np.zeros(n, LONG)
-    alpha[model.support_] = model.dual_coef_[0]
+    alpha[model.support_] = np.ravel(model.dual_coef_.toarray() if sp.issparse(model.dual_coef_) else model.dual_coef_)
     total = LONG(nu) * long(s).sum()
     scale, unit = float(np.abs(np.diagonal(K)).max()) or 1.0, float(total)
     G = np.vstack([np.ones((1, n)), np.eye(n), -np.eye(n)])
