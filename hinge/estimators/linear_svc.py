@@ -63,7 +63,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
         Whether to learn a bias.
     intercept : {"penalized", "free"}, default="penalized"
         A penalised bias is the weight of a constant feature of value `intercept_scaling`, as in
-        scikit-learn. A free one is not penalised.
+        scikit-learn. A free one is not penalised; with `slack` it is always free.
     intercept_scaling : float, default=1.0
     max_iter : int, default=1000
         Limit in passes over the data.
@@ -343,7 +343,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
         y = np.where(positive, np.int8(1), np.int8(-1))
         slack = tables.SLACK if self.slack is None and isinstance(solver, Simba) else self.slack
         if slack is not None:
-            bias: Bias = self.intercept if self.fit_intercept else "none"
+            bias: Bias = "free" if self.fit_intercept else "none"
             return SlackConstrained(matrix, y, slack, weight=weight, bias=bias)
         return self._regularized(matrix, y, weight, LOSSES[self.loss])
 
