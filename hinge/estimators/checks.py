@@ -115,7 +115,7 @@ def check_linear(model: LinearParameters, solvers: tuple[str, ...], losses: tupl
     if model.lam is not None:
         checked_scale("lam", model.lam)
     checked_choice("loss", model.loss, losses)
-    if not isinstance(model.dual, bool | np.bool_) and model.dual != "auto":
+    if not isinstance(model.dual, bool | np.bool_) and not (isinstance(model.dual, str) and model.dual == "auto"):
         raise ValueError(f"dual must be True, False or 'auto', got {model.dual!r}.")
     checked_count("max_iter", model.max_iter, least=0)
     checked_scale("intercept_scaling", model.intercept_scaling)
@@ -177,7 +177,7 @@ def check_svc(model: KernelClassifierParameters, solvers: tuple[str, ...]) -> No
     if model.slack is not None:
         checked_scale("slack", model.slack, most=1.0, or_equal=True)
     checked_choice("multiclass", model.multiclass, ("ovo", "ovr"))
-    if model.probability != "deprecated":  # scikit-learn's word for False
+    if not (isinstance(model.probability, str) and model.probability == "deprecated"):  # scikit-learn's word for False
         checked_flag("probability", model.probability)
     checked_flag("break_ties", model.break_ties)
     checked_choice("decision_function_shape", model.decision_function_shape, ("ovo", "ovr"))

@@ -24,6 +24,7 @@ DIRECT = 256  # features up to which the Hessian is always formed and factored
 MOST_DIRECT = 2048  # and beyond which it never is
 FACTOR_PAYS = 2400  # d³ for each cell at which a factorisation costs as much as conjugate gradients
 MOST_MOVES = 8  # rows that may come to H and go, for each that it has, before it is made anew
+CANCELLED = 1e-6  # share of H's trace that must remain when rows go
 BLAS_PAYS = 48  # features and rows from which on matrix products make H sooner
 GATHERED = 1024  # rows that are copied at once for that
 CG_STEPS = 20
@@ -323,13 +324,15 @@ def _follow(problem: Regularized, state: NewtonState, before: np.ndarray) -> int
     changes = int(np.count_nonzero(came) + np.count_nonzero(went))
     held = int(np.count_nonzero(state.curved))
     moved = state.moved + changes
-    if changes > held or moved > MOST_MOVES * max(held, problem.d):
-        state.H[:] = 0.0
-        _add(problem, state.rows[state.curved], 1.0, state.H)
-        return held
-    _add(problem, state.rows[came], 1.0, state.H)
-    _add(problem, state.rows[went], -1.0, state.H)
-    return moved
+    if changes <= held and moved <= MOST_MOVES * max(held, problem.d):
+        _add(problem, state.rows[came], 1.0, state.H)
+        most = np.trace(state.H)
+        _add(problem, state.rows[went], -1.0, state.H)
+        if np.trace(state.H) > CANCELLED * most:  # else the rounding of long rows that left is what remains
+            return moved
+    state.H[:] = 0.0
+    _add(problem, state.rows[state.curved], 1.0, state.H)
+    return held
 
 
 def _add(problem: Regularized, rows: np.ndarray, sign: float, H: np.ndarray) -> None:

@@ -10,7 +10,7 @@ from hinge import SVC, LinearSVC, OneClassSVM
 from hinge.kernels import Gaussian, Laplacian, Linear, Polynomial, Sigmoid
 from hinge.solvers import registry
 
-from ..judging import check_fitted
+from ..judging import check_finite, check_fitted
 from ..odd import NUMBERS, ODD, one_of, table
 
 FINE = {
@@ -99,4 +99,4 @@ def case(rng):
         model.partial_fit(X, y, classes=np.unique(y))
         check_fitted(model, X)
     if hasattr(model, "coef_"):
-        assert np.isfinite(model.coef_).all()
+        check_finite("coef_", model.coef_)

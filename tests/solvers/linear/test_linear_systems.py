@@ -44,3 +44,9 @@ def test_they_stop_at_the_given_number():
 
 def test_nothing_is_solved_at_once():
     assert not conjugate_gradient(lambda p: p, np.zeros(4), 5).any()
+
+
+@pytest.mark.parametrize("H", [np.zeros((3, 3)), -np.eye(3), np.diag([1.0, -1e30, 1.0])], ids=["zero", "less", "wild"])
+def test_a_matrix_that_is_no_use_gives_an_answer_all_the_same(H):
+    x = solved(H, np.ones(3))
+    assert np.isfinite(x).all() and (x * np.ones(3)).sum() > 0
