@@ -112,9 +112,11 @@ class Solver(Settings, Generic[P, S]):
 def reason_against(solver: Solver, problem: Problem) -> str | None:
     """Why a solver cannot solve a problem, in one sentence: its own, or that of the loss; None if it can."""
     reason = solver.rejects(problem)
-    loss = problem.loss
-    if reason is not None or loss == HINGE or solver.any_loss:
+    if reason is not None:
         return reason
+    loss = problem.loss
+    if loss == HINGE or solver.any_loss:
+        return None
     if solver.tubes and loss.two_sided and not loss.curvature:
         return None
     others = "BlockDual" if isinstance(problem, KernelProblem) else "SDCA or Newton"

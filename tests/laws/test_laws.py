@@ -440,7 +440,7 @@ def test_without_the_jit(tmp_path):
             if one is not None:
                 np.testing.assert_allclose(one, other, rtol=tol, atol=tol, err_msg=str(key))
         np.testing.assert_allclose(plain[key][1], certificate, rtol=tol, atol=tol, err_msg=str(key))
-        assert plain[key][2] == read, key
+        assert plain[key][2] == (read if CASES[key[0]].same_reads else pytest.approx(read, rel=0.1)), key
 
 
 # --- 9: Ctrl-C and a limit give the best so far -------------------------------------------------

@@ -23,6 +23,10 @@ ANY, MOST_UNPACKED = 1 << 28, 10_000
 """Bytes that any array may have, and the largest multiple of what is stored that it may have beyond."""
 
 
+ANY_CHUNKS = 10_000
+"""Chunks that any array may have; beyond, no more than there are bytes, since to look for one takes time."""
+
+
 class ZarrTable(Stretched):
     """A zarr array of two dimensions, used where it lies.
 
@@ -148,4 +152,7 @@ def _array_of(source: "str | os.PathLike | zarr.Array") -> "zarr.Array":
     declared = max(math.prod(source.shape), math.prod(source.chunks)) * source.dtype.itemsize
     if stored is not None and declared > max(ANY, MOST_UNPACKED * stored):
         raise ValueError(f"{source.shape} cells in chunks of {source.chunks} are declared, in {stored} bytes.")
+    chunks = math.prod(-(-n // size) for n, size in zip(source.shape, source.chunks, strict=True))
+    if stored is not None and chunks > max(ANY_CHUNKS, stored):
+        raise ValueError(f"{chunks} chunks are declared, in {stored} bytes: most would be empty. Use larger chunks.")
     return source
