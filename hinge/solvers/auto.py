@@ -1,8 +1,7 @@
 """Which solver for which problem, and why."""
 
+import math
 from typing import NamedTuple
-
-import numpy as np
 
 from hinge.problems import KernelRegularized, KernelSlackConstrained, Problem, Regularized
 from hinge.solvers.base import Solver
@@ -84,7 +83,7 @@ def ascent_passes(problem: Regularized, tol: float) -> float:
     front was measured.
     """
     sq = problem.matrix.typical_sq_norm(TYPICAL) + problem.constant_sq
-    return ASCENT * (1.0 + sq / (problem.lam * problem.total)) * max(1.0, -np.log10(max(tol, 1e-16)) / 3.0)
+    return ASCENT * (1.0 + sq / (problem.lam * problem.total)) * max(1.0, -math.log10(max(tol, 1e-16)) / 3.0)
 
 
 def newton_passes(problem: Regularized) -> float:

@@ -237,8 +237,9 @@ def _groups_of(source: "str | os.PathLike | pa.Table", label: str | None = None)
         files = _files_of(Path(source))
         names = _checked_names(files[0][1].schema_arrow, pa.types, label)
         for path, file in files:
-            if file.metadata.num_rows > ROWS_PER_BYTE * path.stat().st_size:
-                raise ValueError(f"{path} is damaged: it says that it has {file.metadata.num_rows} rows.")
+            counts = [file.metadata.row_group(g).num_rows for g in range(file.num_row_groups)]
+            if min(counts, default=0) < 0 or file.metadata.num_rows > ROWS_PER_BYTE * path.stat().st_size:
+                raise ValueError(f"{path} is damaged: it says that it has {file.metadata.num_rows} rows in {counts}.")
             if _checked_names(file.schema_arrow, pa.types, label) != names:
                 raise ValueError(f"{path} has other columns than {files[0][0]}: all files need the same.")
         groups = [

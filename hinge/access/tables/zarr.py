@@ -147,6 +147,8 @@ def _array_of(source: "str | os.PathLike | zarr.Array") -> "zarr.Array":
         raise TypeError(f"A {type(source).__name__} is neither the path of a zarr array nor such an array.")
     if source.ndim != 2:
         raise ValueError(f"A matrix has two dimensions, but this array has {source.ndim}.")
+    if 0 in source.shape:
+        raise ValueError(f"This array has the shape {source.shape}: there are no cells to read.")
     if source.dtype.kind not in "fiub":
         raise ValueError(f"Cells are numbers, but those of this array are {source.dtype}.")
     declared = max(math.prod(source.shape), math.prod(source.chunks)) * source.dtype.itemsize
