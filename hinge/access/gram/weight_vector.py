@@ -23,6 +23,8 @@ class WeightVector:
     finer = None
 
     def __init__(self, points: Stored) -> None:
+        if not points.dtype.isnative:  # which compiled code does not take
+            points = points.astype(points.dtype.newbyteorder("="))
         self.rows, self.evals = points, 0
         sq = sparse_sq_norms(points) if hasattr(points, "indptr") else sq_norms(points)
         self.norms = np.sqrt(sq)

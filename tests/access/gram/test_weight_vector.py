@@ -40,3 +40,11 @@ def test_what_is_promised_before_the_sums_are_made():
     assert (error <= promised).all()
     np.testing.assert_allclose(values, plain, rtol=1e-4, atol=1e-4)
     assert vector.evals == 40
+
+
+def test_numbers_of_another_machine():  # SciPy has no sparse ones
+    X = np.random.default_rng(0).standard_normal((6, 3))
+    foreign = X.astype(X.dtype.newbyteorder())
+    rows, coef = np.arange(6), np.linspace(-1, 1, 6)
+    found, _ = WeightVector(foreign).again(rows, coef, rows)
+    np.testing.assert_allclose(found, coef @ X @ X.T, rtol=1e-12)
