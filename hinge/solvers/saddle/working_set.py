@@ -152,9 +152,9 @@ class WorkingSet(Solver[MaxMargin, WorkingSetState]):
         if norm < s.upper * mass:
             s.upper = norm / mass
             best_p[:] = alpha / mass
-        if worst <= 1.5 * enough or s.epochs >= PATIENCE:
+        if norm > 0.0 and (worst <= 1.5 * enough or s.epochs >= PATIENCE):
             least = float((y * copy.responses(w, 0, len(W), billed=False)).min())
-            if 1.0 - least * mass / norm**2 <= enough or s.epochs >= PATIENCE:
+            if 1.0 - (least / norm) * (mass / norm) <= enough or s.epochs >= PATIENCE:
                 self._pass(problem, state, norm, mass)
 
     def _pass(self, problem: MaxMargin, state: WorkingSetState, norm: float, mass: float) -> None:
