@@ -118,3 +118,9 @@ def test_lanczos_that_fails_is_replaced(monkeypatch):
     M = symmetric(SMALL + 1, 2)
     monkeypatch.setattr("hinge.problems.max_min.semidefinite.sparse_projection.eigsh", fail)
     assert top_eigenpair(M)[0] == pytest.approx(np.linalg.eigvalsh(M)[-1])
+
+
+def test_entries_beside_which_the_total_vanishes():
+    for size in (1e20, -1e20, 1e300):
+        np.testing.assert_allclose(onto_simplex(np.array([size, 0.5 * size - abs(size), -1e301])), [1.0, 0.0, 0.0])
+    np.testing.assert_allclose(onto_simplex(np.full(4, 1e30)), 0.25)
