@@ -112,6 +112,7 @@ class_weight_
     kernel_ : hinge.kernels.Kernel
     gap_ : float
         The certified relative gap; the largest of all runs. Infinite where none is known.
+        It is that of the problem with the C that stands in, where `C` is 1e10 or more.
     objective_, lam_, slack_ : float or ndarray of shape (n_runs,)
         Of each run: λ/2‖w‖² + mean hinge loss, or the margin where `slack` is given; the λ, nan where
         `slack` is given; and the ν at the answer, mean hinge loss over ‖w‖.

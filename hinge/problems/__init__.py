@@ -16,7 +16,7 @@ from hinge.problems.svm.kernel_slack import KernelSlackConstrained
 from hinge.problems.svm.kernelized import Expansion, KernelProblem, KernelRegularized
 from hinge.problems.svm.linear import LinearProblem
 from hinge.problems.svm.norm_constrained import NormConstrained
-from hinge.problems.svm.regularized import Regularized, relative_gap
+from hinge.problems.svm.regularized import Regularized
 from hinge.problems.svm.scalarizations import Scalarization, scalarizations
 from hinge.problems.svm.slack_constrained import SlackConstrained
 
@@ -45,7 +45,6 @@ __all__ = [
     "SlackGame",
     "Solution",
     "Strategies",
-    "relative_gap",
     "scalarizations",
     "sorted_bias",
 ]

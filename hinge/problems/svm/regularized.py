@@ -138,8 +138,3 @@ def lam_of(C: float, total: float) -> float:
     if not 1 / FAR <= whole <= FAR:
         raise ValueError(f"C times the sum of the weights must lie between {1 / FAR:g} and {FAR:g}, got {whole:g}.")
     return 1.0 / whole
-
-
-def relative_gap(primal: float, dual: float) -> float:
-    """(P - D)/D, infinite where the dual bound is not positive."""
-    return gap_of(primal, dual, dual)

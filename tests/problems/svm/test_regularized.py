@@ -6,7 +6,6 @@ from scipy.optimize import minimize_scalar
 
 from hinge.datasets import make_known_optimum
 from hinge.problems import Regularized, Solution
-from hinge.problems.svm.regularized import relative_gap
 
 BIASES = ["none", "free", "penalized"]
 
@@ -127,8 +126,8 @@ def test_parameters_are_positive(bad):
         Regularized.from_C(np.eye(2), [1, -1], bad)
 
 
-def test_relative_gap():
-    assert relative_gap(1.1, 1.0) == pytest.approx(0.1)
-    assert relative_gap(1.0, 1.0 + 1e-16) == 0.0
-    assert relative_gap(1.0, 0.0) == np.inf
-    assert relative_gap(1.0, -1.0) == np.inf
+def test_the_gap_in_its_unit():
+    problem = Regularized(np.eye(2), [1, -1], 1.0)
+    assert problem.relative(1.1, 1.0) == pytest.approx(0.1)
+    assert problem.relative(1.0, 1.0 + 1e-15) == problem.relative(0.0, 0.0) == 0.0
+    assert problem.relative(1.0, 0.0) == problem.relative(1.0, -1.0) == np.inf
