@@ -43,4 +43,5 @@ def test_gaps_are_rounded_up():
 def test_gaps_without_a_unit_or_a_number_are_infinite():
     assert gap_of(1.0, 0.5, 0.0) == gap_of(1.0, 0.5, -1.0) == np.inf
     assert gap_of(np.nan, 0.5, 1.0) == gap_of(np.inf, 0.5, 1.0) == np.inf
+    assert gap_of(1.0, np.nan, 1.0) == gap_of(1.0, 0.5, np.nan) == np.inf
     assert gap_of(0.5, 1.0, 1.0) == 0.0
