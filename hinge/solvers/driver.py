@@ -16,6 +16,7 @@ from hinge.problems import Certificate, Problem, Solution
 from hinge.problems.base import Answer
 from hinge.solvers.base import Solver, gap_of, reason_against
 from hinge.solvers.budgets import cannot_read, within_budget
+from hinge.solvers.meter import Meter, Spent
 from hinge.solvers.result import Result
 
 CHUNK_SECONDS = 0.1
@@ -81,7 +82,7 @@ def solve(
     run = _Run(problem, solver, stop, score, callbacks, on_interrupt == "keep")
     if stop.max_reads is not None and problem.pass_cells > stop.max_reads:
         start = None  # a warm start costs a pass over the data, which the limit does not allow
-    with run.interrupts.heeded():
+    with run.interrupts.heeded(), run.meter:
         fresh = solver.init(problem, seed, start)
         if state is not None and _form(state) != _form(fresh):
             raise ValueError(
@@ -114,30 +115,6 @@ def copied(answer: Answer) -> Answer:
     return cast(Answer, type(answer)(*(part.copy() if hasattr(part, "copy") else part for part in parts)))
 
 
-class _Spent:
-    """What a run has taken since it began: seconds, but for those `off_clock`, cells, kernel values and money."""
-
-    def __init__(self, problem: Problem) -> None:
-        self.problem, self.began, self.off_clock = problem, time.perf_counter(), 0.0
-        self._before = problem.reads, problem.kernel_evals, problem.cost
-
-    @property
-    def seconds(self) -> float:
-        return time.perf_counter() - self.began - self.off_clock
-
-    @property
-    def reads(self) -> int:
-        return self.problem.reads - self._before[0]
-
-    @property
-    def evals(self) -> int:
-        return self.problem.kernel_evals - self._before[1]
-
-    @property
-    def cost(self) -> float:
-        return self.problem.cost - self._before[2]
-
-
 class _Run:
     """The moving parts of one call of `solve`."""
 
@@ -148,7 +125,7 @@ class _Run:
         self.history = History()
         self.latest: tuple[int, Certificate] | None = None
         self.seen: tuple[int, float | Certificate] = -1, np.inf
-        self.spent = _Spent(problem)
+        self.meter = Meter(problem)
         # Reads that are reserved for the last certificate, unless that would be most of the budget.
         certificate = problem.certificate_cells(solver.cost(problem)) if stop.max_reads is not None else 0
         self.last_word = certificate if (stop.max_reads or 0) >= 4 * certificate else 0
@@ -158,6 +135,10 @@ class _Run:
         self.rate = 0.0  # iterations a second, once known
         self.interrupts = Interrupts()
         self.safe: Any = None  # the state before a step that may be long
+
+    @property
+    def spent(self) -> Spent:
+        return self.meter.spent
 
     def loop(self) -> Status:
         if self.stop.max_time is not None:
@@ -259,17 +240,16 @@ class _Run:
                 ended = None if self.target > 0 else Status.STALLED
             elif gap > stop.tol and promising and not final:
                 self.state = solver.refresh(problem, self.state)
-        paused, seconds = time.perf_counter(), self.spent.seconds
-        score = np.nan
-        if self.score or self.callbacks:
-            solution = copied(solver.solution(problem, self.state))
-            if np.isfinite(gap):
-                solution = problem.finished(solution, self.certify())
-            score = self.score(solution) if self.score else np.nan
-        record = Record(self.state.t, seconds, self.spent.reads, self.spent.evals, objective, gap, score)
-        self.history.append(record)
-        asked = [callback(record, solution) for callback in self.callbacks]
-        self.spent.off_clock += time.perf_counter() - paused
+        spent, score = self.spent, np.nan
+        with self.meter.off_clock():
+            if self.score or self.callbacks:
+                solution = copied(solver.solution(problem, self.state))
+                if np.isfinite(gap):
+                    solution = problem.finished(solution, self.certify())
+                score = self.score(solution) if self.score else np.nan
+            record = Record(self.state.t, spent.seconds, spent.reads, spent.evals, objective, gap, score)
+            self.history.append(record)
+            asked = [callback(record, solution) for callback in self.callbacks]
         if gap <= stop.tol and stop.tol > 0:
             return Status.CONVERGED
         if stop.target is not None and score <= stop.target:

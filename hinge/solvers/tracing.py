@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 from hinge.problems import Problem
 from hinge.solvers.base import Solver, certified, gap_of, reason_against
 from hinge.solvers.driver import copied
+from hinge.solvers.meter import Meter
 
 SHORTEST_PIECE, LONGEST_PIECE = 0.001, 0.1
 """Seconds of a call of `Solver.advance` on the way to a mark in seconds."""
@@ -38,35 +39,6 @@ class Snapshot(NamedTuple):
     kernel_evals: int
     solution: Any
     state: Any
-
-
-class Meter:
-    """Seconds, feature reads and kernel evaluations of a run; they count only inside ``with meter:``."""
-
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
-        self._spent: tuple[float, int, int] = 0.0, 0, 0
-        self._since: tuple[float, int, int] | None = None
-
-    def __enter__(self) -> "Meter":
-        self._since = self._now()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._spent, self._since = self.spent, None
-
-    @property
-    def spent(self) -> tuple[float, int, int]:
-        """Seconds, feature reads and kernel evaluations so far."""
-        if self._since is None:
-            return self._spent
-        seconds, reads, evals = (
-            spent + now - since for spent, now, since in zip(self._spent, self._now(), self._since, strict=True)
-        )
-        return seconds, int(reads), int(evals)
-
-    def _now(self) -> tuple[float, int, int]:
-        return time.perf_counter(), self.problem.reads, self.problem.kernel_evals
 
 
 def trace(
@@ -151,7 +123,8 @@ class _Run:
         for mark in self.marks(at):
             reached = self.run_to(mark)
             answer = copied(solver.solution(problem, self.state))
-            yield Snapshot(int(self.state.t), *meter.spent, answer, self.state)
+            spent = meter.spent
+            yield Snapshot(int(self.state.t), spent.seconds, spent.reads, spent.evals, answer, self.state)
             if not reached:
                 return
 
@@ -161,13 +134,13 @@ class _Run:
         while at is None and (pause := self.solver.pause(self.problem, self.state)) > 0:
             yield self.state.t + pause
         while callable(at):
-            yield at(self.meter.spent[0] if self.unit == "seconds" else self.state.t / self.each)
+            yield at(self.meter.spent.seconds if self.unit == "seconds" else self.state.t / self.each)
 
     def missing(self, mark: float) -> int:
         """Iterations of the next piece on the way to a mark."""
         if self.unit != "seconds":
             return round(mark * self.each) - int(self.state.t)
-        left = mark - self.meter.spent[0]
+        left = mark - self.meter.spent.seconds
         if left > 0 and not self.rate:
             return max(1, self.solver.cost(self.problem).a_pass // 64)
         longest = min(LONGEST_PIECE, max(SHORTEST_PIECE, left / 2))

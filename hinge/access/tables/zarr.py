@@ -149,6 +149,8 @@ def _array_of(source: "str | os.PathLike | zarr.Array") -> "zarr.Array":
         raise ValueError(f"A matrix has two dimensions, but this array has {source.ndim}.")
     if 0 in source.shape:
         raise ValueError(f"This array has the shape {source.shape}: there are no cells to read.")
+    if 0 in source.chunks:
+        raise ValueError(f"This array is damaged: its chunks have the shape {source.chunks}, without any cells.")
     if source.dtype.kind not in "fiub":
         raise ValueError(f"Cells are numbers, but those of this array are {source.dtype}.")
     declared = max(math.prod(source.shape), math.prod(source.chunks)) * source.dtype.itemsize

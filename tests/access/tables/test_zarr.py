@@ -1,3 +1,4 @@
+import json
 import pickle
 import sys
 
@@ -134,3 +135,13 @@ def test_declared_sizes_are_compared_with_what_is_stored(tmp_path):
             ZarrTable(tmp_path / "x.zarr")
         header.write_text(text)
     assert ZarrTable(tmp_path / "x.zarr").shape == X.shape
+
+
+def test_chunks_without_cells_are_refused(tmp_path):
+    stored(str(tmp_path / "x.zarr"))
+    description = tmp_path / "x.zarr" / "zarr.json"
+    told = json.loads(description.read_text())
+    told["chunk_grid"]["configuration"]["chunk_shape"] = [8, 0]
+    description.write_text(json.dumps(told))
+    with pytest.raises(ValueError, match="damaged"):
+        ZarrTable(tmp_path / "x.zarr")

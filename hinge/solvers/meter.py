@@ -1,0 +1,60 @@
+"""What a run takes: the one count that the driver, `trace` and all that is built on them go by."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from hinge.problems import Problem
+
+
+class Spent(NamedTuple):
+    """Seconds, cells of the data, kernel values, and money."""
+
+    seconds: float = 0.0
+    reads: int = 0
+    evals: int = 0
+    cost: float = 0.0
+
+
+class Meter:
+    """What a run has spent on a problem; it counts only inside ``with meter:``."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self._before = Spent()
+        self._since: Spent | None = None
+
+    def __enter__(self) -> "Meter":
+        self._since = self._now()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._before, self._since = self.spent, None
+
+    @contextmanager
+    def off_clock(self) -> Iterator[None]:
+        """Takes no time of the run; what it reads stays on the bill, so that a limit holds for all together."""
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            if self._since is not None:
+                self._since = self._since._replace(seconds=self._since.seconds + time.perf_counter() - began)
+
+    @property
+    def spent(self) -> Spent:
+        """All of it so far."""
+        if self._since is None:
+            return self._before
+        before, now, since = self._before, self._now(), self._since
+        return Spent(
+            before.seconds + now.seconds - since.seconds,
+            before.reads + now.reads - since.reads,
+            before.evals + now.evals - since.evals,
+            before.cost + now.cost - since.cost,
+        )
+
+    def _now(self) -> Spent:
+        problem = self.problem
+        return Spent(time.perf_counter(), problem.reads, problem.kernel_evals, problem.cost)
