@@ -14,9 +14,7 @@ from hinge.sampling import key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.linear.active_rows import SHRUNK, begin, ends_epoch, first_epoch, next_rows, unmarked
 
-BLOCK_BYTES = 1 << 14
-CACHE_BYTES = 1 << 25  # data below this size is near anyway: smaller blocks mix it better
-MANY_BLOCKS = 4096
+PAGES = 1 << 14  # bytes of neighbouring rows that are taken from a file together
 SGD_PAYS = 3.0  # λ Σ s from which the gradient pass is a good beginning
 TYPICAL = 16  # rows, or up to twice as many, whose norms set the scale of a free bias
 LOOK_CELLS = 1 << 17  # cells that are visited in some times the time of a look at the answer
@@ -73,9 +71,10 @@ class SDCA(Solver[Regularized, SDCAState]):
         Leave rows alone whose α sits at a bound and whose margin says that it will stay there.
         Every certificate that is not good enough brings all rows back.
     block_rows : int, optional
-        An epoch visits blocks of this many neighbouring rows in random order. By default some KiB of
-        rows, and no more than leaves thousands of blocks: random enough for convergence, near enough
-        for the memory system.
+        An epoch visits blocks of this many neighbouring rows in random order. By default 2: the ascent needs
+        a random order, since rows have a direction in common (that of a bias, or of data that is not centred)
+        and neighbours are often alike; but a row alone costs memory more time than two. Of a memory map,
+        some pages.
 
     Notes
     -----
@@ -238,11 +237,10 @@ class SDCA(Solver[Regularized, SDCAState]):
         """Neighbouring rows that are visited together."""
         if self.block_rows is not None:
             return self.block_rows
+        if not problem.matrix.mapped:
+            return 2
         cell = problem.matrix.dtype.itemsize + (4 if problem.matrix.is_sparse else 0)
-        size = cell * problem.matrix.n_cells
-        wanted = BLOCK_BYTES if size > CACHE_BYTES else BLOCK_BYTES // 4
-        rows = min(32, wanted * problem.n // max(1, size))
-        return int(max(1, rows, min(128, problem.n // MANY_BLOCKS if size > CACHE_BYTES else 1)))
+        return int(max(2, PAGES * problem.n // max(1, cell * problem.matrix.n_cells)))
 
 
 @compiled(inline="always")
