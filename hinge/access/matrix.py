@@ -67,14 +67,6 @@ class Matrix(Data):
         self.rows: DenseRows | CSRRows = kind(*parts, self._reads)
         self.unbilled: DenseRows | CSRRows = kind(*parts, np.zeros(1, np.int64))
 
-    @property
-    def mapped(self) -> bool:
-        """Whether the cells lie in a file that is mapped into memory."""
-        part: object = self.rows[0]
-        while isinstance(part, np.ndarray) and not isinstance(part, np.memmap):
-            part = part.base
-        return isinstance(part, np.memmap)
-
     def fork(self) -> "Matrix":
         """The same data with counters of its own, for a run beside others."""
         other = copy.copy(self)

@@ -249,11 +249,3 @@ def test_matrices_without_columns_or_entries():
     assert empty.responses(np.ones(4), 0, 3).tolist() == [0, 0, 0]
     assert list(empty.row_blocks()) == [(0, 3)]
     assert isinstance(empty, Matrix)
-
-
-def test_a_file_in_memory_is_known_as_one(tmp_path):
-    X = np.arange(12.0).reshape(4, 3)
-    np.save(tmp_path / "x.npy", X)
-    assert Matrix(np.load(tmp_path / "x.npy", mmap_mode="r")).mapped
-    assert Matrix(np.load(tmp_path / "x.npy", mmap_mode="r")[1:]).mapped
-    assert not Matrix(X).mapped and not Matrix(sp.csr_matrix(X)).mapped

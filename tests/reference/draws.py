@@ -28,6 +28,12 @@ def sdca_epochs(rows, n_epochs, seed):
     return [[rows[k] for k in shuffled(len(rows), counters, seed)] for _ in range(n_epochs)]
 
 
+def sdca_blocks(n, size, seed):
+    """The rows of SDCA's first epoch: neighbours in blocks of this size, which are shuffled."""
+    order = shuffled(-(-n // size), iter(range(n)), seed)
+    return [i for k in order for i in range(k * size, min((k + 1) * size, n))]
+
+
 def perceptron_visits(n, passes, seed):
     return [i for e in range(passes) for i in shuffled(n, iter(range(e * n + n - 1, e * n, -1)), seed)]
 

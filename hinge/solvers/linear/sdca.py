@@ -14,7 +14,8 @@ from hinge.sampling import key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.linear.active_rows import SHRUNK, begin, ends_epoch, first_epoch, next_rows, unmarked
 
-PAGES = 1 << 14  # bytes of neighbouring rows that are taken from a file together
+IN_MEMORY = 1 << 33  # bytes; of more, which may lie on a disk, whole pages are taken
+PAGES = 1 << 14
 SGD_PAYS = 3.0  # λ Σ s from which the gradient pass is a good beginning
 TYPICAL = 16  # rows, or up to twice as many, whose norms set the scale of a free bias
 LOOK_CELLS = 1 << 17  # cells that are visited in some times the time of a look at the answer
@@ -73,8 +74,8 @@ class SDCA(Solver[Regularized, SDCAState]):
     block_rows : int, optional
         An epoch visits blocks of this many neighbouring rows in random order. By default 2: the ascent needs
         a random order, since rows have a direction in common (that of a bias, or of data that is not centred)
-        and neighbours are often alike; but a row alone costs memory more time than two. Of a memory map,
-        some pages.
+        and neighbours are often alike; but a row alone costs memory more time than two. Of data so large that
+        it may be a file mapped into memory, some pages.
 
     Notes
     -----
@@ -237,10 +238,9 @@ class SDCA(Solver[Regularized, SDCAState]):
         """Neighbouring rows that are visited together."""
         if self.block_rows is not None:
             return self.block_rows
-        if not problem.matrix.mapped:
-            return 2
         cell = problem.matrix.dtype.itemsize + (4 if problem.matrix.is_sparse else 0)
-        return int(max(2, PAGES * problem.n // max(1, cell * problem.matrix.n_cells)))
+        size = cell * problem.matrix.n_cells
+        return 2 if size <= IN_MEMORY else int(max(2, PAGES * problem.n // size))
 
 
 @compiled(inline="always")

@@ -2,6 +2,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from reference.draws import sdca_blocks
 from reference.sdca import sdca
 
 from hinge.problems import Regularized
@@ -25,6 +26,11 @@ def learned(X, y, cuts, C=None, **options):
     return stream
 
 
+def visited(n, cuts):
+    """The rows in the order of their visits: each piece's as in an epoch of SDCA."""
+    return [lo + i for lo, hi in pairwise([0, *cuts, n]) for i in sdca_blocks(hi - lo, 2, seed=0)]
+
+
 def last(stream):
     """The present iterate (w, b), before averaging."""
     return stream.v / stream.Lam, stream.kappa * stream.u / stream.Lam
@@ -32,7 +38,6 @@ def last(stream):
 
 @pytest.fixture
 def rows(tiny):
-    """24 rows: few enough to be one block, which is visited in order."""
     X, y = tiny
     return X[:24], y[:24]
 
@@ -40,7 +45,7 @@ def rows(tiny):
 @pytest.mark.parametrize("cuts", [[], [12], [1, 2, 5, 17], list(range(1, 24))])
 def test_with_lam_it_is_the_first_pass_of_the_literal_method(rows, cuts):
     X, y = rows
-    w, _, _ = sdca(X, y, LAM, [range(24)], first_pass="sgd")
+    w, _, _ = sdca(X, y, LAM, [visited(24, cuts)], first_pass="sgd")
     stream = learned(X, y, cuts)
     np.testing.assert_allclose(last(stream)[0], w, rtol=1e-9, atol=1e-12)
     assert pytest.approx(LAM * 24) == stream.Lam
@@ -50,7 +55,7 @@ def test_with_lam_it_is_the_first_pass_of_the_literal_method(rows, cuts):
 @pytest.mark.parametrize("cuts", [[], [12], [1, 2, 5, 17], list(range(1, 24))])
 def test_with_C_it_is_one_plain_pass_of_the_literal_method(rows, cuts):
     X, y = rows
-    w, _, _ = sdca(X, y, 1 / (C * 24), [range(24)])
+    w, _, _ = sdca(X, y, 1 / (C * 24), [visited(24, cuts)])
     np.testing.assert_allclose(last(learned(X, y, cuts, C))[0], w, rtol=1e-9, atol=1e-12)
 
 
@@ -60,9 +65,9 @@ def test_weights(rows, cuts, C):
     X, y = rows
     s = np.random.default_rng(0).integers(1, 4, 24) / 2.0
     if C is None:
-        w, _, _ = sdca(X, y, LAM, [range(24)], first_pass="sgd", weight=s)
+        w, _, _ = sdca(X, y, LAM, [visited(24, cuts)], first_pass="sgd", weight=s)
     else:
-        w, _, _ = sdca(X, y, 1 / (C * s.sum()), [range(24)], weight=s)
+        w, _, _ = sdca(X, y, 1 / (C * s.sum()), [visited(24, cuts)], weight=s)
     stream = learned(X, y, cuts, C, weight=s)
     np.testing.assert_allclose(last(stream)[0], w, rtol=1e-9, atol=1e-12)
     assert stream.seen == pytest.approx(s.sum())
@@ -72,7 +77,7 @@ def test_weights(rows, cuts, C):
 def test_a_penalised_bias_is_a_constant_feature(rows, cuts):
     X, y = rows
     wide = np.column_stack([X, np.full(24, 0.5)])
-    w, _, _ = sdca(wide, y, LAM, [range(24)], first_pass="sgd")
+    w, _, _ = sdca(wide, y, LAM, [visited(24, cuts)], first_pass="sgd")
     here, b = last(learned(X, y, cuts, bias="penalized", bias_scale=0.5))
     np.testing.assert_allclose(here, w[:-1], rtol=1e-9, atol=1e-12)
     assert b == pytest.approx(0.5 * w[-1])
@@ -82,7 +87,7 @@ def test_a_free_bias_is_a_constant_feature_of_the_rows_own_size(rows):
     X, y = rows
     kappa = np.median((X[:10] ** 2).sum(axis=1))  # of the first piece
     wide = np.column_stack([X, np.full(24, np.sqrt(kappa))])
-    w, _, _ = sdca(wide, y, LAM, [range(24)], first_pass="sgd")
+    w, _, _ = sdca(wide, y, LAM, [visited(24, [10])], first_pass="sgd")
     stream = learned(X, y, [10], bias="free")
     assert stream.kappa == pytest.approx(kappa)
     here, b = last(stream)
