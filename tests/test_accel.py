@@ -71,6 +71,7 @@ def test_a_script_runs_unchanged_and_what_fell_back_is_listed(tmp_path):
     assert ran.stderr.strip().splitlines()[-1] == "[hinge] left to scikit-learn: LinearSVC(penalty='l1'), once"
 
 
+@pytest.mark.slow
 def test_without_a_script_it_says_how():
     for arguments, code in (([], 2), (["--help"], 0)):
         ran = subprocess.run(

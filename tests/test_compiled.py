@@ -19,6 +19,7 @@ print(LinearSVC().fit(data.X_train, data.y_train).gap_ <= 1e-3)
 """
 
 
+@pytest.mark.slow
 def test_a_fit_needs_no_writable_cache(tmp_path):
     # A path below a file can be written to by nobody, not even by root.
     (tmp_path / "file").write_text("")

@@ -76,6 +76,7 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path):
     assert len(one.results) == 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_cell_that_fails_costs_no_other_and_is_tried_again(tmp_path, jobs):
     experiment = squares(tmp_path)

@@ -142,6 +142,7 @@ def test_functions_that_count_or_call_themselves():
     assert calls == 4 and fingerprint_of(X, counting) == before
 
 
+@pytest.mark.slow
 def test_sets_have_the_same_fingerprint_in_every_process():
     code = """
         from hinge.access.gram.fingerprints import fingerprint_of

@@ -89,6 +89,7 @@ def test_the_hessian_follows_the_rows_on_the_parabola(bias, weighted):
         assert state.moved > 0
 
 
+@pytest.mark.slow
 def test_features_in_their_own_units_are_no_harder():
     X, y = noisy(1500, 300, scale=np.logspace(-2, 2, 300))
     for loss in (HINGE, SQUARED_HINGE):

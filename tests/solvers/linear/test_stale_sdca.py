@@ -151,6 +151,7 @@ def reads_to(gap, solver, problem, seed):
     return problem.reads
 
 
+@pytest.mark.slow
 def test_fewer_reads_than_sdca_on_real_rows(data_home):
     from hinge.datasets import DatasetNotFoundError, load
 
