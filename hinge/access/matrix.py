@@ -177,6 +177,12 @@ class Matrix(Data):
         self._reads[0] += copied.nnz if self.is_sparse else copied.size
         return copied.toarray() if self.is_sparse else copied
 
+    def inner_products(self, rows: np.ndarray) -> np.ndarray:
+        """⟨xᵢ, xⱼ⟩ of some rows, in float64."""
+        some = self._array[rows].astype(np.float64, copy=False)
+        self._reads[0] += some.nnz if self.is_sparse else some.size
+        return (some @ some.T).toarray() if self.is_sparse else some @ some.T
+
     @property
     def _array(self) -> Any:
         """The data as NumPy and SciPy know it."""

@@ -3,20 +3,29 @@
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from hinge.problems import KernelRegularized, KernelSlackConstrained, Problem, Regularized
 from hinge.solvers.base import Solver
 from hinge.solvers.cells.frugal import Frugal
 from hinge.solvers.kernel.active_set import MOST, ActiveSet
 from hinge.solvers.kernel.block_dual import BlockDual
-from hinge.solvers.linear.newton import CG_STEPS, Newton, is_direct
+from hinge.solvers.linear.hessians import CG_STEPS, form_of, is_full
+from hinge.solvers.linear.newton import Newton, begins_with
 from hinge.solvers.linear.sdca import SDCA, TYPICAL
 
 MOST_FEATURES = 1024
-ASCENT = 8.0  # passes of dual ascent to a gap of 1e-3 where Λ is large
-NEWTON, NEWTON_SQUARED = 12.0, 5.0  # steps of Newton's method
+ASCENT = 5.0  # passes of dual ascent to a gap of 1e-3 where Λ is large
+SOME = 32  # rows, or up to twice as many, that tell how many directions there are
+SUPPORT = 0.5  # share of the rows that take part in the answer
+STEPS, STEPS_SQUARED = 12.0, 5.0  # of Newton's method on all rows, where it begins with few
+ALL_STEPS, ALL_STEPS_SQUARED = 25.0, 8.0  # and where all are in use at once
 NEWTON_MARGINS = 8.0  # passes over all rows of a run that begins with few
+STEP_MARGINS = 4.0  # and those of each step on all rows at once
 FULL_ROW, SPARSE_ROW = 30.0, 4.0  # cells of a row for which its part of a Hessian takes as long as a pass takes
 FACTOR = 50.0  # cells that are visited in the time of one cubed feature of a factorisation
+STEP_CELLS = 100_000.0  # and in the time that a step takes besides
+ROW_CELLS = 16.0  # and in that which a row takes besides
 MANY_PASSES = 8  # a budget of so many passes is enough for SDCA, which also certifies
 
 
@@ -69,7 +78,7 @@ def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3)
             return Choice(frugal, "reads are limited, and cells once read are kept")
         return Choice(SDCA(), "reads are limited to many passes, and an iteration reads a single row")
     d, n = problem.d, problem.n
-    if not is_direct(problem) and not (d <= MOST_FEATURES and n >= d):
+    if form_of(problem) == "products" and not (d <= MOST_FEATURES and n >= d):
         return Choice(SDCA(), f"{d} features are many for {n} rows")
     ascent, newton = ascent_passes(problem, tol), newton_passes(problem)
     work = f"{n} rows of {d} features: the work of some {newton:.0f} passes against {ascent:.0f}"
@@ -80,18 +89,44 @@ def ascent_passes(problem: Regularized, tol: float) -> float:
     """Passes that dual coordinate ascent should need: its rate is :math:`1 + R^2/\\Lambda` passes for a factor e.
 
     R² is the typical squared norm of a row and :math:`\\Lambda = \\lambda\\sum_i s_i`, as in `SDCA`; the factor in
-    front was measured.
+    front was measured. Where there are fewer rows than directions, rows are nearly orthogonal and the ascent is
+    faster: the inner products of m random rows of D directions have no eigenvalue much below
+    :math:`R^2(1 - \\sqrt{m/D})^2`.
     """
     sq = problem.matrix.typical_sq_norm(TYPICAL) + problem.constant_sq
-    return ASCENT * (1.0 + sq / (problem.lam * problem.total)) * max(1.0, -math.log10(max(tol, 1e-16)) / 3.0)
+    rate = sq / (problem.lam * problem.total)
+    crowd = SUPPORT * problem.n / directions(problem)
+    if crowd < 1.0:
+        rate = min(rate, (1.0 - math.sqrt(crowd)) ** -2)
+    return ASCENT * (1.0 + rate) * max(1.0, -math.log10(max(tol, 1e-16)) / 3.0)
+
+
+def directions(problem: Regularized) -> float:
+    """In how many directions rows differ, as if equally in each: :math:`(\\operatorname{tr}\\Sigma)^2/
+    \\operatorname{tr}\\Sigma^2` of their covariance, from the inner products of some of them.
+    """
+    G = problem.matrix.inner_products(np.arange(0, problem.n, max(1, problem.n // SOME)))
+    m = len(G)
+    if m < 4:
+        return float(problem.d)
+    sq = float(np.trace(G)) / m
+    np.fill_diagonal(G, 0.0)
+    each, mean = G.sum(axis=1) / (m - 1), float(G.sum()) / (m * (m - 1))
+    apart = G - each[:, None] - each + mean
+    np.fill_diagonal(apart, 0.0)
+    squares, sq = float((apart**2).sum()) / (m * (m - 3)), sq - mean
+    return min(float(problem.d), sq**2 / squares) if squares > 0.0 < sq else float(problem.d)
 
 
 def newton_passes(problem: Regularized) -> float:
     """What Newton's method should cost, in the work of a pass: margins, the Hessian's rows, the factorisations."""
-    cells, d = float(max(1, problem.matrix.n_cells)), float(problem.d)
-    steps = NEWTON_SQUARED if problem.loss.curvature else NEWTON
-    if not is_direct(problem):
-        return NEWTON_MARGINS + steps * 2.0 * CG_STEPS
-    a_row = cells / problem.n
-    full = 3.0 * cells > problem.n * d
-    return NEWTON_MARGINS + a_row / (FULL_ROW if full else SPARSE_ROW) + steps * d**3 / (FACTOR * cells)
+    n, d = float(problem.n), float(problem.d)
+    cells = problem.matrix.n_cells + ROW_CELLS * n
+    squared, form = problem.loss.curvature > 0.0, form_of(problem)
+    if form == "products":
+        return NEWTON_MARGINS + (STEPS_SQUARED if squared else STEPS) * 2.0 * CG_STEPS
+    a_row = (n if form == "rows" else cells / n) / (FULL_ROW if is_full(problem) else SPARSE_ROW)
+    a_step = ((n if form == "rows" else d) ** 3 / FACTOR + STEP_CELLS) / cells
+    if begins_with(problem) < n:
+        return NEWTON_MARGINS + a_row + (STEPS_SQUARED if squared else STEPS) * a_step
+    return a_row + (ALL_STEPS_SQUARED if squared else ALL_STEPS) * (STEP_MARGINS + a_step)

@@ -29,7 +29,7 @@ def problem(n, d, lam=0.1, cells=None, loss=HINGE):
         (20_000, 300, 1e-3, 10, SDCA),  # short rows
         (20_000, 300, 1e-7, 10, Newton),
         (1000, 50_000, 1e-4, 50, SDCA),  # text
-        (499, 5000, 1e-4, None, SDCA),
+        (499, 5000, 1e-4, None, SDCA),  # nearly orthogonal
     ],
 )
 @pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE], ids=lambda loss: loss.name)

@@ -9,8 +9,9 @@ from hinge.monitoring import Status
 from hinge.problems import Problem, Regularized, Solution
 from hinge.problems.cost import Cost
 from hinge.solvers.base import Paper, Solver
-from hinge.solvers.linear.linear_systems import conjugate_gradient, solved
-from hinge.solvers.linear.smoothed_hinge import add_outers, along, product, search, slopes
+from hinge.solvers.linear import hessians
+from hinge.solvers.linear.hessians import CG_STEPS, form_of, penalty_of
+from hinge.solvers.linear.smoothed_hinge import add_outers, along, search, slopes
 
 BLOCK_ROWS = 64  # rows are sampled in blocks of neighbours, which memory likes
 GROWTH = 4
@@ -20,16 +21,7 @@ NOTHING = 1e-14  # a decrease of the objective, which is at most about one, that
 NARROWEST = 1e-2  # share of the width below which μ does not shrink: the centre does the rest
 SMALLEST = 500  # rows of the first level, or more
 ENOUGH = 4  # rows for each feature that it has, at least
-DIRECT = 256  # features up to which the Hessian is always formed and factored
-MOST_DIRECT = 2048  # and beyond which it never is
-FACTOR_PAYS = 2400  # d³ for each cell at which a factorisation costs as much as conjugate gradients
-MOST_MOVES = 8  # rows that may come to H and go, for each that it has, before it is made anew
-CANCELLED = 1e-6  # share of H's trace that must remain when rows go
-BLAS_PAYS = 48  # features and rows from which on matrix products make H sooner
-GATHERED = 1024  # rows that are copied at once for that
-CG_STEPS = 20
 MOST_FEATURES = 20_000  # beyond, conjugate gradients take too many steps to be of use
-CURVED = 3  # rows per feature that represent the Hessian where it is not formed
 LEAVE = 1.0  # a level is left when Newton promises a decrease below this share of the smoothing error
 
 
@@ -48,9 +40,9 @@ class NewtonState(NamedTuple):
     `x` and `p` have the bias as their last entry; `m` holds the margins yᵢ⟨x, (xᵢ, 1)⟩ and `center` the
     centre of smoothing, both in the order of `rows`; `alpha` is the dual, `z` its combination of the rows.
     `curved` says which rows are on the parabola, `H` is the sum of their (xᵢ, 1)(xᵢ, 1)ᵀ, of which the lower
-    triangle is used, and `moved` counts those that came and went. `mu` is the width; the first `level` rows are
-    in use, and the first `known` margins are known; `least` is the smallest gap so far, not improved on in `still`
-    iterations; `leaving` says that the next iteration begins a new stage.
+    triangle is used, and `moved` counts those that came and went; or `H` has the inner products of all rows. `mu` is
+    the width; the first `level` rows are in use, and the first `known` margins are known; `least` is the smallest gap
+    so far, not improved on in `still` iterations; `leaving` says that the next iteration begins a new stage.
     """
 
     x: np.ndarray
@@ -95,9 +87,10 @@ class Newton(Solver[Regularized, NewtonState]):
               + \\frac{\\|\\nabla F\\|^2}{2\\lambda} .
 
     An iteration reads the rows in use once, and again those whose dual moves; it costs their nonzeros,
-    plus d² for each row that comes to the parabola or leaves it, and d³/3. Where a factorisation would cost more
-    than products with the rows, the Hessian is not formed: conjugate gradients multiply with the rows on the
-    parabola, or a sample of them.
+    plus d² for each row that comes to the parabola or leaves it, and d³/3. Of fewer rows than features the inner
+    products are kept instead, and factored. Where a factorisation would cost more than products with the rows, none
+    is made: conjugate gradients multiply with the rows on the parabola, or a sample of them. See
+    :mod:`hinge.solvers.linear.hessians`.
 
     Squared losses are parabolas themselves: μ = 0, and stages differ by their rows alone. For losses of
     regression α lies within [-1, 1], e is the residual, moved towards 0 by ε, and the first centre is 0.
@@ -129,7 +122,7 @@ class Newton(Solver[Regularized, NewtonState]):
     def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, Regularized):
             return f"Newton solves Regularized problems, not {type(problem).__name__}; use SGD for a norm bound."
-        if problem.d > MOST_FEATURES:
+        if problem.d > MOST_FEATURES and form_of(problem) == "products":
             return f"Newton wants few features and many rows, not d = {problem.d}; use SDCA."
         return None
 
@@ -143,9 +136,7 @@ class Newton(Solver[Regularized, NewtonState]):
             # From w = 0 every row has e = 1: only a width above 2 puts them on the parabola.
             while 0.0 < mu <= 2.0 * problem.spread:
                 mu /= self.shrink
-            least = max(SMALLEST, ENOUGH * d)  # fewer rows than features are separable, and mislead
-            while level > GROWTH * least:
-                level = -(-level // GROWTH)
+            level = begins_with(problem, n)
             rare = np.cumsum(problem.y[rows] == (1 if np.count_nonzero(problem.y > 0) * 2 < problem.n else -1))
             while level < n and rare[level - 1] < min(RARE, rare[-1]):
                 level = min(n, level * GROWTH)  # a sample without both classes teaches nothing
@@ -160,7 +151,7 @@ class Newton(Solver[Regularized, NewtonState]):
             np.zeros(d + 1),
             rows,
             np.zeros(n, bool),
-            np.zeros((d + 1, d + 1) if is_direct(problem) else (0, 0)),
+            hessians.room_for(problem, n),
             mu,
             Look(0.0, np.inf, np.inf, 0.0),
             level=level,
@@ -177,7 +168,8 @@ class Newton(Solver[Regularized, NewtonState]):
             A, y, t, weight, none = problem.matrix.rows, problem.y, problem.target, problem.weight, state.rows[:0]
             along(A, state.rows, y, state.x, 0, 0, state.m)
             slopes(A, none, y, t, weight, problem.loss, state.m, state.center, 1.0, state.alpha, state.z, state.curved)
-            add_outers(A, none, weight, 1.0, state.H)
+            if form_of(problem) == "features":
+                add_outers(A, none, weight, 1.0, state.H)
             search(none, t, weight, problem.loss, state.m, state.m, state.center, 1.0, 1.0, 1.0)
         for _ in range(n_iter):
             state = self._iterate(problem, self._next_stage(problem, state) if state.leaving else state)
@@ -202,7 +194,7 @@ class Newton(Solver[Regularized, NewtonState]):
             state = _look(problem, state)
         q = np.empty(level)
         along(A, rows, y, p, 0, level, q)
-        penalty = _penalty(problem)
+        penalty = penalty_of(problem)
         first, second = float(penalty @ (x * p)), float(penalty @ (p * p))
         tau = search(rows[:level], problem.target, problem.weight, problem.loss, m, q, center, mu, first, second)
         x += tau * p
@@ -237,7 +229,7 @@ class Newton(Solver[Regularized, NewtonState]):
 
     def cost(self, problem: Regularized, state: NewtonState | None = None) -> Cost:
         """Margins of new rows, two looks, the direction; and the products where the Hessian is not formed."""
-        passes = 8 if is_direct(problem) else 4 + 2 * CG_STEPS
+        passes = 4 + 2 * CG_STEPS if form_of(problem) == "products" else 8
         return Cost(cells=passes * problem.matrix.n_cells)
 
     def pause(self, problem: Regularized, state: NewtonState) -> int:
@@ -254,16 +246,18 @@ class Newton(Solver[Regularized, NewtonState]):
         return state._replace(leaving=True)
 
 
-def is_direct(problem: Regularized) -> bool:
-    """Whether the Hessian is formed: a factorisation costs less than the products that would do without."""
-    d, cells = float(problem.d), float(problem.matrix.n_cells)
-    return d <= DIRECT or (d <= MOST_DIRECT and d**3 <= FACTOR_PAYS * cells)
+def begins_with(problem: Regularized, n: int | None = None) -> int:
+    """Rows of the first level, of n: fewer than there are features are separable, and mislead."""
+    level = problem.n if n is None else n
+    while level > GROWTH * max(SMALLEST, ENOUGH * problem.d):
+        level = -(-level // GROWTH)
+    return level
 
 
 def _look(problem: Regularized, state: NewtonState) -> NewtonState:
     """The dual, the parts of the gap and the next direction at x, from the margins there."""
     x, p, alpha, z, rows, mu = state.x, state.p, state.alpha, state.z, state.rows, state.mu
-    level, penalty, before = state.level, _penalty(problem), state.curved.copy()
+    level, penalty, before = state.level, penalty_of(problem), state.curved.copy()
     mass, gap, linear = slopes(
         problem.matrix.rows,
         rows[:level],
@@ -282,28 +276,16 @@ def _look(problem: Regularized, state: NewtonState) -> NewtonState:
     g = penalty * x - z / mass
     if problem.bias == "none":
         g[-1] = 0.0
-    moved = state.moved
-    if len(state.H):
-        moved = _follow(problem, state, before)
-        H = state.H * (sharpness / mass)
-        H[np.diag_indices(len(H))] += penalty
-        if problem.bias == "none":
-            H[-1, :], H[-1, -1] = 0.0, 1.0
-        elif problem.bias == "free":
-            H[-1, -1] += abs(g[-1])  # without a row on the parabola nothing else holds the bias
-        p[:] = -solved(H, g)
+    scale, moved, form = sharpness / mass, state.moved, form_of(problem)
+    if form == "features":
+        moved = hessians.follow(problem, state.H, rows, before, state.curved, moved)
+        p[:] = -hessians.by_features(problem, state.H, g, scale)
+    elif form == "rows":
+        if not moved:
+            state.H[:], moved = problem.matrix.inner_products(rows), len(rows)
+        p[:] = -hessians.by_rows(problem, state.H, rows, state.curved, g, scale)
     else:
-        curved = rows[:level][state.curved[:level]]
-        every = max(1, len(curved) // (CURVED * problem.d))  # a sample of them shows the curvature
-        scale, out = every * sharpness / mass, np.empty_like(g)
-
-        def times(v: np.ndarray) -> np.ndarray:
-            product(problem.matrix.rows, curved[::every], problem.weight, v, out)
-            if problem.bias == "none":
-                out[-1] = 0.0
-            return out * scale + penalty * v
-
-        p[:] = -conjugate_gradient(times, g, CG_STEPS)
+        p[:] = -hessians.by_products(problem, rows[:level][state.curved[:level]], g, scale)
     paid = penalty > 0
     look = Look(
         slope=float(g @ p),
@@ -312,51 +294,6 @@ def _look(problem: Regularized, state: NewtonState) -> NewtonState:
         dual=float(linear / mass) - 0.5 * float(((z[paid] / mass) ** 2 / penalty[paid]).sum()),
     )
     return state._replace(look=look, moved=moved)
-
-
-def _follow(problem: Regularized, state: NewtonState, before: np.ndarray) -> int:
-    """Bring H to the rows that are on the parabola now; returns how many it took in or out since it was made.
-
-    Most rows stay where they were, so that H costs d² for each that came or went. It is made anew when so many
-    did that their roundings would count, or when that is cheaper.
-    """
-    came, went = state.curved & ~before, before & ~state.curved
-    changes = int(np.count_nonzero(came) + np.count_nonzero(went))
-    held = int(np.count_nonzero(state.curved))
-    moved = state.moved + changes
-    if changes <= held and moved <= MOST_MOVES * max(held, problem.d):
-        _add(problem, state.rows[came], 1.0, state.H)
-        most = np.trace(state.H)
-        _add(problem, state.rows[went], -1.0, state.H)
-        if np.trace(state.H) > CANCELLED * most:  # else the rounding of long rows that left is what remains
-            return moved
-    state.H[:] = 0.0
-    _add(problem, state.rows[state.curved], 1.0, state.H)
-    return held
-
-
-def _add(problem: Regularized, rows: np.ndarray, sign: float, H: np.ndarray) -> None:
-    """H ± Σ sᵢ (xᵢ, 1)(xᵢ, 1)ᵀ: by matrix products where rows are full and long enough for them to pay."""
-    matrix, d = problem.matrix, problem.d
-    full = 3 * matrix.n_cells > problem.n * d
-    if not full or d < BLAS_PAYS or len(rows) < BLAS_PAYS:
-        add_outers(matrix.rows, rows, problem.weight, sign, H)
-        return
-    for lo in range(0, len(rows), GATHERED):
-        some = rows[lo : lo + GATHERED]
-        B = np.ones((len(some), d + 1))
-        B[:, :d] = matrix.dense_rows(some)
-        if len(problem.weight) > 1:
-            B *= np.sqrt(problem.weight[some])[:, None]
-        scale = sign if len(problem.weight) > 1 else sign * float(problem.weight[0])
-        H += scale * (B.T @ B)
-
-
-def _penalty(problem: Regularized) -> np.ndarray:
-    """λ for each weight, and what the bias pays."""
-    penalty = np.full(problem.d + 1, problem.lam)
-    penalty[-1] = problem.lam / problem.bias_scale**2 if problem.bias == "penalized" else 0.0
-    return penalty
 
 
 def _shuffled_blocks(n: int, seed: int) -> np.ndarray:

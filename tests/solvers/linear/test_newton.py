@@ -6,7 +6,8 @@ from hinge.monitoring import Status, Stop
 from hinge.problems import NormConstrained, Regularized
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE
 from hinge.solvers import SDCA, Newton, solve
-from hinge.solvers.linear.newton import DIRECT, _shuffled_blocks, is_direct
+from hinge.solvers.linear.hessians import DIRECT, form_of
+from hinge.solvers.linear.newton import _shuffled_blocks
 
 BIASES = ["none", "free", "penalized"]
 
@@ -101,7 +102,7 @@ def test_features_in_their_own_units_are_no_harder():
 def test_a_hessian_is_formed_where_it_costs_less_than_products(cells_a_row):
     X = sp.random_array((4000, 1000), density=cells_a_row / 1000, rng=np.random.default_rng(0)).tocsr()
     problem = Regularized(X, np.resize([1, -1], 4000), 0.1)
-    assert is_direct(problem) == (cells_a_row == 300)
+    assert form_of(problem) == ("features" if cells_a_row == 300 else "products")
     assert len(Newton().init(problem).H) == (1001 if cells_a_row == 300 else 0)
 
 
@@ -212,7 +213,7 @@ def test_what_it_cannot_solve(tiny):
     with pytest.raises(ValueError, match="Newton solves Regularized problems, not NormConstrained"):
         solve(NormConstrained(*tiny, 1.0), Newton())
     with pytest.raises(ValueError, match="not d = 20001; use SDCA"):
-        solve(Regularized(np.ones((2, 20_001)), [1, -1], 0.1), Newton())
+        solve(Regularized(sp.eye_array(2, 20_001).tocsr(), [1, -1], 0.1), Newton())
 
 
 @pytest.mark.slow

@@ -1,0 +1,158 @@
+"""The system of a Newton step, in the form that costs least: by features, by rows, or by products alone.
+
+The Hessian is :math:`\\nabla^2F = P + B^TSB` with the penalties P on the diagonal, the rows (xᵢ, 1) on the parabola in
+B, and their weights in S.
+"""
+
+from typing import Literal
+
+import numpy as np
+
+from hinge.problems import Regularized
+from hinge.solvers.linear.linear_systems import conjugate_gradient, solved
+from hinge.solvers.linear.smoothed_hinge import add_outers, product
+
+DIRECT = 256  # features up to which the Hessian is always formed and factored
+MOST_DIRECT = 2048  # and beyond which it never is; nor are the inner products of so many rows
+FACTOR_PAYS = 2400  # d³ for each cell at which a factorisation costs as much as conjugate gradients
+MOST_CELLS = 1 << 25  # of the rows that are copied for their inner products
+MOST_MOVES = 8  # rows that may come to H and go, for each that it has, before it is made anew
+CANCELLED = 1e-6  # share of H's trace that must remain when rows go
+BLAS_PAYS = 48  # features and rows from which on matrix products make H sooner
+GATHERED = 1024  # rows that are copied at once for that
+CG_STEPS = 20
+CURVED = 3  # rows per feature that represent the Hessian where it is not formed
+
+Form = Literal["features", "rows", "products"]
+
+
+def form_of(problem: Regularized) -> Form:
+    """How the system is solved.
+
+    By a factorisation of the Hessian, or of the inner products of fewer rows than features, where that costs less
+    than the products which would do without; rows have to be full for it, so that their inner products are cheap.
+    """
+    n, d, cells = problem.n, problem.d, problem.matrix.n_cells
+    if d <= DIRECT:
+        return "features"
+    if n <= min(d, MOST_DIRECT) and cells <= MOST_CELLS and is_full(problem):
+        return "rows"
+    return "features" if d <= MOST_DIRECT and d**3 <= FACTOR_PAYS * cells else "products"
+
+
+def is_full(problem: Regularized) -> bool:
+    """Whether so few cells are zero that matrix products pay."""
+    return 3 * problem.matrix.n_cells > problem.n * problem.d
+
+
+def room_for(problem: Regularized, n: int) -> np.ndarray:
+    """The Hessian of the features, or the inner products of the n rows in use, still to be filled."""
+    form = form_of(problem)
+    size = problem.d + 1 if form == "features" else n if form == "rows" else 0
+    return np.zeros((size, size))
+
+
+def penalty_of(problem: Regularized) -> np.ndarray:
+    """λ for each weight, and what the bias pays."""
+    penalty = np.full(problem.d + 1, problem.lam)
+    penalty[-1] = problem.lam / problem.bias_scale**2 if problem.bias == "penalized" else 0.0
+    return penalty
+
+
+def by_features(problem: Regularized, H: np.ndarray, g: np.ndarray, scale: float) -> np.ndarray:
+    """:math:`(P + sH)^{-1}g` from the sum H of the rows on the parabola, where s is the scale."""
+    H = H * scale
+    H[np.diag_indices(len(H))] += penalty_of(problem)
+    if problem.bias == "none":
+        H[-1, :], H[-1, -1] = 0.0, 1.0
+    elif problem.bias == "free":
+        H[-1, -1] += abs(g[-1])  # without a row on the parabola nothing else holds the bias
+    return solved(H, g)
+
+
+def by_rows(
+    problem: Regularized, K: np.ndarray, rows: np.ndarray, curved: np.ndarray, g: np.ndarray, scale: float
+) -> np.ndarray:
+    """The same from the inner products K of the rows, by the identity of Woodbury.
+
+    With the rows X on the parabola, :math:`\\tau = SBp` for the step p that is asked for, and β for what p adds to
+    the bias,
+
+    .. math:: (S^{-1} + XX^T/\\lambda)\\,\\tau = Xg/\\lambda + \\beta 1, \\qquad
+              1^T\\tau + \\pi\\beta = g_b, \\qquad p = (g - X^T\\tau)/\\lambda,
+
+    where π is the penalty of the bias. It costs :math:`m^3/3` and two reads of the m rows on the parabola.
+    """
+    lam, paid = problem.lam, float(penalty_of(problem)[-1])
+    at = np.flatnonzero(curved)
+    used = rows[at]
+    N = K[np.ix_(at, at)] / lam
+    N[np.diag_indices(len(at))] += 1.0 / (scale * (problem.weight[used] if len(problem.weight) > 1 else problem.weight))
+    beta, tau = 0.0, np.zeros(len(at))
+    if len(at):
+        sides = np.column_stack([problem.matrix.responses_at(used, g[:-1]) / lam, np.ones(len(at))])
+        first, ones = solved(N, sides).T
+        tau = first
+    if problem.bias != "none":
+        held = float(ones.sum()) if len(at) else 0.0
+        beta = (g[-1] - float(tau.sum())) / (held + paid or abs(g[-1]) or 1.0)
+        tau = tau + beta * ones if len(at) else tau
+    p = g / lam
+    p[-1] = beta
+    coef = np.zeros(problem.n)
+    coef[used] = -tau / lam
+    problem.matrix.combine(coef, 0, problem.n, p[:-1])
+    return p
+
+
+def by_products(problem: Regularized, curved: np.ndarray, g: np.ndarray, scale: float) -> np.ndarray:
+    """The same by conjugate gradients, which multiply with the rows on the parabola, or a sample of them."""
+    every = max(1, len(curved) // (CURVED * problem.d))
+    sample, penalty, out = curved[::every], penalty_of(problem), np.empty_like(g)
+
+    def times(v: np.ndarray) -> np.ndarray:
+        product(problem.matrix.rows, sample, problem.weight, v, out)
+        if problem.bias == "none":
+            out[-1] = 0.0
+        return out * (every * scale) + penalty * v
+
+    return conjugate_gradient(times, g, CG_STEPS)
+
+
+def follow(
+    problem: Regularized, H: np.ndarray, rows: np.ndarray, before: np.ndarray, curved: np.ndarray, moved: int
+) -> int:
+    """Bring H to the rows that are on the parabola now; returns how many it took in or out since it was made.
+
+    Most rows stay where they were, so that H costs d² for each that came or went. It is made anew when so many
+    did that their roundings would count, or when that is cheaper.
+    """
+    came, went = curved & ~before, before & ~curved
+    changes = int(np.count_nonzero(came) + np.count_nonzero(went))
+    held = int(np.count_nonzero(curved))
+    moved += changes
+    if changes <= held and moved <= MOST_MOVES * max(held, problem.d):
+        _add(problem, rows[came], 1.0, H)
+        most = np.trace(H)
+        _add(problem, rows[went], -1.0, H)
+        if np.trace(H) > CANCELLED * most:  # else the rounding of long rows that left is what remains
+            return moved
+    H[:] = 0.0
+    _add(problem, rows[curved], 1.0, H)
+    return held
+
+
+def _add(problem: Regularized, rows: np.ndarray, sign: float, H: np.ndarray) -> None:
+    """H ± Σ sᵢ (xᵢ, 1)(xᵢ, 1)ᵀ: by matrix products where rows are full and long enough for them to pay."""
+    matrix, d = problem.matrix, problem.d
+    if not is_full(problem) or d < BLAS_PAYS or len(rows) < BLAS_PAYS:
+        add_outers(matrix.rows, rows, problem.weight, sign, H)
+        return
+    for lo in range(0, len(rows), GATHERED):
+        some = rows[lo : lo + GATHERED]
+        B = np.ones((len(some), d + 1))
+        B[:, :d] = matrix.dense_rows(some)
+        if len(problem.weight) > 1:
+            B *= np.sqrt(problem.weight[some])[:, None]
+        scale = sign if len(problem.weight) > 1 else sign * float(problem.weight[0])
+        H += scale * (B.T @ B)
