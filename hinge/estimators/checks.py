@@ -1,6 +1,7 @@
 """What estimators accept: parameters, labels and weights, turned into what problems take."""
 
 import os
+from functools import cache
 from typing import Any, Literal, cast, overload
 
 import numpy as np
@@ -105,8 +106,15 @@ def generator_of(random_state: RandomState) -> np.random.RandomState:
 
 def seed_of(random_state: RandomState) -> int:
     """A seed drawn from `random_state`; None counts as 0, so that the same call gives the same result."""
-    random = generator_of(0 if random_state is None else random_state)
-    return int(random.randint(np.iinfo(np.int32).max))
+    if random_state is None or type(random_state) is int:
+        return _first_draw(random_state or 0)
+    return int(generator_of(random_state).randint(np.iinfo(np.int32).max))
+
+
+@cache
+def _first_draw(seed: int) -> int:
+    """A generator takes as long to make as a small fit."""
+    return int(generator_of(seed).randint(np.iinfo(np.int32).max))
 
 
 def check_linear(model: LinearParameters, solvers: tuple[str, ...], losses: tuple[str, ...]) -> None:

@@ -6,11 +6,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
-from sklearn.callback import CallbackSupportMixin, with_callbacks
 
 from hinge.access import Matrix, Table, as_matrix
 from hinge.access.tables.oracle import FeatureOracle, as_oracle
 from hinge.estimators import checks, tables, weights
+from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
 from hinge.estimators.linear_machine import OF_A_FIT, SOLVES, LinearMachine
 from hinge.estimators.one_vs_rest import Plan, Report, keep_results, run_all, starts
 from hinge.estimators.parameters import ClassWeight, RandomState

@@ -6,10 +6,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
-from sklearn.callback import CallbackSupportMixin, with_callbacks
 
 from hinge.access import as_matrix
 from hinge.estimators import checks, tables, weights
+from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
 from hinge.estimators.linear_machine import SOLVES, LinearMachine
 from hinge.estimators.one_vs_rest import Plan, keep_results, run_all, starts
 from hinge.estimators.parameters import RandomState

@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, OutlierMixin
-from sklearn.callback import CallbackSupportMixin, with_callbacks
 
 from hinge.estimators import checks, kernel_input, weights
+from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
 from hinge.estimators.kernel_machine import KernelMachine
 from hinge.estimators.kernel_tasks import gram_threads
 from hinge.estimators.one_vs_rest import Report, how_it_ended

@@ -6,9 +6,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.callback import CallbackContext
 
 from hinge.access.tables.table import Table
+from hinge.estimators.callbacks import CallbackContext
 from hinge.estimators.one_vs_rest import Report
 from hinge.estimators.parameters import KernelData
 from hinge.monitoring import Record
@@ -27,6 +27,8 @@ def reports_of(
     None where one run is not a model by itself.
     """
     reports: list[Report] = [to_stderr(names)] if model.verbose else []
+    if not hasattr(model, "_init_callback_context"):  # scikit-learn before 1.9
+        return tuple(reports)
     root = model._init_callback_context(max_subtasks=None)
     if getattr(model, "_skl_callbacks", None):
         root.call_on_fit_task_begin(estimator=model, X=X, y=y)

@@ -7,12 +7,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from hinge.estimators import checks, kernel_input, one_vs_one, weights
+from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
 from hinge.estimators.kernel_machine import HARD, KernelMachine
 from hinge.estimators.kernel_tasks import Runs, answers_of, check_mass, expanded, gram_threads, run_tasks, tasks_of
 from hinge.estimators.one_vs_rest import Plan

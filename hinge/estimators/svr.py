@@ -7,9 +7,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.callback import CallbackSupportMixin, with_callbacks
 
 from hinge.estimators import checks, kernel_input, weights
+from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
 from hinge.estimators.kernel_machine import KernelMachine
 from hinge.estimators.kernel_tasks import Answers, Runs, answers_of, expanded, gram_threads, regression_task, run_tasks
 from hinge.estimators.one_vs_rest import Plan
