@@ -1,9 +1,10 @@
 """Weights of rows and of classes, as scikit-learn takes them."""
 
+from numbers import Number
+
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import compute_class_weight
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils import check_array, compute_class_weight
 
 from hinge.access.tables.table import Table
 from hinge.estimators.checks import FAR, NOT_NUMBERS, checked_scale
@@ -17,12 +18,17 @@ def row_weights(sample_weight: ArrayLike | None, X: KernelData | Table) -> np.nd
     """
     if sample_weight is None:
         return None
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    if isinstance(sample_weight, Number):
+        sample_weight = np.full(n, sample_weight)
     try:
-        rows = _check_sample_weight(sample_weight, X, dtype=np.float64, allow_all_zero_weights=True)
+        rows = check_array(sample_weight, dtype=np.float64, ensure_2d=False, allow_nd=True, input_name="sample_weight")
     except (TypeError, ValueError) as error:
         if not str(error).startswith(NOT_NUMBERS):
             raise
         raise type(error)(f"sample_weight must be numbers, one a row: {error}.") from error
+    if rows.shape != (n,):
+        raise ValueError(f"sample_weight must be one number for each of the {n} rows, got the shape {rows.shape}.")
     rows = np.maximum(rows, 0.0)
     if not rows.any():
         raise ValueError(
@@ -49,11 +55,13 @@ def per_class_weights(
         for label, value in class_weight.items():
             checked_scale(f"class_weight of {label!r}", value, or_equal=True)
     elif rows is not None:
-        for label in classes.tolist():
-            if rows[y == label].sum() <= 1e-12 * rows.sum():
+        each = np.array([rows[y == label].sum() for label in classes])
+        for label, weight in zip(classes.tolist(), each, strict=True):
+            if weight <= 1e-12 * rows.sum():
                 raise ValueError(f"sample_weight leaves no row of {label!r}: 2 classes or more must have weight.")
+        return rows.sum() / (len(classes) * each)
     try:
-        return compute_class_weight(class_weight, classes=classes, y=y, sample_weight=rows)
+        return compute_class_weight(class_weight, classes=classes, y=y)
     except TypeError as error:
         raise ValueError(f"class_weight needs labels that are numbers or strings: {error}.") from error
 

@@ -83,8 +83,8 @@ def test_wrong_data(case):
     [
         (-1.0, "[Nn]egative"),
         (np.zeros(60), "zero or negative weights: there is nothing to learn from"),
-        (np.ones(59), "sample_weight.shape"),
-        (np.ones((60, 2)), "1D array"),
+        (np.ones(59), "one number for each of the 60 rows"),
+        (np.ones((60, 2)), "one number for each of the 60 rows"),
         (["heavy"] * 60, "could not convert"),
     ],
     ids=["negative", "zero", "fewer", "2-d", "words"],
@@ -159,7 +159,7 @@ def test_nothing_but_zeros(solver, options):
             assert model.predict(X).tolist() == [1] * 8
             assert model.intercept_[0] > 0
         else:
-            assert len(set(model.predict(X))) == 1
+            assert np.abs(model.decision_function(X)).max() <= 1e-12
             assert model.objective_ == pytest.approx(1.0, abs=1e-13)
 
 
@@ -302,7 +302,7 @@ def test_slack_where_no_hyperplane_separates(slack, fit_intercept):
         model = papers_svc(slack=slack, max_time=5, fit_intercept=fit_intercept).fit(X, [0, 1, 0, 1])
         assert model.objective_ == pytest.approx(slack, rel=1e-3)
         assert model.gap_ <= 1e-3
-        assert len(set(model.predict(X))) == 1
+        assert np.ptp(model.decision_function(X)) <= 1e-12
 
 
 def test_slack_knows_no_penalized_bias(tiny):

@@ -5,12 +5,14 @@ import re
 import numpy as np
 import pytest
 from papers_svc import papers_svc
-from sklearn.callback import ProgressBar, ScoringMonitor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
 from hinge.monitoring import Record
 from hinge.monitoring.progress import ProgressBar as GapBar
+
+callback = pytest.importorskip("sklearn.callback", reason="scikit-learn has callbacks from 1.9 on")
+ProgressBar, ScoringMonitor = callback.ProgressBar, callback.ScoringMonitor
 
 
 class Watcher:

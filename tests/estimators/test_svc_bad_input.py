@@ -106,8 +106,8 @@ def test_nan_and_infinity_are_named(where, value, words, tiny):
     [
         (-np.ones(60), "zero or negative weights: there is nothing to learn from"),
         (np.zeros(60), "zero or negative weights: there is nothing to learn from"),
-        (np.ones(59), "sample_weight.shape"),
-        (np.ones((60, 2)), "1D array"),
+        (np.ones(59), "one number for each of the 60 rows"),
+        (np.ones((60, 2)), "one number for each of the 60 rows"),
         (["heavy"] * 60, "could not convert"),
     ],
     ids=["negative", "zero", "fewer", "2-d", "words"],
