@@ -4,7 +4,9 @@ With this folder's parent on the path, ``python -m pytest -p sklearn_swap.plugin
 sklearn.svm.tests.test_svm`` runs them, and writes how each test ended and which of our classes it made.
 """
 
+import inspect
 import json
+import re
 from pathlib import Path
 
 import sklearn.svm
@@ -42,6 +44,14 @@ for name in NAMES:
 
 def pytest_addoption(parser):
     parser.addoption("--swap-report", help="where to write how each test ended, as JSON")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Of other packages' tests, only those which name one of our classes."""
+    named = re.compile(rf"\b({'|'.join(NAMES)})\b")
+    kept = [item for item in items if "svm" in item.path.parts or named.search(inspect.getsource(item.function))]
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = kept
 
 
 def pytest_configure(config):
