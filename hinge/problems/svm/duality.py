@@ -132,7 +132,7 @@ def _balanced(sums, k, free):
     return sums[heavy, k] / sums[heavy, 0] * sums[light, 0] + sums[light, k]
 
 
-@compiled
+@compiled(inline="always")
 def _of_sides(primal, b, mass, epsilon):
     """What it can cost that one side is heavier than the other by its rounding: a bound, over that rounding."""
     if epsilon is None:
@@ -140,7 +140,7 @@ def _of_sides(primal, b, mass, epsilon):
     return (abs(b) + epsilon) * mass + primal
 
 
-@compiled
+@compiled(inline="always")
 def _best_multiple(largest, linear, quadratic):
     """The s in the box, s·α ≤ 1, at which s·linear - s²/2·quadratic is largest; 1 if it is that but for rounding."""
     if linear <= 0.0:
@@ -149,7 +149,7 @@ def _best_multiple(largest, linear, quadratic):
     return 1.0 if abs(scale - 1.0) < 1e-12 else scale
 
 
-@compiled
+@compiled(inline="always")
 def _weight(beta, box, scale, share, epsilon):
     """α of a point, scaled, and its share of that: negative for β < 0 where there are no labels."""
     if beta == 0.0 or box <= 0.0:
@@ -160,7 +160,7 @@ def _weight(beta, box, scale, share, epsilon):
     return a if beta > 0.0 else -a
 
 
-@compiled
+@compiled(inline="always")
 def _short_of(y, response, epsilon):
     """What a row is short of."""
     if epsilon is None:
@@ -168,7 +168,7 @@ def _short_of(y, response, epsilon):
     return y - response
 
 
-@compiled
+@compiled(inline="always")
 def _reach(y, epsilon):
     """The size of the numbers that a row's share of the loss is made of."""
     if epsilon is None:

@@ -297,5 +297,8 @@ def _half_distances(G, own, other, least, out):
 
 @compiled
 def _store(slab, slots, first, tile):
+    # Cell by cell: for an assignment of arrays seconds go into compiling the sentence about unequal shapes.
     for r in range(len(slots)):
-        slab[slots[r], first : first + tile.shape[1]] = tile[r]
+        row, values = slab[slots[r]], tile[r]
+        for c in range(len(values)):
+            row[first + c] = values[c]
