@@ -267,6 +267,22 @@ def test_no_compiled_function_is_longer_than_a_page():
     assert not {name: count for name, count in lines.items() if count > 60}
 
 
+def test_no_compiled_function_assigns_an_array_to_a_slice():
+    """Numba would compile, for seconds, the sentence that it raises where shapes differ: loops do without."""
+
+    def is_slice(target):
+        return isinstance(target, ast.Subscript) and any(isinstance(n, ast.Slice) for n in ast.walk(target.slice))
+
+    found = []
+    for path in SOURCES:
+        for function in filter(is_compiled, functions_of(tree_of(path))):
+            for node in ast.walk(function):
+                if isinstance(node, ast.Assign) and any(map(is_slice, node.targets)):
+                    if not isinstance(node.value, ast.Constant | ast.Attribute):
+                        found.append(f"{path.name}:{node.lineno}")
+    assert not found
+
+
 def test_no_solver_has_many_methods():
     """Settings and what needs them; pieces of an algorithm that use no setting are functions beside the class."""
     classes = {

@@ -110,10 +110,8 @@ def sign_of(balance):
 def whole(at, x, size):
     """A row or a column with its zeros."""
     line = np.zeros(size)
-    if len(at) == 0:
-        line[: len(x)] = x
-    for k in range(len(at)):
-        line[at[k]] = x[k]
+    for k in range(len(x)):
+        line[at[k] if len(at) else k] = x[k]
     return line
 
 

@@ -96,7 +96,8 @@ def solve_together(these, first, tol, free, certifiable, work, epsilon=None):
                     found[0] = gap if finished else np.inf
                     found[1], found[2], found[3] = as_is, objective, b
                     off[:] = 0.0
-        these.r[at:end] = e + y
+        for i in range(n):
+            these.r[at + i] = e[i] + y[i]
         if done >= work:
             return k + finished
     return len(these.cuts) - 1

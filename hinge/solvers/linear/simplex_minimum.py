@@ -23,7 +23,8 @@ def simplex_minimum(K, b, beta, e):
     tol, settled = ROUNDING * scale, False
     for _ in range(100 + 4 * len(b)):
         on = np.flatnonzero(beta)
-        e[:] = -b
+        for k in range(len(b)):
+            e[k] = -b[k]
         for k in on:
             e += beta[k] * K[k]
         k, least, most = np.argmin(e), e[on].min(), e[on].max()
