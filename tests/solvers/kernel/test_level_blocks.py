@@ -8,7 +8,7 @@ from hinge.monitoring import Status, Stop
 from hinge.problems import KernelRegularized
 from hinge.problems.svm.one_class import KernelOneClass
 from hinge.solvers import LevelBlocks, solve
-from hinge.solvers.kernel.one_class_dual import _summing_to, _worst
+from hinge.solvers.kernel.level_blocks import _worst
 
 GAMMA = 0.5
 
@@ -49,7 +49,7 @@ def test_every_alpha_is_in_its_box_and_their_sum_is_right():
         state = solver.advance(problem, state, 1)
         beta = solver.solution(problem, state).beta
         assert (beta >= 0).all()
-        if state.scored == 300 and np.array_equal(state.alpha, state.known):
+        if state.scored == 300 and np.array_equal(state.alpha[0], state.known):
             assert (beta <= weight * (1 + 1e-9)).all()
             assert beta.sum() == pytest.approx(0.3 * weight.sum(), rel=1e-9)
     assert state.m == 300
@@ -72,14 +72,6 @@ def test_the_worst_of_a_mask():
     assert _worst(mask, e, 9).tolist() == [0, 1, 2, 3]
 
 
-@pytest.mark.parametrize("total", [0.5, 2.0, 3.9])
-def test_a_lack_is_shared_out_within_the_bounds(total):
-    s = np.array([1.0, 2.0, 0.5, 0.5])
-    alpha = _summing_to(np.array([0.9, 0.3, 0.5, 0.0]), s, total)
-    assert alpha.sum() == pytest.approx(total)
-    assert ((alpha >= 0) & (alpha <= s)).all()
-
-
 @pytest.mark.parametrize(
     "settings", [{"block": 1}, {"first": 1}, {"growth": 1}, {"most": 1}, {"inner": 1.0}, {"rough": 0}]
 )
@@ -91,5 +83,5 @@ def test_settings_are_checked(settings):
 def test_what_it_cannot_solve():
     X = cloud(20)
     problem = KernelRegularized(Gram(as_points(X, Gaussian(GAMMA))), np.where(X[:, 0] > 0, 1, -1), 0.1)
-    with pytest.raises(ValueError, match="LevelBlocks solves KernelOneClass problems, not KernelRegularized"):
+    with pytest.raises(ValueError, match=r"LevelBlocks solves KernelOneClass, .* problems, not KernelRegularized"):
         solve(problem, LevelBlocks())
