@@ -296,7 +296,7 @@ def scaled_answer(problem: KernelProblem, result: Result) -> ScaledAnswer:
     if isinstance(problem, KernelRegularized | KernelNuRegression):
         lam = problem.lam
     elif isinstance(problem, KernelNuClassification):
-        answer, lam = problem.in_margins(answer, complete=not result.certificate.is_unknown)
+        answer, lam = problem.in_margins(answer)
     elif isinstance(problem, KernelSlackConstrained):
         gamma, b, s = problem.level(answer)
         ended = result.status in (Status.CONVERGED, Status.FINISHED)

@@ -386,9 +386,10 @@ class NuTargetCase(OneClassCase):
         best = problem.objective(Expansion(beta, model.intercept_[0], K @ beta))
 
         def check(certificate, answer):
-            exact = problem.objective(answer._replace(b=certificate.b, responses=K @ answer.beta))
-            assert certificate.objective == pytest.approx(exact, rel=1e-9)
-            optima.assert_covers(certificate, best, best)
+            if np.isfinite(certificate.gap):  # all responses are there
+                exact = problem.objective(answer._replace(b=certificate.b, responses=K @ answer.beta))
+                assert certificate.objective == pytest.approx(exact, rel=1e-9)
+                optima.assert_covers(certificate, best, best)
 
         return problem, check
 

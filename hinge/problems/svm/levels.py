@@ -176,6 +176,8 @@ class KernelLevels(KernelProblem):
         if len(alpha) == 2:  # what lacks on both sides is common to both copies of some points
             lack -= max(0.0, float(lack.min()))
         inside &= bool((np.abs(lack) <= 1e-9 * self.mass).all())
+        if answer.terms == np.inf:
+            return Certificate.unknown(answer.b)
         if self.certifiable and inside and not self.gram.contradicts(beta):
             return self._bounds(beta, r, self.off(answer))
         b = self.bias_of(self.levels(self.margins(r), alpha))

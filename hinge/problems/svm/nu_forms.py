@@ -51,14 +51,13 @@ class KernelNuClassification(KernelLevels):
         super().__init__(gram_of(X, kernel), y, nu, np.asarray(y), weight=weight)
         check_feasible(self.nu, self.mass / self.shares)
 
-    def in_margins(self, answer: Expansion, *, complete: bool = True) -> tuple[Expansion, float]:
+    def in_margins(self, answer: Expansion) -> tuple[Expansion, float]:
         """The answer with its margin at ±1, and its λ; as it is, and λ = 0, where there is no margin.
 
-        Where the answer is not `complete`, and has the responses of some points only, the margin is that of its
-        support vectors.
+        Where it has the responses of some points only, the margin is that of its support vectors.
         """
         alpha, m = self.weights_of(answer.beta), self.margins(answer.responses)
-        if complete:
+        if answer.terms < np.inf:
             rho = float(self.levels(m, alpha).mean())
         else:
             share = alpha / np.maximum(self.boxes, 1e-300)  # of a subset, in no unit

@@ -16,6 +16,8 @@ from hinge.solvers.kernel.two_point import pair_steps
 
 STEP_VALUES = 20_000_000
 """Kernel values of one iteration, about: a fraction of a second."""
+FEW, FINE = 512, 1e-4
+"""All points of a problem of so few are solved at once to this fraction of their largest violation."""
 STILL = 16
 """Rounds without a gain after which there is none to be had in floating point."""
 
@@ -207,7 +209,8 @@ class LevelBlocks(Solver[KernelLevels, LevelState]):
         )
         if violation > 0.0:
             size = float(np.abs(state.r[:m]).max(initial=0.0)) + float(np.abs(problem.linear).max())
-            tol, limit = max(self.inner * violation, 1e-14 * size), 1000 + 50 * len(at)
+            inner = self.inner if len(at) < len(alpha) or len(at) > FEW else FINE
+            tol, limit = max(inner * violation, 1e-14 * size), 1000 + 50 * len(at)
             K = kernel_rows.block()
             K = K if len(points) == len(at) else np.ascontiguousarray(K[np.ix_(where, where)])
             if pair_steps(K, beta, e, lo, hi, tol, limit, None, cut) == limit and problem.certifiable:
@@ -245,14 +248,14 @@ class LevelBlocks(Solver[KernelLevels, LevelState]):
     def solution(self, problem: KernelLevels, state: LevelState) -> Expansion:
         """The β that are known; where there are no targets, those of a subset are scaled to the sum of all."""
         beta, responses, path = np.zeros((3, problem.n))
-        scale = 1.0
-        if not _complete(problem, state) and not problem.loss.two_sided:
+        scale, complete = 1.0, _complete(problem, state)
+        if not complete and not problem.loss.two_sided:
             mass = problem.mass * len(problem.signs)
             scale = mass / (float(np.abs(state.known).sum()) or mass)
         beta[state.order], responses[state.order] = scale * state.known, scale * state.r
         path[state.order] = scale * state.path
         b = problem.bias_of(scale * state.levels)
-        return Expansion(beta, b, responses, path, state.terms + problem.n)
+        return Expansion(beta, b, responses, path, state.terms + problem.n if complete else np.inf)
 
     # --- what the driver asks -------------------------------------------------------------
 
