@@ -32,7 +32,7 @@ class NuSVC(CallbackSupportMixin, NuMachine, KernelClassifier, ClassifierMixin, 
               + \\sum_i s_i\\max(0,\\, \\rho - y_i(\\langle w, \\phi(x_i)\\rangle + b)), \\qquad S = \\sum_i s_i,
 
     after which w and b are divided by ρ, so that the margin is at ±1; this is the `SVC` with C = 1/ρ. It is solved
-    in blocks of kernel rows on a growing subset, to a certified error.
+    in blocks of kernel rows on a growing subset, to a certified duality gap.
 
     Parameters
     ----------
@@ -48,8 +48,9 @@ class NuSVC(CallbackSupportMixin, NuMachine, KernelClassifier, ClassifierMixin, 
     probability : bool, default=False
         Whether `predict_proba` is there; it is not built yet, and says what to use in its place.
     tol : float, default=1e-3
-        Stop when :math:`\\|w - w^*\\| \\le` tol :math:`\\|w\\|` is certified for the best w*, both before they are
-        divided. Below 1e-5, for few points and for kernels other than "rbf", kernel values are computed in float64.
+        Stop when the certified relative duality gap, (P - D)/\\|P\\|, is at most this; then
+        :math:`\\|w - w^*\\|^2 \\le \\tfrac12` tol :math:`\\|w\\|^2` for the best w*, both before they are divided.
+        Below 1e-5, for few points and for kernels other than "rbf", kernel values are computed in float64.
     cache_size : float, default=200
         Megabytes in which kernel rows are kept.
     class_weight : dict or "balanced", optional
@@ -97,9 +98,9 @@ class_weight_
         w of each run, for the linear kernel.
     kernel_ : hinge.kernels.Kernel
     gap_ : float
-        The certified bound on ‖w - w*‖/‖w‖, the largest of all runs; infinite where none is known. It is 1 where
-        the best w is zero: the kernel cannot tell the classes apart with so large a ν, the fit says so in a warning,
-        and nothing is divided.
+        The certified relative gap; the largest of all runs. Infinite where none is known, and where the best w is
+        zero: the kernel cannot tell the classes apart with so few points within the margin, and ν must be larger.
+        Then the fit ends with a warning, and nothing is divided.
     objective_ : float or ndarray of shape (n_runs,)
         The objective above, before w is divided by ρ.
     lam_, slack_ : float or ndarray of shape (n_runs,)

@@ -6,8 +6,8 @@ from sklearn.utils.estimator_checks import estimator_checks_generator, parametri
 from hinge import NuSVC, NuSVR
 
 ESTIMATORS = {
-    "classes": NuSVC(nu=0.3, gamma=0.5, tol=1e-7),
-    "linear": NuSVC(nu=0.3, kernel="linear", tol=1e-5),
+    "classes": NuSVC(nu=0.3, gamma=0.5, tol=1e-12),
+    "linear": NuSVC(nu=0.3, kernel="linear", tol=1e-12),
     "targets": NuSVR(gamma=0.5, tol=1e-9),
     "linear targets": NuSVR(kernel="linear", tol=1e-9),
 }

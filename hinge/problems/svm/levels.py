@@ -51,9 +51,8 @@ class KernelLevels(KernelProblem):
     .. math:: P - D = \\sum_i \\alpha_i\\max(0, m_i - l) + (s_i - \\alpha_i)\\max(0, l - m_i)
               \\ \\ge\\ \\|w - w^*\\|^2,
 
-    half of it by the strong convexity of P and half by that of D, for the best :math:`w^*`. Where t = 0 the
-    certificate is :math:`\\sqrt{P - D}/\\|w\\|`, a bound on the relative error of w; it is never above 1, since
-    :math:`w^*` is the shortest. Where it is zero, no better bound exists.
+    half of it by the strong convexity of P and half by that of D, for the best :math:`w^*`. In which unit the
+    certificate has it, `error` of each problem says.
 
     An answer is an `Expansion` with σα for β; of two copies, with their difference, since what both have in common
     moves no response.
@@ -133,7 +132,7 @@ class KernelLevels(KernelProblem):
         return float(np.vdot(alpha, above) + np.vdot(self.boxes[rows] - alpha, below))
 
     def error(self, slack: float, sq_norm: float, gain: float = 0.0, off: float = 0.0) -> float:
-        """A gap in the unit of the certificate, here the relative error of w.
+        """A gap in the unit of the certificate.
 
         Parameters
         ----------
@@ -142,7 +141,7 @@ class KernelLevels(KernelProblem):
         off : float
             By how far w itself may be off.
         """
-        return float(min((np.sqrt(slack) + off) / np.sqrt(sq_norm), 1.0)) if sq_norm > 0 else 1.0
+        raise NotImplementedError
 
     def vanishes(self, sq_norm: float) -> bool:
         """Whether w is zero, as far as floating point can tell, and the best one too."""

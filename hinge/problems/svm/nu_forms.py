@@ -23,8 +23,9 @@ class KernelNuClassification(KernelLevels):
     Divided by ρ, the answer is that of the regularised problem with :math:`\\lambda = \\rho/S`, or C = 1/ρ: see
     `in_margins`.
 
-    The certificate bounds the relative error of w, and so that of the decision function but for b. Where ν is so
-    large that the classes, with so many points left out, cannot be told apart, the best w is zero.
+    The certificate is the relative duality gap, :math:`(P - D)/|P|`: all of them are negative, and the optimum is the
+    farthest from zero. Where the kernel cannot tell the classes apart with so few points within the margin, the best w
+    is zero and the gap infinite: ν must be larger.
 
     Parameters
     ----------
@@ -50,6 +51,11 @@ class KernelNuClassification(KernelLevels):
     ) -> None:
         super().__init__(gram_of(X, kernel), y, nu, np.asarray(y), weight=weight)
         check_feasible(self.nu, self.mass / self.shares)
+
+    def error(self, slack: float, sq_norm: float, gain: float = 0.0, off: float = 0.0) -> float:
+        """The relative duality gap."""
+        size = 0.5 * sq_norm - slack
+        return float(slack / size) if size > 0 else np.inf
 
     def in_margins(self, answer: Expansion) -> tuple[Expansion, float]:
         """The answer with its margin at ±1, and its λ; as it is, and λ = 0, where there is no margin.

@@ -19,9 +19,9 @@ class KernelOneClass(KernelLevels):
     with :math:`S = \\sum_i s_i`: one level, and all signs positive. Where :math:`K(x, x) = \\kappa` for all x,
     :math:`w/(\\nu S)` is the centre of the smallest ball with a price on what lies outside: see `radius`.
 
-    The certificate bounds the relative error of w, and so of the decision function. Where the points surround
-    zero, so that the best w is zero, no better one than 1 exists. An answer is an `Expansion` with α for β and -ρ
-    for b.
+    The certificate is :math:`\\sqrt{P - D}/\\|w\\|`, a bound on the relative error of w, and so of the decision
+    function; it is never above 1, since the best w is the shortest. Where the points surround zero, so that the best
+    w is zero, no better one exists. An answer is an `Expansion` with α for β and -ρ for b.
 
     Parameters
     ----------
@@ -41,6 +41,10 @@ class KernelOneClass(KernelLevels):
         gram = gram_of(X, kernel)
         every = np.ones(gram.n, np.int8)
         super().__init__(gram, every, nu, every, weight=weight)
+
+    def error(self, slack: float, sq_norm: float, gain: float = 0.0, off: float = 0.0) -> float:
+        """The certified relative error of w; the best w, which is the shortest, is no farther away than 0."""
+        return float(min((np.sqrt(slack) + off) / np.sqrt(sq_norm), 1.0)) if sq_norm > 0 else 1.0
 
     def bias_of(self, levels: np.ndarray) -> float:
         """-ρ."""

@@ -293,8 +293,10 @@ def _measured(problem: KernelLevels, state: LevelState) -> LevelState:
     slack = problem.slack(problem.over(margins, levels, rows), alpha, rows)
     sq, gain = float(beta @ r), float(problem.linear[rows] @ beta)
     gap, dual = problem.error(slack, sq, gain), gain - 0.5 * sq
-    moves = dual > state.dual + 1e-14 * (abs(gain) + 0.5 * abs(sq)) and not problem.vanishes(sq)
-    return state._replace(levels=levels, gap=gap, dual=max(dual, state.dual), still=0 if moves else state.still + 1)
+    still = 0 if dual > state.dual + 1e-14 * (abs(gain) + 0.5 * abs(sq)) else state.still + 1
+    if problem.vanishes(sq):  # there is nothing left to gain
+        still = STILL
+    return state._replace(levels=levels, gap=gap, dual=max(dual, state.dual), still=still)
 
 
 def _complete(problem: KernelLevels, state: LevelState) -> bool:

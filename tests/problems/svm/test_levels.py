@@ -89,7 +89,7 @@ def test_the_certificate_is_that_of_the_weights_and_rounding_only_widens_it(kind
     exact = problem.objective(answer._replace(b=found.b))
     assert found.objective == pytest.approx(exact, rel=1e-9)
     single = problem_of(kind, exact=False).certificate(answer)
-    assert single.gap > found.gap and single.bound < found.bound
+    assert single.gap >= found.gap and single.bound < found.bound
 
 
 @pytest.mark.parametrize("kind", KINDS)
