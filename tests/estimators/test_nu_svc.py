@@ -27,7 +27,7 @@ KERNELS = (
 def noisy(n=121, d=3, classes=2, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d))
-    score = X[:, 0] + 0.5 * X[:, 1] ** 2 + 0.5 * rng.standard_normal(n)
+    score = X[:, 0] + 0.5 * X[:, min(1, d - 1)] ** 2 + 0.5 * rng.standard_normal(n)
     return X, np.digitize(score, np.quantile(score, np.linspace(0, 1, classes + 1)[1:-1]))
 
 
