@@ -189,8 +189,10 @@ class KernelLevels(KernelProblem):
         over, both = self.over(m, levels), float(levels.sum())
         strays = _strays(self, alpha, over)
         slack = max(self.slack(over, alpha) - strays.common * both, 0.0)
-        # What it is with each margin off by e, in whatever direction is worse.
-        e_m = e + 2 * UNIT * (np.abs(r) + np.abs(self.linear) + float(np.abs(levels).max()))
+        # What it is with each margin off by e, in whatever direction is worse. That of b, which is rounded, is in it.
+        b = self.bias_of(levels)
+        shifts = float(np.abs(levels).max()) + abs(b) + abs(self.centre)
+        e_m = e + 2 * UNIT * (np.abs(r) + np.abs(self.linear) + shifts)
         ends = [
             alpha * np.maximum(over + off, 0.0) + (self.boxes - alpha) * np.maximum(-over - off, 0.0)
             for off in (e_m, -e_m)
@@ -203,7 +205,7 @@ class KernelLevels(KernelProblem):
         least = gain - off - 0.5 * (np.sqrt(sq + sq_off) + strays.shift) ** 2
         gap = self.error(most, sq - sq_off, least + 0.5 * (sq - sq_off), strays.shift)
         as_is = self.error(slack, sq, gain)
-        return Certificate(slack + gain - 0.5 * sq, float(least), gap, self.bias_of(levels), as_is)
+        return Certificate(slack + gain - 0.5 * sq, float(least), gap, b, as_is)
 
 
 def _strays(problem: KernelLevels, alpha: np.ndarray, over: np.ndarray) -> Strays:
