@@ -12,7 +12,7 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from hinge.access import Gram
 from hinge.estimators import checks, kernel_input, weights
 from hinge.estimators.kernel_classifier import KernelClassifier
-from hinge.estimators.kernel_tasks import Runs, Task, check_mass, expanded
+from hinge.estimators.kernel_tasks import Runs, Task, expanded
 from hinge.estimators.nu_machine import NuMachine
 from hinge.estimators.one_vs_one import class_pairs
 from hinge.estimators.parameters import ClassWeight, Gamma, KernelChoice, RandomState
@@ -212,8 +212,9 @@ class_weight_
         if self.target_error is not None:
             kept = np.arange(len(codes)) if weight is None else np.flatnonzero(weight)
             aside = kept[checks.held_out(codes[kept], self.validation_fraction, seed)]
-        check_mass(codes, classes.tolist(), weight, None, aside)
-        masses = np.bincount(codes, weight, minlength=len(classes))
+        s = np.ones(len(codes)) if weight is None else weight.copy()
+        s[[] if aside is None else aside] = 0.0
+        masses = np.bincount(codes, s, minlength=len(classes))
         for pair in class_pairs(len(classes)):  # before anything is solved
             check_feasible(self.nu, masses[list(pair)])
         ovo = len(classes) > 2

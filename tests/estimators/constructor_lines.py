@@ -155,7 +155,7 @@ FITS_THREE = (
     "SVC(kernel='linear', decision_function_shape='ovo', class_weight='balanced', probability=True)",
     "SVC(class_weight={0: 1, 1: 2, 2: 3})",
     "NuSVC(nu=0.27, decision_function_shape='ovo')",
-    "NuSVC(nu=0.33, kernel='linear', break_ties=True)",
+    "NuSVC(nu=0.61, kernel='linear', break_ties=True)",
     "LinearSVC()",
     "LinearSVC(multi_class='ovr', dual=False)",
     "LinearSVC(class_weight='balanced', dual=False, C=0.1)",
@@ -166,7 +166,7 @@ FITS_KERNEL = (
     "SVC(kernel='precomputed')",
     "SVC(kernel='precomputed', C=10)",
     "SVC(kernel='precomputed', probability=True)",
-    "NuSVC(kernel='precomputed', nu=0.4)",
+    "NuSVC(kernel='precomputed', nu=0.7)",
 )
 
 FITS_NUMBERS = (

@@ -13,10 +13,15 @@ ESTIMATORS = {
 }
 
 
+def expected_failures(estimator):
+    ignored = "there is no C that class weights could multiply: they are ignored, as in scikit-learn"
+    return {"check_class_weight_classifiers": ignored} if isinstance(estimator, NuSVC) else {}
+
+
 # So small a gap is more than float64 can prove of some of these data, which is said.
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The fit ended because no more progress")
-@parametrize_with_checks(list(ESTIMATORS.values()))
+@parametrize_with_checks(list(ESTIMATORS.values()), expected_failed_checks=expected_failures)
 def test_sklearn_compatible(estimator, check):
     check(estimator)
 

@@ -131,9 +131,9 @@ class KernelNuRegression(KernelLevels):
 
 def check_feasible(nu: float, masses: np.ndarray) -> None:
     """Raise if ν is more than twice the share of the lighter of two classes of these masses."""
-    largest = 2.0 * float(masses.min() / masses.sum())
+    largest = 2.0 * float(masses.min() / (masses.sum() or 1.0))
     if nu > largest * (1 + 1e-12):
         raise ValueError(
-            f"specified nu is infeasible: nu={nu:g} is more than {largest:.6g}, twice the share of the lighter class; "
-            "give less."
+            f"specified nu is infeasible: nu={nu:g} is more than {largest:.6g}, twice the share of the lighter class "
+            "in the weights; give less."
         )
