@@ -114,7 +114,7 @@ def test_targets_that_a_constant_fits():
     X, _ = noisy(30)
     for value in (0.0, -4.0):
         model = NuSVR().fit(X, np.full(30, value))
-        assert model.gap_ == 0.0 and model.stop_reason_ == "converged"
+        assert model.gap_ <= 1e-5 and model.stop_reason_ == "converged"
         np.testing.assert_array_equal(model.predict(X), value)
         assert model.dual_coef_.shape == (1, 0)
     assert NuSVR().fit(X[:1], [3.0]).predict(X[:1]) == [3.0]

@@ -72,6 +72,11 @@ class KernelNuClassification(KernelLevels):
             rho = float((m + self.sign * answer.b)[own].mean()) if own.any() else 0.0
         if not rho > 0.0 or self.vanishes(self.checked(answer)):
             return answer, 0.0
+        if not rho * 1e300 > float(np.abs(answer.beta).max()) + abs(answer.b):
+            raise ValueError(
+                f"The margin is {rho:.1g}, and what is divided by it overflows: scale the features up, for instance "
+                "with sklearn.preprocessing.MaxAbsScaler."
+            )
         return Expansion(answer.beta / rho, answer.b / rho, answer.responses / rho), rho / self.total
 
 

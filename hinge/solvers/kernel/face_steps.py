@@ -104,24 +104,24 @@ def _project(L, F, p, cut):
 
     By the sum of both sides and their difference, which stay apart where K has the same point on both sides.
     """
-    q = np.ones((2, len(F)))
-    A, s = np.zeros((2, 2)), np.zeros(2)
+    u, v = np.ones(len(F)), np.ones(len(F))
     for i in range(len(F)):
-        q[1, i] = 1.0 if F[i] < cut else -1.0
-    _solve(L, q[0])
-    _solve(L, q[1])
+        v[i] = 1.0 if F[i] < cut else -1.0
+    _solve(L, u)
+    _solve(L, v)
+    total, apart, uu, uv, vv = 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(len(F)):
         side = 1.0 if F[i] < cut else -1.0
-        s[0] += p[i]
-        s[1] += side * p[i]
-        A[0, 0] += q[0, i]
-        A[0, 1] += q[1, i]
-        A[1, 1] += side * q[1, i]
-    det = A[0, 0] * A[1, 1] - A[0, 1] * A[0, 1]
-    if not det > 1e-12 * A[0, 0] * A[1, 1]:  # all are on one side, and the sum says the same as the difference
-        p -= s[0] / A[0, 0] * q[0]
+        total += p[i]
+        apart += side * p[i]
+        uu += u[i]
+        uv += v[i]
+        vv += side * v[i]
+    det = uu * vv - uv * uv
+    if not det > 1e-12 * uu * vv:  # all are on one side, and the sum says the same as the difference
+        p -= total / uu * u
     else:
-        p -= (s[0] * A[1, 1] - s[1] * A[0, 1]) / det * q[0] + (s[1] * A[0, 0] - s[0] * A[0, 1]) / det * q[1]
+        p -= (total * vv - apart * uv) / det * u + (apart * uu - total * uv) / det * v
 
 
 @compiled

@@ -318,7 +318,7 @@ def _beginning(problem: KernelLevels, rows: np.ndarray, r: np.ndarray | None = N
     sign = problem.sign[:, rows]
     s = np.broadcast_to(problem.boxes[rows], sign.shape)
     if len(sign) == 2:  # the first of them, both copies: no response depends on it
-        target = problem.shares[0] * float(s[0].sum())
+        target = float(problem.shares.min()) * float(problem.boxes[rows].sum())
         return np.clip(target - (np.cumsum(s, axis=1) - s), 0.0, s)
     alpha = np.empty(sign.shape)
     for one, share in zip(problem.signs, np.minimum(problem.shares, 1.0).tolist(), strict=True):

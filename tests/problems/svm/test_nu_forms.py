@@ -107,4 +107,4 @@ def test_targets_that_are_all_the_same_need_no_w():
     zero = Expansion(np.zeros(40), 0.0, np.zeros(40))
     for value in (0.0, 5.0):
         found = KernelNuRegression(gram(), np.full(40, value), 0.5).certificate(zero)
-        assert (found.gap, found.b, found.objective) == (0.0, value, 0.0)
+        assert (found.b, found.objective) == (value, 0.0) and found.gap <= 1e-5
