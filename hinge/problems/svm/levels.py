@@ -97,7 +97,7 @@ class KernelLevels(KernelProblem):
         if not 0 < nu <= 1:
             raise ValueError(f"nu must lie in (0, 1], got {nu!r}: it is a share of the points.")
         self.nu = float(nu)
-        self.sign = np.atleast_2d(sign).astype(np.int8)
+        self.sign = np.atleast_2d(sign).astype(np.float64)
         self.boxes = np.broadcast_to(C * np.asarray(self.weight, np.float64), (self.n,))
         self.mass = self.nu * float(self.boxes.sum()) / len(self.signs)
         self.linear = np.zeros(self.n)
@@ -117,6 +117,8 @@ class KernelLevels(KernelProblem):
         """
         sign = self.sign[:, rows]
         s = np.broadcast_to(self.boxes[rows], sign.shape)
+        if len(self.signs) == 1:
+            return np.array([_quantile(m.ravel(), alpha.ravel(), s.ravel(), float(self.shares.min()))])
         own = [sign == one for one in self.signs]
         return np.array(
             [_quantile(m[at], alpha[at], s[at], share) for at, share in zip(own, self.shares.tolist(), strict=True)]
@@ -124,7 +126,7 @@ class KernelLevels(KernelProblem):
 
     def over(self, m: np.ndarray, levels: np.ndarray, rows: slice | np.ndarray = slice(None)) -> np.ndarray:
         """By how much each margin is above the level of its sign."""
-        return m - np.where(self.sign[:, rows] > 0, levels[0], levels[-1])
+        return m - (np.where(self.sign[:, rows] > 0, *levels) if len(levels) == 2 else levels)
 
     def slack(self, over: np.ndarray, alpha: np.ndarray, rows: slice | np.ndarray = slice(None)) -> float:
         """P - D, where α is feasible."""

@@ -191,15 +191,15 @@ class LevelBlocks(Solver[KernelLevels, LevelState]):
         sign = problem.sign[:, rows].ravel()
         over = problem.over(problem.margins(state.r[:m], rows), state.levels, rows).ravel()
         alpha, box = state.alpha[:, :m].ravel(), np.broadcast_to(problem.boxes[rows], (len(state.alpha), m)).ravel()
-        off = state.r[:m] - problem.linear[rows] + (problem.bias_of(state.levels) - problem.centre)
         at = self._chosen(problem, over, alpha, box, sign)
-        points, where = np.unique(at % m, return_inverse=True)
-        if len(points) == len(at):
-            points, where = at % m, np.arange(len(at))
+        points, where = at % m, np.arange(len(at))
+        if len(state.alpha) == 2:
+            points, where = np.unique(points, return_inverse=True)
         kernel_rows = gram.rows(rows[points])
         # In β = σα, so that K needs no signs; both copies of a point have the same e.
         s, old = sign[at], sign[at] * alpha[at]
-        beta, e, bound = old.copy(), off[at % m], s * box[at]
+        beta, bound = old.copy(), s * box[at]
+        e = (state.r[points] - problem.linear[rows[points]])[where] + problem.bias_of(state.levels) - problem.centre
         lo, hi = np.minimum(bound, 0.0), np.maximum(bound, 0.0)
         cut = None if len(problem.signs) == 1 else int(np.count_nonzero(s > 0))
         violation = max(
@@ -212,10 +212,10 @@ class LevelBlocks(Solver[KernelLevels, LevelState]):
             inner = self.inner if len(at) < len(alpha) or len(at) > FEW else FINE
             tol, limit = max(inner * violation, 1e-14 * size), 1000 + 50 * len(at)
             K = kernel_rows.block()
-            K = K if len(points) == len(at) else np.ascontiguousarray(K[np.ix_(where, where)])
+            K = K if len(state.alpha) == 1 else np.ascontiguousarray(K[np.ix_(where, where)])
             if pair_steps(K, beta, e, lo, hi, tol, limit, None, cut) == limit and problem.certifiable:
                 face_steps(K, beta, e, lo, hi, True, cut)  # where pairs are slow: K is nearly singular
-            change = np.bincount(where, beta - old, len(points))
+            change = np.bincount(where, beta - old)
             state.r[:m] += gram.host(kernel_rows.combine(gram.array(change)))
             state.path[points] += np.abs(change)
             state.alpha[at // m, at % m] = np.abs(beta)
@@ -232,7 +232,7 @@ class LevelBlocks(Solver[KernelLevels, LevelState]):
         size = min(self.most, gram.capacity, gram.largest_block)
         half = max(1, min(self.block, size) // 2 // parts)
         between, low = grows & falls, over < 0
-        every = [sign == one for one in problem.signs]
+        every = [sign == one for one in problem.signs] if parts > 1 else [np.True_]
         # Points exactly on the level too (<=, >=): the only partner for a pair may be one of them.
         sides = grows & (over <= 0), falls & (over >= 0)
         new = [_worst(own & ~between & side, over, half) for own in every for side in sides]
@@ -281,6 +281,8 @@ def _before(n: int, m: int, first: int, growth: int) -> int:
 
 def _beta(problem: KernelLevels, state: LevelState) -> np.ndarray:
     """β of α, in the order of the state."""
+    if len(problem.signs) == 1:
+        return state.alpha.ravel()
     return (problem.sign[:, state.order] * state.alpha).sum(axis=0)
 
 
