@@ -5,10 +5,10 @@ from sklearn.svm import OneClassSVM
 from hinge.access import Gram, as_points
 from hinge.kernels import Gaussian
 from hinge.monitoring import Status, Stop
-from hinge.problems import KernelRegularized
+from hinge.problems import KernelNuClassification, KernelNuRegression, KernelRegularized
 from hinge.problems.svm.one_class import KernelOneClass
 from hinge.solvers import LevelBlocks, solve
-from hinge.solvers.kernel.level_blocks import _worst
+from hinge.solvers.kernel.level_blocks import _worst, completed
 
 GAMMA = 0.5
 
@@ -85,3 +85,65 @@ def test_what_it_cannot_solve():
     problem = KernelRegularized(Gram(as_points(X, Gaussian(GAMMA))), np.where(X[:, 0] > 0, 1, -1), 0.1)
     with pytest.raises(ValueError, match=r"LevelBlocks solves KernelOneClass, .* problems, not KernelRegularized"):
         solve(problem, LevelBlocks())
+
+
+def with_nu(kind, n=300, **options):
+    X = cloud(n)
+    gram = Gram(as_points(X, Gaussian(GAMMA), exact=True))
+    if kind == "classes":
+        return KernelNuClassification(gram, np.where(X[:, 0] > 1.2, 1, -1), 0.1, **options)
+    return KernelNuRegression(gram, np.sin(3 * X[:, 0]) + X[:, 1], 0.3, 5.0, **options)
+
+
+@pytest.mark.parametrize("kind", ["classes", "regression"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sums_of_either_sign_are_right_all_the_way(kind, weighted):
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, 300) if weighted else None
+    problem, solver = with_nu(kind, weight=weight), LevelBlocks(first=16, block=8)
+    state = solver.init(problem)
+    while solver.pause(problem, state):
+        state = solver.advance(problem, state, 1)
+        if state.scored < state.m:
+            continue
+        sign, rows = problem.sign[:, state.order[: state.m]], state.order[: state.m]
+        s, alpha = np.broadcast_to(problem.boxes[rows], sign.shape), state.alpha[:, : state.m]
+        assert ((alpha >= 0) & (alpha <= s)).all()
+        for one, share in zip(problem.signs, problem.shares, strict=True):
+            assert alpha[sign == one].sum() == pytest.approx(share * s[sign == one].sum(), rel=1e-9)
+    assert state.m == 300 and state.gap < 1e-9
+    answer = solver.solution(problem, state)
+    beta = np.empty(300)
+    beta[state.order] = (problem.sign[:, state.order] * state.alpha).sum(axis=0)
+    np.testing.assert_array_equal(answer.beta, beta)
+
+
+def test_every_beginning_has_both_classes():
+    problem = with_nu("classes")
+    order = LevelBlocks(first=16).init(problem, 3).order
+    rare = problem.y[order] > 0
+    assert 0 < rare.mean() < 0.2 and rare[:2].sum() == 1
+    for m in (16, 64, 200):
+        assert rare[:m].mean() == pytest.approx(rare.mean(), abs=1 / 16)
+    assert not np.array_equal(order, LevelBlocks(first=16).init(problem, 4).order)
+
+
+@pytest.mark.parametrize("kind", ["classes", "regression"])
+def test_a_start_is_made_feasible_and_gone_on_from(kind):
+    problem = with_nu(kind)
+    first = solve(problem, LevelBlocks(), stop=Stop(1e-6))
+    again = solve(problem, LevelBlocks(), stop=Stop(1e-6), start=first.solution)
+    assert again.n_iter <= 2 and again.certificate.gap <= 1e-6
+    alpha = completed(problem, 0.5 * first.solution.beta)
+    for one in problem.signs:
+        assert alpha[problem.sign == one].sum() == pytest.approx(problem.mass)
+    assert ((alpha >= 0) & (alpha <= problem.boxes)).all()
+    if kind == "regression":  # what lacks is common to both copies, and moves no response
+        np.testing.assert_allclose((problem.sign * alpha).sum(axis=0), 0.5 * first.solution.beta, atol=1e-9)
+
+
+def test_an_answer_of_a_subset_claims_nothing():
+    for kind in ("classes", "regression"):
+        problem, solver = with_nu(kind), LevelBlocks(first=16, block=8)
+        state = solver.advance(problem, solver.init(problem), 2)
+        answer = solver.solution(problem, state)
+        assert answer.terms == np.inf and problem.certificate(answer).is_unknown
