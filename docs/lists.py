@@ -18,7 +18,7 @@ KINDS = {
     "linear": "The linear SVM, by rows in memory",
     "cells": "The linear SVM, by rows, columns and cells",
     "kernel": "The kernel SVM",
-    "one class": "One class",
+    "nu": "One class, and ν in place of C or ε",
     "max-min": "Max-min problems",
 }
 
@@ -35,7 +35,7 @@ def text() -> str:
         "those of the first three groups.",
         *(part for kind, title in KINDS.items() for part in (f"### {title}", _solvers(kind))),
         "## Kernels",
-        "For `SVC` and `OneClassSVM`, by name or as `hinge.kernels.Gaussian(gamma=0.5)`; or any function.",
+        "For kernel machines, by name or as `hinge.kernels.Gaussian(gamma=0.5)`; or any function.",
         _kernels(),
         "## Experiments",
         "`hinge reproduce NAME` measures one again.",
@@ -48,7 +48,7 @@ def _solvers(kind: solvers.Solves) -> str:
     lines = []
     for name, entry in solvers.entries(kind).items():
         cls = entry.load()
-        asked = f'`"{name}"`' if kind in ("linear", "cells", "kernel") and not entry.needs else "–"
+        asked = f'`"{name}"`' if kind in ("linear", "cells", "kernel", "nu") and not entry.needs else "–"
         paper = f"{cls.paper.authors}, {cls.paper.year}" if hasattr(cls, "paper") else "–"
         lines.append((asked, f"`{entry.class_name}`", _first_line(cls), paper))
     return _table(("`solver=`", "class", "what it is", "paper"), lines)

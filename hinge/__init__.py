@@ -32,6 +32,8 @@ _WHERE = {
     "LinearSVR": "hinge.estimators",
     "MaxMin": "hinge.problems.max_min.base",
     "NormConstrained": "hinge.problems",
+    "NuSVC": "hinge.estimators",
+    "NuSVR": "hinge.estimators",
     "OneClassSVM": "hinge.estimators",
     "Oracle": "hinge.access.tables.oracle",
     "Regularized": "hinge.problems",
@@ -60,9 +62,6 @@ _WHERE = {
 _MODULES = {name: f"hinge.{name}" for name in _PARTS}
 _MODULES["model_files"] = "hinge.files.model_files"
 
-_NOT_BUILT = ("NuSVC", "NuSVR")
-"""Of scikit-learn's machines."""
-
 __all__ = [*_WHERE, "datasets"]
 
 if TYPE_CHECKING:
@@ -76,6 +75,8 @@ if TYPE_CHECKING:
     from hinge.estimators import SVR as SVR
     from hinge.estimators import LinearSVC as LinearSVC
     from hinge.estimators import LinearSVR as LinearSVR
+    from hinge.estimators import NuSVC as NuSVC
+    from hinge.estimators import NuSVR as NuSVR
     from hinge.estimators import OneClassSVM as OneClassSVM
     from hinge.monitoring import Stop as Stop
     from hinge.problems import NormConstrained as NormConstrained
@@ -102,8 +103,6 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module(_WHERE[name]), name)
     if name in _MODULES:
         return import_module(_MODULES[name])
-    if name in _NOT_BUILT:
-        raise AttributeError(f"{name} is not built yet: use sklearn.svm.{name}.")
     raise AttributeError(f"module 'hinge' has no attribute {name!r}")
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import sklearn.svm
 
-from hinge.estimators import SVC, SVR, LinearSVC, LinearSVR, OneClassSVM
+from hinge.estimators import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
 
 Reason = Callable[[dict[str, Any]], str]
 
@@ -34,6 +34,8 @@ COVERED: dict[type, Reason] = {
     LinearSVR: lambda given: "",
     SVC: _kernel_machine,
     SVR: lambda given: "",
+    NuSVC: _kernel_machine,
+    NuSVR: lambda given: "",
     OneClassSVM: lambda given: "",
 }
 """What takes over its name, and why one with such parameters is left to scikit-learn, or nothing."""

@@ -25,7 +25,7 @@ MOST = 5.0
 def fits():
     """One fit each, by name: small, so that there are many, and of changing sizes."""
     import hinge
-    from hinge import SVC, SVR, LinearSVC, LinearSVR, OneClassSVM, Oracle
+    from hinge import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM, Oracle
     from hinge.kernels import Function
 
     rng = np.random.default_rng(0)
@@ -80,6 +80,8 @@ def fits():
         "SVC sparse": lambda: on(SVC(kernel="poly"), sp.csr_matrix),
         "SVC function": lambda: on(SVC(kernel=Function(pairs, on="pairs"), max_iter=3)),
         "SVC limits": watched,
+        "NuSVC": lambda: on(NuSVC(nu=0.2)),
+        "NuSVR": lambda: on(NuSVR(C=0.1), several=True),
         "OneClassSVM": lambda: OneClassSVM(nu=0.3).fit(data()[0]),
         "max_margin": lambda: hinge.max_margin(*data(), eps=0.1, max_iter=50),
         "enclosing_ball": lambda: hinge.enclosing_ball(data()[0]),

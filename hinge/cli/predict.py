@@ -37,6 +37,8 @@ def predict(
     from hinge.kernels import Precomputed
 
     fitted = model_files.load(model)
+    if not hasattr(fitted, "classes_"):
+        raise ValueError(f"{model} holds a {type(fitted).__name__}, which has no classes: use its predict from Python.")
     inputs = [Path(name) for name in (model, data) if Path(name).is_file()]
     if output is not None and output.exists() and any(output.samefile(name) for name in inputs):
         raise ValueError(f"{output} is an input, so it is not overwritten.")

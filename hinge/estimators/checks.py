@@ -23,9 +23,12 @@ from hinge.estimators.parameters import (
     LinearClassifierParameters,
     LinearParameters,
     LinearRegressorParameters,
+    NuClassifierParameters,
+    NuRegressorParameters,
     OneClassParameters,
     RandomState,
     RunParameters,
+    VoteParameters,
 )
 from hinge.kernels import Kernel, registry
 from hinge.types import MatrixLike, Stored
@@ -185,27 +188,48 @@ def check_svc(model: KernelClassifierParameters, solvers: tuple[str, ...]) -> No
     if model.slack is not None:
         checked_scale("slack", model.slack, most=1.0, or_equal=True)
     checked_choice("multiclass", model.multiclass, ("ovo", "ovr"))
-    if not (isinstance(model.probability, str) and model.probability == "deprecated"):  # scikit-learn's word for False
-        checked_flag("probability", model.probability)
-    checked_flag("break_ties", model.break_ties)
-    checked_choice("decision_function_shape", model.decision_function_shape, ("ovo", "ovr"))
+    check_votes(model)
     if model.decision_function_shape == "ovo" and model.multiclass == "ovr":
         raise ValueError("decision_function_shape='ovo' needs multiclass='ovo': 'ovr' learns no pairs.")
+    checked_scale("C", model.C, or_infinite=True)
+    checked_flag("fit_intercept", model.fit_intercept)
     check_kernel_machine(model, solvers)
 
 
 def check_svr(model: KernelRegressorParameters, solvers: tuple[str, ...]) -> None:
     """Raise, naming the parameter, if one of an `SVR` is wrong."""
     checked_scale("epsilon", model.epsilon, or_equal=True)
+    checked_scale("C", model.C, or_infinite=True)
+    checked_flag("fit_intercept", model.fit_intercept)
     check_kernel_machine(model, solvers)
 
 
-def check_kernel_machine(model: KernelMachineParameters, solvers: tuple[str, ...]) -> None:
-    """Raise, naming the parameter, if one that `SVC` and `SVR` share is wrong."""
+def check_nu_svc(model: NuClassifierParameters, solvers: tuple[str, ...]) -> None:
+    """Raise, naming the parameter, if one of a `NuSVC` is wrong."""
+    checked_scale("nu", model.nu, most=1.0)
+    check_votes(model)
+    check_kernel_machine(model, solvers)
+
+
+def check_nu_svr(model: NuRegressorParameters, solvers: tuple[str, ...]) -> None:
+    """Raise, naming the parameter, if one of a `NuSVR` is wrong."""
+    checked_scale("nu", model.nu, most=1.0)
     checked_scale("C", model.C, or_infinite=True)
+    check_kernel_machine(model, solvers)
+
+
+def check_votes(model: VoteParameters) -> None:
+    """Raise if a parameter that says how classes are told from decision values is wrong."""
+    if not (isinstance(model.probability, str) and model.probability == "deprecated"):  # scikit-learn's word for False
+        checked_flag("probability", model.probability)
+    checked_flag("break_ties", model.break_ties)
+    checked_choice("decision_function_shape", model.decision_function_shape, ("ovo", "ovr"))
+
+
+def check_kernel_machine(model: KernelMachineParameters, solvers: tuple[str, ...]) -> None:
+    """Raise, naming the parameter, if one that all kernel machines but `OneClassSVM` have is wrong."""
     check_kernel(model)
-    for name in ("fit_intercept", "warm_start"):
-        checked_flag(name, getattr(model, name))
+    checked_flag("warm_start", model.warm_start)
     if model.cache_folder is not None and not isinstance(model.cache_folder, str | os.PathLike):
         raise ValueError(f"cache_folder must be a path, got {model.cache_folder!r}.")
     checked_choice("precision", model.precision, ("float32", "tf32", "bf16"))
@@ -257,7 +281,7 @@ def check_one_class(model: OneClassParameters) -> None:
     checked_choice("on_interrupt", model.on_interrupt, ("raise", "keep"))
 
 
-def check_shape(model: KernelClassifierParameters) -> None:
+def check_shape(model: VoteParameters) -> None:
     """Raise if `decision_function_shape` does not go with `break_ties` or `multiclass`."""
     checked_choice("decision_function_shape", model.decision_function_shape, ("ovo", "ovr"))
     if model.decision_function_shape == "ovo" and model.break_ties:

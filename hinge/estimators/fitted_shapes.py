@@ -6,21 +6,30 @@ from hinge.kernels import Kernel, Precomputed
 from hinge.types import Stored
 
 
-def check_linear(classes_: np.ndarray, coef_: np.ndarray, intercept_: np.ndarray, n_features_in_: int) -> None:
-    """Raise if the shapes or types of a `LinearSVC`'s attributes contradict each other."""
-    rows = 1 if len(classes_) == 2 else len(classes_)
-    shapes = classes_.shape, coef_.shape, intercept_.shape
-    if len(classes_) < 2 or shapes != ((len(classes_),), (rows, n_features_in_), (rows,)):
+def check_linear(
+    coef_: np.ndarray, intercept_: np.ndarray, n_features_in_: int, classes_: np.ndarray | None = None
+) -> None:
+    """Raise if the shapes or types of a linear model's attributes contradict each other.
+
+    Without classes it is a regression.
+    """
+    rows = 1 if classes_ is None or len(classes_) == 2 else len(classes_)
+    shapes = ((rows, n_features_in_),) if classes_ is not None else ((n_features_in_,), (1, n_features_in_))
+    labels = f"{len(classes_)} classes" if classes_ is not None else "one target"
+    if (
+        (classes_ is not None and (len(classes_) < 2 or classes_.ndim != 1))
+        or coef_.shape not in shapes
+        or intercept_.shape != (rows,)
+    ):
         raise ValueError(
             f"coef_ of shape {coef_.shape} and intercept_ of shape {intercept_.shape} are not those of"
-            f" {len(classes_)} classes and {n_features_in_} features."
+            f" {labels} and {n_features_in_} features."
         )
     if coef_.dtype.kind != "f" or intercept_.dtype.kind != "f":
         raise ValueError("the coefficients are not floating-point numbers.")
 
 
 def check_kernel_machine(
-    classes_: np.ndarray,
     intercept_: np.ndarray,
     n_features_in_: int,
     kernel_: Kernel,
@@ -29,16 +38,21 @@ def check_kernel_machine(
     support_vectors_: Stored,
     n_support_: np.ndarray,
     dual_coef_: Stored,
+    classes_: np.ndarray | None = None,
 ) -> None:
-    """Raise if the shapes or types of an `SVC`'s attributes contradict each other."""
-    n, k = len(support_), len(classes_)
-    runs = {1: 1} if k == 2 else {k - 1: k * (k - 1) // 2, k: k}  # intercepts, by the number of rows of dual_coef_
+    """Raise if the shapes or types of a kernel machine's attributes contradict each other.
+
+    Without classes it is a regression, or of one class.
+    """
+    n, k = len(support_), 1 if classes_ is None else len(classes_)
+    # Intercepts, by the number of rows of dual_coef_.
+    runs = {1: 1} if k == 2 or classes_ is None else {k - 1: k * (k - 1) // 2, k: k}
     given = isinstance(kernel_, Precomputed)
     if (
-        k < 2
+        (classes_ is not None and (k < 2 or classes_.ndim != 1))
         or not isinstance(kernel_, Kernel)
         or tuple(shape_fit_)[1:] != (n_features_in_,)
-        or (classes_.shape, support_.shape, n_support_.shape) != ((k,), (n,), (k,))
+        or (support_.shape, n_support_.shape) != ((n,), (k,))
         or runs.get(dual_coef_.shape[0]) != len(intercept_)
         or dual_coef_.shape[1:] != (n,)
         or intercept_.ndim != 1

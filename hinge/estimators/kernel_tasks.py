@@ -19,7 +19,14 @@ from hinge.estimators.parameters import KernelData
 from hinge.estimators.weights import class_weights
 from hinge.kernels import Kernel, Precomputed
 from hinge.monitoring import Status
-from hinge.problems import Expansion, KernelProblem, KernelRegularized, KernelSlackConstrained
+from hinge.problems import (
+    Expansion,
+    KernelNuClassification,
+    KernelNuRegression,
+    KernelProblem,
+    KernelRegularized,
+    KernelSlackConstrained,
+)
 from hinge.solvers import Result, Solver
 
 
@@ -283,11 +290,13 @@ def _let_go(held: list[Any]) -> None:
 
 
 def scaled_answer(problem: KernelProblem, result: Result) -> ScaledAnswer:
-    """The scaled answer of a run; that of the slack-constrained problem is divided by its margin γ (Lemma 2.1)."""
+    """The scaled answer of a run; that of a given slack or ν is divided by its margin (Lemma 2.1)."""
     answer: Any = result.solution
     lam = np.nan
-    if isinstance(problem, KernelRegularized):
+    if isinstance(problem, KernelRegularized | KernelNuRegression):
         lam = problem.lam
+    elif isinstance(problem, KernelNuClassification):
+        answer, lam = problem.in_margins(answer)
     elif isinstance(problem, KernelSlackConstrained):
         gamma, b, s = problem.level(answer)
         ended = result.status in (Status.CONVERGED, Status.FINISHED)

@@ -23,7 +23,7 @@ from hinge.monitoring.clock import left_of
 from hinge.problems import Expansion
 from hinge.problems.svm.one_class import KernelOneClass
 from hinge.solvers import Result, solve
-from hinge.solvers.kernel.one_class_dual import LevelBlocks
+from hinge.solvers.kernel.level_blocks import LevelBlocks
 from hinge.types import Items
 
 

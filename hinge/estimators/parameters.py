@@ -81,10 +81,8 @@ class KernelParameters(Protocol):
 
 
 class KernelMachineParameters(KernelParameters, RunParameters, Protocol):
-    """The parameters that `SVC` and `SVR` share."""
+    """The parameters that all kernel machines but `OneClassSVM` share."""
 
-    C: float
-    fit_intercept: bool
     max_kernel_evals: int | None
     n_jobs: int | None
     warm_start: bool
@@ -93,21 +91,42 @@ class KernelMachineParameters(KernelParameters, RunParameters, Protocol):
     precision: str
 
 
-class KernelClassifierParameters(KernelMachineParameters, Protocol):
-    """The parameters of `SVC` that are checked."""
+class VoteParameters(Protocol):
+    """The parameters that say how classes are told from decision values."""
 
-    slack: float | None
-    multiclass: str
     decision_function_shape: str
     break_ties: bool
     probability: bool | Literal["deprecated"]
 
 
+class KernelClassifierParameters(KernelMachineParameters, VoteParameters, Protocol):
+    """The parameters of `SVC` that are checked."""
+
+    C: float
+    fit_intercept: bool
+    slack: float | None
+    multiclass: str
+
+
 class KernelRegressorParameters(KernelMachineParameters, Protocol):
     """The parameters of `SVR` that are checked."""
 
+    C: float
+    fit_intercept: bool
     epsilon: float
-    shrinking: bool
+
+
+class NuClassifierParameters(KernelMachineParameters, VoteParameters, Protocol):
+    """The parameters of `NuSVC` that are checked."""
+
+    nu: float
+
+
+class NuRegressorParameters(KernelMachineParameters, Protocol):
+    """The parameters of `NuSVR` that are checked."""
+
+    nu: float
+    C: float
 
 
 class OneClassParameters(KernelParameters, Protocol):

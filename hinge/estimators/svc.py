@@ -2,30 +2,25 @@
 
 import time
 from os import PathLike
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
-from hinge.estimators import checks, kernel_input, one_vs_one, weights
+from hinge.estimators import checks, kernel_input, weights
 from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
-from hinge.estimators.kernel_machine import HARD, KernelMachine
-from hinge.estimators.kernel_tasks import Runs, answers_of, check_mass, expanded, gram_threads, run_tasks, tasks_of
-from hinge.estimators.one_vs_rest import Plan
-from hinge.estimators.parameters import ClassWeight, Gamma, KernelChoice, KernelData, RandomState
-from hinge.estimators.reports import reports_of
+from hinge.estimators.kernel_classifier import KernelClassifier
+from hinge.estimators.kernel_machine import HARD
+from hinge.estimators.kernel_tasks import Runs, check_mass, expanded
+from hinge.estimators.parameters import ClassWeight, Gamma, KernelChoice, RandomState
 from hinge.estimators.small_tasks import are_small, run_together
 from hinge.kernels import Function, Kernel
-from hinge.problems import Expansion
 from hinge.solvers import Solver, registry
 from hinge.types import Items
 
 
-class SVC(CallbackSupportMixin, KernelMachine, ClassifierMixin, BaseEstimator):
+class SVC(CallbackSupportMixin, KernelClassifier, ClassifierMixin, BaseEstimator):
     """Kernel support vector classifier that stops when it is provably good enough.
 
     The objective, the parameters and the attributes are those of ``sklearn.svm.SVC``,
@@ -285,125 +280,3 @@ class_weight_
         least = 1.0 if weight is None else float(weight[weight > 0].min())
         least *= 1.0 if per_class is None else float(min(1.0, per_class[per_class > 0].min()))
         return bool(np.abs(runs.answers.beta).max(initial=0.0) > 0.5 * least * self._bound)
-
-    def _run_each(
-        self,
-        X: KernelData,
-        y: np.ndarray,
-        codes: np.ndarray,
-        classes: np.ndarray,
-        kernel: Kernel,
-        weight: np.ndarray | None,
-        per_class: np.ndarray | None,
-        aside: np.ndarray | None,
-        seed: int,
-        began: float,
-    ) -> Runs:
-        """Solve one binary problem after the other by the driver, with looks on the way."""
-        ovo = len(classes) > 2 and self.multiclass == "ovo"
-        tasks = tasks_of(codes, len(classes), weight, per_class, aside, one_vs_one=ovo)
-
-        def attributes(answer: Expansion) -> dict[str, Any]:
-            return {
-                "classes_": classes,
-                "kernel_": kernel,
-                "shape_fit_": kernel_input.shape_of(X),
-                **expanded(answers_of([answer], tasks), X, codes, len(classes), kernel, one_vs_one=ovo),
-            }
-
-        names = [f"class {label}" for label in classes] if len(tasks) > 1 else []
-        if ovo:
-            names = [f"{classes[i]} against {classes[j]}" for i, j in one_vs_one.class_pairs(len(classes))]
-        one_model = len(tasks) == 1 and self.slack is None
-        plan = Plan(
-            self._solver(len(tasks)),
-            self._stop(began),
-            None,
-            seed,
-            self.on_interrupt,
-            None,
-            reports_of(self, X, y, names, attributes if one_model else None),
-            self._starts(tasks, classes),
-        )
-        with gram_threads(self.n_jobs) as threads:
-            return run_tasks(
-                tasks, plan, lambda rows, exact: self._gram(X, rows, kernel, threads, exact), self._problem
-            )
-
-    def decision_function(self, X: Items) -> np.ndarray:
-        """Signed distances in units of the margin.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_classes * (n_classes - 1) / 2)
-        """
-        scores = self._scores(X)
-        if scores.shape[1] == 1:
-            return scores.ravel()
-        if self._one_vs_one and self.decision_function_shape == "ovr":
-            return one_vs_one.per_class(scores, len(self.classes_))
-        return scores
-
-    def predict(self, X: Items) -> np.ndarray:
-        """The class of each row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        check_is_fitted(self, "support_")
-        checks.check_shape(self)
-        scores, n_classes = self._scores(X), len(self.classes_)
-        if n_classes == 2:
-            return self.classes_[(scores[:, 0] > 0).astype(int)]
-        if not self._one_vs_one:
-            return self.classes_[scores.argmax(axis=1)]
-        decide = one_vs_one.per_class if self.break_ties else one_vs_one.votes
-        return self.classes_[decide(scores, n_classes).argmax(axis=1)]
-
-    def _probabilities_asked(self) -> bool:
-        if self.probability in (False, "deprecated"):
-            raise AttributeError("predict_proba is not available when probability=False.")
-        return True
-
-    @available_if(_probabilities_asked)
-    def predict_proba(self, X: Items) -> np.ndarray:
-        """The probability of each class, which is not built yet.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
-        check_is_fitted(self, "support_")
-        if not getattr(self, "_calibrated", False):
-            raise NotFittedError("predict_proba is not available when fitted with probability=False: fit again.")
-        raise NotImplementedError(
-            "predict_proba comes with calibration, which is not built yet. Wrap the model meanwhile: "
-            "sklearn.calibration.CalibratedClassifierCV(SVC(), ensemble=False) has it."
-        )
-
-    @available_if(_probabilities_asked)
-    def predict_log_proba(self, X: Items) -> np.ndarray:
-        """The logarithm of `predict_proba`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
-        return np.log(self.predict_proba(X))

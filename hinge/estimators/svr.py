@@ -2,7 +2,7 @@
 
 import time
 from os import PathLike
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,11 +10,9 @@ from sklearn.base import BaseEstimator, RegressorMixin
 
 from hinge.estimators import checks, kernel_input, weights
 from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
-from hinge.estimators.kernel_machine import KernelMachine
-from hinge.estimators.kernel_tasks import Answers, Runs, answers_of, expanded, gram_threads, regression_task, run_tasks
-from hinge.estimators.one_vs_rest import Plan
-from hinge.estimators.parameters import Gamma, KernelChoice, KernelData, RandomState
-from hinge.estimators.reports import reports_of
+from hinge.estimators.kernel_regressor import KernelRegressor
+from hinge.estimators.kernel_tasks import Runs
+from hinge.estimators.parameters import Gamma, KernelChoice, RandomState
 from hinge.estimators.small_tasks import Wanted, are_small, run_targets
 from hinge.kernels import Function, Kernel
 from hinge.problems.svm.losses import Loss, epsilon_insensitive
@@ -22,7 +20,7 @@ from hinge.solvers import Solver, registry
 from hinge.types import Items
 
 
-class SVR(CallbackSupportMixin, KernelMachine, RegressorMixin, BaseEstimator):
+class SVR(CallbackSupportMixin, KernelRegressor, RegressorMixin, BaseEstimator):
     """Kernel support vector regression that stops when it is provably good enough.
 
     The objective, the parameters and the attributes are those of ``sklearn.svm.SVR``,
@@ -117,8 +115,6 @@ class SVR(CallbackSupportMixin, KernelMachine, RegressorMixin, BaseEstimator):
     array([0.5])
     """
 
-    _one_vs_one = False
-
     def __init__(
         self,
         *,
@@ -210,51 +206,8 @@ class SVR(CallbackSupportMixin, KernelMachine, RegressorMixin, BaseEstimator):
         self._keep(runs)
         return self
 
-    def predict(self, X: Items) -> np.ndarray:
-        """The target of each row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        return self._scores(X).ravel()
-
     # --- parts of fit ---------------------------------------------------------------------
 
     @property
     def _loss(self) -> Loss:  # type: ignore[override]
         return epsilon_insensitive(float(self.epsilon))
-
-    def _run(
-        self, X: KernelData, t: np.ndarray, kernel: Kernel, weight: np.ndarray | None, seed: int, began: float
-    ) -> Runs:
-        """One run, looked at on the way."""
-        aside = None
-        if self.target_error is not None:
-            kept = np.arange(len(t)) if weight is None else np.flatnonzero(weight)
-            aside = kept[checks.held_out_at_random(len(kept), self.validation_fraction, seed)]
-        tasks = [regression_task(t, weight, aside)]
-        plan = Plan(
-            self._solver(1),
-            self._stop(began),
-            None if self.max_iter == -1 else int(self.max_iter),
-            seed,
-            self.on_interrupt,
-            None,
-            reports_of(self, X, t, [], lambda answer: self._attributes(answers_of([answer], tasks), X, kernel)),
-            self._starts(tasks, None),
-        )
-        with gram_threads(self.n_jobs) as threads:
-            return run_tasks(
-                tasks, plan, lambda rows, exact: self._gram(X, rows, kernel, threads, exact), self._problem
-            )
-
-    def _attributes(self, answers: Answers, X: KernelData, kernel: Kernel) -> dict[str, Any]:
-        """What predictions are made of."""
-        shape = kernel_input.shape_of(X)
-        one = np.zeros(shape[0], np.int64)
-        return {"kernel_": kernel, "shape_fit_": shape, **expanded(answers, X, one, 1, kernel, one_vs_one=False)}

@@ -10,16 +10,17 @@ import json
 import math
 import os
 import zipfile
+from collections.abc import Callable
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from hinge.datasets.plain_arrays import members_of, plain_array
-from hinge.estimators import SVC, LinearSVC, checks, linear_machine
+from hinge.estimators import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM, checks, linear_machine
 from hinge.estimators.fitted_shapes import check_kernel_machine, check_linear
 from hinge.files.replacing import replacing
 from hinge.kernels import Function, Kernel
@@ -31,27 +32,48 @@ from hinge.version import __version__
 VERSION = 1
 HEADER = "hinge.json"
 CHECKSUM = "sha256.txt"
-MODELS: dict[str, Any] = {f"hinge.{cls.__name__}": cls for cls in (LinearSVC, SVC)}
-"""By the name of their format."""
+Model: TypeAlias = LinearSVC | LinearSVR | SVC | SVR | NuSVC | NuSVR | OneClassSVM
+"""What a file can hold."""
+LINEAR = ("intercept_", "n_features_in_", "coef_")
+MACHINE = (
+    "intercept_",
+    "n_features_in_",
+    "kernel_",
+    "shape_fit_",
+    "support_",
+    "support_vectors_",
+    "n_support_",
+    "dual_coef_",
+)
 NEEDED: dict[Any, tuple[str, ...]] = {
-    LinearSVC: ("classes_", "intercept_", "n_features_in_", "coef_"),
-    SVC: (
-        "classes_",
-        "intercept_",
-        "n_features_in_",
-        "kernel_",
-        "shape_fit_",
-        "support_",
-        "support_vectors_",
-        "n_support_",
-        "dual_coef_",
-    ),
+    LinearSVC: ("classes_", *LINEAR),
+    LinearSVR: LINEAR,
+    SVC: ("classes_", *MACHINE),
+    SVR: MACHINE,
+    NuSVC: ("classes_", *MACHINE),
+    NuSVR: MACHINE,
+    OneClassSVM: MACHINE,
 }
+"""Attributes without which a model does not predict."""
+MODELS: dict[str, Any] = {f"hinge.{cls.__name__}": cls for cls in NEEDED}
+"""By the name of their format."""
+PARAMETERS: dict[Any, Callable[[Any], None]] = {
+    LinearSVC: lambda model: checks.check_linear_svc(model, solvers.names(*linear_machine.SOLVES)),
+    LinearSVR: lambda model: checks.check_linear_svr(model, solvers.names(*linear_machine.SOLVES)),
+    SVC: lambda model: checks.check_svc(model, solvers.names("kernel")),
+    SVR: lambda model: checks.check_svr(model, solvers.names("kernel")),
+    NuSVC: lambda model: checks.check_nu_svc(model, solvers.names("nu")),
+    NuSVR: lambda model: checks.check_nu_svr(model, solvers.names("nu")),
+    OneClassSVM: checks.check_one_class,
+}
+"""Who checks its parameters."""
 ATTRIBUTES = tuple(
     dict.fromkeys(
         (
             *NEEDED[LinearSVC],
             *NEEDED[SVC],
+            "offset_",
+            "radius_",
             "feature_names_in_",
             "gap_",
             "objective_",
@@ -69,8 +91,8 @@ ATTRIBUTES = tuple(
     )
 )
 CSR: dict[str, Any] = {cls.__name__: cls for cls in (sp.csr_array, sp.csr_matrix)}
-UNKNOWN = ("gap_", "objective_", "lam_", "slack_")
-"""Attributes that are infinite or nan where there is no certificate."""
+UNKNOWN = ("gap_", "objective_", "lam_", "slack_", "radius_")
+"""Attributes that are infinite or nan where there is no certificate, or no ball."""
 KINDS: dict[str, Any] = {"solver": Solver, "kernel": Kernel}
 """What has settings and is stored by the name of its class."""
 CSR_PARTS = ("data", "indices", "indptr")
@@ -80,13 +102,13 @@ class ModelFileError(ValueError):
     """A file does not hold a whole model that this version of hinge can read."""
 
 
-def save(model: LinearSVC | SVC, path: str | os.PathLike[str]) -> None:
+def save(model: Model, path: str | os.PathLike[str]) -> None:
     """Write a fitted model into one file, which appears whole or not at all.
 
     Parameters
     ----------
-    model : LinearSVC or SVC
-        A fitted one; not an SVC whose kernel is a function, which is code.
+    model : estimator of hinge
+        A fitted one; not one whose kernel is a function, which is code.
     path : str or path-like
         The file. One that is there already stays as it is until the new one is on the disk.
 
@@ -105,9 +127,8 @@ def save(model: LinearSVC | SVC, path: str | os.PathLike[str]) -> None:
     array(['yes'], dtype='<U3')
     """
     if type(model) not in MODELS.values():
-        raise TypeError(
-            f"Model files hold a fitted LinearSVC or SVC, not a {type(model).__name__}: use pickle for that."
-        )
+        names = ", ".join(cls.__name__ for cls in NEEDED)
+        raise TypeError(f"Model files hold a fitted {names}, not a {type(model).__name__}: use pickle for that.")
     check_is_fitted(model)
     if isinstance(getattr(model, "kernel_", None), Function):
         raise ValueError(
@@ -121,7 +142,7 @@ def save(model: LinearSVC | SVC, path: str | os.PathLike[str]) -> None:
             archive.writestr(zipfile.ZipInfo(name), content)  # of a fixed date: same model, same bytes
 
 
-def load(path: str | os.PathLike[str]) -> LinearSVC | SVC:
+def load(path: str | os.PathLike[str]) -> Model:
     """Read a model that `save` wrote.
 
     Parameters
@@ -131,7 +152,7 @@ def load(path: str | os.PathLike[str]) -> LinearSVC | SVC:
 
     Returns
     -------
-    LinearSVC or SVC
+    estimator
         It predicts what the saved one did, bit for bit.
 
     Raises
@@ -156,7 +177,7 @@ def load(path: str | os.PathLike[str]) -> LinearSVC | SVC:
 # --- from a model to the members of an archive -------------------------------------------------
 
 
-def _members(model: LinearSVC | SVC) -> dict[str, bytes]:
+def _members(model: Model) -> dict[str, bytes]:
     """The header and the arrays of a model, as bytes by name."""
     attributes, arrays = {}, {}
     for name in ATTRIBUTES:
@@ -261,7 +282,7 @@ def _check_version(header: Any, path: Path) -> None:
         )
 
 
-def _model(header: dict[str, Any], members: dict[str, bytes]) -> LinearSVC | SVC:
+def _model(header: dict[str, Any], members: dict[str, bytes]) -> Model:
     cls = MODELS[header["format"]]
     arrays = {name.removesuffix(".npy"): plain_array(content) for name, content in members.items() if name != HEADER}
     values: dict[str, Any] = {}
@@ -281,16 +302,15 @@ def _model(header: dict[str, Any], members: dict[str, bytes]) -> LinearSVC | SVC
     for name, value in values.items():
         if name not in UNKNOWN and not _is_finite(value):
             raise ValueError(f"{name} is not finite.")
-    check = check_linear if cls is LinearSVC else check_kernel_machine
+    check = check_linear if "coef_" in NEEDED[cls] else check_kernel_machine
     check(**{name: values[name] for name in NEEDED[cls]})
+    if cls is OneClassSVM:
+        values["offset_"] = -values["intercept_"]
     given = {name: _value(value) for name, value in header["parameters"].items()}
     if cls is LinearSVC:  # files from before there was another loss name none
         given = {"loss": "hinge", **given}
-    model = cls(**given)
-    if cls is LinearSVC:
-        checks.check_linear_svc(model, solvers.names(*linear_machine.SOLVES))
-    else:
-        checks.check_svc(model, solvers.names("kernel"))
+    model: Model = cls(**given)
+    PARAMETERS[cls](model)
     for name, value in values.items():
         setattr(model, name, value)
     return model

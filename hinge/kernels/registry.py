@@ -1,6 +1,6 @@
 """Every kernel that has a name, one a line.
 
-A new kernel is a file of its own and a line here: `SVC` and `OneClassSVM` then know its name and fill in
+A new kernel is a file of its own and a line here: kernel machines then know its name and fill in
 those of its settings that they have parameters for (`degree`, `gamma`, `coef0`), model files hold it, and
 tests hold it to the laws of kernels. No kernel is imported before it is asked for.
 """

@@ -16,6 +16,7 @@ from hinge.problems.svm.kernel_slack import KernelSlackConstrained
 from hinge.problems.svm.kernelized import Expansion, KernelProblem, KernelRegularized
 from hinge.problems.svm.linear import LinearProblem
 from hinge.problems.svm.norm_constrained import NormConstrained
+from hinge.problems.svm.nu_forms import KernelNuClassification, KernelNuRegression
 from hinge.problems.svm.regularized import Regularized
 from hinge.problems.svm.scalarizations import Scalarization, scalarizations
 from hinge.problems.svm.slack_constrained import SlackConstrained
@@ -28,6 +29,8 @@ __all__ = [
     "Expansion",
     "Fraction",
     "KernelMaxMargin",
+    "KernelNuClassification",
+    "KernelNuRegression",
     "KernelProblem",
     "KernelRegularized",
     "KernelSlackConstrained",

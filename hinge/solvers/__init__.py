@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from hinge.solvers.kernel.kernel_pegasos import KernelPegasos as KernelPegasos
     from hinge.solvers.kernel.kernel_perceptron import KernelPerceptron as KernelPerceptron
     from hinge.solvers.kernel.kernel_sdca import KernelSDCA as KernelSDCA
-    from hinge.solvers.kernel.one_class_dual import LevelBlocks as LevelBlocks
+    from hinge.solvers.kernel.level_blocks import LevelBlocks as LevelBlocks
     from hinge.solvers.kernel.sbp import SBP as SBP
     from hinge.solvers.kernel.smo import SMO as SMO
     from hinge.solvers.linear.amplified import Amplified as Amplified

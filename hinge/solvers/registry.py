@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 if TYPE_CHECKING:  # it needs problems, and those a compiler
     from hinge.solvers.base import Solver
 
-Solves = Literal["linear", "cells", "kernel", "one class", "max-min"]
-"""The linear SVM by rows in memory; the same by rows, columns and cells; the kernel SVM; and the others."""
+Solves = Literal["linear", "cells", "kernel", "nu", "max-min"]
+"""The linear SVM by rows in memory; the same by rows, columns and cells; the kernel SVM; with ν; and the others."""
 
 
 class Entry(NamedTuple):
@@ -61,7 +61,7 @@ BY_NAME: dict[str, Entry] = {
     "kernelsdca": Entry("hinge.solvers.kernel.kernel_sdca", "KernelSDCA", "kernel"),
     "kernelperceptron": Entry("hinge.solvers.kernel.kernel_perceptron", "KernelPerceptron", "kernel"),
     "smo": Entry("hinge.solvers.kernel.smo", "SMO", "kernel"),
-    "levelblocks": Entry("hinge.solvers.kernel.one_class_dual", "LevelBlocks", "one class"),
+    "levelblocks": Entry("hinge.solvers.kernel.level_blocks", "LevelBlocks", "nu"),
     "primaldual": Entry("hinge.solvers.saddle.primal_dual", "PrimalDual", "max-min"),
     "workingset": Entry("hinge.solvers.saddle.working_set", "WorkingSet", "max-min"),
     "coreset": Entry("hinge.solvers.saddle.core_set", "CoreSet", "max-min"),

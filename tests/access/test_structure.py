@@ -59,6 +59,7 @@ DOORS = {
     "SVC": lambda X: hinge.SVC().fit(X, LABELS),
     "decision_function": lambda X: hinge.SVC().fit(DENSE, LABELS).decision_function(X),
     "OneClassSVM": lambda X: hinge.OneClassSVM().fit(X),
+    "NuSVC": lambda X: hinge.NuSVC(nu=0.1).fit(X, LABELS),
     "Regularized": lambda X: hinge.Regularized(X, LABELS, 0.1),
     "max_margin": lambda X: hinge.max_margin(X, LABELS),
     "enclosing_ball": hinge.enclosing_ball,

@@ -81,6 +81,17 @@ FITS = (
     "SVC(C=1.0, kernel='rbf', degree=3, gamma='scale', coef0=0.0, shrinking=True, probability=False, tol=0.001, "
     "cache_size=200, class_weight=None, verbose=False, max_iter=-1, decision_function_shape='ovr', break_ties=False, "
     "random_state=None)",
+    "NuSVC()",
+    "NuSVC(gamma='auto')",
+    "NuSVC(gamma='scale', probability=True)",
+    "NuSVC(nu=0.5, kernel='linear')",
+    "NuSVC(nu=0.1, kernel='rbf', decision_function_shape='ovo')",
+    "NuSVC(nu=0.3, kernel='poly', degree=2, coef0=1.0)",
+    "NuSVC(kernel=rbf_kernel, nu=0.2)",
+    "NuSVC(class_weight='balanced', random_state=42)",
+    "NuSVC(nu=0.5, kernel='rbf', degree=3, gamma='scale', coef0=0.0, shrinking=True, probability=False, tol=0.001, "
+    "cache_size=200, class_weight=None, verbose=False, max_iter=-1, decision_function_shape='ovr', break_ties=False, "
+    "random_state=None)",
     "LinearSVC()",
     "LinearSVC(C=1)",
     "LinearSVC(C=0.01)",
@@ -143,6 +154,8 @@ FITS_THREE = (
     "SVC(kernel='rbf', C=1, gamma=0.1, break_ties=True)",
     "SVC(kernel='linear', decision_function_shape='ovo', class_weight='balanced', probability=True)",
     "SVC(class_weight={0: 1, 1: 2, 2: 3})",
+    "NuSVC(nu=0.27, decision_function_shape='ovo')",
+    "NuSVC(nu=0.61, kernel='linear', break_ties=True)",
     "LinearSVC()",
     "LinearSVC(multi_class='ovr', dual=False)",
     "LinearSVC(class_weight='balanced', dual=False, C=0.1)",
@@ -153,6 +166,7 @@ FITS_KERNEL = (
     "SVC(kernel='precomputed')",
     "SVC(kernel='precomputed', C=10)",
     "SVC(kernel='precomputed', probability=True)",
+    "NuSVC(kernel='precomputed', nu=0.7)",
 )
 
 FITS_NUMBERS = (
@@ -176,6 +190,13 @@ FITS_NUMBERS = (
     "SVR(gamma='scale', C=1.0, epsilon=0.2, max_iter=-1)",
     "SVR(kernel='poly', C=100, gamma='auto', degree=3, epsilon=0.1, coef0=1)",
     "SVR(verbose=False, shrinking=True, cache_size=200, tol=0.001)",
+    "NuSVR()",
+    "NuSVR(C=1.0, nu=0.1)",
+    "NuSVR(kernel='linear', nu=0.4, C=10.0)",
+    "NuSVR(kernel='poly', degree=2, gamma='auto', coef0=1.0, C=5.0)",
+    "NuSVR(nu=1.0, C=100.0, gamma=0.1)",
+    "NuSVR(nu=0.5, C=1.0, kernel='rbf', degree=3, gamma='scale', coef0=0.0, shrinking=True, tol=0.001, "
+    "cache_size=200, verbose=False, max_iter=-1)",
 )
 
 REFUSED = (
@@ -198,6 +219,11 @@ REFUSED = (
     "SVC(degree=2.5, kernel='poly')",
     "OneClassSVM(nu=0)",
     "OneClassSVM(nu=1.1)",
+    "NuSVC(nu=0)",
+    "NuSVC(nu=1.5)",
+    "NuSVC(nu=0.99)",
+    "NuSVR(nu=0)",
+    "NuSVR(C=0)",
 )
 
 NOT_BUILT = {
@@ -207,14 +233,6 @@ NOT_BUILT = {
     "LinearSVC(penalty='l1', dual=False, max_iter=10000, random_state=0)": "penalty='l1'",
     "LinearSVC(multi_class='crammer_singer')": "multi_class='crammer_singer'",
     "LinearSVC(C=1, multi_class='crammer_singer', max_iter=5000)": "multi_class='crammer_singer'",
-    "NuSVC()": "NuSVC",
-    "NuSVC(gamma='auto')": "NuSVC",
-    "NuSVC(gamma='scale', probability=True)": "NuSVC",
-    "NuSVC(nu=0.5, kernel='linear')": "NuSVC",
-    "NuSVC(nu=0.1, kernel='rbf', decision_function_shape='ovo')": "NuSVC",
-    "NuSVR()": "NuSVR",
-    "NuSVR(C=1.0, nu=0.1)": "NuSVR",
-    "NuSVR(kernel='linear', nu=0.4, C=10.0)": "NuSVR",
 }
 
 OFF = ("SVC(kernel='rbf', C=1e9, gamma=1e-07)",)

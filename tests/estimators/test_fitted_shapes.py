@@ -20,7 +20,7 @@ def test_linear_models_fit_together(tiny):
     check_linear(**linear())
     check_linear(**linear(4))
     model = LinearSVC(random_state=0).fit(*tiny)
-    check_linear(model.classes_, model.coef_, model.intercept_, model.n_features_in_)
+    check_linear(model.coef_, model.intercept_, model.n_features_in_, model.classes_)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from hinge.monitoring import Status, Stop
 from hinge.problems import Expansion, KernelRegularized
 from hinge.problems.svm.one_class import KernelOneClass
 from hinge.solvers import solve
-from hinge.solvers.kernel.one_class_dual import LevelBlocks
+from hinge.solvers.kernel.level_blocks import LevelBlocks
 
 X = make_blobs(300, 4, centers=3, random_state=0)[0]
 NEW = np.random.default_rng(5).uniform(-12, 12, (100, 4))

@@ -2,7 +2,7 @@ from typing import get_type_hints
 
 import pytest
 
-from hinge import SVC, SVR, LinearSVC, LinearSVR, OneClassSVM
+from hinge import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
 from hinge.estimators import parameters
 
 
@@ -13,6 +13,8 @@ from hinge.estimators import parameters
         (LinearSVR, parameters.LinearRegressorParameters),
         (SVC, parameters.KernelClassifierParameters),
         (SVR, parameters.KernelRegressorParameters),
+        (NuSVC, parameters.NuClassifierParameters),
+        (NuSVR, parameters.NuRegressorParameters),
         (OneClassSVM, parameters.OneClassParameters),
     ],
 )

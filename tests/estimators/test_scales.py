@@ -10,7 +10,7 @@ from sklearn import svm
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from hinge import SVC, LinearSVC, OneClassSVM
+from hinge import SVC, LinearSVC, NuSVC, OneClassSVM
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(24, 3))
@@ -25,6 +25,7 @@ MODELS = {
     "lam": LinearSVC(lam=0.1),
     **{f"SVC-{kernel}": SVC(kernel=kernel) for kernel in KERNELS},
     "SVC-slack": SVC(slack=0.01),
+    **{f"NuSVC-{kernel}": NuSVC(kernel=kernel, nu=0.3) for kernel in KERNELS},
     **{f"one-class-{kernel}": OneClassSVM(kernel=kernel) for kernel in KERNELS},
 }
 

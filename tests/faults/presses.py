@@ -74,7 +74,7 @@ def pieces(X, y):
 def estimators():
     """What is fitted, and on what, by name; each takes long or for ever."""
     import hinge
-    from hinge import SVC, LinearSVC, OneClassSVM, Oracle
+    from hinge import SVC, LinearSVC, NuSVC, NuSVR, OneClassSVM, Oracle
     from hinge.kernels import Function
 
     hard = dict(tol=1e-12, max_iter=10**9)
@@ -104,6 +104,8 @@ def estimators():
         "SVC function": (SVC(kernel=Function(similarity, on="pairs")).fit, lambda: blobs(2_000, 5)),
         "SVC predict": (predicted, lambda: (blobs(3_000, 40), blobs(300_000, 40)[0])),
         "OneClassSVM": (OneClassSVM(tol=1e-8).fit, few),
+        "NuSVC": (NuSVC(nu=0.3, tol=1e-7).fit, few),
+        "NuSVR": (NuSVR(C=100, tol=1e-8).fit, few),
         "max_margin": (lambda X, y: hinge.max_margin(X, y, eps=1e-9), many),
         "enclosing_ball": (lambda X, y: hinge.enclosing_ball(X, eps=1e-14), large),
         "solve_game": (lambda A: hinge.solve_game(A, eps=1e-9), lambda: (payoffs,)),

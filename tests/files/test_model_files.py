@@ -12,13 +12,14 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from hinge import SVC, LinearSVC
+from hinge import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
 from hinge.files import model_files
 from hinge.files.model_files import ModelFileError, load, save
 from hinge.kernels import Function, Gaussian, Laplacian, Polynomial
-from hinge.solvers import SDCA, Amplified, BlockDual, Newton, Pegasos
+from hinge.solvers import SDCA, Amplified, BlockDual, LevelBlocks, Newton, Pegasos
 
 LABELS = {
     "signs": np.array([-1, 1], np.int8),
@@ -217,6 +218,7 @@ KERNEL_MACHINES = {
     "laplacian": SVC(kernel=Laplacian(0.3), fit_intercept=False),
     "precomputed": SVC(kernel="precomputed"),
     "slack": SVC(slack=0.02, gamma=0.3),  # well below what the smaller class bears
+    "nu": NuSVC(nu=0.1, solver=LevelBlocks(block=16)),
 }
 
 
@@ -241,7 +243,7 @@ def test_kernel_machines(name, form, tiny, tmp_path):
         X = X @ X.T
         X = X.toarray() if sp.issparse(X) else X
     words = ["a", "bb"] if name in ("two classes", "slack") else ["a", "bb", "ccc"]
-    model = SVC(**model.get_params(deep=False)).fit(X, labelled(y, np.array(words)))
+    model = clone(model).fit(X, labelled(y, np.array(words)))
     save(model, tmp_path / "m.hinge")
     again = load(tmp_path / "m.hinge")
     assert_same(model, again)
@@ -250,6 +252,35 @@ def test_kernel_machines(name, form, tiny, tmp_path):
     assert again.kernel_ == model.kernel_
     assert again.fit(X, labelled(y, np.array(words))).gap_ <= 1e-3
     assert b"pickle" not in (tmp_path / "m.hinge").read_bytes()
+
+
+@pytest.mark.parametrize("form", ["dense", "csr_matrix"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        LinearSVR(),
+        SVR(kernel="poly", degree=2),
+        NuSVR(nu=0.3, C=10.0),
+        OneClassSVM(nu=0.2),
+        OneClassSVM(kernel="linear"),
+    ],
+)
+def test_models_without_classes(model, form, tiny, tmp_path):
+    X, y = tiny
+    t = X[:, 0] - 2.0 * X[:, 1] + y
+    X = X + 3.0 if form == "dense" else sp.csr_matrix(X + 3.0)
+    model = clone(model).fit(X, t)
+    save(model, tmp_path / "m.hinge")
+    again = load(tmp_path / "m.hinge")
+    assert_same(model, again)
+    assert again.predict(X).tobytes() == model.predict(X).tobytes()
+    if isinstance(model, OneClassSVM):
+        assert again.score_samples(X).tobytes() == model.score_samples(X).tobytes()
+        assert again.radius_ == model.radius_ or np.isnan(model.radius_)
+    content = (tmp_path / "m.hinge").read_bytes()
+    (tmp_path / "m.hinge").write_bytes(rewritten(content, header_with(content, attributes={"n_features_in_": 8})))
+    with pytest.raises(ModelFileError, match="fits together"):
+        load(tmp_path / "m.hinge")
 
 
 def test_a_kernel_that_is_code_is_refused(tiny, tmp_path):
@@ -422,7 +453,7 @@ def test_other_archives(tmp_path, content):
     [
         ({"version": 2}, "version 2 of the format, but hinge .* reads versions up to 1: upgrade hinge"),
         ({"version": "1"}, "states no version"),
-        ({"format": "hinge.Forest"}, "does not hold a hinge.LinearSVC or hinge.SVC"),
+        ({"format": "hinge.Forest"}, "does not hold a hinge.LinearSVC or hinge.LinearSVR"),
         ({"format": "hinge.SVC"}, "is missing"),
         ({"format": ["hinge.SVC"]}, "damaged|does not hold"),
         ({"parameters": {"D": 1}}, "fits together"),

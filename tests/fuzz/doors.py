@@ -55,6 +55,21 @@ def kernel_regression(X, y, rng):
     check_finite("predict", model.predict(X))
 
 
+def nu_regression(X, y, rng):
+    model = hinge.NuSVR(
+        kernel=str(rng.choice(KERNELS)),
+        C=float(rng.choice([0.1, 10.0])),
+        nu=float(rng.choice([0.1, 0.5, 1.0])),
+        max_time=2.0,
+    ).fit(X, y)
+    check_fitted(model)
+    check_finite("predict", model.predict(X))
+
+
+def nu_classes(X, y, rng):
+    check_fitted(hinge.NuSVC(kernel=str(rng.choice(KERNELS)), nu=0.1, max_time=2.0).fit(X, y), X)
+
+
 def linear_slack(X, y, rng):
     check_fitted(hinge.LinearSVC(loss="hinge", slack=0.1, max_iter=20, max_time=2.0).fit(X, y), X)
 
@@ -204,6 +219,8 @@ DOORS = (
     kernel_given,
     kernel_function,
     one_class,
+    nu_classes,
+    nu_regression,
     margin,
     ball,
     game,

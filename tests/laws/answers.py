@@ -38,7 +38,7 @@ def tiny_answers():
     return answers
 
 
-SEE_KERNELS = ("KernelCase", "KernelLossCase", "OneClassCase")
+SEE_KERNELS = ("KernelCase", "KernelLossCase", "OneClassCase", "NuClassCase", "NuTargetCase")
 KERNELIZED = {name for name, case in CASES.items() if type(case).__name__ in SEE_KERNELS}
 
 if __name__ == "__main__":

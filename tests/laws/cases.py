@@ -12,7 +12,16 @@ from hinge import solvers as S
 from hinge.access import Gram, as_points
 from hinge.kernels import Gaussian, Linear
 from hinge.monitoring import Stop
-from hinge.problems import KernelRegularized, KernelSlackConstrained, NormConstrained, Regularized, SlackConstrained
+from hinge.problems import (
+    Expansion,
+    KernelNuClassification,
+    KernelNuRegression,
+    KernelRegularized,
+    KernelSlackConstrained,
+    NormConstrained,
+    Regularized,
+    SlackConstrained,
+)
 from hinge.problems.max_min.enclosing_ball import EnclosingBall
 from hinge.problems.max_min.kernel_margin import KernelMaxMargin
 from hinge.problems.max_min.matrix_game import MatrixGame
@@ -308,6 +317,87 @@ class OneClassCase(Case):
         return problem, check
 
 
+@dataclass(frozen=True, eq=False)
+class NuClassCase(OneClassCase):
+    """Two classes, with ν."""
+
+    def problem(self, X, y, kernel=None, weight=None, **gram):
+        if not isinstance(X, Gram):
+            X = Gram(as_points(X, kernel or Gaussian(0.25), exact=gram.pop("exact", False)), **gram)
+        if self.weighted and weight is None:
+            weight = 0.5 + weights(X.n)
+        return KernelNuClassification(X, y, self.nu, weight=weight if self.weighted else None)
+
+    def certified(self, seed):
+        """Against LIBSVM's α, by the objective and the distance to the best w."""
+        from sklearn.svm import NuSVC
+
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((60, 3))
+        y = np.where(X[:, 0] + 0.5 * rng.standard_normal(60) > 0, 1, -1)
+        K = np.exp(-0.25 * ((X[:, None] - X) ** 2).sum(2))
+        problem = self.problem(X, y, exact=True)
+        model = NuSVC(kernel="precomputed", nu=self.nu, tol=1e-10).fit(K, y, sample_weight=np.array(problem.boxes))
+        beta = np.zeros(60)
+        beta[model.support_] = model.dual_coef_.ravel()
+        beta *= 2 * problem.mass / np.abs(beta).sum()
+        return problem, self._checks(K, beta)
+
+    def _checks(self, K, beta):
+        best = -0.5 * beta @ K @ beta
+
+        def check(certificate, answer):
+            off = answer.beta - beta
+            if np.isfinite(certificate.gap):
+                assert off @ K @ off <= 0.5 * certificate.gap * answer.sq_norm * (1 + 1e-6) + 1e-6
+                assert certificate.bound <= best * (1 - 1e-6)
+                assert certificate.objective >= best * (1 + 1e-6)
+                assert certificate.objective - best <= certificate.gap * -best * (1 + 1e-6) + 1e-6
+
+        return check
+
+
+@dataclass(frozen=True, eq=False)
+class NuTargetCase(OneClassCase):
+    """Regression, with ν."""
+
+    def data(self, n=None):
+        X, y = super().data(n)
+        return X, np.round(16 * (X[:, 0] - 2 * X[:, 2])) / 16 + y
+
+    def problem(self, X, y, kernel=None, weight=None, **gram):
+        if not isinstance(X, Gram):
+            X = Gram(as_points(X, kernel or Gaussian(0.25), exact=gram.pop("exact", False)), **gram)
+        if self.weighted and weight is None:
+            weight = 0.5 + weights(X.n)
+        return KernelNuRegression(X, y, self.nu, 3.0, weight=weight if self.weighted else None)
+
+    def certified(self, seed):
+        """Against LIBSVM's objective, at its tightest."""
+        from sklearn.svm import NuSVR
+
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((60, 3))
+        t = X[:, 0] + np.sin(3 * X[:, 1]) + 0.1 * rng.standard_normal(60)
+        K = np.exp(-0.25 * ((X[:, None] - X) ** 2).sum(2))
+        problem = self.problem(X, t, exact=True)
+        weight = np.array(problem.boxes) / 3.0
+        model = NuSVR(kernel="precomputed", nu=self.nu, C=3.0, tol=1e-10).fit(K, t, sample_weight=weight)
+        beta = np.zeros(60)
+        beta[model.support_] = model.dual_coef_.ravel()
+        best = problem.objective(Expansion(beta, model.intercept_[0], K @ beta))
+        dual = (t - t.mean()) @ beta - 0.5 * beta @ K @ beta
+        assert best == pytest.approx(dual, rel=1e-5)  # LIBSVM keeps kernel values in single precision
+
+        def check(certificate, answer):
+            if np.isfinite(certificate.gap):  # all responses are there
+                exact = problem.objective(answer._replace(b=certificate.b, responses=K @ answer.beta))
+                assert certificate.objective == pytest.approx(exact, rel=1e-9)
+                optima.assert_covers(certificate, dual, dual, slack=1e-5)
+
+        return problem, check
+
+
 LINEAR = {
     "pegasos": LinearCase(S.Pegasos()),
     "pegasos-batch-free": LinearCase(S.Pegasos(batch_size=3, output="uniform"), bias="free", weighted=True),
@@ -410,18 +500,15 @@ SADDLE = {
     "pdhg-game": SaddleCase(S.PDHG(), kind="game", T=60, seed_moves="nothing"),
     "grigoriadis-khachiyan": SaddleCase(S.GrigoriadisKhachiyan(), kind="game"),
 }
-ONE_CLASS = {
+NU = {
     "level-blocks": OneClassCase(S.LevelBlocks(first=16, block=8), T=40, seed_moves="state"),
     "level-blocks-weighted": OneClassCase(S.LevelBlocks(first=1024), weighted=True, T=20, seed_moves="nothing"),
+    "level-blocks-classes": NuClassCase(S.LevelBlocks(first=16, block=8), T=40, seed_moves="state"),
+    "level-blocks-classes-weighted": NuClassCase(S.LevelBlocks(), weighted=True, T=20, seed_moves="nothing"),
+    "level-blocks-targets": NuTargetCase(S.LevelBlocks(first=16, block=8), T=40, seed_moves="state"),
+    "level-blocks-targets-weighted": NuTargetCase(S.LevelBlocks(), weighted=True, T=20, seed_moves="nothing"),
 }
-FAMILIES = {
-    "linear": LINEAR,
-    "interior point": INTERIOR,
-    "kernel": KERNEL,
-    "cells": CELLS,
-    "saddle": SADDLE,
-    "one class": ONE_CLASS,
-}
+FAMILIES = {"linear": LINEAR, "interior point": INTERIOR, "kernel": KERNEL, "cells": CELLS, "saddle": SADDLE, "nu": NU}
 REGISTERED = {"linear": LINEAR, "kernel": KERNEL}
 for solves, cases in REGISTERED.items():  # with default settings, so that no solver escapes the laws
     there = {type(case.solver) for case in cases.values()}

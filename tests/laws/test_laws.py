@@ -122,7 +122,7 @@ def test_chunked_equals_unchunked_where_the_first_pass_ends_on_rows_of_no_weight
         assert bits(run(case, problem, [16], seed)) == bits(run(case, problem, [1] * 16, seed))
 
 
-@every_case("kernel", "one class")
+@every_case("kernel", "nu")
 @pytest.mark.parametrize("how", ["no memory", "used before", "focused"])
 def test_the_cache_changes_nothing(name, how):
     case = CASES[name]
@@ -234,7 +234,7 @@ def test_layouts_agree(name, tmp_path):
 
 
 @pytest.mark.slow
-@every_case("kernel", "one class")
+@every_case("kernel", "nu")
 def test_layouts_agree_through_a_polynomial(name):
     case = CASES[name]
     X, y = case.data()

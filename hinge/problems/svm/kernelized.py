@@ -33,7 +33,7 @@ class Expansion(NamedTuple):
         By how much each β has moved in all while the responses were kept up to date: what their rounding is
         relative to. Where it is None no β has ever moved back.
     terms : float
-        Additions that made one response, at most.
+        Additions that made one response, at most; infinite where not all responses are there.
     """
 
     beta: np.ndarray

@@ -1,6 +1,8 @@
 """Newton steps of a small dual problem, on the face of the points between their bounds.
 
 .. math:: K_{FF}\\Delta = -e_F + \\mu\\mathbf 1, \\qquad \\textstyle\\sum\\Delta = 0 \\text{ with a free bias}
+
+Where there is a `cut`, the points before it and from it on have a sum, and a μ, of their own.
 """
 
 import numpy as np
@@ -14,7 +16,7 @@ RIDGE = 1e-11
 
 
 @compiled
-def face_steps(K, beta, e, lo, hi, free):
+def face_steps(K, beta, e, lo, hi, free, cut=None):
     """Whole steps on the face of the points between their bounds, which shrinks until one fits in the box."""
     n = len(beta)
     F = np.empty(n, np.int64)
@@ -25,13 +27,14 @@ def face_steps(K, beta, e, lo, hi, free):
         if lo[i] < beta[i] < hi[i]:
             F[m] = i
             m += 1
+    before, after = (0.0, 0.0) if cut is None else (_sum(beta, 0, cut), _sum(beta, cut, n))
     work, allowed = 0.0, 100.0 * n
     if m > MOST_FREE:
         return work
     while m > free and work < allowed:
         work += m * m * m / 6.0 / n + 2.0 * m
         p = np.empty(m)
-        if not _newton_step(K, e, F[:m], largest, free, p):
+        if not _newton_step(K, e, F[:m], largest, free, p, cut):
             return work
         slope = 0.0
         t, blocked = 1.0, -1
@@ -56,7 +59,11 @@ def face_steps(K, beta, e, lo, hi, free):
             for j in range(n):
                 e[j] += d * row[j]
         if free:
-            _balance(K, beta, e, lo, hi, F, m)
+            if cut is None:
+                _balance(K, beta, e, lo, hi, F[:m], 0, n, 0.0)
+            else:
+                _balance(K, beta, e, lo, hi, F[:m], 0, cut, before)
+                _balance(K, beta, e, lo, hi, F[:m], cut, n, after)
         if blocked < 0:
             return work
         kept = 0
@@ -69,7 +76,7 @@ def face_steps(K, beta, e, lo, hi, free):
 
 
 @compiled
-def _newton_step(K, e, F, largest, free, p):
+def _newton_step(K, e, F, largest, free, p, cut):
     """Fill p with the step Δ of the points F; False where their system of equations cannot be solved."""
     m = len(F)
     L, q = np.empty((m, m)), np.ones(m)
@@ -82,21 +89,55 @@ def _newton_step(K, e, F, largest, free, p):
         return False
     _solve(L, p)
     if free:
-        _solve(L, q)
-        mu = p.sum() / q.sum()
-        p -= mu * q
+        if cut is not None:
+            _project(L, F, p, cut)
+        else:
+            _solve(L, q)
+            mu = p.sum() / q.sum()
+            p -= mu * q
     return True
 
 
 @compiled
-def _balance(K, beta, e, lo, hi, F, m):
-    """Give back to one point what rounding took from the sum of all: a long step loses digits of it."""
-    total, room, at = 0.0, 0.0, -1
-    for k in range(len(beta)):
+def _project(L, F, p, cut):
+    """Take from p what changes the sum on either side of the cut.
+
+    By the sum of both sides and their difference, which stay apart where K has the same point on both sides.
+    """
+    u, v = np.ones(len(F)), np.ones(len(F))
+    for i in range(len(F)):
+        v[i] = 1.0 if F[i] < cut else -1.0
+    _solve(L, u)
+    _solve(L, v)
+    total, apart, uu, uv, vv = 0.0, 0.0, 0.0, 0.0, 0.0
+    for i in range(len(F)):
+        side = 1.0 if F[i] < cut else -1.0
+        total += p[i]
+        apart += side * p[i]
+        uu += u[i]
+        uv += v[i]
+        vv += side * v[i]
+    det = uu * vv - uv * uv
+    if not det > 1e-12 * uu * vv:  # all are on one side, and the sum says the same as the difference
+        p -= total / uu * u
+    else:
+        p -= (total * vv - apart * uv) / det * u + (apart * uu - total * uv) / det * v
+
+
+@compiled
+def _sum(beta, first, last):
+    total = 0.0
+    for k in range(first, last):
         total += beta[k]
-    for i in range(m):
-        k = F[i]
-        if min(hi[k] - beta[k], beta[k] - lo[k]) > room:
+    return total
+
+
+@compiled
+def _balance(K, beta, e, lo, hi, F, first, last, wanted):
+    """Give back to one point what rounding took from a sum: a long step loses digits of it."""
+    total, room, at = _sum(beta, first, last) - wanted, 0.0, -1
+    for k in F:
+        if first <= k < last and min(hi[k] - beta[k], beta[k] - lo[k]) > room:
             room, at = min(hi[k] - beta[k], beta[k] - lo[k]), k
     if at >= 0 and abs(total) < room:
         beta[at] -= total

@@ -19,34 +19,39 @@ TINY = 1e-12
 
 
 @compiled
-def pair_steps(K, beta, e, lo, hi, tol, most, epsilon=None):
-    """Move pairs until no pair violates by more than `tol`, at most `most` times; β and e change in place."""
+def pair_steps(K, beta, e, lo, hi, tol, most, epsilon=None, cut=None):
+    """Move pairs until no pair violates by more than `tol`, at most `most` times; β and e change in place.
+
+    Where `cut` is given the sums before and from it on are kept apart: both points of a pair are on one side of it.
+    """
     n = len(beta)
     diag, tiny = _diagonal(K)
     for step in range(most):
-        i, least = -1, np.inf
-        for k in range(n):
-            if beta[k] < hi[k] and slope_above(beta[k], e[k], epsilon) < least:
-                i, least = k, slope_above(beta[k], e[k], epsilon)
-        j, best, largest = -1, 0.0, -np.inf
-        if i < 0:
+        i, j, best, violation, rise = -1, -1, 0.0, -np.inf, 0.0
+        for part in range(1 if cut is None else 2):
+            first, last = _part(part, n, cut)
+            u, least = -1, np.inf
+            for k in range(first, last):
+                if beta[k] < hi[k] and slope_above(beta[k], e[k], epsilon) < least:
+                    u, least = k, slope_above(beta[k], e[k], epsilon)
+            if u < 0:
+                continue
+            row, own, largest = K[u], diag[u], -np.inf
+            for k in range(first, last):
+                if beta[k] > lo[k]:
+                    slope = slope_below(beta[k], e[k], epsilon)
+                    largest = max(largest, slope)
+                    if slope - least > 0.0:
+                        curve = own + diag[k] - 2.0 * row[k]
+                        gain = (slope - least) * (slope - least) / (curve if curve > tiny else tiny)
+                        if gain > best:
+                            i, j, best, rise = u, k, gain, slope - least
+            violation = max(violation, largest - least)
+        if j < 0 or violation <= tol:
             return step
-        row, own = K[i], diag[i]
-        for k in range(n):
-            if beta[k] > lo[k]:
-                slope = slope_below(beta[k], e[k], epsilon)
-                rise = slope - least
-                largest = max(largest, slope)
-                if rise > 0.0:
-                    curve = own + diag[k] - 2.0 * row[k]
-                    gain = rise * rise / (curve if curve > tiny else tiny)
-                    if gain > best:
-                        j, best = k, gain
-        if j < 0 or largest - least <= tol:
-            return step
-        other = K[j]
-        curve = max(own + diag[j] - 2.0 * row[j], tiny)
-        d = _length(slope_below(beta[j], e[j], epsilon) - least, curve, beta[i], beta[j], epsilon)
+        row, other = K[i], K[j]
+        curve = max(diag[i] + diag[j] - 2.0 * row[j], tiny)
+        d = _length(rise, curve, beta[i], beta[j], epsilon)
         d = min(d, hi[i] - beta[i], beta[j] - lo[j])
         # At a bound exactly: whether a coordinate can move is asked by comparison with it.
         beta[i] = hi[i] if d == hi[i] - beta[i] else beta[i] + d
@@ -54,6 +59,14 @@ def pair_steps(K, beta, e, lo, hi, tol, most, epsilon=None):
         for k in range(n):
             e[k] += d * (row[k] - other[k])
     return most
+
+
+@compiled
+def _part(part, n, cut):
+    """Where a part of the points begins and ends: all of them, or those on one side of the cut."""
+    if cut is None:
+        return 0, n
+    return (0, cut) if part == 0 else (cut, n)
 
 
 @compiled

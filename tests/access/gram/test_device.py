@@ -13,9 +13,9 @@ from hinge.access import Gram, as_points
 from hinge.access.gram import device
 from hinge.kernels import Function, Gaussian, Laplacian, Linear, Polynomial, Sigmoid
 from hinge.monitoring import Stop
-from hinge.problems import KernelRegularized, KernelSlackConstrained
+from hinge.problems import KernelNuClassification, KernelNuRegression, KernelRegularized, KernelSlackConstrained
 from hinge.problems.svm.losses import epsilon_insensitive
-from hinge.solvers import SBP, BlockDual, solve
+from hinge.solvers import SBP, BlockDual, LevelBlocks, solve
 
 KERNELS = [Gaussian(0.3), Polynomial(2, 0.1, 1.0), Linear(), Laplacian(0.2), Sigmoid(0.01, 0.1)]
 has_torch = importlib.util.find_spec("torch") is not None
@@ -190,3 +190,21 @@ def test_sums_over_support_vectors(points, where):
         expected = np.stack([Gram(as_points(X, kernel, exact=True)).combine(np.arange(40), row) for row in coef], 1)
         sums = device.kernel_sums_on(where, X, X[:40], coef, kernel)
         np.testing.assert_allclose(sums, expected, atol=2e-5 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("where", DEVICES)
+@pytest.mark.parametrize("regression", [False, True])
+def test_machines_with_nu_are_the_same_there(where, regression):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 4)).astype(np.float32)
+    y = np.where(X[:, 0] + 0.5 * rng.standard_normal(300) > 0, 1, -1)
+
+    def answer(gram):
+        problem = KernelNuRegression(gram, X[:, 0], 0.3) if regression else KernelNuClassification(gram, y, 0.5)
+        return solve(problem, LevelBlocks(first=64, block=32), stop=Stop(1e-4))
+
+    host = answer(Gram(as_points(X, Gaussian(0.3), exact=True)))
+    there = answer(device.DeviceGram(X, Gaussian(0.3), device=where))
+    assert there.certificate.gap <= 1e-4
+    size = np.abs(host.solution.responses).max()
+    np.testing.assert_allclose(there.solution.responses, host.solution.responses, atol=0.02 * size)

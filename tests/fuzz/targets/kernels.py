@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 
-from hinge import SVC, OneClassSVM
+from hinge import SVC, NuSVC, OneClassSVM
 from hinge.kernels import Function, Gaussian, Laplacian, Polynomial, Precomputed, Sigmoid
 
 from ..judging import check_fitted
@@ -32,6 +32,8 @@ def case(rng):
         kernel = one_of(rng, SETTINGS)(one_of(rng, (*NUMBERS, *ODD)))
     if rng.random() < 0.3:
         model = OneClassSVM(kernel=kernel, max_time=0.3, nu=float(rng.choice([0.01, 0.5, 1.0]))).fit(X)
+    elif rng.random() < 0.3:
+        model = NuSVC(kernel=kernel, max_time=0.3, nu=float(rng.choice([0.01, 0.2]))).fit(X, y)
     else:
         slack = one_of(rng, (None, None, None, 0.0, 0.05))
         solver = one_of(rng, SOLVERS)

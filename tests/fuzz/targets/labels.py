@@ -5,7 +5,7 @@ import decimal
 
 import numpy as np
 
-from hinge import SVC, LinearSVC, OneClassSVM
+from hinge import SVC, LinearSVC, NuSVC, OneClassSVM
 
 from ..judging import check_fitted
 from ..odd import ODD, one_of, table
@@ -14,7 +14,7 @@ from ..odd import ODD, one_of, table
 def case(rng):
     """Odd labels, odd weights, or both."""
     X, y = table(rng)
-    cls = one_of(rng, (SVC, LinearSVC, LinearSVC))
+    cls = one_of(rng, (SVC, LinearSVC, LinearSVC, NuSVC))
     y = one_of(rng, LABELS)(y, rng) if rng.random() < 0.8 else y
     weight = one_of(rng, WEIGHTS)(X.shape[0], rng) if rng.random() < 0.5 else None
     options = {"class_weight": one_of(rng, (None, None, "balanced", {1: 2.0}, {"a": 3.0, "b": 1.0}))}

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.base import clone
 
-from hinge import SVC, LinearSVC, OneClassSVM
+from hinge import SVC, LinearSVC, NuSVC, NuSVR, OneClassSVM
 from hinge.kernels import Gaussian, Laplacian, Linear, Polynomial, Sigmoid
 from hinge.solvers import registry
 
@@ -16,7 +16,7 @@ from ..odd import NUMBERS, ODD, one_of, table
 FINE = {
     "solver": (
         "auto",
-        *registry.names("linear", "cells", "kernel"),
+        *registry.names("linear", "cells", "kernel", "nu"),
         *(cls() for cls in registry.classes("linear")[:4]),
     ),
     "kernel": (
@@ -74,7 +74,7 @@ FINE = {
 
 def case(rng):
     """One to four parameters of an estimator changed, then everything that it can do."""
-    cls = one_of(rng, (SVC, LinearSVC, OneClassSVM))
+    cls = one_of(rng, (SVC, LinearSVC, OneClassSVM, NuSVC, NuSVR))
     names = sorted(cls().get_params(deep=False))
     options = {"max_time": 0.3}
     for name in rng.choice(names, size=int(rng.integers(1, 5)), replace=False).tolist():
@@ -94,7 +94,9 @@ def case(rng):
     model = clone(cls(**options)) if rng.random() < 0.3 else cls(**options)
     for _ in range(1 + (rng.random() < 0.3)):
         model.fit(X) if cls is OneClassSVM else model.fit(X, y)
-        check_fitted(model, X)
+        check_fitted(model, None if cls is NuSVR else X)
+    if cls is NuSVR:
+        check_finite("predict", model.predict(X))
     if cls is LinearSVC and rng.random() < 0.3:
         model.partial_fit(X, y, classes=np.unique(y))
         check_fitted(model, X)

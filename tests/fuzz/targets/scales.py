@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import hinge
-from hinge import SVC, LinearSVC, OneClassSVM
+from hinge import SVC, LinearSVC, NuSVC, OneClassSVM
 
 from ..judging import check_finite, check_fitted
 from ..odd import one_of, scaled, table
@@ -17,7 +17,7 @@ def case(rng):
         X = scaled(rng, X)
     if rng.random() < 0.25:
         return _max_min(X, y, rng)
-    cls = one_of(rng, (SVC, SVC, LinearSVC, OneClassSVM))
+    cls = one_of(rng, (SVC, SVC, LinearSVC, OneClassSVM, NuSVC))
     options = {"max_time": 0.3}
     for name in ("C", "lam", "slack", "gamma", "coef0", "nu", "intercept_scaling", "tol"):
         if name in cls().get_params() and rng.random() < 0.15 and not {"lam", "slack"} & set(options):

@@ -60,3 +60,19 @@ def test_too_many_points_are_left_alone():
     beta, e = np.zeros(n), np.ones(n)
     assert face_steps(np.eye(n), beta, e, -np.ones(n), np.ones(n), False) == 0.0
     assert not beta.any()
+
+
+@pytest.mark.parametrize("twice", [False, True])
+def test_a_cut_gives_either_side_a_sum_of_its_own(twice):
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((8, 8))
+    A = np.vstack([A, A[:3]]) if twice else A  # the same points on both sides, so that K is singular
+    n, cut = len(A), 6
+    K = A @ A.T
+    beta, e = np.zeros(n), np.r_[A @ rng.standard_normal(8)]
+    start = e.copy()
+    face_steps(K, beta, e, np.full(n, -100.0), np.full(n, 100.0), True, cut)
+    np.testing.assert_allclose(e, start + K @ beta, atol=1e-6)
+    for side in (slice(0, cut), slice(cut, n)):
+        assert beta[side].sum() == pytest.approx(0, abs=1e-7)
+        assert np.ptp(e[side]) <= 1e-5 * np.ptp(start)

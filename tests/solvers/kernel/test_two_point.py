@@ -117,3 +117,20 @@ def test_nothing_to_do():
     assert single_steps(np.eye(2), beta, np.zeros(2), -np.ones(2), np.ones(2), 1e-12, 10) == 0
     # where no coordinate can grow there is no pair
     assert pair_steps(np.eye(2), np.ones(2), np.array([-1.0, 1.0]), -np.ones(2), np.ones(2), 1e-12, 10) == 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_cut_keeps_the_sums_of_both_sides(seed):
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal((12, 4))
+    K, cut = A @ A.T + 0.1 * np.eye(12), 5
+    lo, hi = np.zeros(12), np.ones(12)
+    beta, e = np.full(12, 0.4), rng.standard_normal(12)
+    start = e - K @ beta
+    pair_steps(K, beta, e, lo, hi, 1e-10, 100_000, None, cut)
+    np.testing.assert_allclose(e, start + K @ beta, atol=1e-9)
+    for side in (slice(0, cut), slice(cut, 12)):
+        assert beta[side].sum() == pytest.approx(0.4 * len(beta[side]))
+        grows, falls = beta[side] < 1, beta[side] > 0
+        assert e[side][falls].max() - e[side][grows].min() <= 1e-9  # so that the sides have a level each
+    assert ((beta >= 0) & (beta <= 1)).all()

@@ -1,0 +1,234 @@
+"""`NuSVC`: the kernel support vector machine with ν in place of C, for scikit-learn pipelines."""
+
+import time
+from os import PathLike
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from hinge.access import Gram
+from hinge.estimators import checks, kernel_input, weights
+from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
+from hinge.estimators.kernel_classifier import KernelClassifier
+from hinge.estimators.kernel_tasks import Runs, Task, expanded
+from hinge.estimators.nu_machine import NuMachine
+from hinge.estimators.one_vs_one import class_pairs
+from hinge.estimators.parameters import ClassWeight, Gamma, KernelChoice, RandomState
+from hinge.kernels import Kernel
+from hinge.problems import KernelNuClassification
+from hinge.problems.svm.nu_forms import check_feasible
+from hinge.solvers import Solver, registry
+from hinge.types import Items
+
+
+class NuSVC(CallbackSupportMixin, NuMachine, KernelClassifier, ClassifierMixin, BaseEstimator):
+    """Kernel support vector classifier by the share ν of points that may lie within the margin, certified.
+
+    The objective, the parameters and the attributes are those of ``sklearn.svm.NuSVC``,
+
+    .. math:: \\min_{w, b, \\rho}\\ \\frac12\\|w\\|^2 - \\nu S\\rho
+              + \\sum_i s_i\\max(0,\\, \\rho - y_i(\\langle w, \\phi(x_i)\\rangle + b)), \\qquad S = \\sum_i s_i,
+
+    after which w and b are divided by ρ, so that the margin is at ±1; this is the `SVC` with C = 1/ρ. It is solved
+    in blocks of kernel rows on a growing subset, to a certified duality gap.
+
+    Parameters
+    ----------
+    nu : float in (0, 1], default=0.5
+        An upper bound on the share of points within the margin, and a lower bound on that of support vectors.
+        It can be at most twice the share of the lighter class, of any two that meet.
+    kernel : str, callable or hinge.kernels.Kernel, default="rbf"
+        As for `SVC`: "linear", "rbf", "poly", "sigmoid", "laplacian", "precomputed", or a function.
+    degree, gamma, coef0
+        Parameters of the named kernels, as in scikit-learn: gamma is "scale", "auto" or a number.
+    shrinking : bool, default=True
+        Accepted for scikit-learn's sake: the solver works on a growing subset in any case.
+    probability : bool, default=False
+        Whether `predict_proba` is there; it is not built yet, and says what to use in its place.
+    tol : float, default=1e-3
+        Stop when the certified relative duality gap, (P - D)/\\|P\\|, is at most this; then
+        :math:`\\|w - w^*\\|^2 \\le \\tfrac12` tol :math:`\\|w\\|^2` for the best w*, both before they are divided.
+        Below 1e-5, for few points and for kernels other than "rbf", kernel values are computed in float64.
+    cache_size : float, default=200
+        Megabytes in which kernel rows are kept.
+    class_weight : dict or "balanced", optional
+        Kept as `class_weight_`, and no more, as in scikit-learn: there is no C that it could multiply. Give
+        `sample_weight` in its place.
+    verbose : bool or int, default=False
+        Write a line for each look at the answer to standard error.
+    max_iter : int, default=-1
+        Limit in iterations of the solver, of a block of points each, for each run; -1 for none.
+    decision_function_shape : {"ovr", "ovo"}, default="ovr"
+        One decision value for each class, or for each pair of classes. There is a run for each pair in any case.
+    break_ties : bool, default=False
+        Between classes with as many votes decide by decision values, not by order.
+    random_state : int, RandomState or None
+        Of the first subset. None is a number too: the same call gives the same bits.
+    solver : str or Solver, default="auto"
+        "auto", which is "levelblocks", or this with its settings, which grids reach as ``solver__block`` and the like.
+    max_time : float, optional
+        Limit in seconds.
+    max_kernel_evals : int, optional
+        Limit in kernel values computed; never exceeded.
+    target_error : float, optional
+        Stop when the error on held-out rows is at most this.
+    validation_fraction : float, default=0.1
+        Fraction of the rows held out for `target_error`, stratified.
+    cache_folder : path-like, optional
+        Where kernel values are kept for later fits on the same data.
+    device : {"cpu", "cuda"}, optional
+    precision : {"float32", "tf32", "bf16"}, default="float32"
+        Of products on a GPU.
+    n_jobs : int, optional
+        Threads that compute kernel rows.
+    warm_start : bool, default=False
+        Begin from the last fit's answer, where there are as many rows.
+    on_interrupt : {"raise", "keep"}, default="raise"
+        What Ctrl-C does: raise, or end the fit with the model so far.
+
+    Attributes
+    ----------
+    classes_, support_, support_vectors_, n_support_, dual_coef_, intercept_, fit_status_, shape_fit_, \
+class_weight_
+        As in scikit-learn, in LIBSVM's order and layout. The support vectors and the coefficients of sparse X
+        are sparse; the support vectors of sequences are a list.
+    coef_ : ndarray of shape (n_runs, n_features)
+        w of each run, for the linear kernel.
+    kernel_ : hinge.kernels.Kernel
+    gap_ : float
+        The certified relative gap; the largest of all runs. Infinite where none is known, and where the best w is
+        zero: the kernel cannot tell the classes apart with so few points within the margin, and ν must be larger.
+        Then the fit ends with a warning, and nothing is divided.
+    objective_ : float or ndarray of shape (n_runs,)
+        The objective above, before w is divided by ρ.
+    lam_, slack_ : float or ndarray of shape (n_runs,)
+        ρ/S, which is the λ of the `SVC` with the same answer; and mean hinge loss over ‖w‖.
+    n_kernel_evals_, n_kernel_asked_ : int
+        Kernel values computed, and asked for: those that the cache held included.
+    n_iter_ : ndarray of shape (n_runs,)
+        Iterations of the solver.
+    stop_reason_ : str
+        Why the fit ended: "converged", "target", "max_time", ...
+    solver_ : Solver
+    history_ : list of Record, or list of such lists
+        One record for each look at the answer; a list for each run where there are several.
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from hinge import NuSVC
+    >>> X, y = [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]], [0, 0, 1, 1]
+    >>> model = NuSVC(nu=0.5, gamma=2.0).fit(X, y)
+    >>> model.predict([[0.1, 0.9]])
+    array([1])
+    >>> model.gap_ <= 1e-3
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        nu: float = 0.5,
+        kernel: KernelChoice = "rbf",
+        degree: int = 3,
+        gamma: Gamma = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        probability: bool | Literal["deprecated"] = False,
+        tol: float = 1e-3,
+        cache_size: float = 200,
+        class_weight: ClassWeight = None,
+        verbose: int = False,
+        max_iter: int = -1,
+        decision_function_shape: Literal["ovo", "ovr"] = "ovr",
+        break_ties: bool = False,
+        random_state: RandomState = None,
+        solver: str | Solver = "auto",
+        max_time: float | None = None,
+        max_kernel_evals: int | None = None,
+        target_error: float | None = None,
+        validation_fraction: float = 0.1,
+        cache_folder: str | PathLike[str] | None = None,
+        device: str | None = None,
+        precision: Literal["float32", "tf32", "bf16"] = "float32",
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        on_interrupt: Literal["raise", "keep"] = "raise",
+    ) -> None:
+        self.nu = nu
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.probability = probability
+        self.tol = tol
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.random_state = random_state
+        self.solver = solver
+        self.max_time = max_time
+        self.max_kernel_evals = max_kernel_evals
+        self.target_error = target_error
+        self.validation_fraction = validation_fraction
+        self.cache_folder = cache_folder
+        self.device = device
+        self.precision = precision
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.on_interrupt = on_interrupt
+
+    @with_callbacks
+    def fit(self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "NuSVC":
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
+            Kernel values of shape (n_samples, n_samples) where the kernel is precomputed.
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            The :math:`s_i`. Rows whose weight is zero or negative take no part.
+
+        Returns
+        -------
+        self
+        """
+        began = time.perf_counter()
+        checks.check_nu_svc(self, registry.names("nu"))
+        X, y = kernel_input.training_data(self, X, y)
+        classes, codes = checks.encoded_labels(y)
+        weight = weights.row_weights(sample_weight, X)
+        per_class = weights.per_class_weights(self.class_weight, y, classes)
+        kernel = kernel_input.kernel_of(self, X)
+        seed = checks.seed_of(self.random_state)
+        aside = None
+        if self.target_error is not None:
+            kept = np.arange(len(codes)) if weight is None else np.flatnonzero(weight)
+            aside = kept[checks.held_out(codes[kept], self.validation_fraction, seed)]
+        s = np.ones(len(codes)) if weight is None else weight.copy()
+        s[[] if aside is None else aside] = 0.0
+        masses = np.bincount(codes, s, minlength=len(classes))
+        for pair in class_pairs(len(classes)):  # before anything is solved
+            check_feasible(self.nu, masses[list(pair)])
+        ovo = len(classes) > 2
+
+        def run(kernel: Kernel) -> Runs:
+            return self._run_each(X, y, codes, classes, kernel, weight, None, aside, seed, began)
+
+        kernel, runs = kernel_input.run_with(kernel, X, run)
+        self.classes_, self.kernel_, self.shape_fit_ = classes, kernel, kernel_input.shape_of(X)
+        self.__dict__.update(expanded(runs.answers, X, codes, len(classes), kernel, one_vs_one=ovo))
+        self.class_weight_ = np.ones(len(classes)) if per_class is None else per_class
+        self._calibrated = self.probability not in (False, "deprecated")
+        self._keep(runs)
+        return self
+
+    def _problem(self, gram: Gram, task: Task) -> KernelNuClassification:
+        return KernelNuClassification(gram, task.y, self.nu, weight=task.weight)

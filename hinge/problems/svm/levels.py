@@ -1,0 +1,251 @@
+"""SVMs in which ν takes the place of a margin: dual weights of a given sum, and a level for each sum."""
+
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hinge.access import BaseGram
+from hinge.problems.base import Certificate
+from hinge.problems.svm.duality import UNIT
+from hinge.problems.svm.kernelized import Expansion, KernelProblem
+from hinge.problems.svm.losses import HINGE, Loss
+
+
+class Strays(NamedTuple):
+    """What it takes to make the sums of α right, which rounding has not left so.
+
+    Attributes
+    ----------
+    common : float
+        What both copies of some points have in common: no rounding, but needed for the sums.
+    cost, gain, shift : float
+        By how much the rest may change the gap, Σ σtα, and w.
+    """
+
+    common: float
+    cost: float
+    gain: float
+    shift: float
+
+
+class KernelLevels(KernelProblem):
+    """Points with a sign σ, whose dual weights have a sum M that is given, for each sign.
+
+    .. math:: \\max_\\alpha\\ D(\\alpha) = \\sum_i\\sigma_it_i\\alpha_i - \\tfrac12\\|w\\|^2, \\qquad
+              w = \\sum_i\\sigma_i\\alpha_i\\phi(x_i), \\quad 0 \\le \\alpha_i \\le s_i, \\quad
+              \\sum_{\\sigma_i = \\sigma}\\alpha_i = M = \\frac\\nu k\\sum_i s_i
+
+    where there are k signs. It is the dual of
+
+    .. math:: P(w, l) = \\tfrac12\\|w\\|^2 - \\sum_\\sigma Ml_\\sigma
+              + \\sum_i s_i\\max(0, l_{\\sigma_i} - m_i), \\qquad
+              m_i = \\sigma_i(\\langle w, \\phi(x_i)\\rangle - t_i).
+
+    The best level l of a sign is the quantile of its margins m that belongs to M. One sign and t = 0 is the
+    one-class SVM, labels for signs and t = 0 the ν-SVM of two classes; in ν-regression t are the targets, and
+    every point is there twice, once with each sign. Those two copies share a response, and so all kernel values.
+
+    With the responses the duality gap costs O(n log n) and no kernel value,
+
+    .. math:: P - D = \\sum_i \\alpha_i\\max(0, m_i - l) + (s_i - \\alpha_i)\\max(0, l - m_i)
+              \\ \\ge\\ \\|w - w^*\\|^2,
+
+    half of it by the strong convexity of P and half by that of D, for the best :math:`w^*`. In which unit the
+    certificate has it, `error` of each problem says.
+
+    An answer is an `Expansion` with σα for β; of two copies, with their difference, since what both have in common
+    moves no response.
+
+    Parameters
+    ----------
+    gram : Gram
+    y : array of shape (n,)
+        Labels, or targets.
+    nu : float in (0, 1]
+    sign : array of shape (n,) or (2, n)
+        σ: of each point, or of its two copies.
+    C : float
+        The :math:`s_i` are so many times the weights.
+    weight : array of shape (n,), optional
+        All one where not given.
+    loss : Loss
+
+    References
+    ----------
+    B. Schölkopf, A. J. Smola, R. C. Williamson, P. L. Bartlett, *New Support Vector Algorithms*, 2000;
+    C.-C. Chang, C.-J. Lin, *Training ν-Support Vector Classifiers: Theory and Algorithms*, 2001.
+    """
+
+    signs: ClassVar[tuple[int, ...]] = (1, -1)
+    """Those that there are."""
+    centre: float = 0.0
+    """What was subtracted from the targets: the levels absorb it, and sums of smaller numbers are more exact."""
+
+    def __init__(
+        self,
+        gram: BaseGram,
+        y: ArrayLike,
+        nu: float,
+        sign: np.ndarray,
+        *,
+        C: float = 1.0,
+        weight: ArrayLike | None = None,
+        loss: Loss = HINGE,
+    ) -> None:
+        super().__init__(gram, y, weight=weight, loss=loss)
+        if not 0 < nu <= 1:
+            raise ValueError(f"nu must lie in (0, 1], got {nu!r}: it is a share of the points.")
+        self.nu = float(nu)
+        self.sign = np.atleast_2d(sign).astype(np.float64)
+        self.boxes = np.broadcast_to(C * np.asarray(self.weight, np.float64), (self.n,))
+        self.mass = self.nu * float(self.boxes.sum()) / len(self.signs)
+        self.linear = np.zeros(self.n)
+        room = [float((self.boxes * (self.sign == sign)).sum()) for sign in self.signs]
+        self.shares = np.array([self.mass / own if own > 0 else np.inf for own in room])
+
+    # --- what solvers use -----------------------------------------------------------------
+
+    def margins(self, r: np.ndarray, rows: slice | np.ndarray = slice(None)) -> np.ndarray:
+        """m of some points and their copies, from their responses."""
+        return self.sign[:, rows] * (r - self.linear[rows])
+
+    def levels(self, m: np.ndarray, alpha: np.ndarray, rows: slice | np.ndarray = slice(None)) -> np.ndarray:
+        """The best level of each sign for these margins: a quantile of its own.
+
+        Where several are best it is, as in LIBSVM, that of the points between their bounds.
+        """
+        sign = self.sign[:, rows]
+        s = np.broadcast_to(self.boxes[rows], sign.shape)
+        if len(self.signs) == 1:
+            return np.array([_quantile(m.ravel(), alpha.ravel(), s.ravel(), float(self.shares.min()))])
+        own = [sign == one for one in self.signs]
+        return np.array(
+            [_quantile(m[at], alpha[at], s[at], share) for at, share in zip(own, self.shares.tolist(), strict=True)]
+        )
+
+    def over(self, m: np.ndarray, levels: np.ndarray, rows: slice | np.ndarray = slice(None)) -> np.ndarray:
+        """By how much each margin is above the level of its sign."""
+        return m - (np.where(self.sign[:, rows] > 0, *levels) if len(levels) == 2 else levels)
+
+    def slack(self, over: np.ndarray, alpha: np.ndarray, rows: slice | np.ndarray = slice(None)) -> float:
+        """P - D, where α is feasible."""
+        above, below = np.maximum(over, 0.0), np.maximum(-over, 0.0)
+        return float(np.vdot(alpha, above) + np.vdot(self.boxes[rows] - alpha, below))
+
+    def error(self, slack: float, sq_norm: float, gain: float = 0.0, off: float = 0.0) -> float:
+        """A gap in the unit of the certificate.
+
+        Parameters
+        ----------
+        slack, sq_norm, gain : float
+            P - D, ‖w‖², and Σ σtα.
+        off : float
+            By how far w itself may be off.
+        """
+        raise NotImplementedError
+
+    def vanishes(self, sq_norm: float) -> bool:
+        """Whether w is zero, as far as floating point can tell, and the best one too."""
+        return sq_norm <= (1e-8 * self.mass) ** 2 * float(self.gram.diag.mean())
+
+    def bias_of(self, levels: np.ndarray) -> float:
+        """b: both signs are as far from their level, σ(⟨w, φ⟩ + b - t) = l, where l is the mean of both."""
+        return self.centre + float(levels[-1] - levels[0]) / 2
+
+    def weights_of(self, beta: np.ndarray) -> np.ndarray:
+        """The least α of these β."""
+        return np.maximum(self.sign * beta, 0.0)
+
+    # --- certificates ---------------------------------------------------------------------
+
+    def objective(self, answer: Expansion) -> float:
+        """P at w and b, and the mean level that is best for both."""
+        m = self.sign * (answer.responses - self.linear + (answer.b - self.centre))
+        s = np.broadcast_to(self.boxes, m.shape)
+        mass = self.mass * len(self.signs)
+        level = _quantile(m.ravel(), self.weights_of(answer.beta).ravel(), s.ravel(), mass / float(s.sum()))
+        return 0.5 * self.checked(answer) - mass * level + float(np.vdot(s, np.maximum(level - m, 0.0)))
+
+    def certificate(self, answer: Expansion) -> Certificate:
+        """P at the best levels, D, and the bound on what is missing, all rounding included."""
+        beta, r = answer.beta, answer.responses
+        self.checked(answer)
+        alpha = self.weights_of(beta)
+        lack = self.mass - _sums(self, alpha)
+        inside = bool((alpha <= self.boxes).all()) and np.array_equal((self.sign * alpha).sum(axis=0), beta)
+        if len(alpha) == 2:  # what lacks on both sides is common to both copies of some points
+            lack -= max(0.0, float(lack.min()))
+        inside &= bool((np.abs(lack) <= 1e-9 * self.mass).all())
+        if answer.terms == np.inf:
+            return Certificate.unknown(answer.b)
+        if self.certifiable and inside and not self.gram.contradicts(beta):
+            return self._bounds(beta, r, self.off(answer))
+        b = self.bias_of(self.levels(self.margins(r), alpha))
+        unknown = np.inf if self.certifiable and not inside else np.nan
+        return Certificate(self.objective(answer._replace(b=b)), -unknown, unknown, b)
+
+    def _bounds(self, beta: np.ndarray, r: np.ndarray, e: np.ndarray) -> Certificate:
+        alpha, m = self.weights_of(beta), self.margins(r)
+        levels = self.levels(m, alpha)
+        over, both = self.over(m, levels), float(levels.sum())
+        strays = _strays(self, alpha, over)
+        slack = max(self.slack(over, alpha) - strays.common * both, 0.0)
+        # What it is with each margin off by e, in whatever direction is worse. That of b, which is rounded, is in it.
+        b = self.bias_of(levels)
+        shifts = float(np.abs(levels).max()) + abs(b) + abs(self.centre)
+        e_m = e + 2 * UNIT * (np.abs(r) + np.abs(self.linear) + shifts)
+        ends = [
+            alpha * np.maximum(over + off, 0.0) + (self.boxes - alpha) * np.maximum(-over - off, 0.0)
+            for off in (e_m, -e_m)
+        ]
+        most = float(np.maximum(*ends).sum()) + strays.common * (4 * UNIT * float(np.abs(levels).sum()) - both)
+        most = max(most, 0.0) * (1 + 2 * self.n * UNIT) + strays.cost + 0.5 * strays.shift**2
+        sq, gain = max(float(beta @ r), 0.0), float(self.linear @ beta)
+        sq_off = float(np.abs(beta) @ e) + self.n * UNIT * sq
+        off = 2 * self.n * UNIT * float(np.abs(self.linear) @ np.abs(beta)) + strays.gain
+        least = gain - off - 0.5 * (np.sqrt(sq + sq_off) + strays.shift) ** 2
+        gap = self.error(most, sq - sq_off, least + 0.5 * (sq - sq_off), strays.shift)
+        as_is = self.error(slack, sq, gain)
+        return Certificate(slack + gain - 0.5 * sq, float(least), gap, b, as_is)
+
+
+def _strays(problem: KernelLevels, alpha: np.ndarray, over: np.ndarray) -> Strays:
+    """Sums are made right by weights that shrink alike, or that grow in proportion to the room that each has."""
+    lack = problem.mass - _sums(problem, alpha)
+    common = max(0.0, float(lack.min())) if len(alpha) == 2 else 0.0
+    found = np.zeros(3)
+    parts = (np.abs(over), np.abs(problem.linear), problem.gram.norms)
+    sizes = np.stack([np.broadcast_to(part, over.shape) for part in parts])
+    for sign, short in zip(problem.signs, (lack - common).tolist(), strict=True):
+        own = problem.sign == sign
+        moved = (problem.boxes - alpha)[own] if short > 0 else alpha[own]
+        moved = moved if moved.any() else alpha[own]
+        share = (abs(short) + problem.n * UNIT * problem.mass) / (float(moved.sum()) or 1.0)
+        found += share * (sizes[:, own] @ moved)
+    return Strays(common, *found.tolist())
+
+
+def _sums(problem: KernelLevels, alpha: np.ndarray) -> np.ndarray:
+    """The sum of α for each sign."""
+    return np.array([float(alpha[problem.sign == sign].sum()) for sign in problem.signs])
+
+
+def _quantile(m: np.ndarray, alpha: np.ndarray, s: np.ndarray, share: float) -> float:
+    """The l at which -(share Σs)l + Σ s max(0, l - m) is least."""
+    order = np.argsort(m, kind="stable")
+    below = np.cumsum(s[order])
+    target = share * below[-1]
+    at = min(int(np.searchsorted(below, target * (1 - 1e-12))), len(m) - 1)
+    low = high = float(m[order[at]])
+    if at + 1 < len(m) and below[at] <= target * (1 + 1e-12):
+        high = float(m[order[at + 1]])
+    free = (alpha > 0) & (alpha < s)
+    return float(np.clip(m[free].mean(), low, high)) if free.any() else (low + high) / 2
+
+
+def summing_to(alpha: np.ndarray, s: np.ndarray, total: float) -> np.ndarray:
+    """α moved within its bounds until it sums to the total, in proportion to the room that each has."""
+    lack = total - float(alpha.sum())
+    room = s - alpha if lack > 0 else alpha
+    return np.clip(alpha + lack * room / (float(room.sum()) or 1.0), 0.0, s)

@@ -1,0 +1,144 @@
+"""The ν-SVMs of two classes and of regression."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hinge.access import BaseGram
+from hinge.kernels import Kernel
+from hinge.problems.svm.examples import FAINT
+from hinge.problems.svm.kernelized import Expansion, gram_of
+from hinge.problems.svm.levels import KernelLevels
+from hinge.problems.svm.losses import epsilon_insensitive
+from hinge.types import Items
+
+
+class KernelNuClassification(KernelLevels):
+    """The margin ρ that all but a share ν of the points reach, and the shortest w for it.
+
+    .. math:: P(w, b, \\rho) = \\tfrac12\\|w\\|^2 - \\nu S\\rho
+              + \\sum_i s_i\\max(0, \\rho - y_i(\\langle w, \\phi(x_i)\\rangle + b)), \\qquad
+              S = \\textstyle\\sum_i s_i
+
+    Its levels are :math:`l_+ = \\rho - b` and :math:`l_- = \\rho + b`, and the weights of either class sum to νS/2.
+    Divided by ρ, the answer is that of the regularised problem with :math:`\\lambda = \\rho/S`, or C = 1/ρ: see
+    `in_margins`.
+
+    The certificate is the relative duality gap, :math:`(P - D)/|P|`: all of them are negative, and the optimum is the
+    farthest from zero. Where the kernel cannot tell the classes apart with so few points within the margin, the best w
+    is zero and the gap infinite: ν must be larger.
+
+    Parameters
+    ----------
+    X : Gram, or points for `kernel`
+    y : array of shape (n,)
+        Labels, -1 and +1.
+    nu : float in (0, 1]
+        At most twice the share of the lighter class.
+    kernel : Kernel, optional
+        Where `X` is not a `Gram` already.
+    weight : array of shape (n,), optional
+        The :math:`s_i`, all one where not given.
+    """
+
+    def __init__(
+        self,
+        X: Items | BaseGram,
+        y: ArrayLike,
+        nu: float,
+        kernel: Kernel | None = None,
+        *,
+        weight: ArrayLike | None = None,
+    ) -> None:
+        super().__init__(gram_of(X, kernel), y, nu, np.asarray(y), weight=weight)
+        check_feasible(self.nu, self.mass / self.shares)
+
+    def error(self, slack: float, sq_norm: float, gain: float = 0.0, off: float = 0.0) -> float:
+        """The relative duality gap."""
+        size = 0.5 * sq_norm - slack
+        return float(slack / size) if size > 0 else np.inf
+
+    def in_margins(self, answer: Expansion) -> tuple[Expansion, float]:
+        """The answer with its margin at ±1, and its λ; as it is, and λ = 0, where there is no margin.
+
+        Where it has the responses of some points only, the margin is that of its support vectors.
+        """
+        alpha, m = self.weights_of(answer.beta), self.margins(answer.responses)
+        if answer.terms < np.inf:
+            rho = float(self.levels(m, alpha).mean())
+        else:
+            share = alpha / np.maximum(self.boxes, 1e-300)  # of a subset, in no unit
+            inner = (share > 0) & (share < 0.999 * share.max())
+            own = inner if inner.any() else share > 0
+            rho = float((m + self.sign * answer.b)[own].mean()) if own.any() else 0.0
+        if not rho > 0.0 or self.vanishes(self.checked(answer)):
+            return answer, 0.0
+        if not rho * 1e300 > float(np.abs(answer.beta).max()) + abs(answer.b):
+            raise ValueError(
+                f"The margin is {rho:.1g}, and what is divided by it overflows: scale the features up, for instance "
+                "with sklearn.preprocessing.MaxAbsScaler."
+            )
+        return Expansion(answer.beta / rho, answer.b / rho, answer.responses / rho), rho / self.total
+
+
+class KernelNuRegression(KernelLevels):
+    """A tube about the function outside of which at most a share ν of the targets lie, and its width 2ε.
+
+    .. math:: P(w, b, \\varepsilon) = \\tfrac12\\|w\\|^2 + C\\Big(\\nu S\\varepsilon
+              + \\sum_i s_i\\max(0, |t_i - \\langle w, \\phi(x_i)\\rangle - b| - \\varepsilon)\\Big), \\qquad
+              S = \\textstyle\\sum_i s_i
+
+    Every point is there twice, with weights :math:`\\alpha_i` and :math:`\\alpha_i^*` that pull up and down and sum to
+    CνS/2 each; :math:`\\beta = \\alpha - \\alpha^*`. The levels are :math:`l_\\pm = \\mp b - \\varepsilon`.
+
+    The certificate is the relative duality gap, :math:`(P - D)/D`. The optimum may be zero: a D below 1e-9 of the
+    loss of w = 0 is taken for that.
+
+    Parameters
+    ----------
+    X : Gram, or points for `kernel`
+    y : array of shape (n,)
+        Targets.
+    nu : float in (0, 1]
+    C : float
+    kernel : Kernel, optional
+        Where `X` is not a `Gram` already.
+    weight : array of shape (n,), optional
+        The :math:`s_i`, all one where not given.
+    """
+
+    def __init__(
+        self,
+        X: Items | BaseGram,
+        y: ArrayLike,
+        nu: float,
+        C: float = 1.0,
+        kernel: Kernel | None = None,
+        *,
+        weight: ArrayLike | None = None,
+    ) -> None:
+        gram = gram_of(X, kernel)
+        sign = np.repeat(np.array([[1], [-1]], np.int8), gram.n, axis=1)
+        super().__init__(gram, y, nu, sign, C=C, weight=weight, loss=epsilon_insensitive(0.0))
+        self.lam = 1.0 / (C * self.total)
+        self.centre = float(np.median(self.target))
+        self.linear = self.target - self.centre
+        self.faint = FAINT * float(self.boxes @ np.abs(self.target))
+
+    def error(self, slack: float, sq_norm: float, gain: float = 0.0, off: float = 0.0) -> float:
+        """The relative duality gap."""
+        unit = max(gain - 0.5 * sq_norm, self.faint)
+        return float(slack / unit) if unit > 0 else 0.0 if slack == 0.0 else np.inf
+
+    def vanishes(self, sq_norm: float) -> bool:
+        """Never: w = 0 may be the best answer, and the gap says so."""
+        return False
+
+
+def check_feasible(nu: float, masses: np.ndarray) -> None:
+    """Raise if ν is more than twice the share of the lighter of two classes of these masses."""
+    largest = 2.0 * float(masses.min() / (masses.sum() or 1.0))
+    if nu > largest * (1 + 1e-12):
+        raise ValueError(
+            f"specified nu is infeasible: nu={nu:g} is more than {largest:.6g}, twice the share of the lighter class "
+            "in the weights; give less."
+        )

@@ -1,0 +1,36 @@
+import numpy as np
+import pytest
+
+from hinge import NuSVC, NuSVR
+from hinge.kernels import Gaussian, Linear
+from hinge.solvers import BlockDual, LevelBlocks
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((60, 3))
+Y = (X[:, 0] + 0.3 * RNG.standard_normal(60) > 0).astype(int)
+
+
+@pytest.mark.parametrize("machine", [NuSVC, NuSVR])
+def test_solvers_by_name_and_with_settings(machine):
+    for solver in ("auto", "levelblocks", LevelBlocks(first=16, block=8)):
+        model = machine(nu=0.3, solver=solver).fit(X, Y)
+        assert isinstance(model.solver_, LevelBlocks) and model.gap_ <= 1e-3
+        assert model.solver_ == (LevelBlocks() if isinstance(solver, str) else solver)
+    with pytest.raises(ValueError, match="solver must be one of 'auto', 'levelblocks'"):
+        machine(solver="smo").fit(X, Y)
+    with pytest.raises(ValueError, match="BlockDual solves KernelRegularized problems"):
+        machine(solver=BlockDual()).fit(X, Y)
+
+
+@pytest.mark.parametrize("machine", [NuSVC, NuSVR])
+def test_values_of_other_kernels_are_in_double_precision(machine):
+    many = np.tile(X, (40, 1))
+    gaussian, linear = (machine()._gram(many, None, kernel, 1) for kernel in (Gaussian(0.5), Linear()))
+    assert (gaussian.dtype, linear.dtype) == (np.float32, np.float64)
+
+
+@pytest.mark.parametrize("machine", [NuSVC, NuSVR])
+@pytest.mark.parametrize("nu", [0, 0.0, 1.5, -0.1, "half", None, np.nan])
+def test_nu_is_checked(machine, nu):
+    with pytest.raises(ValueError, match="nu must be a number"):
+        machine(nu=nu).fit(X, Y)
