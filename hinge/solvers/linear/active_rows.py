@@ -2,9 +2,15 @@
 
 import numpy as np
 
+from hinge.access import Matrix
 from hinge.compiled import Record, compiled, record
+from hinge.problems import Multiclass, Regularized
 from hinge.sampling import draw_index
 
+BLOCK_BYTES = 1 << 14
+CACHE_BYTES = 1 << 25  # data below this size is near anyway: smaller blocks mix it better
+MANY_BLOCKS = 4096
+LOOK_CELLS = 1 << 17  # cells that are visited in some times the time of a look at the answer
 SHRUNK = np.uint32(1 << 31)  # marks a row of the list that leaves it at the end of the epoch
 
 # Short functions are inlined: that compiles sooner than a function of its own would.
@@ -18,6 +24,25 @@ def first_epoch() -> Record:
     `offset` rows of the next one; `rows`: rows that the last epoch visited.
     """
     return record(t=0, draws=0, stale=True, active=0, visited=0, block=0, offset=0, rows=0)
+
+
+def rows_a_block(matrix: Matrix) -> int:
+    """Neighbouring rows that are visited together."""
+    cell = matrix.dtype.itemsize + (4 if matrix.is_sparse else 0)
+    size = cell * matrix.n_cells
+    wanted = BLOCK_BYTES if size > CACHE_BYTES else BLOCK_BYTES // 4
+    rows = min(32, wanted * matrix.n // max(1, size))
+    return int(max(1, rows, min(128, matrix.n // MANY_BLOCKS if size > CACHE_BYTES else 1)))
+
+
+def rows_to_look(problem: Regularized | Multiclass, epoch: Record) -> int:
+    """Rows to the end of the epoch, or later where epochs are short against a look at the answer."""
+    if epoch.visited == 0 and (epoch.stale or epoch.active == 0):
+        return problem.n if len(problem.weight) == 1 else int(np.count_nonzero(problem.weight))
+    worth = LOOK_CELLS * problem.n // max(1, problem.matrix.n_cells)
+    step = max(1, problem.n // 16, min(worth, 4 * problem.n))
+    left = int(epoch.active - epoch.visited)
+    return left if left >= step else step - int(epoch.t) % step  # on a grid, wherever it is asked
 
 
 @compiled
