@@ -16,6 +16,7 @@ from hinge.solvers import registry as solvers
 TARGET = Path(__file__).with_name("lists.md")
 KINDS = {
     "linear": "The linear SVM, by rows in memory",
+    "multiclass": "The linear SVM of several classes at once, by rows in memory",
     "cells": "The linear SVM, by rows, columns and cells",
     "kernel": "The kernel SVM",
     "nu": "One class, and ν in place of C or ε",
@@ -31,8 +32,9 @@ def text() -> str:
         "`hinge/experiments`.",
         "## Solvers",
         'An estimator takes the name, `LinearSVC(solver="sdca")`, or a solver with its settings, '
-        "`LinearSVC(solver=SDCA(shrinking=False))`; `hinge.solve` takes the latter. `hinge compare` knows "
-        "those of the first three groups.",
+        "`LinearSVC(solver=SDCA(shrinking=False))`; `hinge.solve` takes the latter. Those of several classes at "
+        'once are for `LinearSVC(multi_class="crammer_singer")`. `hinge compare` knows those of the linear and of '
+        "the kernel SVM.",
         *(part for kind, title in KINDS.items() for part in (f"### {title}", _solvers(kind))),
         "## Kernels",
         "For kernel machines, by name or as `hinge.kernels.Gaussian(gamma=0.5)`; or any function.",
@@ -49,6 +51,8 @@ def _solvers(kind: solvers.Solves) -> str:
     for name, entry in solvers.entries(kind).items():
         cls = entry.load()
         asked = f'`"{name}"`' if kind in ("linear", "cells", "kernel", "nu") and not entry.needs else "–"
+        if kind == "multiclass":
+            asked = f'`"{name.removeprefix("multiclass")}"`'
         paper = f"{cls.paper.authors}, {cls.paper.year}" if hasattr(cls, "paper") else "–"
         lines.append((asked, f"`{entry.class_name}`", _first_line(cls), paper))
     return _table(("`solver=`", "class", "what it is", "paper"), lines)

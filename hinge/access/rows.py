@@ -1,7 +1,7 @@
 """Counted row access for compiled code: dense and CSR storage behind one set of verbs.
 
 Compiled code touches the data only by ``row = read_row(A, i)``, which counts, followed by
-``dot``, ``add_row`` and ``sq_norm`` on that row, which are free: the row was paid for.
+``dot``, ``dots``, ``add_row`` and ``sq_norm`` on that row, which are free: the row was paid for.
 One source compiles for both storages, because Numba picks the body of each verb by the
 type of `A`; with the JIT disabled the plain functions do the same.
 """
@@ -77,6 +77,72 @@ def _dot_csr(A, row, w):
         s0 += A.data[p] * w[A.indices[p]]
         p += _1
     return (s0 + s1) + (s2 + s3)
+
+
+def _dots_dense(A, row, W, out):
+    # Four cells at a time, so that a sum is fetched and put back once for them.
+    x, d = A.X[row[0]], row[1]
+    j = np.uint64(0)
+    out[:] = 0.0
+    while j + _4 <= d:
+        a, b, c, e = np.float64(x[j]), np.float64(x[j + _1]), np.float64(x[j + _2]), np.float64(x[j + _3])
+        for k in range(len(out)):
+            out[k] += a * W[j, k] + b * W[j + _1, k] + c * W[j + _2, k] + e * W[j + _3, k]
+        j += _4
+    while j < d:
+        for k in range(len(out)):
+            out[k] += x[j] * W[j, k]
+        j += _1
+
+
+def _dots_csr(A, row, W, out):
+    p, hi = row
+    out[:] = 0.0
+    while p + _4 <= hi:
+        a, b = np.float64(A.data[p]), np.float64(A.data[p + _1])
+        c, e = np.float64(A.data[p + _2]), np.float64(A.data[p + _3])
+        i, j, l, m = A.indices[p], A.indices[p + _1], A.indices[p + _2], A.indices[p + _3]
+        for k in range(len(out)):
+            out[k] += a * W[i, k] + b * W[j, k] + c * W[l, k] + e * W[m, k]
+        p += _4
+    while p < hi:
+        for k in range(len(out)):
+            out[k] += A.data[p] * W[A.indices[p], k]
+        p += _1
+
+
+def _dot_column_dense(A, row, W, k):
+    x = A.X[row[0]]
+    s = 0.0
+    for j in range(row[1]):
+        s += x[j] * W[j, k]
+    return s
+
+
+def _dot_column_csr(A, row, W, k):
+    s0 = s1 = s2 = s3 = 0.0
+    p, hi = row
+    while p + _4 <= hi:
+        s0 += A.data[p] * W[A.indices[p], k]
+        s1 += A.data[p + _1] * W[A.indices[p + _1], k]
+        s2 += A.data[p + _2] * W[A.indices[p + _2], k]
+        s3 += A.data[p + _3] * W[A.indices[p + _3], k]
+        p += _4
+    while p < hi:
+        s0 += A.data[p] * W[A.indices[p], k]
+        p += _1
+    return (s0 + s1) + (s2 + s3)
+
+
+def _add_to_column_dense(A, row, scale, W, k):
+    x = A.X[row[0]]
+    for j in range(row[1]):
+        W[j, k] += scale * x[j]
+
+
+def _add_to_column_csr(A, row, scale, W, k):
+    for p in range(row[0], row[1]):
+        W[A.indices[p], k] += scale * A.data[p]
 
 
 def _add_dense(A, row, scale, w):
@@ -163,6 +229,9 @@ def _verb(dense: Callable, csr: Callable, doc: str) -> Callable[..., Any]:
 read_row = _verb(_read_dense, _read_csr, "Hand out row i and count its cells (nonzeros; the width if dense).")
 held_row = _verb(_held_dense, _held_csr, "Row i once more, for an iteration that has read it and holds it.")
 dot = _verb(_dot_dense, _dot_csr, "The inner product of a row that was read with w.")
+dots = _verb(_dots_dense, _dots_csr, "The inner products of a row that was read with all columns of W.")
+dot_column = _verb(_dot_column_dense, _dot_column_csr, "The same with column k of W alone.")
+add_to_column = _verb(_add_to_column_dense, _add_to_column_csr, "Column k of W ← W + scale · x, likewise.")
 add_row = _verb(_add_dense, _add_csr, "w ← w + scale · x for a row x that was read.")
 add_outer = _verb(_add_outer_dense, _add_outer_csr, "Lower triangle of H ← H + scale · x xᵀ for a row x that was read.")
 sq_norm = _verb(_sq_norm_dense, _sq_norm_csr, "The squared Euclidean norm of a row that was read.")

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from hinge.estimators import LinearSVC
 
 Loss = Enum("Loss", {"hinge": "hinge", "squared_hinge": "squared_hinge"})
+MultiClass = Enum("MultiClass", {"ovr": "ovr", "crammer_singer": "crammer_singer"})
 ClassWeight = Enum("ClassWeight", {"balanced": "balanced"})
 
 
@@ -39,6 +40,9 @@ def train(
     lam: Annotated[float | None, typer.Option(help="Weight of the norm, 0.0001 by default.")] = None,
     slack: Annotated[float | None, typer.Option(help="Mean slack allowed at unit norm.")] = None,
     loss: Annotated[Loss, typer.Option(help="The papers' hinge, or scikit-learn's square of it.")] = Loss.hinge,
+    multi_class: Annotated[
+        MultiClass, typer.Option(help="Each class against the rest, or all at once.")
+    ] = MultiClass.ovr,
     solver: Annotated[str, typer.Option(help="auto, newton, sdca, pegasos, ...")] = "auto",
     tol: Annotated[float, typer.Option(help="Stop at this certified relative gap.")] = 1e-3,
     max_time: Annotated[float | None, typer.Option(help="Limit in seconds.")] = None,
@@ -68,7 +72,8 @@ def train(
     dataset = training_data(data, test, label, positive, fetch=fetch, zero_based=zero_based)
     model = LinearSVC(
         loss=loss.value,
-        intercept="free",
+        multi_class=multi_class.value,
+        intercept="free" if multi_class is MultiClass.ovr else "penalized",
         **(trade_off or {"lam": DEFAULT_LAM}),
         solver=solver.lower(),
         tol=tol,

@@ -31,6 +31,8 @@ from hinge.estimators.parameters import (
     VoteParameters,
 )
 from hinge.kernels import Kernel, registry
+from hinge.solvers.registry import names as solvers_of
+from hinge.solvers.registry import solves as kind_of
 from hinge.types import MatrixLike, Stored
 
 LARGEST = 1e70
@@ -165,22 +167,37 @@ def check_linear_svc(model: LinearClassifierParameters, solvers: tuple[str, ...]
     check_linear(model, solvers, ("squared_hinge", "hinge"))
     checked_choice("penalty", model.penalty, ("l2", "l1"))
     checked_choice("multi_class", model.multi_class, ("ovr", "crammer_singer"))
+    if model.n_jobs is not None:
+        checked_count("n_jobs", model.n_jobs, or_all=True)
     if model.multi_class == "crammer_singer":
-        raise NotImplementedError(
-            "multi_class='crammer_singer' is not built yet: use 'ovr', one class against the rest, or "
-            "sklearn.svm.LinearSVC."
-        )
+        check_crammer_singer(model)
+        return
     check_combination(model.penalty, model.loss, model.dual)
     if model.penalty == "l1":
         raise NotImplementedError("penalty='l1' is not built yet: use 'l2', or sklearn.svm.LinearSVC.")
-    if model.n_jobs is not None:
-        checked_count("n_jobs", model.n_jobs, or_all=True)
     if model.slack is not None:
         checked_scale("slack", model.slack, most=1.0)
         if model.lam is not None:
             raise ValueError("lam and slack both set the trade-off; give one of them.")
         if model.loss != "hinge":
             raise ValueError("slack is that of the hinge loss: give loss='hinge' with it.")
+
+
+def check_crammer_singer(model: LinearClassifierParameters) -> None:
+    """Raise if something does not go with all classes at once; like scikit-learn, ask nothing of loss and penalty."""
+    why = None
+    if model.slack is not None:
+        why = "slack is that of two classes: give C or lam"
+    elif model.fit_intercept and model.intercept == "free":
+        why = "intercept='free' is for one class against the rest: give 'penalized', or fit_intercept=False"
+    elif isinstance(model.solver, str):
+        names = [name.removeprefix("multiclass") for name in solvers_of("multiclass")]
+        if model.solver not in ("auto", *names):
+            why = f"solver={model.solver!r} is for two classes: give 'auto', {' or '.join(map(repr, names))}"
+    elif kind_of(model.solver) not in ("multiclass", None):
+        why = f"{type(model.solver).__name__} is for two classes: give one of hinge.solvers whose name has Multiclass"
+    if why is not None:
+        raise ValueError(f"{why}, where multi_class='crammer_singer'.")
 
 
 def check_svc(model: KernelClassifierParameters, solvers: tuple[str, ...]) -> None:
@@ -413,6 +430,13 @@ def encoded_labels(y: np.ndarray, classes: np.ndarray | None = None) -> tuple[np
     if len(classes) < 2:
         raise ValueError(f"y has one class only, {classes.tolist()[0]!r}: a classifier needs 2 classes or more.")
     return classes, codes.astype(np.min_scalar_type(len(classes)))
+
+
+def can_stream(model: LinearClassifierParameters) -> bool:
+    """Whether there is a `partial_fit`; the error says what to do where there is none."""
+    if model.multi_class == "crammer_singer":
+        raise AttributeError("partial_fit learns one class against the rest: give multi_class='ovr', or call fit.")
+    return True
 
 
 def check_stream(model: LinearClassifierParameters) -> None:

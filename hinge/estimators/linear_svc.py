@@ -1,21 +1,23 @@
 """`LinearSVC`: the linear support vector machine for scikit-learn pipelines."""
 
 import time
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
 
 from hinge.access import Matrix, Table, as_matrix
 from hinge.access.tables.oracle import FeatureOracle, as_oracle
-from hinge.estimators import checks, tables, weights
+from hinge.estimators import checks, crammer_singer, tables, weights
 from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
 from hinge.estimators.linear_machine import OF_A_FIT, SOLVES, LinearMachine
-from hinge.estimators.one_vs_rest import Plan, Report, keep_results, run_all, starts
+from hinge.estimators.one_vs_rest import Plan, Report, coefficients, keep_results, run_all, starts
 from hinge.estimators.parameters import ClassWeight, RandomState
 from hinge.estimators.reports import reports_of
-from hinge.problems import Regularized, SlackConstrained
+from hinge.problems import LinearProblem, Multiclass, Regularized, SlackConstrained, Solution
 from hinge.problems.svm.linear import Bias
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE
 from hinge.solvers import Simba, Solver, registry
@@ -49,8 +51,8 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
         Stop when the certified relative duality gap, (P - D)/D, is at most this.
     C : float, default=1.0
         Weight of the losses; λ = 1/(C Σ s) in the papers' terms.
-    multi_class : {"ovr"}, default="ovr"
-        One class against the rest, for each class.
+    multi_class : {"ovr", "crammer_singer"}, default="ovr"
+        One class against the rest, for each class; or all classes at once, see Notes.
     lam : float, optional
         λ of the papers: ½λ‖w‖² + mean loss. Takes the place of `C`.
     slack : float in (0, 1], optional
@@ -117,6 +119,16 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
         Rows with a positive α for any class.
     n_features_in_, feature_names_in_
 
+    Notes
+    -----
+    ``multi_class="crammer_singer"`` minimises, whatever `loss`, `penalty` and `dual` are, as in scikit-learn,
+
+    .. math:: \\frac12\\sum_k\\|w_k\\|^2
+              + C\\sum_i s_i \\max_k\\big([k \\ne y_i] + \\langle w_k - w_{y_i}, x_i\\rangle\\big)
+
+    by `MulticlassSDCA`, or with ``solver="pegasos"`` by `MulticlassPegasos`: one run, with one gap and one
+    objective. Of two classes `coef_` is :math:`w_1 - w_0`.
+
     Examples
     --------
     >>> from hinge import LinearSVC
@@ -140,7 +152,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
         dual: bool | Literal["auto"] = "auto",
         tol: float = 1e-4,
         C: float = 1.0,
-        multi_class: Literal["ovr"] = "ovr",
+        multi_class: Literal["ovr", "crammer_singer"] = "ovr",
         lam: float | None = None,
         slack: float | None = None,
         solver: str | Solver = "auto",
@@ -220,14 +232,21 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
             aside = checks.held_out(codes, self.validation_fraction, seed)
             rows = np.ones(len(codes)) if rows is None else rows.copy()
             rows[aside] = 0.0  # leaves them out of the problem without copying X
-        tasks = [1] if len(classes) == 2 else list(range(len(classes)))
-        solver, matrix = tables.solver_and_data(self, as_matrix(X, checked=True), self._solver(), len(tasks))
-        problems = [self._problem(matrix.fork(), codes == k, rows, per_class, k, solver) for k in tasks]
-        for problem in problems:
-            if min(problem.class_mass(np.ones(problem.n))) < 1e-12:
-                raise ValueError("The rows with a positive weight are of one class: 2 classes are needed.")
+        matrix: Matrix | Table = as_matrix(X, checked=True)
+        problems: list[Any]
+        together = self.multi_class == "crammer_singer"
+        if together:
+            solver = crammer_singer.solver_of(self)
+            problems = [crammer_singer.problem_of(self, matrix, codes, len(classes), rows, per_class)]
+        else:
+            tasks = [1] if len(classes) == 2 else list(range(len(classes)))
+            solver, matrix = tables.solver_and_data(self, matrix, self._solver(), len(tasks))
+            problems = [self._problem(matrix.fork(), codes == k, rows, per_class, k, solver) for k in tasks]
+            for problem in problems:
+                if min(problem.class_mass(np.ones(problem.n))) < 1e-12:
+                    raise ValueError("The rows with a positive weight are of one class: 2 classes are needed.")
         last = getattr(self, "_answers", None)
-        same = self.warm_start and last and np.array_equal(classes, self.classes_)
+        same = self.warm_start and last and (last[0].w.ndim > 1) == together and np.array_equal(classes, self.classes_)
         plan = Plan(
             solver,
             self._stop(began),
@@ -235,7 +254,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
             seed,
             self.on_interrupt,
             aside,
-            self._reports(X, y, classes),
+            self._reports(X, y, classes, problems),
             starts(last if same else None, matrix.shape),
         )
         # A table keeps the cells that it has read for all classes, so these run one after the other.
@@ -248,10 +267,11 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
         keep_results(self, results, problems)
         return self
 
+    @available_if(checks.can_stream)
     def partial_fit(
         self, X: MatrixLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> "LinearSVC":
-        """Learn from rows that arrive in pieces, each row once.
+        """Learn from rows that arrive in pieces, each row once; not with all classes at once.
 
         Every row takes the exact dual step of the problem of all rows seen so far; nothing is kept of
         the rows. With `lam` the step of row t is about 1/(λt), as in Pegasos; with `C` it is bounded by C.
@@ -347,13 +367,14 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
             return SlackConstrained(matrix, y, slack, weight=weight, bias=bias)
         return self._regularized(matrix, y, weight, LOSSES[self.loss])
 
-    def _reports(self, X: Stored | Table, y: np.ndarray, classes: np.ndarray) -> tuple[Report, ...]:
-        if len(classes) > 2:  # a run is one class against the rest, which is no model yet
+    def _reports(
+        self, X: Stored | Table, y: np.ndarray, classes: np.ndarray, problems: Sequence[LinearProblem | Multiclass]
+    ) -> tuple[Report, ...]:
+        if len(problems) > 1:  # a run is one class against the rest, which is no model yet
             return reports_of(self, X, y, [f"class {label}" for label in classes], None)
-        return reports_of(
-            self,
-            X,
-            y,
-            [],
-            lambda answer: {"classes_": classes, "coef_": answer.w[None], "intercept_": np.array([answer.b])},
-        )
+
+        def rebuilt(answer: Solution) -> dict[str, Any]:
+            coef, intercept = coefficients([answer], problems)
+            return {"classes_": classes, "coef_": coef, "intercept_": intercept}
+
+        return reports_of(self, X, y, [], rebuilt)

@@ -14,10 +14,19 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
+from hinge.estimators import crammer_singer
 from hinge.monitoring import Record, Status, Stop
 from hinge.monitoring.clock import left_of, within
 from hinge.monitoring.interrupts import called_off_by
-from hinge.problems import KernelProblem, KernelSlackConstrained, LinearProblem, Regularized, SlackConstrained, Solution
+from hinge.problems import (
+    KernelProblem,
+    KernelSlackConstrained,
+    LinearProblem,
+    Multiclass,
+    Regularized,
+    SlackConstrained,
+    Solution,
+)
 from hinge.solvers import Result, Simba, Solver, choose, solve, solve_slack
 
 Report = Callable[[int, Record, Solution], bool]
@@ -42,13 +51,13 @@ class Plan(NamedTuple):
 
 def starts(last: list[Solution] | None, shape: tuple[int, int]) -> list[Solution | None]:
     """Earlier answers to start from on data of this shape; their α is dropped if the number of rows differs."""
-    if not last or len(last[0].w) != shape[1]:
+    if not last or len(last[0].w) != shape[1] + (last[0].w.ndim > 1):  # of several classes, with the constant feature
         return []
     same_rows = last[0].alpha is not None and len(last[0].alpha) == shape[0]
     return [answer if same_rows else answer._replace(alpha=None) for answer in last]
 
 
-def run_all(problems: Sequence[LinearProblem], plan: Plan, n_jobs: int | None) -> list[Result]:
+def run_all(problems: Sequence[LinearProblem | Multiclass], plan: Plan, n_jobs: int | None) -> list[Result]:
     """Solve every problem, in `n_jobs` threads; Ctrl-C ends all of them."""
     return run_each(len(problems), lambda k, own: run_one(problems[k], k, own), plan, n_jobs)
 
@@ -114,7 +123,7 @@ def run_each(count: int, run_task: Callable[[int, Plan], Result], plan: Plan, n_
     return results
 
 
-def run_one(problem: LinearProblem | KernelProblem, k: int, plan: Plan) -> Result:
+def run_one(problem: LinearProblem | Multiclass | KernelProblem, k: int, plan: Plan) -> Result:
     """One run, by root-finding in λ where the slack is given."""
     start = plan.starts[k] if k < len(plan.starts) else None
     score = _error_on(problem, plan.aside) if plan.aside is not None else None
@@ -142,8 +151,10 @@ def _by_lambda(problem: SlackConstrained | KernelSlackConstrained, solver: Solve
     return problem.nu > 0 and (solver is None or solver.rejects(problem) is not None)
 
 
-def _error_on(problem: LinearProblem | KernelProblem, aside: np.ndarray) -> Callable[[Any], float]:
+def _error_on(problem: LinearProblem | Multiclass | KernelProblem, aside: np.ndarray) -> Callable[[Any], float]:
     """The share of held-out rows on the wrong side; of regression, their mean absolute error."""
+    if isinstance(problem, Multiclass):
+        return lambda solution: float(np.mean(problem.margins(solution.w, aside, billed=False) <= 0.0))
     truth, regression = problem.y[aside] > 0, problem.loss.two_sided
 
     def error(solution: Any) -> float:
@@ -208,11 +219,11 @@ def how_all_ended(
     return status
 
 
-def keep_results(model: BaseEstimator, results: Sequence[Result], problems: Sequence[LinearProblem]) -> None:
+def keep_results(
+    model: BaseEstimator, results: Sequence[Result], problems: Sequence[LinearProblem | Multiclass]
+) -> None:
     """Set the attributes of a linear fit, and warn if it was cut off."""
-    ws = [result.solution.w for result in results]
-    model.coef_ = ws[0][None] if len(ws) == 1 else np.array(ws)
-    model.intercept_ = np.array([result.solution.b for result in results])
+    model.coef_, model.intercept_ = coefficients([result.solution for result in results], problems)
     model._answers = [result.solution for result in results] if model.warm_start else None
     model.gap_ = float(max(result.certificate.gap for result in results))
     objectives = np.array([result.certificate.objective for result in results])
@@ -230,10 +241,22 @@ def keep_results(model: BaseEstimator, results: Sequence[Result], problems: Sequ
         model._callback_fit_ctx.call_on_fit_task_end(estimator=model)
 
 
+def coefficients(
+    answers: Sequence[Solution], problems: Sequence[LinearProblem | Multiclass]
+) -> tuple[np.ndarray, np.ndarray]:
+    """w and b of each class, a row each."""
+    if isinstance(problems[0], Multiclass):
+        return crammer_singer.coefficients(answers[0], problems[0])
+    ws = [answer.w for answer in answers]
+    return ws[0][None] if len(ws) == 1 else np.array(ws), np.array([answer.b for answer in answers])
+
+
 def dual_coefficients(
-    results: Sequence[Result], problems: Sequence[LinearProblem]
+    results: Sequence[Result], problems: Sequence[LinearProblem | Multiclass]
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """yᵢαᵢcᵢ/λ for each class, and the rows where any is not zero; None without a dual."""
+    if isinstance(problems[0], Multiclass):
+        return crammer_singer.dual_coefficients(results[0].solution, problems[0])
     if any(result.solution.alpha is None or isinstance(result.solver, Simba) for result in results):
         return None  # the dual of Simba gives a bound, but w is not made of it
     support = np.flatnonzero(np.logical_or.reduce([result.solution.alpha != 0 for result in results]))

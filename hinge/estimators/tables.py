@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator
 from hinge.access import Matrix, Table, as_table
 from hinge.estimators.parameters import LinearClassifierParameters
 from hinge.monitoring import Status
-from hinge.problems import LinearProblem
+from hinge.problems import LinearProblem, Multiclass
 from hinge.solvers import Frugal, Result, Solver, frugal_for
 
 SLACK = 0.005
@@ -31,7 +31,7 @@ def solver_and_data(
     return solver, matrix
 
 
-def check_begun(results: Sequence[Result], problems: Sequence[LinearProblem]) -> None:
+def check_begun(results: Sequence[Result], problems: Sequence[LinearProblem | Multiclass]) -> None:
     """Raise if a budget was too small for even one iteration."""
     for result, problem in zip(results, problems, strict=True):
         spent = result.status in (Status.MAX_READS, Status.MAX_COST)
@@ -44,7 +44,7 @@ def check_begun(results: Sequence[Result], problems: Sequence[LinearProblem]) ->
             raise ValueError(f"The budget is too small: one iteration of {name} {needs}. Allow more.")
 
 
-def set_counts(model: BaseEstimator, problems: Sequence[LinearProblem]) -> None:
+def set_counts(model: BaseEstimator, problems: Sequence[LinearProblem | Multiclass]) -> None:
     """Set the attributes that count reads; tables also know distinct cells, bytes and cost."""
     for name in ("n_distinct_reads_", "bytes_read_", "cost_"):
         model.__dict__.pop(name, None)

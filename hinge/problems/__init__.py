@@ -15,6 +15,7 @@ from hinge.problems.svm.examples import Examples, sorted_bias
 from hinge.problems.svm.kernel_slack import KernelSlackConstrained
 from hinge.problems.svm.kernelized import Expansion, KernelProblem, KernelRegularized
 from hinge.problems.svm.linear import LinearProblem
+from hinge.problems.svm.multiclass import Multiclass
 from hinge.problems.svm.norm_constrained import NormConstrained
 from hinge.problems.svm.nu_forms import KernelNuClassification, KernelNuRegression
 from hinge.problems.svm.regularized import Regularized
@@ -39,6 +40,7 @@ __all__ = [
     "MatrixGame",
     "MaxMargin",
     "MaxMin",
+    "Multiclass",
     "NormConstrained",
     "Problem",
     "Regularized",

@@ -14,10 +14,12 @@ class Solution(NamedTuple):
     Attributes
     ----------
     w : ndarray of shape (d,)
+        Of k classes that learn together, of shape (d + 1, k), see `Multiclass`.
     b : float
         Bias; 0 where the problem has none.
     alpha : ndarray of shape (n,) or None
-        Dual weights within the bounds of the loss: :math:`0 \\le \\alpha_i \\le 1` for the hinge.
+        Dual weights within the bounds of the loss: :math:`0 \\le \\alpha_i \\le 1` for the hinge. Of k
+        classes that learn together, of shape (n, k).
     """
 
     w: np.ndarray

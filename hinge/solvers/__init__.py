@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from hinge.solvers.linear.amplified import Amplified as Amplified
     from hinge.solvers.linear.cutting_plane import CuttingPlane as CuttingPlane
     from hinge.solvers.linear.interior_point import InteriorPoint as InteriorPoint
+    from hinge.solvers.linear.multiclass_pegasos import MulticlassPegasos as MulticlassPegasos
+    from hinge.solvers.linear.multiclass_sdca import MulticlassSDCA as MulticlassSDCA
     from hinge.solvers.linear.newton import Newton as Newton
     from hinge.solvers.linear.norma import Norma as Norma
     from hinge.solvers.linear.pegasos import Pegasos as Pegasos

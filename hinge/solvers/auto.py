@@ -5,12 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hinge.problems import KernelRegularized, KernelSlackConstrained, Problem, Regularized
+from hinge.problems import KernelRegularized, KernelSlackConstrained, Multiclass, Problem, Regularized
 from hinge.solvers.base import Solver
 from hinge.solvers.cells.frugal import Frugal
 from hinge.solvers.kernel.active_set import MOST, ActiveSet
 from hinge.solvers.kernel.block_dual import BlockDual
 from hinge.solvers.linear.hessians import CG_STEPS, form_of, is_full
+from hinge.solvers.linear.multiclass_sdca import MulticlassSDCA
 from hinge.solvers.linear.newton import Newton, begins_with
 from hinge.solvers.linear.sdca import SDCA, TYPICAL
 
@@ -64,6 +65,8 @@ def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3)
         # An even number, half for each class; larger batches only where they stay a small share of the rows.
         batch = 2 * max(1, min(16, problem.n // 256))
         return Choice(SBP(batch_size=batch), "the slack is given, and its steps need no λ")
+    if isinstance(problem, Multiclass):
+        return Choice(MulticlassSDCA(), "all classes of a row in one exact step")
     if not isinstance(problem, Regularized):
         raise ValueError(
             f"No solver is chosen automatically for {type(problem).__name__}; for a norm bound use SGD, "

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 if TYPE_CHECKING:  # it needs problems, and those a compiler
     from hinge.solvers.base import Solver
 
-Solves = Literal["linear", "cells", "kernel", "nu", "max-min"]
-"""The linear SVM by rows in memory; the same by rows, columns and cells; the kernel SVM; with ν; and the others."""
+Solves = Literal["linear", "multiclass", "cells", "kernel", "nu", "max-min"]
+"""The linear SVM by rows in memory; that of several classes at once, whose solvers have the names of those for two
+after "multiclass"; the linear SVM by rows, columns and cells; the kernel SVM; with ν; and the others."""
 
 
 class Entry(NamedTuple):
@@ -51,6 +52,8 @@ BY_NAME: dict[str, Entry] = {
     "perceptron": Entry("hinge.solvers.linear.perceptron", "Perceptron", "linear"),
     "amplified": Entry("hinge.solvers.linear.amplified", "Amplified", "linear"),
     "interiorpoint": Entry("hinge.solvers.linear.interior_point", "InteriorPoint", "linear", "clarabel"),
+    "multiclasssdca": Entry("hinge.solvers.linear.multiclass_sdca", "MulticlassSDCA", "multiclass"),
+    "multiclasspegasos": Entry("hinge.solvers.linear.multiclass_pegasos", "MulticlassPegasos", "multiclass"),
     "simba": Entry("hinge.solvers.cells.simba", "Simba", "cells"),
     "frugal": Entry("hinge.solvers.cells.frugal", "Frugal", "cells"),
     "probe": Entry("hinge.solvers.cells.probe", "Probe", "cells"),

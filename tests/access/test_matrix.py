@@ -220,6 +220,27 @@ def test_mixed_index_types():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array, lambda X: X.astype(np.float32)])
+def test_gram(kind):
+    X = np.round(16 * np.random.default_rng(0).standard_normal((5, 8))) / 16
+    matrix = as_matrix(kind(X))
+    np.testing.assert_allclose(matrix.gram(), X @ X.T, rtol=1e-14)
+    assert matrix.gram().dtype == np.float64
+    assert matrix.reads == 2 * matrix.n_cells
+
+
+def test_an_array_of_many_zeros_is_compressed():
+    X = np.zeros((5, 8))
+    X[::2, ::3] = np.arange(9.0).reshape(3, 3) + 1
+    matrix = as_matrix(X)
+    assert matrix.compressed(0.2) is matrix
+    other = matrix.compressed(0.25)
+    assert other.is_sparse and other.n_cells == 9 and matrix.reads == other.reads == X.size
+    np.testing.assert_array_equal(other.responses(np.ones(8), 0, 5), X.sum(axis=1))
+    assert matrix.reads == other.reads == X.size + 9  # one bill
+    assert other.compressed(1.0) is other
+
+
 def test_unsorted_and_duplicate_entries():
     data = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
     indices = np.array([2, 0, 2, 1, 0], dtype=np.int32)

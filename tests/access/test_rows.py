@@ -3,7 +3,18 @@ import pytest
 import scipy.sparse as sp
 from numba import njit
 
-from hinge.access import add_outer, add_row, as_matrix, dot, held_row, read_row, sq_norm
+from hinge.access import (
+    add_outer,
+    add_row,
+    add_to_column,
+    as_matrix,
+    dot,
+    dot_column,
+    dots,
+    held_row,
+    read_row,
+    sq_norm,
+)
 from hinge.access.rows import CSRRows, DenseRows
 
 
@@ -53,6 +64,30 @@ def test_verbs_are_numpys(layout, function):
         assert sq == pytest.approx(x @ x)
         np.testing.assert_allclose(out, 1 - 1.5 * x)
         np.testing.assert_allclose(H, np.tril(0.5 * np.outer(x, x)))
+
+
+def column_verbs(A, i, W, out, k):
+    row = held_row(A, i)
+    dots(A, row, W, out)
+    response = dot_column(A, row, W, k)
+    add_to_column(A, row, 0.25, W, k)
+    return response
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("function", [column_verbs, njit(column_verbs)], ids=["plain", "compiled"])
+def test_verbs_of_columns_are_numpys(layout, function):
+    X = rows(11)
+    A = as_matrix(stored(X, layout)).rows
+    for width in (1, 2, 5, 8):
+        for i, x in enumerate(X):
+            W, out = np.random.default_rng(i).standard_normal((12, width)), np.full(width, np.nan)
+            before, k = W.copy(), i % width
+            response = function(A, i, W, out, k)
+            np.testing.assert_allclose(out, x @ before[:11], atol=1e-12)
+            assert response == pytest.approx(out[k], abs=1e-12)
+            before[:11, k] += 0.25 * x
+            np.testing.assert_allclose(W, before)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

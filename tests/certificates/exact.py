@@ -42,6 +42,18 @@ def regularized(X, y, c, lam, w, b=0.0, scale=None):
     return LONG(lam) / 2 * sq + loss, error + 8 * (X.shape[1] + 2) * EPS * LONG(lam) * sq
 
 
+def multiclass(X, y, c, lam, W, scale):
+    """λ/2‖W‖² + the mean loss of Crammer and Singer, and what it may be off by; W has a row for a constant feature."""
+    W, rows = long(W), np.column_stack([X, np.full(len(X), LONG(scale))])
+    R = rows @ W
+    right = np.arange(len(y)), y
+    R += 1 - R[right][:, None]
+    R[right] = 0
+    loss, sq = c @ R.max(axis=1), norm(W) ** 2
+    error = 8 * (rows.shape[1] + 2) * EPS * (np.abs(rows) @ np.abs(W) + 1).max() * 2 + 8 * len(y) * EPS * loss
+    return LONG(lam) / 2 * sq + loss, error + 8 * W.size * EPS * LONG(lam) * sq
+
+
 def of_loss(X, y, c, lam, w, b, scale, loss):
     """λ/2‖w‖² + mean loss, for any loss; y are targets where it is one of regression."""
     r = X @ long(w) + LONG(b)

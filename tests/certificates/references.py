@@ -53,6 +53,31 @@ def of_loss(X, y, c, lam, bias, loss):
     return unit * z[:d] / s, unit * float(z[d]) if bias is not None else 0.0
 
 
+def multiclass(X, y, c, lam, k, scale):
+    """W of Crammer and Singer's problem, with a last row for a constant feature; its variables are W and the losses."""
+    s = size(X)
+    n, d = X.shape
+    paid = float(lam / s / s)
+    unit = min(paid, 1.0) or 1.0  # the objective in units of the smaller term
+    rows = np.c_[X.astype(float) / s, np.full(n, float(scale))]
+    P, q = np.zeros(((d + 1) * k + n,) * 2), np.r_[np.zeros((d + 1) * k), c.astype(float) / unit]
+    paid = np.r_[np.full(d, paid / unit), float(lam) / unit] if np.isfinite(paid / unit) else np.full(d + 1, np.inf)
+    if paid.max() > 1e12:  # W is nearly 0
+        return np.zeros((d + 1, k))
+    P[: (d + 1) * k, : (d + 1) * k] = np.diag(np.repeat(paid, k))
+    G, h = [], []
+    for i in range(n):
+        for j in range(k):  # ξ ≥ [j ≠ y] + ⟨w_j - w_y, x⟩
+            apart = np.zeros(k)
+            apart[j] += 1.0
+            apart[y[i]] -= 1.0
+            G.append(np.r_[np.outer(rows[i], apart).ravel(), -np.eye(1, n, i)[0]])
+            h.append(-float(j != y[i]))
+    z = conic(P, q, np.array(G), h, [NonnegativeConeT(n * k)])[0]
+    W = z[: (d + 1) * k].reshape(d + 1, k)
+    return np.vstack([W[:d] / s, W[d:] * (scale > 0)])
+
+
 def svm(X, y, c, lam, bias):
     """w and b of the regularised problem; `bias` is None, "free" or the value of a penalised feature."""
     s = size(X)

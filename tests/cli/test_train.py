@@ -93,6 +93,10 @@ def test_more_classes_than_two(files, tmp_path):
     assert len(json.loads(out)["objective"]) == 3
     out, _ = said(run("train", tmp_path / "three.svm"))
     assert table(out)["objective"].count(",") == 2
+    out, _ = said(run("train", tmp_path / "three.svm", "--multi-class", "crammer_singer", "--format", "json"))
+    result = json.loads(out)
+    assert isinstance(result["objective"], float) and result["gap"] <= 1e-3
+    assert result["parameters"]["multi_class"] == "crammer_singer" and result["solver"] == "multiclasssdca"
     out, _ = said(run("train", tmp_path / "three.svm", "--positive", 5, "--format", "json"))
     assert isinstance(json.loads(out)["objective"], float)
 

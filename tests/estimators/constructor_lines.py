@@ -125,6 +125,8 @@ FITS = (
     "LinearSVC(intercept_scaling=1, class_weight=None, verbose=0)",
     "LinearSVC(class_weight='balanced', max_iter=20000)",
     "LinearSVC(multi_class='ovr', random_state=0)",
+    "LinearSVC(multi_class='crammer_singer')",
+    "LinearSVC(C=1, multi_class='crammer_singer', max_iter=5000)",
     "LinearSVC(penalty='l2', loss='squared_hinge', dual='auto', tol=0.0001, C=1.0, multi_class='ovr', "
     "fit_intercept=True, intercept_scaling=1, class_weight=None, verbose=0, random_state=None, max_iter=1000)",
 )
@@ -158,6 +160,10 @@ FITS_THREE = (
     "NuSVC(nu=0.61, kernel='linear', break_ties=True)",
     "LinearSVC()",
     "LinearSVC(multi_class='ovr', dual=False)",
+    "LinearSVC(multi_class='crammer_singer')",
+    "LinearSVC(C=0.1, multi_class='crammer_singer', max_iter=5000, class_weight='balanced')",
+    "LinearSVC(multi_class='crammer_singer', penalty='l1', loss='hinge', dual=False, random_state=0)",
+    "LinearSVC(C=10, multi_class='crammer_singer', fit_intercept=False, max_iter=100000)",
     "LinearSVC(class_weight='balanced', dual=False, C=0.1)",
     "LinearSVC(loss='hinge', C=0.1, max_iter=100000)",
 )
@@ -231,8 +237,6 @@ NOT_BUILT = {
     "LinearSVC(C=0.01, penalty='l1', dual=False)": "penalty='l1'",
     "LinearSVC(penalty='l1', loss='squared_hinge', dual=False, tol=1e-3)": "penalty='l1'",
     "LinearSVC(penalty='l1', dual=False, max_iter=10000, random_state=0)": "penalty='l1'",
-    "LinearSVC(multi_class='crammer_singer')": "multi_class='crammer_singer'",
-    "LinearSVC(C=1, multi_class='crammer_singer', max_iter=5000)": "multi_class='crammer_singer'",
 }
 
 OFF = ("SVC(kernel='rbf', C=1e9, gamma=1e-07)",)

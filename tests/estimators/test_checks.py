@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from hinge import LinearSVC, LinearSVR
 from hinge.estimators.checks import check_linear_svc, checked_choice, checked_number, encoded_labels, held_out
-from hinge.solvers import Pegasos, registry
+from hinge.solvers import SDCA, Pegasos, registry
 
 NAMES = registry.names("linear", "cells")
 
@@ -180,7 +180,22 @@ def test_what_scikit_learn_refuses_together_is_refused(machine, parameters, fix,
         getattr(svm, machine.__name__)(**parameters).fit(*tiny)
 
 
-@pytest.mark.parametrize("parameters", [{"penalty": "l1", "dual": False}, {"multi_class": "crammer_singer"}])
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"slack": 0.1}, "slack is that of two classes: give C or lam"),
+        ({"intercept": "free"}, "intercept='free' is for one class against the rest: give 'penalized'"),
+        ({"solver": "newton"}, "solver='newton' is for two classes: give 'auto', 'sdca' or 'pegasos'"),
+        ({"solver": "frugal", "max_reads": 10}, "solver='frugal' is for two classes"),
+        ({"solver": SDCA()}, "SDCA is for two classes: give one of hinge.solvers whose name has Multiclass"),
+    ],
+)
+def test_what_does_not_go_with_all_classes_at_once_is_refused(parameters, words, tiny):
+    with pytest.raises(ValueError, match=f"{words}.*, where multi_class='crammer_singer'"):
+        LinearSVC(multi_class="crammer_singer", **parameters).fit(*tiny)
+
+
+@pytest.mark.parametrize("parameters", [{"penalty": "l1", "dual": False}])
 def test_what_is_not_built_yet_says_so(parameters, tiny):
     with pytest.raises(NotImplementedError, match=r"is not built yet: use .*sklearn\.svm\.LinearSVC"):
         LinearSVC(**parameters).fit(*tiny)

@@ -8,6 +8,7 @@ from papers_svc import papers_svc
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
+from hinge import LinearSVC
 from hinge.monitoring import Record
 from hinge.monitoring.progress import ProgressBar as GapBar
 
@@ -76,6 +77,14 @@ def test_a_callback_gets_the_record(tiny):
     assert isinstance(last, Record)
     assert last.certificate == model.gap_
     assert last.objective == model.objective_
+
+
+def test_all_classes_at_once_are_a_model_at_each_look(three):
+    watcher = Watcher()
+    model = LinearSVC(multi_class="crammer_singer", tol=1e-6).set_callbacks(watcher).fit(*three)
+    np.testing.assert_equal(watcher.records, list(model.history_))
+    assert len(watcher.scores) == len(watcher.records) > 1
+    assert watcher.scores[-1] == model.score(*three)
 
 
 @pytest.mark.slow

@@ -5,7 +5,11 @@ from sklearn.utils.estimator_checks import estimator_checks_generator, parametri
 
 from hinge import LinearSVC
 
-ESTIMATORS = [LinearSVC(tol=1e-10), LinearSVC(intercept="penalized", tol=1e-10)]
+ESTIMATORS = [
+    LinearSVC(tol=1e-10),
+    LinearSVC(intercept="penalized", tol=1e-10),
+    LinearSVC(multi_class="crammer_singer", tol=1e-10),
+]
 
 
 # So small a gap is more than float64 can prove of some of these data, which is said.

@@ -79,6 +79,18 @@ def linear_any_solver(X, y, rng):
     check_fitted(hinge.LinearSVC(loss="hinge", solver=name, max_iter=10, max_time=1.0, tol=0.1).fit(X, y), X)
 
 
+def linear_together(X, y, rng):
+    model = hinge.LinearSVC(
+        multi_class="crammer_singer",
+        C=float(rng.choice([0.1, 10.0])),
+        solver=str(rng.choice(["auto", "pegasos"])),
+        fit_intercept=bool(rng.random() < 0.7),
+        max_iter=50,
+        max_time=2.0,
+    )
+    check_fitted(model.fit(X, y), X)
+
+
 def linear_few_reads(X, y, rng):
     check_fitted(hinge.LinearSVC(max_reads=int(rng.integers(1, 500)), max_time=2.0).fit(X, y), X)
 
@@ -211,6 +223,7 @@ DOORS = (
     regression,
     kernel_regression,
     linear_any_solver,
+    linear_together,
     linear_few_reads,
     linear_in_pieces,
     linear_predicts,

@@ -18,6 +18,7 @@ from hinge.problems import (
     KernelNuRegression,
     KernelRegularized,
     KernelSlackConstrained,
+    Multiclass,
     NormConstrained,
     Regularized,
     SlackConstrained,
@@ -131,6 +132,36 @@ class LossCase(LinearCase):
         def check(certificate, answer):
             exact = problem.objective(answer._replace(b=certificate.b))
             assert certificate.objective == pytest.approx(exact, rel=1e-9)
+            optima.assert_covers(certificate, best, best, slack=1e-8)
+
+        return problem, check
+
+
+@dataclass(frozen=True, eq=False)
+class MulticlassCase(Case):
+    """Methods for several classes at once."""
+
+    weighted: bool = False
+    scale: float = 0.0
+    k: int = 4
+
+    def data(self, n=None):
+        X, y = super().data(n)
+        return X, (y > 0) + (X[:, 2] > 0.5) + (X[:, 3] > 0) * (self.k - 3) + 0  # 0 to k - 1
+
+    def problem(self, X, y, lam=0.05, weight=None):
+        if self.weighted and weight is None:
+            weight = weights(len(y))
+        labels = np.arange(len(y)) % self.k if y.min() < 0 else y  # of data with two labels, some
+        return Multiclass(
+            X, labels, lam, n_classes=self.k, weight=weight if self.weighted else None, bias_scale=self.scale
+        )
+
+    def certified(self, seed):
+        problem, best = optima.multiclass(seed, self.k, self.scale, self.weighted)
+
+        def check(certificate, answer):
+            assert certificate.objective == pytest.approx(problem.objective(answer), rel=1e-9)
             optima.assert_covers(certificate, best, best, slack=1e-8)
 
         return problem, check
@@ -442,6 +473,14 @@ LINEAR = {
     "amplified": LinearCase(S.Amplified(delta=0.2, horizon=140)),
     "amplified-sdca": LinearCase(S.Amplified(S.SDCA(block_rows=1), delta=0.2, horizon=140), bias="free"),
 }
+MULTICLASS = {
+    "multiclass-sdca": MulticlassCase(S.MulticlassSDCA()),
+    "multiclass-sdca-plain": MulticlassCase(S.MulticlassSDCA(shrinking=False, block_rows=1), weighted=True),
+    "multiclass-sdca-listed": MulticlassCase(S.MulticlassSDCA(block_rows=3), scale=0.7, weighted=True, k=12, T=300),
+    "multiclass-pegasos": MulticlassCase(S.MulticlassPegasos()),
+    "multiclass-pegasos-last": MulticlassCase(S.MulticlassPegasos(False, "last"), scale=0.7, weighted=True),
+    "multiclass-pegasos-random": MulticlassCase(S.MulticlassPegasos(output="random"), k=9),
+}
 INTERIOR = {
     "interior-point": LinearCase(S.InteriorPoint(), T=3, seed_moves="nothing", tol=1e-6),
     "interior-point-free": LinearCase(
@@ -508,7 +547,15 @@ NU = {
     "level-blocks-targets": NuTargetCase(S.LevelBlocks(first=16, block=8), T=40, seed_moves="state"),
     "level-blocks-targets-weighted": NuTargetCase(S.LevelBlocks(), weighted=True, T=20, seed_moves="nothing"),
 }
-FAMILIES = {"linear": LINEAR, "interior point": INTERIOR, "kernel": KERNEL, "cells": CELLS, "saddle": SADDLE, "nu": NU}
+FAMILIES = {
+    "linear": LINEAR,
+    "multiclass": MULTICLASS,
+    "interior point": INTERIOR,
+    "kernel": KERNEL,
+    "cells": CELLS,
+    "saddle": SADDLE,
+    "nu": NU,
+}
 REGISTERED = {"linear": LINEAR, "kernel": KERNEL}
 for solves, cases in REGISTERED.items():  # with default settings, so that no solver escapes the laws
     there = {type(case.solver) for case in cases.values()}

@@ -10,7 +10,7 @@ from hinge.access import Gram, as_points
 from hinge.datasets import make_known_optimum
 from hinge.kernels import Gaussian, Polynomial
 from hinge.monitoring import Stop
-from hinge.problems import KernelRegularized, NormConstrained, Regularized, Solution
+from hinge.problems import KernelRegularized, Multiclass, NormConstrained, Regularized, Solution
 from hinge.solvers import SMO, ActiveSet, solve
 
 
@@ -79,6 +79,18 @@ def of_loss(seed, bias, weighted, loss):
     kind = {"none": None, "free": "free", "penalized": 0.7}[bias]
     w, b = references.of_loss(X, y, s / s.sum(), lam, kind, loss)
     return problem, problem.objective(Solution(w, b))
+
+
+@cache
+def multiclass(seed, k, scale, weighted):
+    """A noisy problem of k classes, and its minimum by Clarabel, to its tenth digit."""
+    rng = np.random.default_rng(seed)
+    n, lam = 40, (0.02, 0.1)[seed % 2]
+    X = rng.standard_normal((n, 4)) + 0.5
+    y = np.argmax(X @ rng.standard_normal((4, k)) + rng.standard_normal((n, k)), axis=1)
+    s = rng.integers(0, 4, n) / 2.0 if weighted else np.ones(n)
+    problem = Multiclass(X, y, lam, n_classes=k, weight=s if weighted else None, bias_scale=scale)
+    return problem, problem.objective(Solution(references.multiclass(X, y, s / s.sum(), lam, k, scale)))
 
 
 @cache

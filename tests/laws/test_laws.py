@@ -23,7 +23,7 @@ from hinge.monitoring import Status, Stop
 from hinge.problems import Regularized
 from hinge.solvers import registry, solve
 from laws.answers import run, tiny_answers
-from laws.cases import CASES, CellCase, KernelCase, LinearCase, OneClassCase, SaddleCase, every_case
+from laws.cases import CASES, CellCase, KernelCase, LinearCase, MulticlassCase, OneClassCase, SaddleCase, every_case
 from laws.contract import bound, by_kernel, certify, iterations, spent, value
 from laws.data import compressed, tiny_rows, weights
 
@@ -97,7 +97,7 @@ def test_chunked_equals_unchunked_wherever_it_is_cut(name, inner):
 
 
 @pytest.mark.slow
-@every_case("linear", "kernel")
+@every_case("linear", "multiclass", "kernel")
 def test_chunked_equals_unchunked_on_compressed_rows(name, adult):
     case, options = CASES[name], {"lam": 1e-3}
     X, y = adult
@@ -396,7 +396,18 @@ def test_certificate_covers_the_optimum(name, seed):
         check(result.certificate, result.solution)
 
 
-EXACT = ("SDCA", "StaleSDCA", "Newton", "InteriorPoint", "BlockDual", "ActiveSet", "KernelSDCA", "SMO", "Frugal")
+EXACT = (
+    "SDCA",
+    "MulticlassSDCA",
+    "StaleSDCA",
+    "Newton",
+    "InteriorPoint",
+    "BlockDual",
+    "ActiveSet",
+    "KernelSDCA",
+    "SMO",
+    "Frugal",
+)
 EXACT += ("WorkingSet", "CoreSet", "PDHG", "LevelBlocks")
 
 
@@ -407,7 +418,7 @@ def test_exact_solvers_reach_the_optimum(name, seed):
     if type(case.solver).__name__ not in EXACT:
         pytest.skip("the method is not made for an exact answer")
     problem, check = case.certified(seed)
-    tol = {LinearCase: 1e-6, KernelCase: 1e-4}.get(type(case), 1e-3)
+    tol = {LinearCase: 1e-6, MulticlassCase: 1e-6, KernelCase: 1e-4}.get(type(case), 1e-3)
     result = solve(problem, case.solver, stop=Stop(tol=tol, max_time=20))
     assert result.status is Status.CONVERGED
     assert result.certificate.gap <= tol
@@ -485,7 +496,7 @@ def test_iteration_limit_is_exact(name):
     case = CASES[name]
     for limit in (0, 1, 7, 61):
         result = solve(case.problem(*case.data()), case.solver, stop=Stop(tol=0, max_iter=limit))
-        if isinstance(case, LinearCase) and not isinstance(case.solver, S.InteriorPoint | S.Newton):
+        if isinstance(case, LinearCase | MulticlassCase) and not isinstance(case.solver, S.InteriorPoint | S.Newton):
             assert result.status is Status.MAX_ITER
         assert result.n_iter == limit or (result.status in ENDED and result.n_iter < limit)
 
@@ -494,6 +505,8 @@ ENDLESS = {
     "pegasos": LinearCase(S.Pegasos()),
     "sdca": LinearCase(S.SDCA(), bias="free"),
     "stale": LinearCase(S.StaleSDCA(), bias="free"),
+    "multiclass-sdca": MulticlassCase(S.MulticlassSDCA(), k=5),
+    "multiclass-pegasos": MulticlassCase(S.MulticlassPegasos(), k=5),
     "cutting": LinearCase(S.CuttingPlane(), bias="penalized"),
     "norma": LinearCase(S.Norma()),
     "sgd": LinearCase(S.SGD(), ball=True),
@@ -519,7 +532,11 @@ def warm(adult):
     """A problem for which all code is compiled, so that no compilation is timed."""
 
     def make(case):
-        options = {LinearCase: {"lam": 1e-4}, KernelCase: {"lam": 1e-7, "kernel": Gaussian(0.05)}}
+        options = {
+            LinearCase: {"lam": 1e-4},
+            MulticlassCase: {"lam": 1e-4},
+            KernelCase: {"lam": 1e-7, "kernel": Gaussian(0.05)},
+        }
 
         def problem():
             return case.problem(*adult, **options.get(type(case), {}))

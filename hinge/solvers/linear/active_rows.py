@@ -2,9 +2,14 @@
 
 import numpy as np
 
+from hinge.access import Matrix
 from hinge.compiled import Record, compiled, record
+from hinge.problems import Multiclass, Regularized
 from hinge.sampling import draw_index
 
+IN_MEMORY = 1 << 33  # bytes; of more, which may lie on a disk, whole pages are taken
+PAGES = 1 << 14
+LOOK_CELLS = 1 << 17  # cells that are visited in some times the time of a look at the answer
 SHRUNK = np.uint32(1 << 31)  # marks a row of the list that leaves it at the end of the epoch
 
 # Short functions are inlined: that compiles sooner than a function of its own would.
@@ -18,6 +23,23 @@ def first_epoch() -> Record:
     `offset` rows of the next one; `rows`: rows that the last epoch visited.
     """
     return record(t=0, draws=0, stale=True, active=0, visited=0, block=0, offset=0, rows=0)
+
+
+def rows_a_block(matrix: Matrix) -> int:
+    """Neighbouring rows that are visited together: two cost memory hardly more than one, and more mix badly."""
+    cell = matrix.dtype.itemsize + (4 if matrix.is_sparse else 0)
+    size = cell * matrix.n_cells
+    return 2 if size <= IN_MEMORY else int(max(2, PAGES * matrix.n // size))
+
+
+def rows_to_look(problem: Regularized | Multiclass, epoch: Record) -> int:
+    """Rows to the end of the epoch, or later where epochs are short against a look at the answer."""
+    if epoch.visited == 0 and (epoch.stale or epoch.active == 0):
+        return problem.n if len(problem.weight) == 1 else int(np.count_nonzero(problem.weight))
+    worth = LOOK_CELLS * problem.n // max(1, problem.matrix.n_cells)
+    step = max(1, problem.n // 16, min(worth, 4 * problem.n))
+    left = int(epoch.active - epoch.visited)
+    return left if left >= step else step - int(epoch.t) % step  # on a grid, wherever it is asked
 
 
 @compiled

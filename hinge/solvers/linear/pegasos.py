@@ -20,6 +20,12 @@ NO_BIAS, CONSTANT, SUBGRADIENT, EXACT = range(4)
 OUTPUTS = {"last": LAST, "uniform": UNIFORM, "weighted": WEIGHTED, "random": RANDOM}
 
 
+def check_output(output: str) -> None:
+    """Raise if there is no such way to make an answer of the iterates."""
+    if output not in OUTPUTS:
+        raise ValueError(f"output is one of {', '.join(OUTPUTS)}, not {output!r}.")
+
+
 class PegasosState(NamedTuple):
     """w in scaled form, the iteration, and a mini-batch's rows and responses."""
 
@@ -90,8 +96,7 @@ class Pegasos(Solver[Regularized, PegasosState]):
     def __post_init__(self) -> None:
         if self.batch_size < 1 or self.block_rows < 1:
             raise ValueError("batch_size and block_rows must be at least 1.")
-        if self.output not in OUTPUTS:
-            raise ValueError(f"output is one of {', '.join(OUTPUTS)}, not {self.output!r}.")
+        check_output(self.output)
         if self.bias not in ("subgradient", "exact"):
             raise ValueError(f"bias is 'subgradient' or 'exact', not {self.bias!r}.")
 
@@ -186,12 +191,18 @@ def _pegasos(
             z.s.b = b
         if projection:
             project(z, radius)  # (4)
-        if output == UNIFORM:
-            accumulate(z, 1.0)
-        elif output == WEIGHTED:
-            accumulate(z, np.float64(t))
-        elif output == RANDOM and draw_unit(key, 2 * t + 1) * t < 1.0:
-            keep(z)  # the t-th iterate replaces the kept one with probability 1/t: uniform over all
+        count_iterate(z, output, t, key)
+
+
+@compiled
+def count_iterate(z, output, t, key):
+    """Let the t-th iterate take its part in the answer."""
+    if output == UNIFORM:
+        accumulate(z, 1.0)
+    elif output == WEIGHTED:
+        accumulate(z, np.float64(t))
+    elif output == RANDOM and draw_unit(key, 2 * t + 1) * t < 1.0:
+        keep(z)  # it replaces the kept one with probability 1/t: uniform over all
 
 
 @compiled

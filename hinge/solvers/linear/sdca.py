@@ -12,13 +12,19 @@ from hinge.problems.cost import Cost
 from hinge.problems.svm.losses import ascents, best_weight, gap_share
 from hinge.sampling import key_of
 from hinge.solvers.base import Paper, Solver
-from hinge.solvers.linear.active_rows import SHRUNK, begin, ends_epoch, first_epoch, next_rows, unmarked
+from hinge.solvers.linear.active_rows import (
+    SHRUNK,
+    begin,
+    ends_epoch,
+    first_epoch,
+    next_rows,
+    rows_a_block,
+    rows_to_look,
+    unmarked,
+)
 
-IN_MEMORY = 1 << 33  # bytes; of more, which may lie on a disk, whole pages are taken
-PAGES = 1 << 14
 SGD_PAYS = 3.0  # λ Σ s from which the gradient pass is a good beginning
 TYPICAL = 16  # rows, or up to twice as many, whose norms set the scale of a free bias
-LOOK_CELLS = 1 << 17  # cells that are visited in some times the time of a look at the answer
 SAMPLE = 2048  # rows by which the gap is guessed after a long epoch
 
 
@@ -193,13 +199,7 @@ class SDCA(Solver[Regularized, SDCAState]):
 
     def pause(self, problem: Regularized, state: SDCAState) -> int:
         """The end of the epoch, or later where epochs are short against a look at the answer."""
-        epoch = state.epoch
-        if epoch.visited == 0 and (epoch.stale or epoch.active == 0):
-            return problem.n if len(problem.weight) == 1 else int(np.count_nonzero(problem.weight))
-        worth = LOOK_CELLS * problem.n // max(1, problem.matrix.n_cells)
-        step = max(1, problem.n // 16, min(worth, 4 * problem.n))
-        left = int(epoch.active - epoch.visited)
-        return left if left >= step else step - state.t % step  # on a grid, wherever it is asked
+        return rows_to_look(problem, state.epoch)
 
     def estimate(self, problem: Regularized, state: SDCAState) -> float:
         """The gap as the last epoch met the rows; after a long one a sample is asked again."""
@@ -236,11 +236,7 @@ class SDCA(Solver[Regularized, SDCAState]):
 
     def rows_a_block(self, problem: Regularized) -> int:
         """Neighbouring rows that are visited together."""
-        if self.block_rows is not None:
-            return self.block_rows
-        cell = problem.matrix.dtype.itemsize + (4 if problem.matrix.is_sparse else 0)
-        size = cell * problem.matrix.n_cells
-        return 2 if size <= IN_MEMORY else int(max(2, PAGES * problem.n // size))
+        return self.block_rows or rows_a_block(problem.matrix)
 
 
 @compiled(inline="always")

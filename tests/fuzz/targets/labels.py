@@ -22,6 +22,8 @@ def case(rng):
         options["class_weight"] = one_of(rng, ODD)
     if rng.random() < 0.2:
         options["target_error"] = 0.2
+    if cls is LinearSVC and rng.random() < 0.3:
+        options["multi_class"] = "crammer_singer"
     if cls is SVC:
         options["multiclass"] = one_of(rng, ("ovo", "ovr"))
     if rng.random() < 0.1:

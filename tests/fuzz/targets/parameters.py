@@ -41,6 +41,7 @@ FINE = {
     "nu": (1e-9, 0.1, 1.0),
     "intercept": ("free", "penalized"),
     "multiclass": ("ovo", "ovr"),
+    "multi_class": ("ovr", "crammer_singer"),
     "decision_function_shape": ("ovo", "ovr"),
     "class_weight": (
         "balanced",
@@ -80,6 +81,8 @@ def case(rng):
     for name in rng.choice(names, size=int(rng.integers(1, 5)), replace=False).tolist():
         fine = rng.random() < 0.5
         options[name] = one_of(rng, FINE.get(name, ODD) if fine else NUMBERS if rng.random() < 0.5 else ODD)
+    if cls is LinearSVC and rng.random() < 0.3:
+        options["multi_class"] = "crammer_singer"
     if "verbose" in options:
         options["verbose"] = 0  # a line for each look, and nothing else
     if options.get("cache_folder") is not None:
@@ -97,7 +100,7 @@ def case(rng):
         check_fitted(model, None if cls is NuSVR else X)
     if cls is NuSVR:
         check_finite("predict", model.predict(X))
-    if cls is LinearSVC and rng.random() < 0.3:
+    if hasattr(model, "partial_fit") and rng.random() < 0.3:
         model.partial_fit(X, y, classes=np.unique(y))
         check_fitted(model, X)
     if hasattr(model, "coef_"):

@@ -300,6 +300,6 @@ def test_what_it_cannot_solve(tiny):
 def test_data_that_memory_may_not_hold_is_taken_by_pages(tiny, monkeypatch):
     problem = Regularized(*tiny, 0.1)  # 60 rows of 7 float64
     assert SDCA().rows_a_block(problem) == 2
-    monkeypatch.setattr("hinge.solvers.linear.sdca.IN_MEMORY", 1000)
-    monkeypatch.setattr("hinge.solvers.linear.sdca.PAGES", 600)
+    monkeypatch.setattr("hinge.solvers.linear.active_rows.IN_MEMORY", 1000)
+    monkeypatch.setattr("hinge.solvers.linear.active_rows.PAGES", 600)
     assert SDCA().rows_a_block(problem) == 600 // 56

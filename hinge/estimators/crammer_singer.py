@@ -1,0 +1,70 @@
+"""All classes of a `LinearSVC` at once: its problem, its solver, and what of the answer the model keeps."""
+
+import numpy as np
+
+from hinge.access import Matrix, Table
+from hinge.estimators.parameters import LinearClassifierParameters
+from hinge.problems import Multiclass, Solution
+from hinge.solvers import Solver, registry
+
+SPARSE = 1 / 3
+"""Arrays with no larger share of cells that are not zero are compressed for the fit: row steps skip zeros so."""
+
+
+def problem_of(
+    model: LinearClassifierParameters,
+    matrix: Matrix | Table,
+    codes: np.ndarray,
+    n_classes: int,
+    rows: np.ndarray | None,
+    per_class: np.ndarray | None,
+) -> Multiclass:
+    """The problem by C or by λ, with the weights of rows and classes."""
+    if not isinstance(matrix, Matrix):
+        raise ValueError(
+            "multi_class='crammer_singer' reads whole rows in memory: give an array or a sparse matrix, or "
+            "multi_class='ovr'."
+        )
+    weight = rows
+    if per_class is not None:
+        weight = per_class[codes] if rows is None else rows * per_class[codes]
+    mass = np.bincount(codes, weight)
+    if np.count_nonzero(mass > 1e-12 * mass.sum()) < 2:
+        raise ValueError("The rows with a positive weight are of one class: 2 classes are needed.")
+    matrix = matrix.compressed(SPARSE)
+    scale = float(model.intercept_scaling) if model.fit_intercept else 0.0
+    if model.lam is not None:
+        return Multiclass(matrix, codes, model.lam, n_classes=n_classes, weight=weight, bias_scale=scale)
+    return Multiclass.from_C(matrix, codes, model.C, n_classes=n_classes, weight=weight, bias_scale=scale)
+
+
+def solver_of(model: LinearClassifierParameters) -> Solver | None:
+    """The solver for several classes that has the name of one for two; None for the default."""
+    if isinstance(model.solver, Solver):
+        return model.solver
+    return None if model.solver == "auto" else registry.BY_NAME[f"multiclass{model.solver}"].load()()
+
+
+def coefficients(answer: Solution, problem: Multiclass) -> tuple[np.ndarray, np.ndarray]:
+    """`coef_` and `intercept_`: of two classes, the second less the first, as in scikit-learn."""
+    W = _of_classes(answer.w.T)
+    return np.ascontiguousarray(W[:, :-1]), problem.bias_scale * W[:, -1]
+
+
+def dual_coefficients(answer: Solution, problem: Multiclass) -> tuple[np.ndarray, np.ndarray] | None:
+    """(mass of the right class, less those of the others)·cᵢ/λ, and the rows that have any; None without a dual."""
+    if answer.alpha is None:
+        return None
+    p = answer.alpha.copy()
+    p[np.arange(problem.n), problem.labels] = 0.0
+    mass = p.sum(axis=1)
+    support = np.flatnonzero(mass > 0)
+    dual = -p[support]
+    dual[np.arange(len(support)), problem.labels[support]] = mass[support]
+    dual *= np.broadcast_to(problem.share(), (problem.n,))[support, None] / problem.lam
+    return _of_classes(dual.T), support
+
+
+def _of_classes(rows: np.ndarray) -> np.ndarray:
+    """A row for each class; of two, the second less the first."""
+    return rows[1:] - rows[:1] if len(rows) == 2 else rows

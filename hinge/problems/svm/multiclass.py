@@ -1,0 +1,207 @@
+"""The SVM of several classes at once: Crammer and Singer's, its dual, and the duality gap."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hinge.access import Data, add_to_column, as_matrix, dots, frozen, read_row
+from hinge.compiled import compiled
+from hinge.problems.base import Certificate, Solution
+from hinge.problems.on_data import OnData
+from hinge.problems.rounding import gap_of, rounding
+from hinge.problems.svm.examples import Examples
+from hinge.problems.svm.regularized import checked_lam, lam_of
+from hinge.types import MatrixLike
+
+
+class Multiclass(OnData[Solution], Examples[Solution]):
+    """A weight vector for each class, which learn together.
+
+    .. math::
+        P(W) = \\frac\\lambda2\\sum_k\\|w_k\\|^2
+             + \\sum_i c_i\\max_k\\big([k \\ne y_i] + \\langle w_k - w_{y_i}, x_i\\rangle\\big), \\qquad
+        c_i = s_i / \\textstyle\\sum_j s_j .
+
+    The loss of a row is the hinge of its margin :math:`m_i = \\min_{k \\ne y_i}\\langle w_{y_i} - w_k, x_i\\rangle`.
+    The dual weights of a row are a point :math:`p_i` of the simplex over the classes:
+
+    .. math::
+        D(p) = \\sum_i c_i\\sum_{k \\ne y_i}p_{ik} - \\frac\\lambda2\\sum_k\\|w_k(p)\\|^2, \\qquad
+        w_k(p) = \\frac1\\lambda\\sum_i c_i([k = y_i] - p_{ik})\\,x_i .
+
+    :math:`\\lambda = 1/(C\\sum_i s_i)` gives the objective of LIBLINEAR and of scikit-learn's
+    ``LinearSVC(multi_class="crammer_singer")``, times λ; what they call :math:`\\alpha_i^k` is
+    :math:`Cs_i([k = y_i] - p_{ik})`.
+
+    The certificate is the relative duality gap :math:`(P - D)/D`, an upper bound on :math:`(P - P^*)/P^*`.
+    An answer's `w` is of shape (d + 1, k), the classes of a feature side by side; its last row belongs to the
+    constant feature, and is zero where there is none. Its `alpha` is p, of shape (n, k).
+
+    Parameters
+    ----------
+    X : array, CSR matrix or Matrix
+    labels : array of shape (n,)
+        Class numbers, 0 to k - 1.
+    lam : float
+    n_classes : int, optional
+        k, if not all classes occur.
+    weight : array of shape (n,), optional
+        Nonnegative weights :math:`s_i`; all one where not given.
+    bias_scale : float
+        Value of a constant feature, by whose weights, which count in the norm, the classes get a bias; 0 for none.
+
+    References
+    ----------
+    K. Crammer, Y. Singer, *On the Algorithmic Implementation of Multiclass Kernel-based Vector Machines*,
+    JMLR 2, 2001.
+    """
+
+    def __init__(
+        self,
+        X: MatrixLike | Data,
+        labels: ArrayLike,
+        lam: float,
+        *,
+        n_classes: int | None = None,
+        weight: ArrayLike | None = None,
+        bias_scale: float = 0.0,
+    ) -> None:
+        OnData.__init__(self, as_matrix(X))
+        # To the losses and weights of `Examples`, a margin is the response of a row of label +1.
+        Examples.__init__(self, self.matrix.shape[0], np.ones(np.shape(labels), np.int8), weight)
+        self.d = self.matrix.shape[1]
+        self.labels, self.k = _checked_labels(labels, n_classes)
+        self.lam = checked_lam(lam)
+        self.bias_scale = float(bias_scale)
+        if not 0.0 <= self.bias_scale < np.inf:
+            raise ValueError(f"bias_scale must be a number of at least 0, got {bias_scale!r}.")
+
+    @classmethod
+    def from_C(cls, X: MatrixLike | Data, labels: ArrayLike, C: float, **options: Any) -> "Multiclass":
+        """The same problem by LIBLINEAR's C."""
+        problem = cls(X, labels, 1.0, **options)
+        problem.lam = lam_of(C, problem.total)
+        return problem
+
+    def margins(self, W: np.ndarray, rows: np.ndarray, billed: bool = True) -> np.ndarray:
+        """The margins of some rows: positive where the right class has the highest response."""
+        out = np.empty(len(rows))
+        A = self.matrix.rows if billed else self.matrix.unbilled
+        _margins(A, rows, self.labels, np.ascontiguousarray(W), self.bias_scale, out)
+        return out
+
+    def mean_loss(self, W: np.ndarray, error: float = 0.0, billed: bool = True) -> float:
+        """The mean loss in one pass; at most, if margins are off by `error`."""
+        return sum(
+            self.loss_of(self.margins(W, np.arange(lo, hi), billed), 0.0, lo, hi, error)
+            for lo, hi in self.matrix.row_blocks()
+        )
+
+    def objective(self, solution: Solution) -> float:
+        """P(W), exact; reads not billed."""
+        return 0.5 * self.lam * float(np.vdot(solution.w, solution.w)) + self.mean_loss(solution.w, billed=False)
+
+    def certificate(self, solution: Solution) -> Certificate:
+        """The relative duality gap, in two passes; all rounding included."""
+        W = solution.w
+        loss, sq = self.mean_loss(W, self.margin_error(W)), float(np.vdot(W, W))
+        primal = 0.5 * self.lam * (sq + rounding(W.size, sq)) + loss + rounding(self.terms, loss)
+        dual = self.dual(solution)
+        return Certificate(primal, dual, self.relative(primal, dual))
+
+    def relative(self, primal: float, dual: float) -> float:
+        """The gap in the unit of the certificate."""
+        return 0.0 if primal == dual else gap_of(primal, dual, dual)
+
+    def margin_error(self, W: np.ndarray) -> float:
+        """No 1 - mᵢ is off by more: two responses may be."""
+        size = self.largest_norm() * float(np.linalg.norm(W, axis=0).max())
+        return rounding(self.matrix.max_row_cells + 1, 2.0 * size + 1.0)
+
+    def largest_norm(self) -> float:
+        """The largest norm of a row with its constant feature; not billed."""
+        return float(np.hypot(self.matrix.largest_norm(), self.bias_scale))
+
+    def dual(self, solution: Solution) -> float:
+        """D at a feasible point made from the solution's p; -inf where there is none.
+
+        Of p the entries beside the right class count, which is left what they leave. They are scaled as a whole to
+        the best factor that keeps all sums within one. The rows are summed anew.
+        """
+        if solution.alpha is None:
+            return -np.inf
+        Z, mass = self.combination(solution.alpha)
+        linear = sum(float((mass[lo:hi] * self.share(lo, hi)).sum()) for lo, hi in self.blocks())
+        if not linear > 0.0:
+            return 0.0
+        norm = float(np.linalg.norm(Z))
+        # A row has its mass twice: with the right class, and spread over the others. It is a sum of k numbers.
+        norm += rounding(Z.size, norm) + rounding(self.n + self.k, 2.0 * linear * self.largest_norm())
+        quadratic = norm * norm / self.lam
+        scale = min(1.0 / float(mass.max()), linear / quadratic if quadratic > 0 else np.inf)
+        return scale * (linear - rounding(self.terms + 2 * self.k, linear)) - 0.5 * scale**2 * quadratic
+
+    def feasible(self, p: np.ndarray) -> np.ndarray:
+        """Points of the simplex: what is beside the right class, scaled down where it is more than one, and the rest.
+
+        It changes p, and returns it.
+        """
+        right = np.arange(self.n), self.labels
+        np.maximum(p, 0.0, out=p)
+        p[right] = 0.0
+        p /= np.maximum(p.sum(axis=1, keepdims=True), 1.0)
+        p[right] = np.maximum(1.0 - p.sum(axis=1), 0.0)
+        return p
+
+    def combination(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """:math:`\\lambda W(p)`, and of each row the mass beside the right class; rows without any are not read."""
+        Z, mass = np.zeros((self.d + 1, self.k)), np.zeros(self.n)
+        for lo, hi in self.matrix.row_blocks():
+            share = np.broadcast_to(self.share(lo, hi), (hi - lo,))
+            _combine(self.matrix.rows, self.labels, p, share, self.bias_scale, lo, hi, Z, mass)
+        return Z, mass
+
+
+def _checked_labels(labels: ArrayLike, n_classes: int | None) -> tuple[np.ndarray, int]:
+    """Class numbers as unsigned integers, and how many classes there are."""
+    labels = np.asarray(labels)
+    if labels.dtype.kind not in "iu" or labels.min() < 0:
+        raise ValueError("Labels of a multiclass problem are 0 to k - 1; the estimators accept other labels.")
+    k = int(labels.max()) + 1 if n_classes is None else n_classes
+    if k < 2 or int(labels.max()) >= k:
+        raise ValueError(f"There are labels up to {int(labels.max())} of {k} classes: 2 or more, and all, are needed.")
+    return frozen(labels.astype(np.uint32)), k
+
+
+@compiled
+def _margins(A, rows, labels, W, constant, out):
+    d, r = W.shape[0] - 1, np.empty(W.shape[1])
+    for j in range(len(rows)):
+        dots(A, read_row(A, rows[j]), W, r)
+        y = labels[rows[j]]
+        rival = -np.inf
+        for k in range(len(r)):
+            r[k] += constant * W[d, k]
+            if k != y:
+                rival = max(rival, r[k])
+        out[j] = r[y] - rival
+
+
+@compiled
+def _combine(A, labels, p, share, constant, lo, hi, Z, mass):
+    d = Z.shape[0] - 1
+    for i in range(lo, hi):
+        y, c, total = labels[i], share[i - lo], 0.0
+        for k in range(Z.shape[1]):
+            if k != y:
+                total += max(0.0, p[i, k])
+        if not (total > 0.0 and c > 0.0):
+            continue
+        mass[i] = total
+        row = read_row(A, i)
+        for k in range(Z.shape[1]):
+            part = c * total if k == y else -c * max(0.0, p[i, k])
+            if part != 0.0:
+                add_to_column(A, row, part, Z, k)
+                Z[d, k] += part * constant
