@@ -23,8 +23,8 @@ def simplex_minimum(K, b, beta, e):
     tol, settled = ROUNDING * scale, False
     for _ in range(100 + 4 * len(b)):
         on = np.flatnonzero(beta)
-        for k in range(len(b)):
-            e[k] = -b[k]
+        for j in range(len(b)):
+            e[j] = -b[j]
         for k in on:
             e += beta[k] * K[k]
         k, least, most = np.argmin(e), e[on].min(), e[on].max()
