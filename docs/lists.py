@@ -17,6 +17,7 @@ TARGET = Path(__file__).with_name("lists.md")
 KINDS = {
     "linear": "The linear SVM, by rows in memory",
     "cells": "The linear SVM, by rows, columns and cells",
+    "1-norm": "The linear SVM with the 1-norm, by columns in memory",
     "kernel": "The kernel SVM",
     "one class": "One class",
     "max-min": "Max-min problems",
@@ -32,7 +33,7 @@ def text() -> str:
         "## Solvers",
         'An estimator takes the name, `LinearSVC(solver="sdca")`, or a solver with its settings, '
         "`LinearSVC(solver=SDCA(shrinking=False))`; `hinge.solve` takes the latter. `hinge compare` knows "
-        "those of the first three groups.",
+        "those of the first two groups and of the kernel SVM.",
         *(part for kind, title in KINDS.items() for part in (f"### {title}", _solvers(kind))),
         "## Kernels",
         "For `SVC` and `OneClassSVM`, by name or as `hinge.kernels.Gaussian(gamma=0.5)`; or any function.",
@@ -48,7 +49,7 @@ def _solvers(kind: solvers.Solves) -> str:
     lines = []
     for name, entry in solvers.entries(kind).items():
         cls = entry.load()
-        asked = f'`"{name}"`' if kind in ("linear", "cells", "kernel") and not entry.needs else "–"
+        asked = f'`"{name}"`' if kind in ("linear", "cells", "1-norm", "kernel") and not entry.needs else "–"
         paper = f"{cls.paper.authors}, {cls.paper.year}" if hasattr(cls, "paper") else "–"
         lines.append((asked, f"`{entry.class_name}`", _first_line(cls), paper))
     return _table(("`solver=`", "class", "what it is", "paper"), lines)

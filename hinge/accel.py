@@ -18,8 +18,6 @@ Reason = Callable[[dict[str, Any]], str]
 
 
 def _linear_svc(given: dict[str, Any]) -> str:
-    if given.get("penalty", "l2") != "l2":
-        return f"penalty={given['penalty']!r}"
     if given.get("multi_class", "ovr") != "ovr":
         return f"multi_class={given['multi_class']!r}"
     return ""

@@ -208,6 +208,25 @@ class Matrix(Data):
         self._reads[0] += copied.nnz if self.is_sparse else copied.size
         return copied.toarray() if self.is_sparse else copied
 
+    def column_products(self, columns: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """Lower triangle of ``X[:, columns].T @ diag(weight) @ X[:, columns]``; weights are not negative.
+
+        By matrix products where the columns are full, else row by row, over rows with a weight.
+        """
+        A, root, count = self.columns, np.sqrt(weight), len(columns)
+        used = np.flatnonzero(root)
+        starts = np.zeros(self.shape[0] + 1, np.int64)
+        cells = _count_cells(A, columns, root, starts)
+        np.cumsum(starts, out=starts)
+        places, values = np.empty(cells, np.int32), np.empty(cells)
+        _turn(A, columns, root, starts[:-1].copy(), places, values)
+        H = np.zeros((count, count))
+        if 3 * cells > count * len(used):
+            B = sp.csr_array((values, places, starts), shape=(self.shape[0], count))[used].toarray()
+            return B.T @ B
+        _add_outers(values, places, starts, H)
+        return H
+
     @property
     def _array(self) -> Any:
         """The data as NumPy and SciPy know it."""
@@ -326,6 +345,43 @@ def _combine_finely(A, coef, lo, hi, out, rest):
                 j, x = cell(A, row, p)
                 add_product(a, np.float64(x), j, out, rest)
             add_product(a, 1.0, len(out) - 1, out, rest)
+
+
+@compiled
+def _count_cells(A, columns, root, counts):
+    """The cells of some columns in rows that have a root: all of them, and those of each row."""
+    total = 0
+    for k in range(len(columns)):
+        column = read_row(A, columns[k])
+        start, stop = span(A, column)
+        for p in range(start, stop):
+            i, _ = cell(A, column, p)
+            if root[i] > 0.0:
+                counts[i + np.uint64(1)] += 1
+                total += 1
+    return total
+
+
+@compiled
+def _turn(A, columns, root, at, places, values):
+    """Those cells row by row, times the root of their row."""
+    for k in range(len(columns)):
+        column = held_row(A, columns[k])
+        start, stop = span(A, column)
+        for p in range(start, stop):
+            i, x = cell(A, column, p)
+            if root[i] > 0.0:
+                places[at[i]], values[at[i]] = k, root[i] * x
+                at[i] += 1
+
+
+@compiled
+def _add_outers(values, places, starts, H):
+    for i in range(len(starts) - 1):
+        for p in range(starts[i], starts[i + 1]):
+            x, j = values[p], places[p]
+            for q in range(starts[i], p + 1):  # places rise along a row
+                H[j, places[q]] += x * values[q]
 
 
 def float_for(dtype: np.dtype) -> np.dtype:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from hinge.datasets import Dataset
     from hinge.estimators import LinearSVC
 
+Penalty = Enum("Penalty", {"l2": "l2", "l1": "l1"})
 Loss = Enum("Loss", {"hinge": "hinge", "squared_hinge": "squared_hinge"})
 ClassWeight = Enum("ClassWeight", {"balanced": "balanced"})
 
@@ -38,7 +39,10 @@ def train(
     C: Annotated[float | None, typer.Option("--C", help="Weight of the losses.")] = None,
     lam: Annotated[float | None, typer.Option(help="Weight of the norm, 0.0001 by default.")] = None,
     slack: Annotated[float | None, typer.Option(help="Mean slack allowed at unit norm.")] = None,
-    loss: Annotated[Loss, typer.Option(help="The papers' hinge, or scikit-learn's square of it.")] = Loss.hinge,
+    penalty: Annotated[Penalty, typer.Option(help="Pay for the squared norm, or for the 1-norm.")] = Penalty.l2,
+    loss: Annotated[
+        Loss | None, typer.Option(help="The papers' hinge, or scikit-learn's square of it, which l1 has.")
+    ] = None,
     solver: Annotated[str, typer.Option(help="auto, newton, sdca, pegasos, ...")] = "auto",
     tol: Annotated[float, typer.Option(help="Stop at this certified relative gap.")] = 1e-3,
     max_time: Annotated[float | None, typer.Option(help="Limit in seconds.")] = None,
@@ -67,7 +71,8 @@ def train(
         _check_output(output)
     dataset = training_data(data, test, label, positive, fetch=fetch, zero_based=zero_based)
     model = LinearSVC(
-        loss=loss.value,
+        penalty=penalty.value,
+        loss=loss.value if loss is not None else "squared_hinge" if penalty is Penalty.l1 else "hinge",
         intercept="free",
         **(trade_off or {"lam": DEFAULT_LAM}),
         solver=solver.lower(),

@@ -3,7 +3,8 @@
 from hinge.estimators.linear_svc import LinearSVC
 from hinge.estimators.linear_svr import LinearSVR
 from hinge.estimators.one_class import OneClassSVM
+from hinge.estimators.smallest_c import l1_min_c
 from hinge.estimators.svc import SVC
 from hinge.estimators.svr import SVR
 
-__all__ = ["SVC", "SVR", "LinearSVC", "LinearSVR", "OneClassSVM"]
+__all__ = ["SVC", "SVR", "LinearSVC", "LinearSVR", "OneClassSVM", "l1_min_c"]

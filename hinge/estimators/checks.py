@@ -160,8 +160,6 @@ def check_linear_svc(model: LinearClassifierParameters, solvers: tuple[str, ...]
             "sklearn.svm.LinearSVC."
         )
     check_combination(model.penalty, model.loss, model.dual)
-    if model.penalty == "l1":
-        raise NotImplementedError("penalty='l1' is not built yet: use 'l2', or sklearn.svm.LinearSVC.")
     if model.n_jobs is not None:
         checked_count("n_jobs", model.n_jobs, or_all=True)
     if model.slack is not None:
@@ -387,6 +385,8 @@ def check_stream(model: LinearClassifierParameters) -> None:
     """Raise if a parameter needs all rows at once, which `partial_fit` never has."""
     if model.slack is not None:
         raise ValueError("partial_fit takes C or lam; slack needs all rows at once.")
+    if model.penalty == "l1":
+        raise ValueError("partial_fit pays for the squared norm; penalty='l1' needs all rows at once: use fit.")
     if isinstance(model.class_weight, str):
         raise ValueError("class_weight='balanced' needs all rows; give partial_fit the weights as a dict.")
 

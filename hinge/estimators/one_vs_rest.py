@@ -17,7 +17,15 @@ from sklearn.exceptions import ConvergenceWarning
 from hinge.monitoring import Record, Status, Stop
 from hinge.monitoring.clock import left_of, within
 from hinge.monitoring.interrupts import called_off_by
-from hinge.problems import KernelProblem, KernelSlackConstrained, LinearProblem, Regularized, SlackConstrained, Solution
+from hinge.problems import (
+    KernelProblem,
+    KernelSlackConstrained,
+    L1Regularized,
+    LinearProblem,
+    Regularized,
+    SlackConstrained,
+    Solution,
+)
 from hinge.solvers import Result, Simba, Solver, choose, solve, solve_slack
 
 Report = Callable[[int, Record, Solution], bool]
@@ -236,6 +244,8 @@ def dual_coefficients(
     """yᵢαᵢcᵢ/λ for each class, and the rows where any is not zero; None without a dual."""
     if any(result.solution.alpha is None or isinstance(result.solver, Simba) for result in results):
         return None  # the dual of Simba gives a bound, but w is not made of it
+    if any(isinstance(problem, L1Regularized) for problem in problems):
+        return None  # nor is one that pays for its 1-norm
     support = np.flatnonzero(np.logical_or.reduce([result.solution.alpha != 0 for result in results]))
     dual = np.empty((len(results), len(support)))
     for row, result, problem in zip(dual, results, problems, strict=True):

@@ -3,11 +3,12 @@
 import math
 from typing import NamedTuple
 
-from hinge.problems import KernelRegularized, KernelSlackConstrained, Problem, Regularized
+from hinge.problems import KernelRegularized, KernelSlackConstrained, L1Regularized, Problem, Regularized
 from hinge.solvers.base import Solver
 from hinge.solvers.cells.frugal import Frugal
 from hinge.solvers.kernel.active_set import MOST, ActiveSet
 from hinge.solvers.kernel.block_dual import BlockDual
+from hinge.solvers.linear.cdn import CDN
 from hinge.solvers.linear.newton import CG_STEPS, Newton, is_direct
 from hinge.solvers.linear.sdca import SDCA, TYPICAL
 
@@ -43,7 +44,8 @@ def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3)
     Newton's method or dual coordinate ascent, whichever should need the smaller work (see `ascent_passes` and
     `newton_passes`). Where reads are limited to a few passes, or the data is not in memory, the frugal learner,
     which keeps what it has read and needs no second pass. For kernel problems the block dual method, which
-    certifies; for those with a given slack the Stochastic Batch Perceptron, in batches that grow with n.
+    certifies; for those with a given slack the Stochastic Batch Perceptron, in batches that grow with n. For the
+    1-norm coordinate descent over columns.
     """
     if isinstance(problem, KernelRegularized):
         if problem.n <= MOST and not problem.gram.by_value and problem.gram.narrows:
@@ -55,6 +57,8 @@ def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3)
         # An even number, half for each class; larger batches only where they stay a small share of the rows.
         batch = 2 * max(1, min(16, problem.n // 256))
         return Choice(SBP(batch_size=batch), "the slack is given, and its steps need no λ")
+    if isinstance(problem, L1Regularized):
+        return Choice(CDN(), "the 1-norm leaves most columns without a weight, and columns are what it visits")
     if not isinstance(problem, Regularized):
         raise ValueError(
             f"No solver is chosen automatically for {type(problem).__name__}; for a norm bound use SGD, "

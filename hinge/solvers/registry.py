@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 if TYPE_CHECKING:  # it needs problems, and those a compiler
     from hinge.solvers.base import Solver
 
-Solves = Literal["linear", "cells", "kernel", "one class", "max-min"]
-"""The linear SVM by rows in memory; the same by rows, columns and cells; the kernel SVM; and the others."""
+Solves = Literal["linear", "cells", "1-norm", "kernel", "one class", "max-min"]
+"""The linear SVM by rows in memory; by rows, columns and cells; with the 1-norm; the kernel SVM; and the others."""
 
 
 class Entry(NamedTuple):
@@ -45,7 +45,6 @@ BY_NAME: dict[str, Entry] = {
     "stalesdca": Entry("hinge.solvers.linear.stale_sdca", "StaleSDCA", "linear"),
     "uniformdca": Entry("hinge.solvers.linear.uniform_dca", "UniformDCA", "linear"),
     "newton": Entry("hinge.solvers.linear.newton", "Newton", "linear"),
-    "cdn": Entry("hinge.solvers.linear.cdn", "CDN", "linear"),
     "cuttingplane": Entry("hinge.solvers.linear.cutting_plane", "CuttingPlane", "linear"),
     "norma": Entry("hinge.solvers.linear.norma", "Norma", "linear"),
     "sgd": Entry("hinge.solvers.linear.sgd", "SGD", "linear"),
@@ -55,6 +54,7 @@ BY_NAME: dict[str, Entry] = {
     "simba": Entry("hinge.solvers.cells.simba", "Simba", "cells"),
     "frugal": Entry("hinge.solvers.cells.frugal", "Frugal", "cells"),
     "probe": Entry("hinge.solvers.cells.probe", "Probe", "cells"),
+    "cdn": Entry("hinge.solvers.linear.cdn", "CDN", "1-norm"),
     "sbp": Entry("hinge.solvers.kernel.sbp", "SBP", "kernel"),
     "blockdual": Entry("hinge.solvers.kernel.block_dual", "BlockDual", "kernel"),
     "activeset": Entry("hinge.solvers.kernel.active_set", "ActiveSet", "kernel"),

@@ -103,6 +103,11 @@ FITS = (
     "LinearSVC(penalty='l2', loss='hinge', C=1.0, max_iter=100000)",
     "LinearSVC(penalty='l2', dual=False, tol=1e-3)",
     "LinearSVC('l2', loss='squared_hinge')",
+    "LinearSVC(penalty='l1', dual=False)",
+    "LinearSVC(C=0.01, penalty='l1', dual=False)",
+    "LinearSVC(penalty='l1', loss='squared_hinge', dual=False, tol=1e-3)",
+    "LinearSVC(penalty='l1', dual=False, max_iter=10000, random_state=0)",
+    "LinearSVC(penalty='l1', dual=False, fit_intercept=False, class_weight='balanced', C=10)",
     "LinearSVC(loss='hinge')",
     "LinearSVC(loss='hinge', C=1, random_state=42)",
     "LinearSVC(loss='hinge', dual=True, C=0.1)",
@@ -146,6 +151,8 @@ FITS_THREE = (
     "LinearSVC()",
     "LinearSVC(multi_class='ovr', dual=False)",
     "LinearSVC(class_weight='balanced', dual=False, C=0.1)",
+    "LinearSVC(C=0.01, penalty='l1', dual=False)",
+    "LinearSVC('l1', dual=False, C=0.5, intercept_scaling=10)",
     "LinearSVC(loss='hinge', C=0.1, max_iter=100000)",
 )
 
@@ -201,10 +208,6 @@ REFUSED = (
 )
 
 NOT_BUILT = {
-    "LinearSVC(penalty='l1', dual=False)": "penalty='l1'",
-    "LinearSVC(C=0.01, penalty='l1', dual=False)": "penalty='l1'",
-    "LinearSVC(penalty='l1', loss='squared_hinge', dual=False, tol=1e-3)": "penalty='l1'",
-    "LinearSVC(penalty='l1', dual=False, max_iter=10000, random_state=0)": "penalty='l1'",
     "LinearSVC(multi_class='crammer_singer')": "multi_class='crammer_singer'",
     "LinearSVC(C=1, multi_class='crammer_singer', max_iter=5000)": "multi_class='crammer_singer'",
     "NuSVC()": "NuSVC",

@@ -5,7 +5,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator, parametri
 
 from hinge import LinearSVC
 
-ESTIMATORS = [LinearSVC(tol=1e-10), LinearSVC(intercept="penalized", tol=1e-10)]
+ESTIMATORS = [LinearSVC(tol=1e-10), LinearSVC(intercept="penalized", tol=1e-10), LinearSVC("l1", dual=False, tol=1e-10)]
 
 
 # So small a gap is more than float64 can prove of some of these data, which is said.
@@ -16,6 +16,6 @@ def test_sklearn_compatible(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: str(e.intercept))
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: f"{e.penalty}-{e.intercept}")
 def test_number_of_checks(estimator):
     assert len(list(estimator_checks_generator(estimator))) >= 60

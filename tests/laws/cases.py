@@ -12,7 +12,14 @@ from hinge import solvers as S
 from hinge.access import Gram, as_points
 from hinge.kernels import Gaussian, Linear
 from hinge.monitoring import Stop
-from hinge.problems import KernelRegularized, KernelSlackConstrained, NormConstrained, Regularized, SlackConstrained
+from hinge.problems import (
+    KernelRegularized,
+    KernelSlackConstrained,
+    L1Regularized,
+    NormConstrained,
+    Regularized,
+    SlackConstrained,
+)
 from hinge.problems.max_min.enclosing_ball import EnclosingBall
 from hinge.problems.max_min.kernel_margin import KernelMaxMargin
 from hinge.problems.max_min.matrix_game import MatrixGame
@@ -118,6 +125,29 @@ class LossCase(LinearCase):
 
     def certified(self, seed):
         problem, best = optima.of_loss(seed, self.bias, self.weighted, self.loss)
+
+        def check(certificate, answer):
+            exact = problem.objective(answer._replace(b=certificate.b))
+            assert certificate.objective == pytest.approx(exact, rel=1e-9)
+            optima.assert_covers(certificate, best, best, slack=1e-8)
+
+        return problem, check
+
+
+@dataclass(frozen=True, eq=False)
+class L1Case(Case):
+    """Methods that pay for the 1-norm."""
+
+    bias: str = "none"
+    weighted: bool = False
+
+    def problem(self, X, y, lam=0.05, weight=None):
+        if self.weighted and weight is None:
+            weight = weights(len(y))
+        return L1Regularized(X, y, lam, bias=self.bias, weight=weight if self.weighted else None, bias_scale=0.7)
+
+    def certified(self, seed):
+        problem, best = optima.of_1_norm(seed, self.bias, self.weighted)
 
         def check(certificate, answer):
             exact = problem.objective(answer._replace(b=certificate.b))
@@ -414,9 +444,15 @@ ONE_CLASS = {
     "level-blocks": OneClassCase(S.LevelBlocks(first=16, block=8), T=40, seed_moves="state"),
     "level-blocks-weighted": OneClassCase(S.LevelBlocks(first=1024), weighted=True, T=20, seed_moves="nothing"),
 }
+ONE_NORM = {
+    "cdn": L1Case(S.CDN(), T=12, seed_moves="nothing", tol=1e-6, same_reads=False),
+    "cdn-small-free": L1Case(S.CDN(first=2, epochs=3), bias="free", weighted=True, T=30, seed_moves="nothing"),
+    "cdn-penalized": L1Case(S.CDN(share=0.5), bias="penalized", weighted=True, T=12, seed_moves="nothing", tol=1e-6),
+}
 FAMILIES = {
     "linear": LINEAR,
     "interior point": INTERIOR,
+    "1-norm": ONE_NORM,
     "kernel": KERNEL,
     "cells": CELLS,
     "saddle": SADDLE,

@@ -397,7 +397,7 @@ def test_certificate_covers_the_optimum(name, seed):
 
 
 EXACT = ("SDCA", "StaleSDCA", "Newton", "InteriorPoint", "BlockDual", "ActiveSet", "KernelSDCA", "SMO", "Frugal")
-EXACT += ("WorkingSet", "CoreSet", "PDHG", "LevelBlocks")
+EXACT += ("CDN", "WorkingSet", "CoreSet", "PDHG", "LevelBlocks")
 
 
 @every_case()

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hinge.access import add_row, cell, dot, held_row, read_row, span
+from hinge.access import cell, dot, read_row, span
 from hinge.access.matrix import ROW_BLOCK_CELLS
 from hinge.access.rows import DenseRows
 from hinge.compiled import compiled
@@ -14,14 +14,14 @@ from hinge.monitoring import Status
 from hinge.problems import L1Regularized, Problem, Solution
 from hinge.problems.cost import Cost
 from hinge.solvers.base import Paper, Solver
+from hinge.solvers.linear.face_newton import add_columns, constant, cost_of, count_cells, face_of, face_step, shares
 
 SIGMA = 0.01  # share of the decrease that a step promises which it must bring
 HALVINGS = 30  # of a step that does not, before it is given up
 FAINT = 1e-12  # share of λ that is rounding: no weight leaves zero for it
 NOTHING = 1e-15  # decrease of the objective, as a share of it, that is none
 STALLED = 3  # iterations without any that end a run: rounding is all that is left
-MEMORY = 5  # epochs of which an extrapolation is made
-RIDGE = 1e-12  # of its linear system, as a share of the trace
+VISIT = 3.0  # passes over a column in the time that a visit of it takes
 
 _SUMS = {"reassoc", "contract", "nsz"}  # sums may be reordered; NaN and infinity keep their meaning
 
@@ -45,6 +45,8 @@ class CDNState(NamedTuple):
     worst: float
     primal: float
     dual: float
+    spent: float
+    ridge: float
     still: int
     stale: bool
     t: int
@@ -94,7 +96,7 @@ class CDN(Solver[L1Regularized, CDNState]):
     *Anderson acceleration of coordinate descent*, 2021.
     """
 
-    first: int = 128
+    first: int = 64
     epochs: int = 10
     share: float = 0.2
 
@@ -125,7 +127,7 @@ class CDN(Solver[L1Regularized, CDNState]):
             w[:d] = start.w
             e -= problem.responses(start.w)
             if problem.bias != "none":
-                w[d] = start.b / _constant(problem)
+                w[d] = start.b / constant(problem)
                 e -= start.b
         return CDNState(
             w,
@@ -137,6 +139,8 @@ class CDN(Solver[L1Regularized, CDNState]):
             worst=np.inf,
             primal=np.inf,
             dual=0.0,
+            spent=0.0,
+            ridge=1e-2,
             still=0,
             stale=False,
             t=0,
@@ -152,54 +156,54 @@ class CDN(Solver[L1Regularized, CDNState]):
             state = self._look(problem, state)
         if state.stale:
             _compute_anew(problem, state)
-        self._descend(problem, state)
-        return self._look(problem, state)._replace(stale=False, t=state.t + 1)
+        spent, ridge = self._descend(problem, state)
+        return self._look(problem, state)._replace(stale=False, spent=spent, ridge=ridge, t=state.t + 1)
 
-    def _descend(self, problem: L1Regularized, state: CDNState) -> None:
-        """Epochs over the working set, until it is solved as well as asked for; w and e are written."""
-        w, e, c = state.w, state.e, _shares(problem)
+    def _descend(self, problem: L1Regularized, state: CDNState) -> tuple[float, float]:
+        """Epochs over the working set, until it is solved as well as asked for; w and e are written.
+
+        Returns what the epochs since the last step of `face_newton` have cost.
+        """
+        w, e, c, spent, ridge = state.w, state.e, shares(problem), state.spent, state.ridge
         taken = state.columns[: state.size]
-        places = np.append(taken, problem.d)
-        path, rest = np.empty((MEMORY + 1, len(places))), np.empty((MEMORY + 1, problem.n))
-        path[0], rest[0] = w[places], e
-        known = 1
+        least = FAINT * problem.lam
+        rate, cost = 0.0, VISIT * (state.cells + problem.n)
         for epoch in range(self.epochs if state.t else 1):
-            worst = _epoch(problem, c, taken, w, e)
-            if worst <= self.share * state.worst or epoch == self.epochs - 1:
+            worst, fall = _epoch(problem, c, taken, least, w, e)
+            spent += cost
+            if worst <= self.share * state.worst:
                 break
-            path[known], rest[known] = w[places], e
-            known += 1
-            if known > MEMORY:
-                _extrapolate(problem, c, path, rest, places, w, e)
-                path[0], rest[0], known = w[places], e, 1
+            face = face_of(problem, taken, w)
+            price = cost_of(problem, face)[0]
+            if epoch and (spent >= price or rate > fall / cost):
+                ridge, fall = face_step(problem, c, face, w, e, ridge)
+                spent, rate = 0.0, fall / price
+        return spent, ridge
 
     def _look(self, problem: L1Regularized, state: CDNState) -> CDNState:
         """The objectives at w, from all columns, and the columns to take next."""
-        w, e, c, d, lam = state.w, state.e, _shares(problem), problem.d, problem.lam
-        short = np.maximum(problem.y * e, 0.0)
+        w, c, d, lam = state.w, shares(problem), problem.d, problem.lam
+        short = np.maximum(problem.y * state.e, 0.0)
         pull = 2.0 * c * problem.y * short
-        z = np.empty(d)
+        off, steepest = np.empty(d), 0.0
         A = problem.matrix.columns
         for lo, hi in _pieces(problem, d):
-            _products(A, lo, hi, pull, z)
-        support = np.flatnonzero(w[:d])
-        off = np.abs(z) - lam
-        off[support] = np.abs(z[support] - lam * np.sign(w[support]))
-        steepest, total = float(np.abs(z).max(initial=0.0)), float(pull.sum())
+            steepest = max(steepest, _scan(A, lo, hi, pull, lam, w, off))
+        paid = w if problem.bias == "penalized" else w[:d]
         if problem.bias == "penalized":
-            steepest = max(steepest, abs(total) * problem.bias_scale)
+            steepest = max(steepest, abs(float(pull.sum())) * problem.bias_scale)
         loss, mass = float((c * short) @ short), 2.0 * float(np.sum(c * short))
-        primal = lam * (float(np.abs(w).sum()) if problem.bias == "penalized" else float(np.abs(w[:d]).sum())) + loss
+        primal = lam * float(np.abs(paid).sum()) + loss
         scale = min(lam / steepest if steepest > 0.0 else np.inf, 0.5 * mass / loss if loss > 0.0 else 1.0)
         dual = scale * (mass - scale * loss)
         if dual > state.dual:
             np.multiply(short, 2.0, out=state.alpha)
         moved = primal < state.primal * (1.0 - NOTHING) or dual > state.dual * (1.0 + NOTHING)
-        taken = self._taken(off, support, lam)
+        taken = self._taken(off, np.flatnonzero(w[:d]), lam)
         state.columns[: len(taken)] = taken
         return state._replace(
             size=len(taken),
-            cells=int(_cells(A, taken)),
+            cells=int(count_cells(A, taken)),
             worst=float(off.max(initial=0.0)),
             primal=primal,
             dual=max(dual, state.dual),
@@ -208,16 +212,15 @@ class CDN(Solver[L1Regularized, CDNState]):
 
     def _taken(self, off: np.ndarray, support: np.ndarray, lam: float) -> np.ndarray:
         """The columns that have a weight, and the worst of the others, as many again; in their order."""
-        violated = off > FAINT * lam
-        violated[support] = False
-        outside = np.flatnonzero(violated)
+        outside = np.flatnonzero(off > FAINT * lam)
+        outside = np.setdiff1d(outside, support, assume_unique=True)
         room = max(self.first, len(support))
         if len(outside) > room:
             outside = outside[np.argpartition(off[outside], len(outside) - room)[-room:]]
         return np.sort(np.concatenate([support, outside]))
 
     def solution(self, problem: L1Regularized, state: CDNState) -> Solution:
-        b = 0.0 if problem.bias == "none" else float(state.w[-1]) * _constant(problem)
+        b = 0.0 if problem.bias == "none" else float(state.w[-1]) * constant(problem)
         return Solution(state.w[:-1], b, state.alpha)
 
     def cost(self, problem: L1Regularized, state: CDNState | None = None) -> Cost:
@@ -238,16 +241,6 @@ class CDN(Solver[L1Regularized, CDNState]):
         return state._replace(stale=True)
 
 
-def _shares(problem: L1Regularized) -> np.ndarray:
-    """The cᵢ; one where all are equal."""
-    return np.atleast_1d(problem.share())
-
-
-def _constant(problem: L1Regularized) -> float:
-    """The value of the constant column, whose weight times this is the bias."""
-    return problem.bias_scale if problem.bias == "penalized" else 1.0
-
-
 def _pieces(problem: L1Regularized, count: int) -> Iterator[tuple[int, int]]:
     """So many columns in ranges that a compiled call takes some milliseconds for, so that Ctrl-C is heard."""
     step = max(1, ROW_BLOCK_CELLS * problem.d // max(1, problem.matrix.n_cells))
@@ -255,48 +248,20 @@ def _pieces(problem: L1Regularized, count: int) -> Iterator[tuple[int, int]]:
         yield lo, min(lo + step, count)
 
 
-def _epoch(problem: L1Regularized, c: np.ndarray, taken: np.ndarray, w: np.ndarray, e: np.ndarray) -> float:
+def _epoch(
+    problem: L1Regularized, c: np.ndarray, taken: np.ndarray, least: float, w: np.ndarray, e: np.ndarray
+) -> tuple[float, float]:
     """Visit the columns taken, and the constant one; by how much the worst was off."""
-    A, y, worst = problem.matrix.columns, problem.y, 0.0
+    A, y, worst, fall = problem.matrix.columns, problem.y, 0.0, 0.0
     for lo, hi in _pieces(problem, len(taken)):
-        worst = max(worst, _visit(A, taken[lo:hi], y, c, problem.lam, w, e))
+        off, more = _visit(A, taken[lo:hi], y, c, problem.lam, least, w, e)
+        worst, fall = max(worst, off), fall + more
     if problem.bias != "none":
-        ones = DenseRows(np.full((1, problem.n), _constant(problem)), np.zeros(1, np.int64))
+        ones = DenseRows(np.full((1, problem.n), constant(problem)), np.zeros(1, np.int64))
         paid = problem.lam if problem.bias == "penalized" else 0.0
-        worst = max(worst, _visit(ones, np.zeros(1, np.int64), y, c, paid, w[-1:], e))
-    return worst
-
-
-def _loss(problem: L1Regularized, c: np.ndarray, e: np.ndarray) -> float:
-    short = np.maximum(problem.y * e, 0.0)
-    return float((c * short) @ short)
-
-
-def _extrapolate(
-    problem: L1Regularized,
-    c: np.ndarray,
-    path: np.ndarray,
-    rest: np.ndarray,
-    places: np.ndarray,
-    w: np.ndarray,
-    e: np.ndarray,
-) -> None:
-    """Combine the points of the last epochs so that their steps cancel, if that is a better point."""
-    steps = np.diff(path, axis=0)
-    gram = steps @ steps.T
-    trace = float(np.trace(gram))
-    if not trace > 0.0:
-        return
-    gram[np.diag_indices(MEMORY)] += RIDGE * trace
-    u = np.linalg.solve(gram, np.ones(MEMORY))
-    if not abs(u.sum()) > 0.0:
-        return
-    u /= u.sum()
-    there, short = u @ path[1:], u @ rest[1:]
-    paid = slice(None) if problem.bias == "penalized" else slice(-1)
-    now = problem.lam * float(np.abs(path[-1][paid]).sum()) + _loss(problem, c, e)
-    if problem.lam * float(np.abs(there[paid]).sum()) + _loss(problem, c, short) < now:
-        w[places], e[:] = there, short
+        off, more = _visit(ones, np.zeros(1, np.int64), y, c, paid, least, w[-1:], e)
+        worst, fall = max(worst, off), fall + more
+    return worst, fall
 
 
 def _compute_anew(problem: L1Regularized, state: CDNState) -> None:
@@ -305,22 +270,26 @@ def _compute_anew(problem: L1Regularized, state: CDNState) -> None:
     support = np.flatnonzero(state.w[:-1])
     A = problem.matrix.columns
     for lo, hi in _pieces(problem, len(support)):
-        _subtract(A, support[lo:hi], state.w, state.e)
-    state.e -= state.w[-1] * _constant(problem)
+        add_columns(A, support[lo:hi], -state.w[support[lo:hi]], state.e)
+    state.e -= state.w[-1] * constant(problem)
 
 
 @compiled
-def _visit(A, taken, y, c, lam, w, e):
-    """A Newton step for each of these columns; returns by how much the worst of them was off."""
-    worst = 0.0
+def _visit(A, taken, y, c, lam, least, w, e):
+    """A Newton step for each of these columns that is off by more than the least.
+
+    Returns by how much the worst of them was off, and by how much the objective fell.
+    """
+    worst = fall = 0.0
     for k in range(len(taken)):
         j = taken[k]
         column = read_row(A, j)
         old = w[j]
         z, h = _slope(A, column, y, c, e)
-        if old == 0.0 and abs(z) <= lam * (1.0 + FAINT):
+        off = abs(z) - lam if old == 0.0 else abs(z - lam * np.sign(old))
+        worst = max(worst, off)
+        if off <= least:
             continue
-        worst = max(worst, abs(z) - lam if old == 0.0 else abs(z - lam * np.sign(old)))
         u = h * old + z
         new = np.sign(u) * max(0.0, abs(u) - lam) / h if h > 0.0 else 0.0
         step = new - old
@@ -334,7 +303,8 @@ def _visit(A, taken, y, c, lam, w, e):
             if step == 0.0:
                 break
         w[j] = new if tries == 0 else old + step
-    return worst
+        fall -= change + lam * (abs(w[j]) - abs(old))
+    return worst, fall
 
 
 @compiled(fastmath=_SUMS)
@@ -368,21 +338,11 @@ def _move(A, column, y, c, step, e):
 
 
 @compiled
-def _products(A, lo, hi, pull, z):
+def _scan(A, lo, hi, pull, lam, w, off):
+    """By how much each of these columns is off, below zero where it is not; returns the largest |z|."""
+    steepest = 0.0
     for j in range(lo, hi):
-        z[j] = dot(A, read_row(A, j), pull)
-
-
-@compiled
-def _subtract(A, columns, w, e):
-    for k in range(len(columns)):
-        add_row(A, read_row(A, columns[k]), -w[columns[k]], e)
-
-
-@compiled
-def _cells(A, columns):
-    count = 0
-    for k in range(len(columns)):
-        start, stop = span(A, held_row(A, columns[k]))
-        count += np.int64(stop - start)
-    return count
+        z = dot(A, read_row(A, j), pull)
+        off[j] = abs(z) - lam if w[j] == 0.0 else abs(z - lam * np.sign(w[j]))
+        steepest = max(steepest, abs(z))
+    return steepest

@@ -30,6 +30,8 @@ def case(rng):
     if cls is LinearSVC and rng.random() < 0.4:
         options["solver"] = one_of(rng, ("sdca", "newton", "pegasos", "simba", "cuttingplane", "frugal"))
         options["fit_intercept"] = bool(rng.random() < 0.5)
+    elif cls is LinearSVC and rng.random() < 0.3:
+        options["penalty"] = "l1"
     weight = None
     if rng.random() < 0.3:
         low, high = sorted(rng.uniform(-320, 308, 2)) if rng.random() < 0.5 else (-2, 2)
