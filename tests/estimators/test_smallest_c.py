@@ -36,7 +36,7 @@ def test_wrong_arguments_are_named():
         l1_min_c([[0, 0], [0, 0]], y)
     for options, words in (
         ({"loss": "hinge"}, "loss must be"),
-        ({"fit_intercept": 2}, "fit_intercept must be"),
+        ({"fit_intercept": "no"}, "fit_intercept must be"),
         ({"intercept_scaling": 0.0}, "intercept_scaling must be"),
     ):
         with pytest.raises(ValueError, match=words):

@@ -14,7 +14,17 @@ from hinge.monitoring import Status
 from hinge.problems import L1Regularized, Problem, Solution
 from hinge.problems.cost import Cost
 from hinge.solvers.base import Paper, Solver
-from hinge.solvers.linear.face_newton import add_columns, constant, cost_of, count_cells, face_of, face_step, shares
+from hinge.solvers.linear.face_newton import (
+    Face,
+    add_columns,
+    constant,
+    cost_of,
+    count_cells,
+    face_of,
+    face_step,
+    most_reads,
+    shares,
+)
 
 SIGMA = 0.01  # share of the decrease that a step promises which it must bring
 HALVINGS = 30  # of a step that does not, before it is given up
@@ -22,6 +32,10 @@ FAINT = 1e-12  # share of λ that is rounding: no weight leaves zero for it
 NOTHING = 1e-15  # decrease of the objective, as a share of it, that is none
 STALLED = 3  # iterations without any that end a run: rounding is all that is left
 VISIT = 3.0  # passes over a column in the time that a visit of it takes
+FAR = 2000.0  # times λ that some |z| is above which the way is made in stages, of a larger λ each,
+STAGE = 4.0  # so many times smaller than the largest |z|
+RIDGE = 1e-2  # of the first Newton step
+STEPS = 3  # of them in an iteration
 
 _SUMS = {"reassoc", "contract", "nsz"}  # sums may be reordered; NaN and infinity keep their meaning
 
@@ -31,9 +45,10 @@ class CDNState(NamedTuple):
 
     `w` has the weight of the constant column as its last entry, and `e` holds yᵢ - ⟨w, xᵢ⟩ - b. `alpha` is the
     dual of the largest objective so far, which is `dual`; `primal` that of w, both up to rounding. The next epochs
-    visit the first `size` of `columns`, which have so many `cells`, until none of them is off by more than a share of
-    `worst`, by which the worst of all columns was off. `still` counts iterations that brought nothing; `stale` says
-    that e is to be computed anew.
+    visit the first `size` of `columns`, which have so many `cells`, with `lam` for λ, until none of them is off by more
+    than a share of `worst`, by which the worst of all columns was off. `spent` is what the epochs since the last
+    Newton step have cost, and `ridge` what the next one adds. `still` counts iterations that brought nothing; `stale`
+    says that e is to be computed anew.
     """
 
     w: np.ndarray
@@ -43,6 +58,7 @@ class CDNState(NamedTuple):
     size: int
     cells: int
     worst: float
+    lam: float
     primal: float
     dual: float
     spent: float
@@ -67,9 +83,11 @@ class CDN(Solver[L1Regularized, CDNState]):
     does. An iteration takes the columns that have a weight and those zero ones that violate
     :math:`|z_j| \\le \\lambda` most, as many again; goes through them until the worst of them is off by a share of
     what the worst of all was off by; and then looks at all columns, which gives the gap: the dual point is
-    :math:`\\alpha_i = 2\\max(0, y_i e_i)`, scaled until the constraints hold. Every five epochs the w and e of the
-    epochs are extrapolated, by the weights :math:`u`, :math:`\\sum_k u_k = 1`, that make
-    :math:`\\|\\sum_k u_k(w_{k+1} - w_k)\\|` least, if that lowers the objective.
+    :math:`\\alpha_i = 2\\max(0, y_i e_i)`, scaled until the constraints hold.
+
+    Where columns hang together, epochs gain little. As soon as those since the last one have cost as much, and
+    then for as long as it gains more for its cost, a Newton step is made for all weights that are not zero, see
+    `face_newton`. It finds the optimum once signs and rows short of their margin are those of the optimum.
 
     An iteration reads all columns once, and those it takes once an epoch: it costs their nonzeros. The first
     copies the data by columns.
@@ -86,14 +104,14 @@ class CDN(Solver[L1Regularized, CDNState]):
     Notes
     -----
     *Differs* from the paper: columns are visited in their order, not a random one; working sets take the place of
-    shrinking, and are solved to a share of what is wrong outside of them.
+    shrinking, and are solved to a share of what is wrong outside of them; there are Newton steps. Where C is so large
+    that w = 0 violates a constraint two thousandfold, problems of smaller C come first, each begun from the last.
 
     References
     ----------
     G.-X. Yuan, K.-W. Chang, C.-J. Hsieh, C.-J. Lin, *A Comparison of Optimization Methods and Software for
     Large-scale L1-regularized Linear Classification*, 2010. Working sets: M. Massias, A. Gramfort, J. Salmon,
-    *Celer: a Fast Solver for the Lasso with Dual Extrapolation*, 2018. Extrapolation: Q. Bertrand, M. Massias,
-    *Anderson acceleration of coordinate descent*, 2021.
+    *Celer: a Fast Solver for the Lasso with Dual Extrapolation*, 2018.
     """
 
     first: int = 64
@@ -137,10 +155,11 @@ class CDN(Solver[L1Regularized, CDNState]):
             size=0,
             cells=problem.matrix.n_cells,
             worst=np.inf,
+            lam=problem.lam,
             primal=np.inf,
             dual=0.0,
             spent=0.0,
-            ridge=1e-2,
+            ridge=RIDGE,
             still=0,
             stale=False,
             t=0,
@@ -162,22 +181,21 @@ class CDN(Solver[L1Regularized, CDNState]):
     def _descend(self, problem: L1Regularized, state: CDNState) -> tuple[float, float]:
         """Epochs over the working set, until it is solved as well as asked for; w and e are written.
 
-        Returns what the epochs since the last step of `face_newton` have cost.
+        Returns what the epochs since the last Newton step have cost, and the ridge of the next.
         """
         w, e, c, spent, ridge = state.w, state.e, shares(problem), state.spent, state.ridge
         taken = state.columns[: state.size]
-        least = FAINT * problem.lam
-        rate, cost = 0.0, VISIT * (state.cells + problem.n)
+        rate, cost, steps = 0.0, VISIT * (state.cells + problem.n), 0
         for epoch in range(self.epochs if state.t else 1):
-            worst, fall = _epoch(problem, c, taken, least, w, e)
+            worst, fall = _epoch(problem, c, taken, state.lam, w, e)
             spent += cost
             if worst <= self.share * state.worst:
                 break
             face = face_of(problem, taken, w)
             price = cost_of(problem, face)[0]
-            if epoch and (spent >= price or rate > fall / cost):
-                ridge, fall = face_step(problem, c, face, w, e, ridge)
-                spent, rate = 0.0, fall / price
+            if epoch and steps < STEPS and face.size and (spent >= price or rate > fall / cost):
+                ridge, fall, systems = face_step(problem, c, state.lam, face, w, e, ridge)
+                spent, rate, steps = 0.0, fall / (price * systems), steps + 1
         return spent, ridge
 
     def _look(self, problem: L1Regularized, state: CDNState) -> CDNState:
@@ -185,10 +203,10 @@ class CDN(Solver[L1Regularized, CDNState]):
         w, c, d, lam = state.w, shares(problem), problem.d, problem.lam
         short = np.maximum(problem.y * state.e, 0.0)
         pull = 2.0 * c * problem.y * short
-        off, steepest = np.empty(d), 0.0
-        A = problem.matrix.columns
+        z, A = np.empty(d), problem.matrix.columns
         for lo, hi in _pieces(problem, d):
-            steepest = max(steepest, _scan(A, lo, hi, pull, lam, w, off))
+            _scan(A, lo, hi, pull, z)
+        steepest = max(float(z.max(initial=0.0)), -float(z.min(initial=0.0)))
         paid = w if problem.bias == "penalized" else w[:d]
         if problem.bias == "penalized":
             steepest = max(steepest, abs(float(pull.sum())) * problem.bias_scale)
@@ -199,15 +217,20 @@ class CDN(Solver[L1Regularized, CDNState]):
         if dual > state.dual:
             np.multiply(short, 2.0, out=state.alpha)
         moved = primal < state.primal * (1.0 - NOTHING) or dual > state.dual * (1.0 + NOTHING)
-        taken = self._taken(off, np.flatnonzero(w[:d]), lam)
+        lam = steepest / STAGE if steepest > FAR * lam else lam
+        support = np.flatnonzero(w[:d])
+        off = np.abs(z) - lam
+        off[support] = np.abs(z[support] - lam * np.sign(w[support]))
+        taken = self._taken(off, support, lam)
         state.columns[: len(taken)] = taken
         return state._replace(
             size=len(taken),
             cells=int(count_cells(A, taken)),
             worst=float(off.max(initial=0.0)),
+            lam=lam,
             primal=primal,
             dual=max(dual, state.dual),
-            still=0 if moved else state.still + 1,
+            still=0 if moved or lam > problem.lam else state.still + 1,
         )
 
     def _taken(self, off: np.ndarray, support: np.ndarray, lam: float) -> np.ndarray:
@@ -224,11 +247,12 @@ class CDN(Solver[L1Regularized, CDNState]):
         return Solution(state.w[:-1], b, state.alpha)
 
     def cost(self, problem: L1Regularized, state: CDNState | None = None) -> Cost:
-        """A look at all columns and epochs over those taken; the first iteration looks twice, and has one epoch."""
+        """A look at all columns, and epochs and Newton steps over those taken; the first looks twice, for one epoch."""
         cells = problem.matrix.n_cells
         if state is None or state.t == 0:
             return Cost(cells=3 * cells, setup=0 if problem.matrix.has_columns else cells)
-        return Cost(cells=cells + (self.epochs + 1) * state.cells)
+        most = most_reads(problem, Face(state.columns[: state.size], True))
+        return Cost(cells=cells + (1 + self.epochs + STEPS * most) * state.cells)
 
     def pause(self, problem: L1Regularized, state: CDNState) -> int:
         return int(state.still < STALLED)
@@ -249,16 +273,16 @@ def _pieces(problem: L1Regularized, count: int) -> Iterator[tuple[int, int]]:
 
 
 def _epoch(
-    problem: L1Regularized, c: np.ndarray, taken: np.ndarray, least: float, w: np.ndarray, e: np.ndarray
+    problem: L1Regularized, c: np.ndarray, taken: np.ndarray, lam: float, w: np.ndarray, e: np.ndarray
 ) -> tuple[float, float]:
     """Visit the columns taken, and the constant one; by how much the worst was off."""
-    A, y, worst, fall = problem.matrix.columns, problem.y, 0.0, 0.0
+    A, y, worst, fall, least = problem.matrix.columns, problem.y, 0.0, 0.0, FAINT * lam
     for lo, hi in _pieces(problem, len(taken)):
-        off, more = _visit(A, taken[lo:hi], y, c, problem.lam, least, w, e)
+        off, more = _visit(A, taken[lo:hi], y, c, lam, least, w, e)
         worst, fall = max(worst, off), fall + more
     if problem.bias != "none":
         ones = DenseRows(np.full((1, problem.n), constant(problem)), np.zeros(1, np.int64))
-        paid = problem.lam if problem.bias == "penalized" else 0.0
+        paid = lam if problem.bias == "penalized" else 0.0
         off, more = _visit(ones, np.zeros(1, np.int64), y, c, paid, least, w[-1:], e)
         worst, fall = max(worst, off), fall + more
     return worst, fall
@@ -266,12 +290,13 @@ def _epoch(
 
 def _compute_anew(problem: L1Regularized, state: CDNState) -> None:
     """e from w, without what its changes have lost."""
-    state.e[:] = problem.y
+    e = state.e
+    e[:] = problem.y
     support = np.flatnonzero(state.w[:-1])
     A = problem.matrix.columns
     for lo, hi in _pieces(problem, len(support)):
-        add_columns(A, support[lo:hi], -state.w[support[lo:hi]], state.e)
-    state.e -= state.w[-1] * constant(problem)
+        add_columns(A, support[lo:hi], -state.w[support[lo:hi]], e)
+    e -= state.w[-1] * constant(problem)
 
 
 @compiled
@@ -338,11 +363,6 @@ def _move(A, column, y, c, step, e):
 
 
 @compiled
-def _scan(A, lo, hi, pull, lam, w, off):
-    """By how much each of these columns is off, below zero where it is not; returns the largest |z|."""
-    steepest = 0.0
+def _scan(A, lo, hi, pull, z):
     for j in range(lo, hi):
-        z = dot(A, read_row(A, j), pull)
-        off[j] = abs(z) - lam if w[j] == 0.0 else abs(z - lam * np.sign(w[j]))
-        steepest = max(steepest, abs(z))
-    return steepest
+        z[j] = dot(A, read_row(A, j), pull)

@@ -114,7 +114,7 @@ def test_working_sets_grow_by_what_violates_most(monkeypatch):
 
 
 def test_an_iteration_reads_all_columns_once_and_those_taken_once_an_epoch(monkeypatch):
-    monkeypatch.setattr(cdn, "face_step", lambda *given: (given[-1], 0.0))
+    monkeypatch.setattr(cdn, "face_step", lambda *given: (given[-1], 0.0, 1))
     S = sp.csr_array(noisy(100, 40, density=0.3)[0])
     y = noisy(100, 40)[1]
     problem, solver = L1Regularized(S, y, 0.01), CDN(first=5, epochs=4)
@@ -135,7 +135,7 @@ def test_columns_that_hang_together_need_newton_steps(bias, monkeypatch):
     X[:, 1:] += 3 * X[:, :1]  # where coordinate descent is slow
     problem = L1Regularized(X, y, 1e-3, bias=bias)
     with_steps = tight(problem, tol=1e-6).n_iter
-    monkeypatch.setattr(cdn, "face_step", lambda *given: (given[-1], 0.0))
+    monkeypatch.setattr(cdn, "face_step", lambda *given: (given[-1], 0.0, 1))
     assert with_steps < 0.5 * solve(problem, CDN(), stop=Stop(1e-6, max_iter=1000)).n_iter
 
 

@@ -53,13 +53,14 @@ def test_a_step_is_newtons(bias, weighted, sparse):
     expected = w[places] + p
     expected[(expected * w[places] < 0) & (paid > 0)] = 0.0
     before = problem.lam * problem.norm(w[:-1], scale * w[-1]) + problem.mean_loss(w[:-1], scale * w[-1])
-    ridge, fall = face_step(problem, shares(problem), face, w, e, 1e-12)
+    ridge, fall, systems = face_step(problem, shares(problem), problem.lam, face, w, e, 1e-12)
     np.testing.assert_allclose(w[places], expected, rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(e, problem.y - X @ w[:-1] - scale * w[-1], atol=1e-12)
     after = problem.lam * problem.norm(w[:-1], scale * w[-1]) + problem.mean_loss(w[:-1], scale * w[-1])
     assert fall == pytest.approx(before - after, rel=1e-9)
     assert fall > 0
     assert ridge == 1e-12
+    assert systems >= 1
 
 
 @pytest.mark.parametrize("bias", BIASES)
@@ -72,7 +73,7 @@ def test_products_find_what_a_factorisation_finds(bias, monkeypatch):
         problem, _, w, e = begun(bias, sparse=True)
         face = face_of(problem, np.arange(30), w)
         assert cost_of(problem, face)[1] == (most > 0)
-        found.append((face_step(problem, shares(problem), face, w, e, 1e-3), w))
+        found.append((face_step(problem, shares(problem), problem.lam, face, w, e, 1e-3), w))
     np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-6, atol=1e-8)
     assert found[0][0] == pytest.approx(found[1][0], rel=1e-6)
 
@@ -81,26 +82,47 @@ def exact_gradient(times, g, steps):
     return np.linalg.solve(np.column_stack([times(v) for v in np.eye(len(g))]), g)
 
 
-@pytest.mark.parametrize("from_ridge", [1e-6, 1e-3, 10.0])
+@pytest.mark.parametrize("from_ridge", [1e-6, 1e-3, 100.0])
 def test_the_ridge_grows_until_the_objective_falls(from_ridge, monkeypatch):
     tried = []
 
-    def doubtful(problem, face, on, g, solver=face_newton._solver):
-        right = solver(problem, face, on, g)
+    def doubtful(problem, face, on, solver=face_newton._solver):
+        right = solver(problem, face, on)
 
-        def step(ridge):
+        def step(g, moving, ridge):
             tried.append(ridge)
-            return right(1e-9) if ridge >= from_ridge else np.full(face.size, 1e3)
+            return right(g, moving, 1e-9) if ridge >= from_ridge else -1e3 * np.sign(w[face.columns])
 
         return step
 
     problem, _, w, e = begun("none")
-    before = w.copy()
+    before, face = w.copy(), face_of(problem, np.arange(30), w)
     monkeypatch.setattr(face_newton, "_solver", doubtful)
-    ridge, fall = face_step(problem, shares(problem), face_of(problem, np.arange(30), w), w, e, 1e-6)
-    np.testing.assert_allclose(tried, 1e-6 * 10.0 ** np.arange(len(tried)))
-    assert (fall > 0) == (w != before).any() == (from_ridge < 1.0)
-    assert ridge == pytest.approx({1e-6: 1e-7, 1e-3: 1e-4, 10.0: 1.0}[from_ridge] if fall else 1e-5)
+    ridge, fall, systems = face_step(problem, shares(problem), problem.lam, face, w, e, 1e-6)
+    np.testing.assert_allclose(tried, 1e-6 * 10.0 ** np.arange(systems))
+    if from_ridge < 1.0:
+        assert fall > 0 and (w != before).any()
+        assert ridge == pytest.approx(from_ridge / 10)
+    else:
+        assert (fall, ridge, systems) == (0.0, 1.0, face_newton.TRIALS)
+        np.testing.assert_array_equal(w, before)
+
+
+def test_a_step_ends_where_the_first_of_two_that_are_alike_becomes_zero():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 6))
+    y = np.where(X[:, 0] + 0.3 * rng.standard_normal(80) > 0, 1, -1)
+    X[:, 1] = X[:, 0] * (1 + 1e-6 * rng.standard_normal(80)) * 1.001  # which pays to be taken in place of the first
+    problem = L1Regularized(X, y, 0.05)
+    w = np.array([0.3, 0.3, 0.0, 0.0, 0.0, 0.0, 0.0])
+    e = y - X @ w[:6]
+    before = problem.lam * problem.norm(w[:6]) + problem.mean_loss(w[:6])
+    face = face_of(problem, np.arange(6), w)
+    stepped = face_step(problem, shares(problem), problem.lam, face, w, e, 1e-12)
+    assert w[0] == 0.0 and w[1] > 0.5
+    assert stepped.systems == 2  # one for each face
+    assert stepped.fall == pytest.approx(before - problem.lam * problem.norm(w[:6]) - problem.mean_loss(w[:6]))
+    np.testing.assert_allclose(e, y - X @ w[:6], atol=1e-12)
 
 
 def test_a_face_of_nothing_moves_nothing():
@@ -108,7 +130,7 @@ def test_a_face_of_nothing_moves_nothing():
     w[:] = 0.0
     face = face_of(problem, np.arange(30), w)
     assert face.size == 0
-    assert face_step(problem, shares(problem), face, w, e, 0.5) == (0.5, 0.0)
+    assert face_step(problem, shares(problem), problem.lam, face, w, e, 0.5) == (0.5, 0.0, 1)
 
 
 def test_sums_over_columns():
