@@ -385,8 +385,6 @@ def check_stream(model: LinearClassifierParameters) -> None:
     """Raise if a parameter needs all rows at once, which `partial_fit` never has."""
     if model.slack is not None:
         raise ValueError("partial_fit takes C or lam; slack needs all rows at once.")
-    if model.penalty == "l1":
-        raise ValueError("partial_fit pays for the squared norm; penalty='l1' needs all rows at once: use fit.")
     if isinstance(model.class_weight, str):
         raise ValueError("class_weight='balanced' needs all rows; give partial_fit the weights as a dict.")
 

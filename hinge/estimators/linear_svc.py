@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.utils.metaestimators import available_if
 
 from hinge.access import Matrix, Table, as_matrix
 from hinge.access.tables.oracle import FeatureOracle, as_oracle
@@ -24,6 +25,13 @@ from hinge.types import MatrixLike, Stored
 
 PENALTIES = {"l2": Regularized, "l1": L1Regularized}
 LOSSES = {"hinge": HINGE, "squared_hinge": SQUARED_HINGE}
+
+
+def _has_streams(model: "LinearSVC") -> bool:
+    """Whether rows may arrive in pieces."""
+    if model.penalty == "l1":
+        raise AttributeError("partial_fit pays for the squared norm; penalty='l1' needs all rows at once: use fit.")
+    return True
 
 
 class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
@@ -252,13 +260,15 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
         keep_results(self, results, problems)
         return self
 
+    @available_if(_has_streams)
     def partial_fit(
         self, X: MatrixLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> "LinearSVC":
         """Learn from rows that arrive in pieces, each row once.
 
         Every row takes the exact dual step of the problem of all rows seen so far; nothing is kept of
-        the rows. With `lam` the step of row t is about 1/(λt), as in Pegasos; with `C` it is bounded by C.
+        the rows. With `lam` the step of row t is about 1/(λt), as in Pegasos; with `C` it is bounded by C. There is
+        no such step, and no such method, with ``penalty="l1"``.
 
         Parameters
         ----------

@@ -167,16 +167,13 @@ class CDN(Solver[L1Regularized, CDNState]):
 
     def advance(self, problem: L1Regularized, state: CDNState, n_iter: int) -> CDNState:
         for _ in range(n_iter):
-            state = self._iterate(problem, state)
+            if state.t == 0:
+                state = self._look(problem, state)
+            if state.stale:
+                _compute_anew(problem, state)
+            spent, ridge = self._descend(problem, state)
+            state = self._look(problem, state)._replace(stale=False, spent=spent, ridge=ridge, t=state.t + 1)
         return state
-
-    def _iterate(self, problem: L1Regularized, state: CDNState) -> CDNState:
-        if state.t == 0:
-            state = self._look(problem, state)
-        if state.stale:
-            _compute_anew(problem, state)
-        spent, ridge = self._descend(problem, state)
-        return self._look(problem, state)._replace(stale=False, spent=spent, ridge=ridge, t=state.t + 1)
 
     def _descend(self, problem: L1Regularized, state: CDNState) -> tuple[float, float]:
         """Epochs over the working set, until it is solved as well as asked for; w and e are written.
@@ -300,7 +297,7 @@ def _compute_anew(problem: L1Regularized, state: CDNState) -> None:
 
 
 @compiled
-def _visit(A, taken, y, c, lam, least, w, e):
+def _visit(A, taken, y, weight, lam, least, w, e):
     """A Newton step for each of these columns that is off by more than the least.
 
     Returns by how much the worst of them was off, and by how much the objective fell.
@@ -310,7 +307,7 @@ def _visit(A, taken, y, c, lam, least, w, e):
         j = taken[k]
         column = read_row(A, j)
         old = w[j]
-        z, h = _slope(A, column, y, c, e)
+        z, h = _slope(A, column, y, weight, e)
         off = abs(z) - lam if old == 0.0 else abs(z - lam * np.sign(old))
         worst = max(worst, off)
         if off <= least:
@@ -319,11 +316,11 @@ def _visit(A, taken, y, c, lam, least, w, e):
         new = np.sign(u) * max(0.0, abs(u) - lam) / h if h > 0.0 else 0.0
         step = new - old
         promised = lam * (abs(new) - abs(old)) - z * step
-        change = _move(A, column, y, c, step, e)
+        change = _move(A, column, y, weight, step, e)
         tries = 0
         while change + lam * (abs(old + step) - abs(old)) > SIGMA * promised:
             back = -step if tries == HALVINGS else -0.5 * step
-            change += _move(A, column, y, c, back, e)
+            change += _move(A, column, y, weight, back, e)
             step, promised, tries = step + back, 0.5 * promised, tries + 1
             if step == 0.0:
                 break
@@ -333,27 +330,27 @@ def _visit(A, taken, y, c, lam, least, w, e):
 
 
 @compiled(fastmath=_SUMS)
-def _slope(A, column, y, c, e):
+def _slope(A, column, y, weight, e):
     """z and h of a column: the loss falls by zδ - hδ²/2 where its weight grows by a small δ."""
     first = second = 0.0
     start, stop = span(A, column)
     for p in range(start, stop):
         i, x = cell(A, column, p)
         if y[i] * e[i] > 0.0:
-            s = c[i] if len(c) > 1 else c[0]
+            s = weight[i] if len(weight) > 1 else weight[0]
             first += s * e[i] * x
             second += s * x * x
     return 2.0 * first, 2.0 * second
 
 
 @compiled(fastmath=_SUMS)
-def _move(A, column, y, c, step, e):
+def _move(A, column, y, weight, step, e):
     """e for a weight that grows by a step, and the change of the loss."""
     change = 0.0
     start, stop = span(A, column)
     for p in range(start, stop):
         i, x = cell(A, column, p)
-        s = c[i] if len(c) > 1 else c[0]
+        s = weight[i] if len(weight) > 1 else weight[0]
         old = e[i]
         new = old - step * x
         e[i] = new
