@@ -16,7 +16,7 @@ from hinge.estimators.linear_machine import OF_A_FIT, SOLVES, LinearMachine
 from hinge.estimators.one_vs_rest import Plan, Report, keep_results, run_all, starts
 from hinge.estimators.parameters import ClassWeight, RandomState
 from hinge.estimators.reports import reports_of
-from hinge.problems import L1Regularized, Regularized, SlackConstrained
+from hinge.problems import L1Regularized, Penalized, Regularized, SlackConstrained
 from hinge.problems.svm.linear import Bias
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE
 from hinge.solvers import Simba, Solver, registry
@@ -351,7 +351,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
         per_class: np.ndarray | None,
         k: int,
         solver: Solver | None = None,
-    ) -> Regularized | L1Regularized | SlackConstrained:
+    ) -> Penalized | SlackConstrained:
         """Class k against the rest."""
         weight = weights.class_weights(positive, rows, per_class, k)
         y = np.where(positive, np.int8(1), np.int8(-1))

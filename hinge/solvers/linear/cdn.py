@@ -182,6 +182,8 @@ class CDN(Solver[L1Regularized, CDNState]):
         """
         w, e, c, spent, ridge = state.w, state.e, shares(problem), state.spent, state.ridge
         taken = state.columns[: state.size]
+        if state.worst <= FAINT * state.lam:
+            return spent, ridge
         rate, cost, steps = 0.0, VISIT * (state.cells + problem.n), 0
         for epoch in range(self.epochs if state.t else 1):
             worst, fall = _epoch(problem, c, taken, state.lam, w, e)
@@ -204,9 +206,9 @@ class CDN(Solver[L1Regularized, CDNState]):
         for lo, hi in _pieces(problem, d):
             _scan(A, lo, hi, pull, z)
         steepest = max(float(z.max(initial=0.0)), -float(z.min(initial=0.0)))
-        paid = w if problem.bias == "penalized" else w[:d]
+        paid, tilt = w[:d], float(pull.sum()) * constant(problem)
         if problem.bias == "penalized":
-            steepest = max(steepest, abs(float(pull.sum())) * problem.bias_scale)
+            paid, steepest = w, max(steepest, abs(tilt))
         loss, mass = float((c * short) @ short), 2.0 * float(np.sum(c * short))
         primal = lam * float(np.abs(paid).sum()) + loss
         scale = min(lam / steepest if steepest > 0.0 else np.inf, 0.5 * mass / loss if loss > 0.0 else 1.0)
@@ -223,7 +225,7 @@ class CDN(Solver[L1Regularized, CDNState]):
         return state._replace(
             size=len(taken),
             cells=int(count_cells(A, taken)),
-            worst=float(off.max(initial=0.0)),
+            worst=max(float(off.max(initial=0.0)), _off(problem, tilt, lam, float(w[d]))),
             lam=lam,
             primal=primal,
             dual=max(dual, state.dual),
@@ -283,6 +285,13 @@ def _epoch(
         off, more = _visit(ones, np.zeros(1, np.int64), y, c, paid, least, w[-1:], e)
         worst, fall = max(worst, off), fall + more
     return worst, fall
+
+
+def _off(problem: L1Regularized, tilt: float, lam: float, weight: float) -> float:
+    """By how much the constant column is off, of which `tilt` is the z."""
+    if problem.bias == "penalized":
+        return abs(tilt) - lam if weight == 0.0 else abs(tilt - lam * np.sign(weight))
+    return abs(tilt) if problem.bias == "free" else 0.0
 
 
 def _compute_anew(problem: L1Regularized, state: CDNState) -> None:

@@ -224,7 +224,7 @@ def squares(A, columns, weight, out):
 @compiled
 def count_cells(A, columns):
     """How many cells some columns have."""
-    count = 0
+    count = np.int64(0)
     for k in range(len(columns)):
         start, stop = span(A, held_row(A, columns[k]))
         count += np.int64(stop - start)
