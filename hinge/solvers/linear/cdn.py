@@ -115,8 +115,8 @@ class CDN(Solver[L1Regularized, CDNState]):
     """
 
     first: int = 64
-    epochs: int = 10
-    share: float = 0.2
+    epochs: int = 6
+    share: float = 0.3
 
     any_loss = True
     finished = Status.STALLED
