@@ -214,13 +214,20 @@ class Matrix(Data):
         By matrix products where the columns are full, else row by row, over rows with a weight.
         """
         A, root, count = self.columns, np.sqrt(weight), len(columns)
-        used = np.flatnonzero(root)
+        used, H = np.flatnonzero(root), np.zeros((count, count))
+        if isinstance(A, DenseRows):
+            step = max(1, ROW_BLOCK_CELLS // max(1, count))
+            for lo in range(0, len(used), step):
+                rows = used[lo : lo + step]
+                B = A.X[np.ix_(columns, rows)] * root[rows]
+                H += B @ B.T
+            self._reads[0] += count * len(used)
+            return H
         starts = np.zeros(self.shape[0] + 1, np.int64)
         cells = _count_cells(A, columns, root, starts)
         np.cumsum(starts, out=starts)
         places, values = np.empty(cells, np.int32), np.empty(cells)
         _turn(A, columns, root, starts[:-1].copy(), places, values)
-        H = np.zeros((count, count))
         if 3 * cells > count * len(used):
             B = sp.csr_array((values, places, starts), shape=(self.shape[0], count))[used].toarray()
             return B.T @ B

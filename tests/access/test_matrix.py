@@ -281,3 +281,20 @@ def test_sums_in_twice_the_precision(stored):
     np.testing.assert_array_equal(out + rest, [*exact, 0.75])
     read = np.count_nonzero(X[coef != 0]) if matrix.is_sparse else 40 * 7
     assert matrix.reads == read
+
+
+@pytest.mark.parametrize("density", [0.1, 1.0])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_products_of_columns(density, sparse, monkeypatch):
+    monkeypatch.setattr(module, "ROW_BLOCK_CELLS", 30)  # several pieces
+    rng = np.random.default_rng(0)
+    X = (rng.standard_normal((50, 12)) * (rng.random((50, 12)) < density)).astype(np.float32)
+    weight = rng.integers(0, 3, 50) * 0.7
+    matrix = as_matrix(sp.csr_array(X) if sparse else X)
+    assert matrix.columns is not None
+    before, some = matrix.reads, np.array([1, 4, 5, 11])
+    part = X[:, some].astype(float)
+    H = matrix.column_products(some, weight)
+    np.testing.assert_allclose(np.tril(H), np.tril(part.T @ (weight[:, None] * part)), atol=1e-12)
+    read = np.count_nonzero(part) if sparse else 4 * np.count_nonzero(weight)
+    assert matrix.reads == before + read
