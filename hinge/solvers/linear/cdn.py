@@ -32,8 +32,6 @@ FAINT = 1e-12  # share of λ that is rounding: no weight leaves zero for it
 NOTHING = 1e-15  # decrease of the objective, as a share of it, that is none
 STALLED = 3  # iterations without any that end a run: rounding is all that is left
 VISIT = 3.0  # passes over a column in the time that a visit of it takes
-FAR = 2000.0  # times λ that some |z| is above which the way is made in stages, of a larger λ each,
-STAGE = 4.0  # so many times smaller than the largest |z|
 RIDGE = 1e-2  # of the first Newton step
 STEPS = 3  # of them in an iteration
 
@@ -45,7 +43,7 @@ class CDNState(NamedTuple):
 
     `w` has the weight of the constant column as its last entry, and `e` holds yᵢ - ⟨w, xᵢ⟩ - b. `alpha` is the
     dual of the largest objective so far, which is `dual`; `primal` that of w, both up to rounding. The next epochs
-    visit the first `size` of `columns`, which have so many `cells`, with `lam` for λ, until none of them is off by more
+    visit the first `size` of `columns`, which have so many `cells`, until none of them is off by more
     than a share of `worst`, by which the worst of all columns was off. `spent` is what the epochs since the last
     Newton step have cost, and `ridge` what the next one adds. `still` counts iterations that brought nothing; `stale`
     says that e is to be computed anew.
@@ -58,7 +56,6 @@ class CDNState(NamedTuple):
     size: int
     cells: int
     worst: float
-    lam: float
     primal: float
     dual: float
     spent: float
@@ -104,8 +101,7 @@ class CDN(Solver[L1Regularized, CDNState]):
     Notes
     -----
     *Differs* from the paper: columns are visited in their order, not a random one; working sets take the place of
-    shrinking, and are solved to a share of what is wrong outside of them; there are Newton steps. Where C is so large
-    that w = 0 violates a constraint two thousandfold, problems of smaller C come first, each begun from the last.
+    shrinking, and are solved to a share of what is wrong outside of them; there are Newton steps.
 
     References
     ----------
@@ -155,7 +151,6 @@ class CDN(Solver[L1Regularized, CDNState]):
             size=0,
             cells=problem.matrix.n_cells,
             worst=np.inf,
-            lam=problem.lam,
             primal=np.inf,
             dual=0.0,
             spent=0.0,
@@ -182,18 +177,18 @@ class CDN(Solver[L1Regularized, CDNState]):
         """
         w, e, c, spent, ridge = state.w, state.e, shares(problem), state.spent, state.ridge
         taken = state.columns[: state.size]
-        if state.worst <= FAINT * state.lam:
+        if state.worst <= FAINT * problem.lam:
             return spent, ridge
         rate, cost, steps = 0.0, VISIT * (state.cells + problem.n), 0
         for epoch in range(self.epochs if state.t else 1):
-            worst, fall = _epoch(problem, c, taken, state.lam, w, e)
+            worst, fall = _epoch(problem, c, taken, problem.lam, w, e)
             spent += cost
             if worst <= self.share * state.worst:
                 break
             face = face_of(problem, taken, w)
             price = cost_of(problem, face)[0]
             if epoch and steps < STEPS and face.size and (spent >= price or rate > fall / cost):
-                ridge, fall, systems = face_step(problem, c, state.lam, face, w, e, ridge)
+                ridge, fall, systems = face_step(problem, c, problem.lam, face, w, e, ridge)
                 spent, rate, steps = 0.0, fall / (price * systems), steps + 1
         return spent, ridge
 
@@ -216,7 +211,6 @@ class CDN(Solver[L1Regularized, CDNState]):
         if dual > state.dual:
             np.multiply(short, 2.0, out=state.alpha)
         moved = primal < state.primal * (1.0 - NOTHING) or dual > state.dual * (1.0 + NOTHING)
-        lam = steepest / STAGE if steepest > FAR * lam else lam
         support = np.flatnonzero(w[:d])
         off = np.abs(z) - lam
         off[support] = np.abs(z[support] - lam * np.sign(w[support]))
@@ -226,10 +220,9 @@ class CDN(Solver[L1Regularized, CDNState]):
             size=len(taken),
             cells=int(count_cells(A, taken)),
             worst=max(float(off.max(initial=0.0)), _off(problem, tilt, lam, float(w[d]))),
-            lam=lam,
             primal=primal,
             dual=max(dual, state.dual),
-            still=0 if moved or lam > problem.lam else state.still + 1,
+            still=0 if moved else state.still + 1,
         )
 
     def _taken(self, off: np.ndarray, support: np.ndarray, lam: float) -> np.ndarray:

@@ -172,7 +172,7 @@ def test_where_nothing_is_left_to_gain_it_ends():
 
 def test_rows_apart_and_a_large_C():
     X, y = noisy(40, 100)
-    result = solve(L1Regularized.from_C(X, y, 1e4), CDN(), stop=Stop(1e-3, max_iter=1000))
+    result = solve(L1Regularized.from_C(X, y, 100.0), CDN(), stop=Stop(1e-3, max_iter=1000))
     assert result.status is Status.CONVERGED
     assert (y * (X @ result.solution.w)).min() > 0.9
 
