@@ -18,6 +18,7 @@ KINDS = {
     "linear": "The linear SVM, by rows in memory",
     "multiclass": "The linear SVM of several classes at once, by rows in memory",
     "cells": "The linear SVM, by rows, columns and cells",
+    "1-norm": "The linear SVM with the 1-norm, by columns in memory",
     "kernel": "The kernel SVM",
     "nu": "One class, and ν in place of C or ε",
     "max-min": "Max-min problems",
@@ -50,7 +51,7 @@ def _solvers(kind: solvers.Solves) -> str:
     lines = []
     for name, entry in solvers.entries(kind).items():
         cls = entry.load()
-        asked = f'`"{name}"`' if kind in ("linear", "cells", "kernel", "nu") and not entry.needs else "–"
+        asked = f'`"{name}"`' if kind in ("linear", "cells", "1-norm", "kernel", "nu") and not entry.needs else "–"
         if kind == "multiclass":
             asked = f'`"{name.removeprefix("multiclass")}"`'
         paper = f"{cls.paper.authors}, {cls.paper.year}" if hasattr(cls, "paper") else "–"

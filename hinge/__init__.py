@@ -28,6 +28,7 @@ _PARTS = (
 
 _WHERE = {
     "FeatureOracle": "hinge.access.tables.oracle",
+    "L1Regularized": "hinge.problems",
     "LinearSVC": "hinge.estimators",
     "LinearSVR": "hinge.estimators",
     "MaxMin": "hinge.problems.max_min.base",
@@ -46,6 +47,7 @@ _WHERE = {
     "Stop": "hinge.monitoring",
     "check_problem": "hinge.problems.max_min.check_problem",
     "enclosing_ball": "hinge.saddle.front_doors",
+    "l1_min_c": "hinge.estimators",
     "max_margin": "hinge.saddle.front_doors",
     "maximize_semidefinite": "hinge.saddle.semidefinite_program",
     "maxmin": "hinge.saddle.front_doors",
@@ -78,7 +80,9 @@ if TYPE_CHECKING:
     from hinge.estimators import NuSVC as NuSVC
     from hinge.estimators import NuSVR as NuSVR
     from hinge.estimators import OneClassSVM as OneClassSVM
+    from hinge.estimators import l1_min_c as l1_min_c
     from hinge.monitoring import Stop as Stop
+    from hinge.problems import L1Regularized as L1Regularized
     from hinge.problems import NormConstrained as NormConstrained
     from hinge.problems import Regularized as Regularized
     from hinge.problems import SlackConstrained as SlackConstrained

@@ -17,18 +17,12 @@ from hinge.estimators import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneCl
 Reason = Callable[[dict[str, Any]], str]
 
 
-def _linear_svc(given: dict[str, Any]) -> str:
-    if given.get("penalty", "l2") != "l2" and given.get("multi_class", "ovr") == "ovr":
-        return f"penalty={given['penalty']!r}"
-    return ""
-
-
 def _kernel_machine(given: dict[str, Any]) -> str:
     return "probability=True" if given.get("probability") is True else ""
 
 
 COVERED: dict[type, Reason] = {
-    LinearSVC: _linear_svc,
+    LinearSVC: lambda given: "",
     LinearSVR: lambda given: "",
     SVC: _kernel_machine,
     SVR: lambda given: "",

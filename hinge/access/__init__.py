@@ -5,7 +5,19 @@ from hinge.access.gram.base import BaseGram
 from hinge.access.gram.gram import Gram
 from hinge.access.gram.points.as_points import Points, as_points
 from hinge.access.matrix import Matrix, as_matrix, frozen
-from hinge.access.rows import add_outer, add_row, add_to_column, dot, dot_column, dots, held_row, read_row, sq_norm
+from hinge.access.rows import (
+    add_outer,
+    add_row,
+    add_to_column,
+    cell,
+    dot,
+    dot_column,
+    dots,
+    held_row,
+    read_row,
+    span,
+    sq_norm,
+)
 from hinge.access.tables.memory import DenseTable, SparseTable, as_table
 from hinge.access.tables.table import Line, Table
 
@@ -25,11 +37,13 @@ __all__ = [
     "as_matrix",
     "as_points",
     "as_table",
+    "cell",
     "dot",
     "dot_column",
     "dots",
     "frozen",
     "held_row",
     "read_row",
+    "span",
     "sq_norm",
 ]

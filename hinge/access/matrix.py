@@ -1,6 +1,7 @@
 """The data matrix as Python code sees it: no copy, a read counter, whole passes in row blocks."""
 
 import copy
+import threading
 from collections.abc import Iterator
 from typing import Any, cast, overload
 
@@ -9,7 +10,8 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from hinge.access.data import Data
-from hinge.access.rows import CSRRows, DenseRows, add_row, dot, held_row, read_row, sq_norm
+from hinge.access.gram.weight_vector import add_product
+from hinge.access.rows import CSRRows, DenseRows, add_row, cell, dot, held_row, read_row, span, sq_norm
 from hinge.access.structure import as_csr, check_csr
 from hinge.compiled import compiled
 from hinge.types import MatrixLike, Stored
@@ -63,6 +65,8 @@ class Matrix(Data):
             self.max_row_cells = self.shape[1]
             kind = DenseRows
         self._sq_norms: list[np.ndarray] = []  # holds one array once it is asked for; a list, so that forks share it
+        self._by_columns: list[tuple[np.ndarray, ...]] = []  # likewise
+        self._turning = threading.Lock()
         self._measured = np.zeros(2)  # [rows measured so far, their largest squared norm]; forks share it
         self.rows: DenseRows | CSRRows = kind(*parts, self._reads)
         self.unbilled: DenseRows | CSRRows = kind(*parts, np.zeros(1, np.int64))
@@ -89,6 +93,29 @@ class Matrix(Data):
     def reads(self) -> int:
         """Cells handed out so far."""
         return int(self._reads[0])
+
+    @property
+    def columns(self) -> DenseRows | CSRRows:
+        """The same data by columns: row j of what compiled code takes here is column j, and counted as such.
+
+        The first who asks has them copied, which is counted as one pass; forks share the copy.
+        """
+        with self._turning:
+            if not self._by_columns:
+                S = self.whole()
+                if self.is_sparse:
+                    S = S.tocsc()
+                    unsigned = [a.view(f"u{a.dtype.itemsize}") for a in (S.indices, S.indptr)]
+                    self._by_columns.append(tuple(frozen(a) for a in (S.data, *unsigned)))
+                else:
+                    self._by_columns.append((frozen(np.ascontiguousarray(S.T)),))
+        kind: Any = CSRRows if self.is_sparse else DenseRows
+        return kind(*self._by_columns[0], self._reads)
+
+    @property
+    def has_columns(self) -> bool:
+        """Whether somebody has asked for them."""
+        return bool(self._by_columns)
 
     @property
     def sq_norms(self) -> np.ndarray:
@@ -150,6 +177,10 @@ class Matrix(Data):
         """``out += X[lo:hi].T @ coef``; rows whose coefficient is zero are not read."""
         _combine(self.rows, coef, lo, hi, out)
 
+    def combine_finely(self, coef: np.ndarray, lo: int, hi: int, out: np.ndarray, rest: np.ndarray) -> None:
+        """The same in twice the precision: ``out + rest``; a last entry of both is for a column of ones."""
+        _combine_finely(self.rows, coef, lo, hi, out, rest)
+
     def times(self, x: np.ndarray) -> np.ndarray:
         """``X @ x`` by the fastest routine there is, in the precision of the storage."""
         self._reads[0] += self.n_cells
@@ -198,6 +229,32 @@ class Matrix(Data):
         some = self._array[rows].astype(np.float64, copy=False)
         self._reads[0] += some.nnz if self.is_sparse else some.size
         return (some @ some.T).toarray() if self.is_sparse else some @ some.T
+
+    def column_products(self, columns: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """Lower triangle of ``X[:, columns].T @ diag(weight) @ X[:, columns]``; weights are not negative.
+
+        By matrix products where the columns are full, else row by row, over rows with a weight.
+        """
+        A, root, count = self.columns, np.sqrt(weight), len(columns)
+        used, H = np.flatnonzero(root), np.zeros((count, count))
+        if isinstance(A, DenseRows):
+            step = max(1, ROW_BLOCK_CELLS // max(1, count))
+            for lo in range(0, len(used), step):
+                rows = used[lo : lo + step]
+                B = A.X[np.ix_(columns, rows)] * root[rows]
+                H += B @ B.T
+            self._reads[0] += count * len(used)
+            return H
+        starts = np.zeros(self.shape[0] + 1, np.int64)
+        cells = _count_cells(A, columns, root, starts)
+        np.cumsum(starts, out=starts)
+        places, values = np.empty(cells, np.int32), np.empty(cells)
+        _turn(A, columns, root, starts[:-1].copy(), places, values)
+        if 3 * cells > count * len(used):
+            B = sp.csr_array((values, places, starts), shape=(self.shape[0], count))[used].toarray()
+            return B.T @ B
+        _add_outers(values, places, starts, H)
+        return H
 
     @property
     def _array(self) -> Any:
@@ -304,6 +361,56 @@ def _combine(A, coef, lo, hi, out):
     for i in range(lo, hi):
         if coef[i - lo] != 0.0:
             add_row(A, read_row(A, i), coef[i - lo], out)
+
+
+@compiled
+def _combine_finely(A, coef, lo, hi, out, rest):
+    for i in range(lo, hi):
+        a = coef[i - lo]
+        if a != 0.0:
+            row = read_row(A, i)
+            start, stop = span(A, row)
+            for p in range(start, stop):
+                j, x = cell(A, row, p)
+                add_product(a, np.float64(x), j, out, rest)
+            add_product(a, 1.0, len(out) - 1, out, rest)
+
+
+@compiled
+def _count_cells(A, columns, root, counts):
+    """The cells of some columns in rows that have a root: all of them, and those of each row."""
+    total = 0
+    for k in range(len(columns)):
+        column = read_row(A, columns[k])
+        start, stop = span(A, column)
+        for p in range(start, stop):
+            i, _ = cell(A, column, p)
+            if root[i] > 0.0:
+                counts[i + np.uint64(1)] += 1
+                total += 1
+    return total
+
+
+@compiled
+def _turn(A, columns, root, at, places, values):
+    """Those cells row by row, times the root of their row."""
+    for k in range(len(columns)):
+        column = held_row(A, columns[k])
+        start, stop = span(A, column)
+        for p in range(start, stop):
+            i, x = cell(A, column, p)
+            if root[i] > 0.0:
+                places[at[i]], values[at[i]] = k, root[i] * x
+                at[i] += 1
+
+
+@compiled
+def _add_outers(values, places, starts, H):
+    for i in range(len(starts) - 1):
+        for p in range(starts[i], starts[i + 1]):
+            x, j = values[p], places[p]
+            for q in range(starts[i], p + 1):  # places rise along a row
+                H[j, places[q]] += x * values[q]
 
 
 def float_for(dtype: np.dtype) -> np.dtype:

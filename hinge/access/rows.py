@@ -55,6 +55,22 @@ def _held_csr(A, i):
     return np.uint64(A.indptr[np.uint64(i)]), np.uint64(A.indptr[np.uint64(i) + _1])
 
 
+def _span_dense(A, row):
+    return np.uint64(0), row[1]
+
+
+def _span_csr(A, row):
+    return row
+
+
+def _cell_dense(A, row, p):
+    return p, A.X[row[0], p]
+
+
+def _cell_csr(A, row, p):
+    return A.indices[p], A.data[p]
+
+
 def _dot_dense(A, row, w):
     x = A.X[row[0]]
     s = 0.0
@@ -228,6 +244,8 @@ def _verb(dense: Callable, csr: Callable, doc: str) -> Callable[..., Any]:
 
 read_row = _verb(_read_dense, _read_csr, "Hand out row i and count its cells (nonzeros; the width if dense).")
 held_row = _verb(_held_dense, _held_csr, "Row i once more, for an iteration that has read it and holds it.")
+span = _verb(_span_dense, _span_csr, "From where to where `cell` counts in a row that was read.")
+cell = _verb(_cell_dense, _cell_csr, "The place of cell p of a row that was read, and its value.")
 dot = _verb(_dot_dense, _dot_csr, "The inner product of a row that was read with w.")
 dots = _verb(_dots_dense, _dots_csr, "The inner products of a row that was read with all columns of W.")
 dot_column = _verb(_dot_column_dense, _dot_column_csr, "The same with column k of W alone.")

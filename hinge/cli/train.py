@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from hinge.datasets import Dataset
     from hinge.estimators import LinearSVC
 
+Penalty = Enum("Penalty", {"l2": "l2", "l1": "l1"})
 Loss = Enum("Loss", {"hinge": "hinge", "squared_hinge": "squared_hinge"})
 MultiClass = Enum("MultiClass", {"ovr": "ovr", "crammer_singer": "crammer_singer"})
 ClassWeight = Enum("ClassWeight", {"balanced": "balanced"})
@@ -39,7 +40,10 @@ def train(
     C: Annotated[float | None, typer.Option("--C", help="Weight of the losses.")] = None,
     lam: Annotated[float | None, typer.Option(help="Weight of the norm, 0.0001 by default.")] = None,
     slack: Annotated[float | None, typer.Option(help="Mean slack allowed at unit norm.")] = None,
-    loss: Annotated[Loss, typer.Option(help="The papers' hinge, or scikit-learn's square of it.")] = Loss.hinge,
+    penalty: Annotated[Penalty, typer.Option(help="Pay for the squared norm, or for the 1-norm.")] = Penalty.l2,
+    loss: Annotated[
+        Loss | None, typer.Option(help="The papers' hinge, or scikit-learn's square of it, which l1 has.")
+    ] = None,
     multi_class: Annotated[
         MultiClass, typer.Option(help="Each class against the rest, or all at once.")
     ] = MultiClass.ovr,
@@ -71,7 +75,8 @@ def train(
         _check_output(output)
     dataset = training_data(data, test, label, positive, fetch=fetch, zero_based=zero_based)
     model = LinearSVC(
-        loss=loss.value,
+        penalty=penalty.value,
+        loss=loss.value if loss is not None else "squared_hinge" if penalty is Penalty.l1 else "hinge",
         multi_class=multi_class.value,
         intercept="free" if multi_class is MultiClass.ovr else "penalized",
         **(trade_off or {"lam": DEFAULT_LAM}),

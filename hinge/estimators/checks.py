@@ -173,8 +173,6 @@ def check_linear_svc(model: LinearClassifierParameters, solvers: tuple[str, ...]
         check_crammer_singer(model)
         return
     check_combination(model.penalty, model.loss, model.dual)
-    if model.penalty == "l1":
-        raise NotImplementedError("penalty='l1' is not built yet: use 'l2', or sklearn.svm.LinearSVC.")
     if model.slack is not None:
         checked_scale("slack", model.slack, most=1.0)
         if model.lam is not None:
@@ -436,6 +434,8 @@ def can_stream(model: LinearClassifierParameters) -> bool:
     """Whether there is a `partial_fit`; the error says what to do where there is none."""
     if model.multi_class == "crammer_singer":
         raise AttributeError("partial_fit learns one class against the rest: give multi_class='ovr', or call fit.")
+    if model.penalty == "l1":
+        raise AttributeError("partial_fit pays for the squared norm; penalty='l1' needs all rows at once: use fit.")
     return True
 
 

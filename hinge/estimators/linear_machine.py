@@ -1,6 +1,6 @@
 """What linear estimators share: how a run is set up, and the product with what was learned."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,13 +13,15 @@ from hinge.estimators import checks
 from hinge.estimators.parameters import RandomState
 from hinge.monitoring import Stop
 from hinge.monitoring.clock import left_of
-from hinge.problems import Regularized
+from hinge.problems import Penalized
 from hinge.problems.svm.linear import Bias
 from hinge.problems.svm.losses import Loss
 from hinge.solvers import Solver, registry
 from hinge.types import MatrixLike
 
-SOLVES: tuple[registry.Solves, ...] = ("linear", "cells")
+P = TypeVar("P", bound=Penalized)
+
+SOLVES: tuple[registry.Solves, ...] = ("linear", "cells", "1-norm")
 """The solvers that linear estimators take by name."""
 OF_A_FIT = (
     "gap_",
@@ -89,16 +91,14 @@ class LinearMachine(BaseEstimator):
 
     # --- parts of fit ---------------------------------------------------------------------
 
-    def _regularized(self, matrix: Matrix | Table, y: ArrayLike, weight: np.ndarray | None, loss: Loss) -> Regularized:
+    def _penalized(
+        self, kind: type[P], matrix: Matrix | Table, y: ArrayLike, weight: np.ndarray | None, loss: Loss
+    ) -> P:
         """The problem by C or by λ."""
         bias: Bias = self.intercept if self.fit_intercept else "none"
         if self.lam is not None:
-            return Regularized(
-                matrix, y, self.lam, weight=weight, bias=bias, bias_scale=self.intercept_scaling, loss=loss
-            )
-        return Regularized.from_C(
-            matrix, y, self.C, weight=weight, bias=bias, bias_scale=self.intercept_scaling, loss=loss
-        )
+            return kind(matrix, y, self.lam, weight=weight, bias=bias, bias_scale=self.intercept_scaling, loss=loss)
+        return kind.from_C(matrix, y, self.C, weight=weight, bias=bias, bias_scale=self.intercept_scaling, loss=loss)
 
     def _solver(self) -> Solver | None:
         if isinstance(self.solver, Solver):

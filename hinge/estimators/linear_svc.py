@@ -17,13 +17,14 @@ from hinge.estimators.linear_machine import OF_A_FIT, SOLVES, LinearMachine
 from hinge.estimators.one_vs_rest import Plan, Report, coefficients, keep_results, run_all, starts
 from hinge.estimators.parameters import ClassWeight, RandomState
 from hinge.estimators.reports import reports_of
-from hinge.problems import LinearProblem, Multiclass, Regularized, SlackConstrained, Solution
+from hinge.problems import L1Regularized, LinearProblem, Multiclass, Penalized, Regularized, SlackConstrained, Solution
 from hinge.problems.svm.linear import Bias
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE
 from hinge.solvers import Simba, Solver, registry
 from hinge.solvers.linear import online_dual
 from hinge.types import MatrixLike, Stored
 
+PENALTIES = {"l2": Regularized, "l1": L1Regularized}
 LOSSES = {"hinge": HINGE, "squared_hinge": SQUARED_HINGE}
 
 
@@ -34,14 +35,16 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
 
     .. math:: \\frac12\\|w\\|^2 + C\\sum_i s_i \\max(0,\\, 1 - y_i(\\langle w, x_i\\rangle + b))^2,
 
-    or with the hinge loss, which is not squared and is the papers' problem, and reports how far from the
-    optimum it can be at most. Dense float32 and float64, CSR with any index type, memory maps and read-only
+    or with the hinge loss, which is not squared and is the papers' problem, or with :math:`\\|w\\|_1` in place of
+    :math:`\\frac12\\|w\\|^2`, which leaves most weights exactly zero; and reports how far from the optimum it can be at
+    most. Dense float32 and float64, CSR with any index type, memory maps and read-only
     arrays are used where they lie.
 
     Parameters
     ----------
-    penalty : {"l2"}, default="l2"
-        The norm of w that is paid for.
+    penalty : {"l2", "l1"}, default="l2"
+        The norm of w that is paid for: half its square, or the sum of the sizes of its entries. "l1" goes with the
+        squared hinge and with arrays or sparse matrices in memory, of which a copy by columns is made.
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         `slack`, and the papers' solvers (Pegasos, SIMBA, ...), ask for the hinge.
     dual : "auto" or bool, default="auto"
@@ -54,7 +57,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
     multi_class : {"ovr", "crammer_singer"}, default="ovr"
         One class against the rest, for each class; or all classes at once, see Notes.
     lam : float, optional
-        λ of the papers: ½λ‖w‖² + mean loss. Takes the place of `C`.
+        λ of the papers: ½λ‖w‖² + mean loss, or λ‖w‖₁ + mean loss. Takes the place of `C`.
     slack : float in (0, 1], optional
         ν of the papers: the mean slack allowed at unit norm. Takes the place of `C`; the gap is then
         that of the slack-constrained problem. 0.005 where the solver is SIMBA and none is given.
@@ -65,7 +68,8 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
         Whether to learn a bias.
     intercept : {"penalized", "free"}, default="penalized"
         A penalised bias is the weight of a constant feature of value `intercept_scaling`, as in
-        scikit-learn. A free one is not penalised; with `slack` it is always free.
+        scikit-learn, and pays the same penalty as the others. A free one is not penalised; with `slack` it is
+        always free.
     intercept_scaling : float, default=1.0
     max_iter : int, default=1000
         Limit in passes over the data.
@@ -98,9 +102,9 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
     gap_ : float
         The certified relative gap; the largest over the classes. Infinite where none was computed.
     objective_ : float or ndarray of shape (n_classes,)
-        λ/2‖w‖² + mean loss at the answer; the margin where `slack` is given.
+        λ/2‖w‖² + mean loss at the answer, or λ‖w‖₁ + mean loss; the margin where `slack` is given.
     n_iter_ : int
-        Passes over the data, rounded up; the most over the classes. Newton steps for Newton.
+        Passes over the data, rounded up; the most over the classes. Newton steps for Newton, working sets for CDN.
     n_feature_reads_ : int
         Cells of X read by solver and certificates: nonzeros of sparse data.
     n_distinct_reads_, bytes_read_, cost_
@@ -114,7 +118,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
         One record for each look at the answer; a list for each class where there are more than two.
     dual_coef_ : ndarray of shape (1, n_support) or (n_classes, n_support)
         :math:`y_i\\alpha_i` in units of the coefficients: ``dual_coef_ @ X[support_]`` is `coef_`, up
-        to a norm of √(2 gap D/λ). Only where the solver has a dual.
+        to a norm of √(2 gap D/λ). Only where the solver has a dual, and not with "l1", where no such sum is w.
     support_ : ndarray of shape (n_support,)
         Rows with a positive α for any class.
     n_features_in_, feature_names_in_
@@ -146,7 +150,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
 
     def __init__(
         self,
-        penalty: Literal["l2"] = "l2",
+        penalty: Literal["l2", "l1"] = "l2",
         loss: Literal["squared_hinge", "hinge"] = "squared_hinge",
         *,
         dual: bool | Literal["auto"] = "auto",
@@ -274,7 +278,8 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
         """Learn from rows that arrive in pieces, each row once; not with all classes at once.
 
         Every row takes the exact dual step of the problem of all rows seen so far; nothing is kept of
-        the rows. With `lam` the step of row t is about 1/(λt), as in Pegasos; with `C` it is bounded by C.
+        the rows. With `lam` the step of row t is about 1/(λt), as in Pegasos; with `C` it is bounded by C. There is
+        no such step, and no such method, with ``penalty="l1"``.
 
         Parameters
         ----------
@@ -357,7 +362,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
         per_class: np.ndarray | None,
         k: int,
         solver: Solver | None = None,
-    ) -> Regularized | SlackConstrained:
+    ) -> Penalized | SlackConstrained:
         """Class k against the rest."""
         weight = weights.class_weights(positive, rows, per_class, k)
         y = np.where(positive, np.int8(1), np.int8(-1))
@@ -365,7 +370,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
         if slack is not None:
             bias: Bias = "free" if self.fit_intercept else "none"
             return SlackConstrained(matrix, y, slack, weight=weight, bias=bias)
-        return self._regularized(matrix, y, weight, LOSSES[self.loss])
+        return self._penalized(PENALTIES[self.penalty], matrix, y, weight, LOSSES[self.loss])
 
     def _reports(
         self, X: Stored | Table, y: np.ndarray, classes: np.ndarray, problems: Sequence[LinearProblem | Multiclass]

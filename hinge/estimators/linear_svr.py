@@ -14,6 +14,7 @@ from hinge.estimators.linear_machine import SOLVES, LinearMachine
 from hinge.estimators.one_vs_rest import Plan, keep_results, run_all, starts
 from hinge.estimators.parameters import RandomState
 from hinge.estimators.reports import reports_of
+from hinge.problems import Regularized
 from hinge.problems.svm.losses import epsilon_insensitive, squared_epsilon_insensitive
 from hinge.solvers import Solver, registry
 from hinge.types import MatrixLike
@@ -186,7 +187,7 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
             if not rows.any():
                 raise ValueError("All rows with a weight are held out: give a smaller validation_fraction.")
         matrix = as_matrix(X, checked=True)
-        problem = self._regularized(matrix, y, rows, LOSSES[self.loss](float(self.epsilon)))
+        problem = self._penalized(Regularized, matrix, y, rows, LOSSES[self.loss](float(self.epsilon)))
         last = getattr(self, "_answers", None) if self.warm_start else None
         plan = Plan(
             self._solver(),

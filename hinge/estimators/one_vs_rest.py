@@ -21,6 +21,7 @@ from hinge.monitoring.interrupts import called_off_by
 from hinge.problems import (
     KernelProblem,
     KernelSlackConstrained,
+    L1Regularized,
     LinearProblem,
     Multiclass,
     Regularized,
@@ -259,6 +260,8 @@ def dual_coefficients(
         return crammer_singer.dual_coefficients(results[0].solution, problems[0])
     if any(result.solution.alpha is None or isinstance(result.solver, Simba) for result in results):
         return None  # the dual of Simba gives a bound, but w is not made of it
+    if any(isinstance(problem, L1Regularized) for problem in problems):
+        return None  # nor is one that pays for its 1-norm
     support = np.flatnonzero(np.logical_or.reduce([result.solution.alpha != 0 for result in results]))
     dual = np.empty((len(results), len(support)))
     for row, result, problem in zip(dual, results, problems, strict=True):

@@ -18,6 +18,8 @@ def solver_and_data(
     model: LinearClassifierParameters, matrix: Matrix | Table, solver: Solver | None, tasks: int
 ) -> tuple[Solver | None, Matrix | Table]:
     """The solver of a fit's tasks and the data it reads: the matrix, or a table that keeps cells for all tasks."""
+    if model.penalty == "l1":  # whose problem wants all columns
+        return solver, matrix
     if isinstance(matrix, Table):
         if model.target_error is not None:
             raise ValueError("target_error holds rows out, which would have to be bought: give max_reads, or an array.")

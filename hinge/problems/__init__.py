@@ -14,10 +14,12 @@ from hinge.problems.max_min.slack_game import SlackGame
 from hinge.problems.svm.examples import Examples, sorted_bias
 from hinge.problems.svm.kernel_slack import KernelSlackConstrained
 from hinge.problems.svm.kernelized import Expansion, KernelProblem, KernelRegularized
+from hinge.problems.svm.l1_regularized import L1Regularized
 from hinge.problems.svm.linear import LinearProblem
 from hinge.problems.svm.multiclass import Multiclass
 from hinge.problems.svm.norm_constrained import NormConstrained
 from hinge.problems.svm.nu_forms import KernelNuClassification, KernelNuRegression
+from hinge.problems.svm.penalized import Penalized
 from hinge.problems.svm.regularized import Regularized
 from hinge.problems.svm.scalarizations import Scalarization, scalarizations
 from hinge.problems.svm.slack_constrained import SlackConstrained
@@ -35,6 +37,7 @@ __all__ = [
     "KernelProblem",
     "KernelRegularized",
     "KernelSlackConstrained",
+    "L1Regularized",
     "LinearMaxMin",
     "LinearProblem",
     "MatrixGame",
@@ -42,6 +45,7 @@ __all__ = [
     "MaxMin",
     "Multiclass",
     "NormConstrained",
+    "Penalized",
     "Problem",
     "Regularized",
     "Scalarization",

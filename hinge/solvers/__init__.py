@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from hinge.solvers.kernel.sbp import SBP as SBP
     from hinge.solvers.kernel.smo import SMO as SMO
     from hinge.solvers.linear.amplified import Amplified as Amplified
+    from hinge.solvers.linear.cdn import CDN as CDN
     from hinge.solvers.linear.cutting_plane import CuttingPlane as CuttingPlane
     from hinge.solvers.linear.interior_point import InteriorPoint as InteriorPoint
     from hinge.solvers.linear.multiclass_pegasos import MulticlassPegasos as MulticlassPegasos

@@ -5,11 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hinge.problems import KernelRegularized, KernelSlackConstrained, Multiclass, Problem, Regularized
+from hinge.problems import KernelRegularized, KernelSlackConstrained, L1Regularized, Multiclass, Problem, Regularized
 from hinge.solvers.base import Solver
 from hinge.solvers.cells.frugal import Frugal
 from hinge.solvers.kernel.active_set import MOST, ActiveSet
 from hinge.solvers.kernel.block_dual import BlockDual
+from hinge.solvers.linear.cdn import CDN
 from hinge.solvers.linear.hessians import CG_STEPS, form_of, is_full
 from hinge.solvers.linear.multiclass_sdca import MulticlassSDCA
 from hinge.solvers.linear.newton import Newton, begins_with
@@ -53,7 +54,8 @@ def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3)
     Newton's method or dual coordinate ascent, whichever should need the smaller work (see `ascent_passes` and
     `newton_passes`). Where reads are limited to a few passes, or the data is not in memory, the frugal learner,
     which keeps what it has read and needs no second pass. For kernel problems the block dual method, which
-    certifies; for those with a given slack the Stochastic Batch Perceptron, in batches that grow with n.
+    certifies; for those with a given slack the Stochastic Batch Perceptron, in batches that grow with n. For the
+    1-norm coordinate descent over columns.
     """
     if isinstance(problem, KernelRegularized):
         if problem.n <= MOST and not problem.gram.by_value and problem.gram.narrows:
@@ -67,6 +69,8 @@ def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3)
         return Choice(SBP(batch_size=batch), "the slack is given, and its steps need no λ")
     if isinstance(problem, Multiclass):
         return Choice(MulticlassSDCA(), "all classes of a row in one exact step")
+    if isinstance(problem, L1Regularized):
+        return Choice(CDN(), "the 1-norm leaves most columns without a weight, and columns are what it visits")
     if not isinstance(problem, Regularized):
         raise ValueError(
             f"No solver is chosen automatically for {type(problem).__name__}; for a norm bound use SGD, "

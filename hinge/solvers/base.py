@@ -4,7 +4,7 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
 from hinge.monitoring import Status
-from hinge.problems import KernelProblem, Problem
+from hinge.problems import KernelProblem, L1Regularized, Problem
 from hinge.problems.base import Certificate
 from hinge.problems.cost import Cost
 from hinge.problems.svm.losses import HINGE
@@ -113,6 +113,8 @@ def reason_against(solver: Solver, problem: Problem) -> str | None:
     """Why a solver cannot solve a problem, in one sentence: its own, or that of the loss; None if it can."""
     reason = solver.rejects(problem)
     if reason is not None:
+        if isinstance(problem, L1Regularized):
+            return f"{type(solver).__name__} does not pay for the 1-norm of w (penalty='l1'); use CDN."
         return reason
     loss = problem.loss
     if loss == HINGE or solver.any_loss:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 if TYPE_CHECKING:  # it needs problems, and those a compiler
     from hinge.solvers.base import Solver
 
-Solves = Literal["linear", "multiclass", "cells", "kernel", "nu", "max-min"]
+Solves = Literal["linear", "multiclass", "cells", "1-norm", "kernel", "nu", "max-min"]
 """The linear SVM by rows in memory; that of several classes at once, whose solvers have the names of those for two
-after "multiclass"; the linear SVM by rows, columns and cells; the kernel SVM; with ν; and the others."""
+after "multiclass"; the linear SVM by rows, columns and cells; with the 1-norm; the kernel SVM; with ν; the others."""
 
 
 class Entry(NamedTuple):
@@ -57,6 +57,7 @@ BY_NAME: dict[str, Entry] = {
     "simba": Entry("hinge.solvers.cells.simba", "Simba", "cells"),
     "frugal": Entry("hinge.solvers.cells.frugal", "Frugal", "cells"),
     "probe": Entry("hinge.solvers.cells.probe", "Probe", "cells"),
+    "cdn": Entry("hinge.solvers.linear.cdn", "CDN", "1-norm"),
     "sbp": Entry("hinge.solvers.kernel.sbp", "SBP", "kernel"),
     "blockdual": Entry("hinge.solvers.kernel.block_dual", "BlockDual", "kernel"),
     "activeset": Entry("hinge.solvers.kernel.active_set", "ActiveSet", "kernel"),

@@ -1,3 +1,5 @@
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -5,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hinge.access.matrix as module
-from hinge.access import Matrix, as_matrix
+from hinge.access import Matrix, as_matrix, dot, read_row
 
 
 @pytest.fixture(params=["dense", "csr"])
@@ -270,3 +272,50 @@ def test_matrices_without_columns_or_entries():
     assert empty.responses(np.ones(4), 0, 3).tolist() == [0, 0, 0]
     assert list(empty.row_blocks()) == [(0, 3)]
     assert isinstance(empty, Matrix)
+
+
+def test_columns_are_the_rows_of_the_transposed(stored):
+    X, matrix = stored
+    assert not matrix.has_columns
+    other = matrix.fork()
+    A, cells = matrix.columns, matrix.n_cells
+    assert matrix.reads == cells  # the copy
+    assert other.has_columns and other.reads == 0
+    v, z = np.linspace(-1, 1, 60), np.empty(7)
+    for j in range(7):
+        z[j] = dot(A, read_row(A, j), v)
+    np.testing.assert_allclose(z, v @ X, atol=1e-12)
+    assert matrix.reads == 2 * cells
+    assert matrix.columns[0] is A[0] and other.columns[0] is A[0]
+    read_row(other.columns, 0)
+    assert (matrix.reads, other.reads > 0) == (2 * cells, True)
+
+
+def test_sums_in_twice_the_precision(stored):
+    X, matrix = stored
+    coef = np.tile([1e12, -1e12, 0.0], 20)
+    coef[:3] += [0.5, 0.25, 0.0]
+    out, rest = np.zeros((2, 8))
+    for lo, hi in ((0, 25), (25, 60)):
+        matrix.combine_finely(coef[lo:hi], lo, hi, out, rest)
+    exact = [float(sum(Fraction(a) * Fraction(x) for a, x in zip(coef, column, strict=True))) for column in X.T]
+    np.testing.assert_array_equal(out + rest, [*exact, 0.75])
+    read = np.count_nonzero(X[coef != 0]) if matrix.is_sparse else 40 * 7
+    assert matrix.reads == read
+
+
+@pytest.mark.parametrize("density", [0.1, 1.0])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_products_of_columns(density, sparse, monkeypatch):
+    monkeypatch.setattr(module, "ROW_BLOCK_CELLS", 30)  # several pieces
+    rng = np.random.default_rng(0)
+    X = (rng.standard_normal((50, 12)) * (rng.random((50, 12)) < density)).astype(np.float32)
+    weight = rng.integers(0, 3, 50) * 0.7
+    matrix = as_matrix(sp.csr_array(X) if sparse else X)
+    assert matrix.columns is not None
+    before, some = matrix.reads, np.array([1, 4, 5, 11])
+    part = X[:, some].astype(float)
+    H = matrix.column_products(some, weight)
+    np.testing.assert_allclose(np.tril(H), np.tril(part.T @ (weight[:, None] * part)), atol=1e-12)
+    read = np.count_nonzero(part) if sparse else 4 * np.count_nonzero(weight)
+    assert matrix.reads == before + read

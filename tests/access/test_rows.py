@@ -8,11 +8,13 @@ from hinge.access import (
     add_row,
     add_to_column,
     as_matrix,
+    cell,
     dot,
     dot_column,
     dots,
     held_row,
     read_row,
+    span,
     sq_norm,
 )
 from hinge.access.rows import CSRRows, DenseRows
@@ -125,3 +127,23 @@ def test_bad_values_are_not_optimised_out_of_sight(layout, bad):
     response, sq, _ = compiled(matrix.rows, 0, np.ones(9), np.zeros(9), np.zeros((9, 9)))
     for value in (response, sq):
         assert not np.isfinite(value)
+
+
+def spelled_out(A, i, out):
+    row = read_row(A, i)
+    start, stop = span(A, row)
+    for p in range(start, stop):
+        j, x = cell(A, row, p)
+        out[j] += x
+    return stop - start
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("function", [spelled_out, njit(spelled_out)], ids=["plain", "compiled"])
+def test_cells_one_by_one(layout, function):
+    X = rows(5)
+    matrix = as_matrix(stored(X, layout))
+    for i, x in enumerate(X):
+        out = np.zeros(5)
+        assert function(matrix.rows, i, out) == (5 if "dense" in layout else np.count_nonzero(x))
+        np.testing.assert_array_equal(out, x)

@@ -66,6 +66,15 @@ def of_loss(X, y, c, lam, w, b, scale, loss):
     return value, (c * errors).sum() + 8 * (len(y) + X.shape[1] + 2) * EPS * value
 
 
+def of_1_norm(X, y, c, lam, w, b=0.0, scale=None):
+    """λ‖w‖₁ + mean squared hinge loss; `scale` as for `regularized`."""
+    g = np.maximum(0, 1 - y * (X @ long(w) + LONG(b)))
+    error = off(X, w, b)
+    size = np.abs(long(w)).sum() + (abs(LONG(b)) / LONG(scale) if scale else 0)
+    value = LONG(lam) * size + c @ (g * g)
+    return value, (c * (2 * g * error + error**2)).sum() + 8 * (len(y) + X.shape[1] + 2) * EPS * value
+
+
 def level(X, y, c, nu, w, b=0.0, length=1.0):
     """The water level at (w, b) scaled to a norm of `length`: filled up with a mean slack ν.
 

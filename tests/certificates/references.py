@@ -78,6 +78,35 @@ def multiclass(X, y, c, lam, k, scale):
     return np.vstack([W[:d] / s, W[d:] * (scale > 0)])
 
 
+def of_1_norm(X, y, c, lam, bias):
+    """w and b of the problem with the 1-norm and the squared hinge; `bias` as for `svm`.
+
+    The variables are w, its size, b, its size, and what each row is short of.
+    """
+    s = size(X)
+    n, d = X.shape
+    paid = np.r_[np.full(d, float(lam / s)), float(lam / bias) if isinstance(bias, float) else 0.0]
+    unit = min(1.0, float(paid[:d].max())) or 1.0  # the objective in units of the smaller term
+    P, q = np.zeros((2 * d + 2 + n,) * 2), np.r_[np.zeros(d + 1), paid / unit, np.zeros(n)]
+    P[2 * d + 2 :, 2 * d + 2 :] = np.diag(2.0 * c.astype(float) / unit)
+    if paid[0] > 1e6 or not (np.isfinite(P).all() and np.isfinite(q).all()):  # w is zero
+        return np.zeros(d), 0.0
+    along = y[:, None] * np.c_[X.astype(float) / s, np.full(n, float(bias is not None))]
+    none, one = np.zeros((d + 1, n)), np.eye(d + 1)
+    G = np.block(
+        [
+            [-along, np.zeros((n, d + 1)), -np.eye(n)],
+            [np.zeros((n, 2 * d + 2)), -np.eye(n)],
+            [one, -one, none],
+            [-one, -one, none],
+        ]
+    )
+    h = np.r_[-np.ones(n), np.zeros(n + 2 * d + 2)]
+    z = conic(P, q, G, h, [NonnegativeConeT(len(h))])[0]
+    w = np.where(np.abs(z[:d]) > 1e-9 * np.abs(z[:d]).max(initial=0.0), z[:d], 0.0)
+    return w / s, float(z[d]) if bias is not None else 0.0
+
+
 def svm(X, y, c, lam, bias):
     """w and b of the regularised problem; `bias` is None, "free" or the value of a penalised feature."""
     s = size(X)

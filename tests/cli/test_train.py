@@ -52,6 +52,20 @@ def test_another_loss(files):
     assert json.loads(out)["parameters"]["loss"] == "squared_hinge"
 
 
+def test_the_1_norm(files, tmp_path):
+    model_file = tmp_path / "m.hinge"
+    out, _ = said(run("train", files.svm, "--format", "json", "--C", 0.05, "--penalty", "l1", "-o", model_file))
+    shown = json.loads(out)
+    assert (shown["parameters"]["penalty"], shown["parameters"]["loss"]) == ("l1", "squared_hinge")
+    assert shown["solver"] == "cdn"
+    assert shown["gap"] <= 1e-3
+    model = model_files.load(model_file)
+    X, y = datasets.read(files.svm)
+    same = LinearSVC("l1", intercept="free", tol=1e-3, C=0.05).fit(X, y)
+    np.testing.assert_array_equal(model.coef_, same.coef_)
+    assert "loss='squared_hinge'" in sentence(run("train", files.svm, "--penalty", "l1", "--loss", "hinge"))
+
+
 def test_options_reach_the_estimator(files, tmp_path):
     options = [
         "--slack",

@@ -114,6 +114,11 @@ FITS = (
     "LinearSVC(penalty='l2', loss='hinge', C=1.0, max_iter=100000)",
     "LinearSVC(penalty='l2', dual=False, tol=1e-3)",
     "LinearSVC('l2', loss='squared_hinge')",
+    "LinearSVC(penalty='l1', dual=False)",
+    "LinearSVC(C=0.01, penalty='l1', dual=False)",
+    "LinearSVC(penalty='l1', loss='squared_hinge', dual=False, tol=1e-3)",
+    "LinearSVC(penalty='l1', dual=False, max_iter=10000, random_state=0)",
+    "LinearSVC(penalty='l1', dual=False, fit_intercept=False, class_weight='balanced', C=10)",
     "LinearSVC(loss='hinge')",
     "LinearSVC(loss='hinge', C=1, random_state=42)",
     "LinearSVC(loss='hinge', dual=True, C=0.1)",
@@ -165,6 +170,8 @@ FITS_THREE = (
     "LinearSVC(multi_class='crammer_singer', penalty='l1', loss='hinge', dual=False, random_state=0)",
     "LinearSVC(C=10, multi_class='crammer_singer', fit_intercept=False, max_iter=100000)",
     "LinearSVC(class_weight='balanced', dual=False, C=0.1)",
+    "LinearSVC(C=0.01, penalty='l1', dual=False)",
+    "LinearSVC('l1', dual=False, C=0.5, intercept_scaling=10)",
     "LinearSVC(loss='hinge', C=0.1, max_iter=100000)",
 )
 
@@ -232,12 +239,7 @@ REFUSED = (
     "NuSVR(C=0)",
 )
 
-NOT_BUILT = {
-    "LinearSVC(penalty='l1', dual=False)": "penalty='l1'",
-    "LinearSVC(C=0.01, penalty='l1', dual=False)": "penalty='l1'",
-    "LinearSVC(penalty='l1', loss='squared_hinge', dual=False, tol=1e-3)": "penalty='l1'",
-    "LinearSVC(penalty='l1', dual=False, max_iter=10000, random_state=0)": "penalty='l1'",
-}
+NOT_BUILT = {}
 
 OFF = ("SVC(kernel='rbf', C=1e9, gamma=1e-07)",)
 """All kernel values are nearly one, and LIBSVM keeps them in single precision."""

@@ -195,12 +195,6 @@ def test_what_does_not_go_with_all_classes_at_once_is_refused(parameters, words,
         LinearSVC(multi_class="crammer_singer", **parameters).fit(*tiny)
 
 
-@pytest.mark.parametrize("parameters", [{"penalty": "l1", "dual": False}])
-def test_what_is_not_built_yet_says_so(parameters, tiny):
-    with pytest.raises(NotImplementedError, match=r"is not built yet: use .*sklearn\.svm\.LinearSVC"):
-        LinearSVC(**parameters).fit(*tiny)
-
-
 def test_no_passes_at_all_are_a_limit_like_any_other(tiny):
     for machine in (LinearSVC, LinearSVR):
         with pytest.warns(ConvergenceWarning, match="the iteration limit was reached"):

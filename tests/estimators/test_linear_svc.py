@@ -17,6 +17,7 @@ from papers_svc import papers_svc
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.feature_selection import SelectFromModel
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -923,3 +924,98 @@ def test_processes_share_a_memory_map(tiny, tmp_path):
     assert not mapped.flags.writeable
     np.testing.assert_array_equal(fitted(mapped, y).coef_, fitted(X, y).coef_)
     assert os.path.getsize(tmp_path / "X.bin") == X.nbytes
+
+
+# --- the 1-norm ---------------------------------------------------------------------------
+
+
+def wide(n=120, d=60, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    return X, np.where(X[:, :4].sum(axis=1) + rng.standard_normal(n) > 0, "spam", "ham")
+
+
+@pytest.mark.parametrize("C", [0.02, 0.2, 5.0])
+@pytest.mark.parametrize(("fit_intercept", "scaling"), [(False, 1.0), (True, 1.0), (True, 30.0)])
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+def test_the_1_norm_is_liblinears(C, fit_intercept, scaling, class_weight):
+    X, y = wide()
+    s = weights(120) + 0.1
+    options = {"dual": False, "C": C, "fit_intercept": fit_intercept, "intercept_scaling": scaling}
+    options["class_weight"] = class_weight
+    ours = hinge.LinearSVC("l1", tol=1e-9, **options).fit(X, y, s)
+    theirs = Liblinear("l1", tol=1e-8, max_iter=100_000, **options).fit(X, y, s)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-4 * np.abs(theirs.coef_).max())
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-4)
+    assert ours.gap_ <= 1e-9
+    assert (ours.coef_ == 0).sum() == (theirs.coef_ == 0).sum()
+    assert not hasattr(ours, "dual_coef_") and not hasattr(ours, "support_")
+    assert type(ours.solver_).__name__ == "CDN"
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_the_1_norm_with_several_classes(n_jobs, many):
+    X, y = many
+    X = np.column_stack([X, np.random.default_rng(0).standard_normal((250, 20))])
+    ours = hinge.LinearSVC("l1", dual=False, C=0.1, tol=1e-7, n_jobs=n_jobs).fit(sp.csr_array(X), y)
+    theirs = Liblinear("l1", dual=False, C=0.1, tol=1e-7, max_iter=100_000).fit(X, y)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-3)
+    assert ours.objective_.shape == (5,)
+    assert (ours.coef_ == 0).mean() > 0.3
+    dense = ours.coef_.copy()
+    scores = ours.decision_function(X)
+    assert ours.sparsify().coef_.nnz == np.count_nonzero(dense)
+    np.testing.assert_allclose(ours.decision_function(X), scores)
+    np.testing.assert_array_equal(ours.densify().coef_, dense)
+
+
+def test_features_are_selected_by_the_1_norm():
+    X, y = wide()
+    selector = SelectFromModel(hinge.LinearSVC("l1", dual=False, C=0.03)).fit(X, y)
+    kept = np.flatnonzero(selector.get_support())
+    assert {0, 1, 2, 3} <= set(kept) and len(kept) < 30
+    np.testing.assert_array_equal(kept, np.flatnonzero(selector.estimator_.coef_[0]))
+    assert selector.transform(X).shape == (120, len(kept))
+
+
+def test_a_path_of_the_1_norm_is_warm():
+    X, y = wide()
+    cold = hinge.LinearSVC("l1", dual=False, C=1.0, tol=1e-6).fit(X, y)
+    warm = hinge.LinearSVC("l1", dual=False, C=0.9, tol=1e-6, warm_start=True).fit(X, y)
+    warm.set_params(C=1.0).fit(X, y)
+    assert warm.n_iter_ < cold.n_iter_
+    np.testing.assert_allclose(warm.coef_, cold.coef_, atol=1e-3)
+    assert warm.gap_ <= 1e-6
+
+
+def test_limits_of_the_1_norm():
+    X, y = wide()
+    with pytest.warns(ConvergenceWarning, match="the iteration limit was reached"):
+        model = hinge.LinearSVC("l1", dual=False, C=10.0, tol=1e-9, max_iter=2).fit(X, y)
+    assert model.n_iter_ == 2 and 1e-9 < model.gap_ < np.inf
+    with pytest.warns(ConvergenceWarning):
+        model = hinge.LinearSVC("l1", dual=False, C=10.0, tol=1e-9, max_reads=20 * X.size).fit(X, y)
+    assert 0 < model.n_feature_reads_ <= 20 * X.size
+    assert type(model.solver_).__name__ == "CDN"
+    with pytest.warns(ConvergenceWarning):
+        model = hinge.LinearSVC("l1", dual=False, max_time=0.0).fit(X, y)
+    assert not model.coef_.any()
+    model = hinge.LinearSVC("l1", dual=False, C=10.0, tol=1e-12, target_error=0.3).fit(X, y)
+    assert model.stop_reason_ == "target"
+
+
+def test_what_the_1_norm_does_not_go_with(tmp_path):
+    X, y = wide()
+    model = hinge.LinearSVC("l1", dual=False)
+    assert not hasattr(model, "partial_fit")
+    with pytest.raises(AttributeError) as raised:
+        model.partial_fit(X, y, classes=["ham", "spam"])
+    assert "penalty='l1' needs all rows at once: use fit" in str(raised.value.__cause__)
+    with pytest.raises(ValueError, match="SDCA does not pay for the 1-norm"):
+        model.set_params(solver="sdca").fit(X, y)
+    model.set_params(solver="cdn").fit(X, y)
+    with pytest.raises(ValueError, match="CDN solves L1Regularized problems"):
+        model.set_params(penalty="l2").fit(X, y)
+    hinge.write_pair(X, tmp_path / "pair")
+    with pytest.raises(ValueError, match="asks for whole columns"):
+        hinge.LinearSVC("l1", dual=False).fit(hinge.open_pair(tmp_path / "pair"), y)

@@ -8,6 +8,7 @@ from hinge import LinearSVC
 ESTIMATORS = [
     LinearSVC(tol=1e-10),
     LinearSVC(intercept="penalized", tol=1e-10),
+    LinearSVC("l1", dual=False, tol=1e-10),
     LinearSVC(multi_class="crammer_singer", tol=1e-10),
 ]
 
@@ -20,6 +21,6 @@ def test_sklearn_compatible(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: str(e.intercept))
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: f"{e.penalty}-{e.intercept}")
 def test_number_of_checks(estimator):
     assert len(list(estimator_checks_generator(estimator))) >= 60

@@ -31,6 +31,19 @@ def linear(X, y, rng):
     check_fitted(model.fit(X, y), X)
 
 
+def linear_1_norm(X, y, rng):
+    model = hinge.LinearSVC(
+        penalty="l1",
+        C=float(rng.choice([1e-3, 0.1, 10.0])),
+        fit_intercept=bool(rng.random() < 0.7),
+        intercept=str(rng.choice(["penalized", "free"])),
+        max_iter=50,
+        max_time=2.0,
+    )
+    check_fitted(model.fit(X, y), X)
+    hinge.l1_min_c(X, y)
+
+
 def regression(X, y, rng):
     model = hinge.LinearSVR(
         C=float(rng.choice([0.1, 10.0])),
@@ -219,6 +232,7 @@ def clean(d):
 
 DOORS = (
     linear,
+    linear_1_norm,
     linear_slack,
     regression,
     kernel_regression,

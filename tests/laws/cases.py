@@ -18,6 +18,7 @@ from hinge.problems import (
     KernelNuRegression,
     KernelRegularized,
     KernelSlackConstrained,
+    L1Regularized,
     Multiclass,
     NormConstrained,
     Regularized,
@@ -162,6 +163,29 @@ class MulticlassCase(Case):
 
         def check(certificate, answer):
             assert certificate.objective == pytest.approx(problem.objective(answer), rel=1e-9)
+            optima.assert_covers(certificate, best, best, slack=1e-8)
+
+        return problem, check
+
+
+@dataclass(frozen=True, eq=False)
+class L1Case(Case):
+    """Methods that pay for the 1-norm."""
+
+    bias: str = "none"
+    weighted: bool = False
+
+    def problem(self, X, y, lam=0.05, weight=None):
+        if self.weighted and weight is None:
+            weight = weights(len(y))
+        return L1Regularized(X, y, lam, bias=self.bias, weight=weight if self.weighted else None, bias_scale=0.7)
+
+    def certified(self, seed):
+        problem, best = optima.of_1_norm(seed, self.bias, self.weighted)
+
+        def check(certificate, answer):
+            exact = problem.objective(answer._replace(b=certificate.b))
+            assert certificate.objective == pytest.approx(exact, rel=1e-9)
             optima.assert_covers(certificate, best, best, slack=1e-8)
 
         return problem, check
@@ -547,10 +571,16 @@ NU = {
     "level-blocks-targets": NuTargetCase(S.LevelBlocks(first=16, block=8), T=40, seed_moves="state"),
     "level-blocks-targets-weighted": NuTargetCase(S.LevelBlocks(), weighted=True, T=20, seed_moves="nothing"),
 }
+ONE_NORM = {
+    "cdn": L1Case(S.CDN(), T=8, seed_moves="nothing"),  # when rounding is all that is left
+    "cdn-small-free": L1Case(S.CDN(first=2, epochs=3), bias="free", weighted=True, T=8, seed_moves="nothing"),
+    "cdn-penalized": L1Case(S.CDN(share=0.5), bias="penalized", weighted=True, T=8, seed_moves="nothing"),
+}
 FAMILIES = {
     "linear": LINEAR,
     "multiclass": MULTICLASS,
     "interior point": INTERIOR,
+    "1-norm": ONE_NORM,
     "kernel": KERNEL,
     "cells": CELLS,
     "saddle": SADDLE,

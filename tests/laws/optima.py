@@ -10,7 +10,7 @@ from hinge.access import Gram, as_points
 from hinge.datasets import make_known_optimum
 from hinge.kernels import Gaussian, Polynomial
 from hinge.monitoring import Stop
-from hinge.problems import KernelRegularized, Multiclass, NormConstrained, Regularized, Solution
+from hinge.problems import KernelRegularized, L1Regularized, Multiclass, NormConstrained, Regularized, Solution
 from hinge.solvers import SMO, ActiveSet, solve
 
 
@@ -91,6 +91,19 @@ def multiclass(seed, k, scale, weighted):
     s = rng.integers(0, 4, n) / 2.0 if weighted else np.ones(n)
     problem = Multiclass(X, y, lam, n_classes=k, weight=s if weighted else None, bias_scale=scale)
     return problem, problem.objective(Solution(references.multiclass(X, y, s / s.sum(), lam, k, scale)))
+
+
+def of_1_norm(seed, bias, weighted):
+    """A noisy problem with the 1-norm, and its minimum by Clarabel, to its tenth digit."""
+    rng = np.random.default_rng(seed)
+    n, lam = 40, (0.02, 0.1)[seed % 2]
+    X = rng.standard_normal((n, 9)) + 0.5
+    y = np.where(X[:, :4] @ [1.0, -1, 0.5, 0] + rng.standard_normal(n) > 0.3, 1, -1)
+    s = rng.integers(0, 4, n) / 2.0 if weighted else np.ones(n)
+    problem = L1Regularized(X, y, lam, bias=bias, weight=s if weighted else None, bias_scale=0.7)
+    kind = {"none": None, "free": "free", "penalized": 0.7}[bias]
+    w, b = references.of_1_norm(X, y, s / s.sum(), lam, kind)
+    return problem, problem.objective(Solution(w, b))
 
 
 @cache

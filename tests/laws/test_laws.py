@@ -408,7 +408,7 @@ EXACT = (
     "SMO",
     "Frugal",
 )
-EXACT += ("WorkingSet", "CoreSet", "PDHG", "LevelBlocks")
+EXACT += ("CDN", "WorkingSet", "CoreSet", "PDHG", "LevelBlocks")
 
 
 @every_case()

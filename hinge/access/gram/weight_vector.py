@@ -60,18 +60,18 @@ def _add_rows(X, coef, w, rest):
     for r in range(len(coef)):
         row = X[r]
         for k in range(len(w)):
-            _add_product(coef[r], np.float64(row[k]), k, w, rest)
+            add_product(coef[r], np.float64(row[k]), k, w, rest)
 
 
 @compiled
 def _add_compressed(indptr, indices, data, coef, w, rest):
     for r in range(len(coef)):
         for at in range(indptr[r], indptr[r + 1]):
-            _add_product(coef[r], np.float64(data[at]), indices[at], w, rest)
+            add_product(coef[r], np.float64(data[at]), indices[at], w, rest)
 
 
 @compiled
-def _add_product(a, x, k, w, rest):
+def add_product(a, x, k, w, rest):
     """w[k] += a x, with what is rounded off added to rest[k]: Dekker's product and Knuth's sum."""
     product = a * x
     high = SPLIT * a

@@ -12,7 +12,7 @@ from hinge.problems.base import Certificate
 from hinge.problems.svm.duality import duality_gap, stationary_bias
 from hinge.problems.svm.examples import Examples
 from hinge.problems.svm.losses import HINGE, Loss
-from hinge.problems.svm.regularized import checked_lam, lam_of
+from hinge.problems.svm.penalized import checked_lam, lam_of
 from hinge.types import Items
 
 PROBES = 32

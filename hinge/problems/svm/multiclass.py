@@ -11,7 +11,7 @@ from hinge.problems.base import Certificate, Solution
 from hinge.problems.on_data import OnData
 from hinge.problems.rounding import gap_of, rounding
 from hinge.problems.svm.examples import Examples
-from hinge.problems.svm.regularized import checked_lam, lam_of
+from hinge.problems.svm.penalized import checked_lam, lam_of
 from hinge.types import MatrixLike
 
 

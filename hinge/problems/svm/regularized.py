@@ -1,22 +1,13 @@
 """The regularised SVM: Eq. (1) of the Pegasos paper, its dual, and the duality gap; of any loss."""
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike
 
-from hinge.access import Data
-from hinge.problems.base import Certificate, Solution
-from hinge.problems.rounding import gap_of, rounding
-from hinge.problems.svm.linear import Bias, LinearProblem
-from hinge.problems.svm.losses import HINGE, Loss
-from hinge.types import MatrixLike
-
-FAR = 1e120
-"""λ lies between this and its inverse: its products with squares of the data stay finite."""
+from hinge.problems.base import Solution
+from hinge.problems.rounding import rounding
+from hinge.problems.svm.penalized import Penalized
 
 
-class Regularized(LinearProblem):
+class Regularized(Penalized):
     """The norm paid for by λ.
 
     .. math::
@@ -35,49 +26,9 @@ class Regularized(LinearProblem):
     T for what w = 0 costs without a tube, ε = 0.
     """
 
-    def __init__(
-        self,
-        X: MatrixLike | Data,
-        y: ArrayLike,
-        lam: float,
-        *,
-        weight: ArrayLike | None = None,
-        bias: Bias = "none",
-        bias_scale: float = 1.0,
-        loss: Loss = HINGE,
-    ) -> None:
-        super().__init__(X, y, weight=weight, bias=bias, bias_scale=bias_scale, loss=loss)
-        self.lam = checked_lam(lam)
-
-    @classmethod
-    def from_C(cls, X: MatrixLike | Data, y: ArrayLike, C: float, **options: Any) -> "Regularized":
-        """The same problem by LIBLINEAR's C: the one place where C becomes λ."""
-        problem = cls(X, y, 1.0, **options)
-        problem.lam = lam_of(C, problem.total)
-        return problem
-
-    def objective(self, solution: Solution) -> float:
-        """P(w, b), exact; reads not billed."""
-        norm, loss = self.criteria(solution.w, solution.b)
-        return 0.5 * self.lam * norm**2 + loss
-
-    def certificate(self, solution: Solution) -> Certificate:
-        """The relative duality gap, at the best bias where it is free."""
-        w, r = solution.w, self.responses(solution.w)  # which measures the rows, too
-        b = self.best_bias(r) if self.bias == "free" else solution.b
-        error = self.response_error(w, b)
-        loss = sum(self.loss_of(r[lo:hi], b, lo, hi, error) for lo, hi in self.blocks())
-        del r  # before the dual needs a vector as long
-        sq = self.norm(w, b) ** 2
-        primal = 0.5 * self.lam * (sq + rounding(self.d, sq)) + loss + rounding(self.terms, loss)
-        dual = self.dual(solution)
-        return Certificate(primal, dual, self.relative(primal, dual), b)
-
-    def relative(self, primal: float, dual: float) -> float:
-        """The gap in the unit of the certificate."""
-        if primal == dual:
-            return 0.0
-        return gap_of(primal, dual, max(dual, self.unit))
+    def penalty(self, w: np.ndarray, b: float) -> float:
+        """½‖w‖²."""
+        return 0.5 * self.norm(w, b) ** 2
 
     def dual(self, solution: Solution) -> float:
         """D at a feasible point made from the solution's α; -inf where there is none.
@@ -119,22 +70,3 @@ class Regularized(LinearProblem):
                 square += float(a @ a * c if isinstance(c, float) else (a * c) @ a)
         spared = self.loss.epsilon * mass
         return linear - spared, self.largest_target * mass + spared, square
-
-
-def checked_lam(lam: float) -> float:
-    """λ as a number that its products with squares of the data can be formed with."""
-    if not (isinstance(lam, int | float | np.number) and 0 < lam < np.inf):
-        raise ValueError(f"lam must be a positive number, got {lam!r}.")
-    if not 1 / FAR <= float(lam) <= FAR:
-        raise ValueError(f"lam must lie between {1 / FAR:g} and {FAR:g}, got {lam!r}.")
-    return float(lam)
-
-
-def lam_of(C: float, total: float) -> float:
-    """λ = 1/(C Σ s)."""
-    if not (isinstance(C, int | float | np.number) and 0 < C < np.inf):
-        raise ValueError(f"C must be a positive number, got {C!r}.")
-    whole = float(C) * total
-    if not 1 / FAR <= whole <= FAR:
-        raise ValueError(f"C times the sum of the weights must lie between {1 / FAR:g} and {FAR:g}, got {whole:g}.")
-    return 1.0 / whole

@@ -16,9 +16,12 @@ from ..odd import NUMBERS, ODD, one_of, table
 FINE = {
     "solver": (
         "auto",
-        *registry.names("linear", "cells", "kernel", "nu"),
+        *registry.names("linear", "cells", "1-norm", "kernel", "nu"),
         *(cls() for cls in registry.classes("linear")[:4]),
     ),
+    "penalty": ("l2", "l1"),
+    "dual": (False, True, "auto"),
+    "loss": ("hinge", "squared_hinge"),
     "kernel": (
         "linear",
         "rbf",

@@ -30,6 +30,8 @@ def case(rng):
     if cls is LinearSVC and rng.random() < 0.4:
         options["solver"] = one_of(rng, ("sdca", "newton", "pegasos", "simba", "cuttingplane", "frugal"))
         options["fit_intercept"] = bool(rng.random() < 0.5)
+    elif cls is LinearSVC and rng.random() < 0.3:
+        options["penalty"] = "l1"
     if cls is LinearSVC and rng.random() < 0.3:
         options["multi_class"] = "crammer_singer"
     weight = None

@@ -1,0 +1,93 @@
+"""What problems with a price λ on the size of w share, whichever norm measures it."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hinge.access import Data
+from hinge.problems.base import Certificate, Solution
+from hinge.problems.rounding import gap_of, rounding
+from hinge.problems.svm.linear import Bias, LinearProblem
+from hinge.problems.svm.losses import HINGE, Loss
+from hinge.types import MatrixLike
+
+FAR = 1e120
+"""λ lies between this and its inverse: its products with squares of the data stay finite."""
+
+
+class Penalized(LinearProblem):
+    """λ times a penalty on w, plus the mean loss: the parameter λ or C, and the relative duality gap.
+
+    A problem of this kind says what w pays (`penalty`) and what its dual is worth (`dual`).
+    """
+
+    def __init__(
+        self,
+        X: MatrixLike | Data,
+        y: ArrayLike,
+        lam: float,
+        *,
+        weight: ArrayLike | None = None,
+        bias: Bias = "none",
+        bias_scale: float = 1.0,
+        loss: Loss = HINGE,
+    ) -> None:
+        super().__init__(X, y, weight=weight, bias=bias, bias_scale=bias_scale, loss=loss)
+        self.lam = checked_lam(lam)
+
+    @classmethod
+    def from_C(cls, X: MatrixLike | Data, y: ArrayLike, C: float, **options: Any) -> Self:
+        """The same problem by LIBLINEAR's C: the one place where C becomes λ."""
+        problem = cls(X, y, 1.0, **options)
+        problem.lam = lam_of(C, problem.total)
+        return problem
+
+    def penalty(self, w: np.ndarray, b: float) -> float:
+        """What (w, b) pays for each λ."""
+        raise NotImplementedError
+
+    def dual(self, solution: Solution) -> float:
+        """The dual objective at a feasible point made from the solution's α; -inf where it has none."""
+        raise NotImplementedError
+
+    def objective(self, solution: Solution) -> float:
+        """P(w, b), exact; reads not billed."""
+        return self.lam * self.penalty(solution.w, solution.b) + self.mean_loss(solution.w, solution.b, billed=False)
+
+    def certificate(self, solution: Solution) -> Certificate:
+        """The relative duality gap, at the best bias where it is free."""
+        w, r = solution.w, self.responses(solution.w)  # which measures the rows, too
+        b = self.best_bias(r) if self.bias == "free" else solution.b
+        error = self.response_error(w, b)
+        loss = sum(self.loss_of(r[lo:hi], b, lo, hi, error) for lo, hi in self.blocks())
+        del r  # before the dual needs a vector as long
+        paid = self.penalty(w, b)
+        primal = self.lam * (paid + rounding(self.d, paid)) + loss + rounding(self.terms, loss)
+        dual = self.dual(solution)
+        return Certificate(primal, dual, self.relative(primal, dual), b)
+
+    def relative(self, primal: float, dual: float) -> float:
+        """The gap in the unit of the certificate."""
+        if primal == dual:
+            return 0.0
+        return gap_of(primal, dual, max(dual, self.unit))
+
+
+def checked_lam(lam: float) -> float:
+    """λ as a number that its products with squares of the data can be formed with."""
+    if not (isinstance(lam, int | float | np.number) and 0 < lam < np.inf):
+        raise ValueError(f"lam must be a positive number, got {lam!r}.")
+    if not 1 / FAR <= float(lam) <= FAR:
+        raise ValueError(f"lam must lie between {1 / FAR:g} and {FAR:g}, got {lam!r}.")
+    return float(lam)
+
+
+def lam_of(C: float, total: float) -> float:
+    """λ = 1/(C Σ s)."""
+    if not (isinstance(C, int | float | np.number) and 0 < C < np.inf):
+        raise ValueError(f"C must be a positive number, got {C!r}.")
+    whole = float(C) * total
+    if not 1 / FAR <= whole <= FAR:
+        raise ValueError(f"C times the sum of the weights must lie between {1 / FAR:g} and {FAR:g}, got {whole:g}.")
+    return 1.0 / whole
