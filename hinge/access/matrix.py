@@ -191,12 +191,6 @@ class Matrix(Data):
         self._reads[0] += self.n_cells
         return p.astype(self.dtype, copy=False) @ self._array
 
-    def gram(self) -> np.ndarray:
-        """``X @ X.T`` in float64, by the fastest routine there is."""
-        X = self._array.astype(np.float64, copy=False)
-        self._reads[0] += self.n_cells
-        return (X @ X.T).toarray() if self.is_sparse else X @ X.T
-
     def whole(self) -> Any:
         """All rows as NumPy and SciPy know them, for who copies them; counted as one pass."""
         self._reads[0] += self.n_cells
@@ -224,8 +218,8 @@ class Matrix(Data):
         self._reads[0] += copied.nnz if self.is_sparse else copied.size
         return copied.toarray() if self.is_sparse else copied
 
-    def inner_products(self, rows: np.ndarray) -> np.ndarray:
-        """⟨xᵢ, xⱼ⟩ of some rows, in float64."""
+    def inner_products(self, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """⟨xᵢ, xⱼ⟩ of some rows, or of all, in float64."""
         some = self._array[rows].astype(np.float64, copy=False)
         self._reads[0] += some.nnz if self.is_sparse else some.size
         return (some @ some.T).toarray() if self.is_sparse else some @ some.T

@@ -223,12 +223,13 @@ def test_mixed_index_types():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array, lambda X: X.astype(np.float32)])
-def test_gram(kind):
+def test_inner_products(kind):
     X = np.round(16 * np.random.default_rng(0).standard_normal((5, 8))) / 16
     matrix = as_matrix(kind(X))
-    np.testing.assert_allclose(matrix.gram(), X @ X.T, rtol=1e-14)
-    assert matrix.gram().dtype == np.float64
-    assert matrix.reads == 2 * matrix.n_cells
+    np.testing.assert_allclose(matrix.inner_products(), X @ X.T, rtol=1e-14)
+    np.testing.assert_allclose(matrix.inner_products(np.array([3, 1])), (X @ X.T)[np.ix_([3, 1], [3, 1])], rtol=1e-14)
+    assert matrix.inner_products().dtype == np.float64
+    assert 2 * matrix.n_cells < matrix.reads < 3 * matrix.n_cells
 
 
 def test_an_array_of_many_zeros_is_compressed():

@@ -55,7 +55,7 @@ def face_step(problem: Multiclass, p: np.ndarray, V: np.ndarray, rows: np.ndarra
     old, G = p[rows], np.empty((len(rows), problem.k))
     _slopes(X.rows, problem.labels[rows], V, constant, Lam, G)
     with np.errstate(all="ignore"):  # what is not finite is seen, and no step
-        K, slope = (X.gram() + constant * constant) * (s[:, None] / Lam * s), s[:, None] * G
+        K, slope = (X.inner_products() + constant * constant) * (s[:, None] / Lam * s), s[:, None] * G
         if not (np.isfinite(K).all() and np.isfinite(slope).all()):
             return 0.0
         new = _optimum(K, slope, old)
