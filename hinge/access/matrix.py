@@ -20,6 +20,9 @@ ROW_BLOCK_CELLS = 1 << 21
 """Cells per compiled call of a whole pass: some milliseconds, so that Ctrl-C is heard."""
 
 
+_TURNING = threading.Lock()  # of all matrices: a lock of its own could not be pickled with one
+
+
 class Matrix(Data):
     """Counted access to a dense or CSR matrix that is used where it lies.
 
@@ -66,7 +69,6 @@ class Matrix(Data):
             kind = DenseRows
         self._sq_norms: list[np.ndarray] = []  # holds one array once it is asked for; a list, so that forks share it
         self._by_columns: list[tuple[np.ndarray, ...]] = []  # likewise
-        self._turning = threading.Lock()
         self._measured = np.zeros(2)  # [rows measured so far, their largest squared norm]; forks share it
         self.rows: DenseRows | CSRRows = kind(*parts, self._reads)
         self.unbilled: DenseRows | CSRRows = kind(*parts, np.zeros(1, np.int64))
@@ -100,7 +102,7 @@ class Matrix(Data):
 
         The first who asks has them copied, which is counted as one pass; forks share the copy.
         """
-        with self._turning:
+        with _TURNING:
             if not self._by_columns:
                 S = self.whole()
                 if self.is_sparse:

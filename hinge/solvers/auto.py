@@ -27,6 +27,7 @@ STEP_MARGINS = 4.0  # and those of each step on all rows at once
 FULL_ROW, SPARSE_ROW = 30.0, 4.0  # cells of a row for which its part of a Hessian takes as long as a pass takes
 FACTOR = 50.0  # cells that are visited in the time of one cubed feature of a factorisation
 STEP_CELLS = 100_000.0  # and in the time that a step takes besides
+FEW = 40.0  # passes that are foretold well
 ROW_CELLS = 16.0  # and in that which a row takes besides
 MANY_PASSES = 8  # a budget of so many passes is enough for SDCA, which also certifies
 
@@ -87,7 +88,8 @@ def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3)
     d, n = problem.d, problem.n
     if form_of(problem) == "products" and not (d <= MOST_FEATURES and n >= d):
         return Choice(SDCA(), f"{d} features are many for {n} rows")
-    ascent, newton = ascent_passes(problem, tol), newton_passes(problem)
+    ascent = ascent_passes(problem, tol)
+    newton = newton_passes(problem, ascent <= FEW)
     work = f"{n} rows of {d} features: the work of some {newton:.0f} passes against {ascent:.0f}"
     return Choice(Newton(), f"{work} of dual ascent") if newton < ascent else Choice(SDCA(), f"{work} for Newton")
 
@@ -125,15 +127,19 @@ def directions(problem: Regularized) -> float:
     return min(float(problem.d), sq**2 / squares) if squares > 0.0 < sq else float(problem.d)
 
 
-def newton_passes(problem: Regularized) -> float:
-    """What Newton's method should cost, in the work of a pass: margins, the Hessian's rows, the factorisations."""
+def newton_passes(problem: Regularized, overhead: bool = True) -> float:
+    """What Newton's method should cost, in the work of a pass: margins, the Hessian's rows, the factorisations.
+
+    And, for small data, what a step costs besides. It is not counted where the ascent should need many passes: then
+    it may need far more, up to its limit, and a few milliseconds are not worth that.
+    """
     n, d = float(problem.n), float(problem.d)
     cells = problem.matrix.n_cells + ROW_CELLS * n
     squared, form = problem.loss.curvature > 0.0, form_of(problem)
     if form == "products":
         return NEWTON_MARGINS + (STEPS_SQUARED if squared else STEPS) * 2.0 * CG_STEPS
     a_row = (n if form == "rows" else cells / n) / (FULL_ROW if is_full(problem) else SPARSE_ROW)
-    a_step = ((n if form == "rows" else d) ** 3 / FACTOR + STEP_CELLS) / cells
+    a_step = ((n if form == "rows" else d) ** 3 / FACTOR + STEP_CELLS * overhead) / cells
     if begins_with(problem) < n:
         return NEWTON_MARGINS + a_row + (STEPS_SQUARED if squared else STEPS) * a_step
     return a_row + (ALL_STEPS_SQUARED if squared else ALL_STEPS) * (STEP_MARGINS + a_step)
