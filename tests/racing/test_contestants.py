@@ -4,6 +4,7 @@ import time
 from itertools import pairwise
 
 import pytest
+import scipy.sparse as sp
 
 from hinge.kernels import Gaussian
 from hinge.racing import Course, Ours, find, known, usual
@@ -48,7 +49,8 @@ def test_solvers_of_the_other_kind_say_so(course):
 def test_the_usual_field(course):
     hard = Course(course.X, course.y, course.X_test, course.y_test, 1e-5)
     assert usual(hard) == ["sdca", "newton", "pegasos", "liblinear", "sgd"]
-    wide = Course(course.X.toarray().repeat(10, axis=1), course.y, course.X_test, course.y_test, 1e-3)
+    many = sp.csr_matrix(course.X.toarray().repeat(10, axis=1))
+    wide = Course(many, course.y, course.X_test, course.y_test, 1e-3)
     assert wide.X.shape[1] > 1024
     assert "newton" not in usual(wide)
 
