@@ -28,6 +28,7 @@ FULL_ROW, SPARSE_ROW = 30.0, 4.0  # cells of a row for which its part of a Hessi
 FACTOR = 50.0  # cells that are visited in the time of one cubed feature of a factorisation
 STEP_CELLS = 100_000.0  # and in the time that a step takes besides
 FEW = 40.0  # passes that are foretold well
+MANY_DIGITS = 1e-5  # tolerance below which Newton's steps, which double them, are surer
 ROW_CELLS = 16.0  # and in that which a row takes besides
 MANY_PASSES = 8  # a budget of so many passes is enough for SDCA, which also certifies
 
@@ -89,7 +90,7 @@ def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3)
     if form_of(problem) == "products" and not (d <= MOST_FEATURES and n >= d):
         return Choice(SDCA(), f"{d} features are many for {n} rows")
     ascent = ascent_passes(problem, tol)
-    newton = newton_passes(problem, ascent <= FEW)
+    newton = newton_passes(problem, ascent <= FEW and tol >= MANY_DIGITS)
     work = f"{n} rows of {d} features: the work of some {newton:.0f} passes against {ascent:.0f}"
     return Choice(Newton(), f"{work} of dual ascent") if newton < ascent else Choice(SDCA(), f"{work} for Newton")
 
@@ -130,8 +131,8 @@ def directions(problem: Regularized) -> float:
 def newton_passes(problem: Regularized, overhead: bool = True) -> float:
     """What Newton's method should cost, in the work of a pass: margins, the Hessian's rows, the factorisations.
 
-    And, for small data, what a step costs besides. It is not counted where the ascent should need many passes: then
-    it may need far more, up to its limit, and a few milliseconds are not worth that.
+    And, for small data, what a step costs besides. It is not counted where the ascent should need many passes, or many
+    digits are asked for: then it may need far more, up to its limit, and a few milliseconds are not worth that.
     """
     n, d = float(problem.n), float(problem.d)
     cells = problem.matrix.n_cells + ROW_CELLS * n

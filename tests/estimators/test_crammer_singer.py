@@ -3,6 +3,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from older_sklearn import balanced_by_weight
 from sklearn import svm
 from sklearn.base import clone
 from sklearn.datasets import load_iris
@@ -37,7 +38,13 @@ def iris():
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"fit_intercept": False}, {"intercept_scaling": 3.0}, {"class_weight": "balanced"}]
+    "options",
+    [
+        {},
+        {"fit_intercept": False},
+        {"intercept_scaling": 3.0},
+        pytest.param({"class_weight": "balanced"}, marks=balanced_by_weight),
+    ],
 )
 @pytest.mark.parametrize("weighted", [False, True])
 def test_it_is_scikit_learns_model_and_better_by_as_much_as_it_says(options, weighted, iris):

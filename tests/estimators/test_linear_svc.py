@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from clock import within
+from older_sklearn import balanced_by_weight
 from papers_svc import papers_svc
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
@@ -939,7 +940,7 @@ def wide(n=120, d=60, seed=0):
 
 @pytest.mark.parametrize("C", [0.02, 0.2, 5.0])
 @pytest.mark.parametrize(("fit_intercept", "scaling"), [(False, 1.0), (True, 1.0), (True, 30.0)])
-@pytest.mark.parametrize("class_weight", [None, "balanced"])
+@pytest.mark.parametrize("class_weight", [None, pytest.param("balanced", marks=balanced_by_weight)])
 def test_the_1_norm_is_liblinears(C, fit_intercept, scaling, class_weight):
     X, y = wide()
     s = weights(120) + 0.1

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-import sklearn
+from older_sklearn import balanced_by_weight
 from sklearn import svm
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -128,7 +128,7 @@ def test_equal_weights_are_a_factor_of_C(classes):
         assert np.allclose(weighted.decision_function(X), plain.decision_function(X), atol=1e-5)
 
 
-@pytest.mark.skipif(sklearn.__version__ < "1.8", reason="older versions count rows, whatever they weigh")
+@balanced_by_weight
 @pytest.mark.parametrize("classes", [2, 3])
 def test_balanced_classes_with_weights_as_in_scikit_learn(classes):
     y, weight = np.arange(24) ** 2 % 7 % classes, RNG.random(24)
