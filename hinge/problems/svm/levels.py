@@ -82,6 +82,9 @@ class KernelLevels(KernelProblem):
     centre: float = 0.0
     """What was subtracted from the targets: the levels absorb it, and sums of smaller numbers are more exact."""
 
+    divided = False
+    """Whether the answer that is kept is divided by the margin."""
+
     def __init__(
         self,
         gram: BaseGram,
@@ -187,6 +190,9 @@ class KernelLevels(KernelProblem):
 
     def _bounds(self, beta: np.ndarray, r: np.ndarray, e: np.ndarray) -> Certificate:
         alpha, m = self.weights_of(beta), self.margins(r)
+        if self.divided:  # the coefficients are rounded once more, and with them every response
+            norms = np.broadcast_to(self.gram.norms, (self.n,))
+            e = e + 4 * UNIT * float(np.abs(beta) @ norms) * norms
         levels = self.levels(m, alpha)
         over, both = self.over(m, levels), float(levels.sum())
         strays = _strays(self, alpha, over)

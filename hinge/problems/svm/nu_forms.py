@@ -40,6 +40,8 @@ class KernelNuClassification(KernelLevels):
         The :math:`s_i`, all one where not given.
     """
 
+    divided = True
+
     def __init__(
         self,
         X: Items | BaseGram,
