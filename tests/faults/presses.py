@@ -74,7 +74,7 @@ def pieces(X, y):
 def estimators():
     """What is fitted, and on what, by name; each takes long or for ever."""
     import hinge
-    from hinge import SVC, LinearSVC, NuSVC, NuSVR, OneClassSVM, Oracle
+    from hinge import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM, Oracle
     from hinge.kernels import Function
 
     hard = dict(tol=1e-12, max_iter=10**9)
@@ -91,6 +91,12 @@ def estimators():
         "LinearSVC keep": (LinearSVC(**hard, solver="sdca", on_interrupt="keep").fit, many),
         "LinearSVC slack": (LinearSVC(**hard, loss="hinge", slack=0.2).fit, many),
         "LinearSVC simba": (LinearSVC(**hard, loss="hinge", slack=0.2, solver="simba").fit, many),
+        "LinearSVC 1-norm": (LinearSVC(**hard, penalty="l1", dual=False).fit, many),
+        "LinearSVC crammer_singer": (
+            LinearSVC(**hard, multi_class="crammer_singer").fit,
+            lambda: blobs(100_000, 60, 5),
+        ),
+        "LinearSVR": (LinearSVR(**hard, epsilon=0.1).fit, many),
         "LinearSVC few reads": (LinearSVC(tol=1e-9, max_reads=10**7).fit, many),
         "LinearSVC oracle": (LinearSVC().fit, lambda: (Oracle(Slow()), Slow.labels)),
         "partial_fit": (pieces, large),
@@ -103,6 +109,7 @@ def estimators():
         "SVC slack": (SVC(slack=0.3, tol=1e-6).fit, few),
         "SVC function": (SVC(kernel=Function(similarity, on="pairs")).fit, lambda: blobs(2_000, 5)),
         "SVC predict": (predicted, lambda: (blobs(3_000, 40), blobs(300_000, 40)[0])),
+        "SVR": (SVR(C=100, tol=1e-6).fit, few),
         "OneClassSVM": (OneClassSVM(tol=1e-8).fit, few),
         "NuSVC": (NuSVC(nu=0.3, tol=1e-7).fit, few),
         "NuSVR": (NuSVR(C=100, tol=1e-8).fit, few),
@@ -312,11 +319,23 @@ def report(presses, seed, names=None):
 def warm():
     """Compile here what children use."""
     import hinge
-    from hinge import SVC, LinearSVC, OneClassSVM
+    from hinge import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
 
     X, y = blobs(300, 5)
-    for options in ({"solver": "sdca"}, {}, {"slack": 0.2}, {"slack": 0.2, "solver": "simba"}, {"max_reads": 500}):
+    slack = {"loss": "hinge", "slack": 0.2}
+    for options in (
+        {"solver": "sdca"},
+        {},
+        slack,
+        {**slack, "solver": "simba"},
+        {"max_reads": 500},
+        {"penalty": "l1", "dual": False},
+        {"multi_class": "crammer_singer"},
+    ):
         LinearSVC(**options, tol=0.1).fit(X, y)
+    LinearSVR().fit(X, y)
+    for machine in (SVR, NuSVR, NuSVC):
+        machine().fit(X, y)
     LinearSVC(loss="hinge", solver="pegasos").fit(X.astype(np.float32), y)
     LinearSVC().fit(*sparse(300, 2000))
     LinearSVC().partial_fit(X, y, classes=[0, 1])
