@@ -30,7 +30,12 @@ def verbs(A, i, w, out, H):
 
 compiled = njit(verbs)
 
-LAYOUTS = ["dense float64", "dense float32", "csr float32 int32", "csr float64 int64"]
+LAYOUTS = [
+    "dense float64",
+    pytest.param("dense float32", marks=pytest.mark.slow),  # each is compiled anew
+    "csr float32 int32",
+    pytest.param("csr float64 int64", marks=pytest.mark.slow),
+]
 
 
 def rows(width):
