@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hinge.access import add_row, dot, read_row, sq_norm
+from hinge.access import add_row, dot, fetch, read_row, sq_norm
+from hinge.access.prefetch import prefetch
 from hinge.compiled import Record, compiled, record
 from hinge.problems import Problem, Regularized, Solution
 from hinge.problems.cost import Cost
@@ -25,6 +26,7 @@ from hinge.solvers.linear.active_rows import (
 
 SGD_PAYS = 3.0  # λ Σ s from which the gradient pass is a good beginning
 TYPICAL = 16  # rows, or up to twice as many, whose norms set the scale of a free bias
+AHEAD = 2  # blocks, by which rows are asked for before they are visited
 SAMPLE = 2048  # rows by which the gap is guessed after a long epoch
 
 
@@ -278,6 +280,17 @@ def _visit(
             gap, highest, lowest = 0.0, -np.inf, np.inf
         upper, lower, growing = dual.upper, dual.lower, dual.growing
         first, stop, last = next_rows(epoch, order[epoch.block], block_rows, left)
+        blocks = -(-epoch.active // block_rows)
+        if epoch.block + 2 * AHEAD < blocks:
+            prefetch(active, np.uint64(order[epoch.block + 2 * AHEAD]) * np.uint64(block_rows))
+        if epoch.block + AHEAD < blocks:
+            soon = np.int64(order[epoch.block + AHEAD]) * block_rows
+            for at in range(soon, min(soon + block_rows, epoch.active)):
+                i = np.uint64(active[at])
+                fetch(A, i)
+                prefetch(y, i)
+                prefetch(alpha, i)
+                prefetch(sq, i)
         for at in range(first, stop):
             i = np.uint64(active[at])
             row = read_row(A, i)
