@@ -29,8 +29,8 @@ FLOAT64_BELOW = 1e-5
 """Tolerances below this need kernel values in float64."""
 HARD = 1e10
 """A C from which on no loss is meant to be left, as with infinity."""
-FLOAT64_POINTS = 2048
-"""Up to this many points kernel values are computed in float64: the extra time is negligible."""
+FLOAT64_POINTS = 1024
+"""Up to this many points, few enough for the whole matrix, kernel values are computed in float64."""
 
 
 class KernelMachine:
