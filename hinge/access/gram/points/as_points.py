@@ -61,7 +61,7 @@ def as_points(X: Items | Points, kernel: Kernel, *, exact: bool = False, most_by
     exact : bool
         Compute in float64 throughout.
     most_bytes : int
-        A copy of the points as bytes may take this much memory.
+        A copy of the points, as bytes or less their centre, may take this much memory.
     """
     if isinstance(X, Points):
         return X
@@ -88,7 +88,7 @@ def as_points(X: Items | Points, kernel: Kernel, *, exact: bool = False, most_by
         centre = rows.mean(axis=0, dtype=np.float64)
         largest = float(sq_norms(rows, centre).max(initial=0.0))
     work = np.float64 if exact or _loses(kernel, largest, terms) else np.float32
-    return DensePoints(rows, kernel, work, centre, exact)
+    return DensePoints(rows, kernel, work, centre, exact, most_bytes, sq if centre is None else None)
 
 
 def needs_double(kernel: Kernel, sq: np.ndarray) -> bool:

@@ -175,12 +175,23 @@ class DensePoints(TablePoints):
     """Rows of a dense array, used where they lie: inner products by BLAS, a tile at a time."""
 
     def __init__(
-        self, X: np.ndarray, kernel: Kernel, work: DTypeLike, centre: np.ndarray | None = None, exact: bool = False
+        self,
+        X: np.ndarray,
+        kernel: Kernel,
+        work: DTypeLike,
+        centre: np.ndarray | None = None,
+        exact: bool = False,
+        most_bytes: int = 0,
+        sq: np.ndarray | None = None,
     ) -> None:
         if centre is not None:
             centre = centre.astype(np.result_type(X.dtype, work))
-        super().__init__(X, kernel, work, exact, sq_norms(X, centre))
+        self._sq = sq_norms(X, centre) if sq is None else sq  # in float64, less the centre
+        super().__init__(X, kernel, work, exact, self._sq)
         self.centre = centre
+        # Rows that have to be moved for every tile are moved once, where there is room for a copy.
+        copies = centre is not None and X.size * self.work.itemsize <= most_bytes
+        self._moved = (X - centre).astype(self.work, copy=False) if copies else None
         self._held: dict[int, tuple[np.ndarray, np.ndarray]] = {}  # the last columns of each thread
 
     def _longest(self) -> int:
@@ -191,16 +202,17 @@ class DensePoints(TablePoints):
         """The same rows in float64."""
         if self.dtype == np.float64:
             return None
-        return DensePoints(self.points, self.kernel, np.float64, self.centre, exact=True)
+        return DensePoints(self.points, self.kernel, np.float64, self.centre, exact=True, sq=self._sq)
 
     def _take(self, numbers: np.ndarray) -> np.ndarray:
+        points = self.points if self._moved is None else self._moved
         consecutive = len(numbers) and numbers[-1] - numbers[0] == len(numbers) - 1
         first = int(numbers[0]) if len(numbers) else 0
         if consecutive and (np.diff(numbers) == 1).all():
-            part = self.points[first : first + len(numbers)]
+            part = points[first : first + len(numbers)]
         else:
-            part = self.points[numbers]
-        if self.centre is not None:
+            part = points[numbers]
+        if self.centre is not None and self._moved is None:
             part = part - self.centre
         return part.astype(self.work, copy=False)
 
