@@ -226,6 +226,8 @@ def keep_results(
     """Set the attributes of a linear fit, and warn if it was cut off."""
     model.coef_, model.intercept_ = coefficients([result.solution for result in results], problems)
     model._answers = [result.solution for result in results] if model.warm_start else None
+    model._mass = problems[0].total  # what `partial_fit` goes on from
+    model.__dict__.pop("_streams", None)
     model.gap_ = float(max(result.certificate.gap for result in results))
     objectives = np.array([result.certificate.objective for result in results])
     model.objective_ = float(objectives[0]) if len(results) == 1 else objectives
