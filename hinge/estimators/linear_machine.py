@@ -19,7 +19,7 @@ from hinge.problems.svm.linear import Bias
 from hinge.problems.svm.losses import Loss
 from hinge.solvers import Solver, registry
 from hinge.solvers.linear import online_dual
-from hinge.types import MatrixLike
+from hinge.types import MatrixLike, Stored
 
 P = TypeVar("P", bound=Penalized)
 
@@ -83,15 +83,7 @@ class LinearMachine(BaseEstimator):
     def _scores(self, X: MatrixLike) -> np.ndarray:
         """⟨w, x⟩ + b of every row, a column for each w."""
         check_is_fitted(self, "coef_")
-        X = checks.validated(self, X, reset=False)
-        coef = self.coef_ if sp.issparse(self.coef_) else np.atleast_2d(self.coef_)
-        # The small factor takes the type of the large one: the other way round copies X.
-        factor = coef.T.astype(X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
-        with np.errstate(over="ignore", invalid="ignore"):
-            scores = _dense(X @ factor) + self.intercept_
-        if not np.isfinite(scores).all():  # the type of X cannot hold them
-            scores = _dense(X.astype(np.float64) @ coef.T) + self.intercept_
-        return scores
+        return linear_scores(checks.validated(self, X, reset=False), self.coef_, self.intercept_)
 
     # --- parts of fit ---------------------------------------------------------------------
 
@@ -133,6 +125,18 @@ class LinearMachine(BaseEstimator):
 
     def _stop(self, began: float) -> Stop:
         return Stop(self.tol, None, left_of(self.max_time, began), self.max_reads, self.target_error)
+
+
+def linear_scores(X: Stored, coef: Any, intercept: np.ndarray) -> np.ndarray:
+    """⟨w, x⟩ + b of every row, a column for each w; the w are dense or sparse."""
+    coef = coef if sp.issparse(coef) else np.atleast_2d(coef)
+    # The small factor takes the type of the large one: the other way round copies X.
+    factor = coef.T.astype(X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores = _dense(X @ factor) + intercept
+    if not np.isfinite(scores).all():  # the type of X cannot hold them
+        scores = _dense(X.astype(np.float64) @ coef.T) + intercept
+    return scores
 
 
 def _dense(a: Any) -> np.ndarray:
