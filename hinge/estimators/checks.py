@@ -30,7 +30,7 @@ from hinge.estimators.parameters import (
     RunParameters,
     VoteParameters,
 )
-from hinge.kernels import Kernel, registry
+from hinge.kernels import Kernel, Linear, registry
 from hinge.solvers.registry import names as solvers_of
 from hinge.solvers.registry import solves as kind_of
 from hinge.types import MatrixLike, Stored
@@ -294,9 +294,24 @@ def check_one_class(model: OneClassParameters) -> None:
     checked_number("tol", model.tol, or_equal=True)
     if model.n_jobs is not None:
         checked_count("n_jobs", model.n_jobs, or_all=True)
-    if model.max_time is not None:
-        checked_number("max_time", model.max_time, or_equal=True)
+    for name in ("max_time", "max_reads"):
+        if getattr(model, name) is not None:
+            checked_number(name, getattr(model, name), or_equal=True)
+    if model.max_reads is not None and not is_linear(model.kernel):
+        raise ValueError("max_reads limits the cells that rows are read by: give kernel='linear', or max_time.")
     checked_choice("on_interrupt", model.on_interrupt, ("raise", "keep"))
+
+
+def can_stream_levels(model: OneClassParameters) -> bool:
+    """Whether a `OneClassSVM` has a `partial_fit`; the error says what to do where it has none."""
+    if not is_linear(model.kernel):
+        raise AttributeError("partial_fit keeps w alone and no rows, which takes kernel='linear'; or call fit.")
+    return True
+
+
+def is_linear(kernel: KernelChoice) -> bool:
+    """Whether decision values are linear in the features."""
+    return isinstance(kernel, Linear) or (isinstance(kernel, str) and kernel == "linear")
 
 
 def check_shape(model: VoteParameters) -> None:

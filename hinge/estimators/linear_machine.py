@@ -1,5 +1,6 @@
 """What linear estimators share: how a run is set up, and the product with what was learned."""
 
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,11 +14,12 @@ from hinge.estimators import checks
 from hinge.estimators.parameters import RandomState
 from hinge.monitoring import Stop
 from hinge.monitoring.clock import left_of
-from hinge.problems import Penalized
+from hinge.problems import Penalized, Regularized
 from hinge.problems.svm.linear import Bias
 from hinge.problems.svm.losses import Loss
 from hinge.solvers import Solver, registry
-from hinge.types import MatrixLike
+from hinge.solvers.linear import online_dual
+from hinge.types import MatrixLike, Stored
 
 P = TypeVar("P", bound=Penalized)
 
@@ -53,6 +55,8 @@ class LinearMachine(BaseEstimator):
     random_state: RandomState
     coef_: np.ndarray
     intercept_: np.ndarray
+    n_feature_reads_: int
+    _mass: float
 
     def sparsify(self) -> "LinearMachine":
         """Keep the coefficients as a CSR matrix, which is smaller where most are zero.
@@ -79,15 +83,7 @@ class LinearMachine(BaseEstimator):
     def _scores(self, X: MatrixLike) -> np.ndarray:
         """⟨w, x⟩ + b of every row, a column for each w."""
         check_is_fitted(self, "coef_")
-        X = checks.validated(self, X, reset=False)
-        coef = self.coef_ if sp.issparse(self.coef_) else np.atleast_2d(self.coef_)
-        # The small factor takes the type of the large one: the other way round copies X.
-        factor = coef.T.astype(X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
-        with np.errstate(over="ignore", invalid="ignore"):
-            scores = _dense(X @ factor) + self.intercept_
-        if not np.isfinite(scores).all():  # the type of X cannot hold them
-            scores = _dense(X.astype(np.float64) @ coef.T) + self.intercept_
-        return scores
+        return linear_scores(checks.validated(self, X, reset=False), self.coef_, self.intercept_)
 
     # --- parts of fit ---------------------------------------------------------------------
 
@@ -100,6 +96,28 @@ class LinearMachine(BaseEstimator):
             return kind(matrix, y, self.lam, weight=weight, bias=bias, bias_scale=self.intercept_scaling, loss=loss)
         return kind.from_C(matrix, y, self.C, weight=weight, bias=bias, bias_scale=self.intercept_scaling, loss=loss)
 
+    def _learn(self, pieces: Sequence[Regularized], matrix: Matrix, first: bool) -> None:
+        """Take rows into account, each once, in the problem of each w; goes on from the last call, or from `fit`."""
+        C = float(self.C) if self.lam is None else None
+        streams, rng = getattr(self, "_streams", None), getattr(self, "_rng", None)
+        rng = checks.generator_of(self.random_state) if rng is None else rng
+        if streams is None and first:
+            streams = [online_dual.begin(matrix.shape[1]) for _ in pieces]
+        elif streams is None:  # go on from what `fit` learned
+            models = zip(np.atleast_2d(_dense(self.coef_)), self.intercept_, pieces, strict=True)
+            streams = [online_dual.resume(w, float(b), piece, C, self._mass) for w, b, piece in models]
+        seeds = rng.randint(np.iinfo(np.int32).max, size=len(pieces))
+        learned = zip(streams, pieces, seeds, strict=True)
+        self._streams = [online_dual.learn(stream, piece, C, int(seed)) for stream, piece, seed in learned]
+        self._rng = rng
+        self.n_feature_reads_ = (0 if first else self.n_feature_reads_) + matrix.reads
+        self.coef_ = np.array([stream.w for stream in self._streams])
+        self.intercept_ = np.array([stream.b for stream in self._streams])
+        self.n_iter_ = 1
+        self._mass = self._streams[0].seen
+        for name in OF_A_FIT:  # they describe the answer of the last `fit`, which has changed
+            self.__dict__.pop(name, None)
+
     def _solver(self) -> Solver | None:
         if isinstance(self.solver, Solver):
             return self.solver
@@ -107,6 +125,18 @@ class LinearMachine(BaseEstimator):
 
     def _stop(self, began: float) -> Stop:
         return Stop(self.tol, None, left_of(self.max_time, began), self.max_reads, self.target_error)
+
+
+def linear_scores(X: Stored, coef: Any, intercept: np.ndarray) -> np.ndarray:
+    """⟨w, x⟩ + b of every row, a column for each w; the w are dense or sparse."""
+    coef = coef if sp.issparse(coef) else np.atleast_2d(coef)
+    # The small factor takes the type of the large one: the other way round copies X.
+    factor = coef.T.astype(X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores = _dense(X @ factor) + intercept
+    if not np.isfinite(scores).all():  # the type of X cannot hold them
+        scores = _dense(X.astype(np.float64) @ coef.T) + intercept
+    return scores
 
 
 def _dense(a: Any) -> np.ndarray:

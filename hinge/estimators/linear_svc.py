@@ -13,7 +13,7 @@ from hinge.access import Matrix, Table, as_matrix
 from hinge.access.tables.oracle import FeatureOracle, as_oracle
 from hinge.estimators import checks, crammer_singer, tables, weights
 from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
-from hinge.estimators.linear_machine import OF_A_FIT, SOLVES, LinearMachine
+from hinge.estimators.linear_machine import SOLVES, LinearMachine
 from hinge.estimators.one_vs_rest import Plan, Report, coefficients, keep_results, run_all, starts
 from hinge.estimators.parameters import ClassWeight, RandomState
 from hinge.estimators.reports import reports_of
@@ -21,7 +21,6 @@ from hinge.problems import L1Regularized, LinearProblem, Multiclass, Penalized, 
 from hinge.problems.svm.linear import Bias
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE
 from hinge.solvers import Simba, Solver, registry
-from hinge.solvers.linear import online_dual
 from hinge.types import MatrixLike, Stored
 
 PENALTIES = {"l2": Regularized, "l1": L1Regularized}
@@ -146,7 +145,6 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
     """
 
     classes_: np.ndarray
-    n_feature_reads_: int
 
     def __init__(
         self,
@@ -266,8 +264,6 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
         tables.check_begun(results, problems)
         self.classes_ = classes
         tables.set_counts(self, problems)
-        self._mass = problems[0].total
-        self.__dict__.pop("_streams", None)
         keep_results(self, results, problems)
         return self
 
@@ -302,26 +298,9 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
         per_class = weights.per_class_weights(self.class_weight, y, known, rows)
         matrix = as_matrix(X, checked=True)
         tasks = [1] if len(known) == 2 else list(range(len(known)))
-        C = float(self.C) if self.lam is None else None
         pieces: list[Any] = [self._problem(matrix, codes == k, rows, per_class, k) for k in tasks]
-        streams, rng = getattr(self, "_streams", None), getattr(self, "_rng", None)
-        rng = checks.generator_of(self.random_state) if rng is None else rng
-        if streams is None and first:
-            streams = [online_dual.begin(matrix.shape[1]) for _ in tasks]
-        elif streams is None:  # go on from what `fit` learned
-            models = zip(self.coef_, self.intercept_, pieces, strict=True)
-            streams = [online_dual.resume(w, float(b), piece, C, self._mass) for w, b, piece in models]
-        seeds = rng.randint(np.iinfo(np.int32).max, size=len(tasks))
-        learned = zip(streams, pieces, seeds, strict=True)
-        self._streams = [online_dual.learn(stream, piece, C, int(seed)) for stream, piece, seed in learned]
-        self._rng, self.classes_ = rng, known
-        self.n_feature_reads_ = (0 if first else self.n_feature_reads_) + matrix.reads
-        self.coef_ = np.array([stream.w for stream in self._streams])
-        self.intercept_ = np.array([stream.b for stream in self._streams])
-        self.n_iter_ = 1
-        self._mass = self._streams[0].seen
-        for name in OF_A_FIT:  # they describe the answer of the last `fit`, which has changed
-            self.__dict__.pop(name, None)
+        self._learn(pieces, matrix, first)
+        self.classes_ = known
         return self
 
     def decision_function(self, X: MatrixLike) -> np.ndarray:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 
-from hinge.access import as_matrix
+from hinge.access import Matrix, as_matrix
 from hinge.estimators import checks, tables, weights
 from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
 from hinge.estimators.linear_machine import SOLVES, LinearMachine
@@ -108,8 +108,6 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
     3.0
     """
 
-    n_feature_reads_: int
-
     def __init__(
         self,
         *,
@@ -187,7 +185,7 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
             if not rows.any():
                 raise ValueError("All rows with a weight are held out: give a smaller validation_fraction.")
         matrix = as_matrix(X, checked=True)
-        problem = self._penalized(Regularized, matrix, y, rows, LOSSES[self.loss](float(self.epsilon)))
+        problem = self._problem(matrix, y, rows)
         last = getattr(self, "_answers", None) if self.warm_start else None
         plan = Plan(
             self._solver(),
@@ -205,6 +203,31 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
         self.coef_ = self.coef_.ravel()
         return self
 
+    def partial_fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "LinearSVR":
+        """Learn from rows that arrive in pieces, each row once.
+
+        Every row takes the exact dual step of the problem of all rows seen so far; nothing is kept of
+        the rows. With `lam` the step of row t is about 1/(λt), as in Pegasos; with `C` the dual weight that it leaves
+        is bounded by C where the loss is not squared.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `fit`.
+
+        Returns
+        -------
+        self
+        """
+        checks.check_linear_svr(self, registry.names(*SOLVES))
+        first = not hasattr(self, "coef_")
+        X, y = checks.validated(self, X, y, reset=first)
+        y = checks.checked_targets(y)
+        matrix = as_matrix(X, checked=True)
+        self._learn([self._problem(matrix, y, weights.row_weights(sample_weight, X))], matrix, first)
+        self.coef_ = self.coef_.ravel()
+        return self
+
     def predict(self, X: MatrixLike) -> np.ndarray:
         """The target of each row.
 
@@ -217,3 +240,8 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
         ndarray of shape (n_samples,)
         """
         return self._scores(X).ravel()
+
+    # --- parts of fit ---------------------------------------------------------------------
+
+    def _problem(self, matrix: Matrix, y: np.ndarray, rows: np.ndarray | None) -> Regularized:
+        return self._penalized(Regularized, matrix, y, rows, LOSSES[self.loss](float(self.epsilon)))

@@ -3,17 +3,19 @@
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, OutlierMixin
+from sklearn.utils.metaestimators import available_if
 
-from hinge.estimators import checks, kernel_input, weights
+from hinge.estimators import checks, kernel_input, linear_one_class, weights
 from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
 from hinge.estimators.kernel_machine import KernelMachine
 from hinge.estimators.kernel_tasks import gram_threads
+from hinge.estimators.linear_machine import linear_scores
 from hinge.estimators.one_vs_rest import Report, how_it_ended
 from hinge.estimators.parameters import Gamma, KernelChoice, KernelData, RandomState
 from hinge.estimators.reports import reports_of
@@ -24,7 +26,7 @@ from hinge.problems import Expansion
 from hinge.problems.svm.one_class import KernelOneClass
 from hinge.solvers import Result, solve
 from hinge.solvers.kernel.level_blocks import LevelBlocks
-from hinge.types import Items
+from hinge.types import Items, MatrixLike, Stored
 
 
 class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimator):
@@ -47,6 +49,9 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
     and :math:`R^2 = \\kappa - 2\\rho/(\\nu S) + \\|c\\|^2`: outliers are the points outside the ball. With
     :math:`\\nu S \\le \\min_i s_i` it is the smallest ball that holds all points.
 
+    With ``kernel="linear"`` no kernel value is computed: w is learned from rows by `SDCA` or `Newton`, in a few passes
+    over the data, to the same certificate; or row by row with `partial_fit`.
+
     Parameters
     ----------
     kernel : str, callable or hinge.kernels.Kernel, default="rbf"
@@ -57,7 +62,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         Stop when :math:`\\|w - w^*\\| \\le` tol :math:`\\|w\\|` is certified for the best w*; decision values
         are then within tol ‖w‖ √K(x, x) of the best, up to the constant ρ. Kernel values are computed in
         float64 below 1e-5, for few points, for kernels other than "rbf", and where float32 does not lead
-        to a certificate.
+        to a certificate; w of the linear kernel is always.
     nu : float in (0, 1], default=0.5
         An upper bound on the share of points left outside, and a lower bound on that of support vectors.
     shrinking : bool, default=True
@@ -65,9 +70,12 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
     cache_size : float, default=200
         Megabytes in which kernel rows are kept.
     max_iter : int, default=-1
-        Limit in iterations of the solver, of a block of points each; -1 for none.
+        Limit in iterations of the solver, of a block of points each; -1 for none. With the linear kernel in passes
+        over the data, or Newton steps; -1 for 1000.
     max_time : float, optional
         Limit in seconds.
+    max_reads : int, optional
+        Limit in cells of X read, certificates included; for the linear kernel.
     n_jobs : int, optional
         Threads that compute kernel rows.
     random_state : int, RandomState or None, default=0
@@ -91,9 +99,11 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
     objective_ : float
         :math:`\\tfrac12\\|w\\|^2 - \\nu S\\rho + \\sum_i s_i\\max(0, -f(x_i))`.
     n_kernel_evals_, n_kernel_asked_ : int
-        Kernel values computed, and asked for: those that the cache held included.
+        Kernel values computed, and asked for: those that the cache held included; none by the linear kernel.
+    n_feature_reads_ : int
+        Cells of X read by solver and certificates: nonzeros of sparse data. Only for the linear kernel.
     n_iter_ : int
-        Iterations of the solver.
+        Iterations of the solver; passes over the data, rounded up, with the linear kernel.
     stop_reason_ : str
         Why the fit ended: "converged", "max_time", ...
     solver_ : Solver
@@ -114,6 +124,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
     # Parameters of `SVC` that `KernelMachine` reads, and that this estimator does not have.
     device = cache_folder = None
     _one_vs_one = False
+    _weights: Any  # w of the linear kernel
 
     def __init__(
         self,
@@ -128,6 +139,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         cache_size: float = 200,
         max_iter: int = -1,
         max_time: float | None = None,
+        max_reads: int | None = None,
         n_jobs: int | None = None,
         random_state: RandomState = 0,
         verbose: int = 0,
@@ -143,6 +155,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         self.cache_size = cache_size
         self.max_iter = max_iter
         self.max_time = max_time
+        self.max_reads = max_reads
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -168,6 +181,11 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         checks.check_one_class(self)
         X = kernel_input.training_points(self, X)
         weight = weights.row_weights(sample_weight, X)
+        for name in ("_weights", "_stream", "n_feature_reads_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+        if checks.is_linear(self.kernel):
+            self._keep_run(linear_one_class.fit(self, cast(Stored, X), weight, began))
+            return self
         kernel = kernel_input.kernel_of(self, X)
         seed = checks.seed_of(self.random_state)
         rows = None if weight is None or (weight > 0).all() else np.flatnonzero(weight)
@@ -195,6 +213,36 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         self._keep_run(result)
         return self
 
+    @available_if(checks.can_stream_levels)
+    def partial_fit(self, X: MatrixLike, y: None = None, sample_weight: ArrayLike | None = None) -> "OneClassSVM":
+        """Learn from rows that arrive in pieces, each row once; with ``kernel="linear"`` only.
+
+        The objective is that of ``sklearn.linear_model.SGDOneClassSVM``,
+        :math:`\\frac\\nu2\\|w\\|^2 - \\nu\\rho` plus the mean of :math:`\\max(0, \\rho - \\langle w, x\\rangle)`. What
+        is kept are w and ρ times ν and the weight of all rows seen, the unit of `fit`. Every row takes the exact
+        dual step of the problem of all rows seen so far, and ρ a stochastic gradient step. There are no support
+        vectors: nothing is kept of the rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        checks.check_one_class(self)
+        X = checks.validated(self, X, reset=not hasattr(self, "_weights"))
+        linear_one_class.learn(self, X, weights.row_weights(sample_weight, X))
+        return self
+
+    @property
+    def coef_(self) -> Any:
+        """w, for the linear kernel; sparse where X was."""
+        return self._weights if hasattr(self, "_weights") else super().coef_
+
     def decision_function(self, X: Items) -> np.ndarray:
         """:math:`f(x)`, positive for the points inside.
 
@@ -206,7 +254,9 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         -------
         ndarray of shape (n_samples,)
         """
-        return self._scores(X).ravel()
+        if not hasattr(self, "_weights"):
+            return self._scores(X).ravel()
+        return linear_scores(checks.validated(self, X, reset=False), self._weights, self.intercept_).ravel()
 
     def score_samples(self, X: Items) -> np.ndarray:
         """:math:`f(x) + \\rho`, which is the larger the more the point is like the others.

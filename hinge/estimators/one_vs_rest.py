@@ -127,7 +127,8 @@ def run_each(count: int, run_task: Callable[[int, Plan], Result], plan: Plan, n_
 def run_one(problem: LinearProblem | Multiclass | KernelProblem, k: int, plan: Plan) -> Result:
     """One run, by root-finding in λ where the slack is given."""
     start = plan.starts[k] if k < len(plan.starts) else None
-    score = _error_on(problem, plan.aside) if plan.aside is not None else None
+    free = plan.stop.max_kernel_evals is None
+    score = _error_on(problem, plan.aside, may_compute=free) if plan.aside is not None else None
     callbacks = [lambda record, solution, report=report: report(k, record, solution) for report in plan.reports]
     options: dict[str, Any] = {
         "seed": plan.seed,
@@ -152,8 +153,13 @@ def _by_lambda(problem: SlackConstrained | KernelSlackConstrained, solver: Solve
     return problem.nu > 0 and (solver is None or solver.rejects(problem) is not None)
 
 
-def _error_on(problem: LinearProblem | Multiclass | KernelProblem, aside: np.ndarray) -> Callable[[Any], float]:
-    """The share of held-out rows on the wrong side; of regression, their mean absolute error."""
+def _error_on(
+    problem: LinearProblem | Multiclass | KernelProblem, aside: np.ndarray, *, may_compute: bool
+) -> Callable[[Any], float]:
+    """The share of held-out rows on the wrong side; of regression, their mean absolute error.
+
+    It is nan where responses are missing, those of a run on a subset, and kernel values may not be computed for them.
+    """
     if isinstance(problem, Multiclass):
         return lambda solution: float(np.mean(problem.margins(solution.w, aside, billed=False) <= 0.0))
     truth, regression = problem.y[aside] > 0, problem.loss.two_sided
@@ -161,7 +167,12 @@ def _error_on(problem: LinearProblem | Multiclass | KernelProblem, aside: np.nda
     def error(solution: Any) -> float:
         if isinstance(problem, KernelSlackConstrained):  # its bias belongs to w/‖w‖
             solution = solution._replace(b=problem.level(solution)[1] * np.sqrt(max(solution.sq_norm, 0.0)))
-        if isinstance(problem, KernelProblem):
+        if isinstance(problem, KernelProblem) and solution.terms == np.inf:
+            used = np.flatnonzero(solution.beta)
+            if not may_compute:
+                return np.nan
+            scores = problem.gram.host(problem.gram.pass_over(used, solution.beta[used], aside)) + solution.b
+        elif isinstance(problem, KernelProblem):
             scores = solution.responses[aside] + solution.b
         else:
             scores = problem.matrix.responses_at(aside, solution.w, billed=False) + solution.b
@@ -226,6 +237,8 @@ def keep_results(
     """Set the attributes of a linear fit, and warn if it was cut off."""
     model.coef_, model.intercept_ = coefficients([result.solution for result in results], problems)
     model._answers = [result.solution for result in results] if model.warm_start else None
+    model._mass = problems[0].total  # what `partial_fit` goes on from
+    model.__dict__.pop("_streams", None)
     model.gap_ = float(max(result.certificate.gap for result in results))
     objectives = np.array([result.certificate.objective for result in results])
     model.objective_ = float(objectives[0]) if len(results) == 1 else objectives

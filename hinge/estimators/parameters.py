@@ -136,4 +136,5 @@ class OneClassParameters(KernelParameters, Protocol):
     nu: float
     n_jobs: int | None
     max_time: float | None
+    max_reads: int | None
     on_interrupt: str

@@ -81,6 +81,7 @@ ATTRIBUTES = tuple(
             "n_iter_",
             "n_feature_reads_",
             "_mass",
+            "_weights",
             "class_weight_",
             "fit_status_",
             "lam_",
@@ -306,6 +307,8 @@ def _model(header: dict[str, Any], members: dict[str, bytes]) -> Model:
     check(**{name: values[name] for name in NEEDED[cls]})
     if cls is OneClassSVM:
         values["offset_"] = -values["intercept_"]
+        if "_weights" in values and values["_weights"].shape != (1, values["n_features_in_"]):
+            raise ValueError("_weights does not have one number for each feature.")
     given = {name: _value(value) for name, value in header["parameters"].items()}
     if cls is LinearSVC:  # files from before there was another loss name none
         given = {"loss": "hinge", **given}

@@ -16,6 +16,7 @@ from hinge.problems.svm.kernel_slack import KernelSlackConstrained
 from hinge.problems.svm.kernelized import Expansion, KernelProblem, KernelRegularized
 from hinge.problems.svm.l1_regularized import L1Regularized
 from hinge.problems.svm.linear import LinearProblem
+from hinge.problems.svm.linear_one_class import OneClass
 from hinge.problems.svm.multiclass import Multiclass
 from hinge.problems.svm.norm_constrained import NormConstrained
 from hinge.problems.svm.nu_forms import KernelNuClassification, KernelNuRegression
@@ -45,6 +46,7 @@ __all__ = [
     "MaxMin",
     "Multiclass",
     "NormConstrained",
+    "OneClass",
     "Penalized",
     "Problem",
     "Regularized",

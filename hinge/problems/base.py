@@ -85,6 +85,8 @@ class Problem(Generic[Answer]):
     """Whether compiled code can take rows from the data."""
     loss: Loss = HINGE
     """What rows that are short of their margin or target cost, where there are such."""
+    pull: float = 0.0
+    """The objective has so many times the bias besides: not zero where a level is free, as in `OneClass`."""
     readers: str = "Frugal, Probe or Simba"
     """Who can read what is not in memory."""
 

@@ -84,11 +84,11 @@ def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3)
         why = "its cells have prices" if problem.table.in_memory else "the data is not in memory"
         return Choice(Frugal(), f"{why}, and cells once read are kept")
     if max_reads is not None:
-        frugal = None if problem.loss.two_sided else frugal_for(problem.pass_cells, max_reads)
+        frugal = None if problem.loss.two_sided or problem.pull else frugal_for(problem.pass_cells, max_reads)
         if frugal is not None:
             return Choice(frugal, "reads are limited, and cells once read are kept")
         return Choice(SDCA(), "reads are limited to many passes, and an iteration reads a single row")
-    d, n = problem.d, problem.n
+    d, n, tol = problem.d, problem.n, tol**2 if problem.pull else tol  # of a free level, the root of a gap
     if form_of(problem) == "products" and not (d <= MOST_FEATURES and n >= d):
         return Choice(SDCA(), f"{d} features are many for {n} rows")
     ascent = ascent_passes(problem, tol) * disorder(problem)

@@ -64,6 +64,9 @@ class Solver(Settings, Generic[P, S]):
     tubes: ClassVar[bool] = False
     """Whether it takes the ε-insensitive loss, where it does not take any."""
 
+    free_level: ClassVar[bool] = False
+    """Whether it takes a free level in place of a margin, `pull` of the problem."""
+
     exact_estimate: ClassVar[bool] = False
     """Whether `estimate` is more than a guess, so that no certificate is ever computed to check it."""
 
@@ -111,6 +114,8 @@ class Solver(Settings, Generic[P, S]):
 
 def reason_against(solver: Solver, problem: Problem) -> str | None:
     """Why a solver cannot solve a problem, in one sentence: its own, or that of the loss; None if it can."""
+    if problem.pull and not solver.free_level:
+        return f"{type(solver).__name__} wants a margin of 1, where this problem has a free level; use SDCA or Newton."
     reason = solver.rejects(problem)
     if reason is not None:
         if isinstance(problem, L1Regularized):

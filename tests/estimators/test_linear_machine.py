@@ -129,3 +129,13 @@ def test_a_refit_from_the_last_answer_takes_fewer_passes():
     model = LinearSVR(C=0.3, solver="sdca", warm_start=True, tol=1e-6).fit(X, y)
     cold = model.n_iter_
     assert model.set_params(C=0.31).fit(X, y).n_iter_ < cold
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_types_of_coefficients_are_scikit_learns(loss):
+    X, y, _ = made(loss)
+    for rows in (X.astype(np.float32), X, sp.csr_matrix(X.astype(np.float32))):
+        ours, theirs = (model.set_params(tol=1e-2).fit(rows, y) for model in both(loss, 0.1))
+        assert ours.coef_.dtype == theirs.coef_.dtype == np.float64  # of single precision too
+        assert ours.intercept_.dtype == np.asarray(theirs.intercept_).dtype
+        assert ours.predict(rows).dtype == theirs.predict(rows).dtype

@@ -104,3 +104,52 @@ def test_a_grid_and_a_pipeline(diabetes):
     pipeline = make_pipeline(StandardScaler(), LinearSVR(max_iter=2000))
     search = GridSearchCV(pipeline, {"linearsvr__C": [0.1, 1.0], "linearsvr__epsilon": [0.0, 5.0]}, cv=3)
     assert search.fit(*diabetes).best_score_ > 0.2
+
+
+# --- partial_fit --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("options", [{"lam": 1e-3}, {"C": 0.2}], ids=str)
+def test_partial_fit_learns_in_pieces(loss, options):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((4000, 6))
+    y = X @ np.arange(6.0) + 1.0 + 0.3 * rng.standard_normal(4000)
+    model = LinearSVR(loss=loss, random_state=0, **options)
+    for lo in range(0, 4000, 250):
+        assert model.partial_fit(X[lo : lo + 250], y[lo : lo + 250]) is model
+    assert model.coef_.shape == (6,) and model.intercept_.shape == (1,)
+    assert model.score(X, y) > 0.99  # the noise leaves 0.998
+    assert X.size <= model.n_feature_reads_ <= 1.1 * X.size
+    assert not hasattr(model, "gap_")
+
+
+@pytest.mark.parametrize("intercept", [{}, {"intercept": "free"}, {"fit_intercept": False}], ids=str)
+@pytest.mark.parametrize("options", [{"C": 0.5}, {"lam": 0.05}], ids=str)
+def test_partial_fit_goes_on_from_the_model(diabetes, options, intercept):
+    X, y = diabetes
+    y = y / 50.0
+    model = LinearSVR(epsilon=0.1, tol=1e-6, random_state=0, **options, **intercept).fit(X, y)
+    w, b = model.coef_.copy(), model.intercept_.copy()
+    model.partial_fit(X[:1], model.predict(X[:1]))  # on its target: it teaches nothing
+    shrunk = model.coef_[0] / w[0]
+    least = 1.0 if "C" in options else 442 / 443  # λ is shared with one row more
+    assert least - 1e-9 <= shrunk <= 1 + 1e-9
+    np.testing.assert_allclose(model.coef_, shrunk * w, rtol=1e-6)
+    np.testing.assert_allclose(model.intercept_, shrunk * b, rtol=1e-6, atol=1e-12)
+    assert not hasattr(model, "gap_") and not hasattr(model, "dual_coef_")  # they speak of an answer that is no more
+    assert model.sparsify().partial_fit(X, y).coef_.shape == (10,)
+    assert model.fit(X, y).gap_ <= 1e-6  # and a fit begins anew
+
+
+def test_partial_fit_refuses_what_fit_refuses_and_goes_on(diabetes):
+    X, y = diabetes
+    model = LinearSVR(random_state=0)
+    with pytest.raises(ValueError, match=r"[Nn]egative"):
+        model.partial_fit(X, y, sample_weight=-np.ones(len(y)))
+    with pytest.raises(ValueError, match="NaN"):
+        model.partial_fit(X, np.full(len(y), np.nan))
+    model.partial_fit(X, y)
+    np.testing.assert_array_equal(model.coef_, LinearSVR(random_state=0).partial_fit(X, y).coef_)
+    with pytest.raises(ValueError, match="10 features"):
+        model.partial_fit(X[:, :3], y)

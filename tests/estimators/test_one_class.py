@@ -38,7 +38,7 @@ def squared(coef, scores):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("nu", [0.01, 0.1, 0.5, 0.9])
+@pytest.mark.parametrize("nu", [0.01, 0.1, 0.5, 0.903])  # of 0.9, 270 points, several levels are best
 @pytest.mark.parametrize("name", KERNELS)
 def test_the_same_as_libsvm(name, nu):
     peer = Libsvm(nu=nu, tol=1e-9, **KERNELS[name]).fit(X)

@@ -21,6 +21,7 @@ from hinge.problems import (
     L1Regularized,
     Multiclass,
     NormConstrained,
+    OneClass,
     Regularized,
     SlackConstrained,
 )
@@ -134,6 +135,41 @@ class LossCase(LinearCase):
             exact = problem.objective(answer._replace(b=certificate.b))
             assert certificate.objective == pytest.approx(exact, rel=1e-9)
             optima.assert_covers(certificate, best, best, slack=1e-8)
+
+        return problem, check
+
+
+@dataclass(frozen=True, eq=False)
+class LevelCase(LinearCase):
+    """Methods that take a free level: the one-class problem over rows, which lie to one side of zero."""
+
+    nu: float = 0.2
+
+    def data(self, n=None):
+        X, y = super().data(n)
+        return X + 1.0, y
+
+    def problem(self, X, y, lam=0.05, weight=None):
+        if self.weighted and weight is None:
+            weight = weights(len(y))
+        return OneClass(X, self.nu, weight=weight if self.weighted else None, lam=lam)
+
+    def certified(self, seed):
+        """Against LIBSVM's w, for the answer that is given out: w of a feasible α."""
+        from sklearn.svm import OneClassSVM
+
+        X = np.random.default_rng(seed).standard_normal((60, 3)) + 1.0
+        problem = self.problem(X, np.ones(60))
+        model = OneClassSVM(kernel="linear", nu=self.nu, tol=1e-10)
+        best = model.fit(X, sample_weight=np.ones(60) * problem.weight).coef_[0]
+
+        def check(certificate, answer):
+            given = problem.finished(answer, certificate)
+            w, least = given.w * problem.scale, -0.5 * best @ best
+            assert np.linalg.norm(w - best) <= certificate.gap * np.linalg.norm(w) * (1 + 1e-6) + 1e-6
+            assert certificate.bound <= least * (1 - 1e-6)
+            assert certificate.objective >= least * (1 + 1e-6)
+            assert certificate.objective == pytest.approx(problem.objective(given), rel=1e-9)
 
         return problem, check
 
@@ -471,6 +507,8 @@ LINEAR = {
     "sdca-tube": LossCase(S.SDCA("sgd"), weighted=True, T=300, loss=TUBE),
     "sdca-tube-free": LossCase(S.SDCA(), bias="free", T=300, loss=TUBE),
     "sdca-squared-tube": LossCase(S.SDCA(), bias="penalized", T=300, loss=SQUARED_TUBE),
+    "sdca-level": LevelCase(S.SDCA(), T=300),
+    "sdca-level-weighted": LevelCase(S.SDCA("plain", shrinking=False), weighted=True, T=300, nu=0.6),
     "stale": LinearCase(S.StaleSDCA(block_rows=1)),
     "stale-blocks": LinearCase(S.StaleSDCA(least=0.3, width=0.1, block_rows=7)),
     "stale-free": LinearCase(S.StaleSDCA(), bias="free", weighted=True, T=300),
@@ -485,6 +523,8 @@ LINEAR = {
     "newton-squared-tube": LossCase(
         S.Newton(), same_reads=False, weighted=True, T=8, seed_moves="state", loss=SQUARED_TUBE
     ),
+    "newton-level": LevelCase(S.Newton(), same_reads=False, T=8, seed_moves="state"),
+    "newton-level-weighted": LevelCase(S.Newton(), same_reads=False, weighted=True, T=8, seed_moves="state", nu=0.6),
     "cutting": LinearCase(S.CuttingPlane(), T=12, seed_moves="nothing"),
     "cutting-last": LinearCase(S.CuttingPlane(4, "last"), weighted=True, T=12, seed_moves="nothing"),
     "cutting-penalized": LinearCase(S.CuttingPlane(6), bias="penalized", weighted=True, T=12, seed_moves="nothing"),

@@ -97,9 +97,7 @@ class KernelLevels(KernelProblem):
         loss: Loss = HINGE,
     ) -> None:
         super().__init__(gram, y, weight=weight, loss=loss)
-        if not 0 < nu <= 1:
-            raise ValueError(f"nu must lie in (0, 1], got {nu!r}: it is a share of the points.")
-        self.nu = float(nu)
+        self.nu = checked_share(nu)
         self.sign = np.atleast_2d(sign).astype(np.float64)
         self.boxes = np.broadcast_to(C * np.asarray(self.weight, np.float64), (self.n,))
         self.mass = self.nu * float(self.boxes.sum()) / len(self.signs)
@@ -121,10 +119,10 @@ class KernelLevels(KernelProblem):
         sign = self.sign[:, rows]
         s = np.broadcast_to(self.boxes[rows], sign.shape)
         if len(self.signs) == 1:
-            return np.array([_quantile(m.ravel(), alpha.ravel(), s.ravel(), float(self.shares.min()))])
+            return np.array([quantile(m.ravel(), alpha.ravel(), s.ravel(), float(self.shares.min()))])
         own = [sign == one for one in self.signs]
         return np.array(
-            [_quantile(m[at], alpha[at], s[at], share) for at, share in zip(own, self.shares.tolist(), strict=True)]
+            [quantile(m[at], alpha[at], s[at], share) for at, share in zip(own, self.shares.tolist(), strict=True)]
         )
 
     def over(self, m: np.ndarray, levels: np.ndarray, rows: slice | np.ndarray = slice(None)) -> np.ndarray:
@@ -167,7 +165,7 @@ class KernelLevels(KernelProblem):
         m = self.sign * (answer.responses - self.linear + (answer.b - self.centre))
         s = np.broadcast_to(self.boxes, m.shape)
         mass = self.mass * len(self.signs)
-        level = _quantile(m.ravel(), self.weights_of(answer.beta).ravel(), s.ravel(), mass / float(s.sum()))
+        level = quantile(m.ravel(), self.weights_of(answer.beta).ravel(), s.ravel(), mass / float(s.sum()))
         return 0.5 * self.checked(answer) - mass * level + float(np.vdot(s, np.maximum(level - m, 0.0)))
 
     def certificate(self, answer: Expansion) -> Certificate:
@@ -237,7 +235,7 @@ def _sums(problem: KernelLevels, alpha: np.ndarray) -> np.ndarray:
     return np.array([float(alpha[problem.sign == sign].sum()) for sign in problem.signs])
 
 
-def _quantile(m: np.ndarray, alpha: np.ndarray, s: np.ndarray, share: float) -> float:
+def quantile(m: np.ndarray, alpha: np.ndarray, s: np.ndarray, share: float) -> float:
     """The l at which -(share Σs)l + Σ s max(0, l - m) is least."""
     order = np.argsort(m, kind="stable")
     below = np.cumsum(s[order])
@@ -248,6 +246,13 @@ def _quantile(m: np.ndarray, alpha: np.ndarray, s: np.ndarray, share: float) -> 
         high = float(m[order[at + 1]])
     free = (alpha > 0) & (alpha < s)
     return float(np.clip(m[free].mean(), low, high)) if free.any() else (low + high) / 2
+
+
+def checked_share(nu: float) -> float:
+    """ν as a number in (0, 1]."""
+    if not 0 < nu <= 1:
+        raise ValueError(f"nu must lie in (0, 1], got {nu!r}: it is a share of the points.")
+    return float(nu)
 
 
 def summing_to(alpha: np.ndarray, s: np.ndarray, total: float) -> np.ndarray:

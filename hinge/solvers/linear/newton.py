@@ -93,7 +93,8 @@ class Newton(Solver[Regularized, NewtonState]):
     :mod:`hinge.solvers.linear.hessians`.
 
     Squared losses are parabolas themselves: μ = 0, and stages differ by their rows alone. For losses of
-    regression α lies within [-1, 1], e is the residual, moved towards 0 by ε, and the first centre is 0.
+    regression α lies within [-1, 1], e is the residual, moved towards 0 by ε, and the first centre is 0. Where the bias
+    costs ν besides, as in `OneClass`, its gradient has ν more.
 
     Parameters
     ----------
@@ -112,6 +113,7 @@ class Newton(Solver[Regularized, NewtonState]):
     shrink: float = 0.4
 
     any_loss = True
+    free_level = True
     finished = Status.STALLED
     paper = Paper("Training a Support Vector Machine in the Primal", "Chapelle", 2007, "with smoothing and subsamples")
 
@@ -195,7 +197,7 @@ class Newton(Solver[Regularized, NewtonState]):
         q = np.empty(level)
         along(A, rows, y, p, 0, level, q)
         penalty = penalty_of(problem)
-        first, second = float(penalty @ (x * p)), float(penalty @ (p * p))
+        first, second = float(penalty @ (x * p)) + problem.pull * float(p[-1]), float(penalty @ (p * p))
         tau = search(rows[:level], problem.target, problem.weight, problem.loss, m, q, center, mu, first, second)
         x += tau * p
         q *= tau
@@ -274,6 +276,7 @@ def _look(problem: Regularized, state: NewtonState) -> NewtonState:
     )
     sharpness = 1.0 / (mu + problem.loss.curvature)
     g = penalty * x - z / mass
+    g[-1] += problem.pull
     if problem.bias == "none":
         g[-1] = 0.0
     scale, moved, form = sharpness / mass, state.moved, form_of(problem)

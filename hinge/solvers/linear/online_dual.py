@@ -13,8 +13,9 @@ LEAST_ROWS = 16  # between two iterates that enter the average
 class Stream(NamedTuple):
     """What a stream of rows has taught.
 
-    v = Σ sᵢαᵢyᵢxᵢ, u = Σ sᵢαᵢyᵢ, κ and Λ as in `SDCA`, the weight of the rows seen, and the average of
-    the iterates (w, b) with weights proportional to the weight seen, with the sum of these weights.
+    v = Σ sᵢαᵢyᵢxᵢ, u = Σ sᵢαᵢyᵢ, κ and Λ as in `SDCA`, the weight of the rows seen, the average of
+    the iterates (w, b) with weights proportional to the weight seen, with the sum of these weights; and β, which is
+    not zero where a level is free.
     """
 
     v: np.ndarray
@@ -25,6 +26,7 @@ class Stream(NamedTuple):
     w: np.ndarray
     b: float
     averaged: float
+    beta: float = 0.0
 
 
 def begin(d: int) -> Stream:
@@ -36,6 +38,9 @@ def resume(w: np.ndarray, b: float, piece: Regularized, C: float | None, mass: f
     """A stream that has learned (w, b) from rows of the given total weight before `piece` comes."""
     Lam = piece.lam * mass if C is None else 1.0 / C
     kappa = _kappa(piece)
+    if piece.pull:
+        u = piece.pull * mass
+        return Stream(Lam * w, u, kappa, Lam, mass, w.copy(), b, mass**2 / 2, b - kappa * u / Lam)
     u = Lam * b / kappa if kappa > 0 else 0.0
     return Stream(Lam * w, u, kappa, Lam, mass, w.copy(), b, mass**2 / 2)
 
@@ -51,14 +56,18 @@ def learn(stream: Stream, piece: Regularized, C: float | None, seed: int) -> Str
 
     Notes
     -----
-    *Differs* from a fit: a free bias is the weight of a constant feature of the rows' typical norm.
+    *Differs* from a fit: a free bias is the weight of a constant feature of the rows' typical norm. Of a problem whose
+    bias costs ν besides (`OneClass`), β moves with the rows, by the share of its step in `SDCA` that they have in all
+    rows seen: together with what Λ takes from u, b takes the stochastic gradient step
+    :math:`b \\leftarrow b + \\frac{\\kappa s_t}{\\Lambda_t}(\\alpha_t - \\nu)`.
     """
     solver = SDCA()
     state = solver.init(piece, seed)
     kappa = stream.kappa or _kappa(piece)
     state.v[:] = stream.v
     dual = state.dual
-    dual.u, dual.beta, dual.kappa = stream.u, 0.0, kappa
+    pull = kappa * piece.pull / piece.lam
+    dual.u, dual.beta, dual.kappa = stream.u, stream.beta if stream.seen else -pull, kappa
     seen = stream.seen + piece.total
     full = 1.0 / C if C is not None else piece.lam * seen
     dual.Lam = full if C is not None else stream.Lam
@@ -75,9 +84,11 @@ def learn(stream: Stream, piece: Regularized, C: float | None, seed: int) -> Str
         # Weights so small that their squares vanish are averaged as if they were the first.
         share = n / rows * piece.total * t / averaged if averaged > 0.0 else 1.0
         Lam = dual.Lam
+        if piece.pull:
+            dual.beta += n / rows * piece.total / t * (kappa * float(dual.u) / Lam - pull)
         w += share * (state.v / Lam - w)
-        b += share * (kappa * float(dual.u) / Lam - b)
-    return Stream(state.v, float(dual.u), kappa, full, seen, w, b, averaged)
+        b += share * (float(dual.beta) + kappa * float(dual.u) / Lam - b)
+    return Stream(state.v, float(dual.u), kappa, full, seen, w, b, averaged, float(dual.beta))
 
 
 def solution(stream: Stream) -> Solution:

@@ -8,7 +8,7 @@ import numpy as np
 from hinge.access import add_row, dot, fetch, read_row, sq_norm
 from hinge.access.prefetch import prefetch
 from hinge.compiled import Record, compiled, record
-from hinge.problems import Problem, Regularized, Solution
+from hinge.problems import OneClass, Problem, Regularized, Solution
 from hinge.problems.cost import Cost
 from hinge.problems.svm.losses import ascents, best_weight, gap_share
 from hinge.sampling import key_of
@@ -33,7 +33,7 @@ SAMPLE = 2048  # rows by which the gap is guessed after a long epoch
 class SDCAState(NamedTuple):
     """A dual point and the place in the current epoch.
 
-    `dual` has u = Σ sᵢαᵢyᵢ, the multiplier β, κ, the Λ in use and whether it still grows; of the dual's
+    `dual` has u = Σ sᵢαᵢyᵢ, the multiplier β, κ and its `pull`, the Λ in use and whether it still grows; of the dual's
     derivatives the bounds `upper` and `lower` beyond which rows leave the list, and this epoch's extremes; the
     gap as this epoch has met it so far, and as the last one did. `epoch` is described in `first_epoch`.
     """
@@ -101,7 +101,9 @@ class SDCA(Solver[Regularized, SDCAState]):
     constant feature of squared value κ, 0.03 of the rows' median squared norm (more slows the ascent
     down), so that :math:`b = \\beta + \\kappa u/\\Lambda`, and after each epoch
     :math:`\\beta \\leftarrow \\beta + \\kappa u/\\Lambda` (the method of multipliers, which
-    does not stall where alternating between w and b does).
+    does not stall where alternating between w and b does). Where the bias costs ν besides, as in `OneClass`, the
+    constraint is :math:`u = \\nu\\sum_i s_i`, and :math:`\\kappa\\nu/\\lambda` is subtracted from β at first and
+    after each epoch.
 
     References
     ----------
@@ -115,6 +117,7 @@ class SDCA(Solver[Regularized, SDCAState]):
     block_rows: int | None = None
 
     any_loss = True
+    free_level = True
     paper = Paper(
         "Large-Scale SVM Optimization: Taking a Machine Learning Perspective",
         "Shalev-Shwartz, Srebro",
@@ -139,6 +142,7 @@ class SDCA(Solver[Regularized, SDCAState]):
             u=0.0,
             beta=0.0,
             kappa=0.0,
+            pull=0.0,
             Lam=0.0,
             growing=False,
             upper=np.inf,
@@ -168,7 +172,10 @@ class SDCA(Solver[Regularized, SDCAState]):
     def advance(self, problem: Regularized, state: SDCAState, n_iter: int) -> SDCAState:
         free = problem.bias == "free"
         if state.t == 0 and n_iter > 0:
-            state.dual.kappa = self.kappa(problem) if free else problem.constant_sq
+            dual = state.dual
+            dual.kappa = self.kappa(problem) if free else problem.constant_sq
+            dual.pull = dual.kappa * problem.pull / problem.lam
+            dual.beta -= dual.pull
         self.run(problem, state, n_iter, full=problem.lam * problem.total, free=free)
         return state
 
@@ -209,6 +216,8 @@ class SDCA(Solver[Regularized, SDCAState]):
         if state.dual.growing:
             return np.inf
         dual = _conjugates(problem.target, problem.weight, problem.loss, state.alpha)
+        if isinstance(problem, OneClass) and problem.vanishes(float(state.v @ state.v) / full**2):
+            return 0.0  # more epochs make w smaller still
         dual -= (state.v @ state.v + problem.constant_sq * state.dual.u**2) / (2 * full)
         gap = state.dual.gap
         if state.epoch.rows > 16 * SAMPLE:
@@ -224,7 +233,8 @@ class SDCA(Solver[Regularized, SDCAState]):
                 state.v,
                 state.dual,
             )
-        infeasible = abs(state.dual.u) * problem.spread if problem.bias == "free" else 0.0
+        off = abs(state.dual.u - problem.pull * problem.total)
+        infeasible = off * problem.spread if problem.bias == "free" else 0.0
         return problem.relative(dual + gap + infeasible, dual)
 
     def refresh(self, problem: Regularized, state: SDCAState) -> SDCAState:
@@ -317,7 +327,7 @@ def _visit(
             dual.gap = gap if not growing else np.inf
             Lam = full
             if free and not growing:
-                beta += kappa * u / Lam
+                beta += kappa * u / Lam - dual.pull
             dual.upper = highest if shrinking and highest > 0.0 and not growing else np.inf
             dual.lower = lowest if shrinking and lowest < 0.0 and not growing else -np.inf
             dual.growing = False

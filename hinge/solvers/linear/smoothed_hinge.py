@@ -76,6 +76,7 @@ def search(rows, target, weight, loss, m, q, center, mu, first, second):
     n, weighted, sharpness = len(rows), len(weight) > 1, 1.0 / (mu + loss.curvature)
     spared, targets = loss.epsilon * sharpness, len(target) > 1
     mass = weight[rows].sum() if weighted else weight[0] * n
+    common = target[0]
     for trial in range(60):
         slope = curvature = 0.0
         if weighted or targets:
@@ -87,7 +88,7 @@ def search(rows, target, weight, loss, m, q, center, mu, first, second):
                 curvature += s * q[k] * q[k] if loss.low < c < loss.high and c != 0.0 else 0.0
         else:  # the same without the lookup, which would keep it from using vector instructions
             for k in range(n):
-                c = _slope(loss, 1.0 - m[k] - tau * q[k] + mu * np.float64(center[k]), sharpness, 0.0)
+                c = _slope(loss, common - m[k] - tau * q[k] + mu * np.float64(center[k]), sharpness, 0.0)
                 slope -= c * q[k]
                 curvature += q[k] * q[k] if 0.0 < c < loss.high else 0.0
         share = 1.0 / mass if weighted or targets else 1.0 / n

@@ -76,6 +76,7 @@ class StaleSDCA(Solver[Regularized, StaleState]):
     block_rows: int | None = None
 
     any_loss = False
+    free_level = False
     paper = Paper(
         "Large-Scale SVM Optimization: Taking a Machine Learning Perspective",
         "Shalev-Shwartz, Srebro",

@@ -28,6 +28,7 @@ class UniformDCA(SDCA):
     first_pass: str = "plain"
 
     any_loss = False
+    free_level = False
 
     def rejects(self, problem: Problem) -> str | None:
         if isinstance(problem, Regularized) and (problem.bias != "none" or len(problem.weight) > 1):

@@ -5,6 +5,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hinge import OneClassSVM
+from hinge.kernels import Kernel, Linear
 from tests.certificates import draws, kernels
 from tests.certificates.engine import Claim
 from tests.certificates.exact import EPS, LONG, long
@@ -21,7 +22,7 @@ def slack(K, alpha, s, nu):
     return terms.sum(axis=1).min()
 
 
-def case(rng):
+def case(rng, kernel: Kernel | None = None):
     X, exact = draws.rows(rng, largest=int(rng.choice([12, 40])), decades=float(rng.choice([0.0, 20.0])))
     n = len(exact)
     if np.abs(exact).max() == 0:
@@ -31,7 +32,7 @@ def case(rng):
         exact = X.astype(LONG)
         if np.abs(exact).max() == 0:
             return []
-    kernel = kernels.kernel(rng, exact.astype(float))
+    kernel = kernel or kernels.kernel(rng, exact.astype(float))
     K = kernels.values(kernel, exact)
     s = np.ones(n) if rng.random() < 0.7 else 10.0 ** rng.uniform(-2, 1, n)
     nu = float(rng.choice([0.01, 0.1, 0.5, 0.9, 1.0]))
@@ -61,4 +62,10 @@ def case(rng):
     far = np.sqrt(max(apart @ K @ apart, LONG(0))) - known - lacks
     norm = np.sqrt(max(alpha @ K @ alpha, LONG(0)) + rounding)
     what = f"{kernel}, nu={nu}, tol={tol}, n={n}, {X.dtype}, max_iter={max_iter}"
-    return [Claim(what, max(far, LONG(0)) / norm if norm > 0 else LONG(0), model.gap_, gap=True)]
+    claims = [Claim(what, max(far, LONG(0)) / norm if norm > 0 else LONG(0), model.gap_, gap=True)]
+    if isinstance(kernel, Linear) and norm > 0:  # w itself, as it is given out
+        w = long(np.ravel(model.coef_.toarray() if sp.issparse(model.coef_) else model.coef_))
+        off = w - best @ exact
+        far, own = np.sqrt(off @ off) - known - lacks, np.sqrt(w @ w)
+        claims.append(Claim(f"coef_, {what}", max(far, LONG(0)) / own if own > 0 else LONG(0), model.gap_, gap=True))
+    return claims

@@ -6,13 +6,14 @@ from pathlib import Path
 import numpy as np
 from sklearn.base import clone
 
-from hinge import SVC, LinearSVC, NuSVC, NuSVR, OneClassSVM
+from hinge import SVC, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
 from hinge.kernels import Gaussian, Laplacian, Linear, Polynomial, Sigmoid
 from hinge.solvers import registry
 
 from ..judging import check_finite, check_fitted
 from ..odd import NUMBERS, ODD, one_of, table
 
+REGRESSORS = (LinearSVR, NuSVR)
 FINE = {
     "solver": (
         "auto",
@@ -21,7 +22,8 @@ FINE = {
     ),
     "penalty": ("l2", "l1"),
     "dual": (False, True, "auto"),
-    "loss": ("hinge", "squared_hinge"),
+    "loss": ("hinge", "squared_hinge", "epsilon_insensitive", "squared_epsilon_insensitive"),
+    "epsilon": (0.0, 0.1, 1e9),
     "kernel": (
         "linear",
         "rbf",
@@ -78,7 +80,7 @@ FINE = {
 
 def case(rng):
     """One to four parameters of an estimator changed, then everything that it can do."""
-    cls = one_of(rng, (SVC, LinearSVC, OneClassSVM, NuSVC, NuSVR))
+    cls = one_of(rng, (SVC, LinearSVC, LinearSVR, OneClassSVM, NuSVC, NuSVR))
     names = sorted(cls().get_params(deep=False))
     options = {"max_time": 0.3}
     for name in rng.choice(names, size=int(rng.integers(1, 5)), replace=False).tolist():
@@ -100,11 +102,11 @@ def case(rng):
     model = clone(cls(**options)) if rng.random() < 0.3 else cls(**options)
     for _ in range(1 + (rng.random() < 0.3)):
         model.fit(X) if cls is OneClassSVM else model.fit(X, y)
-        check_fitted(model, None if cls is NuSVR else X)
-    if cls is NuSVR:
-        check_finite("predict", model.predict(X))
+        check_fitted(model, None if cls in REGRESSORS else X)
     if hasattr(model, "partial_fit") and rng.random() < 0.3:
-        model.partial_fit(X, y, classes=np.unique(y))
-        check_fitted(model, X)
+        model.partial_fit(X, y, **({"classes": np.unique(y)} if cls is LinearSVC else {}))
+        check_fitted(model, None if cls in REGRESSORS else X)
+    if cls in REGRESSORS:
+        check_finite("predict", model.predict(X))
     if hasattr(model, "coef_"):
         check_finite("coef_", model.coef_)
