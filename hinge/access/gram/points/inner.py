@@ -206,12 +206,9 @@ class DensePoints(TablePoints):
 
     def _take(self, numbers: np.ndarray) -> np.ndarray:
         points = self.points if self._moved is None else self._moved
-        consecutive = len(numbers) and numbers[-1] - numbers[0] == len(numbers) - 1
         first = int(numbers[0]) if len(numbers) else 0
-        if consecutive and (np.diff(numbers) == 1).all():
-            part = points[first : first + len(numbers)]
-        else:
-            part = points[numbers]
+        consecutive = len(numbers) and numbers[-1] - first == len(numbers) - 1 and (np.diff(numbers) == 1).all()
+        part = points[first : first + len(numbers)] if consecutive else points[numbers]
         if self.centre is not None and self._moved is None:
             part = part - self.centre
         return part.astype(self.work, copy=False)
