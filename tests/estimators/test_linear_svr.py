@@ -153,3 +153,14 @@ def test_partial_fit_refuses_what_fit_refuses_and_goes_on(diabetes):
     np.testing.assert_array_equal(model.coef_, LinearSVR(random_state=0).partial_fit(X, y).coef_)
     with pytest.raises(ValueError, match="10 features"):
         model.partial_fit(X[:, :3], y)
+
+
+@pytest.mark.parametrize("C", [0.1, 10.0])
+def test_a_free_bias_finds_targets_that_lie_far_from_zero(C):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 8))
+    y = 1000.0 + X @ rng.standard_normal(8) + rng.standard_normal(300)
+    for solver in ("sdca", "newton"):
+        model = LinearSVR(C=C, epsilon=0.5, intercept="free", solver=solver, tol=1e-3).fit(X, y)
+        assert model.gap_ <= 1e-3
+        assert model.intercept_[0] == pytest.approx(1000.0, abs=1.0)

@@ -135,6 +135,8 @@ class Newton(Solver[Regularized, NewtonState]):
         n = len(rows)
         x, level, mu = np.zeros(d + 1), n, self._width(problem)
         if start is None:
+            if problem.bias == "free" and problem.loss.two_sided:
+                x[d] = problem.best_bias(np.zeros(problem.n))  # targets may lie far from 0
             # From w = 0 every row has e = 1: only a width above 2 puts them on the parabola.
             while 0.0 < mu <= 2.0 * problem.spread:
                 mu /= self.shrink

@@ -153,6 +153,8 @@ class SDCA(Solver[Regularized, SDCAState]):
             gap=np.inf,
         )
         alpha, v = np.zeros(n), np.zeros(problem.d)
+        if problem.bias == "free" and problem.loss.two_sided:
+            dual.beta = problem.best_bias(alpha)  # targets may lie far from 0, and a multiplier takes long to get there
         if start is not None and start.alpha is not None:
             alpha[:] = np.clip(start.alpha, problem.loss.low, problem.loss.high)
             v[:] = problem.combination(alpha) * problem.total
