@@ -109,6 +109,8 @@ def by_products(problem: Regularized, curved: np.ndarray, g: np.ndarray, scale: 
     """The same by conjugate gradients, which multiply with the rows on the parabola, or a sample of them."""
     every = max(1, len(curved) // (CURVED * problem.d))
     sample, penalty, out = curved[::every], penalty_of(problem), np.empty_like(g)
+    if problem.bias == "free":
+        penalty[-1] += abs(g[-1])  # without a row on the parabola nothing else holds the bias
 
     def times(v: np.ndarray) -> np.ndarray:
         product(problem.matrix.rows, sample, problem.weight, v, out)

@@ -69,3 +69,12 @@ def test_fewer_rows_than_features(bias, loss):
         ours, other = (solve(problem, solver, stop=Stop(1e-6, max_iter=200_000)) for solver in (Newton(), SDCA()))
         assert ours.certificate.gap <= 1e-6
         assert ours.certificate.objective == pytest.approx(other.certificate.objective, rel=3e-6)
+
+
+def test_a_free_bias_is_held_where_no_row_is_on_the_parabola():
+    rng = np.random.default_rng(0)
+    problem = Regularized(rng.standard_normal((20, 3)), np.where(np.arange(20) % 2, 1, -1), 0.1, bias="free")
+    g = np.array([0.5, -1.0, 0.2, 0.25])
+    none = np.zeros(0, np.uint32)
+    np.testing.assert_allclose(hessians.by_products(problem, none, g, 1.0)[:3], g[:3] / 0.1, rtol=0.3)
+    assert np.isfinite(hessians.by_products(problem, none, g, 1.0)).all()
