@@ -1,5 +1,6 @@
 """What linear estimators share: how a run is set up, and the product with what was learned."""
 
+from dataclasses import fields
 from typing import Any, TypeVar
 
 import numpy as np
@@ -100,10 +101,15 @@ class LinearMachine(BaseEstimator):
             return kind(matrix, y, self.lam, weight=weight, bias=bias, bias_scale=self.intercept_scaling, loss=loss)
         return kind.from_C(matrix, y, self.C, weight=weight, bias=bias, bias_scale=self.intercept_scaling, loss=loss)
 
-    def _solver(self) -> Solver | None:
+    def _solver(self, threads: int = 1) -> Solver | None:
+        """The solver that was asked for; one by name that works in parts has one for each thread."""
         if isinstance(self.solver, Solver):
             return self.solver
-        return None if self.solver == "auto" else registry.BY_NAME[self.solver].load()()
+        if self.solver == "auto":
+            return None
+        kind = registry.BY_NAME[self.solver].load()
+        settings: dict[str, Any] = {"parts": threads} if "parts" in {field.name for field in fields(kind)} else {}
+        return kind(**settings)
 
     def _stop(self, began: float) -> Stop:
         return Stop(self.tol, None, left_of(self.max_time, began), self.max_reads, self.target_error)
