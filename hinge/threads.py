@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from functools import cache
 from itertools import count, pairwise
 from multiprocessing import current_process
@@ -103,7 +103,7 @@ def each(work: Callable[[int], T], tasks: int, threads: int | None = None) -> li
             raise
 
     pool = _pool(os.getpid(), cores() - 1)
-    others = [pool.submit(take_turns) for _ in range(threads - 1)]
+    others = [pool.submit(copy_context().run, take_turns) for _ in range(threads - 1)]
     try:
         take_turns()
     finally:

@@ -163,7 +163,13 @@ def test_parts_do_not_import_the_package_itself():
 
 def test_every_part_has_its_place():
     parts = {path.name for path in PACKAGE.iterdir() if path.is_dir() and (path / "__init__.py").exists()}
-    assert parts == {part.partition(".")[0] for part in MAY_IMPORT} - {"accel", "compiled", "threads", "version", "types"}
+    assert parts == {part.partition(".")[0] for part in MAY_IMPORT} - {
+        "accel",
+        "compiled",
+        "threads",
+        "version",
+        "types",
+    }
 
 
 @pytest.mark.slow

@@ -18,6 +18,8 @@ from hinge.threads import each
 NEIGHBOURS = 64  # rows that are dealt out together, so that parts do not write to the same lines of memory
 HANDS = 8  # such blocks that a part gets in a round, at least: a part should be a sample of all rows
 MOST = 1 << 24  # cells of a part in a round, so that Ctrl-C is heard
+WIDTH = 8  # cells of a part in a round for each feature, since each part copies v
+UNAWARE = 1.5  # by how much margins met by parts are too good
 FORGET = 0.5  # share of the old σ' in the next one, where that is smaller
 
 
@@ -150,9 +152,9 @@ class CoCoA(Solver[Regularized, CoCoAState]):
 
     def _cut(self, problem: Regularized, rows: int) -> tuple[int, int]:
         """Parts and rounds of an epoch over so many rows."""
-        cells = rows * problem.matrix.n_cells // problem.n
-        parts = max(1, min(self.parts, cells // self.least, rows))
-        rounds = max(1, min(self.cuts, cells // (parts * self.least), rows // parts))
+        cells, least = rows * problem.matrix.n_cells // problem.n, max(self.least, WIDTH * problem.d)
+        parts = max(1, min(self.parts, cells // least, rows))
+        rounds = max(1, min(self.cuts, cells // (parts * least), rows // parts))
         return parts, min(rows, max(rounds, -(-cells // (parts * MOST))))
 
     def _share(self, problem: Regularized, state: CoCoAState, first: int, stop: int, number: int) -> Share:
@@ -202,8 +204,9 @@ class CoCoA(Solver[Regularized, CoCoAState]):
         return cuts - int(rounds.done) + later
 
     def estimate(self, problem: Regularized, state: CoCoAState) -> float:
-        """The gap as the last epoch met the rows; after a long one a sample is asked again."""
-        return self.plain.estimate(problem, state.ascent)
+        """As in `SDCA`, but for what the parts did not know of each other: certificates were so much above that."""
+        estimate = self.plain.estimate(problem, state.ascent)
+        return estimate * UNAWARE if state.rounds.parts > 1 else estimate
 
     def refresh(self, problem: Regularized, state: CoCoAState) -> CoCoAState:
         """Bring all rows back."""
@@ -223,17 +226,21 @@ def _given(state: CoCoAState) -> tuple[np.ndarray, np.ndarray, np.ndarray, Recor
 
 def _add_up(ascent: SDCAState, changes: list[Change]) -> float:
     """Add what the parts changed, in their order; returns ρ, the σ' that would have done."""
-    dual, epoch, kappa = ascent.dual, ascent.epoch, ascent.dual.kappa
-    together, apart, du = np.zeros_like(ascent.v), 0.0, 0.0
+    dual, epoch, kappa = ascent.dual, ascent.epoch, float(ascent.dual.kappa)
+    du, rows = sum(change.du for change in changes), sum(change.rows for change in changes)
+    dual.u += du
+    dual.Lam += sum(change.grown for change in changes)
+    dual.gap_so_far += sum(change.gap for change in changes)
+    dual.highest = max(dual.highest, *(change.highest for change in changes))
+    dual.lowest = min(dual.lowest, *(change.lowest for change in changes))
+    epoch.t += rows
+    epoch.visited += rows
+    if len(changes) == 1:
+        _add(changes[0].dv, ascent.v)
+        return 1.0
+    together, apart = np.zeros_like(ascent.v), 0.0
     for change in changes:
         apart += _add(change.dv, together) + kappa * change.du**2
-        du += change.du
-        dual.Lam += change.grown
-        dual.gap_so_far += change.gap
-        dual.highest, dual.lowest = max(dual.highest, change.highest), min(dual.lowest, change.lowest)
-        epoch.t += change.rows
-        epoch.visited += change.rows
-    dual.u += du
     both = _add(together, ascent.v) + kappa * du**2
     return max(1.0, both / apart) if apart > 0.0 else 1.0
 

@@ -11,6 +11,7 @@ import numpy as np
 from hinge.problems import Regularized
 from hinge.solvers.linear.linear_systems import conjugate_gradient, solved
 from hinge.solvers.linear.row_sums import add_products, add_squares
+from hinge.solvers.linear.smoothed_hinge import came_and_went
 
 DIRECT = 256  # features up to which the Hessian is always formed and factored
 MOST_DIRECT = 2048  # and beyond which it never is; nor are the inner products of so many rows
@@ -131,14 +132,14 @@ def follow(
     Most rows stay where they were, so that H costs d² for each that came or went. It is made anew when so many
     did that their roundings would count, or when that is cheaper.
     """
-    came, went, full = curved & ~before, before & ~curved, is_full(problem)
-    changes = int(np.count_nonzero(came) + np.count_nonzero(went))
+    (came, went), full = came_and_went(rows, before, curved), is_full(problem)
+    changes = len(came) + len(went)
     held = int(np.count_nonzero(curved))
     moved += changes
     if changes <= held and moved <= MOST_MOVES * max(held, problem.d):
-        add_squares(problem, rows[came], 1.0, H, full, parts)
+        add_squares(problem, came, 1.0, H, full, parts)
         most = np.trace(H)
-        add_squares(problem, rows[went], -1.0, H, full, parts)
+        add_squares(problem, went, -1.0, H, full, parts)
         if np.trace(H) > CANCELLED * most:  # else the rounding of long rows that left is what remains
             return moved
     H[:] = 0.0

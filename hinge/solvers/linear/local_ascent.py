@@ -78,7 +78,7 @@ def local_ascent(
     return Change(dv, *_ascend(*rows, *share, alpha, sq, v, dual, sigma, dv))
 
 
-@compiled(inline="always")
+@compiled
 def visit(A, y, target, weight, loss, lam, active, first, stop, dual, u, Lam, gap, highest, lowest, alpha, sq, v):
     """One step of dual ascent for each row of a stretch of the list; returns the numbers that it changed.
 
@@ -143,9 +143,10 @@ def _ascend(
     groups = -(-count // group)
     order = np.empty(groups, np.uint32)
     shuffle(order, groups, stream_of(key, number), 0)
+    scale = 1.0 / sigma
     for j in range(len(v)):
-        dv[j] = v[j] / sigma
-    u, Lam, gap, highest, lowest = dual.u / sigma, dual.Lam / sigma, 0.0, -np.inf, np.inf
+        dv[j] = v[j] * scale
+    u, Lam, gap, highest, lowest = dual.u * scale, dual.Lam * scale, 0.0, -np.inf, np.inf
     for k in range(groups):
         lo = np.int64(order[k]) * group
         hi = min(lo + group, count)
@@ -153,11 +154,11 @@ def _ascend(
             A, y, target, weight, loss, lam, mine, lo, hi, dual, u, Lam, gap, highest, lowest, alpha, sq, dv
         )
     for j in range(len(v)):
-        dv[j] -= v[j] / sigma
+        dv[j] -= v[j] * scale
     count = 0
     for k in range(first, stop):
         begin = np.int64(deal[k]) * size
         for at in range(begin, min(begin + size, listed)):
             active[at] = mine[count]
             count += 1
-    return u - dual.u / sigma, Lam - dual.Lam / sigma, gap, highest, lowest, count
+    return u - dual.u * scale, Lam - dual.Lam * scale, gap, highest, lowest, count

@@ -144,8 +144,9 @@ class Newton(Solver[Regularized, NewtonState]):
             while 0.0 < mu <= 2.0 * problem.spread:
                 mu /= self.shrink
             level = begins_with(problem, n)
-            rare = np.cumsum(problem.y[rows] == (1 if np.count_nonzero(problem.y > 0) * 2 < problem.n else -1))
-            while level < n and rare[level - 1] < min(RARE, rare[-1]):
+            rare = problem.y[rows] == (1 if np.count_nonzero(problem.y > 0) * 2 < problem.n else -1)
+            enough = min(RARE, np.count_nonzero(rare))
+            while level < n and np.count_nonzero(rare[:level]) < enough:
                 level = min(n, level * GROWTH)  # a sample without both classes teaches nothing
         else:
             x[:d], x[d] = start.w, start.b
@@ -294,4 +295,4 @@ def _shuffled_blocks(n: int, seed: int) -> np.ndarray:
     """All rows, blocks of neighbours in random order: any prefix is a sample."""
     order = np.random.default_rng(seed).permutation(-(-n // BLOCK_ROWS)).astype(np.uint32)
     rows = (order[:, None] * np.uint32(BLOCK_ROWS) + np.arange(BLOCK_ROWS, dtype=np.uint32)).ravel()
-    return rows[rows < n]
+    return rows[rows < n] if n % BLOCK_ROWS else rows

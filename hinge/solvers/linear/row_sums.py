@@ -5,7 +5,6 @@ How many stretches there are follows from sizes alone, and their sums are added 
 
 import numpy as np
 
-from hinge.access import CSRRows, DenseRows
 from hinge.problems import Regularized
 from hinge.solvers.linear.smoothed_hinge import (
     FIRST,
@@ -119,34 +118,41 @@ def add_products(problem: Regularized, rows: np.ndarray, v: np.ndarray, out: np.
 
 
 def add_squares(problem: Regularized, rows: np.ndarray, sign: float, H: np.ndarray, full: bool, parts: int) -> None:
-    """H ± Σ sᵢ (xᵢ, 1)(xᵢ, 1)ᵀ: by matrix products where rows are full and long enough for them to pay."""
-    d, cells = problem.d, row_cells(problem)
-    by_blas = full and d >= BLAS_PAYS and len(rows) >= BLAS_PAYS
-    ends = cut(len(rows), cells * (d / FLOPS if by_blas else cells), parts)
+    """Lower triangle of H ± Σ sᵢ (xᵢ, 1)(xᵢ, 1)ᵀ: by matrix products where rows are full and long enough to pay."""
+    cells = row_cells(problem)
+    if full and problem.d >= BLAS_PAYS and len(rows) >= BLAS_PAYS:
+        for lo in range(0, len(rows), GATHERED):
+            some = rows[lo : lo + GATHERED]
+            _add_square(problem, some, sign, H, len(cut(len(some), cells * problem.d / FLOPS, parts)))
+        return
+    ends = cut(len(rows), cells * cells, parts)
     own = [H] if len(ends) == 1 else [np.zeros_like(H) for _ in ends]
     with problem.matrix.shared(len(ends)) as A:
-
-        def part(k: int) -> None:
-            some = rows[slice(*ends[k])]
-            if not by_blas:
-                add_outers(A[k], some, problem.weight, sign, own[k])
-                return
-            for lo in range(0, len(some), GATHERED):
-                _add_square(problem, A[k], some[lo : lo + GATHERED], sign, own[k])
-
-        each(part, len(ends), parts)
+        each(lambda k: add_outers(A[k], rows[slice(*ends[k])], problem.weight, sign, own[k]), len(ends), parts)
     if len(ends) > 1:
         for more in own:
             H += more
 
 
-def _add_square(problem: Regularized, A: DenseRows | CSRRows, rows: np.ndarray, sign: float, H: np.ndarray) -> None:
-    """The same for few rows, by a copy of them."""
-    B = np.zeros((len(rows), problem.d + 1))
-    copy_rows(A, rows, B)
-    scale = sign
+def _add_square(problem: Regularized, rows: np.ndarray, sign: float, H: np.ndarray, parts: int) -> None:
+    """The same for few rows, by a copy B of them: each part makes some rows of the triangle, as much work as others.
+
+    Rows p to q of BᵀB have :math:`q^2 - p^2` cells on both sides of the diagonal together.
+    """
+    B, scale = np.zeros((len(rows), len(H))), sign
+    ends = stretches(len(rows), parts)
+    with problem.matrix.shared(parts) as A:
+        each(lambda k: copy_rows(A[k], rows[slice(*ends[k])], B[slice(*ends[k])]), parts, parts)
     if len(problem.weight) > 1:
         B *= np.sqrt(problem.weight[rows])[:, None]
     else:
         scale *= float(problem.weight[0])
-    H += scale * (B.T @ B)
+    corners = [round(len(H) * (k / parts) ** 0.5) for k in range(parts + 1)]
+
+    def part(k: int) -> None:
+        p, q = corners[k], corners[k + 1]
+        left, own = B[:, :p], B[:, p:q]
+        H[p:q, :p] += scale * (own.T @ left)
+        H[p:q, p:q] += scale * (own.T @ own)
+
+    each(part, parts, parts)

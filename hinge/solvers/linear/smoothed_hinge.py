@@ -149,6 +149,26 @@ def next_trial(trial, slope, curvature, first, second):
 
 
 @compiled
+def came_and_went(rows, before, curved):
+    """The rows of the list that are on the parabola now and were not before, and the others that moved."""
+    came = went = 0
+    for k in range(len(curved)):
+        came += curved[k] and not before[k]
+        went += before[k] and not curved[k]
+    new, old = np.empty(came, rows.dtype), np.empty(went, rows.dtype)
+    came = went = 0
+    for k in range(len(curved)):
+        if curved[k] != before[k]:
+            if curved[k]:
+                new[came] = rows[k]
+                came += 1
+            else:
+                old[went] = rows[k]
+                went += 1
+    return new, old
+
+
+@compiled
 def copy_rows(A, rows, B):
     """The rows (xᵢ, 1) of a list, one below the other, in an array of zeros."""
     d = B.shape[1] - 1
