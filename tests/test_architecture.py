@@ -7,6 +7,7 @@ import inspect
 import pkgutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,7 @@ def files_of(part):
 MODULES = {name_of(path): path for path in SOURCES}
 
 
+@cache
 def tree_of(path):
     return ast.parse(path.read_text(), str(path))
 
@@ -267,8 +269,13 @@ def functions_of(tree):
     return [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
 
 
+@cache
+def compiled_functions():
+    return [function for path in SOURCES for function in functions_of(tree_of(path)) if is_compiled(function)]
+
+
 def test_no_compiled_function_is_longer_than_a_page():
-    found = [function for path in SOURCES for function in functions_of(tree_of(path)) if is_compiled(function)]
+    found = compiled_functions()
     lines = {function.name: function.end_lineno - function.lineno + 1 for function in found}
     assert len(found) > 100
     assert not {name: count for name, count in lines.items() if count > 60}
@@ -285,8 +292,7 @@ def test_no_compiled_function_assigns_an_array_to_a_slice():
             return False
         return any(map(is_slice, node.targets))
 
-    compiled = [f for path in SOURCES for f in functions_of(tree_of(path)) if is_compiled(f)]
-    assert not {f.name for f in compiled if any(map(is_copy, ast.walk(f)))}
+    assert not {f.name for f in compiled_functions() if any(map(is_copy, ast.walk(f)))}
 
 
 def test_no_solver_has_many_methods():

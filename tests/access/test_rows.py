@@ -33,6 +33,12 @@ compiled = njit(verbs)
 LAYOUTS = ["dense float64", "dense float32", "csr float32 int32", "csr float64 int64"]
 
 
+def plain_and_compiled(function, compiled):
+    """Both forms; the second is compiled anew for each layout, which takes a second."""
+    marked = pytest.param(compiled, id="compiled", marks=pytest.mark.slow)
+    return pytest.mark.parametrize("function", [pytest.param(function, id="plain"), marked])
+
+
 def rows(width):
     """Rows of 0 to `width` nonzeros: every remainder of the unrolled loops, and an empty row."""
     rng = np.random.default_rng(1)
@@ -52,7 +58,7 @@ def stored(X, layout):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("function", [verbs, compiled], ids=["plain", "compiled"])
+@plain_and_compiled(verbs, compiled)
 def test_verbs_are_numpys(layout, function):
     X = rows(11)
     matrix = as_matrix(stored(X, layout))
@@ -77,7 +83,7 @@ def column_verbs(A, i, W, out, k):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("function", [column_verbs, njit(column_verbs)], ids=["plain", "compiled"])
+@plain_and_compiled(column_verbs, njit(column_verbs))
 def test_verbs_of_columns_are_numpys(layout, function):
     X = rows(11)
     A = as_matrix(stored(X, layout)).rows
@@ -93,7 +99,7 @@ def test_verbs_of_columns_are_numpys(layout, function):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("function", [verbs, compiled], ids=["plain", "compiled"])
+@plain_and_compiled(verbs, compiled)
 def test_only_reading_is_counted(layout, function):
     X = rows(6)
     matrix = as_matrix(stored(X, layout))
@@ -107,7 +113,7 @@ def test_only_reading_is_counted(layout, function):
 
 
 @pytest.mark.parametrize("layout", ["dense float32", "csr float32 int32"])
-@pytest.mark.parametrize("function", [verbs, compiled], ids=["plain", "compiled"])
+@plain_and_compiled(verbs, compiled)
 def test_sums_are_kept_in_double_precision(layout, function):
     X = np.array([[2.0**12, 2.0**-12, 1.0]])
     matrix = as_matrix(stored(X, layout))
@@ -139,7 +145,7 @@ def spelled_out(A, i, out):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("function", [spelled_out, njit(spelled_out)], ids=["plain", "compiled"])
+@plain_and_compiled(spelled_out, njit(spelled_out))
 def test_cells_one_by_one(layout, function):
     X = rows(5)
     matrix = as_matrix(stored(X, layout))

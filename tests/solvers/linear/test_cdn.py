@@ -41,6 +41,7 @@ def draw(rng):
     return (sp.csr_array(X) if rng.random() < 0.5 else X), y, s, 10.0 ** rng.uniform(-3, 1), scale
 
 
+@pytest.mark.slow
 def test_it_finds_what_liblinear_finds():
     rng = np.random.default_rng(0)
     for case in range(200):
