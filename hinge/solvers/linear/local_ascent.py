@@ -19,10 +19,10 @@ from typing import NamedTuple
 import numpy as np
 
 from hinge.access import CSRRows, DenseRows, add_row, dot, read_row, sq_norm
-from hinge.compiled import Record, compiled
+from hinge.compiled import Record, compiled, copied
 from hinge.problems.svm.losses import Loss, ascents, best_weight, gap_share
 from hinge.sampling import stream_of
-from hinge.solvers.linear.active_rows import SHRUNK, shuffle
+from hinge.solvers.linear.active_rows import SHRUNK, ends_epoch, first_epoch, next_rows, shuffle
 
 
 class Rows(NamedTuple):
@@ -74,39 +74,59 @@ def local_ascent(
     `dual` has the numbers of :class:`hinge.solvers.linear.sdca.SDCAState`. It and v are only read. It costs a read of
     the rows, and O(d).
     """
-    dv = np.empty_like(v)
-    return Change(dv, *_ascend(*rows, *share, alpha, sq, v, dual, sigma, dv))
+    dv, scale, own, epoch = np.empty_like(v), 1.0 / sigma, copied(dual), first_epoch()
+    own.u, own.Lam = u, Lam = float(dual.u * scale), float(dual.Lam * scale)
+    own.gap_so_far, own.highest, own.lowest = 0.0, -np.inf, np.inf
+    _ascend(*rows, *share, alpha, sq, v, scale, dv, own, epoch)
+    return Change(
+        dv,
+        float(own.u) - u,
+        float(own.Lam) - Lam,
+        float(own.gap_so_far),
+        float(own.highest),
+        float(own.lowest),
+        int(epoch.t),
+    )
 
 
-@compiled
-def visit(A, y, target, weight, loss, lam, active, first, stop, dual, u, Lam, gap, highest, lowest, alpha, sq, v):
-    """One step of dual ascent for each row of a stretch of the list; returns the numbers that it changed.
+@compiled(forceinline=True)
+def visit(A, y, target, weight, loss, lam, block_rows, n_iter, alpha, v, sq, active, order, dual, epoch):
+    """Steps of dual ascent on up to `n_iter` rows, in the order of an epoch; how many are left, and whether it is over.
 
-    These are handed over one by one: fields of a record would be written to memory for every row.
+    Of the record `dual` it moves u, Λ where it grows, and what the epoch has met.
     """
-    beta, kappa, upper, lower, growing = dual.beta, dual.kappa, dual.upper, dual.lower, dual.growing
-    for at in range(first, stop):
-        i = np.uint64(active[at])
-        row = read_row(A, i)
-        s = weight[i] if len(weight) > 1 else weight[0]
-        if growing:
-            Lam += lam * s
-        if np.isnan(sq[i]):
-            sq[i] = sq_norm(A, row)
-        yi, t = np.float64(y[i]), target[i] if len(target) > 1 else target[0]
-        old = alpha[i]
-        g = t - yi * (beta + (dot(A, row, v) + kappa * u) / Lam)  # tᵢ - yᵢ(⟨w, xᵢ⟩ + b)
-        gap += s * gap_share(loss, g, old)
-        rise, fall = ascents(loss, old, g)
-        if rise < lower and fall > upper:
-            active[at] |= SHRUNK
-        elif rise > 0.0 or fall < 0.0:
-            highest, lowest = max(highest, rise), min(lowest, fall)
-            new = best_weight(loss, old, g, s * (sq[i] + kappa) / Lam)
-            alpha[i] = new
-            u += s * (new - old) * yi
-            add_row(A, row, s * (new - old) * yi, v)
-    return u, Lam, gap, highest, lowest
+    # What a row changes is held in variables: fields of a record would be written to memory for every row. And nothing
+    # is handed on row by row: to count who holds an array takes as long as a short row, and threads share the count.
+    u, beta, kappa, Lam, gap = dual.u, dual.beta, dual.kappa, dual.Lam, dual.gap_so_far
+    highest, lowest, upper, lower, growing = dual.highest, dual.lowest, dual.upper, dual.lower, dual.growing
+    left, over = n_iter, False
+    while left > 0 and not over:
+        first, stop, last = next_rows(epoch, order[epoch.block], block_rows, left)
+        for at in range(first, stop):
+            i = np.uint64(active[at])
+            row = read_row(A, i)
+            s = weight[i] if len(weight) > 1 else weight[0]
+            if growing:
+                Lam += lam * s
+            if np.isnan(sq[i]):
+                sq[i] = sq_norm(A, row)
+            yi, t = np.float64(y[i]), target[i] if len(target) > 1 else target[0]
+            old = alpha[i]
+            g = t - yi * (beta + (dot(A, row, v) + kappa * u) / Lam)  # tᵢ - yᵢ(⟨w, xᵢ⟩ + b)
+            gap += s * gap_share(loss, g, old)
+            rise, fall = ascents(loss, old, g)
+            if rise < lower and fall > upper:
+                active[at] |= SHRUNK
+            elif rise > 0.0 or fall < 0.0:
+                highest, lowest = max(highest, rise), min(lowest, fall)
+                new = best_weight(loss, old, g, s * (sq[i] + kappa) / Lam)
+                alpha[i] = new
+                u += s * (new - old) * yi
+                add_row(A, row, s * (new - old) * yi, v)
+        left -= stop - first
+        over = ends_epoch(epoch, stop - first, stop == last)
+    dual.u, dual.Lam, dual.gap_so_far, dual.highest, dual.lowest = u, Lam, gap, highest, lowest
+    return left, over
 
 
 @compiled
@@ -129,9 +149,10 @@ def _ascend(
     alpha,
     sq,
     v,
-    dual,
-    sigma,
+    scale,
     dv,
+    dual,
+    epoch,
 ):
     # The part's own list and v: nothing that others write lies beside what it writes, row by row.
     mine, count = np.empty((stop - first) * size, np.uint32), 0
@@ -140,19 +161,12 @@ def _ascend(
         for at in range(begin, min(begin + size, listed)):
             mine[count] = active[at]
             count += 1
-    groups = -(-count // group)
-    order = np.empty(groups, np.uint32)
-    shuffle(order, groups, stream_of(key, number), 0)
-    scale = 1.0 / sigma
+    epoch.active = count
+    order = np.empty(-(-count // group), np.uint32)
+    shuffle(order, len(order), stream_of(key, number), 0)
     for j in range(len(v)):
         dv[j] = v[j] * scale
-    u, Lam, gap, highest, lowest = dual.u * scale, dual.Lam * scale, 0.0, -np.inf, np.inf
-    for k in range(groups):
-        lo = np.int64(order[k]) * group
-        hi = min(lo + group, count)
-        u, Lam, gap, highest, lowest = visit(
-            A, y, target, weight, loss, lam, mine, lo, hi, dual, u, Lam, gap, highest, lowest, alpha, sq, dv
-        )
+    visit(A, y, target, weight, loss, lam, group, count, alpha, dv, sq, mine, order, dual, epoch)
     for j in range(len(v)):
         dv[j] -= v[j] * scale
     count = 0
@@ -161,4 +175,3 @@ def _ascend(
         for at in range(begin, min(begin + size, listed)):
             active[at] = mine[count]
             count += 1
-    return u - dual.u * scale, Lam - dual.Lam * scale, gap, highest, lowest, count

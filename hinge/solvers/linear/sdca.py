@@ -12,15 +12,7 @@ from hinge.problems.cost import Cost
 from hinge.problems.svm.losses import gap_share
 from hinge.sampling import key_of
 from hinge.solvers.base import Paper, Solver
-from hinge.solvers.linear.active_rows import (
-    begin,
-    ends_epoch,
-    first_epoch,
-    next_rows,
-    rows_a_block,
-    rows_to_look,
-    unmarked,
-)
+from hinge.solvers.linear.active_rows import begin, first_epoch, rows_a_block, rows_to_look, unmarked
 from hinge.solvers.linear.local_ascent import visit
 
 SGD_PAYS = 3.0  # λ Σ s from which the gradient pass is a good beginning
@@ -267,23 +259,15 @@ def _visit(
     epoch,
     key,
 ):
-    u, Lam, gap, highest, lowest = dual.u, dual.Lam, dual.gap_so_far, dual.highest, dual.lowest
     left = n_iter
     while left > 0:
         if epoch.visited == 0:
             if begin(epoch, active, order, weight, block_rows, key):
                 dual.upper, dual.lower = np.inf, -np.inf
-            gap, highest, lowest = 0.0, -np.inf, np.inf
-        first, stop, last = next_rows(epoch, order[epoch.block], block_rows, left)
-        u, Lam, gap, highest, lowest = visit(
-            A, y, target, weight, loss, lam, active, first, stop, dual, u, Lam, gap, highest, lowest, alpha, sq, v
-        )
-        left -= stop - first
-        if ends_epoch(epoch, stop - first, stop == last):
-            dual.u, dual.gap_so_far, dual.highest, dual.lowest = u, gap, highest, lowest
+            dual.gap_so_far, dual.highest, dual.lowest = 0.0, -np.inf, np.inf
+        left, over = visit(A, y, target, weight, loss, lam, block_rows, left, alpha, v, sq, active, order, dual, epoch)
+        if over:
             end_epoch(dual, epoch, active, full, free, shrinking)
-            Lam = full
-    dual.u, dual.Lam, dual.gap_so_far, dual.highest, dual.lowest = u, Lam, gap, highest, lowest
 
 
 @compiled
