@@ -26,7 +26,8 @@ def compiled(function: Callable | None = None, **options: Any) -> Any:
         return lambda f: compiled(f, **options)
     if config.DISABLE_JIT:  # type: ignore[attr-defined]
         return function
-    dispatcher: Any = njit(function, error_model="numpy", nogil=True, no_cfunc_wrapper=True, **options)
+    settings: dict[str, Any] = {"error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True, **options}
+    dispatcher: Any = njit(function, **settings)
     dispatcher.compile = _aside(dispatcher.compile)
     with suppress(RuntimeError):  # Numba found no place for its cache
         dispatcher._cache = _Cache(function)

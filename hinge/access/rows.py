@@ -13,10 +13,14 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
+from hinge.access.prefetch import prefetch
+
 # Sums may be reordered, which lets them use vector instructions, but NaN and infinity keep
 # their meaning: a bad value is never optimised out of sight.
 _REORDER: Any = {"fastmath": {"reassoc", "contract", "nsz"}, "error_model": "numpy"}
 
+LINE = 64  # bytes that memory hands out at once
+LINES = 8  # of a row; the processor sees by then that it is read in order
 _1, _2, _3, _4 = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
 
 
@@ -58,6 +62,25 @@ def _held_dense(A, i):
 
 def _held_csr(A, i):
     return np.uint64(A.indptr[np.uint64(i)]), np.uint64(A.indptr[np.uint64(i) + _1])
+
+
+def _fetch_dense(A, i):
+    x = A.X[np.uint64(i)]
+    at, step = np.uint64(0), np.uint64(LINE // x.itemsize)
+    end = min(np.uint64(len(x)), np.uint64(LINES) * step)
+    while at < end:
+        prefetch(x, at)
+        at += step
+
+
+def _fetch_csr(A, i):
+    lo, hi = np.uint64(A.indptr[np.uint64(i)]), np.uint64(A.indptr[np.uint64(i) + _1])
+    step = np.uint64(LINE // A.data.itemsize)
+    end = min(hi, lo + np.uint64(LINES) * step)
+    while lo < end:
+        prefetch(A.data, lo)
+        prefetch(A.indices, lo)
+        lo += step
 
 
 def _span_dense(A, row):
@@ -249,6 +272,7 @@ def _verb(dense: Callable, csr: Callable, doc: str) -> Callable[..., Any]:
 
 read_row = _verb(_read_dense, _read_csr, "Hand out row i and count its cells (nonzeros; the width if dense).")
 held_row = _verb(_held_dense, _held_csr, "Row i once more, for an iteration that has read it and holds it.")
+fetch = _verb(_fetch_dense, _fetch_csr, "Have memory bring row i near, which will be read soon; that is not counted.")
 span = _verb(_span_dense, _span_csr, "From where to where `cell` counts in a row that was read.")
 cell = _verb(_cell_dense, _cell_csr, "The place of cell p of a row that was read, and its value.")
 dot = _verb(_dot_dense, _dot_csr, "The inner product of a row that was read with w.")

@@ -41,6 +41,9 @@ LARGEST = 1e70
 FAR = 1e100
 """Parameters, and the largest weight, must lie between 1/FAR and FAR, so that products of them stay finite."""
 
+CLOSE = 1 << 16
+"""Whole numbers that differ by less are counted in an array, to see which of them are labels."""
+
 NOT_NUMBERS = ("setting an array element", "could not convert", "float() argument", "int() argument")
 """How NumPy's messages begin where something cannot be turned into an array of numbers."""
 
@@ -408,11 +411,29 @@ def check_labels(y: np.ndarray) -> None:
         raise ValueError(f"y mixes labels that cannot be compared: use numbers or strings only ({error}).") from error
 
 
+def _few_numbers(y: np.ndarray) -> np.ndarray | None:
+    """The labels, sorted, where they are two whole numbers or lie close together: without sorting or hashing rows."""
+    if y.dtype.kind not in "biuf" or not y.size:
+        return None
+    ends = np.array([y.min(), y.max()])
+    if not all(float(end).is_integer() for end in ends):
+        return None
+    if ends[0] < ends[1] and bool(np.all((y == ends[0]) | (y == ends[1]))):
+        return ends
+    first, last = int(ends[0]), int(ends[1])
+    if y.dtype.kind in "iu" and last - first < min(len(y), CLOSE) and last < 1 << 62:
+        return (np.flatnonzero(np.bincount(y.astype(np.int64) - first)) + first).astype(y.dtype)
+    return None
+
+
 def encoded_labels(y: np.ndarray, classes: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """The sorted classes, and each row's class number; there must be two or more."""
-    check_labels(y)
+    found = _few_numbers(y)
+    if found is None:
+        check_labels(y)
     known = classes is not None
-    classes = np.unique(y) if classes is None else classes
+    if classes is None:
+        classes = np.unique(y) if found is None else found
     if len(classes) == 2 and not known:
         return classes, (y == classes[1]).view(np.uint8)
     try:

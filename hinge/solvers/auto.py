@@ -30,6 +30,8 @@ STEP_CELLS = 100_000.0  # and in the time that a step takes besides
 FEW = 40.0  # passes that are foretold well
 MANY_DIGITS = 1e-5  # tolerance below which Newton's steps, which double them, are surer
 ROW_CELLS = 16.0  # and in that which a row takes besides
+NEAR = 1 << 22  # bytes of data that stay near the processor
+FAR_CELLS = 100.0  # cells that are visited in the time in which memory finds a row, where there are more
 MANY_PASSES = 8  # a budget of so many passes is enough for SDCA, which also certifies
 
 
@@ -89,7 +91,7 @@ def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3)
     d, n = problem.d, problem.n
     if form_of(problem) == "products" and not (d <= MOST_FEATURES and n >= d):
         return Choice(SDCA(), f"{d} features are many for {n} rows")
-    ascent = ascent_passes(problem, tol)
+    ascent = ascent_passes(problem, tol) * disorder(problem)
     newton = newton_passes(problem, ascent <= FEW and tol >= MANY_DIGITS)
     work = f"{n} rows of {d} features: the work of some {newton:.0f} passes against {ascent:.0f}"
     return Choice(Newton(), f"{work} of dual ascent") if newton < ascent else Choice(SDCA(), f"{work} for Newton")
@@ -109,6 +111,13 @@ def ascent_passes(problem: Regularized, tol: float) -> float:
     if crowd < 1.0:
         rate = min(rate, (1.0 - math.sqrt(crowd)) ** -2)
     return ASCENT * (1.0 + rate) * max(1.0, -math.log10(max(tol, 1e-16)) / 3.0)
+
+
+def disorder(problem: Regularized) -> float:
+    """How much longer than a pass in order one takes that visits rows in a random order."""
+    matrix = problem.matrix
+    far = matrix.n_cells * (matrix.dtype.itemsize + (4 if matrix.is_sparse else 0)) > NEAR
+    return 1.0 + far * FAR_CELLS / (matrix.n_cells / problem.n + ROW_CELLS)
 
 
 def directions(problem: Regularized) -> float:

@@ -200,3 +200,30 @@ def test_no_passes_at_all_are_a_limit_like_any_other(tiny):
         with pytest.warns(ConvergenceWarning, match="the iteration limit was reached"):
             model = machine(max_iter=0).fit(*tiny)
         assert not model.coef_.any()
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        np.array([1, -1, 1], np.int8),
+        np.array([2, 7, 7, 3], np.uint8),
+        np.array([-(2**63), 2**63 - 1]),
+        np.array([5.0, -3.0, 5.0]),
+        np.array([4, 4, 1_000_000, 0]),
+        np.array([True, False]),
+        np.resize(np.array([-128, 127, 0, 127], np.int8), 400),
+        np.resize(np.array([2**63 + 5, 2**63, 2**63 + 1], np.uint64), 400),
+        np.array(["b", "a", "b"]),
+    ],
+)
+def test_labels_are_found_as_numpy_finds_them(y):
+    classes, codes = encoded_labels(y)
+    expected, inverse = np.unique(y, return_inverse=True)
+    assert classes.dtype == expected.dtype
+    np.testing.assert_array_equal(classes, expected)
+    np.testing.assert_array_equal(codes, inverse)
+
+
+def test_two_measurements_are_not_labels():
+    with pytest.raises(ValueError, match="continuous"):
+        encoded_labels(np.array([0.5, 1.5, 0.5]))

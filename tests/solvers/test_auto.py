@@ -8,7 +8,7 @@ from hinge.access.two_way.writer import write_pair
 from hinge.problems import NormConstrained, Regularized, SlackConstrained
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE, epsilon_insensitive
 from hinge.solvers import SDCA, Frugal, Newton, choose
-from hinge.solvers.auto import ascent_passes
+from hinge.solvers.auto import ascent_passes, disorder
 
 
 def problem(n, d, lam=0.1, cells=None, loss=HINGE):
@@ -78,3 +78,9 @@ def test_where_cells_have_prices():
 def test_other_problems_get_a_sentence(tiny, other):
     with pytest.raises(ValueError, match="for a norm bound use SGD, for a slack bound solve_slack"):
         choose(other(*tiny))
+
+
+def test_short_rows_in_random_order_take_long_where_there_are_many():
+    assert disorder(problem(2000, 20)) == 1.0
+    assert disorder(problem(60_000, 20)) > 2.0
+    assert disorder(problem(4000, 2000)) < 1.1

@@ -18,11 +18,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hinge.access import CSRRows, DenseRows, add_row, dot, read_row, sq_norm
+from hinge.access import CSRRows, DenseRows, add_row, dot, fetch, read_row, sq_norm
+from hinge.access.prefetch import prefetch
 from hinge.compiled import Record, compiled, copied
 from hinge.problems.svm.losses import Loss, ascents, best_weight, gap_share
 from hinge.sampling import stream_of
 from hinge.solvers.linear.active_rows import SHRUNK, ends_epoch, first_epoch, next_rows, shuffle
+
+AHEAD = 2  # blocks, by which rows are asked for before they are visited
 
 
 class Rows(NamedTuple):
@@ -89,7 +92,7 @@ def local_ascent(
     )
 
 
-@compiled(forceinline=True)
+@compiled
 def visit(A, y, target, weight, loss, lam, block_rows, n_iter, alpha, v, sq, active, order, dual, epoch):
     """Steps of dual ascent on up to `n_iter` rows, in the order of an epoch; how many are left, and whether it is over.
 
@@ -99,9 +102,19 @@ def visit(A, y, target, weight, loss, lam, block_rows, n_iter, alpha, v, sq, act
     # is handed on row by row: to count who holds an array takes as long as a short row, and threads share the count.
     u, beta, kappa, Lam, gap = dual.u, dual.beta, dual.kappa, dual.Lam, dual.gap_so_far
     highest, lowest, upper, lower, growing = dual.highest, dual.lowest, dual.upper, dual.lower, dual.growing
-    left, over = n_iter, False
+    left, over, blocks = n_iter, False, -(-epoch.active // block_rows)
     while left > 0 and not over:
         first, stop, last = next_rows(epoch, order[epoch.block], block_rows, left)
+        if epoch.block + 2 * AHEAD < blocks:
+            prefetch(active, np.uint64(order[epoch.block + 2 * AHEAD]) * np.uint64(block_rows))
+        if epoch.block + AHEAD < blocks:
+            soon = np.int64(order[epoch.block + AHEAD]) * block_rows
+            for at in range(soon, min(soon + block_rows, epoch.active)):
+                i = np.uint64(active[at])
+                fetch(A, i)
+                prefetch(y, i)
+                prefetch(alpha, i)
+                prefetch(sq, i)
         for at in range(first, stop):
             i = np.uint64(active[at])
             row = read_row(A, i)

@@ -145,7 +145,7 @@ class Newton(Solver[Regularized, NewtonState]):
                 mu /= self.shrink
             level = begins_with(problem, n)
             rare = problem.y[rows] == (1 if np.count_nonzero(problem.y > 0) * 2 < problem.n else -1)
-            enough = min(RARE, np.count_nonzero(rare))
+            enough = min(RARE, int(np.count_nonzero(rare)))
             while level < n and np.count_nonzero(rare[:level]) < enough:
                 level = min(n, level * GROWTH)  # a sample without both classes teaches nothing
         else:

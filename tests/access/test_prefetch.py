@@ -1,0 +1,35 @@
+"""Hints to memory: they change nothing, count nothing and cannot fail."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numba import njit
+
+from hinge.access import as_matrix, fetch
+from hinge.access.prefetch import prefetch
+
+
+@pytest.mark.parametrize("at", [0, 4, 1 << 40])
+def test_any_place_may_be_asked_for(at):
+    x = np.arange(5.0)
+    code = njit(lambda x, at: prefetch(x, at))
+    assert code(x, np.uint64(at)) is None
+    assert prefetch(x, at) is None
+    np.testing.assert_array_equal(x, np.arange(5.0))
+
+
+def test_the_hint_is_in_the_code():
+    code = njit(lambda x, at: prefetch(x, at))
+    code(np.arange(5.0), np.uint64(1))
+    assert "llvm.prefetch" in next(iter(code.inspect_llvm().values()))
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
+def test_rows_are_fetched_without_being_read(layout):
+    X = np.random.default_rng(0).random((6, 300)) * (np.arange(6) > 0)[:, None]
+    matrix = as_matrix(layout(X))
+    code = njit(lambda A, i: fetch(A, i))
+    for i in range(6):
+        code(matrix.rows, i)
+        fetch(matrix.rows, i)
+    assert matrix.reads == 0
