@@ -18,6 +18,7 @@ from hinge.threads import each
 NEIGHBOURS = 64  # rows that are dealt out together, so that parts do not write to the same lines of memory
 HANDS = 8  # such blocks that a part gets in a round, at least: a part should be a sample of all rows
 MOST = 1 << 24  # cells of a part in a round, so that Ctrl-C is heard
+LEAST = 1 << 17  # cells of a part in a round, so that a thread is worth its waking
 WIDTH = 8  # cells of a part in a round for each feature, since each part copies v
 UNAWARE = 1.5  # by how much margins met by parts are too good
 FORGET = 0.5  # share of the old σ' in the next one, where that is smaller
@@ -64,9 +65,9 @@ class CoCoA(Solver[Regularized, CoCoAState]):
         K, and the most threads that work at once; there are never more than cores.
     cuts : int
         Rounds of an epoch over all rows. More keep the parts closer together, and cost more.
-    least : int
-        Cells that a part should have in a round: about as many as are visited in some times the time that it takes
-        to begin and end a round. Of fewer rows there are fewer rounds, and fewer parts.
+    least : int, optional
+        Cells that a part should have in a round; of fewer there are fewer rounds, and fewer parts. By default as many
+        as are visited in some times the time that it takes to begin and end a round: 131,072, or 8 for each feature.
     first_pass, shrinking, block_rows
         As for `SDCA`.
 
@@ -87,7 +88,7 @@ class CoCoA(Solver[Regularized, CoCoAState]):
 
     parts: int = 2
     cuts: int = 4
-    least: int = 1 << 17
+    least: int | None = None
     first_pass: str = "auto"
     shrinking: bool = True
     block_rows: int | None = None
@@ -102,8 +103,9 @@ class CoCoA(Solver[Regularized, CoCoAState]):
 
     def __post_init__(self) -> None:
         for name in ("parts", "cuts", "least"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}.")
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ValueError(f"{name} must be at least 1, got {value}.")
         _ = self.plain  # which checks its settings
 
     @property
@@ -152,7 +154,7 @@ class CoCoA(Solver[Regularized, CoCoAState]):
 
     def _cut(self, problem: Regularized, rows: int) -> tuple[int, int]:
         """Parts and rounds of an epoch over so many rows."""
-        cells, least = rows * problem.matrix.n_cells // problem.n, max(self.least, WIDTH * problem.d)
+        cells, least = rows * problem.matrix.n_cells // problem.n, self.least or max(LEAST, WIDTH * problem.d)
         parts = max(1, min(self.parts, cells // least, rows))
         rounds = max(1, min(self.cuts, cells // (parts * least), rows // parts))
         return parts, min(rows, max(rounds, -(-cells // (parts * MOST))))

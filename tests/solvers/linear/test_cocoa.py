@@ -104,12 +104,12 @@ def test_rows_are_dealt_anew_in_every_epoch():
 
 def test_sigma_is_small_where_rows_have_nothing_in_common_and_large_where_all_are_alike():
     n = 600
-    alike = Regularized(np.ones((n, 1)) * 0.3, np.resize([1, 1, -1], n), 1e-4)
+    alike = Regularized(np.ones((n, 1)) * 0.3, np.ones(n, int), 1e-4)
     apart = Regularized(sp.eye_array(n, format="csr"), np.resize([1, 1, -1], n), 1e-4)
     found = []
     for problem in (apart, alike):
         solver = CoCoA(4, cuts=2, least=1, first_pass="plain", shrinking=False)
-        state = solver.advance(problem, solver.init(problem), 2)
+        state = solver.advance(problem, solver.init(problem), 1)
         found.append(float(state.rounds.sigma))
     assert found[0] < 2.6  # from 4 by halves towards 1
     assert found[1] > 3.0
@@ -140,7 +140,7 @@ def test_few_rows_are_left_to_one_part():
 
 def test_rounds_of_long_epochs_are_short_enough_for_ctrl_c():
     class Huge:
-        n = 1 << 20
+        n, d = 1 << 20, 1000
 
         class matrix:
             n_cells = 1 << 30
@@ -169,8 +169,9 @@ def test_a_gradient_pass_ends_with_the_whole_Lambda():
     state = solver.advance(problem, state, 1)
     assert state.ascent.dual.Lam == problem.lam * problem.total
     assert not state.ascent.dual.growing
-    far = problem.certificate(solver.solution(problem, state)).gap
-    assert far < 0.5
+    one = SDCA("sgd")
+    best = problem.objective(one.solution(problem, one.advance(problem, one.init(problem), problem.n)))
+    assert problem.objective(solver.solution(problem, state)) < 1.1 * best
 
 
 def test_few_passes_more_than_one_thread_on_text():
