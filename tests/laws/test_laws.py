@@ -398,6 +398,7 @@ def test_certificate_covers_the_optimum(name, seed):
 
 EXACT = (
     "SDCA",
+    "CoCoA",
     "MulticlassSDCA",
     "StaleSDCA",
     "Newton",

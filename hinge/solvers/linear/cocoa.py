@@ -126,31 +126,21 @@ class CoCoA(Solver[Regularized, CoCoAState]):
     def advance(self, problem: Regularized, state: CoCoAState, n_iter: int) -> CoCoAState:
         dual, free = state.ascent.dual, problem.bias == "free"
         if n_iter == 0:  # as much as compiling: the same calls, over no rows
-            local_ascent(_rows(problem, problem.matrix.rows), self._share(problem, state, 0, 0, 0), *_given(state), 1.0)
+            local_ascent(_rows(problem, problem.matrix.rows), _share(state, 1, 0, 0, 0), *_given(state), 1.0)
             _add(np.zeros(0), np.zeros(0))
         elif state.t == 0:
             dual.kappa = self.plain.kappa(problem) if free else problem.constant_sq
         for _ in range(n_iter):
             if state.rounds.done == 0:
-                self._begin_epoch(problem, state)
+                listed = list_rows(state.ascent.epoch, state.ascent.active, problem.weight)
+                parts, cuts = self._cut(problem, int(state.ascent.epoch.active))
+                _deal(state, listed, parts, cuts, self.plain.rows_a_block(problem))
             self._round(problem, state)
             if state.rounds.done == state.rounds.cuts:
                 epoch = state.ascent.epoch
                 state.rounds.done, epoch.rows, epoch.visited = 0, epoch.visited, 0
                 end_epoch(dual, epoch, state.ascent.active, problem.lam * problem.total, free, self.shrinking)
         return state
-
-    def _begin_epoch(self, problem: Regularized, state: CoCoAState) -> None:
-        """List the rows, and deal them out in blocks of neighbours."""
-        (ascent, rounds), dual, epoch = state, state.ascent.dual, state.ascent.epoch
-        if list_rows(epoch, ascent.active, problem.weight):
-            dual.upper, dual.lower = np.inf, -np.inf
-        dual.gap_so_far, dual.highest, dual.lowest = 0.0, -np.inf, np.inf
-        rounds.parts, rounds.cuts = self._cut(problem, int(epoch.active))
-        size, group = int(epoch.active) // (HANDS * int(rounds.parts * rounds.cuts)), self.plain.rows_a_block(problem)
-        rounds.neighbours = max(1, min(size, NEIGHBOURS) // group) * group
-        rounds.blocks = -(-epoch.active // rounds.neighbours)
-        epoch.draws = shuffle(ascent.order, rounds.blocks, ascent.key, epoch.draws)
 
     def _cut(self, problem: Regularized, rows: int) -> tuple[int, int]:
         """Parts and rounds of an epoch over so many rows."""
@@ -159,20 +149,14 @@ class CoCoA(Solver[Regularized, CoCoAState]):
         rounds = max(1, min(self.cuts, cells // (parts * least), rows // parts))
         return parts, min(rows, max(rounds, -(-cells // (parts * MOST))))
 
-    def _share(self, problem: Regularized, state: CoCoAState, first: int, stop: int, number: int) -> Share:
-        """Blocks of the deal, for the part that draws by this number."""
-        ascent, rounds = state
-        group = self.plain.rows_a_block(problem)
-        listed, size = int(ascent.epoch.active), int(rounds.neighbours)
-        return Share(ascent.active, listed, ascent.order, first, stop, size, group, ascent.key, number)
-
     def _round(self, problem: Regularized, state: CoCoAState) -> None:
         """All parts at once, each on its own blocks; then what they changed is added up."""
         (ascent, rounds), dual, epoch = state, state.ascent.dual, state.ascent.epoch
         parts, number = int(rounds.parts), int(epoch.draws)
         first, stop = (int(rounds.blocks * (rounds.done + more) // rounds.cuts) for more in (0, 1))
         ends = [first + (stop - first) * k // parts for k in range(parts + 1)]
-        shares = [self._share(problem, state, ends[k], ends[k + 1], number + k) for k in range(parts)]
+        group = self.plain.rows_a_block(problem)
+        shares = [_share(state, group, ends[k], ends[k + 1], number + k) for k in range(parts)]
         sigma = float(parts if dual.growing else min(rounds.sigma, parts))
         with problem.matrix.shared(parts) as A:
             changes = each(
@@ -213,6 +197,25 @@ class CoCoA(Solver[Regularized, CoCoAState]):
     def refresh(self, problem: Regularized, state: CoCoAState) -> CoCoAState:
         """Bring all rows back."""
         return state._replace(ascent=self.plain.refresh(problem, state.ascent))
+
+
+def _deal(state: CoCoAState, listed: bool, parts: int, cuts: int, group: int) -> None:
+    """Begin an epoch: deal out the rows on the list, which may have all rows again, in blocks of neighbours."""
+    (ascent, rounds), dual, epoch = state, state.ascent.dual, state.ascent.epoch
+    if listed:
+        dual.upper, dual.lower = np.inf, -np.inf
+    dual.gap_so_far, dual.highest, dual.lowest = 0.0, -np.inf, np.inf
+    neighbours = min(int(epoch.active) // (HANDS * parts * cuts), NEIGHBOURS)
+    rounds.parts, rounds.cuts, rounds.neighbours = parts, cuts, max(1, neighbours // group) * group
+    rounds.blocks = -(-epoch.active // rounds.neighbours)
+    epoch.draws = shuffle(ascent.order, rounds.blocks, ascent.key, epoch.draws)
+
+
+def _share(state: CoCoAState, group: int, first: int, stop: int, number: int) -> Share:
+    """Blocks of the deal, for the part that draws by this number."""
+    ascent, rounds = state
+    listed, size = int(ascent.epoch.active), int(rounds.neighbours)
+    return Share(ascent.active, listed, ascent.order, first, stop, size, group, ascent.key, number)
 
 
 def _rows(problem: Regularized, A: DenseRows | CSRRows) -> Rows:
