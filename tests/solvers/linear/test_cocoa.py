@@ -36,11 +36,11 @@ def test_it_finds_what_one_thread_finds(bias, loss, parts):
     X, y = some_rows()
     y = X[:, 0] - X[:, 1] ** 2 if loss.two_sided else y
     problem = Regularized(X, y, 0.02, bias=bias, loss=loss, weight=np.arange(len(y)) % 4)
-    one = solve(problem, SDCA(), stop=Stop(1e-7, max_time=20))
-    many = solve(problem, CoCoA(parts, least=1), stop=Stop(1e-7, max_time=20))
+    one = solve(problem, SDCA(), stop=Stop(1e-4, max_time=20))
+    many = solve(problem, CoCoA(parts, least=1), stop=Stop(1e-4, max_time=20))
     assert one.status is many.status is Status.CONVERGED
-    assert many.certificate.objective == pytest.approx(one.certificate.objective, rel=3e-7)
-    assert many.certificate.gap <= 1e-7
+    assert many.certificate.objective == pytest.approx(one.certificate.objective, rel=2e-4)
+    assert many.certificate.gap <= 1e-4
 
 
 @every_bias
