@@ -69,6 +69,11 @@ def record(**values: float) -> Record:
     return cast(Record, record_array(**values)[()])
 
 
+def copied(numbers: Record) -> Record:
+    """The same numbers once more: what is written to one is not in the other."""
+    return _unpickled(numbers.dtype, numbers.tobytes())
+
+
 def record_array(**values: float) -> np.ndarray:
     """A record in an array without dimensions, for functions that are called often: ``s[()]`` is the record.
 

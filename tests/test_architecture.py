@@ -24,14 +24,15 @@ MAY_IMPORT = {
     "types": set(),
     "compiled": set(),
     "version": set(),
+    "threads": set(),
     "files.replacing": set(),
     "kernels": {"compiled"},
-    "access": {"compiled", "kernels", "files.replacing"},
-    "problems": {"access", "compiled", "kernels", "sampling"},
+    "access": {"compiled", "kernels", "files.replacing", "threads"},
+    "problems": {"access", "compiled", "kernels", "sampling", "threads"},
     "sampling": {"compiled"},
     "monitoring": set(),
-    "solvers": {"compiled", "kernels", "access", "problems", "sampling", "monitoring"},
-    "estimators": {"kernels", "access", "problems", "sampling", "monitoring", "solvers"},
+    "solvers": {"compiled", "kernels", "access", "problems", "sampling", "monitoring", "threads"},
+    "estimators": {"kernels", "access", "problems", "sampling", "monitoring", "solvers", "threads"},
     "datasets": set(),
 }
 PARTS = {"kernels", "access", "problems", "sampling", "monitoring", "solvers", "estimators", "datasets"}
@@ -164,7 +165,13 @@ def test_parts_do_not_import_the_package_itself():
 
 def test_every_part_has_its_place():
     parts = {path.name for path in PACKAGE.iterdir() if path.is_dir() and (path / "__init__.py").exists()}
-    assert parts == {part.partition(".")[0] for part in MAY_IMPORT} - {"accel", "compiled", "version", "types"}
+    assert parts == {part.partition(".")[0] for part in MAY_IMPORT} - {
+        "accel",
+        "compiled",
+        "threads",
+        "version",
+        "types",
+    }
 
 
 @pytest.mark.slow

@@ -6,6 +6,8 @@ from hinge.access.gram.gram import Gram
 from hinge.access.gram.points.as_points import Points, as_points
 from hinge.access.matrix import Matrix, as_matrix, frozen
 from hinge.access.rows import (
+    CSRRows,
+    DenseRows,
     add_outer,
     add_row,
     add_to_column,
@@ -24,7 +26,9 @@ from hinge.access.tables.table import Line, Table
 
 __all__ = [
     "BaseGram",
+    "CSRRows",
     "Data",
+    "DenseRows",
     "DenseTable",
     "Gram",
     "Line",

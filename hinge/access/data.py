@@ -1,11 +1,14 @@
 """What every matrix offers that is read with counts, whether its rows are in memory or not."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 import numpy as np
 
 from hinge.types import Indices, Stored, Vector
+
+T = TypeVar("T")
 
 
 class Data(ABC):
@@ -55,6 +58,10 @@ class Data(ABC):
     @abstractmethod
     def fork(self) -> "Data":
         """The same data for a run beside others, with counts of its own where that is possible."""
+
+    def each_block(self, work: Callable[["Data", int, int], T]) -> list[T]:
+        """What ``work(data, lo, hi)`` returns for each of the row blocks, in their order."""
+        return [work(self, lo, hi) for lo, hi in self.row_blocks()]
 
     @abstractmethod
     def row_blocks(self) -> Iterator[tuple[int, int]]:

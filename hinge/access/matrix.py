@@ -2,8 +2,9 @@
 
 import copy
 import threading
-from collections.abc import Iterator
-from typing import Any, cast, overload
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar, cast, overload
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,10 +12,13 @@ from numpy.typing import ArrayLike
 
 from hinge.access.data import Data
 from hinge.access.gram.weight_vector import add_product
-from hinge.access.rows import CSRRows, DenseRows, add_row, cell, dot, held_row, read_row, span, sq_norm
+from hinge.access.rows import CSRRows, DenseRows, add_row, cell, counter, dot, held_row, read_row, span, sq_norm
 from hinge.access.structure import as_csr, check_csr
 from hinge.compiled import compiled
+from hinge.threads import allowed, each
 from hinge.types import MatrixLike, Stored
+
+T = TypeVar("T")
 
 ROW_BLOCK_CELLS = 1 << 21
 """Cells per compiled call of a whole pass: some milliseconds, so that Ctrl-C is heard."""
@@ -76,7 +80,7 @@ class Matrix(Data):
     def fork(self) -> "Matrix":
         """The same data with counters of its own, for a run beside others."""
         other = copy.copy(self)
-        other._reads = np.zeros(1, np.int64)
+        other._reads = counter()
         other.rows = self.rows._replace(reads=other._reads)
         other.unbilled = self.unbilled._replace(reads=np.zeros(1, np.int64))
         return other
@@ -126,12 +130,47 @@ class Matrix(Data):
             self._sq_norms.append(np.full(self.shape[0], np.nan))
         return self._sq_norms[0]
 
+    def count(self, cells: int) -> None:
+        """Add what was read through another counter."""
+        self._reads[0] += cells
+
+    @contextmanager
+    def shared(self, parts: int) -> Iterator[list[DenseRows | CSRRows]]:
+        """The rows for so many parts that read at once, each with a counter of its own; what they read is counted."""
+        apart = [self.rows._replace(reads=counter()) for _ in range(parts)]
+        try:
+            yield apart
+        finally:
+            self.count(sum(int(rows.reads[0]) for rows in apart))
+
     def row_blocks(self) -> Iterator[tuple[int, int]]:
-        """Ranges of rows that cover the matrix, each about `ROW_BLOCK_CELLS` cells."""
+        """Ranges of rows that cover the matrix, of one length, each about `ROW_BLOCK_CELLS` cells."""
         n = self.shape[0]
         step = max(1, min(n, ROW_BLOCK_CELLS * n // max(1, self.n_cells)))
+        step = -(-n // max(1, -(-n // step)))
         for lo in range(0, n, step):
             yield lo, min(lo + step, n)
+
+    def each_block(self, work: Callable[[Data, int, int], T]) -> list[T]:
+        """What ``work(data, lo, hi)`` returns for each of the row blocks, in their order; see :mod:`hinge.threads`.
+
+        Where several threads are allowed they work at once, each block on a fork of its own.
+        """
+        blocks = list(self.row_blocks())
+        if allowed() == 1 or len(blocks) == 1:
+            return [work(self, lo, hi) for lo, hi in blocks]
+        forks = [self.fork() for _ in blocks]
+        if self._measured[0] < self.n:
+            for fork, (lo, _) in zip(forks, blocks, strict=True):
+                fork._measured = np.array([lo, 0.0])
+        try:
+            results = each(lambda k: work(forks[k], *blocks[k]), len(blocks))
+        finally:
+            self.count(sum(fork.reads for fork in forks))
+        ends = [fork._measured[0] == hi for fork, (_, hi) in zip(forks, blocks, strict=True)]
+        if self._measured[0] < self.n and all(ends):
+            self._measured[:] = self.n, max(float(fork._measured[1]) for fork in forks)
+        return results
 
     def responses(
         self, w: np.ndarray, lo: int, hi: int, out: np.ndarray | None = None, billed: bool = True

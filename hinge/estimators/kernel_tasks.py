@@ -4,12 +4,10 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from threadpoolctl import ThreadpoolController
 
 from hinge.access import Gram
 from hinge.estimators.kernel_input import part_of
@@ -28,6 +26,7 @@ from hinge.problems import (
     KernelSlackConstrained,
 )
 from hinge.solvers import Result, Solver
+from hinge.threads import one_blas_thread
 
 
 class Task(NamedTuple):
@@ -353,13 +352,3 @@ def gram_threads(n_jobs: int | None) -> Iterator[int]:
         return
     with one_blas_thread():
         yield (os.cpu_count() or 1) if n_jobs == -1 else n_jobs
-
-
-def one_blas_thread() -> Any:
-    """A context in which BLAS has one thread: on small products more threads cost more than they save."""
-    return _pools().limit(limits=1, user_api="blas")
-
-
-@cache
-def _pools() -> ThreadpoolController:
-    return ThreadpoolController()  # kept, since finding the libraries takes as long as a small fit

@@ -1,6 +1,7 @@
 """What linear estimators share: how a run is set up, and the product with what was learned."""
 
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any, TypeVar
 
 import numpy as np
@@ -118,10 +119,15 @@ class LinearMachine(BaseEstimator):
         for name in OF_A_FIT:  # they describe the answer of the last `fit`, which has changed
             self.__dict__.pop(name, None)
 
-    def _solver(self) -> Solver | None:
+    def _solver(self, threads: int = 1) -> Solver | None:
+        """The solver that was asked for; one by name that works in parts has one for each thread."""
         if isinstance(self.solver, Solver):
             return self.solver
-        return None if self.solver == "auto" else registry.BY_NAME[self.solver].load()()
+        if self.solver == "auto":
+            return None
+        kind = registry.BY_NAME[self.solver].load()
+        settings: dict[str, Any] = {"parts": threads} if "parts" in {field.name for field in fields(kind)} else {}
+        return kind(**settings)
 
     def _stop(self, began: float) -> Stop:
         return Stop(self.tol, None, left_of(self.max_time, began), self.max_reads, self.target_error)

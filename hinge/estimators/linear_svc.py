@@ -21,6 +21,7 @@ from hinge.problems import L1Regularized, LinearProblem, Multiclass, Penalized, 
 from hinge.problems.svm.linear import Bias
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE
 from hinge.solvers import Simba, Solver, registry
+from hinge.threads import threads_of
 from hinge.types import MatrixLike, Stored
 
 PENALTIES = {"l2": Regularized, "l1": L1Regularized}
@@ -86,7 +87,10 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
     warm_start : bool, default=False
         Begin from the last fit's answer.
     n_jobs : int, optional
-        Threads over which the classes of a multiclass problem are spread.
+        Threads: None is one, unless ``joblib.parallel_config`` says more, and -1 is one for each core. The classes of a
+        multiclass problem are spread over them. Where there are more threads than classes, and the problem is large
+        enough to gain by it, several work on one: by `CoCoA` in place of `SDCA`, or by `Newton` in parts. The model
+        then depends on `n_jobs`, within `tol`; with the same number it is the same, bit for bit.
     random_state : int, RandomState or None
     verbose : bool or int, default=0
         Write a line for each look at the answer to standard error.
@@ -242,7 +246,8 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
             problems = [crammer_singer.problem_of(self, matrix, codes, len(classes), rows, per_class)]
         else:
             tasks = [1] if len(classes) == 2 else list(range(len(classes)))
-            solver, matrix = tables.solver_and_data(self, matrix, self._solver(), len(tasks))
+            asked = self._solver(max(1, threads_of(self.n_jobs) // len(tasks)))
+            solver, matrix = tables.solver_and_data(self, matrix, asked, len(tasks))
             problems = [self._problem(matrix.fork(), codes == k, rows, per_class, k, solver) for k in tasks]
             for problem in problems:
                 if min(problem.class_mass(np.ones(problem.n))) < 1e-12:
@@ -260,7 +265,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
             starts(last if same else None, matrix.shape),
         )
         # A table keeps the cells that it has read for all classes, so these run one after the other.
-        results = run_all(problems, plan, None if isinstance(matrix, Table) else self.n_jobs)
+        results = run_all(problems, plan, 1 if isinstance(matrix, Table) else self.n_jobs)
         tables.check_begun(results, problems)
         self.classes_ = classes
         tables.set_counts(self, problems)

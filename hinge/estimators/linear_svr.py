@@ -17,6 +17,7 @@ from hinge.estimators.reports import reports_of
 from hinge.problems import Regularized
 from hinge.problems.svm.losses import epsilon_insensitive, squared_epsilon_insensitive
 from hinge.solvers import Solver, registry
+from hinge.threads import threads_of
 from hinge.types import MatrixLike
 
 LOSSES = {"epsilon_insensitive": epsilon_insensitive, "squared_epsilon_insensitive": squared_epsilon_insensitive}
@@ -188,7 +189,7 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
         problem = self._problem(matrix, y, rows)
         last = getattr(self, "_answers", None) if self.warm_start else None
         plan = Plan(
-            self._solver(),
+            self._solver(threads_of(None)),
             self._stop(began),
             int(self.max_iter),
             seed,

@@ -1,12 +1,12 @@
 """One class against the rest, for each class: the runs behind a fit, and what is kept of them."""
 
 import math
-import os
 import threading
 import time
 import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -29,6 +29,8 @@ from hinge.problems import (
     Solution,
 )
 from hinge.solvers import Result, Simba, Solver, choose, solve, solve_slack
+from hinge.solvers.in_parts import in_parts
+from hinge.threads import one_blas_thread, threads_of
 
 Report = Callable[[int, Record, Solution], bool]
 
@@ -37,7 +39,7 @@ class Plan(NamedTuple):
     """How the runs are to be made: the same for every class.
 
     `aside` holds the rows on which errors are measured, `reports` are asked after each look and may end
-    the run, `starts` gives an earlier answer for each class where there is one.
+    the run, `starts` gives an earlier answer for each class where there is one, `threads` may work on a run.
     """
 
     solver: Solver | None
@@ -48,6 +50,7 @@ class Plan(NamedTuple):
     aside: np.ndarray | None = None
     reports: tuple[Report, ...] = ()
     starts: Sequence[Any] = ()
+    threads: int = 1
 
 
 def starts(last: list[Solution] | None, shape: tuple[int, int]) -> list[Solution | None]:
@@ -59,13 +62,19 @@ def starts(last: list[Solution] | None, shape: tuple[int, int]) -> list[Solution
 
 
 def run_all(problems: Sequence[LinearProblem | Multiclass], plan: Plan, n_jobs: int | None) -> list[Result]:
-    """Solve every problem, in `n_jobs` threads; Ctrl-C ends all of them."""
-    return run_each(len(problems), lambda k, own: run_one(problems[k], k, own), plan, n_jobs)
+    """Solve every problem, in `n_jobs` threads; Ctrl-C ends all of them.
+
+    Where there are more threads than problems, several work on each.
+    """
+    count, threads = len(problems), threads_of(n_jobs)
+    plan = plan._replace(threads=max(1, threads // count))
+    with one_blas_thread() if plan.threads > 1 else nullcontext():
+        return run_each(count, lambda k, own: run_one(problems[k], k, own), plan, threads)
 
 
-def run_each(count: int, run_task: Callable[[int, Plan], Result], plan: Plan, n_jobs: int | None) -> list[Result]:
+def run_each(count: int, run_task: Callable[[int, Plan], Result], plan: Plan, threads: int) -> list[Result]:
     """Call ``run_task(k, own)`` for each k, where `own` is `plan` with the task's share of the limits."""
-    jobs = min(count, (os.cpu_count() or 1) if n_jobs == -1 else max(1, n_jobs or 1))
+    jobs = min(count, threads)
     began = time.perf_counter()
     cancelled = threading.Event()
 
@@ -140,7 +149,10 @@ def run_one(problem: LinearProblem | Multiclass | KernelProblem, k: int, plan: P
     stop = plan.stop
     if isinstance(problem, SlackConstrained | KernelSlackConstrained) and _by_lambda(problem, plan.solver):
         return replace(solve_slack(problem, plan.solver, stop=stop, passes=plan.passes, **options), state=None)
-    solver = plan.solver or choose(problem, max_reads=stop.max_reads, tol=stop.tol).solver
+    solver = plan.solver
+    if solver is None:
+        chosen = choose(problem, max_reads=stop.max_reads, tol=stop.tol).solver
+        solver = chosen if stop.max_reads is not None else in_parts(chosen, problem, plan.threads)
     if stop.max_iter is None and plan.passes is not None:
         stop = replace(stop, max_iter=plan.passes * solver.cost(problem).a_pass)
     return replace(solve(problem, solver, stop=stop, **options), state=None)  # no fit goes on from a state

@@ -9,7 +9,7 @@ from hinge.access import Gram, as_points
 from hinge.access.gram.points.as_points import Points
 from hinge.access.gram.points.given import GivenPoints, check_own_values
 from hinge.estimators.kernel_input import dense_if_small, part_of
-from hinge.estimators.kernel_tasks import Answers, Runs, one_blas_thread
+from hinge.estimators.kernel_tasks import Answers, Runs
 from hinge.estimators.parameters import KernelData
 from hinge.estimators.weights import class_weights
 from hinge.kernels import Function, Kernel
@@ -18,6 +18,7 @@ from hinge.problems import Examples, Expansion, KernelRegularized, sorted_bias
 from hinge.problems.svm.losses import HINGE, Loss
 from hinge.solvers.kernel.active_set import MOST, ActiveSet
 from hinge.solvers.kernel.solved_together import Together, solve_together, unsolved
+from hinge.threads import one_blas_thread
 
 WORK = 2e7
 """Operations in one compiled call, some tens of milliseconds: between calls the clock and Ctrl-C are checked."""

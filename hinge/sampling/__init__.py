@@ -1,7 +1,7 @@
 """DRAWS: randomness as a value."""
 
 from hinge.sampling.categorical import pick, pick_square
-from hinge.sampling.stream import draw_index, draw_unit, draw_units, key_of
+from hinge.sampling.stream import draw_index, draw_unit, draw_units, key_of, stream_of
 from hinge.sampling.sum_tree import SumTree, find, group_total, resum, resum_coarse, set_leaf, sum_tree
 
 __all__ = [
@@ -17,5 +17,6 @@ __all__ = [
     "resum",
     "resum_coarse",
     "set_leaf",
+    "stream_of",
     "sum_tree",
 ]

@@ -36,6 +36,12 @@ def draw_index(key, counter, n):
 
 
 @compiled
+def stream_of(key, number):
+    """The key of a stream of its own for each number: for who draws beside others, in whatever order they run."""
+    return np.uint64(draw_unit(key, number) / _UNIT)
+
+
+@compiled
 def draw_units(key, first, count):
     """Draws number first to first + count of the stream, uniform in [0, 1)."""
     out = np.empty(count)

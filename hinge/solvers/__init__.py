@@ -26,7 +26,19 @@ _KINDS: dict[str, tuple[Solves, ...]] = {
     "MAX_MIN_SOLVERS": ("max-min",),
 }
 
-_PARTS = ("auto", "base", "cells", "driver", "kernel", "linear", "registry", "result", "saddle", "slack_path")
+_PARTS = (
+    "auto",
+    "base",
+    "cells",
+    "driver",
+    "in_parts",
+    "kernel",
+    "linear",
+    "registry",
+    "result",
+    "saddle",
+    "slack_path",
+)
 
 __all__ = [*_WHERE, *_KINDS, *(entry.class_name for entry in BY_NAME.values())]
 
@@ -49,6 +61,7 @@ if TYPE_CHECKING:
     from hinge.solvers.kernel.smo import SMO as SMO
     from hinge.solvers.linear.amplified import Amplified as Amplified
     from hinge.solvers.linear.cdn import CDN as CDN
+    from hinge.solvers.linear.cocoa import CoCoA as CoCoA
     from hinge.solvers.linear.cutting_plane import CuttingPlane as CuttingPlane
     from hinge.solvers.linear.interior_point import InteriorPoint as InteriorPoint
     from hinge.solvers.linear.multiclass_pegasos import MulticlassPegasos as MulticlassPegasos

@@ -73,6 +73,11 @@ class Solver(Settings, Generic[P, S]):
     finished: ClassVar[Status] = Status.FINISHED
     """What it means that `pause` is 0."""
 
+    @property
+    def parts(self) -> int:
+        """Into how many parts it cuts its work, so that as many threads can share it: a setting, where it can."""
+        return 1
+
     def init(self, problem: P, seed: int = 0, start: Any = None) -> S:
         """The first state; `start` warms it where the method can use an earlier answer."""
         raise NotImplementedError

@@ -18,6 +18,7 @@ from hinge.solvers.base import Solver, gap_of, reason_against
 from hinge.solvers.budgets import cannot_read, within_budget
 from hinge.solvers.meter import Meter, Spent
 from hinge.solvers.result import Result
+from hinge.threads import allowing
 
 CHUNK_SECONDS = 0.1
 """A compiled call is kept about this short, so that clocks and Ctrl-C are heeded."""
@@ -82,7 +83,7 @@ def solve(
     run = _Run(problem, solver, stop, score, callbacks, on_interrupt == "keep")
     if stop.max_reads is not None and problem.pass_cells > stop.max_reads:
         start = None  # a warm start costs a pass over the data, which the limit does not allow
-    with run.interrupts.heeded(), run.meter:
+    with run.interrupts.heeded(), run.meter, allowing(solver.parts):
         fresh = solver.init(problem, seed, start)
         if state is not None and _form(state) != _form(fresh):
             raise ValueError(
@@ -96,7 +97,8 @@ def solve(
             status = run.broken_off()
     if status is Status.INTERRUPTED and on_interrupt == "raise":
         raise KeyboardInterrupt
-    with called_off_by(None):  # the final answer may need a run of its own, which is not to be interrupted
+    # The final answer may need a run of its own, which is not to be interrupted.
+    with called_off_by(None), allowing(solver.parts):
         return run.result(status)
 
 

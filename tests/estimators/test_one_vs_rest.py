@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from clock import within
+from joblib import parallel_config
 from papers_svc import papers_svc
 from sklearn.exceptions import ConvergenceWarning
 
@@ -18,7 +19,7 @@ from hinge import Regularized, Solution
 from hinge.estimators.one_vs_rest import dual_coefficients, how_it_ended
 from hinge.monitoring import Status
 from hinge.problems import Certificate
-from hinge.solvers import SDCA
+from hinge.solvers import SDCA, CoCoA, Newton
 
 
 def clouds(n_classes, n=120, d=4, seed=0):
@@ -313,3 +314,49 @@ def test_interrupted_fit_raises(options):
     assert seconds < 1.5
     assert out == ""
     assert err.splitlines()[-1].startswith("KeyboardInterrupt")
+
+
+@pytest.fixture
+def large(monkeypatch):
+    """Rows that are worth two threads, as the rule is bent here."""
+    from hinge.solvers import in_parts
+
+    monkeypatch.setattr(in_parts, "PART_CELLS", 1000)
+    return clouds(3, 400)
+
+
+@pytest.mark.parametrize(("lam", "kind"), [(1e-1, CoCoA), (1e-6, Newton)])
+def test_several_threads_work_on_one_binary_problem(lam, kind, large):
+    X, y = large
+    one, two, again = (
+        papers_svc(lam=lam, tol=1e-4, n_jobs=n_jobs, random_state=0).fit(X, y > 0) for n_jobs in (1, 2, 2)
+    )
+    assert one.solver_.parts == 1
+    assert isinstance(two.solver_, kind) and two.solver_.parts == 2
+    assert two.gap_ <= 1e-4
+    assert two.objective_ == pytest.approx(one.objective_, rel=2e-4)
+    np.testing.assert_array_equal(two.coef_, again.coef_)
+    assert (two.n_feature_reads_, two.n_iter_) == (again.n_feature_reads_, again.n_iter_)
+
+
+def test_threads_left_over_by_the_classes_share_them(large):
+    for n_jobs, parts in ((3, 1), (6, 2), (8, 2)):
+        model = papers_svc(lam=1e-1, n_jobs=n_jobs, random_state=0).fit(*large)
+        assert model.solver_.parts == parts
+
+
+def test_a_solver_by_name_has_a_part_for_each_thread_and_one_with_settings_keeps_them(large):
+    X, y = large
+    for solver, n_jobs, parts in (("cocoa", 2, 2), ("newton", 3, 3), ("cocoa", None, 1), (CoCoA(3), 1, 3)):
+        model = papers_svc(lam=1e-1, solver=solver, n_jobs=n_jobs).fit(X, y > 0)
+        assert model.solver_.parts == parts
+    with parallel_config(n_jobs=2):
+        assert papers_svc(lam=1e-1).fit(X, y > 0).solver_ == CoCoA(2)
+    assert papers_svc(lam=1e-1, solver="sdca", n_jobs=2).fit(X, y > 0).solver_ == SDCA()
+
+
+def test_a_limit_of_reads_is_kept_by_one_thread(large):
+    X, y = large
+    model = papers_svc(lam=1e-1, tol=1e-9, max_reads=20 * X.size, n_jobs=2).fit(X, y > 0)
+    assert model.solver_.parts == 1
+    assert model.n_feature_reads_ <= 20 * X.size

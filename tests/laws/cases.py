@@ -509,6 +509,15 @@ LINEAR = {
     "sdca-squared-tube": LossCase(S.SDCA(), bias="penalized", T=300, loss=SQUARED_TUBE),
     "sdca-level": LevelCase(S.SDCA(), T=300),
     "sdca-level-weighted": LevelCase(S.SDCA("plain", shrinking=False), weighted=True, T=300, nu=0.6),
+    "cocoa": LinearCase(S.CoCoA(parts=3, cuts=2, least=1, first_pass="sgd")),
+    "cocoa-few": LinearCase(S.CoCoA()),
+    "cocoa-plain": LinearCase(
+        S.CoCoA(parts=4, cuts=3, least=1, first_pass="plain", shrinking=False, block_rows=1), weighted=True
+    ),
+    "cocoa-free": LinearCase(S.CoCoA(least=1, first_pass="sgd"), bias="free", weighted=True, T=300),
+    "cocoa-penalized": LinearCase(S.CoCoA(parts=5, least=1), bias="penalized", T=300),
+    "cocoa-squared": LossCase(S.CoCoA(least=1), bias="penalized", weighted=True),
+    "cocoa-tube": LossCase(S.CoCoA(parts=3, least=1), bias="free", loss=TUBE),
     "stale": LinearCase(S.StaleSDCA(block_rows=1)),
     "stale-blocks": LinearCase(S.StaleSDCA(least=0.3, width=0.1, block_rows=7)),
     "stale-free": LinearCase(S.StaleSDCA(), bias="free", weighted=True, T=300),
@@ -517,6 +526,7 @@ LINEAR = {
     "newton": LinearCase(S.Newton(), T=8, seed_moves="state"),  # the seed is an order of summation
     "newton-free": LinearCase(S.Newton(), bias="free", weighted=True, T=8, seed_moves="state"),
     "newton-penalized": LinearCase(S.Newton(width=0.3, shrink=0.2), bias="penalized", T=8, seed_moves="state"),
+    "newton-parts": LinearCase(S.Newton(parts=2), T=8, seed_moves="state"),
     "newton-squared": LossCase(S.Newton(), same_reads=False, bias="penalized", weighted=True, T=8, seed_moves="state"),
     "newton-squared-free": LossCase(S.Newton(), same_reads=False, bias="free", T=8, seed_moves="state"),
     "newton-tube": LossCase(S.Newton(), same_reads=False, bias="free", T=8, seed_moves="state", loss=TUBE),

@@ -398,6 +398,7 @@ def test_certificate_covers_the_optimum(name, seed):
 
 EXACT = (
     "SDCA",
+    "CoCoA",
     "MulticlassSDCA",
     "StaleSDCA",
     "Newton",
@@ -505,6 +506,7 @@ def test_iteration_limit_is_exact(name):
 ENDLESS = {
     "pegasos": LinearCase(S.Pegasos()),
     "sdca": LinearCase(S.SDCA(), bias="free"),
+    "cocoa": LinearCase(S.CoCoA(least=1 << 10), bias="free"),
     "stale": LinearCase(S.StaleSDCA(), bias="free"),
     "multiclass-sdca": MulticlassCase(S.MulticlassSDCA(), k=5),
     "multiclass-pegasos": MulticlassCase(S.MulticlassPegasos(), k=5),

@@ -1,8 +1,8 @@
 """Labelled and weighted examples: what all SVM problems share, whatever w is made of."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,8 +11,10 @@ from hinge.access import frozen
 from hinge.kernels import namespace
 from hinge.problems.base import Answer, Problem
 from hinge.problems.svm.losses import HINGE, Loss
+from hinge.threads import each
 from hinge.types import Array
 
+T = TypeVar("T")
 BINS = 4096
 BLOCK_ROWS = 1 << 16
 FAINT = 1e-9
@@ -76,6 +78,11 @@ class Examples(Problem[Answer]):
         for lo in range(0, self.n, BLOCK_ROWS):
             yield lo, min(lo + BLOCK_ROWS, self.n)
 
+    def over_blocks(self, work: Callable[[int, int], T]) -> list[T]:
+        """What ``work(lo, hi)`` returns for each of the blocks, in their order, by the threads that are allowed."""
+        blocks = list(self.blocks())
+        return each(lambda k: work(*blocks[k]), len(blocks))
+
     def share(self, lo: int = 0, hi: int | None = None) -> np.ndarray | float:
         """The cᵢ of rows lo to hi; a number where all are equal."""
         if len(self.weight) == 1:
@@ -98,6 +105,10 @@ class Examples(Problem[Answer]):
         losses = self.loss.of(self.short_of(r, b, lo, hi), error)
         c = self.share(lo, hi)
         return float(losses.sum() * c) if isinstance(c, float) else float(losses @ c)
+
+    def total_loss(self, r: np.ndarray, b: float, error: float = 0.0) -> float:
+        """The mean loss from all responses; at most, if these are off."""
+        return sum(self.over_blocks(lambda lo, hi: self.loss_of(r[lo:hi], b, lo, hi, error)))
 
     def best_bias(self, r: np.ndarray) -> float:
         """The exact minimiser over b of the mean loss, given the responses.
@@ -172,11 +183,13 @@ class Examples(Problem[Answer]):
 
     def class_mass(self, alpha: np.ndarray) -> tuple[float, float]:
         """:math:`\\sum c_i|\\alpha_i|` over the rows where αᵢyᵢ is positive, and where it is negative."""
-        positive = negative = 0.0
-        for lo, hi in self.blocks():
+
+        def part(lo: int, hi: int) -> tuple[float, float]:
             mass = alpha[lo:hi] * self.y[lo:hi] * self.share(lo, hi)
-            positive += float(np.maximum(mass, 0.0).sum())
-            negative -= float(np.minimum(mass, 0.0).sum())  # on its own: a difference would cancel
+            # each on its own: a difference would cancel
+            return float(np.maximum(mass, 0.0).sum()), -float(np.minimum(mass, 0.0).sum())
+
+        positive, negative = (sum(parts) for parts in zip(*self.over_blocks(part), strict=True))
         return positive, negative
 
     def balanced(self, alpha: np.ndarray) -> np.ndarray:

@@ -118,7 +118,7 @@ class KernelProblem(Examples[Expansion]):
 
     def mean_loss(self, r: np.ndarray, b: float) -> float:
         """The mean loss."""
-        return sum(self.loss_of(r[lo:hi], b, lo, hi) for lo, hi in self.blocks())
+        return self.total_loss(r, b)
 
     def checked(self, answer: Expansion) -> float:
         """‖w‖², not negative: rounding can make it so, and so can a kernel that is not positive."""

@@ -90,10 +90,11 @@ class LinearProblem(OnData[Solution], Examples[Solution]):
 
     def mean_loss(self, w: np.ndarray, b: float = 0.0, billed: bool = True) -> float:
         """The mean loss in one pass, without a vector of length n."""
-        return sum(
-            self.loss_of(self.matrix.responses(w, lo, hi, billed=billed), b, lo, hi)
-            for lo, hi in self.matrix.row_blocks()
-        )
+
+        def loss(data: Data, lo: int, hi: int) -> float:
+            return self.loss_of(data.responses(w, lo, hi, billed=billed), b, lo, hi)
+
+        return sum(self.matrix.each_block(loss))
 
     def response_error(self, w: np.ndarray, b: float = 0.0) -> float:
         """No tᵢ - yᵢ(⟨w, xᵢ⟩ + b) is off by more; rows that are in memory are measured, if they were not."""
@@ -112,8 +113,7 @@ class LinearProblem(OnData[Solution], Examples[Solution]):
     def responses(self, w: np.ndarray, billed: bool = True) -> np.ndarray:
         """All ⟨w, xᵢ⟩."""
         r = np.empty(self.n)
-        for lo, hi in self.blocks():
-            self.matrix.responses(w, lo, hi, r[lo:hi], billed)
+        self.matrix.each_block(lambda data, lo, hi: data.responses(w, lo, hi, r[lo:hi], billed))
         return r
 
     def blocks(self) -> Iterator[tuple[int, int]]:
@@ -122,11 +122,17 @@ class LinearProblem(OnData[Solution], Examples[Solution]):
 
     def combination(self, alpha: np.ndarray) -> np.ndarray:
         """:math:`\\sum_i c_i\\alpha_i y_i x_i` in one pass over the rows with a positive α."""
+        if self._by_parts:
+
+            def part(data: Data, lo: int, hi: int) -> np.ndarray:
+                z = np.zeros(self.d)
+                data.combine(alpha[lo:hi] * self.y[lo:hi] * self.share(lo, hi), lo, hi, z)
+                return z
+
+            return sum(self.matrix.each_block(part), np.zeros(self.d))
         z = np.zeros(self.d)
         for lo, hi in self.blocks():
-            part = np.zeros(self.d) if self._by_parts else z
-            self.matrix.combine(alpha[lo:hi] * self.y[lo:hi] * self.share(lo, hi), lo, hi, part)
-            z = z + part if self._by_parts else z
+            self.matrix.combine(alpha[lo:hi] * self.y[lo:hi] * self.share(lo, hi), lo, hi, z)
         return z
 
     @property

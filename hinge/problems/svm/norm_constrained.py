@@ -49,7 +49,7 @@ class NormConstrained(LinearProblem):
             b = self.best_bias(r)
         # A norm that exceeds B by rounding: the point within has responses as near.
         error = self.response_error(w, b) + rounding(self.d, self.B * self.largest_norm())
-        loss = sum(self.loss_of(r[lo:hi], b, lo, hi, error) for lo, hi in self.blocks())
+        loss = self.total_loss(r, b, error)
         primal = loss + rounding(self.terms, loss)
         if solution.alpha is None:
             return Certificate(primal, -np.inf, np.inf, b)

@@ -60,7 +60,7 @@ class Penalized(LinearProblem):
         w, r = solution.w, self.responses(solution.w)  # which measures the rows, too
         b = self.best_bias(r) if self.bias == "free" else solution.b
         error = self.response_error(w, b)
-        loss = sum(self.loss_of(r[lo:hi], b, lo, hi, error) for lo, hi in self.blocks())
+        loss = self.total_loss(r, b, error)
         del r  # before the dual needs a vector as long
         paid = self.penalty(w, b)
         primal = self.lam * (paid + rounding(self.d, paid)) + loss + rounding(self.terms, loss)

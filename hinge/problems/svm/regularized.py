@@ -60,13 +60,15 @@ class Regularized(Penalized):
 
     def conjugates(self, alpha: np.ndarray) -> tuple[float, float, float]:
         """Σ cᵢ(tᵢαᵢ - ε|αᵢ|), a bound on what its terms add up to without their signs, and Σ cᵢαᵢ² if it counts."""
-        linear = mass = square = 0.0
-        for lo, hi in self.blocks():
+
+        def part(lo: int, hi: int) -> tuple[float, float, float]:
             a, c = alpha[lo:hi], self.share(lo, hi)
-            sized = float(np.abs(a).sum() * c if isinstance(c, float) else np.abs(a) @ c)
-            mass += sized
-            linear += float((self.target[lo:hi] * a) @ np.broadcast_to(c, a.shape)) if self.loss.two_sided else sized
-            if self.loss.curvature:
-                square += float(a @ a * c if isinstance(c, float) else (a * c) @ a)
+            mass = float(np.abs(a).sum() * c if isinstance(c, float) else np.abs(a) @ c)
+            linear = float((self.target[lo:hi] * a) @ np.broadcast_to(c, a.shape)) if self.loss.two_sided else mass
+            if not self.loss.curvature:
+                return linear, mass, 0.0
+            return linear, mass, float(a @ a * c if isinstance(c, float) else (a * c) @ a)
+
+        linear, mass, square = (sum(parts) for parts in zip(*self.over_blocks(part), strict=True))
         spared = self.loss.epsilon * mass
         return linear - spared, self.largest_target * mass + spared, square

@@ -45,6 +45,14 @@ def rows_to_look(problem: Regularized | Multiclass, epoch: Record) -> int:
 @compiled
 def begin(epoch, active, order, weight, block_rows, key):
     """Draw the order of an epoch's blocks, and say whether it visits all rows: those that have a weight."""
+    everything = list_rows(epoch, active, weight)
+    epoch.draws = shuffle(order, -(-epoch.active // block_rows), key, epoch.draws)
+    return everything
+
+
+@compiled
+def list_rows(epoch, active, weight):
+    """Put all rows that have a weight on the list, where that is due; whether it was."""
     everything = epoch.stale or epoch.active == 0
     if everything:
         kept = 0
@@ -53,7 +61,6 @@ def begin(epoch, active, order, weight, block_rows, key):
                 active[kept] = i
                 kept += 1
         epoch.active, epoch.stale = kept, False
-    epoch.draws = shuffle(order, -(-epoch.active // block_rows), key, epoch.draws)
     return everything
 
 

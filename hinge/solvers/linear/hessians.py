@@ -10,7 +10,8 @@ import numpy as np
 
 from hinge.problems import Regularized
 from hinge.solvers.linear.linear_systems import conjugate_gradient, solved
-from hinge.solvers.linear.smoothed_hinge import add_outers, product
+from hinge.solvers.linear.row_sums import add_products, add_squares
+from hinge.solvers.linear.smoothed_hinge import came_and_went
 
 DIRECT = 256  # features up to which the Hessian is always formed and factored
 MOST_DIRECT = 2048  # and beyond which it never is; nor are the inner products of so many rows
@@ -18,8 +19,6 @@ FACTOR_PAYS = 2400  # d³ for each cell at which a factorisation costs as much a
 MOST_CELLS = 1 << 25  # of the rows that are copied for their inner products
 MOST_MOVES = 8  # rows that may come to H and go, for each that it has, before it is made anew
 CANCELLED = 1e-6  # share of H's trace that must remain when rows go
-BLAS_PAYS = 48  # features and rows from which on matrix products make H sooner
-GATHERED = 1024  # rows that are copied at once for that
 CG_STEPS = 20
 CURVED = 3  # rows per feature that represent the Hessian where it is not formed
 
@@ -105,7 +104,7 @@ def by_rows(
     return p
 
 
-def by_products(problem: Regularized, curved: np.ndarray, g: np.ndarray, scale: float) -> np.ndarray:
+def by_products(problem: Regularized, curved: np.ndarray, g: np.ndarray, scale: float, parts: int = 1) -> np.ndarray:
     """The same by conjugate gradients, which multiply with the rows on the parabola, or a sample of them."""
     every = max(1, len(curved) // (CURVED * problem.d))
     sample, penalty, out = curved[::every], penalty_of(problem), np.empty_like(g)
@@ -113,7 +112,7 @@ def by_products(problem: Regularized, curved: np.ndarray, g: np.ndarray, scale: 
         penalty[-1] += abs(g[-1])  # without a row on the parabola nothing else holds the bias
 
     def times(v: np.ndarray) -> np.ndarray:
-        product(problem.matrix.rows, sample, problem.weight, v, out)
+        add_products(problem, sample, v, out, parts)
         if problem.bias == "none":
             out[-1] = 0.0
         return out * (every * scale) + penalty * v
@@ -122,39 +121,29 @@ def by_products(problem: Regularized, curved: np.ndarray, g: np.ndarray, scale: 
 
 
 def follow(
-    problem: Regularized, H: np.ndarray, rows: np.ndarray, before: np.ndarray, curved: np.ndarray, moved: int
+    problem: Regularized,
+    H: np.ndarray,
+    rows: np.ndarray,
+    before: np.ndarray,
+    curved: np.ndarray,
+    moved: int,
+    parts: int = 1,
 ) -> int:
     """Bring H to the rows that are on the parabola now; returns how many it took in or out since it was made.
 
     Most rows stay where they were, so that H costs d² for each that came or went. It is made anew when so many
     did that their roundings would count, or when that is cheaper.
     """
-    came, went = curved & ~before, before & ~curved
-    changes = int(np.count_nonzero(came) + np.count_nonzero(went))
+    (came, went), full = came_and_went(rows, before, curved), is_full(problem)
+    changes = len(came) + len(went)
     held = int(np.count_nonzero(curved))
     moved += changes
     if changes <= held and moved <= MOST_MOVES * max(held, problem.d):
-        _add(problem, rows[came], 1.0, H)
+        add_squares(problem, came, 1.0, H, full, parts)
         most = np.trace(H)
-        _add(problem, rows[went], -1.0, H)
+        add_squares(problem, went, -1.0, H, full, parts)
         if np.trace(H) > CANCELLED * most:  # else the rounding of long rows that left is what remains
             return moved
     H[:] = 0.0
-    _add(problem, rows[curved], 1.0, H)
+    add_squares(problem, rows[curved], 1.0, H, full, parts)
     return held
-
-
-def _add(problem: Regularized, rows: np.ndarray, sign: float, H: np.ndarray) -> None:
-    """H ± Σ sᵢ (xᵢ, 1)(xᵢ, 1)ᵀ: by matrix products where rows are full and long enough for them to pay."""
-    matrix, d = problem.matrix, problem.d
-    if not is_full(problem) or d < BLAS_PAYS or len(rows) < BLAS_PAYS:
-        add_outers(matrix.rows, rows, problem.weight, sign, H)
-        return
-    for lo in range(0, len(rows), GATHERED):
-        some = rows[lo : lo + GATHERED]
-        B = np.ones((len(some), d + 1))
-        B[:, :d] = matrix.dense_rows(some)
-        if len(problem.weight) > 1:
-            B *= np.sqrt(problem.weight[some])[:, None]
-        scale = sign if len(problem.weight) > 1 else sign * float(problem.weight[0])
-        H += scale * (B.T @ B)

@@ -13,7 +13,8 @@ def solved(H: np.ndarray, g: np.ndarray) -> np.ndarray:
     size, ridge = float(np.abs(np.diagonal(H)).sum()), 0.0
     for _ in range(TRIES):
         try:
-            return cho_solve(cho_factor(H + ridge * np.eye(len(g)), lower=True), g)
+            # The lower triangle of rows is the upper one of columns, in which LAPACK thinks: nothing is turned round.
+            return cho_solve(cho_factor((H + ridge * np.eye(len(g)) if ridge else H).T), g)
         except LinAlgError:
             ridge = max(10 * ridge, 1e-12 * size)
     return g / size if 0.0 < size < np.inf else g

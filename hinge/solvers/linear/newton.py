@@ -11,6 +11,7 @@ from hinge.problems.cost import Cost
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.linear import hessians
 from hinge.solvers.linear.hessians import CG_STEPS, form_of, penalty_of
+from hinge.solvers.linear.row_sums import dual_at, margins_along, step_along
 from hinge.solvers.linear.smoothed_hinge import add_outers, along, search, slopes
 
 BLOCK_ROWS = 64  # rows are sampled in blocks of neighbours, which memory likes
@@ -102,6 +103,9 @@ class Newton(Solver[Regularized, NewtonState]):
         μ at which all rows are in use and the centre begins to move.
     shrink : float
         Factor from one μ to the next.
+    parts : int
+        Stretches into which sums over rows are cut, and the most threads that work on them at once; there are never
+        more than cores. The answer depends on `parts`, by rounding alone, and not on how fast the threads ran.
 
     References
     ----------
@@ -111,6 +115,7 @@ class Newton(Solver[Regularized, NewtonState]):
 
     width: float = 0.1
     shrink: float = 0.4
+    parts: int = 1
 
     any_loss = True
     free_level = True
@@ -120,6 +125,8 @@ class Newton(Solver[Regularized, NewtonState]):
     def __post_init__(self) -> None:
         if not (self.width > 0 and 0 < self.shrink < 1):
             raise ValueError("width must be positive and shrink between 0 and 1.")
+        if self.parts < 1:
+            raise ValueError(f"parts must be at least 1, got {self.parts}.")
 
     def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, Regularized):
@@ -141,8 +148,9 @@ class Newton(Solver[Regularized, NewtonState]):
             while 0.0 < mu <= 2.0 * problem.spread:
                 mu /= self.shrink
             level = begins_with(problem, n)
-            rare = np.cumsum(problem.y[rows] == (1 if np.count_nonzero(problem.y > 0) * 2 < problem.n else -1))
-            while level < n and rare[level - 1] < min(RARE, rare[-1]):
+            rare = problem.y[rows] == (1 if np.count_nonzero(problem.y > 0) * 2 < problem.n else -1)
+            enough = min(RARE, int(np.count_nonzero(rare)))
+            while level < n and np.count_nonzero(rare[:level]) < enough:
                 level = min(n, level * GROWTH)  # a sample without both classes teaches nothing
         else:
             x[:d], x[d] = start.w, start.b
@@ -191,21 +199,21 @@ class Newton(Solver[Regularized, NewtonState]):
 
     def _iterate(self, problem: Regularized, state: NewtonState) -> NewtonState:
         x, p, m, center, rows = state.x, state.p, state.m, state.center, state.rows
-        A, y, level, mu = problem.matrix.rows, problem.y, state.level, state.mu
+        level, mu = state.level, state.mu
         if state.known < level:
-            along(A, rows, y, x, state.known, level, m)
+            margins_along(problem, rows, x, state.known, level, m, self.parts)
         if state.leaving or state.t == 0:
-            state = _look(problem, state)
+            state = _look(problem, state, self.parts)
         q = np.empty(level)
-        along(A, rows, y, p, 0, level, q)
+        margins_along(problem, rows, p, 0, level, q, self.parts)
         penalty = penalty_of(problem)
         first, second = float(penalty @ (x * p)) + problem.pull * float(p[-1]), float(penalty @ (p * p))
-        tau = search(rows[:level], problem.target, problem.weight, problem.loss, m, q, center, mu, first, second)
+        tau = step_along(problem, rows[:level], m, q, center, mu, first, second, self.parts)
         x += tau * p
         q *= tau
         m[:level] += q
         del q
-        state = _look(problem, state)
+        state = _look(problem, state, self.parts)
         look = state.look
         if level == len(rows) and mu <= self._width(problem) * 1.01:
             leaving = look.distance <= look.gap or -look.slope <= NOTHING * look.gap
@@ -258,24 +266,11 @@ def begins_with(problem: Regularized, n: int | None = None) -> int:
     return level
 
 
-def _look(problem: Regularized, state: NewtonState) -> NewtonState:
+def _look(problem: Regularized, state: NewtonState, parts: int) -> NewtonState:
     """The dual, the parts of the gap and the next direction at x, from the margins there."""
     x, p, alpha, z, rows, mu = state.x, state.p, state.alpha, state.z, state.rows, state.mu
     level, penalty, before = state.level, penalty_of(problem), state.curved.copy()
-    mass, gap, linear = slopes(
-        problem.matrix.rows,
-        rows[:level],
-        problem.y,
-        problem.target,
-        problem.weight,
-        problem.loss,
-        state.m,
-        state.center,
-        mu,
-        alpha,
-        z,
-        state.curved,
-    )
+    mass, gap, linear = dual_at(problem, rows[:level], state.m, state.center, mu, alpha, z, state.curved, parts)
     sharpness = 1.0 / (mu + problem.loss.curvature)
     g = penalty * x - z / mass
     g[-1] += problem.pull
@@ -283,14 +278,14 @@ def _look(problem: Regularized, state: NewtonState) -> NewtonState:
         g[-1] = 0.0
     scale, moved, form = sharpness / mass, state.moved, form_of(problem)
     if form == "features":
-        moved = hessians.follow(problem, state.H, rows, before, state.curved, moved)
+        moved = hessians.follow(problem, state.H, rows, before, state.curved, moved, parts)
         p[:] = -hessians.by_features(problem, state.H, g, scale)
     elif form == "rows":
         if not moved:
             state.H[:], moved = problem.matrix.inner_products(rows), len(rows)
         p[:] = -hessians.by_rows(problem, state.H, rows, state.curved, g, scale)
     else:
-        p[:] = -hessians.by_products(problem, rows[:level][state.curved[:level]], g, scale)
+        p[:] = -hessians.by_products(problem, rows[:level][state.curved[:level]], g, scale, parts)
     paid = penalty > 0
     look = Look(
         slope=float(g @ p),
@@ -305,4 +300,4 @@ def _shuffled_blocks(n: int, seed: int) -> np.ndarray:
     """All rows, blocks of neighbours in random order: any prefix is a sample."""
     order = np.random.default_rng(seed).permutation(-(-n // BLOCK_ROWS)).astype(np.uint32)
     rows = (order[:, None] * np.uint32(BLOCK_ROWS) + np.arange(BLOCK_ROWS, dtype=np.uint32)).ravel()
-    return rows[rows < n]
+    return rows[rows < n] if n % BLOCK_ROWS else rows

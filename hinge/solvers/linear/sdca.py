@@ -5,28 +5,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hinge.access import add_row, dot, fetch, read_row, sq_norm
-from hinge.access.prefetch import prefetch
+from hinge.access import dot, read_row
 from hinge.compiled import Record, compiled, record
 from hinge.problems import OneClass, Problem, Regularized, Solution
 from hinge.problems.cost import Cost
-from hinge.problems.svm.losses import ascents, best_weight, gap_share
+from hinge.problems.svm.losses import gap_share
 from hinge.sampling import key_of
 from hinge.solvers.base import Paper, Solver
-from hinge.solvers.linear.active_rows import (
-    SHRUNK,
-    begin,
-    ends_epoch,
-    first_epoch,
-    next_rows,
-    rows_a_block,
-    rows_to_look,
-    unmarked,
-)
+from hinge.solvers.linear.active_rows import begin, first_epoch, rows_a_block, rows_to_look, unmarked
+from hinge.solvers.linear.local_ascent import visit
 
 SGD_PAYS = 3.0  # λ Σ s from which the gradient pass is a good beginning
 TYPICAL = 16  # rows, or up to twice as many, whose norms set the scale of a free bias
-AHEAD = 2  # blocks, by which rows are asked for before they are visited
 SAMPLE = 2048  # rows by which the gap is guessed after a long epoch
 
 
@@ -281,61 +271,29 @@ def _visit(
     epoch,
     key,
 ):
-    # What a row changes is held in variables: fields of a record would be written to memory for every row.
-    u, beta, kappa, Lam, gap = dual.u, dual.beta, dual.kappa, dual.Lam, dual.gap_so_far
-    highest, lowest = dual.highest, dual.lowest
     left = n_iter
     while left > 0:
         if epoch.visited == 0:
             if begin(epoch, active, order, weight, block_rows, key):
                 dual.upper, dual.lower = np.inf, -np.inf
-            gap, highest, lowest = 0.0, -np.inf, np.inf
-        upper, lower, growing = dual.upper, dual.lower, dual.growing
-        first, stop, last = next_rows(epoch, order[epoch.block], block_rows, left)
-        blocks = -(-epoch.active // block_rows)
-        if epoch.block + 2 * AHEAD < blocks:
-            prefetch(active, np.uint64(order[epoch.block + 2 * AHEAD]) * np.uint64(block_rows))
-        if epoch.block + AHEAD < blocks:
-            soon = np.int64(order[epoch.block + AHEAD]) * block_rows
-            for at in range(soon, min(soon + block_rows, epoch.active)):
-                i = np.uint64(active[at])
-                fetch(A, i)
-                prefetch(y, i)
-                prefetch(alpha, i)
-                prefetch(sq, i)
-        for at in range(first, stop):
-            i = np.uint64(active[at])
-            row = read_row(A, i)
-            s = weight[i] if len(weight) > 1 else weight[0]
-            if growing:
-                Lam += lam * s
-            if np.isnan(sq[i]):
-                sq[i] = sq_norm(A, row)
-            yi, t = np.float64(y[i]), target[i] if len(target) > 1 else target[0]
-            old = alpha[i]
-            g = t - yi * (beta + (dot(A, row, v) + kappa * u) / Lam)  # tᵢ - yᵢ(⟨w, xᵢ⟩ + b)
-            gap += s * gap_share(loss, g, old)
-            rise, fall = ascents(loss, old, g)
-            if rise < lower and fall > upper:
-                active[at] |= SHRUNK
-            elif rise > 0.0 or fall < 0.0:
-                highest, lowest = max(highest, rise), min(lowest, fall)
-                new = best_weight(loss, old, g, s * (sq[i] + kappa) / Lam)
-                alpha[i] = new
-                u += s * (new - old) * yi
-                add_row(A, row, s * (new - old) * yi, v)
-        left -= stop - first
-        if ends_epoch(epoch, stop - first, stop == last):
-            dual.gap = gap if not growing else np.inf
-            Lam = full
-            if free and not growing:
-                beta += kappa * u / Lam - dual.pull
-            dual.upper = highest if shrinking and highest > 0.0 and not growing else np.inf
-            dual.lower = lowest if shrinking and lowest < 0.0 and not growing else -np.inf
-            dual.growing = False
-            epoch.active = unmarked(active, epoch.active)
-    dual.u, dual.beta, dual.Lam, dual.gap_so_far = u, beta, Lam, gap
-    dual.highest, dual.lowest = highest, lowest
+            dual.gap_so_far, dual.highest, dual.lowest = 0.0, -np.inf, np.inf
+        left, over = visit(A, y, target, weight, loss, lam, block_rows, left, alpha, v, sq, active, order, dual, epoch)
+        if over:
+            end_epoch(dual, epoch, active, full, free, shrinking)
+
+
+@compiled
+def end_epoch(dual, epoch, active, full, free, shrinking):
+    """After the last row of an epoch: the bias multiplier moves, and rows that were marked leave the list."""
+    growing, highest, lowest = dual.growing, dual.highest, dual.lowest
+    dual.gap = dual.gap_so_far if not growing else np.inf
+    dual.Lam = full
+    if free and not growing:
+        dual.beta += dual.kappa * dual.u / full - dual.pull
+    dual.upper = highest if shrinking and highest > 0.0 and not growing else np.inf
+    dual.lower = lowest if shrinking and lowest < 0.0 and not growing else -np.inf
+    dual.growing = False
+    epoch.active = unmarked(active, epoch.active)
 
 
 @compiled

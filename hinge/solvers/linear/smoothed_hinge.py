@@ -1,8 +1,10 @@
 """A loss and its smoothed form over a list of rows: what Newton's method asks of the data."""
 
+from typing import NamedTuple
+
 import numpy as np
 
-from hinge.access import add_outer, add_row, dot, read_row
+from hinge.access import add_outer, add_row, cell, dot, read_row, span
 from hinge.compiled import compiled
 from hinge.problems.svm.losses import gap_share
 
@@ -69,41 +71,115 @@ def add_outers(A, rows, weight, sign, H):
         H[d, d] += s
 
 
-@compiled(fastmath={"reassoc", "contract", "nsz"})
+class Trial(NamedTuple):
+    """A place on the way along a direction: the step, between which steps the minimum lies, and the slope at 0."""
+
+    tau: float
+    low: float
+    high: float
+    start: float
+    number: int
+    over: bool
+
+
+FIRST = Trial(0.0, 0.0, np.inf, 0.0, 0, False)
+MOST_TRIALS = 60
+
+
+@compiled
 def search(rows, target, weight, loss, m, q, center, mu, first, second):
     """The minimum of F along the direction: Newton on its slope, kept within a bracket."""
-    tau, lo, hi, start = 0.0, 0.0, np.inf, 0.0
+    mass = mass_of(rows, weight)
+    trial = FIRST
+    while not trial.over:
+        slope, curvature = slope_at(rows, target, weight, loss, m, q, center, mu, trial.tau)
+        trial = next_trial(trial, slope / mass, curvature / mass / (mu + loss.curvature), first, second)
+    return trial.tau
+
+
+@compiled
+def mass_of(rows, weight):
+    """What the rows of a list weigh together."""
+    if len(weight) == 1:
+        return weight[0] * len(rows)
+    total = 0.0
+    for i in rows:
+        total += weight[i]
+    return total
+
+
+@compiled(fastmath={"reassoc", "contract", "nsz"})
+def slope_at(rows, target, weight, loss, m, q, center, mu, tau):
+    """Sums over rows after a step τ along the direction: of the losses' slopes, and of squares on the parabola."""
+    slope = curvature = 0.0
     n, weighted, sharpness = len(rows), len(weight) > 1, 1.0 / (mu + loss.curvature)
     spared, targets = loss.epsilon * sharpness, len(target) > 1
-    mass = weight[rows].sum() if weighted else weight[0] * n
+    if weighted or targets:
+        for k in range(n):
+            s = weight[rows[k]] if weighted else weight[0]
+            t = target[rows[k]] if targets else target[0]
+            c = _slope(loss, t - m[k] - tau * q[k] + mu * np.float64(center[k]), sharpness, spared)
+            slope -= s * c * q[k]
+            curvature += s * q[k] * q[k] if loss.low < c < loss.high and c != 0.0 else 0.0
+        return slope, curvature
     common = target[0]
-    for trial in range(60):
-        slope = curvature = 0.0
-        if weighted or targets:
-            for k in range(n):
-                s = weight[rows[k]] if weighted else weight[0]
-                t = target[rows[k]] if targets else target[0]
-                c = _slope(loss, t - m[k] - tau * q[k] + mu * np.float64(center[k]), sharpness, spared)
-                slope -= s * c * q[k]
-                curvature += s * q[k] * q[k] if loss.low < c < loss.high and c != 0.0 else 0.0
-        else:  # the same without the lookup, which would keep it from using vector instructions
-            for k in range(n):
-                c = _slope(loss, common - m[k] - tau * q[k] + mu * np.float64(center[k]), sharpness, 0.0)
-                slope -= c * q[k]
-                curvature += q[k] * q[k] if 0.0 < c < loss.high else 0.0
-        share = 1.0 / mass if weighted or targets else 1.0 / n
-        slope = first + tau * second + slope * share
-        curvature = second + curvature * sharpness * share
-        if trial == 0:
-            start = slope
-        if abs(slope) <= 0.05 * abs(start):
-            return tau
-        lo, hi = (tau, hi) if slope < 0.0 else (lo, tau)
-        tau -= slope / curvature if curvature > 0.0 else 0.0
-        if not (lo < tau < hi) or (lo == 0.0 and 0.1 * hi < tau < np.inf and trial > 1):
-            # A step far too long, where the curvature at its start told nothing, is cut fast.
-            tau = 2.0 * lo + 1.0 if hi == np.inf else 0.1 * hi if lo == 0.0 else 0.5 * (lo + hi)
-    return lo  # the slope is still negative there: the way has been downhill
+    for k in range(n):  # the same without the lookup, which would keep it from using vector instructions
+        c = _slope(loss, common - m[k] - tau * q[k] + mu * np.float64(center[k]), sharpness, 0.0)
+        slope -= c * q[k]
+        curvature += q[k] * q[k] if 0.0 < c < loss.high else 0.0
+    return weight[0] * slope, weight[0] * curvature
+
+
+@compiled
+def next_trial(trial, slope, curvature, first, second):
+    """Where to look next, from the losses' slope and curvature at a trial, and those of the penalty at 0."""
+    tau, low, high, start, number, _ = trial
+    slope, curvature = first + tau * second + slope, second + curvature
+    if number == 0:
+        start = slope
+    if abs(slope) <= 0.05 * abs(start):
+        return Trial(tau, low, high, start, number, True)
+    low, high = (tau, high) if slope < 0.0 else (low, tau)
+    tau -= slope / curvature if curvature > 0.0 else 0.0
+    if not (low < tau < high) or (low == 0.0 and 0.1 * high < tau < np.inf and number > 1):
+        # A step far too long, where the curvature at its start told nothing, is cut fast.
+        tau = 2.0 * low + 1.0 if high == np.inf else 0.1 * high if low == 0.0 else 0.5 * (low + high)
+    if number + 1 == MOST_TRIALS:  # the slope is still negative at the lower end: the way there has been downhill
+        return Trial(low, low, high, start, number + 1, True)
+    return Trial(tau, low, high, start, number + 1, False)
+
+
+@compiled
+def came_and_went(rows, before, curved):
+    """The rows of the list that are on the parabola now and were not before, and the others that moved."""
+    came = went = 0
+    for k in range(len(curved)):
+        came += curved[k] and not before[k]
+        went += before[k] and not curved[k]
+    new, old = np.empty(came, rows.dtype), np.empty(went, rows.dtype)
+    came = went = 0
+    for k in range(len(curved)):
+        if curved[k] != before[k]:
+            if curved[k]:
+                new[came] = rows[k]
+                came += 1
+            else:
+                old[went] = rows[k]
+                went += 1
+    return new, old
+
+
+@compiled
+def copy_rows(A, rows, B):
+    """The rows (xᵢ, 1) of a list, one below the other, in an array of zeros."""
+    d = B.shape[1] - 1
+    for k in range(len(rows)):
+        row = read_row(A, rows[k])
+        first, stop = span(A, row)
+        for p in range(first, stop):
+            j, x = cell(A, row, p)
+            B[k, j] = x
+        B[k, d] = 1.0
 
 
 @compiled

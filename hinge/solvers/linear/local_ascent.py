@@ -1,0 +1,190 @@
+"""Dual coordinate ascent on a part of the rows: the subproblem of CoCoA+, which SDCA solves on all of them.
+
+With :math:`v = \\sum_i s_i\\alpha_i y_i x_i` and :math:`\\Lambda = \\lambda\\sum_i s_i`, part k changes the α of its
+own rows, and so v by :math:`\\Delta_k`, to maximise
+
+.. math:: \\sum_i s_i\\big(t_i\\alpha_i - \\ell^*(\\alpha_i)\\big)
+          - \\frac1\\Lambda\\langle v, \\Delta_k\\rangle - \\frac{\\sigma'}{2\\Lambda}\\|\\Delta_k\\|^2 .
+
+What the K parts find together raises the dual by what they all expect, or by more, where
+:math:`\\|\\sum_k\\Delta_k\\|^2 \\le \\sigma'\\sum_k\\|\\Delta_k\\|^2`, which :math:`\\sigma' = K` makes sure of. In
+terms of :math:`v/\\sigma' + \\Delta_k` and :math:`\\Lambda/\\sigma'` the subproblem is the dual itself: its step is
+that of SDCA.
+
+A part sees values alone, and says what it changed. It does not matter where it runs.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hinge.access import CSRRows, DenseRows, add_row, dot, fetch, read_row, sq_norm
+from hinge.access.prefetch import prefetch
+from hinge.compiled import Record, compiled, copied
+from hinge.problems.svm.losses import Loss, ascents, best_weight, gap_share
+from hinge.sampling import stream_of
+from hinge.solvers.linear.active_rows import SHRUNK, ends_epoch, first_epoch, next_rows, shuffle
+
+AHEAD = 2  # blocks, by which rows are asked for before they are visited
+
+
+class Rows(NamedTuple):
+    """The examples of a part: rows and their counter, labels, targets, weights (one where all are equal), loss, λ."""
+
+    A: DenseRows | CSRRows
+    y: np.ndarray
+    target: np.ndarray
+    weight: np.ndarray
+    loss: Loss
+    lam: float
+
+
+class Share(NamedTuple):
+    """Which rows a part visits in a round: blocks `first` to `stop` of `deal`, each of `size` neighbours on a list.
+
+    They are visited in groups of `group` neighbours, in an order that the seeds of `key` and `number` draw. Of the list
+    the first `listed` entries count; rows that need no visit for some time are marked on it.
+    """
+
+    active: np.ndarray
+    listed: int
+    deal: np.ndarray
+    first: int
+    stop: int
+    size: int
+    group: int
+    key: np.uint64
+    number: int
+
+
+class Change(NamedTuple):
+    """What a part did: Δv and Δu, by how much Λ grew, and what its rows have of the gap and of the dual's slopes."""
+
+    dv: np.ndarray
+    du: float
+    grown: float
+    gap: float
+    highest: float
+    lowest: float
+    rows: int
+
+
+def local_ascent(
+    rows: Rows, share: Share, alpha: np.ndarray, sq: np.ndarray, v: np.ndarray, dual: Record, sigma: float
+) -> Change:
+    """Visit the rows of a share once; their α, and their squared norms where these are new, are written in place.
+
+    `dual` has the numbers of :class:`hinge.solvers.linear.sdca.SDCAState`. It and v are only read. It costs a read of
+    the rows, and O(d).
+    """
+    dv, scale, own, epoch = np.empty_like(v), 1.0 / sigma, copied(dual), first_epoch()
+    own.u, own.Lam = u, Lam = float(dual.u * scale), float(dual.Lam * scale)
+    own.gap_so_far, own.highest, own.lowest = 0.0, -np.inf, np.inf
+    _ascend(*rows, *share, alpha, sq, v, scale, dv, own, epoch)
+    return Change(
+        dv,
+        float(own.u) - u,
+        float(own.Lam) - Lam,
+        float(own.gap_so_far),
+        float(own.highest),
+        float(own.lowest),
+        int(epoch.t),
+    )
+
+
+@compiled
+def visit(A, y, target, weight, loss, lam, block_rows, n_iter, alpha, v, sq, active, order, dual, epoch):
+    """Steps of dual ascent on up to `n_iter` rows, in the order of an epoch; how many are left, and whether it is over.
+
+    Of the record `dual` it moves u, Λ where it grows, and what the epoch has met.
+    """
+    # What a row changes is held in variables: fields of a record would be written to memory for every row. And nothing
+    # is handed on row by row: to count who holds an array takes as long as a short row, and threads share the count.
+    u, beta, kappa, Lam, gap = dual.u, dual.beta, dual.kappa, dual.Lam, dual.gap_so_far
+    highest, lowest, upper, lower, growing = dual.highest, dual.lowest, dual.upper, dual.lower, dual.growing
+    left, over, blocks = n_iter, False, -(-epoch.active // block_rows)
+    while left > 0 and not over:
+        first, stop, last = next_rows(epoch, order[epoch.block], block_rows, left)
+        if epoch.block + 2 * AHEAD < blocks:
+            prefetch(active, np.uint64(order[epoch.block + 2 * AHEAD]) * np.uint64(block_rows))
+        if epoch.block + AHEAD < blocks:
+            soon = np.int64(order[epoch.block + AHEAD]) * block_rows
+            for at in range(soon, min(soon + block_rows, epoch.active)):
+                i = np.uint64(active[at])
+                fetch(A, i)
+                prefetch(y, i)
+                prefetch(alpha, i)
+                prefetch(sq, i)
+        for at in range(first, stop):
+            i = np.uint64(active[at])
+            row = read_row(A, i)
+            s = weight[i] if len(weight) > 1 else weight[0]
+            if growing:
+                Lam += lam * s
+            if np.isnan(sq[i]):
+                sq[i] = sq_norm(A, row)
+            yi, t = np.float64(y[i]), target[i] if len(target) > 1 else target[0]
+            old = alpha[i]
+            g = t - yi * (beta + (dot(A, row, v) + kappa * u) / Lam)  # tᵢ - yᵢ(⟨w, xᵢ⟩ + b)
+            gap += s * gap_share(loss, g, old)
+            rise, fall = ascents(loss, old, g)
+            if rise < lower and fall > upper:
+                active[at] |= SHRUNK
+            elif rise > 0.0 or fall < 0.0:
+                highest, lowest = max(highest, rise), min(lowest, fall)
+                new = best_weight(loss, old, g, s * (sq[i] + kappa) / Lam)
+                alpha[i] = new
+                u += s * (new - old) * yi
+                add_row(A, row, s * (new - old) * yi, v)
+        left -= stop - first
+        over = ends_epoch(epoch, stop - first, stop == last)
+    dual.u, dual.Lam, dual.gap_so_far, dual.highest, dual.lowest = u, Lam, gap, highest, lowest
+    return left, over
+
+
+@compiled
+def _ascend(
+    A,
+    y,
+    target,
+    weight,
+    loss,
+    lam,
+    active,
+    listed,
+    deal,
+    first,
+    stop,
+    size,
+    group,
+    key,
+    number,
+    alpha,
+    sq,
+    v,
+    scale,
+    dv,
+    dual,
+    epoch,
+):
+    # The part's own list and v: nothing that others write lies beside what it writes, row by row.
+    mine, count = np.empty((stop - first) * size, np.uint32), 0
+    for k in range(first, stop):
+        begin = np.int64(deal[k]) * size
+        for at in range(begin, min(begin + size, listed)):
+            mine[count] = active[at]
+            count += 1
+    epoch.active = count
+    order = np.empty(-(-count // group), np.uint32)
+    shuffle(order, len(order), stream_of(key, number), 0)
+    for j in range(len(v)):
+        dv[j] = v[j] * scale
+    visit(A, y, target, weight, loss, lam, group, count, alpha, dv, sq, mine, order, dual, epoch)
+    for j in range(len(v)):
+        dv[j] -= v[j] * scale
+    count = 0
+    for k in range(first, stop):
+        begin = np.int64(deal[k]) * size
+        for at in range(begin, min(begin + size, listed)):
+            active[at] = mine[count]
+            count += 1

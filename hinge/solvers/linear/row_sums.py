@@ -1,0 +1,158 @@
+"""What Newton's method asks of the data, over stretches of a list of rows at which threads work at once.
+
+How many stretches there are follows from sizes alone, and their sums are added in order.
+"""
+
+import numpy as np
+
+from hinge.problems import Regularized
+from hinge.solvers.linear.smoothed_hinge import (
+    FIRST,
+    add_outers,
+    along,
+    copy_rows,
+    mass_of,
+    next_trial,
+    product,
+    search,
+    slope_at,
+    slopes,
+)
+from hinge.threads import each, stretches
+
+SHARE = 1 << 17
+"""Cells that make a stretch worth a thread: some times what it takes to begin and to end."""
+A_ROW = 4  # cells that a row of a plain vector is worth
+BLAS_PAYS = 48  # features and rows from which on matrix products make a sum of outer products sooner
+GATHERED = 1024  # rows that are copied at once for that
+FLOPS = 8  # of a matrix product, in the time of a cell
+
+
+def cut(rows: int, cells: float, parts: int) -> list[tuple[int, int]]:
+    """Stretches of so many rows, each of so many cells: as many as are worth it, and no more than parts."""
+    return stretches(rows, max(1, min(parts, int(rows * cells) // SHARE)))
+
+
+def row_cells(problem: Regularized) -> float:
+    """What a row takes to read."""
+    return problem.matrix.n_cells / problem.n + A_ROW
+
+
+def margins_along(
+    problem: Regularized, rows: np.ndarray, p: np.ndarray, lo: int, hi: int, q: np.ndarray, parts: int
+) -> None:
+    """q ← yᵢ⟨p, (xᵢ, 1)⟩ for rows lo to hi of the list."""
+    ends = cut(hi - lo, row_cells(problem), parts)
+    with problem.matrix.shared(len(ends)) as A:
+        each(lambda k: along(A[k], rows, problem.y, p, lo + ends[k][0], lo + ends[k][1], q), len(ends), parts)
+
+
+def dual_at(
+    problem: Regularized,
+    rows: np.ndarray,
+    m: np.ndarray,
+    center: np.ndarray,
+    mu: float,
+    alpha: np.ndarray,
+    z: np.ndarray,
+    curved: np.ndarray,
+    parts: int,
+) -> tuple[float, float, float]:
+    """The dual at margins m, and which rows are on the parabola, as `slopes` has them; z follows."""
+    ends = cut(len(rows), row_cells(problem), parts)
+    own = [z] if len(ends) == 1 else [np.zeros_like(z) for _ in ends]
+    with problem.matrix.shared(len(ends)) as A:
+
+        def part(k: int) -> tuple[float, float, float]:
+            at, given = slice(*ends[k]), (problem.y, problem.target, problem.weight, problem.loss)
+            found: tuple[float, float, float] = slopes(
+                A[k], rows[at], *given, m[at], center[at], mu, alpha, own[k], curved[at]
+            )
+            return found
+
+        sums = each(part, len(ends), parts)
+    if len(ends) > 1:
+        for change in own:
+            z += change
+    mass, gap, linear = (sum(terms) for terms in zip(*sums, strict=True))
+    return mass, gap, linear
+
+
+def step_along(
+    problem: Regularized,
+    rows: np.ndarray,
+    m: np.ndarray,
+    q: np.ndarray,
+    center: np.ndarray,
+    mu: float,
+    first: float,
+    second: float,
+    parts: int,
+) -> float:
+    """The minimum of F along a direction, of which the penalty's slope and curvature are given."""
+    given = problem.target, problem.weight, problem.loss
+    ends = cut(len(rows), A_ROW, parts)
+    if len(ends) == 1:
+        return float(search(rows, *given, m, q, center, mu, first, second))
+    mass, trial = mass_of(rows, problem.weight), FIRST
+    while not trial.over:
+
+        def part(k: int, tau: float = trial.tau) -> tuple[float, float]:
+            at = slice(*ends[k])
+            found: tuple[float, float] = slope_at(rows[at], *given, m[at], q[at], center[at], mu, tau)
+            return found
+
+        slope, curvature = (sum(terms) / mass for terms in zip(*each(part, len(ends), parts), strict=True))
+        trial = next_trial(trial, slope, curvature / (mu + problem.loss.curvature), first, second)
+    return float(trial.tau)
+
+
+def add_products(problem: Regularized, rows: np.ndarray, v: np.ndarray, out: np.ndarray, parts: int) -> None:
+    """out ← Σ sᵢ (xᵢ, 1)⟨(xᵢ, 1), v⟩ over the rows of the list."""
+    ends = cut(len(rows), 2 * row_cells(problem), parts)
+    own = [out] if len(ends) == 1 else [np.empty_like(out) for _ in ends]
+    with problem.matrix.shared(len(ends)) as A:
+        each(lambda k: product(A[k], rows[slice(*ends[k])], problem.weight, v, own[k]), len(ends), parts)
+    if len(ends) > 1:
+        out[:] = sum(own)
+
+
+def add_squares(problem: Regularized, rows: np.ndarray, sign: float, H: np.ndarray, full: bool, parts: int) -> None:
+    """Lower triangle of H ± Σ sᵢ (xᵢ, 1)(xᵢ, 1)ᵀ: by matrix products where rows are full and long enough to pay."""
+    cells = row_cells(problem)
+    if full and problem.d >= BLAS_PAYS and len(rows) >= BLAS_PAYS:
+        for lo in range(0, len(rows), GATHERED):
+            some = rows[lo : lo + GATHERED]
+            _add_square(problem, some, sign, H, len(cut(len(some), cells * problem.d / FLOPS, parts)))
+        return
+    ends = cut(len(rows), cells * cells, parts)
+    own = [H] if len(ends) == 1 else [np.zeros_like(H) for _ in ends]
+    with problem.matrix.shared(len(ends)) as A:
+        each(lambda k: add_outers(A[k], rows[slice(*ends[k])], problem.weight, sign, own[k]), len(ends), parts)
+    if len(ends) > 1:
+        for more in own:
+            H += more
+
+
+def _add_square(problem: Regularized, rows: np.ndarray, sign: float, H: np.ndarray, parts: int) -> None:
+    """The same for few rows, by a copy B of them: each part makes some rows of the triangle, as much work as others.
+
+    Rows p to q of BᵀB have :math:`q^2 - p^2` cells on both sides of the diagonal together.
+    """
+    B, scale = np.zeros((len(rows), len(H))), sign
+    ends = stretches(len(rows), parts)
+    with problem.matrix.shared(parts) as A:
+        each(lambda k: copy_rows(A[k], rows[slice(*ends[k])], B[slice(*ends[k])]), parts, parts)
+    if len(problem.weight) > 1:
+        B *= np.sqrt(problem.weight[rows])[:, None]
+    else:
+        scale *= float(problem.weight[0])
+    corners = [round(len(H) * (k / parts) ** 0.5) for k in range(parts + 1)]
+
+    def part(k: int) -> None:
+        p, q = corners[k], corners[k + 1]
+        left, own = B[:, :p], B[:, p:q]
+        H[p:q, :p] += scale * (own.T @ left)
+        H[p:q, p:q] += scale * (own.T @ own)
+
+    each(part, parts, parts)
