@@ -1,0 +1,127 @@
+"""Leave-one-out decision values of a fitted classifier: what `hinge.calibration` needs of each of its runs."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hinge.access import as_points
+from hinge.calibration.features import Features
+from hinge.calibration.left_out import Asked, LeftOut, Solved, left_out
+from hinge.calibration.linear_spans import linear_spans
+from hinge.calibration.span import spans_by_kernel
+from hinge.estimators.kernel_input import dense_if_small, part_of
+from hinge.estimators.kernel_tasks import Task
+from hinge.estimators.one_vs_one import class_pairs
+from hinge.estimators.parameters import KernelData
+from hinge.kernels import Function, Kernel
+from hinge.problems import L1Regularized, Penalized
+from hinge.types import Stored
+
+EXACT_POINTS = 2048
+"""Up to this many points kernel values are computed in float64."""
+TILE_ROWS = 256
+
+
+class Judged(NamedTuple):
+    """The rows of one run, whether each is of its positive class, and their decision values without them."""
+
+    rows: np.ndarray
+    positive: np.ndarray
+    values: LeftOut
+
+
+def as_they_are(task: Task, f: np.ndarray) -> Judged:
+    """Decision values of rows that took no part in the fit."""
+    rows = np.arange(len(task.y)) if task.rows is None else task.rows
+    return Judged(rows, task.y > 0, LeftOut(f, np.ones(len(f))))
+
+
+def without_kernel_rows(
+    X: KernelData, task: Task, kernel: Kernel, f: np.ndarray, beta: np.ndarray, C: float | None, free_bias: bool
+) -> tuple[Judged, int]:
+    """The rows of a task of a kernel machine, and the kernel values that it took.
+
+    Parameters
+    ----------
+    X : array, CSR matrix, or a list of items
+    task : Task
+        With the weights of the problem.
+    kernel : Kernel
+    f, beta : ndarray of shape (len(task.y),)
+        Decision values and coefficients.
+    C : float, optional
+        The bound of dual weights for rows of weight one; the largest weight where it is not known.
+    free_bias : bool
+    """
+    rows = np.arange(len(task.y)) if task.rows is None else task.rows
+    weight = np.ones(len(rows)) if task.weight is None else task.weight
+    a = np.maximum(beta * task.y, 0.0)
+    if C is None:
+        C = float(np.max(a[weight > 0] / weight[weight > 0], initial=0.0)) or 1.0
+    evals = 0
+
+    def spans(asked: Asked) -> np.ndarray:
+        needed = np.union1d(asked.free, asked.judged)
+        of_two = (
+            Function(kernel.function, on="pairs") if isinstance(kernel, Function) and kernel.on == "indices" else kernel
+        )
+        some = part_of(X, rows[needed], kernel)
+        points = as_points(dense_if_small(some), of_two, exact=len(needed) <= EXACT_POINTS)
+
+        def values(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+            nonlocal evals
+            i, j = np.searchsorted(needed, one), np.searchsorted(needed, other)
+            found, tile = np.empty((len(i), len(j))), np.empty((min(len(i), TILE_ROWS), len(j)), points.dtype)
+            for lo in range(0, len(i), TILE_ROWS):
+                part = i[lo : lo + TILE_ROWS]
+                points.fill(part, j, tile[: len(part)])
+                found[lo : lo + len(part)] = tile[: len(part)]
+            evals += found.size
+            return found
+
+        diag = points.diag()
+        return spans_by_kernel(values, lambda i: diag[np.searchsorted(needed, i)], free_bias, asked)
+
+    found = left_out(Solved(f, task.y, a, C * weight), spans)
+    return Judged(rows, task.y > 0, found), evals
+
+
+def coefficients_of(model: Any, k: int, n: int) -> np.ndarray:
+    """β of run k of a kernel machine, for all n training rows."""
+    dual, support, beta = model._dense_dual, model.support_, np.zeros(n)
+    if not model._one_vs_one:
+        beta[support] = dual[k]
+        return beta
+    cuts = np.concatenate([[0], np.cumsum(model.n_support_)])
+    i, j = class_pairs(len(model.classes_))[k]
+    for own, row in ((i, j - 1), (j, i)):
+        part = slice(cuts[own], cuts[own + 1])
+        beta[support[part]] = dual[row, part]
+    return beta
+
+
+def without_linear_rows(X: Stored, problem: Penalized, w: np.ndarray, f: np.ndarray, a: np.ndarray | None) -> LeftOut:
+    """The rows of a linear problem.
+
+    Parameters
+    ----------
+    X : array or CSR matrix
+    problem : Penalized
+    w : ndarray of shape (n_features,)
+    f : ndarray of shape (n,)
+        Decision values.
+    a : ndarray of shape (n,), optional
+        Dual weights in units of w; not needed where the loss is curved, which they are the slope of.
+    """
+    bound = np.broadcast_to(problem.share() / problem.lam, (problem.n,))
+    if problem.loss.curvature:
+        a = np.maximum(0.0, 1.0 - problem.y * f) * bound / problem.loss.curvature
+    assert a is not None
+    constant = {"none": 0.0, "free": 1.0, "penalized": float(problem.bias_scale)}[problem.bias]
+    penalty = np.ones(problem.d + 1)
+    penalty[-1] = float(problem.bias == "penalized")
+    if isinstance(problem, L1Regularized):  # what is zero stays zero, and nothing else is curved
+        used = np.flatnonzero(w)
+        X, penalty = X[:, used], np.zeros(len(used) + 1)
+    rows = Features(X, constant, penalty)
+    return left_out(Solved(f, problem.y, a, bound, problem.loss.curvature), lambda asked: linear_spans(rows, asked))
