@@ -45,7 +45,7 @@ def spans_by_features(rows: Features, asked: Asked) -> np.ndarray:
 
 
 def _factor(H: np.ndarray) -> np.ndarray:
-    added = 1e-14 * float(np.trace(H)) / len(H)
+    added = 1e-14 * float(np.trace(H)) / len(H) or 1.0
     for _ in range(TRIES):
         try:
             return cholesky(H + added * np.eye(len(H)), lower=True, check_finite=False)

@@ -62,7 +62,7 @@ def spans_by_probes(rows: Features, asked: Asked) -> np.ndarray:
     own = place[inside]
     left = e[own] - along[inside] * root[own]
     kept = _drawn((left.astype(np.float64) ** 2).mean(axis=1), np.ones(len(inside)))
-    h[inside] /= np.maximum(kept / (kept + h[inside] / rho[own]), 1e-6)
+    h[inside] /= np.maximum(kept, 1e-6)
     return h
 
 

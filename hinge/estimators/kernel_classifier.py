@@ -26,6 +26,7 @@ class KernelClassifier(KernelMachine, Probabilities):
 
     _needed = "when probability=False"
 
+    shape_fit_: tuple[int, ...]
     decision_function_shape: str
     break_ties: bool
     probability: bool | Literal["deprecated"]
@@ -144,13 +145,13 @@ class KernelClassifier(KernelMachine, Probabilities):
         """
         check_is_fitted(self, "support_")
         X = kernel_input.new_data(self, X)
-        y = column_or_1d(y, warn=True)
-        check_consistent_length(X, y)
-        _, codes = checks.encoded_labels(y, self.classes_)
+        labels = column_or_1d(y, warn=True)
+        check_consistent_length(X, labels)
+        _, codes = checks.encoded_labels(labels, self.classes_)
         weight = weights.row_weights(sample_weight, X)
         if not held_out:
             self._check_rows(X)
-        self._calibrate(X, y, codes, weight, held_out=held_out)
+        self._calibrate(X, labels, codes, weight, held_out=held_out)
         return self
 
     # --- parts of calibrate ---------------------------------------------------------------

@@ -126,6 +126,8 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, Probabilit
         to a norm of √(2 gap D/λ). Only where the solver has a dual, and not with "l1", where no such sum is w.
     support_ : ndarray of shape (n_support,)
         Rows with a positive α for any class.
+    probA_, probB_ : ndarray of shape (1,) or (n_classes,)
+        After `calibrate`: a class has the probability 1/(1 + exp(A f + B)), f its decision value.
     n_features_in_, feature_names_in_
 
     Notes
@@ -410,7 +412,8 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, Probabilit
             )
         per_class = weights.per_class_weights(self.class_weight, y, self.classes_, rows)
         matrix, scores = as_matrix(X, checked=True), self._scores(X).astype(np.float64, copy=False)
-        coef = np.asarray(self.coef_.todense()) if sp.issparse(self.coef_) else self.coef_
+        coef: Any = self.coef_
+        coef = coef.toarray() if sp.issparse(coef) else coef
         judged = []
         for k, f in enumerate(scores.T):
             label = 1 if len(self.classes_) == 2 else k

@@ -96,6 +96,8 @@ class_weight_
         are sparse; the support vectors of sequences are a list.
     coef_ : ndarray of shape (n_runs, n_features)
         w of each run, for the linear kernel.
+    probA_, probB_ : ndarray of shape (n_runs,)
+        Of calibrated models: the positive class of a run has the probability 1/(1 + exp(A f + B)) at the value f.
     kernel_ : hinge.kernels.Kernel
     gap_ : float
         The certified relative gap; the largest of all runs. Infinite where none is known, and where the best w is

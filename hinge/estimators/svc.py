@@ -104,6 +104,8 @@ class_weight_
         As in scikit-learn, in LIBSVM's order and layout. The support vectors and the coefficients of sparse X
         are sparse; the support vectors of sequences are a list. With ``multiclass="ovr"``,
         `dual_coef_` has shape (n_classes, n_SV) and `intercept_` (n_classes,).
+    probA_, probB_ : ndarray of shape (n_runs,)
+        Of calibrated models: the positive class of a run has the probability 1/(1 + exp(A f + B)) at the value f.
     kernel_ : hinge.kernels.Kernel
     gap_ : float
         The certified relative gap; the largest of all runs. Infinite where none is known.
