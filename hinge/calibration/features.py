@@ -7,6 +7,9 @@ import scipy.sparse as sp
 
 from hinge.types import Stored
 
+SPARSE = 8.0
+"""A cell of a sparse product takes this many times as long as one of a dense one."""
+
 
 class Features(NamedTuple):
     """Rows as a linear machine sees them.
@@ -30,6 +33,13 @@ class Features(NamedTuple):
         """Features of a row."""
         return self.X.shape[1] + 1
 
+    @property
+    def cells_per_row(self) -> float:
+        """Cells that an inner product reads, in units of those of a dense one, which is faster."""
+        if sp.issparse(self.X):
+            return SPARSE * self.X.nnz / self.X.shape[0]  # type: ignore[attr-defined]
+        return float(self.width)
+
     def dense(self, rows: np.ndarray) -> np.ndarray:
         """Some rows in float64, with the feature of the bias."""
         part: Any = self.X[rows]
@@ -51,6 +61,7 @@ class Features(NamedTuple):
         sq = part.multiply(part).sum(axis=1) if sp.issparse(part) else np.einsum("ij,ij->i", part, part)
         return np.asarray(sq).ravel() + self.constant**2 * self.penalty[-1]
 
-    def mean_sq_norm(self, rows: np.ndarray) -> float:
-        """The mean of their squared norms; 1 where all are zero."""
-        return float(self.sq_norms(rows).mean()) or 1.0 if len(rows) else 1.0
+    def typical_sq_norm(self, rows: np.ndarray) -> float:
+        """The mean of the squared norms of a few of these rows; 1 where all are zero."""
+        few = rows[:: max(1, len(rows) // 64)]
+        return float(self.sq_norms(few).mean()) or 1.0 if len(few) else 1.0

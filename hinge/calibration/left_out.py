@@ -21,8 +21,8 @@ BESIDE, MORE = 200, 0.25
 """But no more of them than this many, and this share of those whose weight is between its bounds."""
 FULL = 1e-6
 """Share of its bound that a dual weight may lack, or have, and still count as at it."""
-MOST_JUDGED = 4096
-"""Rows of either label that are left out, at most; where more have a weight, each stands for its neighbours."""
+MOST_JUDGED = 2048
+"""Rows of either label that are looked at; where there are more, each stands for its neighbours."""
 
 
 class Solved(NamedTuple):
@@ -48,8 +48,9 @@ class Solved(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """Decision values without their row, and how many rows each stands for: 0 where none was computed."""
+    """Rows, their decision values by a machine that was trained without them, and how many rows each stands for."""
 
+    rows: np.ndarray
     f: np.ndarray
     stands_for: np.ndarray
 
@@ -80,25 +81,24 @@ Spans: TypeAlias = Callable[[Asked], np.ndarray]
 
 
 def left_out(solved: Solved, spans: Spans) -> LeftOut:
-    """Leave-one-out decision values of all rows that are judged.
+    """Leave-one-out decision values of all rows, or of some that stand for them.
 
     A row that is the only one of its label leaves nothing to learn it from: the machine without it is the constant -y.
     No other row moves by more than the decision values' range, beyond which other rows would have stopped it.
     """
     f, y, a, bound, curvature = solved
-    used = np.flatnonzero((a > FULL * bound) if curvature == 0.0 else a > 0.0)
-    values, stands_for = np.array(f, np.float64), np.ones(len(f))
-    if len(used):
-        judged, stands_for[used] = _judged(used, f, y)
-        drop = a[judged] * spans(_asked(solved, judged))
-        reach = float(np.abs(f).max()) + 1.0
-        drop = np.clip(np.nan_to_num(drop, nan=0.0, posinf=np.inf), 0.0, np.maximum(y[judged] * f[judged] + reach, 0.0))
-        values[judged] -= y[judged] * drop
+    rows, stands_for = _some(f, y)
+    values = f[rows].astype(np.float64)
+    moving = np.flatnonzero(a[rows] > (0.0 if curvature else FULL * bound[rows]))
+    if len(moving):
+        judged = rows[moving]
+        drop = np.nan_to_num(a[judged] * spans(_asked(solved, judged)), nan=0.0, posinf=np.inf)
+        room = y[judged] * f[judged] + float(np.abs(f).max()) + 1.0
+        values[moving] -= y[judged] * np.clip(drop, 0.0, np.maximum(room, 0.0))
     for label in (-1, 1):
-        own = np.flatnonzero(y == label)
-        if len(own) == 1:
-            values[own], stands_for[own] = -label, 1.0
-    return LeftOut(values, stands_for)
+        if np.count_nonzero(y == label) == 1:
+            values[y[rows] == label] = -label
+    return LeftOut(rows, values, stands_for)
 
 
 def _asked(solved: Solved, judged: np.ndarray) -> Asked:
@@ -125,17 +125,18 @@ def _asked(solved: Solved, judged: np.ndarray) -> Asked:
     return Asked(free, rho, judged, place[judged])
 
 
-def _judged(used: np.ndarray, f: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Some of the rows, evenly along the decision values of either label; and how many each of all stands for."""
-    chosen, stands_for = [], np.zeros(len(used))
+def _some(f: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Some rows, evenly along the decision values of either label; and how many each stands for."""
+    chosen, counts = [], []
     for label in (-1, 1):
-        own = np.flatnonzero(y[used] == label)
-        count = min(len(own), MOST_JUDGED)
-        if count == 0:
-            continue
-        own = own[np.argsort(f[used[own]], kind="stable")]
-        cuts = len(own) * np.arange(count + 1) // count
-        picked = own[(cuts[:-1] + cuts[1:] - 1) // 2]
-        stands_for[picked] = np.diff(cuts)
-        chosen.append(used[picked])
-    return np.sort(np.concatenate(chosen)), stands_for
+        own = np.flatnonzero(y == label)
+        if len(own) > MOST_JUDGED:
+            cuts = len(own) * np.arange(MOST_JUDGED + 1) // MOST_JUDGED
+            own = own[np.argsort(f[own], kind="stable")][(cuts[:-1] + cuts[1:] - 1) // 2]
+            counts.append(np.diff(cuts).astype(np.float64))
+        else:
+            counts.append(np.ones(len(own)))
+        chosen.append(own)
+    rows = np.concatenate(chosen)
+    order = np.argsort(rows)
+    return rows[order], np.concatenate(counts)[order]

@@ -18,7 +18,6 @@ from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from hinge.calibration.features import Features
 from hinge.calibration.left_out import Asked
 
-FAINT = 1e-6
 TRIES = 12
 BLOCK_CELLS = 1 << 21
 
@@ -26,7 +25,6 @@ BLOCK_CELLS = 1 << 21
 def spans_by_features(rows: Features, asked: Asked) -> np.ndarray:
     """:math:`S_i^2` of the rows that are judged."""
     free, rho, judged, place = asked
-    rho = rho + FAINT * rows.mean_sq_norm(free)
     step = max(1, BLOCK_CELLS // rows.width)
     H = np.diag(rows.penalty)
     for lo in range(0, len(free), step):

@@ -7,13 +7,16 @@ which has the covariance H, the solution of :math:`Hu = z` has the covariance :m
           \\mathrm E\\Big(e_i - \\frac{\\tilde x_i^\\top u}{\\sqrt{\\rho_i}}\\Big)^2 = 1 - h_i/\\rho_i \\;(i \\in F),
 
 and :math:`S_i^2` is a quotient of two means of squares. All systems are solved at once, by conjugate gradients with
-the diagonal of H. The means of a few probes are noisy: each is drawn to what the diagonal alone predicts, as much as
-the spread of the probes is larger than that of the rows.
+the diagonal of H. If features were uncorrelated, H would be that diagonal: this is the first guess. The means of a few
+probes are noisy: they tell by which factor the first guess is off, and a single row is drawn to it, as much as the
+spread of the squares is noise.
 
-Cost: a product of X with as many columns as there are probes, and one with its transpose, in each of some ten steps.
+Cost: two passes over the rows on the margin, and in each of some ten steps two products of them with as many columns as
+there are probes.
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,24 +24,43 @@ import scipy.sparse as sp
 from hinge.calibration.features import Features
 from hinge.calibration.left_out import Asked
 
-PROBES = 16
 STEPS = 60
-NEAR = 0.05
-"""Residuals end at this share of z."""
-FAINT = 1e-3
-"""Share of the rows' mean squared norm that ρ is at least: with less, the systems take too many steps."""
 
 
-def spans_by_probes(rows: Features, asked: Asked) -> np.ndarray:
-    """:math:`S_i^2` of the rows that are judged, about."""
+class Effort(NamedTuple):
+    """How many probes, and the share of z at which residuals end."""
+
+    probes: int
+    near: float
+
+
+def first_guess(rows: Features, asked: Asked, diagonal: np.ndarray) -> np.ndarray:
+    """:math:`S_i^2` as if features were uncorrelated."""
     free, rho, judged, place = asked
-    rho = np.maximum(rho, FAINT * rows.mean_sq_norm(free))
+    part = _squared(rows.X[judged])
+    own = np.where(place >= 0, 1.0 / rho[np.maximum(place, 0)], 0.0) if len(free) else np.zeros(len(judged))
+    least = rows.penalty[:-1] + np.finfo(float).tiny
+    if sp.issparse(part):
+        share = np.repeat(own, np.diff(part.indptr)) * part.data
+        part.data = part.data / np.maximum(diagonal[part.indices] - share, least[part.indices])
+        guess = np.asarray(part.sum(axis=1)).ravel()
+    else:
+        guess = (part / np.maximum(diagonal[:-1] - own[:, None] * part, least)).sum(axis=1)
+    return guess + (rows.constant**2 / diagonal[-1] if rows.constant else 0.0)
+
+
+def spans_by_probes(
+    rows: Features, asked: Asked, diagonal: np.ndarray, guess: np.ndarray, effort: Effort
+) -> np.ndarray:
+    """:math:`S_i^2` of the rows that are judged, about, from the diagonal of H and the first guess."""
+    free, rho, judged, place = asked
+    probes = effort.probes
     rng = np.random.default_rng(0)  # the same call gives the same bits
-    X: Any = rows.X[free].astype(np.float32)
+    X: Any = _rows_of(rows, free).astype(np.float32, copy=False)
     root = np.sqrt(1.0 / rho).astype(np.float32)[:, None]
     constant, penalty = np.float32(rows.constant), rows.penalty.astype(np.float32)[:, None]
-    e = rng.standard_normal((len(free), PROBES), np.float32)
-    g = rng.standard_normal((rows.width, PROBES), np.float32)
+    e = rng.standard_normal((len(free), probes), np.float32)
+    g = rng.standard_normal((rows.width, probes), np.float32)
 
     def back(coef: np.ndarray) -> np.ndarray:
         return np.concatenate([X.T @ coef, constant * coef.sum(axis=0, keepdims=True)])
@@ -46,52 +68,64 @@ def spans_by_probes(rows: Features, asked: Asked) -> np.ndarray:
     def there(part: Any, u: np.ndarray) -> np.ndarray:
         return part @ u[:-1] + constant * u[-1]
 
-    squares = X.multiply(X).T @ root**2 if sp.issparse(X) else (X * X).T @ root**2
-    diagonal = penalty + np.concatenate([squares, constant**2 * (root**2).sum(axis=0, keepdims=True)])
-    diagonal[diagonal == 0.0] = 1.0  # a bias that is not there
     z = np.sqrt(penalty) * g + back(root * e)
-    u = _solved(lambda v: penalty * v + back(root**2 * there(X, v)), z, diagonal)
-    part: Any = rows.X[judged].astype(np.float32)
-    along = there(part, u)
-    squares = (
-        part.multiply(part) @ (1.0 / diagonal[:-1]) if sp.issparse(part) else (part * part) @ (1.0 / diagonal[:-1])
-    )
-    first = np.asarray(squares, np.float64).ravel() + float(constant**2 / diagonal[-1, 0])
-    h = _drawn((along.astype(np.float64) ** 2).mean(axis=1), first)
+    scale = diagonal.astype(np.float32)[:, None]
+    u = _solved(lambda v: penalty * v + back(root**2 * there(X, v)), z, scale, effort.near)
+    along = there(rows.X[judged].astype(np.float32, copy=False), u)
     inside = np.flatnonzero(place >= 0)
     own = place[inside]
-    left = e[own] - along[inside] * root[own]
-    kept = _drawn((left.astype(np.float64) ** 2).mean(axis=1), np.ones(len(inside)))
-    h[inside] /= np.maximum(kept, 1e-6)
-    return h
+    found = (along.astype(np.float64) ** 2).mean(axis=1)
+    left = (e[own] - along[inside] * root[own]).astype(np.float64)
+    kept = rho[own] / (rho[own] + guess[inside])
+    found[inside] /= np.maximum(_drawn((left**2).mean(axis=1), kept, probes), 1e-6)
+    return _drawn(found, guess, probes)
 
 
-def _drawn(estimate: np.ndarray, first: np.ndarray) -> np.ndarray:
+def _rows_of(rows: Features, free: np.ndarray) -> Any:
+    return rows.X if len(free) == rows.X.shape[0] else rows.X[free]
+
+
+def diagonal_of(rows: Features, free: np.ndarray, rho: np.ndarray) -> np.ndarray:
+    """The diagonal of H; 1 for a bias that is not there."""
+    features = rows.penalty[:-1] + _squared(_rows_of(rows, free)).T @ (1.0 / rho)
+    bias = rows.penalty[-1] + rows.constant**2 * float((1.0 / rho).sum())
+    return np.append(features, bias if rows.constant else 1.0)
+
+
+def _drawn(estimate: np.ndarray, first: np.ndarray, probes: int) -> np.ndarray:
     """Estimates drawn to a multiple of a first guess, by how much of their spread is noise."""
-    if not len(estimate):
+    if not first.any():
         return estimate
-    level = float(estimate.sum() / first.sum()) if first.any() else 0.0
+    level = float(estimate.sum() / first.sum())
     ratio = estimate / np.where(first > 0.0, first, 1.0)
-    mean_square = float(np.mean(ratio**2)) / (1.0 + 2.0 / PROBES)
-    spread, noise = max(0.0, mean_square - level**2), 2.0 / PROBES * mean_square
+    mean_square = float(np.mean(ratio**2)) / (1.0 + 2.0 / probes)
+    spread, noise = max(0.0, mean_square - level**2), 2.0 / probes * mean_square
     share = spread / (spread + noise) if spread > 0.0 else 0.0
     return first * (level + share * (ratio - level))
 
 
-def _solved(times: Any, z: np.ndarray, diagonal: np.ndarray) -> np.ndarray:
-    """H⁻¹z for every column of z."""
+def _solved(times: Callable[[np.ndarray], np.ndarray], z: np.ndarray, diagonal: np.ndarray, near: float) -> np.ndarray:
+    """H⁻¹z for every column of z, until residuals are a share `near` of it."""
     u, residual = np.zeros_like(z), z.copy()
     p = residual / diagonal
-    rp = np.einsum("ij,ij->j", residual, p)
-    target = NEAR**2 * rp
+    rp, tiny = np.einsum("ij,ij->j", residual, p), np.finfo(np.float32).tiny
+    target = near**2 * rp
     for _ in range(STEPS):
+        if (rp <= target).all():
+            break
         Hp = times(p)
-        step = rp / np.maximum(np.einsum("ij,ij->j", p, Hp), np.finfo(np.float32).tiny)
+        step = rp / np.maximum(np.einsum("ij,ij->j", p, Hp), tiny)
         u += step * p
         residual -= step * Hp
         scaled = residual / diagonal
         rp, before = np.einsum("ij,ij->j", residual, scaled), rp
-        if (rp <= target).all():
-            break
-        p = scaled + rp / np.maximum(before, np.finfo(np.float32).tiny) * p
+        p *= rp / np.maximum(before, tiny)
+        p += scaled
     return u
+
+
+def _squared(X: Any) -> Any:
+    """The squares of all entries, in float64."""
+    if sp.issparse(X):
+        return sp.csr_array((X.data.astype(np.float64) ** 2, X.indices, X.indptr), shape=X.shape)
+    return X.astype(np.float64) ** 2

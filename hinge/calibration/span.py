@@ -28,8 +28,8 @@ OwnValues: TypeAlias = Callable[[np.ndarray], np.ndarray]
 
 MOST_FREE = 4096
 """Rows on the margin up to which all of them count; of more, this many in even steps."""
-FAINT = 1e-6
-"""Share of the mean of K(x, x) that is added to the diagonal: rows that are there twice have a span of zero."""
+FAINT = 1e-9
+"""Share of the mean of K(x, x) that is added to the diagonal, at least: rows may be there twice."""
 TRIES = 12
 BLOCK_ROWS = 1024
 

@@ -23,17 +23,23 @@ TILE_ROWS = 256
 
 
 class Judged(NamedTuple):
-    """The rows of one run, whether each is of its positive class, and their decision values without them."""
+    """Rows of one run, whether each is of its positive class, its decision value without it, and its weight."""
 
     rows: np.ndarray
     positive: np.ndarray
-    values: LeftOut
+    f: np.ndarray
+    stands_for: np.ndarray
+
+    @classmethod
+    def of(cls, found: LeftOut, y: np.ndarray, rows: np.ndarray | None) -> "Judged":
+        """With labels, -1 and +1, and the numbers of a run's rows among those of the data."""
+        own = found.rows if rows is None else rows[found.rows]
+        return cls(own, y[found.rows] > 0, found.f, found.stands_for)
 
 
 def as_they_are(task: Task, f: np.ndarray) -> Judged:
     """Decision values of rows that took no part in the fit."""
-    rows = np.arange(len(task.y)) if task.rows is None else task.rows
-    return Judged(rows, task.y > 0, LeftOut(f, np.ones(len(f))))
+    return Judged.of(LeftOut(np.arange(len(f)), f, np.ones(len(f))), task.y, task.rows)
 
 
 def without_kernel_rows(
@@ -83,7 +89,7 @@ def without_kernel_rows(
         return spans_by_kernel(values, lambda i: diag[np.searchsorted(needed, i)], free_bias, asked)
 
     found = left_out(Solved(f, task.y, a, C * weight), spans)
-    return Judged(rows, task.y > 0, found), evals
+    return Judged.of(found, task.y, task.rows), evals
 
 
 def coefficients_of(model: Any, k: int, n: int) -> np.ndarray:
@@ -100,23 +106,21 @@ def coefficients_of(model: Any, k: int, n: int) -> np.ndarray:
     return beta
 
 
-def without_linear_rows(X: Stored, problem: Penalized, w: np.ndarray, f: np.ndarray, a: np.ndarray | None) -> LeftOut:
+def without_linear_rows(X: Stored, problem: Penalized, w: np.ndarray, b: float, a: np.ndarray | None) -> Judged:
     """The rows of a linear problem.
 
     Parameters
     ----------
     X : array or CSR matrix
     problem : Penalized
-    w : ndarray of shape (n_features,)
-    f : ndarray of shape (n,)
-        Decision values.
+    w, b : ndarray of shape (n_features,) and float
     a : ndarray of shape (n,), optional
         Dual weights in units of w; not needed where the loss is curved, which they are the slope of.
     """
+    f = problem.responses(w) + b
     bound = np.broadcast_to(problem.share() / problem.lam, (problem.n,))
-    if problem.loss.curvature:
+    if a is None:
         a = np.maximum(0.0, 1.0 - problem.y * f) * bound / problem.loss.curvature
-    assert a is not None
     constant = {"none": 0.0, "free": 1.0, "penalized": float(problem.bias_scale)}[problem.bias]
     penalty = np.ones(problem.d + 1)
     penalty[-1] = float(problem.bias == "penalized")
@@ -124,4 +128,5 @@ def without_linear_rows(X: Stored, problem: Penalized, w: np.ndarray, f: np.ndar
         used = np.flatnonzero(w)
         X, penalty = X[:, used], np.zeros(len(used) + 1)
     rows = Features(X, constant, penalty)
-    return left_out(Solved(f, problem.y, a, bound, problem.loss.curvature), lambda asked: linear_spans(rows, asked))
+    solved = Solved(f, problem.y, a, bound, problem.loss.curvature)
+    return Judged.of(left_out(solved, lambda asked: linear_spans(rows, asked)), problem.y, None)

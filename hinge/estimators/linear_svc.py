@@ -411,15 +411,14 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, Probabilit
                 "held_out=True, or use sklearn.calibration.CalibratedClassifierCV."
             )
         per_class = weights.per_class_weights(self.class_weight, y, self.classes_, rows)
-        matrix, scores = as_matrix(X, checked=True), self._scores(X).astype(np.float64, copy=False)
+        matrix = as_matrix(X, checked=True)
         coef: Any = self.coef_
         coef = coef.toarray() if sp.issparse(coef) else coef
         judged = []
-        for k, f in enumerate(scores.T):
+        for k, (w, b) in enumerate(zip(coef, self.intercept_, strict=True)):
             label = 1 if len(self.classes_) == 2 else k
             problem: Any = self._problem(matrix, codes == label, rows, per_class, label)
-            values = without_linear_rows(X, problem, coef[k], f, self._dual_weights(problem, k))
-            judged.append(Judged(np.arange(len(codes)), codes == label, values))
+            judged.append(without_linear_rows(X, problem, w, float(b), self._dual_weights(problem, k)))
         return judged
 
     def _dual_weights(self, problem: Penalized, k: int) -> np.ndarray | None:

@@ -109,5 +109,5 @@ class Probabilities:
                 UserWarning,
                 stacklevel=3,
             )
-        found = [fit_sigmoid(one.values.f, one.positive, one.values.stands_for * weight[one.rows]) for one in judged]
+        found = [fit_sigmoid(one.f, one.positive, one.stands_for * weight[one.rows]) for one in judged]
         self.probA_, self.probB_ = np.array([s.A for s in found]), np.array([s.B for s in found])
