@@ -72,6 +72,7 @@ def measured(machine, X, y, X_test, y_test, repeats):
         else:
             likely.set_params(probability=True).fit(X, y)
 
+    clone(machine).fit(X[:300], y[:300])  # compiled code is warm
     times = np.array([(seconds(lambda: plain.fit(X, y)), seconds(with_probabilities)) for _ in range(repeats)])
     folds = CalibratedClassifierCV(clone(machine), ensemble=False, cv=5)
     five = seconds(lambda: folds.fit(X, y))

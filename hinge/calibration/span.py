@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky
-from scipy.linalg.lapack import dtrtri
+from scipy.linalg.lapack import get_lapack_funcs
 
 from hinge.calibration.left_out import Asked
 
@@ -28,8 +28,8 @@ OwnValues: TypeAlias = Callable[[np.ndarray], np.ndarray]
 
 MOST_FREE = 4096
 """Rows on the margin up to which all of them count; of more, this many in even steps."""
-FAINT = 1e-9
-"""Share of the mean of K(x, x) that is added to the diagonal, at least: rows may be there twice."""
+FAINT = {"f": 1e-4, "d": 1e-9}
+"""Share of the mean of K(x, x) that is added to the diagonal, at least, by type: rows may be there twice."""
 TRIES = 12
 BLOCK_ROWS = 1024
 
@@ -48,8 +48,8 @@ def spans_by_kernel(values: Values, own_values: OwnValues, free_bias: bool, aske
     theirs = own_values(free)
     inverse, added = _inverse_factor(values(free, free), rho, float(theirs.mean()))
     rho = rho + added
-    diagonal = np.einsum("ij,ij->j", inverse, inverse)
-    u = inverse.T @ inverse.sum(axis=1)
+    diagonal = np.einsum("ij,ij->j", inverse, inverse, dtype=np.float64)
+    u = (inverse.T @ inverse.sum(axis=1)).astype(np.float64)
     total = float(u.sum())
     if free_bias:
         diagonal = diagonal - u * u / total
@@ -70,11 +70,12 @@ def spans_by_kernel(values: Values, own_values: OwnValues, free_bias: bool, aske
 
 def _inverse_factor(K: np.ndarray, rho: np.ndarray, mean: float) -> tuple[np.ndarray, float]:
     """:math:`L^{-1}` of :math:`LL^\\top = K + \\operatorname{diag}(\\rho) + r`, and r: the least that lets it exist."""
-    added = FAINT * (mean or 1.0)
+    added, diagonal = FAINT[K.dtype.char] * (mean or 1.0), np.diagonal(K).copy()
     for _ in range(TRIES):
+        np.fill_diagonal(K, diagonal + rho + added)
         try:
-            L = cholesky(K + np.diag(rho + added), lower=True, overwrite_a=True, check_finite=False)
-            return dtrtri(L, lower=1, overwrite_c=1)[0], added
+            L = cholesky(K, lower=True, check_finite=False)
+            return get_lapack_funcs("trtri", (L,))(L, lower=1, overwrite_c=1)[0], added
         except LinAlgError:  # a kernel that is not positive
             added *= 10.0
-    return np.diag(1.0 / np.sqrt(np.maximum(np.diagonal(K), 0.0) + rho + added)), added
+    return np.diag(1.0 / np.sqrt(np.maximum(diagonal, 0.0) + rho + added)), added

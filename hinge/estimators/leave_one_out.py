@@ -17,8 +17,8 @@ from hinge.kernels import Function, Kernel
 from hinge.problems import L1Regularized, Penalized
 from hinge.types import Stored
 
-EXACT_POINTS = 2048
-"""Up to this many points kernel values are computed in float64."""
+EXACT_POINTS, FAR = 512, 1e-4
+"""Kernel values are in float64 for no more points than this, and where ρ is no more than this share of them."""
 TILE_ROWS = 256
 
 
@@ -71,21 +71,21 @@ def without_kernel_rows(
         of_two = (
             Function(kernel.function, on="pairs") if isinstance(kernel, Function) and kernel.on == "indices" else kernel
         )
-        some = part_of(X, rows[needed], kernel)
-        points = as_points(dense_if_small(some), of_two, exact=len(needed) <= EXACT_POINTS)
+        some = dense_if_small(part_of(X, rows[needed], kernel))
+        points = as_points(some, of_two, exact=len(needed) <= EXACT_POINTS)
+        diag = points.diag()
+        if points.dtype == np.float32 and asked.rho.min(initial=np.inf) < FAR * float(diag.mean()):
+            points = as_points(some, of_two, exact=True)
 
         def values(one: np.ndarray, other: np.ndarray) -> np.ndarray:
             nonlocal evals
             i, j = np.searchsorted(needed, one), np.searchsorted(needed, other)
-            found, tile = np.empty((len(i), len(j))), np.empty((min(len(i), TILE_ROWS), len(j)), points.dtype)
+            found = np.empty((len(i), len(j)), points.dtype)
             for lo in range(0, len(i), TILE_ROWS):
-                part = i[lo : lo + TILE_ROWS]
-                points.fill(part, j, tile[: len(part)])
-                found[lo : lo + len(part)] = tile[: len(part)]
+                points.fill(i[lo : lo + TILE_ROWS], j, found[lo : lo + TILE_ROWS])
             evals += found.size
             return found
 
-        diag = points.diag()
         return spans_by_kernel(values, lambda i: diag[np.searchsorted(needed, i)], free_bias, asked)
 
     found = left_out(Solved(f, task.y, a, C * weight), spans)
