@@ -36,9 +36,8 @@ class Features(NamedTuple):
     @property
     def cells_per_row(self) -> float:
         """Cells that an inner product reads, in units of those of a dense one, which is faster."""
-        if sp.issparse(self.X):
-            return SPARSE * self.X.nnz / self.X.shape[0]  # type: ignore[attr-defined]
-        return float(self.width)
+        X: Any = self.X
+        return SPARSE * X.nnz / X.shape[0] if sp.issparse(X) else float(self.width)
 
     def dense(self, rows: np.ndarray) -> np.ndarray:
         """Some rows in float64, with the feature of the bias."""

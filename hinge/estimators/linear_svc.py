@@ -358,7 +358,8 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, Probabilit
         -------
         ndarray of shape (n_samples,)
         """
-        return self.classes_[self._codes_of(self._scores(X))]
+        codes = self._codes_of(self._scores(X))
+        return self.classes_[codes]
 
     def _codes_of(self, scores: np.ndarray) -> np.ndarray:
         return (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
