@@ -32,10 +32,11 @@ MAY_IMPORT = {
     "sampling": {"compiled"},
     "monitoring": set(),
     "solvers": {"compiled", "kernels", "access", "problems", "sampling", "monitoring", "threads"},
-    "estimators": {"kernels", "access", "problems", "sampling", "monitoring", "solvers", "threads"},
+    "calibration": {"access"},
+    "estimators": {"calibration", "kernels", "access", "problems", "sampling", "monitoring", "solvers", "threads"},
     "datasets": set(),
 }
-PARTS = {"kernels", "access", "problems", "sampling", "monitoring", "solvers", "estimators", "datasets"}
+PARTS = {"calibration", "kernels", "access", "problems", "sampling", "monitoring", "solvers", "estimators", "datasets"}
 MAY_IMPORT |= {  # clients, which see all of the above
     "saddle": {"compiled", "access", "problems", "monitoring", "solvers"},
     "files": PARTS | {"files.replacing", "version"},

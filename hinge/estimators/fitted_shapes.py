@@ -65,3 +65,12 @@ def check_kernel_machine(
     kinds = dual_coef_.dtype.kind + intercept_.dtype.kind + support_.dtype.kind + n_support_.dtype.kind
     if kinds != "ffii" or support_vectors_.dtype.kind not in "biuf":
         raise ValueError("its coefficients and support vectors are not numbers.")
+
+
+def check_sigmoids(probA_: np.ndarray | None, probB_: np.ndarray | None, n_runs: int) -> None:
+    """Raise if the sigmoids of a calibrated model are not one for each run, rising with its decision values."""
+    for values in (probA_, probB_):
+        if not isinstance(values, np.ndarray) or values.shape != (n_runs,) or values.dtype.kind != "f":
+            raise ValueError(f"probA_ and probB_ are not {n_runs} numbers each, one for each decision value.")
+    if np.any(np.greater(probA_, 0.0)):  # type: ignore[arg-type]
+        raise ValueError("probA_ is positive: probabilities would fall where decision values rise.")

@@ -1,29 +1,36 @@
-"""What `SVC` and `NuSVC` share: one binary problem after the other, decision values, classes."""
+"""What `SVC` and `NuSVC` share: one binary problem after the other, decision values, classes, probabilities."""
 
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from hinge.estimators import checks, kernel_input, one_vs_one
+from hinge.estimators import checks, kernel_input, one_vs_one, weights
+from hinge.estimators.kernel_input import is_precomputed
 from hinge.estimators.kernel_machine import KernelMachine
-from hinge.estimators.kernel_tasks import Runs, answers_of, expanded, gram_threads, run_tasks, tasks_of
+from hinge.estimators.kernel_tasks import Answers, Runs, answers_of, expanded, gram_threads, run_tasks, tasks_of
+from hinge.estimators.leave_one_out import as_they_are, coefficients_of, without_kernel_rows
 from hinge.estimators.one_vs_rest import Plan
-from hinge.estimators.parameters import KernelData
+from hinge.estimators.parameters import ClassWeight, KernelData
+from hinge.estimators.probabilities import Probabilities
 from hinge.estimators.reports import reports_of
 from hinge.kernels import Kernel
 from hinge.problems import Expansion
 from hinge.types import Items
 
 
-class KernelClassifier(KernelMachine):
+class KernelClassifier(KernelMachine, Probabilities):
     """The parts of a classifier, for estimators with the parameters of `SVC`."""
 
+    _needed = "when probability=False"
+
+    shape_fit_: tuple[int, ...]
     decision_function_shape: str
     break_ties: bool
     probability: bool | Literal["deprecated"]
+    class_weight: ClassWeight
     n_jobs: int | None
     on_interrupt: Literal["raise", "keep"]
 
@@ -102,50 +109,107 @@ class KernelClassifier(KernelMachine):
         """
         check_is_fitted(self, "support_")
         checks.check_shape(self)
-        scores, n_classes = self._scores(X), len(self.classes_)
+        return self.classes_[self._codes_of(self._scores(X))]
+
+    def _codes_of(self, scores: np.ndarray) -> np.ndarray:
+        n_classes = len(self.classes_)
         if n_classes == 2:
-            return self.classes_[(scores[:, 0] > 0).astype(int)]
+            return (scores[:, 0] > 0).astype(int)
         if not self._one_vs_one:
-            return self.classes_[scores.argmax(axis=1)]
+            return scores.argmax(axis=1)
         decide = one_vs_one.per_class if self.break_ties else one_vs_one.votes
-        return self.classes_[decide(scores, n_classes).argmax(axis=1)]
+        return decide(scores, n_classes).argmax(axis=1)
 
-    def _probabilities_asked(self) -> bool:
-        if self.probability in (False, "deprecated"):
-            raise AttributeError("predict_proba is not available when probability=False.")
-        return True
+    def calibrate(
+        self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None, *, held_out: bool = False
+    ) -> Self:
+        """Learn what probabilities the decision values mean, from the rows of the fit, without another fit.
 
-    @available_if(_probabilities_asked)
-    def predict_proba(self, X: Items) -> np.ndarray:
-        """The probability of each class, which is not built yet.
+        A sigmoid is fitted to the decision values that rows would have, had they been left out of the fit, which the
+        solution itself tells: see `hinge.calibration.left_out`. ``fit`` with ``probability=True`` does the same.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
+            The rows of the fit.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,), optional
+            Their weights in the fit.
+        held_out : bool, default=False
+            Whether X and y are rows that took no part in the fit, whose decision values are taken as they are.
 
         Returns
         -------
-        ndarray of shape (n_samples, n_classes)
+        self
         """
         check_is_fitted(self, "support_")
-        if not getattr(self, "_calibrated", False):
-            raise NotFittedError("predict_proba is not available when fitted with probability=False: fit again.")
-        name = type(self).__name__
-        raise NotImplementedError(
-            "predict_proba comes with calibration, which is not built yet. Wrap the model meanwhile: "
-            f"sklearn.calibration.CalibratedClassifierCV({name}(), ensemble=False) has it."
-        )
+        X = kernel_input.new_data(self, X)
+        labels = column_or_1d(y, warn=True)
+        check_consistent_length(X, labels)
+        _, codes = checks.encoded_labels(labels, self.classes_)
+        weight = weights.row_weights(sample_weight, X)
+        if not held_out:
+            self._check_rows(X)
+        self._calibrate(X, labels, codes, weight, held_out=held_out)
+        return self
 
-    @available_if(_probabilities_asked)
-    def predict_log_proba(self, X: Items) -> np.ndarray:
-        """The logarithm of `predict_proba`.
+    # --- parts of calibrate ---------------------------------------------------------------
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
+    def _calibrate(
+        self,
+        X: KernelData,
+        y: np.ndarray,
+        codes: np.ndarray,
+        weight: np.ndarray | None,
+        answers: Answers | None = None,
+        *,
+        held_out: bool = False,
+    ) -> None:
+        """Fit the sigmoids; `answers` are those of a fit that has just ended, whose decision values are known."""
+        per_class = self._class_factors(y)
+        tasks = tasks_of(codes, len(self.classes_), weight, per_class, None, one_vs_one=self._one_vs_one)
+        scores: np.ndarray | None = None
+        judged = []
+        for k, task in enumerate(tasks):
+            rows = slice(None) if task.rows is None else task.rows
+            f = np.full(len(codes), np.nan)
+            if answers is not None:
+                part = slice(answers.cuts[k], answers.cuts[k + 1])
+                f[answers.rows[part]] = answers.f[part]
+            if not np.isfinite(f[rows]).all():
+                scores = self._scores(X) if scores is None else scores
+                f = scores[:, k]
+            if held_out:
+                judged.append(as_they_are(task, f[rows]))
+                continue
+            beta = coefficients_of(self, k, len(codes))[rows]
+            one, evals = without_kernel_rows(X, task, self.kernel_, f[rows], beta, self._limit, self._has_bias)
+            judged.append(one)
+            self.n_kernel_evals_, self.n_kernel_asked_ = self.n_kernel_evals_ + evals, self.n_kernel_asked_ + evals
+        self._keep_probabilities(judged, codes, weight)
 
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
-        return np.log(self.predict_proba(X))
+    @property
+    def _limit(self) -> float | None:
+        """C; None where something else was given in its place."""
+        return self._bound if self.slack is None else None
+
+    @property
+    def _has_bias(self) -> bool:
+        return bool(self.fit_intercept)
+
+    def _class_factors(self, y: np.ndarray) -> np.ndarray | None:
+        """The weights of the classes in the fit."""
+        return weights.per_class_weights(self.class_weight, y, self.classes_)
+
+    def _check_rows(self, X: KernelData) -> None:
+        """Raise if X cannot be the rows of the fit."""
+        same = kernel_input.shape_of(X) == tuple(self.shape_fit_)
+        if same and not isinstance(X, list) and not is_precomputed(self.kernel_):
+            off = X[self.support_] != self.support_vectors_
+            same = not (off.nnz if sp.issparse(off) else np.any(off))
+        if not same:
+            raise ValueError(
+                "calibrate needs the rows of the fit, in the same order, and X holds others: give those, or "
+                "held_out=True for rows that took no part in it."
+            )

@@ -68,12 +68,15 @@ class Answers(NamedTuple):
     cuts : ndarray of shape (n_runs + 1,)
         Where each run begins.
     b : ndarray of shape (n_runs,)
+    f : ndarray
+        The decision values of these rows; nan where a run has not computed them all.
     """
 
     beta: np.ndarray
     rows: np.ndarray
     cuts: np.ndarray
     b: np.ndarray
+    f: np.ndarray
 
 
 class Runs(NamedTuple):
@@ -254,6 +257,7 @@ def answers_of(answers: Sequence[Expansion], tasks: Sequence[Task]) -> Answers:
         np.concatenate(rows),
         cuts,
         np.array([answer.b for answer in answers]),
+        np.concatenate([answer.responses + (answer.b if answer.terms < np.inf else np.nan) for answer in answers]),
     )
 
 
@@ -327,7 +331,7 @@ def expanded(
     answers: Answers, X: KernelData, codes: np.ndarray, n_classes: int, kernel: Kernel, *, one_vs_one: bool
 ) -> dict[str, Any]:
     """The fitted attributes that say how to predict: support vectors class by class, and coefficients."""
-    beta, rows, cuts, b = answers
+    beta, rows, cuts, b, _ = answers
     if one_vs_one:
         dual, support, n_support = dual_layout(beta, rows, cuts, codes, n_classes)
     else:

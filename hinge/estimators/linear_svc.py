@@ -5,17 +5,22 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from hinge.access import Matrix, Table, as_matrix
 from hinge.access.tables.oracle import FeatureOracle, as_oracle
 from hinge.estimators import checks, crammer_singer, tables, weights
 from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
+from hinge.estimators.kernel_tasks import tasks_of
+from hinge.estimators.leave_one_out import Judged, as_they_are, without_linear_rows
 from hinge.estimators.linear_machine import SOLVES, LinearMachine
 from hinge.estimators.one_vs_rest import Plan, Report, coefficients, keep_results, run_all, starts
 from hinge.estimators.parameters import ClassWeight, RandomState
+from hinge.estimators.probabilities import Probabilities
 from hinge.estimators.reports import reports_of
 from hinge.problems import L1Regularized, LinearProblem, Multiclass, Penalized, Regularized, SlackConstrained, Solution
 from hinge.problems.svm.linear import Bias
@@ -28,7 +33,7 @@ PENALTIES = {"l2": Regularized, "l1": L1Regularized}
 LOSSES = {"hinge": HINGE, "squared_hinge": SQUARED_HINGE}
 
 
-class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
+class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, Probabilities):
     """Linear support vector classifier that stops when it is provably good enough.
 
     Minimises, for each class against the rest, the objective of scikit-learn's ``LinearSVC``,
@@ -124,6 +129,8 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
         to a norm of √(2 gap D/λ). Only where the solver has a dual, and not with "l1", where no such sum is w.
     support_ : ndarray of shape (n_support,)
         Rows with a positive α for any class.
+    probA_, probB_ : ndarray of shape (1,) or (n_classes,)
+        After `calibrate`: a class has the probability 1/(1 + exp(A f + B)), f its decision value.
     n_features_in_, feature_names_in_
 
     Notes
@@ -269,6 +276,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
         tables.check_begun(results, problems)
         self.classes_ = classes
         tables.set_counts(self, problems)
+        self._forget_probabilities()
         keep_results(self, results, problems)
         return self
 
@@ -306,6 +314,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
         pieces: list[Any] = [self._problem(matrix, codes == k, rows, per_class, k) for k in tasks]
         self._learn(pieces, matrix, first)
         self.classes_ = known
+        self._forget_probabilities()
         return self
 
     def decision_function(self, X: MatrixLike) -> np.ndarray:
@@ -333,8 +342,88 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
         -------
         ndarray of shape (n_samples,)
         """
-        scores = self.decision_function(X)
-        return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+        codes = self._codes_of(self._scores(X))
+        return self.classes_[codes]
+
+    def _codes_of(self, scores: np.ndarray) -> np.ndarray:
+        return (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
+
+    def calibrate(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, held_out: bool = False
+    ) -> "LinearSVC":
+        """Learn what probabilities the decision values mean, from the rows of the fit, without another fit.
+
+        A sigmoid is fitted to the decision values that rows would have, had they been left out of the fit, which the
+        solution itself tells: see `hinge.calibration.left_out`. Then there is `predict_proba`, until the next fit.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows of the fit.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,), optional
+            Their weights in the fit.
+        held_out : bool, default=False
+            Whether X and y are rows that took no part in the fit, whose decision values are taken as they are.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self, "coef_")
+        X, y = checks.validated(self, X, y, reset=False)
+        _, codes = checks.encoded_labels(y, self.classes_)
+        rows = weights.row_weights(sample_weight, X)
+        judged = self._held_out(X, codes) if held_out else self._left_out(X, y, codes, rows)
+        self._keep_probabilities(judged, codes, rows)
+        return self
+
+    # --- parts of calibrate ---------------------------------------------------------------
+
+    def _held_out(self, X: Stored, codes: np.ndarray) -> list[Judged]:
+        scores = self._scores(X)
+        tasks = tasks_of(codes, len(self.classes_), None, None, None, one_vs_one=False)
+        return [as_they_are(task, f) for task, f in zip(tasks, scores.T, strict=True)]
+
+    def _left_out(self, X: Stored, y: np.ndarray, codes: np.ndarray, rows: np.ndarray | None) -> list[Judged]:
+        """The decision values of the rows of the fit without them, for each class."""
+        slack = self.slack is not None or isinstance(getattr(self, "solver_", None), Simba)
+        if self.multi_class == "crammer_singer" or slack:
+            what = "slack" if slack else "multi_class='crammer_singer'"
+            raise ValueError(
+                f"There is no leave-one-out of a fit with {what}: give calibrate rows that took no part in it, with "
+                "held_out=True, or use sklearn.calibration.CalibratedClassifierCV."
+            )
+        per_class = weights.per_class_weights(self.class_weight, y, self.classes_, rows)
+        matrix = as_matrix(X, checked=True)
+        coef: Any = self.coef_
+        coef = coef.toarray() if sp.issparse(coef) else coef
+        judged = []
+        for k, (w, b) in enumerate(zip(coef, self.intercept_, strict=True)):
+            label = 1 if len(self.classes_) == 2 else k
+            problem: Any = self._problem(matrix, codes == label, rows, per_class, label)
+            judged.append(without_linear_rows(X, problem, w, float(b), self._dual_weights(problem, k)))
+        return judged
+
+    def _dual_weights(self, problem: Penalized, k: int) -> np.ndarray | None:
+        """a of every row, by the dual coefficients; None where there are none, and the loss tells."""
+        if not hasattr(self, "dual_coef_"):
+            if problem.loss.curvature:
+                return None
+            raise ValueError(
+                "There is no leave-one-out of the hinge without dual weights, which this solver does not keep: fit "
+                "with another one, or give calibrate rows that took no part in the fit, with held_out=True."
+            )
+        dual = self.dual_coef_[k]
+        if self.support_.max(initial=-1) >= problem.n or (dual * problem.y[self.support_] < 0).any():
+            raise ValueError(
+                "calibrate needs the rows of the fit, in the same order, and X and y hold others: give those, or "
+                "held_out=True for rows that took no part in it."
+            )
+        a = np.zeros(problem.n)
+        a[self.support_] = np.abs(dual)
+        return a
 
     # --- parts of fit ---------------------------------------------------------------------
 

@@ -46,7 +46,7 @@ class NuSVC(CallbackSupportMixin, NuMachine, KernelClassifier, ClassifierMixin, 
     shrinking : bool, default=True
         Accepted for scikit-learn's sake: the solver works on a growing subset in any case.
     probability : bool, default=False
-        Whether `predict_proba` is there; it is not built yet, and says what to use in its place.
+        Whether to learn what probabilities the decision values mean, for `predict_proba`, as `calibrate` does.
     tol : float, default=1e-3
         Stop when the certified relative duality gap, (P - D)/\\|P\\|, is at most this; then
         :math:`\\|w - w^*\\|^2 \\le \\tfrac12` tol :math:`\\|w\\|^2` for the best w*, both before they are divided.
@@ -96,6 +96,8 @@ class_weight_
         are sparse; the support vectors of sequences are a list.
     coef_ : ndarray of shape (n_runs, n_features)
         w of each run, for the linear kernel.
+    probA_, probB_ : ndarray of shape (n_runs,)
+        Of calibrated models: the positive class of a run has the probability 1/(1 + exp(A f + B)) at the value f.
     kernel_ : hinge.kernels.Kernel
     gap_ : float
         The certified relative gap; the largest of all runs. Infinite where none is known, and where the best w is
@@ -226,9 +228,22 @@ class_weight_
         self.classes_, self.kernel_, self.shape_fit_ = classes, kernel, kernel_input.shape_of(X)
         self.__dict__.update(expanded(runs.answers, X, codes, len(classes), kernel, one_vs_one=ovo))
         self.class_weight_ = np.ones(len(classes)) if per_class is None else per_class
-        self._calibrated = self.probability not in (False, "deprecated")
+        self._forget_probabilities()
         self._keep(runs)
+        if self.probability not in (False, "deprecated"):
+            self._calibrate(X, y, codes, weight, runs.answers)
         return self
 
     def _problem(self, gram: Gram, task: Task) -> KernelNuClassification:
         return KernelNuClassification(gram, task.y, self.nu, weight=task.weight)
+
+    @property
+    def _limit(self) -> float | None:
+        return None
+
+    @property
+    def _has_bias(self) -> bool:
+        return True
+
+    def _class_factors(self, y: np.ndarray) -> np.ndarray | None:
+        return None  # as in scikit-learn, which does not hand them on

@@ -238,8 +238,9 @@ def _runs(
         for t, p, g in zip(rounds.tolist(), objective.tolist(), gap.tolist(), strict=True)
     ]
     kept: list[Any] = []
+    f = these.r + np.repeat(b, np.diff(these.cuts))
     return Runs(
-        Answers(these.beta, these.rows, these.cuts, b.copy()),
+        Answers(these.beta, these.rows, these.cuts, b.copy(), f),
         kept,
         gap,
         objective.copy(),

@@ -47,7 +47,7 @@ class SVC(CallbackSupportMixin, KernelClassifier, ClassifierMixin, BaseEstimator
     shrinking : bool, default=True
         Accepted for scikit-learn's sake: every solver here leaves points out as it sees fit.
     probability : bool, default=False
-        Whether `predict_proba` is there; it is not built yet, and says what to use in its place.
+        Whether to learn what probabilities the decision values mean, for `predict_proba`, as `calibrate` does.
     slack : float in [0, 1], optional
         ν of the papers: the mean slack allowed at unit norm. Takes the place of `C`; decision values are in
         units of the margin then too. It is met by root-finding in C, certified; ``solver="sbp"`` is the
@@ -104,6 +104,8 @@ class_weight_
         As in scikit-learn, in LIBSVM's order and layout. The support vectors and the coefficients of sparse X
         are sparse; the support vectors of sequences are a list. With ``multiclass="ovr"``,
         `dual_coef_` has shape (n_classes, n_SV) and `intercept_` (n_classes,).
+    probA_, probB_ : ndarray of shape (n_runs,)
+        Of calibrated models: the positive class of a run has the probability 1/(1 + exp(A f + B)) at the value f.
     kernel_ : hinge.kernels.Kernel
     gap_ : float
         The certified relative gap; the largest of all runs. Infinite where none is known.
@@ -260,8 +262,10 @@ class_weight_
         self.classes_, self.kernel_, self.shape_fit_ = classes, kernel, kernel_input.shape_of(X)
         self.__dict__.update(expanded(runs.answers, X, codes, len(classes), kernel, one_vs_one=ovo))
         self.class_weight_ = np.ones(len(classes)) if per_class is None else per_class
-        self._calibrated = self.probability not in (False, "deprecated")
+        self._forget_probabilities()
         self._keep(runs)
+        if self.probability not in (False, "deprecated"):
+            self._calibrate(X, y, codes, weight, runs.answers)
         return self
 
     def _bounds(self) -> tuple[float, ...]:

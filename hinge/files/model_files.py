@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hinge.datasets.plain_arrays import members_of, plain_array
 from hinge.estimators import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM, checks, linear_machine
-from hinge.estimators.fitted_shapes import check_kernel_machine, check_linear
+from hinge.estimators.fitted_shapes import check_kernel_machine, check_linear, check_sigmoids
 from hinge.files.replacing import replacing
 from hinge.kernels import Function, Kernel
 from hinge.kernels import registry as kernels
@@ -83,6 +83,8 @@ ATTRIBUTES = tuple(
             "_mass",
             "_weights",
             "class_weight_",
+            "probA_",
+            "probB_",
             "fit_status_",
             "lam_",
             "slack_",
@@ -305,6 +307,8 @@ def _model(header: dict[str, Any], members: dict[str, bytes]) -> Model:
             raise ValueError(f"{name} is not finite.")
     check = check_linear if "coef_" in NEEDED[cls] else check_kernel_machine
     check(**{name: values[name] for name in NEEDED[cls]})
+    if {"probA_", "probB_"} & set(values):
+        check_sigmoids(values.get("probA_"), values.get("probB_"), len(values["intercept_"]))
     if cls is OneClassSVM:
         values["offset_"] = -values["intercept_"]
         if "_weights" in values and values["_weights"].shape != (1, values["n_features_in_"]):

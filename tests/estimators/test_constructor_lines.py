@@ -60,8 +60,9 @@ def test_a_line_gives_the_same_model(line, X, y):
     if ConvergenceWarning not in cut_off and not indefinite and line not in constructor_lines.OFF:
         np.testing.assert_allclose(mine, yours, atol=0.05 * np.abs(yours).max())
     if getattr(ours, "probability", False):
-        with pytest.raises(NotImplementedError, match="predict_proba comes with calibration"):
-            ours.predict_proba(X)
+        p = ours.predict_proba(X)
+        np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)
+        np.testing.assert_array_equal(ours.classes_[p.argmax(axis=1)], ours.predict(X))
 
 
 @pytest.mark.parametrize("line", constructor_lines.REFUSED)

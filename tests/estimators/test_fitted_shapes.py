@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from hinge import SVC, LinearSVC
-from hinge.estimators.fitted_shapes import check_kernel_machine, check_linear
+from hinge.estimators.fitted_shapes import check_kernel_machine, check_linear, check_sigmoids
 
 
 def linear(classes=2, features=3, **changes):
@@ -73,3 +73,19 @@ def test_each_part_that_does_not_is_refused(machine):
             check_kernel_machine(**{**machine, name: value})
     with pytest.raises(ValueError, match="not numbers"):
         check_kernel_machine(**{**machine, "dual_coef_": machine["dual_coef_"].astype(complex)})
+
+
+def test_sigmoids_are_one_for_each_run():
+    fine = -np.ones(3)
+    check_sigmoids(fine, fine, 3)
+    for A, B, n in (
+        (None, fine, 3),
+        (fine, None, 3),
+        (fine, fine, 2),
+        (fine[:, None], fine, 3),
+        (fine, fine.astype(int), 3),
+    ):
+        with pytest.raises(ValueError, match="one for each decision value"):
+            check_sigmoids(A, B, n)
+    with pytest.raises(ValueError, match="would fall"):
+        check_sigmoids(-fine, fine, 3)

@@ -170,6 +170,23 @@ def test_numbers_that_json_lacks(fitted, tmp_path):
         json.loads(archive.read(model_files.HEADER), parse_constant=pytest.fail)
 
 
+@pytest.mark.parametrize("three", [False, True])
+def test_probabilities(three, tiny, tmp_path):
+    X, y = tiny
+    y = np.where(X[:, 0] > 0.5, 2, y) if three else y
+    for model in (LinearSVC().fit(X, y).calibrate(X, y), SVC(probability=True).fit(X, y), SVC().fit(X, y)):
+        save(model, tmp_path / "m.hinge")
+        again = load(tmp_path / "m.hinge")
+        assert_same(model, again)
+        assert hasattr(again, "predict_proba") == hasattr(model, "predict_proba")
+        if hasattr(model, "predict_proba"):
+            assert again.predict_proba(X).tobytes() == model.predict_proba(X).tobytes()
+            model.probA_ = model.probA_[:0]
+            save(model, tmp_path / "m.hinge")
+            with pytest.raises(ModelFileError, match="one for each decision value"):
+                load(tmp_path / "m.hinge")
+
+
 def test_feature_names(tiny, tmp_path):
     X, y = tiny
     frame = pd.DataFrame(X.astype(np.float32), columns=[f"größe {j}" for j in range(X.shape[1])])

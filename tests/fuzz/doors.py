@@ -29,6 +29,7 @@ def linear(X, y, rng):
         random_state=0,
     )
     check_fitted(model.fit(X, y), X)
+    check_fitted(model.calibrate(X, y), X)
 
 
 def linear_1_norm(X, y, rng):
@@ -41,6 +42,7 @@ def linear_1_norm(X, y, rng):
         max_time=2.0,
     )
     check_fitted(model.fit(X, y), X)
+    check_fitted(model.calibrate(X, y), X)
     hinge.l1_min_c(X, y)
 
 
@@ -80,7 +82,7 @@ def nu_regression(X, y, rng):
 
 
 def nu_classes(X, y, rng):
-    check_fitted(hinge.NuSVC(kernel=str(rng.choice(KERNELS)), nu=0.1, max_time=2.0).fit(X, y), X)
+    check_fitted(hinge.NuSVC(kernel=str(rng.choice(KERNELS)), nu=0.1, max_time=2.0, probability=True).fit(X, y), X)
 
 
 def linear_slack(X, y, rng):
@@ -121,6 +123,7 @@ def linear_predicts(X, y, rng):
 
 def kernel(X, y, rng):
     model = hinge.SVC(kernel=str(rng.choice(KERNELS)), C=float(rng.choice([0.1, 10.0])), max_time=2.0)
+    model.probability = bool(rng.random() < 0.5)
     check_fitted(model.fit(X, y), X)
 
 
@@ -131,7 +134,7 @@ def kernel_predicts(X, y, rng):
 
 
 def kernel_given(X, y, rng):
-    check_fitted(hinge.SVC(kernel="precomputed", max_time=2.0).fit(X, y), X)
+    check_fitted(hinge.SVC(kernel="precomputed", max_time=2.0, probability=True).fit(X, y), X)
 
 
 def kernel_function(X, y, rng):
@@ -141,7 +144,7 @@ def kernel_function(X, y, rng):
         except (TypeError, AttributeError) as error:
             raise TypeError(f"These are no rows of numbers: {A!r}.") from error
 
-    check_fitted(hinge.SVC(kernel=kernel, max_time=2.0).fit(X, y), X)
+    check_fitted(hinge.SVC(kernel=kernel, max_time=2.0, probability=True).fit(X, y), X)
 
 
 def one_class(X, y, rng):

@@ -45,6 +45,16 @@ def check_fitted(model: Any, X: Any = None) -> None:
     if X is not None:
         check_finite("decision_function", model.decision_function(X))
         check_finite("predict", model.predict(X))
+        if hasattr(model, "predict_proba"):
+            check_probabilities(model, X)
+
+
+def check_probabilities(model: Any, X: Any) -> None:
+    """They are probabilities, and the largest is that of the predicted class."""
+    p = model.predict_proba(X)
+    assert np.isfinite(p).all() and (p >= 0).all() and np.allclose(p.sum(axis=1), 1.0), f"no probabilities: {p!r}"
+    codes = np.searchsorted(model.classes_, model.predict(X))
+    assert np.array_equal(p.argmax(axis=1), codes), "the most probable class is not the predicted one"
 
 
 def command(*arguments: Any) -> str:

@@ -79,7 +79,8 @@ class KernelNuClassification(KernelLevels):
                 f"The margin is {rho:.1g}, and what is divided by it overflows: scale the features up, for instance "
                 "with sklearn.preprocessing.MaxAbsScaler."
             )
-        return Expansion(answer.beta / rho, answer.b / rho, answer.responses / rho), rho / self.total
+        scaled = Expansion(answer.beta / rho, answer.b / rho, answer.responses / rho, None, answer.terms)
+        return scaled, rho / self.total
 
 
 class KernelNuRegression(KernelLevels):

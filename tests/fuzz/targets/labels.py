@@ -7,7 +7,7 @@ import numpy as np
 
 from hinge import SVC, LinearSVC, NuSVC, OneClassSVM
 
-from ..judging import check_fitted
+from ..judging import check_fitted, check_probabilities
 from ..odd import ODD, one_of, table
 
 
@@ -35,6 +35,9 @@ def case(rng):
             model.partial_fit(X, y, classes, weight)
     else:
         model = cls(max_time=0.3, **options).fit(X, y, weight)
+        if rng.random() < 0.4:
+            model.calibrate(X, y, weight)
+            check_probabilities(model, X)
         assert set(np.asarray(model.predict(X)).tolist()) <= set(np.asarray(model.classes_).tolist())
     check_fitted(model)
 

@@ -45,6 +45,8 @@ def case(rng):
     else:
         y = np.arange(len(y)) % 3 if rng.random() < 0.2 else y
         model.fit(X, y, sample_weight=weight)
+        if rng.random() < 0.4:
+            model.calibrate(X, y, weight, held_out=bool(rng.random() < 0.2))
     check_fitted(model, X)
     if rng.random() < 0.3:  # new rows in other units
         check_fitted(model, scaled(rng, X))

@@ -1,0 +1,132 @@
+"""Leave-one-out decision values of a fitted classifier: what `hinge.calibration` needs of each of its runs."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hinge.access import as_points
+from hinge.calibration.features import Features
+from hinge.calibration.left_out import Asked, LeftOut, Solved, left_out
+from hinge.calibration.linear_spans import linear_spans
+from hinge.calibration.span import spans_by_kernel
+from hinge.estimators.kernel_input import dense_if_small, part_of
+from hinge.estimators.kernel_tasks import Task
+from hinge.estimators.one_vs_one import class_pairs
+from hinge.estimators.parameters import KernelData
+from hinge.kernels import Function, Kernel
+from hinge.problems import L1Regularized, Penalized
+from hinge.types import Stored
+
+EXACT_POINTS, FAR = 512, 1e-4
+"""Kernel values are in float64 for no more points than this, and where ρ is no more than this share of them."""
+TILE_ROWS = 256
+
+
+class Judged(NamedTuple):
+    """Rows of one run, whether each is of its positive class, its decision value without it, and its weight."""
+
+    rows: np.ndarray
+    positive: np.ndarray
+    f: np.ndarray
+    stands_for: np.ndarray
+
+    @classmethod
+    def of(cls, found: LeftOut, y: np.ndarray, rows: np.ndarray | None) -> "Judged":
+        """With labels, -1 and +1, and the numbers of a run's rows among those of the data."""
+        own = found.rows if rows is None else rows[found.rows]
+        return cls(own, y[found.rows] > 0, found.f, found.stands_for)
+
+
+def as_they_are(task: Task, f: np.ndarray) -> Judged:
+    """Decision values of rows that took no part in the fit."""
+    return Judged.of(LeftOut(np.arange(len(f)), f, np.ones(len(f))), task.y, task.rows)
+
+
+def without_kernel_rows(
+    X: KernelData, task: Task, kernel: Kernel, f: np.ndarray, beta: np.ndarray, C: float | None, free_bias: bool
+) -> tuple[Judged, int]:
+    """The rows of a task of a kernel machine, and the kernel values that it took.
+
+    Parameters
+    ----------
+    X : array, CSR matrix, or a list of items
+    task : Task
+        With the weights of the problem.
+    kernel : Kernel
+    f, beta : ndarray of shape (len(task.y),)
+        Decision values and coefficients.
+    C : float, optional
+        The bound of dual weights for rows of weight one; the largest weight where it is not known.
+    free_bias : bool
+    """
+    rows = np.arange(len(task.y)) if task.rows is None else task.rows
+    weight = np.ones(len(rows)) if task.weight is None else task.weight
+    a = np.maximum(beta * task.y, 0.0)
+    if C is None:
+        C = float(np.max(a[weight > 0] / weight[weight > 0], initial=0.0)) or 1.0
+    evals = 0
+
+    def spans(asked: Asked) -> np.ndarray:
+        needed = np.union1d(asked.free, asked.judged)
+        of_two = (
+            Function(kernel.function, on="pairs") if isinstance(kernel, Function) and kernel.on == "indices" else kernel
+        )
+        some = dense_if_small(part_of(X, rows[needed], kernel))
+        points = as_points(some, of_two, exact=len(needed) <= EXACT_POINTS)
+        diag = points.diag()
+        if points.dtype == np.float32 and asked.rho.min(initial=np.inf) < FAR * float(diag.mean()):
+            points = as_points(some, of_two, exact=True)
+
+        def values(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+            nonlocal evals
+            i, j = np.searchsorted(needed, one), np.searchsorted(needed, other)
+            found = np.empty((len(i), len(j)), points.dtype)
+            for lo in range(0, len(i), TILE_ROWS):
+                points.fill(i[lo : lo + TILE_ROWS], j, found[lo : lo + TILE_ROWS])
+            evals += found.size
+            return found
+
+        return spans_by_kernel(values, lambda i: diag[np.searchsorted(needed, i)], free_bias, asked)
+
+    found = left_out(Solved(f, task.y, a, C * weight), spans)
+    return Judged.of(found, task.y, task.rows), evals
+
+
+def coefficients_of(model: Any, k: int, n: int) -> np.ndarray:
+    """β of run k of a kernel machine, for all n training rows."""
+    dual, support, beta = model._dense_dual, model.support_, np.zeros(n)
+    if not model._one_vs_one:
+        beta[support] = dual[k]
+        return beta
+    cuts = np.concatenate([[0], np.cumsum(model.n_support_)])
+    i, j = class_pairs(len(model.classes_))[k]
+    for own, row in ((i, j - 1), (j, i)):
+        part = slice(cuts[own], cuts[own + 1])
+        beta[support[part]] = dual[row, part]
+    return beta
+
+
+def without_linear_rows(X: Stored, problem: Penalized, w: np.ndarray, b: float, a: np.ndarray | None) -> Judged:
+    """The rows of a linear problem.
+
+    Parameters
+    ----------
+    X : array or CSR matrix
+    problem : Penalized
+    w, b : ndarray of shape (n_features,) and float
+    a : ndarray of shape (n,), optional
+        Dual weights in units of w; not needed where the loss is curved, which they are the slope of.
+    """
+    f = problem.responses(w) + b
+    bound = np.broadcast_to(problem.share() / problem.lam, (problem.n,))
+    if a is None:
+        a = np.maximum(0.0, 1.0 - problem.y * f) * bound / problem.loss.curvature
+    constant = {"none": 0.0, "free": 1.0, "penalized": float(problem.bias_scale)}[problem.bias]
+    penalty = np.ones(problem.d + 1)
+    penalty[-1] = float(problem.bias == "penalized")
+    if isinstance(problem, L1Regularized):  # what is zero stays zero, and nothing else is curved
+        used = np.flatnonzero(w)
+        X, penalty = X[:, used], np.zeros(len(used) + 1)
+    rows = Features(X, constant, penalty)
+    solved = Solved(f, problem.y, a, bound, problem.loss.curvature)
+    return Judged.of(left_out(solved, lambda asked: linear_spans(rows, asked)), problem.y, None)
