@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from hinge.compiled import compiled, record, record_array
+from hinge.compiled import compiled, copied, record, record_array
 
 CODE = """
 from hinge import LinearSVC
@@ -71,3 +71,11 @@ def test_a_record_is_a_plain_value():
 def test_fields_that_a_record_could_not_find_are_refused():
     with pytest.raises(ValueError, match="size, round"):
         record(size=1, t=0, round=2)
+
+
+def test_a_copy_of_a_record_is_a_record_of_its_own():
+    first = record(u=1.0, t=2, on=True)
+    second = copied(first)
+    second.u = 5.0
+    assert (first.u, second.u, second.t, second.on) == (1.0, 5.0, 2, True)
+    assert type(second) is type(first)

@@ -253,12 +253,6 @@ class Matrix(Data):
         self._reads[0] += copied.n_cells
         return copied
 
-    def dense_rows(self, rows: np.ndarray) -> np.ndarray:
-        """A copy of some rows as an array, whatever they are stored as."""
-        copied = self._array[rows]
-        self._reads[0] += copied.nnz if self.is_sparse else copied.size
-        return copied.toarray() if self.is_sparse else copied
-
     def inner_products(self, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
         """⟨xᵢ, xⱼ⟩ of some rows, or of all, in float64."""
         some = self._array[rows].astype(np.float64, copy=False)

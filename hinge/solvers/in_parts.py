@@ -13,13 +13,17 @@ PART_CELLS = 1 << 20
 """Cells of an epoch for each part, at least: some milliseconds, where parts that meet some times in an epoch lose some
 tenths of one, and an epoch or so more is needed than by one thread."""
 
+WIDTH = 64
+"""The same for each feature, since every part of the dual ascent copies v in every round."""
+
 
 def in_parts(solver: Solver, problem: Problem, threads: int) -> Solver:
     """What up to so many threads can work on at once: `CoCoA` for `SDCA`, `Newton` in parts; else the solver itself."""
     if threads == 1 or not isinstance(problem, Regularized) or not problem.in_memory:
         return solver
-    parts = min(threads, (problem.matrix.n_cells + A_ROW * problem.n) // PART_CELLS)
-    if parts > 1 and type(solver) is SDCA:
+    cells = problem.matrix.n_cells + A_ROW * problem.n
+    parts = min(threads, cells // PART_CELLS)
+    if type(solver) is SDCA and (parts := min(parts, cells // (WIDTH * problem.d))) > 1:
         return CoCoA(parts, first_pass=solver.first_pass, shrinking=solver.shrinking, block_rows=solver.block_rows)
     if parts > 1 and type(solver) is Newton:
         return replace(solver, parts=parts)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import hinge.access.matrix as module
 from hinge.access import Matrix, as_matrix, dot, read_row
+from hinge.threads import allowing
 
 
 @pytest.fixture(params=["dense", "csr"])
@@ -320,3 +321,35 @@ def test_products_of_columns(density, sparse, monkeypatch):
     np.testing.assert_allclose(np.tril(H), np.tril(part.T @ (weight[:, None] * part)), atol=1e-12)
     read = np.count_nonzero(part) if sparse else 4 * np.count_nonzero(weight)
     assert matrix.reads == before + read
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_work_on_row_blocks_comes_in_their_order_and_is_counted(stored, threads, monkeypatch):
+    X, matrix = stored
+    monkeypatch.setattr(module, "ROW_BLOCK_CELLS", 30)
+    monkeypatch.setattr("hinge.threads.cores", lambda: 3)
+    w = np.arange(7.0)
+    with allowing(threads):
+        found = matrix.each_block(lambda data, lo, hi: (lo, data.responses(w, lo, hi)))
+    assert [lo for lo, _ in found] == [lo for lo, _ in matrix.row_blocks()]
+    np.testing.assert_allclose(np.concatenate([r for _, r in found]), X @ w)
+    assert matrix.reads == matrix.n_cells
+    assert matrix.largest_norm() == pytest.approx(np.linalg.norm(X, axis=1).max())
+    assert matrix._measured[0] == 60  # on the way, not by another pass
+
+
+def test_blocks_are_of_one_length(monkeypatch):
+    monkeypatch.setattr(module, "ROW_BLOCK_CELLS", 50)
+    lengths = [hi - lo for lo, hi in as_matrix(np.ones((31, 5))).row_blocks()]
+    assert sum(lengths) == 31
+    assert max(lengths) <= 10
+    assert max(lengths) - min(lengths) <= len(lengths)
+
+
+def test_parts_that_read_at_once_are_counted_together(stored):
+    _, matrix = stored
+    with matrix.shared(2) as apart:
+        read_row(apart[0], 3)
+        read_row(apart[1], 4)
+        assert matrix.reads == 0
+    assert matrix.reads == sum(int(rows.reads[0]) for rows in apart) > 0

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare, kstest
 
-from hinge.sampling import draw_index, draw_unit, key_of
+from hinge.sampling import draw_index, draw_unit, key_of, stream_of
 
 
 def units(key, counters):
@@ -64,3 +64,10 @@ def test_streams_are_distinct():
     assert abs(np.corrcoef(u, v)[0, 1]) < 0.06
     # nor is one stream another one shifted
     assert len(np.intersect1d(u, v)) == 0
+
+
+def test_every_number_has_a_stream_of_its_own():
+    key = key_of(1)
+    keys = [np.uint64(stream_of(key, number)) for number in range(200)]
+    assert len(set(keys)) == 200
+    assert kstest([draw_unit(k, 0) for k in keys], "uniform").pvalue > 1e-3

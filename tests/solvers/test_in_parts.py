@@ -1,4 +1,5 @@
 import numpy as np
+import scipy.sparse as sp
 
 from hinge.access.two_way.reader import open_pair
 from hinge.access.two_way.writer import write_pair
@@ -26,6 +27,15 @@ def test_few_are_not():
     problem = of_cells(2 * PART_CELLS - 20_000)
     assert in_parts(SDCA(), problem, 8) == SDCA()
     assert in_parts(Newton(), problem, 8) == Newton()
+
+
+def test_nor_are_those_of_many_features():
+    n, d = 30_000, 50_000  # as many cells as before, which would do for two parts if v were shorter
+    X = sp.csr_array((np.ones(80 * n, np.float32), np.arange(80 * n) % d, np.arange(n + 1) * 80), shape=(n, d))
+    problem = Regularized(X, np.resize([1, -1], n), 1e-3)
+    assert X.nnz > 2 * PART_CELLS
+    assert in_parts(SDCA(), problem, 2) == SDCA()
+    assert in_parts(Newton(), problem, 2) == Newton(parts=2)
 
 
 def test_one_thread_is_one_part():

@@ -5,6 +5,7 @@ How many stretches there are follows from sizes alone, and their sums are added 
 
 import numpy as np
 
+from hinge.access import CSRRows, DenseRows
 from hinge.problems import Regularized
 from hinge.solvers.linear.smoothed_hinge import (
     FIRST,
@@ -25,6 +26,7 @@ SHARE = 1 << 17
 A_ROW = 4  # cells that a row of a plain vector is worth
 BLAS_PAYS = 48  # features and rows from which on matrix products make a sum of outer products sooner
 GATHERED = 1024  # rows that are copied at once for that
+WIDE = 256  # features above which parts share one sum instead of having one each
 FLOPS = 8  # of a matrix product, in the time of a cell
 
 
@@ -119,30 +121,40 @@ def add_products(problem: Regularized, rows: np.ndarray, v: np.ndarray, out: np.
 
 def add_squares(problem: Regularized, rows: np.ndarray, sign: float, H: np.ndarray, full: bool, parts: int) -> None:
     """Lower triangle of H ± Σ sᵢ (xᵢ, 1)(xᵢ, 1)ᵀ: by matrix products where rows are full and long enough to pay."""
+    by_blas = full and problem.d >= BLAS_PAYS and len(rows) >= BLAS_PAYS
     cells = row_cells(problem)
-    if full and problem.d >= BLAS_PAYS and len(rows) >= BLAS_PAYS:
-        for lo in range(0, len(rows), GATHERED):
-            some = rows[lo : lo + GATHERED]
-            _add_square(problem, some, sign, H, len(cut(len(some), cells * problem.d / FLOPS, parts)))
-        return
-    ends = cut(len(rows), cells * cells, parts)
-    own = [H] if len(ends) == 1 else [np.zeros_like(H) for _ in ends]
+    ends = cut(len(rows), cells * (problem.d / FLOPS if by_blas else cells), parts)
     with problem.matrix.shared(len(ends)) as A:
-        each(lambda k: add_outers(A[k], rows[slice(*ends[k])], problem.weight, sign, own[k]), len(ends), parts)
+        if by_blas and problem.d > WIDE:
+            for lo in range(0, len(rows), GATHERED):
+                _add_square(problem, A, rows[lo : lo + GATHERED], sign, H)
+            return
+        own = [H] if len(ends) == 1 else [np.zeros_like(H) for _ in ends]
+
+        def part(k: int) -> None:
+            some = rows[slice(*ends[k])]
+            if not by_blas:
+                add_outers(A[k], some, problem.weight, sign, own[k])
+                return
+            for lo in range(0, len(some), GATHERED):
+                _add_square(problem, [A[k]], some[lo : lo + GATHERED], sign, own[k])
+
+        each(part, len(ends), parts)
     if len(ends) > 1:
         for more in own:
             H += more
 
 
-def _add_square(problem: Regularized, rows: np.ndarray, sign: float, H: np.ndarray, parts: int) -> None:
+def _add_square(
+    problem: Regularized, A: list[DenseRows | CSRRows], rows: np.ndarray, sign: float, H: np.ndarray
+) -> None:
     """The same for few rows, by a copy B of them: each part makes some rows of the triangle, as much work as others.
 
     Rows p to q of BᵀB have :math:`q^2 - p^2` cells on both sides of the diagonal together.
     """
-    B, scale = np.zeros((len(rows), len(H))), sign
+    B, scale, parts = np.zeros((len(rows), len(H))), sign, len(A)
     ends = stretches(len(rows), parts)
-    with problem.matrix.shared(parts) as A:
-        each(lambda k: copy_rows(A[k], rows[slice(*ends[k])], B[slice(*ends[k])]), parts, parts)
+    each(lambda k: copy_rows(A[k], rows[slice(*ends[k])], B[slice(*ends[k])]), parts, parts)
     if len(problem.weight) > 1:
         B *= np.sqrt(problem.weight[rows])[:, None]
     else:

@@ -1,17 +1,20 @@
 """The regularised problem: the duality gaps that its solvers stop by, and those of answers made up."""
 
+from functools import partial
+
 import numpy as np
 
 from hinge import Regularized, Stop, solve
 from hinge.problems import Solution
-from hinge.solvers import SDCA, CuttingPlane, Frugal, Newton, Pegasos, StaleSDCA
+from hinge.solvers import SDCA, CoCoA, CuttingPlane, Frugal, Newton, Pegasos, StaleSDCA
 from tests.certificates import exact, references
 from tests.certificates.draws import cut, examples
 from tests.certificates.engine import Claim
 
 REFERENCE = "Clarabel's quadratic program and our finished run, evaluated in long double"
 
-SOLVERS = (SDCA, SDCA, Newton, Newton, StaleSDCA, Pegasos, Frugal, CuttingPlane)  # the last has no free bias
+PARTS = partial(CoCoA, 3, least=1)
+SOLVERS = (SDCA, SDCA, PARTS, Newton, Newton, StaleSDCA, Pegasos, Frugal, CuttingPlane)  # the last has no free bias
 
 
 def case(rng):

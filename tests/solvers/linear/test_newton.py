@@ -84,7 +84,7 @@ def test_the_hessian_follows_the_rows_on_the_parabola(bias, weighted):
         for _ in range(12):
             state = solver.advance(problem, state, 1)
             rows = state.rows[state.curved]
-            B = np.column_stack([problem.matrix.dense_rows(rows), np.ones(len(rows))])
+            B = np.column_stack([(A.toarray() if sp.issparse(A) else A)[rows], np.ones(len(rows))])
             s = weight[rows] if weighted else np.ones(len(rows))
             np.testing.assert_allclose(np.tril(state.H), np.tril((B.T * s) @ B), rtol=1e-9, atol=1e-9 * len(rows))
         assert state.moved > 0

@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hinge.access import as_matrix
 from hinge.problems.svm.losses import HINGE
-from hinge.solvers.linear.smoothed_hinge import add_outers, along, product, search, slopes
+from hinge.solvers.linear.smoothed_hinge import add_outers, along, came_and_went, copy_rows, product, search, slopes
 
 N, D, MU = 30, 4, 0.4
 RNG = np.random.default_rng(0)
@@ -146,3 +147,19 @@ def test_the_line_search_ends_near_the_minimum(seed, mu, size, weighted):
     if abs(slope(tau)) > 0.0501 * abs(slope(0.0)):
         around = [value(tau * (1 + d)) for d in (-1e-3, 1e-3)]
         assert value(tau) <= min(around) + 1e-9 * abs(value(0.0))
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_rows_are_copied_one_below_the_other_with_a_one_at_the_end(sparse):
+    X = np.array([[0.0, 2.0], [3.0, 0.0], [5.0, 7.0]])
+    matrix, B = as_matrix(sp.csr_array(X) if sparse else X), np.zeros((2, 3))
+    copy_rows(matrix.rows, np.array([2, 0], np.uint32), B)
+    np.testing.assert_array_equal(B, [[5.0, 7.0, 1.0], [0.0, 2.0, 1.0]])
+    assert matrix.reads == (3 if sparse else 4)
+
+
+def test_who_came_and_who_went():
+    rows = np.array([7, 3, 5, 1], np.uint32)
+    before, now = np.array([True, False, True, False]), np.array([True, True, False, False])
+    came, went = came_and_went(rows, before, now)
+    assert (came.tolist(), went.tolist()) == ([3], [5])
