@@ -10,6 +10,7 @@ from hinge.monitoring import Status
 from hinge.problems import Expansion, KernelRegularized, Problem
 from hinge.problems.cost import Cost
 from hinge.problems.svm.duality import duality_gap, slope_above, slope_below, stationary_bias
+from hinge.problems.svm.quantiles import quantile
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.kernel.face_steps import face_steps
 from hinge.solvers.kernel.two_point import pair_steps, single_steps
@@ -177,51 +178,33 @@ def _best_bias(r, y, weight, epsilon):
         kinks, mass = y - r, weight.copy()
     else:
         kinks, mass = np.concatenate((y - r - epsilon, y - r + epsilon)), np.concatenate((weight, weight))
-    n = len(kinks)
-    target = total = 0.0
-    for i in range(n):
-        total += mass[i]
-        if epsilon is None:
-            if y[i] > 0:
-                target += mass[i]
-        else:
+    target = 0.0
+    for i in range(len(kinks)):
+        if epsilon is not None:
             target += 0.5 * mass[i]
-    gap = 1
-    while gap < n // 3:
-        gap = 3 * gap + 1
-    while gap > 0:  # Shell's sort, which takes a tenth of the compilation of NumPy's
-        for i in range(gap, n):
-            kink, own, j = kinks[i], mass[i], i
-            while j >= gap and kinks[j - gap] > kink:
-                kinks[j], mass[j] = kinks[j - gap], mass[j - gap]
-                j -= gap
-            kinks[j], mass[j] = kink, own
-        gap //= 3
-    below = 0.0
-    for k in range(n):
-        below += mass[k]
-        if below >= target * (1.0 - 1e-12):
-            flat = k + 1 < n and abs(below - target) <= 1e-12 * total
-            return 0.5 * (kinks[k] + kinks[k + 1]) if flat else kinks[k]
-    return kinks[n - 1]
+        elif y[i] > 0:
+            target += mass[i]
+    low, high = quantile(kinks, mass, target)
+    return 0.5 * (low + high)
 
 
 @compiled
-def advance_round(K, beta, e, lo, hi, level, free, convex, epsilon=None):
+def advance_round(K, beta, e, lo, hi, level, free, convex, epsilon=None, cut=None):
     """Pair steps and, where these do not end it, Newton steps; the arithmetic done, in units of n.
 
-    Where the problem is not convex there are pair steps only: they lead where LIBSVM's do.
+    Where the problem is not convex there are pair steps only: they lead where LIBSVM's do. Where there is a `cut`, the
+    points before it and from it on have a sum of their own.
     """
     n = len(beta)
     most = 2 * n + 50
     if free:
-        steps = pair_steps(K, beta, e, lo, hi, level, most, epsilon)
+        steps = pair_steps(K, beta, e, lo, hi, level, most, epsilon, cut)
     else:
         steps = single_steps(K, beta, e, lo, hi, level, most, epsilon)
     work = 3.0 * steps
     if steps == most and convex:
         if epsilon is None or epsilon == 0.0:
-            work += face_steps(K, beta, e, lo, hi, free)
+            work += face_steps(K, beta, e, lo, hi, free, cut)
         else:
             work += _steps_beside_zero(K, beta, e, lo, hi, free, epsilon)
     return work
