@@ -269,8 +269,7 @@ def one_vs_one_rows(codes: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.n
 
 def points_and_values(X: KernelData, kernel: Kernel) -> tuple[Points, np.ndarray]:
     """The points in their most exact form, and all their kernel values."""
-    by_function = isinstance(kernel, Function)
-    points = _given_by(kernel, X) if by_function else as_points(dense_if_small(X), kernel, exact=True)
+    points = _given_by(kernel, X) if isinstance(kernel, Function) else as_points(dense_if_small(X), kernel, exact=True)
     check_own_values(np.arange(points.n), points.diag(), indefinite=points.indefinite)
     width = 1 if isinstance(X, list) else X.shape[1]
     with one_blas_thread() if points.n**2 * width > FEW_PRODUCTS else nullcontext():

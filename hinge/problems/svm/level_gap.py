@@ -139,7 +139,7 @@ def level_of(m, alpha, s, mass):
     """The l at which -Ml + Σ s max(0, l - m) is least; of several, that of the points between their bounds."""
     total, count = 0.0, 0
     for i in range(len(m)):
-        if 0.0 < alpha[i] < s[i]:
+        if 1e-12 * s[i] < alpha[i] < (1.0 - 1e-12) * s[i]:  # elsewhere only by rounding
             total += m[i]
             count += 1
     low, high = quantile(m.copy(), s.copy(), mass)

@@ -13,10 +13,13 @@ from hinge.problems.svm.duality import duality_gap, slope_above, slope_below, st
 from hinge.problems.svm.quantiles import quantile
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.kernel.face_steps import face_steps
+from hinge.solvers.kernel.set_exchange import exchange_sets
 from hinge.solvers.kernel.two_point import pair_steps, single_steps
 
 MOST = 1024
 """Points up to which the whole matrix is worked on; above, `BlockDual` spares what it can of it."""
+LARGEST = 5 * MOST
+"""Points up to which that is possible."""
 FIRST = 0.1
 """Violation to which the pairs are solved first."""
 SHARPER = 0.3
@@ -84,7 +87,7 @@ class ActiveSet(Solver[KernelRegularized, ActiveState]):
     def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, KernelRegularized):
             return f"ActiveSet solves KernelRegularized problems, not {type(problem).__name__}; use SBP."
-        if problem.n > 4 * MOST:
+        if problem.n > LARGEST:
             return f"ActiveSet works on the whole Gram matrix, and {problem.n} points are many; use BlockDual."
         return None
 
@@ -106,7 +109,10 @@ class ActiveSet(Solver[KernelRegularized, ActiveState]):
         zeros, own = np.zeros(problem.n), np.sqrt(np.maximum(np.diagonal(K), 0.0)).copy()
         aims, unit, epsilon = problem.aims, problem.unit, problem.epsilon
         for _ in range(n_iter):
-            advance_round(K, beta, e, lo, hi, level * problem.spread, free, certifiable, epsilon)
+            if problem.n <= MOST:
+                advance_round(K, beta, e, lo, hi, level * problem.spread, free, certifiable, epsilon)
+            else:
+                advance_many(K, beta, e, lo, hi, level * problem.spread, free, certifiable, epsilon)
             level = max(SHARPER * level, FINEST)
             b, gap, value, _ = measured(
                 K, aims, boxes, problem.lam, unit, beta, e, lo, hi, own, zeros, free, certifiable, epsilon
@@ -134,6 +140,28 @@ class ActiveSet(Solver[KernelRegularized, ActiveState]):
             return Cost(kernel_values=2 * every)
         known = problem.gram.evals >= problem.n * (problem.n + 1) // 2
         return Cost(kernel_values=0 if known else every)
+
+
+def advance_many(
+    K: np.ndarray,
+    beta: np.ndarray,
+    e: np.ndarray,
+    lo: np.ndarray,
+    hi: np.ndarray,
+    level: float,
+    free: bool,
+    convex: bool,
+    epsilon: float | None,
+) -> None:
+    """`advance_round` of many points: where pairs are slow whole sets are exchanged, and then pairs have the rest."""
+    steps, n = pair_steps if free else single_steps, len(beta)
+    most = 2 * n + 50
+    if steps(K, beta, e, lo, hi, level, most, epsilon) < most:
+        return
+    if convex and exchange_sets(K, beta, e, lo, hi, free, epsilon):
+        steps(K, beta, e, lo, hi, level, most, epsilon)
+    else:
+        steps(K, beta, e, lo, hi, level, 48 * n, epsilon)
 
 
 @compiled

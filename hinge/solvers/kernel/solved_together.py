@@ -89,7 +89,7 @@ def solve_together(these, first, tol, free, certifiable, work, epsilon=None, sum
         cut = None if sums is None else sums.positive[k]
         K, own = _own_values(these.K, these.rows[at:end])
         e, off = np.empty(n), np.zeros(n)
-        _pulls(K, y, beta, e)
+        _pulls(K, y, beta if sums is None else net_of(sums.form, beta), e)
         if sums is not None and these.found[k, 4] == 0.0:
             these.spread[k] = max(e.max() - e.min(), 1e-300)
             if sums.form == CLASSES:
@@ -148,8 +148,8 @@ def _begin_with_the_worst(sums, k, K, box, beta, e):
         level, left = quantile(m.copy(), box[first:last].copy(), sums.mass[k])[0], sums.mass[k]
         for tied in range(2):
             for i in range(last - first):
-                if m[i] < level if tied == 0 else m[i] == level:
-                    a = min(box[first + i], left)
+                if (m[i] < level if tied == 0 else m[i] == level) and left > 1e-12 * sums.mass[k]:
+                    a = box[first + i] if left > (1.0 - 1e-12) * box[first + i] else left  # at a bound but for rounding
                     other[first + i] = sign * a
                     left -= a
     _pulls(K, np.zeros(n), other, pulls)
