@@ -106,7 +106,7 @@ def _fits_alone(problem: KernelRegularized) -> bool:
     gram = problem.gram
     if not problem.loss.two_sided or gram.by_value or not gram.narrows:
         return False
-    if not (problem.n <= LARGEST and gram.capacity >= 1.5 * problem.n and problem.certifiable):
+    if not (problem.n <= LARGEST and gram.capacity >= problem.n and problem.certifiable):
         return False
     return float(np.mean(problem.boxes) * np.mean(gram.diag)) > ALONE * problem.spread
 

@@ -12,6 +12,11 @@ end that they passed, and those at a bound or at zero whose slope -g - b asks fo
 the answer is optimal. This is Newton's method on the optimality conditions, which are broken lines: where it converges
 it does so after finitely many steps, some six to ten from a rough beginning, however ill-conditioned K.
 
+Where K is nearly singular, as for points of few features, too many points may change places, and back. Then one goes
+from the start towards the last answer, made feasible, as far as the objective falls, and the rest is left to others.
+The objective has the term δ/2‖β - start‖², which leaves the optimum where it is once it is the start, for a small δ
+that outweighs the rounding of K.
+
 A step costs |F|³/3 operations, by LAPACK, and a product with K.
 
 M. Hintermüller, K. Ito, K. Kunisch, *The Primal-Dual Active Set Strategy as a Semismooth Newton Method*, 2002.
@@ -24,10 +29,8 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 MOST_FREE = 5120
 """Points between their bounds up to which a step is worth its system of equations."""
-RIDGE, SINGLE_RIDGE = 1e-11, 1e-5
-"""Share of the largest value that is added to the diagonal of such a system: it may be singular. The second is for
-kernel values in single precision, whose rounding is as a matrix of that size.
-"""
+RIDGE, SINGLE_RIDGE = 1e-10, 1e-5
+"""δ as a share of the largest value; the second for kernel values in single precision."""
 STEPS = 25
 PATIENCE = 4
 """Steps after which half as many points must change their places: else it goes round in circles."""
@@ -41,22 +44,24 @@ class Block(NamedTuple):
     Attributes
     ----------
     K : ndarray of shape (n, n)
-    c, lo, hi : ndarray of shape (n,)
+    c, lo, hi, start : ndarray of shape (n,)
     free : bool
-        Whether the sum is given.
-    epsilon : float
+        Whether the sum is that of the start.
+    epsilon, ridge : float
     """
 
     K: np.ndarray
     c: np.ndarray
     lo: np.ndarray
     hi: np.ndarray
+    start: np.ndarray
     free: bool
     epsilon: float
+    ridge: float
 
-    def value(self, beta: np.ndarray, e: np.ndarray) -> float:
-        """The objective, where e = Kβ + c."""
-        return 0.5 * float(beta @ (e + self.c)) + self.epsilon * float(np.abs(beta).sum())
+    def pulls(self, beta: np.ndarray) -> np.ndarray:
+        """g: the gradient, but for ε."""
+        return _product(self.K, beta) + self.c + self.ridge * (beta - self.start)
 
 
 def exchange_sets(
@@ -68,7 +73,7 @@ def exchange_sets(
     free: bool,
     epsilon: float | None = None,
 ) -> bool:
-    """Move β and e = Kβ + c, in place, to where the sets no longer change, or few points do; False if that was no gain.
+    """Move β and e = Kβ + c, in place, until few points change their places; whether it came to that.
 
     Parameters
     ----------
@@ -79,30 +84,44 @@ def exchange_sets(
     epsilon : float, optional
         0 where not given.
     """
-    block = Block(K, e - _product(K, beta), lo, hi, free, epsilon or 0.0)
-    place = _places(block, beta)
-    place = _exchanged(block, place, beta, -e - _bias(block, place, beta, e))
-    before, fewest, last, z = block.value(beta, e), len(beta) + 1, 0, beta
+    c, width = e - _product(K, beta), epsilon or 0.0
+    ridge = (RIDGE if K.dtype == np.float64 else SINGLE_RIDGE) * float(K.diagonal().max(initial=0.0))
+    z, settled = _settled(Block(K, c, lo, hi, beta, free, width, ridge), e)
+    way = z - beta
+    pulls = _product(K, way)
+    slope = float(e @ way) + width * float(np.abs(z).sum() - np.abs(beta).sum())  # of the chord of ε|β|, which is above
+    curve = float(way @ pulls)
+    if not slope < 0.0:
+        return False
+    if 0.5 * curve + slope < 0.0 and slope + curve <= 0.5 * abs(slope):
+        beta[:], e[:] = z, e + pulls
+    else:
+        t = min(1.0, -slope / curve)
+        beta[:], e[:] = np.clip(beta + t * way, lo, hi), e + t * pulls
+    return settled
+
+
+def _settled(block: Block, e: np.ndarray) -> tuple[np.ndarray, bool]:
+    """β after some steps, and whether few points still change their places."""
+    n, z = len(e), block.start
+    place = _places(block, z)
+    place = _exchanged(block, place, z, -e - _bias(block, place, z, e))
+    fewest, last = n + 1, 0
     for step in range(STEPS):
-        found = _solved(block, place, beta, float(beta.sum()))
+        found = _solved(block, place)
         if found is None:
-            return False
-        z, b = found
-        after = _exchanged(block, place, z, -(_product(K, z) + block.c) - b)
-        changed = int(np.count_nonzero(after != place))
-        if changed <= FEW * len(beta):
             break
+        z, b = found
+        after = _exchanged(block, place, z, -block.pulls(z) - b)
+        changed = int(np.count_nonzero(after != place))
+        if changed <= FEW * n:
+            return _feasible(block, place, z), True
         if changed <= fewest // 2:
             fewest, last = changed, step
         elif step - last >= PATIENCE:
-            return False
+            break
         place = after
-    z = _feasible(block, place, z, float(beta.sum()))
-    pulls = _product(K, z) + block.c
-    if not block.value(z, pulls) < before:
-        return False
-    beta[:], e[:] = z, pulls
-    return True
+    return _feasible(block, place, z), False
 
 
 def _product(K: np.ndarray, beta: np.ndarray) -> np.ndarray:
@@ -146,41 +165,38 @@ def _exchanged(block: Block, place: np.ndarray, z: np.ndarray, m: np.ndarray) ->
     return np.where((np.abs(place) == 2) & (side * m < block.epsilon), side, after)
 
 
-def _solved(block: Block, place: np.ndarray, start: np.ndarray, total: float) -> tuple[np.ndarray, float] | None:
-    """β and b for these places; None where the equations cannot be solved.
-
-    It is solved for the change from the start, which the ridge keeps small.
-    """
+def _solved(block: Block, place: np.ndarray) -> tuple[np.ndarray, float] | None:
+    """β and b for these places; None where the equations cannot be solved."""
     F = np.flatnonzero(np.abs(place) == 1)
     if not (1 if block.free else 0) < len(F) <= MOST_FREE:
         return None
     z = np.where(place == 2, block.hi, np.where(place == -2, block.lo, 0.0))
-    z[F] = start[F]
+    z[F] = block.start[F]
     A = block.K.take(F, axis=0).take(F, axis=1).astype(np.float64, copy=False)
-    ridge = RIDGE if block.K.dtype == np.float64 else SINGLE_RIDGE
-    A.flat[:: len(F) + 1] += ridge * float(A.diagonal().max())
+    A.flat[:: len(F) + 1] += block.ridge
     try:
         factor = cho_factor(A.T, overwrite_a=True, check_finite=False)  # the same matrix, as LAPACK has its columns
     except LinAlgError:
         return None
-    pulls = _product(block.K, z) + block.c
-    change = cho_solve(factor, -(pulls[F] + block.epsilon * place[F]), check_finite=False)
+    change = cho_solve(factor, -(block.pulls(z)[F] + block.epsilon * place[F]), check_finite=False)
     b = 0.0
     if block.free:
         unit = cho_solve(factor, np.ones(len(F)), check_finite=False)
-        b = (float(change.sum()) + float(z.sum()) - total) / float(unit.sum())
+        b = (float(change.sum()) + float((z - block.start).sum())) / float(unit.sum())
         change -= b * unit
     z[F] += change
     return (z, b) if np.isfinite(z).all() else None
 
 
-def _feasible(block: Block, place: np.ndarray, z: np.ndarray, total: float) -> np.ndarray:
-    """z in the box, every point on its side of zero, and of the given sum."""
+def _feasible(block: Block, place: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """z in the box, every point on its side of zero, and of the sum of the start; the start where that cannot be."""
     low = np.where(place > 0, 0.0, block.lo)
     high = np.where(place < 0, 0.0, block.hi)
     z = np.clip(z, low, high)
-    lack = total - float(z.sum())
-    if block.free and lack != 0.0:
-        room = np.where(np.abs(place) == 1, high - z if lack > 0 else z - low, 0.0)
-        z = np.clip(z + lack * room / (float(room.sum()) or 1.0), low, high)
-    return z
+    lack = float((block.start - z).sum())
+    if not block.free or lack == 0.0:
+        return z
+    room = np.where(np.abs(place) == 1, high - z if lack > 0 else z - low, 0.0)
+    if float(room.sum()) < abs(lack):
+        return block.start.copy()
+    return np.clip(z + lack * room / float(room.sum()), low, high)
