@@ -18,11 +18,13 @@ from hinge.monitoring import History, Record, Status
 from hinge.problems import Expansion, KernelRegularized, sorted_bias
 from hinge.problems.svm.examples import FAINT, spread_of
 from hinge.problems.svm.losses import HINGE, Loss
-from hinge.solvers.kernel.active_set import MOST, ActiveSet
+from hinge.solvers.kernel.active_set import MOST, ActiveSet, advance_many, fit_alone
 from hinge.solvers.kernel.solved_together import Sums, Together, solve_together, unsolved
 
 WORK = 2e7
 """Operations in one compiled call, some tens of milliseconds: between calls the clock and Ctrl-C are checked."""
+MANY = 128
+"""Points from which on the Newton steps of a regression are worth a call of LAPACK."""
 FEW_PRODUCTS = 1 << 18
 """Products of one matrix product up to which no BLAS uses a second thread; to tell it so takes longer than they do."""
 TILE_ROWS = 256
@@ -167,6 +169,8 @@ def _solved(X: KernelData, kernel: Kernel, parts: Parts, wanted: Wanted) -> Runs
     beta, r = np.zeros((2, len(taken)))
     these = Together(K, A, B, taken, cuts, y, box, lo, hi, beta, r, lam, unit, spread, unsolved(len(lam)))
     certifiable = not points.indefinite
+    if epsilon is not None and certifiable and len(y) > MANY and fit_alone(box, np.diagonal(K), spread[0]):
+        advance_many(K, beta, -y, lo, hi, tol * spread[0], wanted.free, True, epsilon, 0)
     evals = values_computed(points, kernel)
     cut_off = run_all(these, wanted, certifiable)
     for k in np.flatnonzero(np.isinf(these.found[:, 0])):

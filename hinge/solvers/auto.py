@@ -8,7 +8,7 @@ import numpy as np
 from hinge.problems import KernelRegularized, KernelSlackConstrained, L1Regularized, Multiclass, Problem, Regularized
 from hinge.solvers.base import Solver
 from hinge.solvers.cells.frugal import Frugal
-from hinge.solvers.kernel.active_set import LARGEST, MOST, ActiveSet
+from hinge.solvers.kernel.active_set import LARGEST, MOST, ActiveSet, fit_alone
 from hinge.solvers.kernel.block_dual import BlockDual
 from hinge.solvers.linear.cdn import CDN
 from hinge.solvers.linear.hessians import CG_STEPS, form_of, is_full
@@ -17,7 +17,6 @@ from hinge.solvers.linear.newton import Newton, begins_with
 from hinge.solvers.linear.sdca import SDCA, TYPICAL
 
 MOST_FEATURES = 1024
-ALONE = 3.0  # times the spread of the targets that a coefficient can add to its own response
 ASCENT = 5.0  # passes of dual ascent to a gap of 1e-3 where Λ is large
 SOME = 32  # rows, or up to twice as many, that tell how many directions there are
 SUPPORT = 0.5  # share of the rows that take part in the answer
@@ -99,16 +98,13 @@ def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3)
 
 
 def _fits_alone(problem: KernelRegularized) -> bool:
-    """Whether most points of a regression could meet their targets on their own, long before they reach their bounds.
-
-    And the whole Gram matrix is kept: pair steps, of which there would be many, are left to the rough beginning.
-    """
+    """Whether points of a regression fit alone, and the whole Gram matrix is kept."""
     gram = problem.gram
     if not problem.loss.two_sided or gram.by_value or not gram.narrows:
         return False
     if not (problem.n <= LARGEST and gram.capacity >= problem.n and problem.certifiable):
         return False
-    return float(np.mean(problem.boxes) * np.mean(gram.diag)) > ALONE * problem.spread
+    return fit_alone(problem.boxes, gram.diag, problem.spread)
 
 
 def ascent_passes(problem: Regularized, tol: float) -> float:

@@ -20,6 +20,8 @@ MOST = 1024
 """Points up to which the whole matrix is worked on; above, `BlockDual` spares what it can of it."""
 LARGEST = 5 * MOST
 """Points up to which that is possible."""
+ALONE = 3.0
+"""Times the spread of the targets that a coefficient can add to its own response, where it is said to fit it alone."""
 FIRST = 0.1
 """Violation to which the pairs are solved first."""
 SHARPER = 0.3
@@ -142,6 +144,14 @@ class ActiveSet(Solver[KernelRegularized, ActiveState]):
         return Cost(kernel_values=0 if known else every)
 
 
+def fit_alone(boxes: np.ndarray, diag: np.ndarray, spread: float) -> bool:
+    """Whether most points of a regression could meet their targets on their own, long before they reach their bounds.
+
+    Then most will lie between them, and pair steps would be many.
+    """
+    return float(boxes.mean() * diag.mean()) > ALONE * spread
+
+
 def advance_many(
     K: np.ndarray,
     beta: np.ndarray,
@@ -152,8 +162,12 @@ def advance_many(
     free: bool,
     convex: bool,
     epsilon: float | None,
+    more: int = 48,
 ) -> None:
-    """`advance_round` of many points: where pairs are slow whole sets are exchanged, and then pairs have the rest."""
+    """`advance_round` of many points: where pairs are slow whole sets are exchanged, and then pairs have the rest.
+
+    Where the sets do not settle there are so many `more` pair steps for each point.
+    """
     steps, n = pair_steps if free else single_steps, len(beta)
     most = 2 * n + 50
     if steps(K, beta, e, lo, hi, level, most, epsilon) < most:
@@ -161,7 +175,7 @@ def advance_many(
     if convex and exchange_sets(K, beta, e, lo, hi, free, epsilon):
         steps(K, beta, e, lo, hi, level, most, epsilon)
     else:
-        steps(K, beta, e, lo, hi, level, 48 * n, epsilon)
+        steps(K, beta, e, lo, hi, level, more * n, epsilon)
 
 
 @compiled

@@ -14,7 +14,7 @@ from hinge.problems.cost import Cost
 from hinge.problems.rounding import gap_of
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
-from hinge.solvers.kernel.active_set import advance_many
+from hinge.solvers.kernel.two_point import pair_steps, single_steps
 from hinge.types import Array
 
 ROUGH = 0.2
@@ -221,10 +221,9 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         mine, pull = gram.host(beta[at]).copy(), gram.host(e[at]).copy()
         limits = gram.host(lo[at]), gram.host(hi[at])
         violation = float(np.abs(gram.host(off[at])[gram.host((up | down)[at])]).max(initial=0.0))
+        steps = pair_steps if problem.bias == "free" else single_steps
         tol = max(self.inner * violation, 1e-12 * problem.spread)
-        advance_many(
-            rows.block(), mine, pull, *limits, tol, problem.bias == "free", problem.certifiable, problem.epsilon
-        )
+        steps(rows.block(), mine, pull, *limits, tol, 50 * len(work), problem.epsilon)
         change = gram.array(mine) - beta[at]
         state.path[work] += np.abs(gram.host(change))
         state.r[columns] = r + rows.combine(change)

@@ -119,7 +119,8 @@ def solve_together(these, first, tol, free, certifiable, work, epsilon=None, sum
                     found[1], found[2], found[3] = as_is, objective, b
                     off[:] = 0.0
             if finished:
-                beta[:] = net
+                for i in range(n):
+                    beta[i] = net[i]
         for i in range(n):
             these.r[at + i] = e[i] + y[i]
         if done >= work:
@@ -154,8 +155,8 @@ def _begin_with_the_worst(sums, k, K, box, beta, e):
                     left -= a
     _pulls(K, np.zeros(n), other, pulls)
     if other @ pulls < beta @ e:
-        beta[:] = other
-        e[:] = pulls
+        for i in range(n):
+            beta[i], e[i] = other[i], pulls[i]
 
 
 @compiled
@@ -173,8 +174,7 @@ def _measured(these, k, K, beta, e, own, off, free, certifiable, epsilon, sums):
 def measured_levels(sums, k, box, y, beta, e, own, off, unit):
     """The bias, the relative gap, the dual and the primal of problem k, which has given sums; its levels are kept."""
     n, positive, levels = len(beta), sums.positive[k], sums.levels[k]
-    sign, alpha = np.ones(n), np.abs(net_of(sums.form, beta))
-    sign[positive:] = -1.0
+    sign, alpha = np.where(np.arange(n) < positive, 1.0, -1.0), np.abs(net_of(sums.form, beta))
     m = sign * e
     levels[0] = level_of(m[:positive], alpha[:positive], box[:positive], sums.mass[k])
     levels[1] = levels[0]
