@@ -50,8 +50,9 @@ def level_gap(form, sign, box, alpha, linear, r, e, own, levels, shifts, mass):
     n = len(sign)
     sums, room, size = _sums(sign, box, alpha, own)
     common, share, grows = _shares(form, mass - sums, sums, room, n * UNIT * mass)
-    # Where coefficients are divided by the margin they are rounded once more, and with them every response.
-    again = 4.0 * UNIT * size if form == CLASSES else 0.0
+    # Where coefficients are divided by the margin they are rounded once more, and with them every response. Their sums,
+    # by which one comes back to α, are off by n roundings besides.
+    again = (n + 4.0) * UNIT * size if form == CLASSES else 0.0
     slack, most, cost, stray, shift = 0.0, 0.0, 0.0, 0.0, 0.0
     sq, sq_off, gain, terms = 0.0, 0.0, 0.0, 0.0
     for i in range(n):
@@ -60,7 +61,7 @@ def level_gap(form, sign, box, alpha, linear, r, e, own, levels, shifts, mass):
         over = sign[i] * (r[i] - linear[i]) - levels[k]
         slack += _term(a, left, over)
         sq += sign[i] * a * r[i]
-        sq_off += a * off
+        sq_off += a * (off + n * UNIT * abs(r[i]))  # the sum itself cancels, where responses have both signs
         gain += sign[i] * a * linear[i]
         terms += abs(linear[i]) * a
         off += 2.0 * UNIT * (abs(r[i]) + abs(linear[i]) + shifts)
@@ -74,7 +75,6 @@ def level_gap(form, sign, box, alpha, linear, r, e, own, levels, shifts, mass):
     most = max(most + common * (4.0 * UNIT * width - both), 0.0) * (1.0 + 2.0 * n * UNIT)
     most += cost + 0.5 * shift * shift
     sq = max(sq, 0.0)
-    sq_off += n * UNIT * sq
     least = gain - 2.0 * n * UNIT * terms - stray - 0.5 * (np.sqrt(sq + sq_off) + shift) ** 2
     return slack, sq, gain, most, sq_off, least, shift
 
