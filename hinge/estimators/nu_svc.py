@@ -69,7 +69,8 @@ class NuSVC(CallbackSupportMixin, NuMachine, KernelClassifier, ClassifierMixin, 
     random_state : int, RandomState or None
         Of the first subset. None is a number too: the same call gives the same bits.
     solver : str or Solver, default="auto"
-        "auto", which is "levelblocks", or this with its settings, which grids reach as ``solver__block`` and the like.
+        "auto", which is "levelblocks", all classes of few points in one compiled call; or this with its settings,
+        which grids reach as ``solver__block`` and the like.
     max_time : float, optional
         Limit in seconds.
     max_kernel_evals : int, optional

@@ -58,7 +58,8 @@ class NuSVR(CallbackSupportMixin, NuMachine, KernelRegressor, RegressorMixin, Ba
     max_iter : int, default=-1
         Limit in iterations of the solver, of a block of points each; -1 for none.
     solver : str or Solver, default="auto"
-        "auto", which is "levelblocks", or this with its settings, which grids reach as ``solver__block`` and the like.
+        "auto", which is "levelblocks", few points in one compiled call; or this with its settings,
+        which grids reach as ``solver__block`` and the like.
     max_time : float, optional
         Limit in seconds.
     max_kernel_evals : int, optional

@@ -34,6 +34,8 @@ RIDGE, SINGLE_RIDGE = 1e-10, 1e-5
 STEPS = 25
 PATIENCE = 4
 """Steps after which half as many points must change their places: else it goes round in circles."""
+LAST, REFINED = 0.02, 4
+"""Once no more than this share of the points changes its place, δ is taken out again by so many corrections."""
 FEW = 0.002
 """Share of the points that may be left in the wrong place: pair steps put these right sooner."""
 
@@ -108,7 +110,7 @@ def _settled(block: Block, e: np.ndarray) -> tuple[np.ndarray, bool]:
     place = _exchanged(block, place, z, -e - _bias(block, place, z, e))
     fewest, last = n + 1, 0
     for step in range(STEPS):
-        found = _solved(block, place)
+        found = _solved(block, place, fewest <= LAST * n)
         if found is None:
             break
         z, b = found
@@ -165,8 +167,8 @@ def _exchanged(block: Block, place: np.ndarray, z: np.ndarray, m: np.ndarray) ->
     return np.where((np.abs(place) == 2) & (side * m < block.epsilon), side, after)
 
 
-def _solved(block: Block, place: np.ndarray) -> tuple[np.ndarray, float] | None:
-    """β and b for these places; None where the equations cannot be solved."""
+def _solved(block: Block, place: np.ndarray, last: bool = False) -> tuple[np.ndarray, float] | None:
+    """β and b for these places; None where the equations cannot be solved. The `last` are solved without δ, nearly."""
     F = np.flatnonzero(np.abs(place) == 1)
     if not (1 if block.free else 0) < len(F) <= MOST_FREE:
         return None
@@ -178,13 +180,15 @@ def _solved(block: Block, place: np.ndarray) -> tuple[np.ndarray, float] | None:
         factor = cho_factor(A.T, overwrite_a=True, check_finite=False)  # the same matrix, as LAPACK has its columns
     except LinAlgError:
         return None
-    change = cho_solve(factor, -(block.pulls(z)[F] + block.epsilon * place[F]), check_finite=False)
-    b = 0.0
-    if block.free:
-        unit = cho_solve(factor, np.ones(len(F)), check_finite=False)
-        b = (float(change.sum()) + float((z - block.start).sum())) / float(unit.sum())
-        change -= b * unit
-    z[F] += change
+    unit = cho_solve(factor, np.ones(len(F)), check_finite=False)
+    b, wanted = 0.0, float((block.start - z).sum())
+    for again in range(1 + (REFINED if last else 0)):
+        pulls = block.pulls(z) if again == 0 else _product(block.K, z) + block.c
+        change = cho_solve(factor, -(pulls[F] + block.epsilon * place[F]), check_finite=False)
+        if block.free:
+            b = (float(change.sum()) - (wanted if again == 0 else 0.0)) / float(unit.sum())
+            change -= b * unit
+        z[F] += change
     return (z, b) if np.isfinite(z).all() else None
 
 
