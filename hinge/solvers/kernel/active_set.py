@@ -27,6 +27,8 @@ FIRST = 0.1
 SHARPER = 0.3
 """Share of it to which they are solved after each look that was not good enough."""
 FINEST = 1e-13
+SINGLE = 1e-5
+"""A gap below which only rounding can keep a certificate from one that kernel values in single precision are for."""
 STILL = 16
 """Rounds without a gain after which there is none to be had in floating point."""
 
@@ -134,6 +136,8 @@ class ActiveSet(Solver[KernelRegularized, ActiveState]):
         return state.gap
 
     def pause(self, problem: KernelRegularized, state: ActiveState) -> int:
+        if problem.gram.dtype == np.float32 and state.gap <= SINGLE:
+            return 0
         return 0 if state.still >= STILL and state.level <= FINEST else 1
 
     def cost(self, problem: KernelRegularized, state: ActiveState | None = None) -> Cost:
