@@ -16,7 +16,9 @@ from hinge.estimators.kernel_tasks import Runs, Task, expanded
 from hinge.estimators.nu_machine import NuMachine
 from hinge.estimators.one_vs_one import class_pairs
 from hinge.estimators.parameters import ClassWeight, Gamma, KernelChoice, RandomState
-from hinge.kernels import Kernel
+from hinge.estimators.small_levels import run_nu_classes
+from hinge.estimators.small_tasks import Wanted, are_small
+from hinge.kernels import Function, Kernel
 from hinge.problems import KernelNuClassification
 from hinge.problems.svm.nu_forms import check_feasible
 from hinge.solvers import Solver, registry
@@ -67,7 +69,8 @@ class NuSVC(CallbackSupportMixin, NuMachine, KernelClassifier, ClassifierMixin, 
     random_state : int, RandomState or None
         Of the first subset. None is a number too: the same call gives the same bits.
     solver : str or Solver, default="auto"
-        "auto", which is "levelblocks", or this with its settings, which grids reach as ``solver__block`` and the like.
+        "auto", which is "levelblocks", all classes of few points in one compiled call; or this with its settings,
+        which grids reach as ``solver__block`` and the like.
     max_time : float, optional
         Limit in seconds.
     max_kernel_evals : int, optional
@@ -221,8 +224,15 @@ class_weight_
             check_feasible(self.nu, masses[list(pair)])
         ovo = len(classes) > 2
 
+        ends = None if self.max_time is None else began + float(self.max_time)
+        wanted = Wanted(1.0, True, float(self.tol), ends, self.on_interrupt)
+
         def run(kernel: Kernel) -> Runs:
-            return self._run_each(X, y, codes, classes, kernel, weight, None, aside, seed, began)
+            memory, runs = float(self.cache_size) * 1e6, None
+            together = self._plain and are_small(X, kernel, codes, len(classes), memory, one_vs_one=ovo)
+            if together and not isinstance(self.kernel, Function):  # whose values are dear
+                runs = run_nu_classes(X, kernel, codes, len(classes), weight, float(self.nu), wanted)
+            return runs or self._run_each(X, y, codes, classes, kernel, weight, None, aside, seed, began)
 
         kernel, runs = kernel_input.run_with(kernel, X, run)
         self.classes_, self.kernel_, self.shape_fit_ = classes, kernel, kernel_input.shape_of(X)

@@ -4,6 +4,7 @@ import time
 from os import PathLike
 from typing import Literal
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 
@@ -14,7 +15,9 @@ from hinge.estimators.kernel_regressor import KernelRegressor
 from hinge.estimators.kernel_tasks import Runs, Task
 from hinge.estimators.nu_machine import NuMachine
 from hinge.estimators.parameters import Gamma, KernelChoice, RandomState
-from hinge.kernels import Kernel
+from hinge.estimators.small_levels import run_nu_targets
+from hinge.estimators.small_tasks import Wanted, are_small
+from hinge.kernels import Function, Kernel
 from hinge.problems import KernelNuRegression
 from hinge.problems.svm.losses import epsilon_insensitive
 from hinge.solvers import Solver, registry
@@ -55,7 +58,8 @@ class NuSVR(CallbackSupportMixin, NuMachine, KernelRegressor, RegressorMixin, Ba
     max_iter : int, default=-1
         Limit in iterations of the solver, of a block of points each; -1 for none.
     solver : str or Solver, default="auto"
-        "auto", which is "levelblocks", or this with its settings, which grids reach as ``solver__block`` and the like.
+        "auto", which is "levelblocks", few points in one compiled call; or this with its settings,
+        which grids reach as ``solver__block`` and the like.
     max_time : float, optional
         Limit in seconds.
     max_kernel_evals : int, optional
@@ -194,8 +198,17 @@ class NuSVR(CallbackSupportMixin, NuMachine, KernelRegressor, RegressorMixin, Ba
         kernel = kernel_input.kernel_of(self, X)
         seed = checks.seed_of(self.random_state)
 
+        # Every row is there twice in the problem.
+        twice, memory = np.zeros(2 * len(t), np.int64), float(self.cache_size) * 1e6
+        ends = None if self.max_time is None else began + float(self.max_time)
+        wanted = Wanted(self._bound, True, float(self.tol), ends, self.on_interrupt)
+
         def run(kernel: Kernel) -> Runs:
-            return self._run(X, t, kernel, weight, seed, began)
+            runs = None
+            together = self._plain and are_small(X, kernel, twice, 1, memory, one_vs_one=False)
+            if together and not isinstance(self.kernel, Function):  # whose values are dear
+                runs = run_nu_targets(X, kernel, t, weight, float(self.nu), wanted)
+            return runs or self._run(X, t, kernel, weight, seed, began)
 
         kernel, runs = kernel_input.run_with(kernel, X, run)
         self.__dict__.update(self._attributes(runs.answers, X, kernel))

@@ -1,6 +1,7 @@
 """All small kernel problems of a fit in one compiled call, which spares the overhead of a run for each."""
 
 import time
+from contextlib import nullcontext
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -14,14 +15,19 @@ from hinge.estimators.parameters import KernelData
 from hinge.estimators.weights import class_weights
 from hinge.kernels import Function, Kernel
 from hinge.monitoring import History, Record, Status
-from hinge.problems import Examples, Expansion, KernelRegularized, sorted_bias
+from hinge.problems import Expansion, KernelRegularized, sorted_bias
+from hinge.problems.svm.examples import FAINT, spread_of
 from hinge.problems.svm.losses import HINGE, Loss
-from hinge.solvers.kernel.active_set import MOST, ActiveSet
-from hinge.solvers.kernel.solved_together import Together, solve_together, unsolved
+from hinge.solvers.kernel.active_set import MOST, ActiveSet, advance_many, fit_alone
+from hinge.solvers.kernel.solved_together import Sums, Together, solve_together, unsolved
 from hinge.threads import one_blas_thread
 
 WORK = 2e7
 """Operations in one compiled call, some tens of milliseconds: between calls the clock and Ctrl-C are checked."""
+MANY = 128
+"""Points from which on the Newton steps of a regression are worth a call of LAPACK."""
+FEW_PRODUCTS = 1 << 18
+"""Products of one matrix product up to which no BLAS uses a second thread; to tell it so takes longer than they do."""
 TILE_ROWS = 256
 
 
@@ -136,7 +142,7 @@ def run_together(
         X, codes, s = part_of(X, kept, kernel), codes[kept], s if s is None else s[kept]
     s = np.ones(len(codes)) if s is None else s
     if one_vs_one:
-        taken, cuts, y = _one_vs_one_rows(codes, n_classes)
+        taken, cuts, y = one_vs_one_rows(codes, n_classes)
         s = (s if per_class is None else s * per_class[codes])[taken]
     else:
         targets = [1] if n_classes == 2 else range(n_classes)
@@ -154,21 +160,20 @@ def _solved(X: KernelData, kernel: Kernel, parts: Parts, wanted: Wanted) -> Runs
     began = time.perf_counter()
     kept, taken, cuts, y, s = parts
     tol, epsilon = wanted.tol, wanted.epsilon
-    points = _given_by(kernel, X) if isinstance(kernel, Function) else _finest(as_points(dense_if_small(X), kernel))
-    check_own_values(np.arange(points.n), points.diag(), indefinite=points.indefinite)
-    with one_blas_thread():
-        K = _whole_gram(points)
+    points, K = points_and_values(X, kernel)
     A, B = points.errors()
-    lam = 1.0 / (wanted.C * np.add.reduceat(s, cuts[:-1]))
+    lam, box = 1.0 / (wanted.C * np.add.reduceat(s, cuts[:-1])), wanted.C * s
     unit, spread = np.zeros(len(lam)), np.ones(len(lam))
     if epsilon is not None:
-        examples: Examples[Expansion] = Examples(len(y), y, s, wanted.loss)
-        unit[0], spread[0] = examples.unit, examples.spread
+        unit[0], spread[0] = FAINT * float(s @ np.abs(y)) / float(s.sum()), spread_of(y)
+    lo, hi = (-box, box) if epsilon is not None else (np.where(y > 0, 0.0, -box), np.where(y > 0, box, 0.0))
     beta, r = np.zeros((2, len(taken)))
-    these = Together(K, A, B, taken, cuts, y, wanted.C * s, beta, r, lam, unit, spread, unsolved(len(lam)))
+    these = Together(K, A, B, taken, cuts, y, box, lo, hi, beta, r, lam, unit, spread, unsolved(len(lam)))
     certifiable = not points.indefinite
-    evals = points.n**2 if isinstance(kernel, Function) else points.n * (points.n + 1) // 2
-    cut_off = _run(these, wanted, certifiable)
+    if epsilon is not None and certifiable and len(y) > MANY and fit_alone(box, np.diagonal(K), spread[0]):
+        advance_many(K, beta, -y, lo, hi, tol * spread[0], wanted.free, True, epsilon, 0)
+    evals = values_computed(points, kernel)
+    cut_off = run_all(these, wanted, certifiable)
     for k in np.flatnonzero(np.isinf(these.found[:, 0])):
         _take_as_it_is(these, int(k), wanted)
     for k in np.flatnonzero((these.found[:, 0] > tol) & (these.found[:, 1] <= tol)):
@@ -177,14 +182,14 @@ def _solved(X: KernelData, kernel: Kernel, parts: Parts, wanted: Wanted) -> Runs
     return runs if kept is None else runs._replace(answers=runs.answers._replace(rows=kept[taken]))
 
 
-def _run(these: Together, wanted: Wanted, certifiable: bool) -> Status | None:
+def run_all(these: Together, wanted: Wanted, certifiable: bool, sums: Sums | None = None) -> Status | None:
     """Solve one after the other; returns why it ended early, None if all were solved."""
     k = 0
     try:
         while k < len(these.lam):
             if wanted.ends is not None and time.perf_counter() >= wanted.ends:
                 return Status.MAX_TIME
-            k = solve_together(these, k, wanted.tol, wanted.free, certifiable, WORK, wanted.epsilon)
+            k = solve_together(these, k, wanted.tol, wanted.free, certifiable, WORK, wanted.epsilon, sums)
     except KeyboardInterrupt:
         if wanted.on_interrupt == "raise":
             raise
@@ -255,7 +260,7 @@ def _runs(
     )
 
 
-def _one_vs_one_rows(codes: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def one_vs_one_rows(codes: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Rows, cuts and labels of every class pair, where rows are sorted by class; the first class is positive."""
     ends = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=n_classes))])
     sizes = np.diff(ends)
@@ -268,19 +273,26 @@ def _one_vs_one_rows(codes: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.
     return taken, places[::2], y
 
 
+def points_and_values(X: KernelData, kernel: Kernel) -> tuple[Points, np.ndarray]:
+    """The points in their most exact form, and all their kernel values."""
+    points = _given_by(kernel, X) if isinstance(kernel, Function) else as_points(dense_if_small(X), kernel, exact=True)
+    check_own_values(np.arange(points.n), points.diag(), indefinite=points.indefinite)
+    width = 1 if isinstance(X, list) else X.shape[1]
+    with one_blas_thread() if points.n**2 * width > FEW_PRODUCTS else nullcontext():
+        return points, _whole_gram(points)
+
+
+def values_computed(points: Points, kernel: Kernel) -> int:
+    """Kernel values that this took: one triangle, but for a function that gives blocks."""
+    return points.n**2 if isinstance(kernel, Function) else points.n * (points.n + 1) // 2
+
+
 def _given_by(kernel: Function, X: KernelData) -> Points:
     """All values of a function of blocks, by one call as in scikit-learn."""
     points = as_points(X, kernel)
     every, K = np.arange(points.n), np.empty((points.n, points.n))
     points.fill(every, every, K)
     return GivenPoints(K)
-
-
-def _finest(points: Points) -> Points:
-    """The same points in their most exact form."""
-    while points.finer is not None:
-        points = points.finer
-    return points
 
 
 def _whole_gram(points: Points) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 from hinge.problems import KernelRegularized, KernelSlackConstrained, L1Regularized, Multiclass, Problem, Regularized
 from hinge.solvers.base import Solver
 from hinge.solvers.cells.frugal import Frugal
-from hinge.solvers.kernel.active_set import MOST, ActiveSet
+from hinge.solvers.kernel.active_set import LARGEST, MOST, ActiveSet, fit_alone
 from hinge.solvers.kernel.block_dual import BlockDual
 from hinge.solvers.linear.cdn import CDN
 from hinge.solvers.linear.hessians import CG_STEPS, form_of, is_full
@@ -64,6 +64,8 @@ def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3)
     if isinstance(problem, KernelRegularized):
         if problem.n <= MOST and not problem.gram.by_value and problem.gram.narrows:
             return Choice(ActiveSet(), f"{problem.n} points have few kernel values")
+        if _fits_alone(problem):
+            return Choice(ActiveSet(), "most coefficients will lie between their bounds: Newton steps place them")
         return Choice(BlockDual(), "blocks of kernel rows, to a certified gap")
     if isinstance(problem, KernelSlackConstrained):
         from hinge.solvers.kernel.sbp import SBP
@@ -95,6 +97,16 @@ def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3)
     newton = newton_passes(problem, ascent <= FEW and tol >= MANY_DIGITS)
     work = f"{n} rows of {d} features: the work of some {newton:.0f} passes against {ascent:.0f}"
     return Choice(Newton(), f"{work} of dual ascent") if newton < ascent else Choice(SDCA(), f"{work} for Newton")
+
+
+def _fits_alone(problem: KernelRegularized) -> bool:
+    """Whether points of a regression fit alone, and the whole Gram matrix is kept."""
+    gram = problem.gram
+    if not problem.loss.two_sided or gram.by_value or not gram.narrows:
+        return False
+    if not (problem.n <= LARGEST and gram.capacity >= problem.n and problem.certifiable):
+        return False
+    return fit_alone(problem.boxes, gram.diag, problem.spread)
 
 
 def ascent_passes(problem: Regularized, tol: float) -> float:

@@ -41,6 +41,17 @@ def weights_of(model, n, mass):
     return beta
 
 
+def is_between(y, s, mass, m):
+    """Whether a class has all of its mass in the points up to a margin: any level up to the next is as good."""
+    for label in (0, 1):
+        own = np.flatnonzero(y == label)
+        own = own[np.argsort(m[own])]
+        met = np.abs(np.cumsum(s[own])[:-1] - mass) <= 1e-9 * mass
+        if (met & (np.diff(m[own]) > 1e-3 * np.abs(m).max())).any():
+            return True
+    return False
+
+
 @pytest.mark.parametrize("solver", ["auto", LevelBlocks(first=16, block=8)], ids=str)
 @pytest.mark.parametrize(
     ("options", "nu"),
@@ -94,11 +105,11 @@ def test_random_machines_are_those_of_scikit_learn(seed):
         assert best - rounding <= sq <= best * (1 + ours.gap_) + rounding
         assert (beta - star) @ K @ (beta - star) <= 0.5 * ours.gap_ * sq + rounding
         assert -0.5 * best - rounding <= ours.objective_ <= -0.5 * best * (1 - ours.gap_) + rounding
-    if ours.gap_ <= 1e-5:
+    if ours.gap_ <= 1e-5 and not is_between(y, s, nu * s.sum() / 2, np.where(y, 1, -1) * (K @ beta)):
         value, other = (model.decision_function(X) for model in (ours, theirs))
         sure = np.abs(other) > 0.05 * np.abs(other).max()
         np.testing.assert_array_equal((value > 0)[sure], (other > 0)[sure])
-    else:
+    elif ours.gap_ > 1e-5:
         assert ours.stop_reason_ == "stalled" and sq <= 1e-6 * (np.abs(beta) @ np.abs(K) @ np.abs(beta))
 
 

@@ -5,9 +5,10 @@ import scipy.sparse as sp
 from hinge.access import DenseTable
 from hinge.access.two_way.reader import open_pair
 from hinge.access.two_way.writer import write_pair
-from hinge.problems import NormConstrained, Regularized, SlackConstrained
+from hinge.kernels import Gaussian
+from hinge.problems import KernelRegularized, NormConstrained, Regularized, SlackConstrained
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE, epsilon_insensitive
-from hinge.solvers import SDCA, Frugal, Newton, choose
+from hinge.solvers import SDCA, ActiveSet, BlockDual, Frugal, Newton, choose
 from hinge.solvers.auto import ascent_passes, disorder
 
 
@@ -84,3 +85,14 @@ def test_short_rows_in_random_order_take_long_where_there_are_many():
     assert disorder(problem(2000, 20)) == 1.0
     assert disorder(problem(60_000, 20)) > 2.0
     assert disorder(problem(4000, 2000)) < 1.1
+
+
+@pytest.mark.parametrize(("C", "n", "kind"), [(1.0, 1500, BlockDual), (10.0, 1500, ActiveSet), (10.0, 6000, BlockDual)])
+def test_regression_whose_coefficients_meet_no_bound_is_left_to_newton_steps(C, n, kind):
+    rng = np.random.default_rng(0)
+    X, t = rng.standard_normal((n, 4)), rng.standard_normal(n)
+    problem = KernelRegularized.from_C(X, t, C, Gaussian(0.2), bias="free", loss=epsilon_insensitive(0.1))
+    choice = choose(problem)
+    assert isinstance(choice.solver, kind) and choice.solver.rejects(problem) is None
+    labels = KernelRegularized.from_C(X, np.where(t > 0, 1, -1), C, Gaussian(0.2), bias="free")
+    assert isinstance(choose(labels).solver, BlockDual)

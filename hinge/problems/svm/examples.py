@@ -59,9 +59,7 @@ class Examples(Problem[Answer]):
     @cached_property
     def spread(self) -> float:
         """What rows are short of, on average, before anything is learned: 1 where there are labels."""
-        if not self.loss.two_sided:
-            return 1.0
-        return float(np.mean(np.abs(self.target - self.target.mean()))) or 1.0
+        return spread_of(self.target) if self.loss.two_sided else 1.0
 
     @cached_property
     def unit(self) -> float:
@@ -201,6 +199,11 @@ class Examples(Problem[Answer]):
         for lo, hi in self.blocks():
             scaled[lo:hi][np.sign(alpha[lo:hi] * self.y[lo:hi]) == heavy] *= ratio
         return scaled
+
+
+def spread_of(target: np.ndarray) -> float:
+    """How far targets are from their mean, on average; 1 where all are the same."""
+    return float(np.abs(target - target.mean()).mean()) or 1.0
 
 
 def sorted_bias(r: Array, y: Array, c: Array | float, epsilon: float | None = None) -> Any:

@@ -1,32 +1,15 @@
 """SVMs in which ν takes the place of a margin: dual weights of a given sum, and a level for each sum."""
 
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from hinge.access import BaseGram
 from hinge.problems.base import Certificate
-from hinge.problems.svm.duality import UNIT
 from hinge.problems.svm.kernelized import Expansion, KernelProblem
+from hinge.problems.svm.level_gap import level_gap, relative_gap
 from hinge.problems.svm.losses import HINGE, Loss
-
-
-class Strays(NamedTuple):
-    """What it takes to make the sums of α right, which rounding has not left so.
-
-    Attributes
-    ----------
-    common : float
-        What both copies of some points have in common: no rounding, but needed for the sums.
-    cost, gain, shift : float
-        By how much the rest may change the gap, Σ σtα, and w.
-    """
-
-    common: float
-    cost: float
-    gain: float
-    shift: float
 
 
 class KernelLevels(KernelProblem):
@@ -77,13 +60,14 @@ class KernelLevels(KernelProblem):
     C.-C. Chang, C.-J. Lin, *Training ν-Support Vector Classifiers: Theory and Algorithms*, 2001.
     """
 
+    form: ClassVar[int]
+    """That of `level_gap`."""
     signs: ClassVar[tuple[int, ...]] = (1, -1)
     """Those that there are."""
     centre: float = 0.0
     """What was subtracted from the targets: the levels absorb it, and sums of smaller numbers are more exact."""
-
-    divided = False
-    """Whether the answer that is kept is divided by the margin."""
+    faint: float = 0.0
+    """A dual below this is taken for zero."""
 
     def __init__(
         self,
@@ -144,7 +128,7 @@ class KernelLevels(KernelProblem):
         off : float
             By how far w itself may be off.
         """
-        raise NotImplementedError
+        return float(relative_gap(self.form, slack, sq_norm, gain, off, self.faint))
 
     def vanishes(self, sq_norm: float) -> bool:
         """Whether w is zero, as far as floating point can tell, and the best one too."""
@@ -187,47 +171,17 @@ class KernelLevels(KernelProblem):
         return Certificate(self.objective(answer._replace(b=b)), -unknown, unknown, b)
 
     def _bounds(self, beta: np.ndarray, r: np.ndarray, e: np.ndarray) -> Certificate:
-        alpha, m = self.weights_of(beta), self.margins(r)
-        if self.divided:  # the coefficients are rounded once more, and with them every response
-            norms = np.broadcast_to(self.gram.norms, (self.n,))
-            e = e + 4 * UNIT * float(np.abs(beta) @ norms) * norms
-        levels = self.levels(m, alpha)
-        over, both = self.over(m, levels), float(levels.sum())
-        strays = _strays(self, alpha, over)
-        slack = max(self.slack(over, alpha) - strays.common * both, 0.0)
-        # What it is with each margin off by e, in whatever direction is worse. That of b, which is rounded, is in it.
+        alpha = self.weights_of(beta)
+        levels = self.levels(self.margins(r), alpha)
         b = self.bias_of(levels)
-        shifts = float(np.abs(levels).max()) + abs(b) + abs(self.centre)
-        e_m = e + 2 * UNIT * (np.abs(r) + np.abs(self.linear) + shifts)
-        ends = [
-            alpha * np.maximum(over + off, 0.0) + (self.boxes - alpha) * np.maximum(-over - off, 0.0)
-            for off in (e_m, -e_m)
-        ]
-        most = float(np.maximum(*ends).sum()) + strays.common * (4 * UNIT * float(np.abs(levels).sum()) - both)
-        most = max(most, 0.0) * (1 + 2 * self.n * UNIT) + strays.cost + 0.5 * strays.shift**2
-        sq, gain = max(float(beta @ r), 0.0), float(self.linear @ beta)
-        sq_off = float(np.abs(beta) @ e) + self.n * UNIT * sq
-        off = 2 * self.n * UNIT * float(np.abs(self.linear) @ np.abs(beta)) + strays.gain
-        least = gain - off - 0.5 * (np.sqrt(sq + sq_off) + strays.shift) ** 2
-        gap = self.error(most, sq - sq_off, least + 0.5 * (sq - sq_off), strays.shift)
-        as_is = self.error(slack, sq, gain)
-        return Certificate(slack + gain - 0.5 * sq, float(least), gap, b, as_is)
-
-
-def _strays(problem: KernelLevels, alpha: np.ndarray, over: np.ndarray) -> Strays:
-    """Sums are made right by weights that shrink alike, or that grow in proportion to the room that each has."""
-    lack = problem.mass - _sums(problem, alpha)
-    common = max(0.0, float(lack.min())) if len(alpha) == 2 else 0.0
-    found = np.zeros(3)
-    parts = (np.abs(over), np.abs(problem.linear), problem.gram.norms)
-    sizes = np.stack([np.broadcast_to(part, over.shape) for part in parts])
-    for sign, short in zip(problem.signs, (lack - common).tolist(), strict=True):
-        own = problem.sign == sign
-        moved = (problem.boxes - alpha)[own] if short > 0 else alpha[own]
-        moved = moved if moved.any() else alpha[own]
-        share = (abs(short) + problem.n * UNIT * problem.mass) / (float(moved.sum()) or 1.0)
-        found += share * (sizes[:, own] @ moved)
-    return Strays(common, *found.tolist())
+        shifts = float(np.abs(levels).max()) + abs(b) + abs(self.centre)  # that of b, which is rounded, is in it
+        parts = self.boxes, self.linear, r, e, self.gram.norms
+        box, linear, r, e, own = (np.array(np.broadcast_to(part, alpha.shape)).ravel() for part in parts)
+        slack, sq, gain, most, sq_off, least, shift = level_gap(
+            self.form, self.sign.ravel(), box, alpha.ravel(), linear, r, e, own, levels, shifts, self.mass
+        )
+        gap = self.error(most, sq - sq_off, least + 0.5 * (sq - sq_off), shift)
+        return Certificate(slack + gain - 0.5 * sq, float(least), gap, b, self.error(slack, sq, gain))
 
 
 def _sums(problem: KernelLevels, alpha: np.ndarray) -> np.ndarray:

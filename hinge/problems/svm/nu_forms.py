@@ -7,6 +7,7 @@ from hinge.access import BaseGram
 from hinge.kernels import Kernel
 from hinge.problems.svm.examples import FAINT
 from hinge.problems.svm.kernelized import Expansion, gram_of
+from hinge.problems.svm.level_gap import CLASSES, TARGETS
 from hinge.problems.svm.levels import KernelLevels
 from hinge.problems.svm.losses import epsilon_insensitive
 from hinge.types import Items
@@ -40,7 +41,7 @@ class KernelNuClassification(KernelLevels):
         The :math:`s_i`, all one where not given.
     """
 
-    divided = True
+    form = CLASSES
 
     def __init__(
         self,
@@ -53,11 +54,6 @@ class KernelNuClassification(KernelLevels):
     ) -> None:
         super().__init__(gram_of(X, kernel), y, nu, np.asarray(y), weight=weight)
         check_feasible(self.nu, self.mass / self.shares)
-
-    def error(self, slack: float, sq_norm: float, gain: float = 0.0, off: float = 0.0) -> float:
-        """The relative duality gap."""
-        size = 0.5 * sq_norm - slack
-        return float(slack / size) if size > 0 else np.inf
 
     def in_margins(self, answer: Expansion) -> tuple[Expansion, float]:
         """The answer with its margin at ±1, and its λ; as it is, and λ = 0, where there is no margin.
@@ -109,6 +105,8 @@ class KernelNuRegression(KernelLevels):
         The :math:`s_i`, all one where not given.
     """
 
+    form = TARGETS
+
     def __init__(
         self,
         X: Items | BaseGram,
@@ -126,11 +124,6 @@ class KernelNuRegression(KernelLevels):
         self.centre = float(np.median(self.target))
         self.linear = self.target - self.centre
         self.faint = FAINT * float(self.boxes @ np.abs(self.target))
-
-    def error(self, slack: float, sq_norm: float, gain: float = 0.0, off: float = 0.0) -> float:
-        """The relative duality gap."""
-        unit = max(gain - 0.5 * sq_norm, self.faint)
-        return float(slack / unit) if unit > 0 else 0.0 if slack == 0.0 else np.inf
 
     def vanishes(self, sq_norm: float) -> bool:
         """Never: w = 0 may be the best answer, and the gap says so."""

@@ -6,6 +6,7 @@ from numpy.typing import ArrayLike
 from hinge.access import BaseGram
 from hinge.kernels import Kernel
 from hinge.problems.svm.kernelized import Expansion, gram_of
+from hinge.problems.svm.level_gap import ONE_CLASS
 from hinge.problems.svm.levels import KernelLevels
 from hinge.types import Items
 
@@ -33,6 +34,7 @@ class KernelOneClass(KernelLevels):
         The :math:`s_i`, all one where not given.
     """
 
+    form = ONE_CLASS
     signs = (1,)
 
     def __init__(
@@ -41,10 +43,6 @@ class KernelOneClass(KernelLevels):
         gram = gram_of(X, kernel)
         every = np.ones(gram.n, np.int8)
         super().__init__(gram, every, nu, every, weight=weight)
-
-    def error(self, slack: float, sq_norm: float, gain: float = 0.0, off: float = 0.0) -> float:
-        """The certified relative error of w; the best w, which is the shortest, is no farther away than 0."""
-        return float(min((np.sqrt(slack) + off) / np.sqrt(sq_norm), 1.0)) if sq_norm > 0 else 1.0
 
     def bias_of(self, levels: np.ndarray) -> float:
         """-ρ."""

@@ -10,17 +10,25 @@ from hinge.monitoring import Status
 from hinge.problems import Expansion, KernelRegularized, Problem
 from hinge.problems.cost import Cost
 from hinge.problems.svm.duality import duality_gap, slope_above, slope_below, stationary_bias
+from hinge.problems.svm.quantiles import quantile
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.kernel.face_steps import face_steps
+from hinge.solvers.kernel.set_exchange import exchange_sets
 from hinge.solvers.kernel.two_point import pair_steps, single_steps
 
 MOST = 1024
 """Points up to which the whole matrix is worked on; above, `BlockDual` spares what it can of it."""
+LARGEST = 5 * MOST
+"""Points up to which that is possible."""
+ALONE = 3.0
+"""Times the spread of the targets that a coefficient can add to its own response, where it is said to fit it alone."""
 FIRST = 0.1
 """Violation to which the pairs are solved first."""
 SHARPER = 0.3
 """Share of it to which they are solved after each look that was not good enough."""
 FINEST = 1e-13
+SINGLE = 1e-5
+"""A gap below which only rounding can keep a certificate from one that kernel values in single precision are for."""
 STILL = 16
 """Rounds without a gain after which there is none to be had in floating point."""
 
@@ -83,7 +91,7 @@ class ActiveSet(Solver[KernelRegularized, ActiveState]):
     def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, KernelRegularized):
             return f"ActiveSet solves KernelRegularized problems, not {type(problem).__name__}; use SBP."
-        if problem.n > 4 * MOST:
+        if problem.n > LARGEST:
             return f"ActiveSet works on the whole Gram matrix, and {problem.n} points are many; use BlockDual."
         return None
 
@@ -105,7 +113,10 @@ class ActiveSet(Solver[KernelRegularized, ActiveState]):
         zeros, own = np.zeros(problem.n), np.sqrt(np.maximum(np.diagonal(K), 0.0)).copy()
         aims, unit, epsilon = problem.aims, problem.unit, problem.epsilon
         for _ in range(n_iter):
-            advance_round(K, beta, e, lo, hi, level * problem.spread, free, certifiable, epsilon)
+            if problem.n <= MOST:
+                advance_round(K, beta, e, lo, hi, level * problem.spread, free, certifiable, epsilon)
+            else:
+                advance_many(K, beta, e, lo, hi, level * problem.spread, free, certifiable, epsilon)
             level = max(SHARPER * level, FINEST)
             b, gap, value, _ = measured(
                 K, aims, boxes, problem.lam, unit, beta, e, lo, hi, own, zeros, free, certifiable, epsilon
@@ -125,6 +136,8 @@ class ActiveSet(Solver[KernelRegularized, ActiveState]):
         return state.gap
 
     def pause(self, problem: KernelRegularized, state: ActiveState) -> int:
+        if problem.gram.dtype == np.float32 and state.gap <= SINGLE:
+            return 0
         return 0 if state.still >= STILL and state.level <= FINEST else 1
 
     def cost(self, problem: KernelRegularized, state: ActiveState | None = None) -> Cost:
@@ -133,6 +146,40 @@ class ActiveSet(Solver[KernelRegularized, ActiveState]):
             return Cost(kernel_values=2 * every)
         known = problem.gram.evals >= problem.n * (problem.n + 1) // 2
         return Cost(kernel_values=0 if known else every)
+
+
+def fit_alone(boxes: np.ndarray, diag: np.ndarray, spread: float) -> bool:
+    """Whether most points of a regression could meet their targets on their own, long before they reach their bounds.
+
+    Then most will lie between them, and pair steps would be many.
+    """
+    return float(boxes.mean() * diag.mean()) > ALONE * spread
+
+
+def advance_many(
+    K: np.ndarray,
+    beta: np.ndarray,
+    e: np.ndarray,
+    lo: np.ndarray,
+    hi: np.ndarray,
+    level: float,
+    free: bool,
+    convex: bool,
+    epsilon: float | None,
+    more: int = 48,
+) -> None:
+    """`advance_round` of many points: where pairs are slow whole sets are exchanged, and then pairs have the rest.
+
+    Where the sets do not settle there are so many `more` pair steps for each point.
+    """
+    steps, n = pair_steps if free else single_steps, len(beta)
+    most = 2 * n + 50
+    if steps(K, beta, e, lo, hi, level, most, epsilon) < most:
+        return
+    if convex and exchange_sets(K, beta, e, lo, hi, free, epsilon):
+        steps(K, beta, e, lo, hi, level, most, epsilon)
+    else:
+        steps(K, beta, e, lo, hi, level, more * n, epsilon)
 
 
 @compiled
@@ -177,51 +224,33 @@ def _best_bias(r, y, weight, epsilon):
         kinks, mass = y - r, weight.copy()
     else:
         kinks, mass = np.concatenate((y - r - epsilon, y - r + epsilon)), np.concatenate((weight, weight))
-    n = len(kinks)
-    target = total = 0.0
-    for i in range(n):
-        total += mass[i]
-        if epsilon is None:
-            if y[i] > 0:
-                target += mass[i]
-        else:
+    target = 0.0
+    for i in range(len(kinks)):
+        if epsilon is not None:
             target += 0.5 * mass[i]
-    gap = 1
-    while gap < n // 3:
-        gap = 3 * gap + 1
-    while gap > 0:  # Shell's sort, which takes a tenth of the compilation of NumPy's
-        for i in range(gap, n):
-            kink, own, j = kinks[i], mass[i], i
-            while j >= gap and kinks[j - gap] > kink:
-                kinks[j], mass[j] = kinks[j - gap], mass[j - gap]
-                j -= gap
-            kinks[j], mass[j] = kink, own
-        gap //= 3
-    below = 0.0
-    for k in range(n):
-        below += mass[k]
-        if below >= target * (1.0 - 1e-12):
-            flat = k + 1 < n and abs(below - target) <= 1e-12 * total
-            return 0.5 * (kinks[k] + kinks[k + 1]) if flat else kinks[k]
-    return kinks[n - 1]
+        elif y[i] > 0:
+            target += mass[i]
+    low, high = quantile(kinks, mass, target)
+    return 0.5 * (low + high)
 
 
 @compiled
-def advance_round(K, beta, e, lo, hi, level, free, convex, epsilon=None):
+def advance_round(K, beta, e, lo, hi, level, free, convex, epsilon=None, cut=None):
     """Pair steps and, where these do not end it, Newton steps; the arithmetic done, in units of n.
 
-    Where the problem is not convex there are pair steps only: they lead where LIBSVM's do.
+    Where the problem is not convex there are pair steps only: they lead where LIBSVM's do. Where there is a `cut`, the
+    points before it and from it on have a sum of their own.
     """
     n = len(beta)
     most = 2 * n + 50
     if free:
-        steps = pair_steps(K, beta, e, lo, hi, level, most, epsilon)
+        steps = pair_steps(K, beta, e, lo, hi, level, most, epsilon, cut)
     else:
         steps = single_steps(K, beta, e, lo, hi, level, most, epsilon)
     work = 3.0 * steps
     if steps == most and convex:
         if epsilon is None or epsilon == 0.0:
-            work += face_steps(K, beta, e, lo, hi, free)
+            work += face_steps(K, beta, e, lo, hi, free, cut)
         else:
             work += _steps_beside_zero(K, beta, e, lo, hi, free, epsilon)
     return work

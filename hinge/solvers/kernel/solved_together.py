@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from hinge.compiled import compiled
+from hinge.problems.svm.level_gap import CLASSES, TARGETS, level_gap, level_of, relative_gap
+from hinge.problems.svm.quantiles import quantile
 from hinge.solvers.kernel.active_set import FINEST, FIRST, SHARPER, STILL, advance_round, measured
 
 
@@ -17,8 +19,8 @@ class Together(NamedTuple):
     A, B : ndarray of shape (k, n)
         Errors of its values, as `Gram.errors` gives them.
     rows, cuts : ndarray of int64
-    y, box, beta, r : ndarray of shape (len(rows),)
-        Labels or targets, largest |β|, and what is found: coefficients and responses.
+    y, box, lo, hi, beta, r : ndarray of shape (len(rows),)
+        Labels or targets, largest |β|, bounds of β, and what is found: coefficients and responses.
     lam, unit, spread : ndarray
         λ of each problem, its unit of gaps, and its spread of targets.
     found : ndarray of shape (n_problems, 8)
@@ -34,6 +36,8 @@ class Together(NamedTuple):
     cuts: np.ndarray
     y: np.ndarray
     box: np.ndarray
+    lo: np.ndarray
+    hi: np.ndarray
     beta: np.ndarray
     r: np.ndarray
     lam: np.ndarray
@@ -42,44 +46,63 @@ class Together(NamedTuple):
     found: np.ndarray
 
 
+class Sums(NamedTuple):
+    """What problems have whose dual weights have a given sum, of either sign: see `KernelLevels`.
+
+    Attributes
+    ----------
+    form : int
+        That of `level_gap`; of targets, the second half of a problem's points are the copies of the first.
+    mass : ndarray
+        The sum M of each problem.
+    positive : ndarray of int64
+        Points of each problem whose sign is positive: its first ones.
+    levels : ndarray of shape (n_problems, 2)
+        What is found.
+    centre : float
+        What was subtracted from the targets.
+    """
+
+    form: int
+    mass: np.ndarray
+    positive: np.ndarray
+    levels: np.ndarray
+    centre: float
+
+
 def unsolved(n_problems: int) -> np.ndarray:
     """`found` of problems that are yet to be solved."""
     return np.tile([np.inf, 0.0, np.nan, 0.0, 0.0, FIRST, -np.inf, 0.0], (n_problems, 1))
 
 
 @compiled
-def solve_together(these, first, tol, free, certifiable, work, epsilon=None):
+def solve_together(these, first, tol, free, certifiable, work, epsilon=None, sums=None):
     """Solve problems from `first` on, until about so much `work` is done; the number of the next one.
 
-    `epsilon` is that of the ε-insensitive loss; None for the hinge.
+    `epsilon` is that of the ε-insensitive loss; None for the hinge. Where there are `sums`, β is feasible at the start.
     """
     done = 0.0
     for k in range(first, len(these.cuts) - 1):
         at, end = these.cuts[k], these.cuts[k + 1]
-        n, rows = end - at, these.rows[at:end]
-        y, box, beta = these.y[at:end], these.box[at:end], these.beta[at:end]
-        K, own, lo, hi = np.empty((n, n)), np.empty(n), np.empty(n), np.empty(n)
-        for i in range(n):
-            own[i] = np.sqrt(max(these.K[rows[i], rows[i]], 0.0))
-            if epsilon is None:
-                lo[i], hi[i] = (0.0, box[i]) if y[i] > 0 else (-box[i], 0.0)
-            else:
-                lo[i], hi[i] = -box[i], box[i]
-            for j in range(n):
-                K[i, j] = these.K[rows[i], rows[j]]
-        e, off = -y.astype(np.float64), np.zeros(n)
-        _add_rows(K, beta, e)
+        n, y, beta = end - at, these.y[at:end], these.beta[at:end]
+        lo, hi = these.lo[at:end], these.hi[at:end]
+        cut = None if sums is None else sums.positive[k]
+        K, own = _own_values(these.K, these.rows[at:end])
+        e, off = np.empty(n), np.zeros(n)
+        _pulls(K, y, beta if sums is None else net_of(sums.form, beta), e)
+        if sums is not None and these.found[k, 4] == 0.0:
+            these.spread[k] = max(e.max() - e.min(), 1e-300)
+            if sums.form == CLASSES:
+                _begin_with_the_worst(sums, k, K, these.box[at:end], beta, e)
         found, finished = these.found[k], False
         while not finished and done < work:
             level = found[5] * these.spread[k]
-            done += n * (1.0 + advance_round(K, beta, e, lo, hi, level, free, certifiable, epsilon))
+            done += n * (1.0 + advance_round(K, beta, e, lo, hi, level, free, certifiable, epsilon, cut))
             found[5] = max(SHARPER * found[5], FINEST)
             found[4] += 1.0
-            as_is, ended = np.inf, False
+            net, as_is, ended = beta, np.inf, False
             for look in range(2):
-                b, gap, value, objective = measured(
-                    K, y, box, these.lam[k], these.unit[k], beta, e, lo, hi, own, off, free, certifiable, epsilon
-                )
+                b, gap, value, objective = _measured(these, k, K, net, e, own, off, free, certifiable, epsilon, sums)
                 if look == 0:
                     found[7] = 0.0 if value > found[6] + 1e-14 * abs(value) else found[7] + 1.0
                     found[6] = max(value, found[6])
@@ -87,15 +110,17 @@ def solve_together(these, first, tol, free, certifiable, work, epsilon=None):
                     if gap > tol and not ended:
                         break
                     # The sums anew, so that their rounding is that of one sum; then all rounding is counted.
-                    for i in range(n):
-                        e[i] = -y[i]
-                    _add_rows(K, beta, e)
-                    _errors(these.A, these.B, rows, beta, own, off)
+                    net = beta if sums is None else net_of(sums.form, beta)
+                    _pulls(K, y, net, e)
+                    _errors(these.A, these.B, these.rows[at:end], net, own, off)
                 else:
                     finished = gap <= tol or ended
                     found[0] = gap if finished else np.inf
                     found[1], found[2], found[3] = as_is, objective, b
                     off[:] = 0.0
+            if finished:
+                for i in range(n):
+                    beta[i] = net[i]
         for i in range(n):
             these.r[at + i] = e[i] + y[i]
         if done >= work:
@@ -104,7 +129,84 @@ def solve_together(these, first, tol, free, certifiable, work, epsilon=None):
 
 
 @compiled
-def _add_rows(K, beta, e):
+def _own_values(values, rows):
+    """The kernel values of some points among themselves, and the norms of these points."""
+    n = len(rows)
+    K, own = np.empty((n, n)), np.empty(n)
+    for i in range(n):
+        own[i] = np.sqrt(max(values[rows[i], rows[i]], 0.0))
+        for j in range(n):
+            K[i, j] = values[rows[i], rows[j]]
+    return K, own
+
+
+@compiled
+def _begin_with_the_worst(sums, k, K, box, beta, e):
+    """Give all weight to the points of least margin, where w is the shorter for it: most of them will need it."""
+    n, cut, other, pulls = len(beta), sums.positive[k], np.zeros(len(beta)), np.empty(len(beta))
+    for first, last, sign in ((0, cut, 1.0), (cut, n, -1.0)):
+        m = sign * e[first:last]
+        level, left = quantile(m.copy(), box[first:last].copy(), sums.mass[k])[0], sums.mass[k]
+        for tied in range(2):
+            for i in range(last - first):
+                if (m[i] < level if tied == 0 else m[i] == level) and left > 1e-12 * sums.mass[k]:
+                    a = box[first + i] if left > (1.0 - 1e-12) * box[first + i] else left  # at a bound but for rounding
+                    other[first + i] = sign * a
+                    left -= a
+    _pulls(K, np.zeros(n), other, pulls)
+    if other @ pulls < beta @ e:
+        for i in range(n):
+            beta[i], e[i] = other[i], pulls[i]
+
+
+@compiled
+def _measured(these, k, K, beta, e, own, off, free, certifiable, epsilon, sums):
+    """The bias, the gap or violation, the dual and the primal of problem k."""
+    at, end = these.cuts[k], these.cuts[k + 1]
+    y, box = these.y[at:end], these.box[at:end]
+    if sums is None:
+        lo, hi, lam, unit = these.lo[at:end], these.hi[at:end], these.lam[k], these.unit[k]
+        return measured(K, y, box, lam, unit, beta, e, lo, hi, own, off, free, certifiable, epsilon)
+    return measured_levels(sums, k, box, y, beta, e, own, off, these.unit[k])
+
+
+@compiled
+def measured_levels(sums, k, box, y, beta, e, own, off, unit):
+    """The bias, the relative gap, the dual and the primal of problem k, which has given sums; its levels are kept."""
+    n, positive, levels = len(beta), sums.positive[k], sums.levels[k]
+    sign, alpha = np.where(np.arange(n) < positive, 1.0, -1.0), np.abs(net_of(sums.form, beta))
+    m = sign * e
+    levels[0] = level_of(m[:positive], alpha[:positive], box[:positive], sums.mass[k])
+    levels[1] = levels[0]
+    b = -levels[0]
+    if positive < n:
+        levels[1] = level_of(m[positive:], alpha[positive:], box[positive:], sums.mass[k])
+        b = sums.centre + 0.5 * (levels[1] - levels[0])
+    shifts = np.abs(levels).max() + abs(b) + abs(sums.centre)
+    slack, sq, gain, most, sq_off, least, shift = level_gap(
+        sums.form, sign, box, alpha, y, e + y, off, own, levels, shifts, sums.mass[k]
+    )
+    gap = relative_gap(sums.form, most, sq - sq_off, least + 0.5 * (sq - sq_off), shift, unit)
+    return b, gap, gain - 0.5 * sq, slack + gain - 0.5 * sq
+
+
+@compiled
+def net_of(form, beta):
+    """β without what both copies of a point have in common, which moves no response."""
+    net = beta.copy()
+    if form == TARGETS:
+        half = len(beta) // 2
+        for i in range(half):
+            both = beta[i] + beta[half + i]
+            net[i], net[half + i] = max(both, 0.0), min(both, 0.0)
+    return net
+
+
+@compiled
+def _pulls(K, y, beta, e):
+    """Fill e with Kβ - y."""
+    for i in range(len(e)):
+        e[i] = -y[i]
     for j in range(len(beta)):
         if beta[j] != 0.0:
             row = K[j]

@@ -65,7 +65,7 @@ def test_a_start_is_taken_up(blobs):
 def test_what_it_rejects(blobs):
     X, y = blobs
     assert "use SBP" in ActiveSet().rejects(KernelSlackConstrained(X, y, 0.1, Gaussian(0.3)))
-    many = KernelRegularized(np.zeros((5000, 1)), np.resize([1, -1], 5000), 0.1, Gaussian(1.0))
+    many = KernelRegularized(np.zeros((6000, 1)), np.resize([1, -1], 6000), 0.1, Gaussian(1.0))
     assert "use BlockDual" in ActiveSet().rejects(many) and isinstance(choose(many).solver, BlockDual)
     assert isinstance(choose(KernelRegularized(X, y, 0.1, Gaussian(0.3))).solver, ActiveSet)
 

@@ -4,9 +4,11 @@ import pytest
 from hinge.access import Gram, as_points
 from hinge.kernels import Gaussian
 from hinge.monitoring import Stop
-from hinge.problems import KernelRegularized
-from hinge.solvers import SMO, solve
-from hinge.solvers.kernel.solved_together import Together, solve_together, unsolved
+from hinge.problems import Expansion, KernelNuClassification, KernelNuRegression, KernelRegularized
+from hinge.problems.svm.level_gap import CLASSES, ONE_CLASS, TARGETS
+from hinge.problems.svm.one_class import KernelOneClass
+from hinge.solvers import SMO, LevelBlocks, solve
+from hinge.solvers.kernel.solved_together import Sums, Together, solve_together, unsolved
 
 LAM = 0.02
 
@@ -23,9 +25,9 @@ def three():
     cuts = np.cumsum([0, *map(len, parts)])
     box = np.concatenate([np.full(len(p), 1 / (len(p) * LAM)) for p in parts])
     errors = np.zeros((1, 60))
-    zeros = np.zeros(len(rows))
+    lo, hi, zeros = np.where(y > 0, 0.0, -box), np.where(y > 0, box, 0.0), np.zeros(len(rows))
     three = np.full(3, LAM), np.zeros(3), np.ones(3), unsolved(3)
-    return X, Together(K, errors, errors, rows, cuts, y, box, zeros, zeros.copy(), *three)
+    return X, Together(K, errors, errors, rows, cuts, y, box, lo, hi, zeros, zeros.copy(), *three)
 
 
 @pytest.mark.slow
@@ -57,6 +59,36 @@ def test_little_work_at_a_time_comes_to_the_same(three):
     assert calls > 3
     np.testing.assert_allclose(pieces.found[:, 0], these.found[:, 0], atol=1e-4)
     np.testing.assert_allclose(pieces.r, these.r, atol=0.05)
+
+
+@pytest.mark.parametrize("form", [ONE_CLASS, CLASSES, TARGETS])
+def test_those_with_given_sums_are_solved_as_they_would_be_alone(form):
+    rng = np.random.default_rng(1)
+    X, n, nu = rng.standard_normal((40, 2)), 40, 0.3
+    K, t = np.exp(-0.5 * ((X[:, None] - X) ** 2).sum(2)), X[:, 0] ** 2 - 3.0
+    gram = Gram(as_points(X, Gaussian(0.5), exact=True))
+    if form == ONE_CLASS:
+        problem, sign, rows, linear = KernelOneClass(gram, nu), np.ones(n), np.arange(n), np.zeros(n)
+    elif form == CLASSES:
+        sign = np.where(np.arange(n) < 25, 1.0, -1.0)
+        problem, rows, linear = KernelNuClassification(gram, sign, nu), np.arange(n), np.zeros(n)
+    else:
+        problem, sign, rows = KernelNuRegression(gram, t, nu), np.repeat([1.0, -1.0], n), np.tile(np.arange(n), 2)
+        linear = np.tile(problem.linear, 2)
+    zeros, box = np.zeros(len(rows)), np.ones(len(rows))
+    beta = sign * np.where(sign > 0, problem.shares[0], problem.shares[-1])
+    sums = Sums(form, np.array([problem.mass]), np.array([int((sign > 0).sum())]), np.zeros((1, 2)), problem.centre)
+    lo, hi, cuts, errors = np.minimum(sign, 0.0), np.maximum(sign, 0.0), np.array([0, len(rows)]), np.zeros((1, n))
+    numbers = np.ones(1), np.full(1, problem.faint), np.ones(1), unsolved(1)
+    these = Together(K, errors, errors, rows, cuts, linear, box, lo, hi, beta, zeros, *numbers)
+    assert solve_together(these, 0, 1e-6, True, True, np.inf, None, sums) == 1
+    gap, _, objective, b = these.found[0, :4]
+    alone = solve(problem, LevelBlocks(), stop=Stop(1e-9, max_iter=1000))
+    assert gap <= 1e-6 and objective == pytest.approx(alone.certificate.objective, rel=1e-6)
+    net = np.bincount(rows, these.beta)
+    np.testing.assert_allclose(K @ net + b, alone.solution.responses + alone.solution.b, atol=1e-3)
+    found = problem.certificate(Expansion(net, b, K @ net, None, 2 * n))
+    assert found.gap == pytest.approx(gap, rel=1e-2, abs=1e-7)
 
 
 def test_unsolved_problems_say_so():
