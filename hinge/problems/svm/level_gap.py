@@ -50,9 +50,10 @@ def level_gap(form, sign, box, alpha, linear, r, e, own, levels, shifts, mass):
     n = len(sign)
     sums, room, size = _sums(sign, box, alpha, own)
     common, share, grows = _shares(form, mass - sums, sums, room, n * UNIT * mass)
-    # Where coefficients are divided by the margin they are rounded once more, and with them every response. Their sums,
-    # by which one comes back to α, are off by n roundings besides.
-    again = (n + 4.0) * UNIT * size if form == CLASSES else 0.0
+    # Where coefficients are divided by the margin they are rounded once more, and with them every response. Who comes
+    # back to α by their sums has what these lack besides.
+    short = max(abs(mass - sums[0]), abs(mass - sums[1])) / mass if form == CLASSES else 0.0
+    again = (8.0 * UNIT + 2.0 * short) * size if form == CLASSES else 0.0
     slack, most, cost, stray, shift = 0.0, 0.0, 0.0, 0.0, 0.0
     sq, sq_off, gain, terms = 0.0, 0.0, 0.0, 0.0
     for i in range(n):
@@ -81,11 +82,14 @@ def level_gap(form, sign, box, alpha, linear, r, e, own, levels, shifts, mass):
 
 @compiled
 def _sums(sign, box, alpha, own):
-    """Σα and Σ(s - α) of either sign, and Σα‖φ‖."""
-    sums, room, size = np.zeros(2), np.zeros(2), 0.0
+    """Σα and Σ(s - α) of either sign, and Σα‖φ‖; the first with what each addition loses added at the end (Kahan)."""
+    sums, room, size, lost = np.zeros(2), np.zeros(2), 0.0, np.zeros(2)
     for i in range(len(sign)):
         k = 0 if sign[i] > 0.0 else 1
-        sums[k] += alpha[i]
+        term = alpha[i] - lost[k]
+        total = sums[k] + term
+        lost[k] = (total - sums[k]) - term
+        sums[k] = total
         room[k] += box[i] - alpha[i]
         size += alpha[i] * own[i]
     return sums, room, size
