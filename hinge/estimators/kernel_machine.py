@@ -190,7 +190,8 @@ class KernelMachine:
         """C, or the number in its place."""
         if self._stand_in is not None:
             return self._stand_in
-        return HARD if np.isinf(self.C) else float(self.C)
+        C = float(self.C)  # which may be an integer too long for NumPy
+        return HARD if np.isinf(C) else C
 
     def _keep(self, runs: Runs) -> None:
         """Set the attributes of a fit that say how it went, and warn if it was cut off."""

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
-from sklearn.utils.extmath import row_norms
 
 from hinge.access import as_matrix
+from hinge.access.gram.points.inner import sparse_sq_norms, sq_norms
 from hinge.estimators import checks, kernel_input
 from hinge.estimators.linear_machine import OF_A_FIT
 from hinge.estimators.one_vs_rest import Plan, run_one
@@ -107,7 +107,7 @@ def attributes(answer: Solution, X: Stored, problem: OneClass | None) -> dict[st
 
 def _radius(answer: Solution, X: Stored, problem: OneClass) -> float:
     """R of the ball about :math:`\\lambda w/\\nu`, see `KernelOneClass.radius`; nan where the rows' norms differ."""
-    sq = row_norms(X, squared=True)
+    sq = sparse_sq_norms(sp.csr_array(X)) if sp.issparse(X) else sq_norms(X)
     sq = sq[problem.weight > 0] if len(problem.weight) > 1 else sq
     if np.ptp(sq) > 1e-6 * sq.max():
         return np.nan

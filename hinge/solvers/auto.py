@@ -90,7 +90,7 @@ def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3)
         if frugal is not None:
             return Choice(frugal, "reads are limited, and cells once read are kept")
         return Choice(SDCA(), "reads are limited to many passes, and an iteration reads a single row")
-    d, n, tol = problem.d, problem.n, tol**2 if problem.pull else tol  # of a free level, the root of a gap
+    d, n, tol = problem.d, problem.n, min(tol, 1.0) ** 2 if problem.pull else tol  # of a free level, the root of a gap
     if form_of(problem) == "products" and not (d <= MOST_FEATURES and n >= d):
         return Choice(SDCA(), f"{d} features are many for {n} rows")
     ascent = ascent_passes(problem, tol) * disorder(problem)

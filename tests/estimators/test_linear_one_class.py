@@ -165,3 +165,11 @@ def test_it_survives_pickle_and_a_file(tmp_path):
         np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
         before = again.coef_.toarray() if sp.issparse(again.coef_) else again.coef_.copy()
         assert not np.array_equal(again.partial_fit(X).coef_, before)
+
+
+@pytest.mark.parametrize(
+    "rows", [np.eye(6, dtype=bool), sp.csc_array(np.eye(6)), sp.csr_array(np.eye(6, dtype=np.int8))]
+)
+def test_rows_of_any_kind_and_a_tolerance_of_any_size(rows):
+    for tol in (1e-3, 1e200):
+        assert np.isfinite(OneClassSVM(kernel="linear", nu=0.5, tol=tol).fit(rows).offset_).all()

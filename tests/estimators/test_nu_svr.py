@@ -159,3 +159,10 @@ def test_pickles_hold_the_model():
     X, t = noisy()
     model = NuSVR().fit(X, t)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.predict(X))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # so large a bound cannot be certified
+def test_a_bound_may_be_a_long_integer():
+    X = np.arange(12.0)[:, None]
+    model = NuSVR(C=10**30, nu=0.5).fit(X, np.sin(X[:, 0]))
+    assert np.isfinite(model.predict(X)).all()
