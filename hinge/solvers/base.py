@@ -119,13 +119,13 @@ class Solver(Settings, Generic[P, S]):
 
 def reason_against(solver: Solver, problem: Problem) -> str | None:
     """Why a solver cannot solve a problem, in one sentence: its own, or that of the loss; None if it can."""
+    if isinstance(problem, Problem) and problem.pull and not solver.free_level:
+        return f"{type(solver).__name__} wants a margin of 1, where this problem has a free level; use SDCA or Newton."
     reason = solver.rejects(problem)
     if reason is not None:
         if isinstance(problem, L1Regularized):
             return f"{type(solver).__name__} does not pay for the 1-norm of w (penalty='l1'); use CDN."
         return reason
-    if problem.pull and not solver.free_level:
-        return f"{type(solver).__name__} wants a margin of 1, where this problem has a free level; use SDCA or Newton."
     loss = problem.loss
     if loss == HINGE or solver.any_loss:
         return None
