@@ -124,6 +124,7 @@ def test_sums_are_kept_in_double_precision(layout, function):
     assert float(np.float32(sq)) != sq
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["dense float64", "csr float64 int64"])
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_bad_values_are_not_optimised_out_of_sight(layout, bad):

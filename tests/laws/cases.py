@@ -510,12 +510,10 @@ LINEAR = {
     "sdca-level": LevelCase(S.SDCA(), T=300),
     "sdca-level-weighted": LevelCase(S.SDCA("plain", shrinking=False), weighted=True, T=300, nu=0.6),
     "cocoa": LinearCase(S.CoCoA(parts=3, cuts=2, least=1, first_pass="sgd")),
-    "cocoa-few": LinearCase(S.CoCoA()),
     "cocoa-plain": LinearCase(
         S.CoCoA(parts=4, cuts=3, least=1, first_pass="plain", shrinking=False, block_rows=1), weighted=True
     ),
     "cocoa-free": LinearCase(S.CoCoA(least=1, first_pass="sgd"), bias="free", weighted=True, T=300),
-    "cocoa-penalized": LinearCase(S.CoCoA(parts=5, least=1), bias="penalized", T=300),
     "cocoa-squared": LossCase(S.CoCoA(least=1), bias="penalized", weighted=True),
     "cocoa-tube": LossCase(S.CoCoA(parts=3, least=1), bias="free", loss=TUBE),
     "stale": LinearCase(S.StaleSDCA(block_rows=1)),

@@ -130,6 +130,7 @@ def test_an_iteration_reads_all_columns_once_and_those_taken_once_an_epoch(monke
         assert 1 <= epochs <= 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", BIASES)
 def test_columns_that_hang_together_need_newton_steps(bias, monkeypatch):
     X, y = noisy(60, 40)

@@ -29,6 +29,7 @@ def bits(state):
     return [np.asarray(part).tobytes() for part in parts]
 
 
+@pytest.mark.slow
 @every_bias
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
 @pytest.mark.parametrize("parts", [1, 2, 5])
@@ -174,6 +175,7 @@ def test_a_gradient_pass_ends_with_the_whole_Lambda():
     assert problem.objective(solver.solution(problem, state)) < 1.1 * best
 
 
+@pytest.mark.slow
 def test_few_passes_more_than_one_thread_on_text():
     text = make_text(20_000, seed=0)
     problem, passes = Regularized(text.X_train, text.y_train, 1e-4), []

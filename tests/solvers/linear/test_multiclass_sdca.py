@@ -100,6 +100,7 @@ def test_rows_that_rest_are_in_the_estimate():
     assert 0.2 < np.median(ratios) < 10.0
 
 
+@pytest.mark.slow
 def test_newton_steps_end_what_row_steps_go_round_in():
     X, y = load_digits(return_X_y=True)
     X, y = X[:600] / 16.0, y[:600]
@@ -117,6 +118,7 @@ def test_newton_steps_end_what_row_steps_go_round_in():
     assert state.dual.value == pytest.approx(mass.sum() - (Z**2).sum() * fast.total / (2 * fast.lam), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_random_problems_agree_with_scikit_learn():
     rng = np.random.default_rng(0)
     for case in range(200):

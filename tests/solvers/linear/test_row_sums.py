@@ -97,6 +97,7 @@ def test_squares(sparse, weighted, parts, d, full):
     assert problem.reads == (np.count_nonzero(X[10:200]) if sparse else 190 * d)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", ["none", "free", "penalized"])
 @pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE, epsilon_insensitive(0.1)], ids=lambda loss: loss.name)
 @pytest.mark.parametrize("shape", [(300, 9), (300, 70)])
