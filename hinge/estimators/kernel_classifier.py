@@ -1,6 +1,6 @@
 """What `SVC` and `NuSVC` share: one binary problem after the other, decision values, classes, probabilities."""
 
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -120,29 +120,9 @@ class KernelClassifier(KernelMachine, Probabilities):
         decide = one_vs_one.per_class if self.break_ties else one_vs_one.votes
         return decide(scores, n_classes).argmax(axis=1)
 
-    def calibrate(
-        self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None, *, held_out: bool = False
-    ) -> Self:
-        """Learn what probabilities the decision values mean, from the rows of the fit, without another fit.
+    # --- parts of calibrate ---------------------------------------------------------------
 
-        A sigmoid is fitted to the decision values that rows would have, had they been left out of the fit, which the
-        solution itself tells: see `hinge.calibration.left_out`. ``fit`` with ``probability=True`` does the same.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
-            The rows of the fit.
-        y : array-like of shape (n_samples,)
-            Their classes.
-        sample_weight : array-like of shape (n_samples,), optional
-            Their weights in the fit.
-        held_out : bool, default=False
-            Whether X and y are rows that took no part in the fit, whose decision values are taken as they are.
-
-        Returns
-        -------
-        self
-        """
+    def _learn_sigmoids(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, held_out: bool) -> None:
         check_is_fitted(self, "support_")
         X = kernel_input.new_data(self, X)
         labels = column_or_1d(y, warn=True)
@@ -152,9 +132,6 @@ class KernelClassifier(KernelMachine, Probabilities):
         if not held_out:
             self._check_rows(X)
         self._calibrate(X, labels, codes, weight, held_out=held_out)
-        return self
-
-    # --- parts of calibrate ---------------------------------------------------------------
 
     def _calibrate(
         self,

@@ -348,38 +348,15 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, Probabilit
     def _codes_of(self, scores: np.ndarray) -> np.ndarray:
         return (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
 
-    def calibrate(
-        self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, held_out: bool = False
-    ) -> "LinearSVC":
-        """Learn what probabilities the decision values mean, from the rows of the fit, without another fit.
+    # --- parts of calibrate ---------------------------------------------------------------
 
-        A sigmoid is fitted to the decision values that rows would have, had they been left out of the fit, which the
-        solution itself tells: see `hinge.calibration.left_out`. Then there is `predict_proba`, until the next fit.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows of the fit.
-        y : array-like of shape (n_samples,)
-            Their classes.
-        sample_weight : array-like of shape (n_samples,), optional
-            Their weights in the fit.
-        held_out : bool, default=False
-            Whether X and y are rows that took no part in the fit, whose decision values are taken as they are.
-
-        Returns
-        -------
-        self
-        """
+    def _learn_sigmoids(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, held_out: bool) -> None:
         check_is_fitted(self, "coef_")
         X, y = checks.validated(self, X, y, reset=False)
         _, codes = checks.encoded_labels(y, self.classes_)
         rows = weights.row_weights(sample_weight, X)
         judged = self._held_out(X, codes) if held_out else self._left_out(X, y, codes, rows)
         self._keep_probabilities(judged, codes, rows)
-        return self
-
-    # --- parts of calibrate ---------------------------------------------------------------
 
     def _held_out(self, X: Stored, codes: np.ndarray) -> list[Judged]:
         scores = self._scores(X)

@@ -2,9 +2,10 @@
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -78,6 +79,33 @@ class Probabilities:
         """
         return np.log(np.maximum(self.predict_proba(X), LEAST))
 
+    def calibrate(
+        self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None, *, held_out: bool = False
+    ) -> Self:
+        """Learn what probabilities the decision values mean, from the rows of the fit, without another fit.
+
+        A sigmoid is fitted to the decision values that rows would have, had they been left out of the fit, which the
+        solution itself tells: see `hinge.calibration.left_out`. Then there is `predict_proba`, until the next fit.
+        Where there is a parameter ``probability``, ``fit`` does the same if it is True.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
+            The rows of the fit.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,), optional
+            Their weights in the fit.
+        held_out : bool, default=False
+            Whether X and y are rows that took no part in the fit, whose decision values are taken as they are.
+
+        Returns
+        -------
+        self
+        """
+        self._learn_sigmoids(X, y, sample_weight, held_out)
+        return self
+
     # --- for estimators -------------------------------------------------------------------
 
     @property
@@ -91,6 +119,10 @@ class Probabilities:
 
     def _codes_of(self, scores: np.ndarray) -> np.ndarray:
         """The number of the class that these decision values mean."""
+        raise NotImplementedError
+
+    def _learn_sigmoids(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, held_out: bool) -> None:
+        """Check the rows and keep what they say, see `_keep_probabilities`."""
         raise NotImplementedError
 
     def _forget_probabilities(self) -> None:
@@ -107,7 +139,7 @@ class Probabilities:
                 f"Class {label!r} has one row, without which nothing is left to learn it from: its probabilities are "
                 "guesses. Give two rows of each class or more.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         found = [fit_sigmoid(one.f, one.positive, one.stands_for * weight[one.rows]) for one in judged]
         self.probA_, self.probB_ = np.array([s.A for s in found]), np.array([s.B for s in found])
