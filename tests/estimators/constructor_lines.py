@@ -3,7 +3,6 @@
 `FITS` are fitted to two classes, `FITS_APART` to two that can be told apart, `FITS_ALONE` to none, `FITS_THREE` to
 three, `FITS_KERNEL` to kernel values and `FITS_NUMBERS` to targets that are numbers; the answers are those of
 scikit-learn, but for those `OFF` there. `REFUSED` by both, most of them since they are from older versions.
-`NOT_BUILT` yet, by what they need.
 """
 
 FITS = (
@@ -238,8 +237,6 @@ REFUSED = (
     "NuSVR(nu=0)",
     "NuSVR(C=0)",
 )
-
-NOT_BUILT = {}
 
 OFF = ("SVC(kernel='rbf', C=1e9, gamma=1e-07)",)
 """All kernel values are nearly one, and LIBSVM keeps them in single precision."""
