@@ -107,7 +107,7 @@ def run_nu_classes(
     these, rho = solved.these, sums.levels.mean(axis=1)
     sq = np.maximum(np.add.reduceat(these.beta * these.r, cuts[:-1]), 0.0)
     rho = np.where((rho > 0.0) & (sq > 0.0), rho, np.inf)  # only where a run was cut off is there none
-    scale, b = np.where(rho < np.inf, rho, 1.0), these.found[:, 3]
+    scale, b = np.where(rho < np.inf, rho, 1.0), these.found["b"]
     if not (scale > 1e-300 * (np.maximum.reduceat(np.abs(these.beta), cuts[:-1]) + np.abs(b))).all():
         return None  # what is divided overflows
     each = np.repeat(scale, np.diff(cuts))
@@ -139,7 +139,7 @@ def run_nu_targets(
     solved = _solved(X, kernel, parts, sums, wanted, FINER)
     if solved is None:
         return None
-    beta, b = solved.these.beta, solved.these.found[:, 3].copy()
+    beta, b = solved.these.beta, solved.these.found["b"].copy()
     rows, none = np.arange(n) if kept is None else kept, np.full(n, np.nan)  # regression has no use for its values
     answers = Answers(beta[:n] + beta[n:], rows, np.array([0, n]), b, none)
     return _runs(solved, answers, np.array([1.0 / float(s.sum())]), np.full(1, np.nan), wanted)
@@ -159,9 +159,9 @@ def _solved(
     numbers = np.full(k, np.nan), np.full(k, faint), np.ones(k), unsolved(k)
     these = Together(K, A, B, taken, cuts, linear, s, lo, hi, sign * alpha, np.zeros(len(s)), *numbers)
     cut_off = run_all(these, wanted._replace(tol=share * wanted.tol), True, sums)
-    if cut_off is None and not (these.found[:, 0] <= wanted.tol).all():
+    if cut_off is None and not (these.found["gap"] <= wanted.tol).all():
         return None
-    for i in np.flatnonzero(np.isinf(these.found[:, 0])).tolist():
+    for i in np.flatnonzero(np.isinf(these.found["gap"])).tolist():
         _take_as_it_is(these, i, sums)
     return Solved(these, sums, cut_off, points.n, values_computed(points, kernel), time.perf_counter() - began)
 
@@ -175,11 +175,11 @@ def _take_as_it_is(these: Together, k: int, sums: Sums) -> None:
     none, own = np.zeros(len(y)), np.sqrt(np.maximum(np.diagonal(these.K)[rows], 0.0))
     e, unit = these.r[part] - y, these.unit[k]
     b, _, _, objective = measured_levels(sums, k, these.box[part], y, beta, e, own, none, unit)
-    these.found[k, 2:4] = objective, b
+    these.found[k].primal, these.found[k].b = objective, b
 
 
 def _runs(solved: Solved, answers: Answers, lam: np.ndarray, slack: np.ndarray, wanted: Wanted) -> Runs:
-    gap, _, objective, _, rounds = solved.these.found.T[:5]
+    gap, objective, rounds = (solved.these.found[name] for name in ("gap", "primal", "rounds"))
     history = [
         History([Record(int(t), solved.seconds, 0, solved.evals, p, g, np.nan)])
         for t, p, g in zip(rounds.tolist(), objective.tolist(), gap.tolist(), strict=True)

@@ -174,9 +174,9 @@ def _solved(X: KernelData, kernel: Kernel, parts: Parts, wanted: Wanted) -> Runs
         advance_many(K, beta, -y, lo, hi, tol * spread[0], wanted.free, True, epsilon, 0)
     evals = values_computed(points, kernel)
     cut_off = run_all(these, wanted, certifiable)
-    for k in np.flatnonzero(np.isinf(these.found[:, 0])):
+    for k in np.flatnonzero(np.isinf(these.found["gap"])):
         _take_as_it_is(these, int(k), wanted)
-    for k in np.flatnonzero((these.found[:, 0] > tol) & (these.found[:, 1] <= tol)):
+    for k in np.flatnonzero((these.found["gap"] > tol) & (these.found["as_is"] <= tol)):
         _certify_again(these, int(k), points, wanted)
     runs = _runs(these, tol, certifiable, cut_off, points.n, evals, time.perf_counter() - began)
     return runs if kept is None else runs._replace(answers=runs.answers._replace(rows=kept[taken]))
@@ -207,10 +207,11 @@ def _certify_again(these: Together, k: int, points: Points, wanted: Wanted) -> N
     y[these.rows[part]] = these.y[part]
     bias: Literal["free", "none"] = "free" if wanted.free else "none"
     problem = KernelRegularized(gram, y, these.lam[k], weight=weight, bias=bias, loss=wanted.loss)
-    answer = Expansion(beta, these.found[k, 3], r, None, n)
-    found = problem.sharpened(answer, problem.certificate(answer), wanted.tol)
-    if found.gap < these.found[k, 0]:
-        these.found[k, :4] = found.gap, found.unrounded, found.objective, found.b
+    found = these.found[k]
+    answer = Expansion(beta, found.b, r, None, n)
+    sharp = problem.sharpened(answer, problem.certificate(answer), wanted.tol)
+    if sharp.gap < found.gap:
+        found.gap, found.as_is, found.primal, found.b = sharp.gap, sharp.unrounded, sharp.objective, sharp.b
 
 
 def _take_as_it_is(these: Together, k: int, wanted: Wanted) -> None:
@@ -220,13 +221,13 @@ def _take_as_it_is(these: Together, k: int, wanted: Wanted) -> None:
     b = float(sorted_bias(r, y, box / box.sum(), wanted.epsilon)) if wanted.free else 0.0
     short = 1.0 - y * (r + b) if wanted.epsilon is None else y - r - b
     loss = float(box @ wanted.loss.of(short))
-    these.found[k, 2:4] = these.lam[k] * (0.5 * float(these.beta[part] @ r) + loss), b
+    these.found[k].primal, these.found[k].b = these.lam[k] * (0.5 * float(these.beta[part] @ r) + loss), b
 
 
 def _runs(
     these: Together, tol: float, certifiable: bool, cut_off: Status | None, n: int, evals: int, seconds: float
 ) -> Runs:
-    gap, _, objective, b, rounds = these.found.T[:5]
+    gap, objective, b, rounds = (these.found[name] for name in ("gap", "primal", "b", "rounds"))
     good = Status.CONVERGED if certifiable else Status.STATIONARY
     statuses = [good if value <= tol else Status.STALLED for value in gap.tolist()]
     if cut_off is not None:

@@ -54,13 +54,17 @@ def duality_gap(y, box, lam, beta, r, e, own, b, free, extra, epsilon=None):
         P - D at most, D at least; -inf where no multiple of α is feasible.
     """
     n = len(y)
-    sums, sq, sq_off, largest = _sums(y, box, beta, r, e, own, epsilon)
-    up, down, up_norm, down_norm = sums[0, 0], sums[1, 0], sums[0, 1], sums[1, 1]
+    up, up_norm, up_linear, up_size, sq, sq_off, largest = _side(1.0, y, box, beta, r, e, own, epsilon)
+    down, down_norm, down_linear, down_size, sq_down, off_down, largest_down = _side(
+        -1.0, y, box, beta, r, e, own, epsilon
+    )
+    sq, sq_off, largest = sq + sq_down, sq_off + off_down, max(largest, largest_down)
     kappa = abs(up - down) / max(up, down) if free and up != down else 0.0
     norm = kappa * (up_norm if up > down else down_norm)
     sq_off += n * UNIT * abs(sq)
     longest = np.sqrt(max(sq + sq_off, 0.0))
-    linear, size = _balanced(sums, 2, free), _balanced(sums, 3, free)
+    share_up, share_down = _shares(up, down) if free else (1.0, 1.0)
+    linear, size = share_up * up_linear + share_down * down_linear, share_up * up_size + share_down * down_size
     quadratic = (np.sqrt(max(sq, 0.0)) + norm) ** 2
     scale = _best_multiple(largest, linear, quadratic)
     dual = lam * (scale * linear - 0.5 * scale**2 * (longest + norm) ** 2)
@@ -90,46 +94,39 @@ def duality_gap(y, box, lam, beta, r, e, own, b, free, extra, epsilon=None):
 
 
 @compiled
-def _sums(y, box, beta, r, e, own, epsilon):
-    """Sums over all points: four for β > 0 and four for β < 0, then ‖w‖² and how far that may be off.
+def _side(sign, y, box, beta, r, e, own, epsilon):
+    """Sums over the points whose β has this sign.
 
-    The four are Σ|β|, the same times the norms, the linear part of the dual, Σ|β| or Σ (tβ - ε|β|), and what the
-    terms of that add up to without their signs. The last result is the largest |α|, infinite where one has the
-    wrong sign or no room at all.
+    Σ|β|, the same times the norms, the linear part of the dual, Σ|β| or Σ (tβ - ε|β|), and what the terms of that add
+    up to without their signs; then their part of ‖w‖², and how far that may be off. The last result is the largest
+    |α|, infinite where one has the wrong sign or no room at all.
     """
-    sums = np.zeros((2, 4))
-    sq = sq_off = largest = 0.0
+    mass = norms = linear = size = sq = sq_off = largest = 0.0
     for i in range(len(y)):
-        a = abs(beta[i])
-        if a == 0.0:
+        a = sign * beta[i]
+        if not a > 0.0:
             continue
-        side = sums[0] if beta[i] > 0.0 else sums[1]
-        side[0] += a
-        side[1] += a * own[i]
+        mass += a
+        norms += a * own[i]
         if epsilon is None:
-            side[2] += a
-            side[3] += a
-            if y[i] * beta[i] < 0.0:
+            linear += a
+            if y[i] * sign < 0.0:
                 largest = np.inf
         else:
-            side[2] += y[i] * beta[i] - epsilon * a
-            side[3] += (abs(y[i]) + epsilon) * a
+            linear += y[i] * beta[i] - epsilon * a
+            size += (abs(y[i]) + epsilon) * a
         sq += beta[i] * r[i]
         sq_off += a * e[i]
         largest = max(largest, a / box[i] if box[i] > 0.0 else np.inf)
-    return sums, sq, sq_off, largest
+    return mass, norms, linear, mass if epsilon is None else size, sq, sq_off, largest
 
 
-@compiled
-def _balanced(sums, k, free):
-    """Sum k of both sides, with the heavier scaled down to the mass of the lighter where the bias is free."""
-    if not free:
-        return sums[0, k] + sums[1, k]
-    heavy = 0 if sums[0, 0] > sums[1, 0] else 1
-    light = 1 - heavy
-    if sums[light, 0] == 0.0:
-        return 0.0
-    return sums[heavy, k] / sums[heavy, 0] * sums[light, 0] + sums[light, k]
+@compiled(inline="always")
+def _shares(up, down):
+    """What is left of either side where the heavier is scaled down to the mass of the lighter."""
+    if up == down or min(up, down) == 0.0:
+        return (1.0, 1.0) if up == down else (0.0, 0.0)
+    return (down / up, 1.0) if up > down else (1.0, up / down)
 
 
 @compiled(inline="always")

@@ -108,18 +108,19 @@ class ActiveSet(Solver[KernelRegularized, ActiveState]):
             return state
         K, lo, hi = problem.gram.whole(), *problem.limits
         beta, e, level, gap, b, dual, still, t = state
-        free, certifiable = problem.bias == "free", problem.certifiable
+        free, convex = problem.bias == "free", problem.certifiable
+        unbiased, indefinite = None if free else True, None if convex else True
         boxes = np.ascontiguousarray(problem.boxes)
         zeros, own = np.zeros(problem.n), np.sqrt(np.maximum(np.diagonal(K), 0.0)).copy()
         aims, unit, epsilon = problem.aims, problem.unit, problem.epsilon
         for _ in range(n_iter):
             if problem.n <= MOST:
-                advance_round(K, beta, e, lo, hi, level * problem.spread, free, certifiable, epsilon)
+                advance_round(K, beta, e, lo, hi, level * problem.spread, free, convex, epsilon)
             else:
-                advance_many(K, beta, e, lo, hi, level * problem.spread, free, certifiable, epsilon)
+                advance_many(K, beta, e, lo, hi, level * problem.spread, free, convex, epsilon)
             level = max(SHARPER * level, FINEST)
             b, gap, value, _ = measured(
-                K, aims, boxes, problem.lam, unit, beta, e, lo, hi, own, zeros, free, certifiable, epsilon
+                aims, boxes, problem.lam, unit, beta, e, lo, hi, own, zeros, unbiased, indefinite, epsilon
             )
             still = 0 if value > dual + 1e-14 * abs(value) else still + 1
             dual, t = max(value, dual), t + 1
@@ -173,7 +174,7 @@ def advance_many(
     Where the sets do not settle there are so many `more` pair steps for each point.
     """
     steps, n = pair_steps if free else single_steps, len(beta)
-    most = 2 * n + 50
+    most = most_pairs(n)
     if steps(K, beta, e, lo, hi, level, most, epsilon) < most:
         return
     if convex and exchange_sets(K, beta, e, lo, hi, free, epsilon):
@@ -183,22 +184,31 @@ def advance_many(
 
 
 @compiled
-def measured(K, y, box, lam, unit, beta, e, lo, hi, own, off, free, certifiable, epsilon=None):
+def measured(y, box, lam, unit, beta, e, lo, hi, own, off, unbiased=None, indefinite=None, epsilon=None):
     """The bias, the relative gap or, where there is none, the violation; the dual; and the primal.
 
     `y`, `unit` and `epsilon` are those of `KernelRegularized.aims` and so on: labels, 0 and None for the hinge.
+    `unbiased` and `indefinite` are None, and their part not compiled, where there is a bias and the kernel is positive.
     """
     n = len(beta)
-    r = e + y
-    if certifiable:
-        b = _best_bias(r, y, box, epsilon) if free else 0.0
-        primal, _, most, dual = duality_gap(y, box, lam, beta, r, off, own, b, free, np.empty(n), epsilon)
-        if most == 0.0 and epsilon is not None:
-            return b, 0.0, dual, primal
-        return b, most / max(dual, unit) if max(dual, unit) > 0.0 else np.inf, dual, primal
-    least, largest, dual, primal = np.inf, -np.inf, 0.0, 0.0
-    b = stationary_bias(beta, e, lo, hi, epsilon) if free else 0.0
+    r = np.empty(n)
     for i in range(n):
+        r[i] = e[i] + y[i]
+    if indefinite is not None:
+        return _violation(y, box, lam, beta, e, r, lo, hi, unbiased, epsilon)
+    b = _best_bias(y, e, box, epsilon) if unbiased is None else 0.0
+    primal, _, most, dual = duality_gap(y, box, lam, beta, r, off, own, b, unbiased is None, np.empty(n), epsilon)
+    if most == 0.0 and epsilon is not None:
+        return b, 0.0, dual, primal
+    return b, most / max(dual, unit) if max(dual, unit) > 0.0 else np.inf, dual, primal
+
+
+@compiled
+def _violation(y, box, lam, beta, e, r, lo, hi, unbiased, epsilon):
+    """What `measured` gives where there is no certificate: how far slopes are apart that should be equal."""
+    least, largest, dual, primal = np.inf, -np.inf, 0.0, 0.0
+    b = stationary_bias(beta, e, lo, hi, epsilon) if unbiased is None else 0.0
+    for i in range(len(beta)):
         if beta[i] < hi[i]:
             least = min(least, slope_above(beta[i], e[i], epsilon))
         if beta[i] > lo[i]:
@@ -210,58 +220,77 @@ def measured(K, y, box, lam, unit, beta, e, lo, hi, own, off, free, certifiable,
             dual -= lam * epsilon * abs(beta[i])
             cost = max(0.0, abs(y[i] - r[i] - b) - epsilon)
         primal += lam * (0.5 * beta[i] * r[i] + box[i] * cost)
-    violation = largest - least if free else max(largest, -least)
+    violation = largest - least if unbiased is None else max(largest, -least)
     return b, max(violation, 0.0), dual, primal
 
 
 @compiled
-def _best_bias(r, y, weight, epsilon):
-    """The order statistic of the kinks y - r at which the positive mass is used up.
+def _best_bias(y, e, weight, epsilon):
+    """The order statistic of the kinks y - r = -e at which the positive mass is used up.
 
     With `epsilon` there are two kinks a point, at y - r ± ε, and half of their mass is to be used up.
     """
-    if epsilon is None:
-        kinks, mass = y - r, weight.copy()
-    else:
-        kinks, mass = np.concatenate((y - r - epsilon, y - r + epsilon)), np.concatenate((weight, weight))
-    target = 0.0
-    for i in range(len(kinks)):
-        if epsilon is not None:
-            target += 0.5 * mass[i]
-        elif y[i] > 0:
-            target += mass[i]
+    n, times = len(e), 1 if epsilon is None else 2
+    kinks, mass, target = np.empty(times * n), np.empty(times * n), 0.0
+    for i in range(n):
+        if epsilon is None:
+            kinks[i], mass[i] = -e[i], weight[i]
+            target += weight[i] if y[i] > 0 else 0.0
+        else:
+            kinks[i], kinks[n + i] = -e[i] - epsilon, -e[i] + epsilon
+            mass[i], mass[n + i] = weight[i], weight[i]
+            target += weight[i]
     low, high = quantile(kinks, mass, target)
     return 0.5 * (low + high)
 
 
-@compiled
-def advance_round(K, beta, e, lo, hi, level, free, convex, epsilon=None, cut=None):
-    """Pair steps and, where these do not end it, Newton steps; the arithmetic done, in units of n.
+def advance_round(
+    K: np.ndarray,
+    beta: np.ndarray,
+    e: np.ndarray,
+    lo: np.ndarray,
+    hi: np.ndarray,
+    level: float,
+    free: bool,
+    convex: bool,
+    epsilon: float | None,
+) -> None:
+    """Pair steps and, where these do not end it, Newton steps.
 
-    Where the problem is not convex there are pair steps only: they lead where LIBSVM's do. Where there is a `cut`, the
-    points before it and from it on have a sum of their own.
+    Where the problem is not convex there are pair steps only: they lead where LIBSVM's do.
     """
-    n = len(beta)
-    most = 2 * n + 50
-    if free:
-        steps = pair_steps(K, beta, e, lo, hi, level, most, epsilon, cut)
-    else:
-        steps = single_steps(K, beta, e, lo, hi, level, most, epsilon)
-    work = 3.0 * steps
-    if steps == most and convex:
-        if epsilon is None or epsilon == 0.0:
-            work += face_steps(K, beta, e, lo, hi, free, cut)
-        else:
-            work += _steps_beside_zero(K, beta, e, lo, hi, free, epsilon)
-    return work
+    most = most_pairs(len(beta))
+    steps = pair_steps if free else single_steps
+    if steps(K, beta, e, lo, hi, level, most, epsilon) == most and convex:
+        steps_on_face(K, beta, e, lo, hi, free, epsilon)
+
+
+@compiled(inline="always")
+def most_pairs(n):
+    """Pair steps of a round."""
+    return 2 * n + 50
 
 
 @compiled
-def _steps_beside_zero(K, beta, e, lo, hi, free, epsilon):
-    """Newton steps with the term ε|β|: every point stays on its side of zero, where that term is linear."""
-    sides = epsilon * np.sign(beta)
-    e += sides
-    low, high = np.where(beta > 0.0, 0.0, np.where(beta < 0.0, lo, 0.0)), np.where(beta > 0.0, hi, 0.0)
+def steps_on_face(K, beta, e, lo, hi, free, epsilon=None, cut=None):
+    """Newton steps; with the term ε|β| every point stays on its side of zero, where that term is linear.
+
+    Where there is a `cut`, the points before it and from it on have a sum of their own. The arithmetic done, in units
+    of n.
+    """
+    if epsilon is None:
+        return face_steps(K, beta, e, lo, hi, free, cut)
+    if epsilon == 0.0:
+        return face_steps(K, beta, e, lo, hi, free)
+    n = len(beta)
+    low, high, sides = np.zeros(n), np.zeros(n), np.zeros(n)
+    for i in range(n):
+        if beta[i] > 0.0:
+            high[i], sides[i] = hi[i], epsilon
+        elif beta[i] < 0.0:
+            low[i], sides[i] = lo[i], -epsilon
+        e[i] += sides[i]
     work = face_steps(K, beta, e, low, high, free)
-    e -= sides
+    for i in range(n):
+        e[i] -= sides[i]
     return work

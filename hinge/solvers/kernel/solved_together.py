@@ -4,10 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hinge.compiled import compiled
+from hinge.compiled import compiled, record_array
 from hinge.problems.svm.level_gap import CLASSES, TARGETS, level_gap, level_of, relative_gap
 from hinge.problems.svm.quantiles import quantile
-from hinge.solvers.kernel.active_set import FINEST, FIRST, SHARPER, STILL, advance_round, measured
+from hinge.solvers.kernel.active_set import FINEST, FIRST, SHARPER, STILL, measured, most_pairs, steps_on_face
+from hinge.solvers.kernel.two_point import pair_steps, single_steps
 
 
 class Together(NamedTuple):
@@ -23,10 +24,8 @@ class Together(NamedTuple):
         Labels or targets, largest |β|, bounds of β, and what is found: coefficients and responses.
     lam, unit, spread : ndarray
         λ of each problem, its unit of gaps, and its spread of targets.
-    found : ndarray of shape (n_problems, 8)
-        Gap or violation, the same without rounding, objective, bias; and where it stands: rounds made, the
-        violation to solve to, the dual, and for how many rounds that has been still. A gap of inf: yet to be
-        solved.
+    found : structured ndarray of shape (n_problems,)
+        What `unsolved` makes, and where each stands.
     """
 
     K: np.ndarray
@@ -71,61 +70,117 @@ class Sums(NamedTuple):
 
 
 def unsolved(n_problems: int) -> np.ndarray:
-    """`found` of problems that are yet to be solved."""
-    return np.tile([np.inf, 0.0, np.nan, 0.0, 0.0, FIRST, -np.inf, 0.0], (n_problems, 1))
+    """`found` of problems that are yet to be solved.
+
+    `gap` (inf before the end) or violation, `as_is` the same without rounding, `primal`, bias `b`; `rounds` made, the
+    `level` of violation to solve to, the `dual`, for how many rounds that has been `still`, and whether pair steps have
+    given way to Newton's, `on_face`.
+    """
+    first = dict(gap=np.inf, as_is=0.0, primal=np.nan, b=0.0, rounds=0, level=FIRST, dual=-np.inf, still=0)
+    return np.repeat(record_array(**first, on_face=False)[None], n_problems)
 
 
-@compiled
-def solve_together(these, first, tol, free, certifiable, work, epsilon=None, sums=None):
+def solve_together(
+    these: Together,
+    first: int,
+    tol: float,
+    free: bool,
+    convex: bool,
+    work: float,
+    epsilon: float | None = None,
+    sums: Sums | None = None,
+) -> int:
     """Solve problems from `first` on, until about so much `work` is done; the number of the next one.
 
     `epsilon` is that of the ε-insensitive loss; None for the hinge. Where there are `sums`, β is feasible at the start.
     """
+    k, left = first, work
+    # None for what is rarely asked for: its code is not compiled then. Nor is that of Newton steps, where no problem
+    # needs them.
+    unbiased, indefinite = None if free else True, None if convex else True
+    while True:
+        k, stuck, done = _solve(these, k, tol, left, unbiased, indefinite, epsilon, sums)
+        left -= done
+        if stuck:
+            left -= _move_on_face(these, k, free, epsilon, sums)
+        if not stuck or left <= 0.0:
+            return k
+
+
+@compiled
+def _solve(these, first, tol, work, unbiased, indefinite, epsilon, sums):
+    """Rounds until so much work is done, or the pair steps of a problem are slow; whether they are; the work done."""
     done = 0.0
     for k in range(first, len(these.cuts) - 1):
         at, end = these.cuts[k], these.cuts[k + 1]
-        n, y, beta = end - at, these.y[at:end], these.beta[at:end]
-        lo, hi = these.lo[at:end], these.hi[at:end]
+        n, y, beta, box = end - at, these.y[at:end], these.beta[at:end], these.box[at:end]
+        lo, hi, rows = these.lo[at:end], these.hi[at:end], these.rows[at:end]
         cut = None if sums is None else sums.positive[k]
-        K, own = _own_values(these.K, these.rows[at:end])
-        e, off = np.empty(n), np.zeros(n)
+        K, own = _own_values(these.K, rows)
+        e, off, none = np.empty(n), np.empty(n), np.zeros(n)
         _pulls(K, y, beta if sums is None else net_of(sums.form, beta), e)
-        if sums is not None and these.found[k, 4] == 0.0:
+        found, finished, stuck = these.found[k], False, False
+        if sums is not None and found.rounds == 0 and not found.on_face:
             these.spread[k] = max(e.max() - e.min(), 1e-300)
             if sums.form == CLASSES:
-                _begin_with_the_worst(sums, k, K, these.box[at:end], beta, e)
-        found, finished = these.found[k], False
-        while not finished and done < work:
-            level = found[5] * these.spread[k]
-            done += n * (1.0 + advance_round(K, beta, e, lo, hi, level, free, certifiable, epsilon, cut))
-            found[5] = max(SHARPER * found[5], FINEST)
-            found[4] += 1.0
-            net, as_is, ended = beta, np.inf, False
+                _begin_with_the_worst(sums, k, K, box, beta, e)
+        while not (finished or stuck) and done < work:
+            if not found.on_face:
+                level, most = found.level * these.spread[k], most_pairs(n)
+                if unbiased is None:
+                    steps = pair_steps(K, beta, e, lo, hi, level, most, epsilon, cut)
+                else:
+                    steps = single_steps(K, beta, e, lo, hi, level, most, epsilon)
+                done += n * (1.0 + 3.0 * steps)
+                stuck = indefinite is None and steps == most
+                found.on_face = stuck
+                if stuck:
+                    continue
+            found.on_face = False
+            found.level = max(SHARPER * found.level, FINEST)
+            found.rounds += 1
+            net, errors, as_is, ended = beta, none, np.inf, False
             for look in range(2):
-                b, gap, value, objective = _measured(these, k, K, net, e, own, off, free, certifiable, epsilon, sums)
+                if sums is None:
+                    lam, unit = these.lam[k], these.unit[k]
+                    b, gap, value, primal = measured(
+                        y, box, lam, unit, net, e, lo, hi, own, errors, unbiased, indefinite, epsilon
+                    )
+                else:
+                    b, gap, value, primal = measured_levels(sums, k, box, y, net, e, own, errors, these.unit[k])
                 if look == 0:
-                    found[7] = 0.0 if value > found[6] + 1e-14 * abs(value) else found[7] + 1.0
-                    found[6] = max(value, found[6])
-                    as_is, ended = gap, found[7] >= STILL and found[5] <= FINEST
+                    found.still = 0 if value > found.dual + 1e-14 * abs(value) else found.still + 1
+                    found.dual = max(value, found.dual)
+                    as_is, ended = gap, found.still >= STILL and found.level <= FINEST
                     if gap > tol and not ended:
                         break
                     # The sums anew, so that their rounding is that of one sum; then all rounding is counted.
-                    net = beta if sums is None else net_of(sums.form, beta)
+                    net, errors = beta if sums is None else net_of(sums.form, beta), off
                     _pulls(K, y, net, e)
-                    _errors(these.A, these.B, these.rows[at:end], net, own, off)
+                    _errors(these.A, these.B, rows, net, own, off)
                 else:
                     finished = gap <= tol or ended
-                    found[0] = gap if finished else np.inf
-                    found[1], found[2], found[3] = as_is, objective, b
-                    off[:] = 0.0
+                    found.gap = gap if finished else np.inf
+                    found.as_is, found.primal, found.b = as_is, primal, b
             if finished:
                 for i in range(n):
                     beta[i] = net[i]
         for i in range(n):
             these.r[at + i] = e[i] + y[i]
-        if done >= work:
-            return k + finished
-    return len(these.cuts) - 1
+        if stuck or done >= work:
+            return k + finished, stuck, done
+    return len(these.cuts) - 1, False, done
+
+
+@compiled
+def _move_on_face(these, k, free, epsilon, sums):
+    """Newton steps of problem k; the work done."""
+    at, end = these.cuts[k], these.cuts[k + 1]
+    beta, e = these.beta[at:end], np.empty(end - at)
+    K, _ = _own_values(these.K, these.rows[at:end])
+    _pulls(K, these.y[at:end], beta if sums is None else net_of(sums.form, beta), e)
+    cut = None if sums is None else sums.positive[k]
+    return len(e) * steps_on_face(K, beta, e, these.lo[at:end], these.hi[at:end], free, epsilon, cut)
 
 
 @compiled
@@ -157,17 +212,6 @@ def _begin_with_the_worst(sums, k, K, box, beta, e):
     if other @ pulls < beta @ e:
         for i in range(n):
             beta[i], e[i] = other[i], pulls[i]
-
-
-@compiled
-def _measured(these, k, K, beta, e, own, off, free, certifiable, epsilon, sums):
-    """The bias, the gap or violation, the dual and the primal of problem k."""
-    at, end = these.cuts[k], these.cuts[k + 1]
-    y, box = these.y[at:end], these.box[at:end]
-    if sums is None:
-        lo, hi, lam, unit = these.lo[at:end], these.hi[at:end], these.lam[k], these.unit[k]
-        return measured(K, y, box, lam, unit, beta, e, lo, hi, own, off, free, certifiable, epsilon)
-    return measured_levels(sums, k, box, y, beta, e, own, off, these.unit[k])
 
 
 @compiled

@@ -9,6 +9,7 @@ from hinge.problems.svm.level_gap import CLASSES, ONE_CLASS, TARGETS
 from hinge.problems.svm.one_class import KernelOneClass
 from hinge.solvers import SMO, LevelBlocks, solve
 from hinge.solvers.kernel.solved_together import Sums, Together, solve_together, unsolved
+from hinge.solvers.kernel.two_point import pair_steps
 
 LAM = 0.02
 
@@ -40,7 +41,7 @@ def test_each_is_solved_as_it_would_be_alone(three, free):
         gram = Gram(as_points(X[these.rows[part]], Gaussian(0.3), exact=True))
         problem = KernelRegularized(gram, these.y[part], LAM, bias="free" if free else "none")
         alone = solve(problem, SMO(), stop=Stop(1e-9, max_iter=10**6))
-        gap, _, objective, b = these.found[k, :4]
+        gap, objective, b = (these.found[name][k] for name in ("gap", "primal", "b"))
         assert gap <= 1e-6
         assert objective == pytest.approx(alone.certificate.objective, rel=2e-6)
         np.testing.assert_allclose(these.r[part] + b, alone.solution.responses + alone.solution.b, atol=5e-3)
@@ -57,8 +58,25 @@ def test_little_work_at_a_time_comes_to_the_same(three):
         at = solve_together(pieces, at, 1e-4, True, True, 1.0)
         calls += 1
     assert calls > 3
-    np.testing.assert_allclose(pieces.found[:, 0], these.found[:, 0], atol=1e-4)
+    np.testing.assert_allclose(pieces.found["gap"], these.found["gap"], atol=1e-4)
     np.testing.assert_allclose(pieces.r, these.r, atol=0.05)
+
+
+def test_newton_steps_end_what_pairs_are_slow_to_end():
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((80, 2))
+    K, y = np.exp(-0.01 * ((X[:, None] - X) ** 2).sum(2)), np.where(X[:, 0] * X[:, 1] > 0, 1, -1).astype(np.int8)
+    box, errors, zeros = np.full(80, 1e4), np.zeros((1, 80)), np.zeros(80)
+    lo, hi, numbers = np.where(y > 0, 0.0, -box), np.where(y > 0, box, 0.0), (np.full(1, 1 / 8e5), np.zeros(1))
+    rows, cuts = np.arange(80), np.array([0, 80])
+    these = Together(
+        K, errors, errors, rows, cuts, y, box, lo, hi, zeros, zeros.copy(), *numbers, np.ones(1), unsolved(1)
+    )
+    calls = 0
+    while solve_together(these, 0, 1e-6, True, True, 1.0) == 0:
+        calls += 1
+    assert calls > 3 and these.found["gap"][0] <= 1e-6
+    assert pair_steps(K, these.beta.copy(), K @ these.beta - y, lo, hi, 1e-4, 3) == 0
 
 
 @pytest.mark.parametrize("form", [ONE_CLASS, CLASSES, TARGETS])
@@ -82,7 +100,7 @@ def test_those_with_given_sums_are_solved_as_they_would_be_alone(form):
     numbers = np.ones(1), np.full(1, problem.faint), np.ones(1), unsolved(1)
     these = Together(K, errors, errors, rows, cuts, linear, box, lo, hi, beta, zeros, *numbers)
     assert solve_together(these, 0, 1e-6, True, True, np.inf, None, sums) == 1
-    gap, _, objective, b = these.found[0, :4]
+    gap, objective, b = (these.found[name][0] for name in ("gap", "primal", "b"))
     alone = solve(problem, LevelBlocks(), stop=Stop(1e-9, max_iter=1000))
     assert gap <= 1e-6 and objective == pytest.approx(alone.certificate.objective, rel=1e-6)
     net = np.bincount(rows, these.beta)
@@ -93,5 +111,5 @@ def test_those_with_given_sums_are_solved_as_they_would_be_alone(form):
 
 def test_unsolved_problems_say_so():
     found = unsolved(2)
-    assert found.shape == (2, 8)
-    assert np.isinf(found[:, 0]).all() and np.isnan(found[:, 2]).all()
+    assert found.shape == (2,)
+    assert np.isinf(found["gap"]).all() and np.isnan(found["primal"]).all()
