@@ -71,7 +71,7 @@ def level_gap(form, sign, box, alpha, linear, r, e, own, levels, shifts, mass):
         cost += moved * abs(over)
         stray += moved * abs(linear[i])
         shift += moved * own[i]
-    both, width = levels.sum(), np.abs(levels).sum()
+    both, width = levels[0] + levels[-1], abs(levels[0]) + abs(levels[-1])
     slack = max(slack - common * both, 0.0)
     most = max(most + common * (4.0 * UNIT * width - both), 0.0) * (1.0 + 2.0 * n * UNIT)
     most += cost + 0.5 * shift * shift

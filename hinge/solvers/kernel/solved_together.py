@@ -97,9 +97,9 @@ def solve_together(
     k, left = first, work
     # None for what is rarely asked for: its code is not compiled then. Nor is that of Newton steps, where no problem
     # needs them.
-    unbiased, indefinite = None if free else True, None if convex else True
+    unbiased, indefinite, plain = None if free else True, None if convex else True, None if sums else True
     while True:
-        k, stuck, done = _solve(these, k, tol, left, unbiased, indefinite, epsilon, sums)
+        k, stuck, done = _solve(these, k, tol, left, unbiased, indefinite, epsilon, plain, sums)
         left -= done
         if stuck:
             left -= _move_on_face(these, k, free, epsilon, sums)
@@ -108,7 +108,7 @@ def solve_together(
 
 
 @compiled
-def _solve(these, first, tol, work, unbiased, indefinite, epsilon, sums):
+def _solve(these, first, tol, work, unbiased, indefinite, epsilon, plain, sums):
     """Rounds until so much work is done, or the pair steps of a problem are slow; whether they are; the work done."""
     done = 0.0
     for k in range(first, len(these.cuts) - 1):
@@ -121,7 +121,7 @@ def _solve(these, first, tol, work, unbiased, indefinite, epsilon, sums):
         _pulls(K, y, beta if sums is None else net_of(sums.form, beta), e)
         found, finished, stuck = these.found[k], False, False
         if sums is not None and found.rounds == 0 and not found.on_face:
-            these.spread[k] = max(e.max() - e.min(), 1e-300)
+            these.spread[k] = _range_of(e)
             if sums.form == CLASSES:
                 _begin_with_the_worst(sums, k, K, box, beta, e)
         while not (finished or stuck) and done < work:
@@ -141,12 +141,12 @@ def _solve(these, first, tol, work, unbiased, indefinite, epsilon, sums):
             found.rounds += 1
             net, errors, as_is, ended = beta, none, np.inf, False
             for look in range(2):
-                if sums is None:
+                if plain is not None:
                     lam, unit = these.lam[k], these.unit[k]
                     b, gap, value, primal = measured(
                         y, box, lam, unit, net, e, lo, hi, own, errors, unbiased, indefinite, epsilon
                     )
-                else:
+                if sums is not None:
                     b, gap, value, primal = measured_levels(sums, k, box, y, net, e, own, errors, these.unit[k])
                 if look == 0:
                     found.still = 0 if value > found.dual + 1e-14 * abs(value) else found.still + 1
@@ -196,39 +196,61 @@ def _own_values(values, rows):
 
 
 @compiled
+def _range_of(e):
+    low, high = e[0], e[0]
+    for value in e:
+        low, high = min(low, value), max(high, value)
+    return max(high - low, 1e-300)
+
+
+@compiled
 def _begin_with_the_worst(sums, k, K, box, beta, e):
     """Give all weight to the points of least margin, where w is the shorter for it: most of them will need it."""
     n, cut, other, pulls = len(beta), sums.positive[k], np.zeros(len(beta)), np.empty(len(beta))
-    for first, last, sign in ((0, cut, 1.0), (cut, n, -1.0)):
-        m = sign * e[first:last]
-        level, left = quantile(m.copy(), box[first:last].copy(), sums.mass[k])[0], sums.mass[k]
-        for tied in range(2):
-            for i in range(last - first):
-                if (m[i] < level if tied == 0 else m[i] == level) and left > 1e-12 * sums.mass[k]:
-                    a = box[first + i] if left > (1.0 - 1e-12) * box[first + i] else left  # at a bound but for rounding
-                    other[first + i] = sign * a
-                    left -= a
+    _weigh_the_worst(1.0, 0, cut, sums.mass[k], box, e, other)
+    _weigh_the_worst(-1.0, cut, n, sums.mass[k], box, e, other)
     _pulls(K, np.zeros(n), other, pulls)
-    if other @ pulls < beta @ e:
+    old, new = 0.0, 0.0
+    for i in range(n):
+        old += beta[i] * e[i]
+        new += other[i] * pulls[i]
+    if new < old:
         for i in range(n):
             beta[i], e[i] = other[i], pulls[i]
 
 
 @compiled
+def _weigh_the_worst(sign, first, last, mass, box, e, beta):
+    """Fill β from the least margin on, as far as the mass goes."""
+    m, s = np.empty(last - first), np.empty(last - first)
+    for i in range(first, last):
+        m[i - first], s[i - first] = sign * e[i], box[i]
+    (level, _), left = quantile(m, s, mass), mass
+    for tied in range(2):
+        for i in range(first, last):
+            margin = sign * e[i]
+            if (margin < level if tied == 0 else margin == level) and left > 1e-12 * mass:
+                a = box[i] if left > (1.0 - 1e-12) * box[i] else left  # at a bound but for rounding
+                beta[i] = sign * a
+                left -= a
+
+
+@compiled
 def measured_levels(sums, k, box, y, beta, e, own, off, unit):
     """The bias, the relative gap, the dual and the primal of problem k, which has given sums; its levels are kept."""
-    n, positive, levels = len(beta), sums.positive[k], sums.levels[k]
-    sign, alpha = np.where(np.arange(n) < positive, 1.0, -1.0), np.abs(net_of(sums.form, beta))
-    m = sign * e
+    n, positive, levels, net = len(beta), sums.positive[k], sums.levels[k], net_of(sums.form, beta)
+    sign, alpha, m, r = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    for i in range(n):
+        sign[i] = 1.0 if i < positive else -1.0
+        alpha[i], m[i], r[i] = abs(net[i]), sign[i] * e[i], e[i] + y[i]
     levels[0] = level_of(m[:positive], alpha[:positive], box[:positive], sums.mass[k])
-    levels[1] = levels[0]
-    b = -levels[0]
+    levels[1], b = levels[0], -levels[0]
     if positive < n:
         levels[1] = level_of(m[positive:], alpha[positive:], box[positive:], sums.mass[k])
         b = sums.centre + 0.5 * (levels[1] - levels[0])
-    shifts = np.abs(levels).max() + abs(b) + abs(sums.centre)
+    shifts = max(abs(levels[0]), abs(levels[1])) + abs(b) + abs(sums.centre)
     slack, sq, gain, most, sq_off, least, shift = level_gap(
-        sums.form, sign, box, alpha, y, e + y, off, own, levels, shifts, sums.mass[k]
+        sums.form, sign, box, alpha, y, r, off, own, levels, shifts, sums.mass[k]
     )
     gap = relative_gap(sums.form, most, sq - sq_off, least + 0.5 * (sq - sq_off), shift, unit)
     return b, gap, gain - 0.5 * sq, slack + gain - 0.5 * sq
