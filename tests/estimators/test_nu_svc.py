@@ -17,7 +17,7 @@ from hinge.estimators import kernel_machine
 from hinge.kernels import Function, Gaussian
 from hinge.solvers import LevelBlocks
 
-LONG = bool(os.environ.get("HINGE_LONG_TESTS"))  # then all 200 random problems are tried, not a quarter
+LONG = bool(os.environ.get("HINGE_LONG_TESTS"))  # then all 200 random problems are tried, not an eighth
 
 KERNELS = (
     {"kernel": "linear"},
@@ -82,7 +82,7 @@ def test_it_is_the_machine_of_scikit_learn(options, nu, solver):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The fit ended because no more progress")
-@pytest.mark.parametrize("seed", range(0, 200, 1 if LONG else 4))
+@pytest.mark.parametrize("seed", range(0, 200, 1 if LONG else 8))
 def test_random_machines_are_those_of_scikit_learn(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.choice([6, 20, 60, 150]))

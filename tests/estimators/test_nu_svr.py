@@ -15,7 +15,7 @@ from hinge import SVR, NuSVR
 from hinge.kernels import Function
 from hinge.solvers import LevelBlocks
 
-LONG = bool(os.environ.get("HINGE_LONG_TESTS"))  # then all 200 random problems are tried, not a quarter
+LONG = bool(os.environ.get("HINGE_LONG_TESTS"))  # then all 200 random problems are tried, not an eighth
 
 KERNELS = (
     {"kernel": "linear"},
@@ -65,7 +65,7 @@ def test_it_is_the_machine_of_scikit_learn(options, nu, C, solver):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The fit ended because no more progress")
-@pytest.mark.parametrize("seed", range(0, 200, 1 if LONG else 4))
+@pytest.mark.parametrize("seed", range(0, 200, 1 if LONG else 8))
 def test_random_machines_are_those_of_scikit_learn(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.choice([5, 20, 60, 150]))
