@@ -21,6 +21,7 @@ _REORDER: Any = {"fastmath": {"reassoc", "contract", "nsz"}, "error_model": "num
 
 LINE = 64  # bytes that memory hands out at once
 LINES = 8  # of a row; the processor sees by then that it is read in order
+NEAR = 1 << 20  # bytes of data that stay near a core
 _1, _2, _3, _4 = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
 
 
@@ -81,6 +82,14 @@ def _fetch_csr(A, i):
         prefetch(A.data, lo)
         prefetch(A.indices, lo)
         lo += step
+
+
+def _far_dense(A):
+    return A.X.nbytes > NEAR
+
+
+def _far_csr(A):
+    return A.data.nbytes + A.indices.nbytes > NEAR
 
 
 def _span_dense(A, row):
@@ -273,6 +282,7 @@ def _verb(dense: Callable, csr: Callable, doc: str) -> Callable[..., Any]:
 read_row = _verb(_read_dense, _read_csr, "Hand out row i and count its cells (nonzeros; the width if dense).")
 held_row = _verb(_held_dense, _held_csr, "Row i once more, for an iteration that has read it and holds it.")
 fetch = _verb(_fetch_dense, _fetch_csr, "Have memory bring row i near, which will be read soon; that is not counted.")
+are_far = _verb(_far_dense, _far_csr, "Whether rows are too many to stay near, so that `fetch` pays.")
 span = _verb(_span_dense, _span_csr, "From where to where `cell` counts in a row that was read.")
 cell = _verb(_cell_dense, _cell_csr, "The place of cell p of a row that was read, and its value.")
 dot = _verb(_dot_dense, _dot_csr, "The inner product of a row that was read with w.")

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from numba import njit
 
-from hinge.access import as_matrix, fetch
+from hinge.access import are_far, as_matrix, fetch
 from hinge.access.prefetch import prefetch
 
 
@@ -33,3 +33,11 @@ def test_rows_are_fetched_without_being_read(layout):
         code(matrix.rows, i)
         fetch(matrix.rows, i)
     assert matrix.reads == 0
+
+
+@pytest.mark.parametrize("rows, far", [(100, False), (100_000, True)])
+def test_rows_that_stay_near_need_no_fetching(rows, far):
+    X = np.ones((rows, 8), np.float32)
+    code = njit(lambda A: are_far(A))
+    for A in (as_matrix(X).rows, as_matrix(sp.csr_array(X)).rows):
+        assert code(A) == are_far(A) == far

@@ -75,12 +75,18 @@ def next_rows(epoch, block, block_rows, most):
 @compiled(inline="always")
 def ends_epoch(epoch, count, block_is_done):
     """Move on by `count` rows of the present block; whether that was the end of the epoch."""
-    epoch.t += count
-    epoch.visited += count
     epoch.offset += count
     if block_is_done:
         epoch.offset = 0
         epoch.block += 1
+    return counted(epoch, count)
+
+
+@compiled(inline="always")
+def counted(epoch, count):
+    """Count rows that were visited; whether that was the end of the epoch."""
+    epoch.t += count
+    epoch.visited += count
     if epoch.visited < epoch.active:
         return False
     epoch.rows, epoch.visited, epoch.block = epoch.visited, 0, 0

@@ -18,12 +18,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hinge.access import CSRRows, DenseRows, add_row, dot, fetch, read_row, sq_norm
+from hinge.access import CSRRows, DenseRows, add_row, are_far, dot, fetch, read_row, sq_norm
 from hinge.access.prefetch import prefetch
 from hinge.compiled import Record, compiled, copied
 from hinge.problems.svm.losses import Loss, ascents, best_weight, gap_share
 from hinge.sampling import stream_of
-from hinge.solvers.linear.active_rows import SHRUNK, ends_epoch, first_epoch, next_rows, shuffle
+from hinge.solvers.linear.active_rows import SHRUNK, counted, first_epoch, shuffle
 
 AHEAD = 2  # blocks, by which rows are asked for before they are visited
 
@@ -102,14 +102,17 @@ def visit(A, y, target, weight, loss, lam, block_rows, n_iter, alpha, v, sq, act
     # is handed on row by row: to count who holds an array takes as long as a short row, and threads share the count.
     u, beta, kappa, Lam, gap = dual.u, dual.beta, dual.kappa, dual.Lam, dual.gap_so_far
     highest, lowest, upper, lower, growing = dual.highest, dual.lowest, dual.upper, dual.lower, dual.growing
-    left, over, blocks = n_iter, False, -(-epoch.active // block_rows)
-    while left > 0 and not over:
-        first, stop, last = next_rows(epoch, order[epoch.block], block_rows, left)
-        if epoch.block + 2 * AHEAD < blocks:
-            prefetch(active, np.uint64(order[epoch.block + 2 * AHEAD]) * np.uint64(block_rows))
-        if epoch.block + AHEAD < blocks:
-            soon = np.int64(order[epoch.block + AHEAD]) * block_rows
-            for at in range(soon, min(soon + block_rows, epoch.active)):
+    block, offset, visited, listed, left = epoch.block, epoch.offset, epoch.visited, epoch.active, n_iter
+    blocks = -(-listed // block_rows) if are_far(A) else 0  # those that are worth asking for in advance
+    while left > 0 and visited < listed:
+        begin = np.int64(order[block]) * block_rows
+        first, last = begin + offset, min(begin + block_rows, listed)
+        stop = min(last, first + left)
+        if block + 2 * AHEAD < blocks:
+            prefetch(active, np.uint64(order[block + 2 * AHEAD]) * np.uint64(block_rows))
+        if block + AHEAD < blocks:
+            soon = np.int64(order[block + AHEAD]) * block_rows
+            for at in range(soon, min(soon + block_rows, listed)):
                 i = np.uint64(active[at])
                 fetch(A, i)
                 prefetch(y, i)
@@ -136,10 +139,11 @@ def visit(A, y, target, weight, loss, lam, block_rows, n_iter, alpha, v, sq, act
                 alpha[i] = new
                 u += s * (new - old) * yi
                 add_row(A, row, s * (new - old) * yi, v)
-        left -= stop - first
-        over = ends_epoch(epoch, stop - first, stop == last)
+        left, visited = left - (stop - first), visited + (stop - first)
+        block, offset = (block + 1, 0) if stop == last else (block, stop - begin)
     dual.u, dual.Lam, dual.gap_so_far, dual.highest, dual.lowest = u, Lam, gap, highest, lowest
-    return left, over
+    epoch.block, epoch.offset = block, offset
+    return left, counted(epoch, visited - epoch.visited)
 
 
 @compiled
