@@ -42,6 +42,14 @@ settings.register_profile("hinge", deadline=None, derandomize=True, print_blob=T
 settings.load_profile("hinge")
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Each worker has a stretch of the tests: two that meet the same function at once would both compile it."""
+    from xdist.scheduler import WorkStealingScheduling
+
+    return WorkStealingScheduling(config, log)
+
+
 @pytest.fixture(scope="session")
 def data_home():
     """A folder of real data sets, for the few tests that want one."""
