@@ -37,9 +37,11 @@ def rows_to_look(problem: Regularized | Multiclass, epoch: Record) -> int:
     if epoch.visited == 0 and (epoch.stale or epoch.active == 0):
         return problem.n if len(problem.weight) == 1 else int(np.count_nonzero(problem.weight))
     worth = LOOK_CELLS * problem.n // max(1, problem.matrix.n_cells)
-    step = max(1, problem.n // 16, min(worth, 4 * problem.n))
+    step, t = max(1, problem.n // 16, min(worth, 4 * problem.n)), int(epoch.t)
+    while 8 * step <= t and 2 * step <= worth:  # of a run that takes long, an eighth more
+        step *= 2
     left = int(epoch.active - epoch.visited)
-    return left if left >= step else step - int(epoch.t) % step  # on a grid, wherever it is asked
+    return left if left >= step else step - t % step  # on a grid, wherever it is asked
 
 
 @compiled

@@ -1,8 +1,18 @@
 import numpy as np
 import pytest
 
+from hinge.problems import Regularized
 from hinge.sampling import draw_index, key_of
-from hinge.solvers.linear.active_rows import SHRUNK, begin, ends_epoch, first_epoch, next_rows, shuffle, unmarked
+from hinge.solvers.linear.active_rows import (
+    SHRUNK,
+    begin,
+    ends_epoch,
+    first_epoch,
+    next_rows,
+    rows_to_look,
+    shuffle,
+    unmarked,
+)
 
 
 def visited(n, block_rows, most, epochs, weight):
@@ -72,3 +82,17 @@ def test_every_order_is_as_likely():
         counts[tuple(order.tolist())] = counts.get(tuple(order.tolist()), 0) + 1
     assert len(counts) == 6
     assert min(counts.values()) > 850 and max(counts.values()) < 1150  # of 1000, at 5 standard deviations
+
+
+def test_looks_grow_rarer_where_epochs_are_short_and_lie_on_one_grid():
+    problem = Regularized(np.eye(40, 5), np.where(np.arange(40) % 2, 1, -1), 0.1)
+    epoch, looks = first_epoch(), [rows_to_look(problem, first_epoch())]
+    assert looks == [40]
+    epoch.active, epoch.stale = 40, False
+    while looks[-1] < 100_000:
+        epoch.t = looks[-1]
+        looks.append(looks[-1] + rows_to_look(problem, epoch))
+    assert max(np.diff(looks) / looks[1:]) < 0.9 and len(looks) < 60
+    for t in range(40, 5_000, 37):  # wherever it is asked, the next look is one of them
+        epoch.t = t
+        assert t + rows_to_look(problem, epoch) in looks
