@@ -80,14 +80,14 @@ Spans: TypeAlias = Callable[[Asked], np.ndarray]
 """Gives :math:`S_i^2` of the rows that are judged."""
 
 
-def left_out(solved: Solved, spans: Spans) -> LeftOut:
-    """Leave-one-out decision values of all rows, or of some that stand for them.
+def left_out(solved: Solved, spans: Spans, *, every: bool = False) -> LeftOut:
+    """Leave-one-out decision values of all rows; where these are many, of some unless `every` is wanted.
 
     A row that is the only one of its label leaves nothing to learn it from: the machine without it is the constant -y.
     No other row moves by more than the decision values' range, beyond which other rows would have stopped it.
     """
     f, y, a, bound, curvature = solved
-    rows, stands_for = _some(f, y)
+    rows, stands_for = (np.arange(len(f)), np.ones(len(f))) if every else _some(f, y)
     values = f[rows].astype(np.float64)
     moving = np.flatnonzero(a[rows] > (0.0 if curvature else FULL * bound[rows]))
     if len(moving):

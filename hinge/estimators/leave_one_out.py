@@ -43,7 +43,15 @@ def as_they_are(task: Task, f: np.ndarray) -> Judged:
 
 
 def without_kernel_rows(
-    X: KernelData, task: Task, kernel: Kernel, f: np.ndarray, beta: np.ndarray, C: float | None, free_bias: bool
+    X: KernelData,
+    task: Task,
+    kernel: Kernel,
+    f: np.ndarray,
+    beta: np.ndarray,
+    C: float | None,
+    free_bias: bool,
+    *,
+    every: bool = False,
 ) -> tuple[Judged, int]:
     """The rows of a task of a kernel machine, and the kernel values that it took.
 
@@ -58,6 +66,8 @@ def without_kernel_rows(
     C : float, optional
         The bound of dual weights for rows of weight one; the largest weight where it is not known.
     free_bias : bool
+    every : bool
+        Whether all rows are looked at, however many.
     """
     rows = np.arange(len(task.y)) if task.rows is None else task.rows
     weight = np.ones(len(rows)) if task.weight is None else task.weight
@@ -88,7 +98,7 @@ def without_kernel_rows(
 
         return spans_by_kernel(values, lambda i: diag[np.searchsorted(needed, i)], free_bias, asked)
 
-    found = left_out(Solved(f, task.y, a, C * weight), spans)
+    found = left_out(Solved(f, task.y, a, C * weight), spans, every=every)
     return Judged.of(found, task.y, task.rows), evals
 
 
@@ -106,7 +116,9 @@ def coefficients_of(model: Any, k: int, n: int) -> np.ndarray:
     return beta
 
 
-def without_linear_rows(X: Stored, problem: Penalized, w: np.ndarray, b: float, a: np.ndarray | None) -> Judged:
+def without_linear_rows(
+    X: Stored, problem: Penalized, w: np.ndarray, b: float, a: np.ndarray | None, *, every: bool = False
+) -> Judged:
     """The rows of a linear problem.
 
     Parameters
@@ -116,6 +128,8 @@ def without_linear_rows(X: Stored, problem: Penalized, w: np.ndarray, b: float, 
     w, b : ndarray of shape (n_features,) and float
     a : ndarray of shape (n,), optional
         Dual weights in units of w; not needed where the loss is curved, which they are the slope of.
+    every : bool
+        Whether all rows are looked at, however many.
     """
     f = problem.responses(w) + b
     bound = np.broadcast_to(problem.share() / problem.lam, (problem.n,))
@@ -129,4 +143,5 @@ def without_linear_rows(X: Stored, problem: Penalized, w: np.ndarray, b: float, 
         X, penalty = X[:, used], np.zeros(len(used) + 1)
     rows = Features(X, constant, penalty)
     solved = Solved(f, problem.y, a, bound, problem.loss.curvature)
-    return Judged.of(left_out(solved, lambda asked: linear_spans(rows, asked)), problem.y, None)
+    found = left_out(solved, lambda asked: linear_spans(rows, asked), every=every)
+    return Judged.of(found, problem.y, None)
