@@ -79,16 +79,14 @@ def check_sigmoids(probA_: np.ndarray | None, probB_: np.ndarray | None, n_runs:
 
 
 def check_steps(cuts: np.ndarray | None, scores: np.ndarray | None, values: np.ndarray | None, n_runs: int) -> None:
-    """Raise if the step functions of a calibrated model are not one for each run, rising within 0 and 1."""
-    arrays = [part for part in (cuts, scores, values) if isinstance(part, np.ndarray)]
-    if len(arrays) < 3 or [part.dtype.kind for part in arrays] != ["i", "f", "f"]:
+    """Raise if the step functions of a calibrated model are not one for each run, in order of scores."""
+    parts = [part for part in (cuts, scores, values) if isinstance(part, np.ndarray)]
+    if len(parts) < 3 or "".join(part.dtype.kind for part in parts) != "iff":
         raise ValueError("the steps of its probabilities are not three arrays of numbers.")
-    cuts, scores, values = arrays
-    ends = values.reshape(len(values), -1) if values.ndim in (1, 2) and values.shape[1:] in ((), (2,)) else None
+    cuts, scores, values = parts
     if cuts.shape != (n_runs + 1,) or cuts[0] != 0 or (np.diff(cuts) < 1).any() or scores.shape != (cuts[-1],):
         raise ValueError(f"the steps of its probabilities are not {n_runs} functions.")
-    if ends is None or len(ends) != len(scores) or not ((ends >= 0.0) & (ends <= 1.0)).all():
+    if values.shape not in (scores.shape, (len(scores), 2)) or not ((values >= 0.0) & (values <= 1.0)).all():
         raise ValueError("the steps of its probabilities have no probability each.")
-    for lo, hi in pairwise(cuts):
-        if (np.diff(scores[lo:hi]) <= 0.0).any():
-            raise ValueError("the steps of its probabilities are not in order.")
+    if any((np.diff(scores[lo:hi]) <= 0.0).any() for lo, hi in pairwise(cuts)):
+        raise ValueError("the steps of its probabilities are not in order.")

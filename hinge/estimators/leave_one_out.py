@@ -23,23 +23,37 @@ TILE_ROWS = 256
 
 
 class Judged(NamedTuple):
-    """Rows of one run, whether each is of its positive class, its decision value without it, and its weight."""
+    """Rows of one run as machines that were trained without them see them.
+
+    Attributes
+    ----------
+    rows : ndarray of int
+    positive : ndarray of bool
+        Whether each is of the run's positive class.
+    f : ndarray
+        Its decision value without it.
+    stands_for : ndarray
+        How many rows it stands for.
+    dual : ndarray
+        Its dual weight.
+    """
 
     rows: np.ndarray
     positive: np.ndarray
     f: np.ndarray
     stands_for: np.ndarray
+    dual: np.ndarray
 
     @classmethod
-    def of(cls, found: LeftOut, y: np.ndarray, rows: np.ndarray | None) -> "Judged":
-        """With labels, -1 and +1, and the numbers of a run's rows among those of the data."""
+    def of(cls, found: LeftOut, y: np.ndarray, rows: np.ndarray | None, a: np.ndarray) -> "Judged":
+        """With labels, -1 and +1, the numbers of a run's rows among those of the data, and its dual weights."""
         own = found.rows if rows is None else rows[found.rows]
-        return cls(own, y[found.rows] > 0, found.f, found.stands_for)
+        return cls(own, y[found.rows] > 0, found.f, found.stands_for, a[found.rows])
 
 
 def as_they_are(task: Task, f: np.ndarray) -> Judged:
     """Decision values of rows that took no part in the fit."""
-    return Judged.of(LeftOut(np.arange(len(f)), f, np.ones(len(f))), task.y, task.rows)
+    return Judged.of(LeftOut(np.arange(len(f)), f, np.ones(len(f))), task.y, task.rows, np.zeros(len(f)))
 
 
 def without_kernel_rows(
@@ -99,7 +113,7 @@ def without_kernel_rows(
         return spans_by_kernel(values, lambda i: diag[np.searchsorted(needed, i)], free_bias, asked)
 
     found = left_out(Solved(f, task.y, a, C * weight), spans, every=every)
-    return Judged.of(found, task.y, task.rows), evals
+    return Judged.of(found, task.y, task.rows, a), evals
 
 
 def coefficients_of(model: Any, k: int, n: int) -> np.ndarray:
@@ -144,4 +158,4 @@ def without_linear_rows(
     rows = Features(X, constant, penalty)
     solved = Solved(f, problem.y, a, bound, problem.loss.curvature)
     found = left_out(solved, lambda asked: linear_spans(rows, asked), every=every)
-    return Judged.of(found, problem.y, None)
+    return Judged.of(found, problem.y, None, a)

@@ -50,7 +50,12 @@ class Probabilities:
 
     def _has_intervals(self) -> bool:
         if hasattr(self, "_step_values") and self._step_values.ndim == 2:
-            return True
+            if not self._one_vs_one:
+                return True
+            raise AttributeError(
+                "This machine tells class pairs apart, and their intervals say nothing of one class: fit it with "
+                "multiclass='ovr', each class against the rest, or LinearSVC."
+            )
         raise AttributeError("predict_proba_interval is not available before calibrate(X, y, method='venn_abers').")
 
     @available_if(_has_probabilities)
@@ -117,11 +122,6 @@ class Probabilities:
         -------
         lower, upper : ndarray of shape (n_samples, n_classes)
         """
-        if self._one_vs_one:
-            raise ValueError(
-                "This machine tells class pairs apart, and their intervals say nothing of one class: fit it with "
-                "multiclass='ovr', each class against the rest, or LinearSVC."
-            )
         ends = [interval(f, VennAbers(knots, *both.T)) for f, (knots, both) in self._steps(self._scores(X))]
         lower, upper = (np.stack(part, axis=1) for part in zip(*ends, strict=True))
         if len(self.classes_) == 2:

@@ -313,8 +313,8 @@ def _model(header: dict[str, Any], members: dict[str, bytes]) -> Model:
     if {"probA_", "probB_"} & set(values):
         check_sigmoids(values.get("probA_"), values.get("probB_"), len(values["intercept_"]))
     if {"_step_cuts", "_step_scores", "_step_values"} & set(values):
-        steps = (values.get(f"_step_{part}") for part in ("cuts", "scores", "values"))
-        check_steps(*steps, n_runs=len(values["intercept_"]))
+        cuts, scores, steps = (values.get(f"_step_{part}") for part in ("cuts", "scores", "values"))
+        check_steps(cuts, scores, steps, len(values["intercept_"]))
     if cls is OneClassSVM:
         values["offset_"] = -values["intercept_"]
         if "_weights" in values and values["_weights"].shape != (1, values["n_features_in_"]):
