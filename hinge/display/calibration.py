@@ -200,9 +200,9 @@ class CalibrationDisplay:
         most = float(bins.rows.max())
         ax.vlines(bins.said, 0.0, 0.08 * bins.rows / most, color="0.6", linewidth=3, label=f"rows (most: {most:,.0f})")
         ax.set(xlim=(-0.02, 1.02), ylim=(0.0, 1.02), title=title)
-        of = f" of {self.name}" if self.name else ""
+        of = f" of class {self.name}" if self.name else ""
         ax.set_xlabel(f"probability{of}, mean of a bin")
-        ax.set_ylabel(f"share{of} among its rows, with 95% of chance")
+        ax.set_ylabel(f"share{of} among its rows, with 95% intervals")
         ax.legend(frameon=False, fontsize=8, loc="upper left")
         self.ax_, self.figure_ = ax, ax.figure  # type: ignore[assignment]
         return self

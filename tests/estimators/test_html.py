@@ -3,6 +3,7 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 from sklearn import config_context
+from sklearn.base import clone
 
 from hinge import SVC, SVR, LinearSVC, LinearSVR, NuSVC, OneClassSVM
 from hinge.estimators.html import picture, summary
@@ -20,6 +21,7 @@ def looks(*certificates):
 @pytest.mark.parametrize("machine", [LinearSVC(), LinearSVR(), SVC(), SVR(), NuSVC(nu=0.2), OneClassSVM()], ids=str)
 @pytest.mark.parametrize("y", [Y, THREE], ids=["two", "three"])
 def test_fits_say_how_they_ended(machine, y):
+    machine = clone(machine)
     bare = machine._repr_html_()
     assert "certificate" not in bare and machine._repr_mimebundle_()["text/html"].count("<svg") == bare.count("<svg")
     machine.fit(X, y)
