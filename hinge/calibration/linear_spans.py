@@ -11,12 +11,14 @@ from hinge.calibration.span import MOST_FREE, spans_by_kernel
 
 FAINT = 1e-9
 """Share of the rows' typical squared norm that ρ is at least."""
-NEGLIGIBLE, SOME = 0.03, 0.3
-"""Share of its loss that a row takes back, in the mean: below the first it does not matter, from the second on it does.
+LITTLE, SOME = 0.1, 0.3
+"""Share of its loss that a row takes back, in the mean: up to the first any guess will do, up to the second a fair one.
 
-An error of a third in spans is one of a tenth in what rows lose there, and as much in the sigmoid's slope, which costs
-a thousandth in log-loss, since that is flat at its minimum.
+An error of a third in spans is then one of a tenth in what rows lose, and as much in the sigmoid's slope, which costs a
+thousandth in log-loss, since that is flat at its minimum.
 """
+NO_WORK = 1e6
+"""Operations that nobody notices."""
 FLOPS = 16.0
 """Of a matrix product, in the time that a cell of a row takes."""
 FEW, MANY = 12.0, 40.0
@@ -28,19 +30,24 @@ FEW_FREE, PATIENCE = 1024, 16
 def linear_spans(rows: Features, asked: Asked) -> np.ndarray:
     """By a guess where rows hardly matter; else exactly, or by probes where these take less.
 
-    The shares of their losses that the rows on the margin take back sum up to no more than there are features. Where
-    rows are many for that, none matters, and each is taken for the mean.
+    The shares of their losses that the rows on the margin take back sum up to no more than there are features, and are
+    no more than :math:`K_{ii}/(K_{ii} + \\rho_i)`. Where these bounds are small, no data is read.
     """
-    asked = asked._replace(rho=np.maximum(asked.rho, FAINT * rows.typical_sq_norm()))
+    norm = rows.typical_sq_norm()
+    asked = asked._replace(rho=np.maximum(asked.rho, FAINT * norm))
     free, rho, judged, place = asked
     m, d, more = float(len(free)), float(rows.width), float(np.count_nonzero(place < 0))
-    if d < NEGLIGIBLE * m:
-        return np.full(len(judged), d / (m - d) * float(np.median(rho)))
+    ridge, free_bias = bool(rows.penalty[:-1].all()), bool(rows.constant) and rows.penalty[-1] == 0.0
     by_features = (m + len(judged)) * d * d + d**3
-    by_products = m * (m + more) * (m + rows.cells_per_product) if m <= MOST_FREE else np.inf
-    free_bias = bool(rows.constant) and rows.penalty[-1] == 0.0
-    passes = min(by_features, by_products) / (FLOPS * max(1.0, m) * rows.cells_per_row)
-    if passes > FEW and rows.penalty[:-1].all():
+    by_products = m * (m + more) * (m + rows.cells_per_product) if ridge and m <= MOST_FREE else np.inf
+    work = min(by_features, by_products)
+    if m and work > NO_WORK:
+        own = float(np.median(rho))
+        most = min(d / m, norm / (norm + own)) if ridge else d / m
+        if most < LITTLE:
+            return np.full(len(judged), own * most / (1.0 - most))
+    passes = work / (FLOPS * max(1.0, m) * rows.cells_per_row)
+    if ridge and work > NO_WORK and passes > FEW:
         guesses = Guesses(*first_guess(rows, asked))
         if float(np.mean(guesses.free / (guesses.free + rho))) < SOME:
             return guesses.judged
@@ -48,6 +55,6 @@ def linear_spans(rows: Features, asked: Asked) -> np.ndarray:
             found = spans_by_probes(rows, asked, guesses, PATIENCE if m <= FEW_FREE else STEPS)
             if found is not None:
                 return found
-    if by_features < by_products or not rows.penalty[:-1].all():
+    if by_features < by_products:
         return spans_by_features(rows, asked)
     return spans_by_kernel(rows.products, rows.sq_norms, free_bias, asked)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 STEPS = 100
-LEAST = 1e-10
+LEAST = 1e-8
 """Newton ends at a step that would gain less than this share of the loss."""
 
 
