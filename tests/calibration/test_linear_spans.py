@@ -18,9 +18,10 @@ WAYS = ("first_guess", "spans_by_features", "spans_by_kernel", "spans_by_probes"
         (200, 5, 1.0, False, ["spans_by_features"]),
         (20, 300, 1.0, False, ["spans_by_kernel"]),
         (2000, 20, 1.0, False, []),  # features are few for so many rows
-        (400, 400, 1e4, True, ["first_guess"]),  # where hardly any row matters
-        (400, 400, 0.1, True, ["first_guess", "spans_by_probes"]),
-        (400, 50, 1e-6, True, ["first_guess", "spans_by_probes", "spans_by_features"]),  # which takes too many steps
+        (400, 400, 1e4, True, []),  # rows are short for what they cost
+        (400, 400, 60.0, True, ["first_guess"]),  # where hardly any row matters
+        (400, 1600, 1.0, True, ["first_guess", "spans_by_probes"]),
+        (400, 400, 1e-6, True, ["first_guess", "spans_by_probes", "spans_by_kernel"]),  # which takes too many steps
     ],
 )
 def test_the_shortest_way_is_taken(n, d, rho, sparse, way, monkeypatch):
@@ -36,7 +37,7 @@ def test_the_shortest_way_is_taken(n, d, rho, sparse, way, monkeypatch):
     found = linear_spans(rows, asked)
     assert taken == way
     exact = spans_by_features(rows, asked)
-    assert found.mean() == pytest.approx(exact.mean(), rel=0.3)
+    assert found.mean() == pytest.approx(exact.mean(), rel=0.5)
 
 
 def test_what_is_not_penalised_goes_by_features():
