@@ -87,8 +87,9 @@ def row_table(model: Any, X: Items, y: ArrayLike, sample_weight: ArrayLike | Non
         own = np.full(len(one.rows), True) if pairs is not None or n_classes == 2 else one.positive
         own &= (weight[one.rows] > 0.0) & (sign * one.f < best.without[one.rows])
         p = probabilities(one.f, fit_sigmoid(one.f, one.positive, one.stands_for * weight[one.rows]))
-        margin, without = sign * scores[one.rows, k], sign * one.f
-        found = (one.dual, margin, without, margin - without, np.where(one.positive, p, 1.0 - p))
+        margin = sign * scores[one.rows, k]
+        lost = np.where(one.dual > 0.0, np.maximum(margin - sign * one.f, 0.0), 0.0)  # but for rounding
+        found = (one.dual, margin, margin - lost, lost, np.where(one.positive, p, 1.0 - p))
         best.of[one.rows[own]] = name
         for column, values in zip(best[3:], found, strict=True):
             column[one.rows[own]] = values[own]

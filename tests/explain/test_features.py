@@ -64,12 +64,21 @@ def test_what_is_refused():
         feature_table(model, X, top=0)
 
 
+def contributions(model):
+    return model.coef_[0] * (X[:100] - X[:100].mean(axis=0))
+
+
 def test_what_shap_reads_is_there():
-    """shap.LinearExplainer takes a model's ``coef_`` and ``intercept_``; its values are w (x - mean)."""
+    """``coef_`` and ``intercept_``, of which its linear values are made: w (x - mean)."""
     model = LinearSVC().fit(X[:100], TWO)
-    values = model.coef_[0] * (X[:100] - X[:100].mean(axis=0))
-    base = model.decision_function(X[:100].mean(axis=0)[None])[0]
-    np.testing.assert_allclose(base + values.sum(axis=1), model.decision_function(X[:100]), atol=1e-9)
     assert model.coef_.shape == (1, 4) and model.intercept_.shape == (1,)
+    base = model.decision_function(X[:100].mean(axis=0)[None])[0]
+    np.testing.assert_allclose(base + contributions(model).sum(axis=1), model.decision_function(X[:100]), atol=1e-9)
+
+
+@pytest.mark.peer
+def test_shap_takes_our_machines():
     shap = pytest.importorskip("shap")
-    np.testing.assert_allclose(shap.LinearExplainer(model, X[:100]).shap_values(X[:100]), values, atol=1e-6)
+    model = LinearSVC().fit(X[:100], TWO)
+    found = shap.LinearExplainer(model, X[:100]).shap_values(X[:100])
+    np.testing.assert_allclose(found, contributions(model), atol=1e-6)

@@ -28,10 +28,10 @@ def test_rows_that_are_learned_by_heart_are_found_too():
     table = row_table(model, X, Y)
     assert (table.margin[WRONG] > 0.9).all()
     doubted = table.without < 0
-    assert doubted[WRONG].mean() > 0.9 and doubted.mean() < 0.25
+    assert doubted[WRONG].mean() >= 0.75 and doubted.mean() < 0.15
 
 
-@pytest.mark.parametrize("machine", MACHINES, ids=str)
+@pytest.mark.parametrize("machine", [LinearSVC(), SVC()], ids=str)
 def test_influence_is_what_leaving_a_row_out_changes(machine):
     table = influential_rows(machine.set_params(tol=1e-6).fit(X, Y), X, Y, top=5)
     sign = np.where(table.label == "yes", 1.0, -1.0)
