@@ -32,7 +32,7 @@ MAY_IMPORT = {
     "sampling": {"compiled"},
     "monitoring": set(),
     "solvers": {"compiled", "kernels", "access", "problems", "sampling", "monitoring", "threads"},
-    "calibration": {"access"},
+    "calibration": {"access", "compiled"},
     "estimators": {"calibration", "kernels", "access", "problems", "sampling", "monitoring", "solvers", "threads"},
     "datasets": set(),
 }
