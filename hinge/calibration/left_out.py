@@ -21,7 +21,7 @@ BESIDE, MORE = 200, 0.25
 """But no more of them than this many, and this share of those whose weight is between its bounds."""
 FULL = 1e-6
 """Share of its bound that a dual weight may lack, or have, and still count as at it."""
-MOST_JUDGED, MOST_IDLE = 4096, 512
+MOST_JUDGED, MOST_IDLE = 2048, 512
 """Rows of either label that are looked at, with a dual weight and without; of more, each stands for its neighbours."""
 
 

@@ -11,12 +11,8 @@ from hinge.calibration.span import MOST_FREE, spans_by_kernel
 
 FAINT = 1e-9
 """Share of the rows' typical squared norm that ρ is at least."""
-LITTLE, SOME = 0.1, 0.3
-"""Share of its loss that a row takes back, in the mean: up to the first any guess will do, up to the second a fair one.
-
-An error of a third in spans is then one of a tenth in what rows lose, and as much in the sigmoid's slope, which costs a
-thousandth in log-loss, since that is flat at its minimum.
-"""
+LITTLE, SOME = 0.03, 0.3
+"""Mean share of its loss that a row takes back: up to the first rows are alike, up to the second a guess will do."""
 NO_WORK = 1e6
 """Operations that nobody notices."""
 FLOPS = 16.0
@@ -30,22 +26,18 @@ FEW_FREE, PATIENCE = 1024, 16
 def linear_spans(rows: Features, asked: Asked) -> np.ndarray:
     """By a guess where rows hardly matter; else exactly, or by probes where these take less.
 
-    The shares of their losses that the rows on the margin take back sum up to no more than there are features, and are
-    no more than :math:`K_{ii}/(K_{ii} + \\rho_i)`. Where these bounds are small, no data is read.
+    The shares of their losses that the rows on the margin take back sum up to no more than there are features. Where
+    rows are many for that, each is taken for the mean, and no data is read.
     """
-    norm = rows.typical_sq_norm()
-    asked = asked._replace(rho=np.maximum(asked.rho, FAINT * norm))
+    asked = asked._replace(rho=np.maximum(asked.rho, FAINT * rows.typical_sq_norm()))
     free, rho, judged, place = asked
     m, d, more = float(len(free)), float(rows.width), float(np.count_nonzero(place < 0))
     ridge, free_bias = bool(rows.penalty[:-1].all()), bool(rows.constant) and rows.penalty[-1] == 0.0
     by_features = (m + len(judged)) * d * d + d**3
     by_products = m * (m + more) * (m + rows.cells_per_product) if ridge and m <= MOST_FREE else np.inf
     work = min(by_features, by_products)
-    if m and work > NO_WORK:
-        own = float(np.median(rho))
-        most = min(d / m, norm / (norm + own)) if ridge else d / m
-        if most < LITTLE:
-            return np.full(len(judged), own * most / (1.0 - most))
+    if work > NO_WORK and d < LITTLE * m:
+        return np.full(len(judged), d / (m - d) * float(np.median(rho)))
     passes = work / (FLOPS * max(1.0, m) * rows.cells_per_row)
     if ridge and work > NO_WORK and passes > FEW:
         guesses = Guesses(*first_guess(rows, asked))
