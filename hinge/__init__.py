@@ -15,6 +15,7 @@ _PARTS = (
     "display",
     "estimators",
     "experiments",
+    "explain",
     "files",
     "kernels",
     "monitoring",

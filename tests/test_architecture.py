@@ -32,7 +32,7 @@ MAY_IMPORT = {
     "sampling": {"compiled"},
     "monitoring": set(),
     "solvers": {"compiled", "kernels", "access", "problems", "sampling", "monitoring", "threads"},
-    "calibration": {"access"},
+    "calibration": {"access", "compiled"},
     "estimators": {"calibration", "kernels", "access", "problems", "sampling", "monitoring", "solvers", "threads"},
     "datasets": set(),
 }
@@ -42,6 +42,7 @@ MAY_IMPORT |= {  # clients, which see all of the above
     "files": PARTS | {"files.replacing", "version"},
     "report": {"files.replacing", "version"},
     "display": PARTS | {"report"},
+    "explain": PARTS,
     "experiments": PARTS | {"bounds", "saddle", "report", "files.replacing"},
     "racing": PARTS | {"report", "experiments", "files.replacing"},
     "accel": {"estimators"},

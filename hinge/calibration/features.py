@@ -5,10 +5,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from hinge.access import Matrix, as_matrix
 from hinge.types import Stored
 
 SPARSE = 8.0
 """A cell of a sparse product takes this many times as long as one of a dense one."""
+
+A_FEW = 8
+"""Rows that a typical norm is taken of."""
 
 
 class Features(NamedTuple):
@@ -29,15 +33,25 @@ class Features(NamedTuple):
     penalty: np.ndarray
 
     @property
+    def matrix(self) -> Matrix:
+        """The rows for compiled code, with a counter of their own."""
+        return as_matrix(self.X, checked=True)
+
+    @property
     def width(self) -> int:
         """Features of a row."""
         return self.X.shape[1] + 1
 
     @property
     def cells_per_row(self) -> float:
-        """Cells that an inner product reads, in units of those of a dense one, which is faster."""
+        """Cells that a row has."""
         X: Any = self.X
-        return SPARSE * X.nnz / X.shape[0] if sp.issparse(X) else float(self.width)
+        return X.nnz / max(1, X.shape[0]) + 1.0 if sp.issparse(X) else float(self.width)
+
+    @property
+    def cells_per_product(self) -> float:
+        """Cells that an inner product reads, in units of those of a dense one, which is faster."""
+        return self.cells_per_row * (SPARSE if sp.issparse(self.X) else 1.0)
 
     def dense(self, rows: np.ndarray) -> np.ndarray:
         """Some rows in float64, with the feature of the bias."""
@@ -49,18 +63,35 @@ class Features(NamedTuple):
 
     def products(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
         """⟨x, z⟩ of some rows and some others, with the feature of a bias that is penalised."""
-        one: Any = self.X[rows]
-        other: Any = self.X[others]
-        dots = one.astype(np.float64) @ other.astype(np.float64).T
+        one = self._some(rows)
+        other = one if others is rows else self._some(others)
+        dots = one @ other.T
         return (dots.toarray() if sp.issparse(dots) else dots) + self.constant**2 * self.penalty[-1]
 
     def sq_norms(self, rows: np.ndarray) -> np.ndarray:
         """Squared norms of some rows, likewise."""
-        part: Any = self.X[rows].astype(np.float64)
+        part = self._some(rows)
         sq = part.multiply(part).sum(axis=1) if sp.issparse(part) else np.einsum("ij,ij->i", part, part)
         return np.asarray(sq).ravel() + self.constant**2 * self.penalty[-1]
 
-    def typical_sq_norm(self, rows: np.ndarray) -> float:
-        """The mean of the squared norms of a few of these rows; 1 where all are zero."""
-        few = rows[:: max(1, len(rows) // 64)]
-        return float(self.sq_norms(few).mean()) or 1.0 if len(few) else 1.0
+    def typical_sq_norm(self) -> float:
+        """The median of the squared norms of a few rows; 1 where that is zero."""
+        return self.matrix.typical_sq_norm(A_FEW) + self.constant**2 * self.penalty[-1] or 1.0
+
+    def there(self, rows: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """⟨x, v⟩ of some rows, with the feature of the bias as the last of v."""
+        return self.matrix.responses_at(rows, v[:-1]) + self.constant * v[-1]
+
+    def back(self, rows: np.ndarray, coef: np.ndarray) -> np.ndarray:
+        """The sum of some rows, each times its coefficient, likewise."""
+        every, v = np.zeros(self.X.shape[0]), np.zeros(self.width)
+        every[rows] = coef
+        self.matrix.combine(every, 0, len(every), v[:-1])
+        v[-1] = self.constant * coef.sum()
+        return v
+
+    def _some(self, rows: np.ndarray) -> Any:
+        """Rows in float64, which are not copied where they are all in their order."""
+        X: Any = self.X
+        same = len(rows) == X.shape[0] and (rows[1:] > rows[:-1]).all()
+        return (X if same else X[rows]).astype(np.float64, copy=False)

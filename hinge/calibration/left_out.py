@@ -21,8 +21,8 @@ BESIDE, MORE = 200, 0.25
 """But no more of them than this many, and this share of those whose weight is between its bounds."""
 FULL = 1e-6
 """Share of its bound that a dual weight may lack, or have, and still count as at it."""
-MOST_JUDGED = 2048
-"""Rows of either label that are looked at; where there are more, each stands for its neighbours."""
+MOST_JUDGED, MOST_IDLE = 2048, 512
+"""Rows of either label that are looked at, with a dual weight and without; of more, each stands for its neighbours."""
 
 
 class Solved(NamedTuple):
@@ -80,16 +80,17 @@ Spans: TypeAlias = Callable[[Asked], np.ndarray]
 """Gives :math:`S_i^2` of the rows that are judged."""
 
 
-def left_out(solved: Solved, spans: Spans) -> LeftOut:
-    """Leave-one-out decision values of all rows, or of some that stand for them.
+def left_out(solved: Solved, spans: Spans, *, every: bool = False) -> LeftOut:
+    """Leave-one-out decision values of all rows; where these are many, of some unless `every` is wanted.
 
     A row that is the only one of its label leaves nothing to learn it from: the machine without it is the constant -y.
     No other row moves by more than the decision values' range, beyond which other rows would have stopped it.
     """
     f, y, a, bound, curvature = solved
-    rows, stands_for = _some(f, y)
+    moves = a > (0.0 if curvature else FULL * bound)
+    rows, stands_for = (np.arange(len(f)), np.ones(len(f))) if every else _some(f, y, moves)
     values = f[rows].astype(np.float64)
-    moving = np.flatnonzero(a[rows] > (0.0 if curvature else FULL * bound[rows]))
+    moving = np.flatnonzero(moves[rows])
     if len(moving):
         judged = rows[moving]
         drop = np.nan_to_num(a[judged] * spans(_asked(solved, judged)), nan=0.0, posinf=np.inf)
@@ -125,18 +126,18 @@ def _asked(solved: Solved, judged: np.ndarray) -> Asked:
     return Asked(free, rho, judged, place[judged])
 
 
-def _some(f: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Some rows, evenly along the decision values of either label; and how many each stands for."""
+def _some(f: np.ndarray, y: np.ndarray, moves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Some rows, evenly along the decision values of either label, moving or not; and how many each stands for."""
     chosen, counts = [], []
     for label in (-1, 1):
-        own = np.flatnonzero(y == label)
-        if len(own) > MOST_JUDGED:
-            cuts = len(own) * np.arange(MOST_JUDGED + 1) // MOST_JUDGED
-            own = own[np.argsort(f[own], kind="stable")][(cuts[:-1] + cuts[1:] - 1) // 2]
+        for kind, most in ((moves, MOST_JUDGED), (~moves, MOST_IDLE)):
+            own = np.flatnonzero((y == label) & kind)
+            cuts = np.arange(len(own) + 1)
+            if len(own) > most:
+                cuts = len(own) * np.arange(most + 1) // most
+                own = own[np.argsort(f[own])][(cuts[:-1] + cuts[1:] - 1) // 2]
+            chosen.append(own)
             counts.append(np.diff(cuts).astype(np.float64))
-        else:
-            counts.append(np.ones(len(own)))
-        chosen.append(own)
     rows = np.concatenate(chosen)
     order = np.argsort(rows)
     return rows[order], np.concatenate(counts)[order]

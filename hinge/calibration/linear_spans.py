@@ -1,43 +1,52 @@
-"""Which way to the spans of a linear machine is the shortest."""
+"""Which way to the spans of a linear machine is the shortest that will do."""
 
 import numpy as np
 
 from hinge.calibration.features import Features
+from hinge.calibration.guess import first_guess
 from hinge.calibration.left_out import Asked
 from hinge.calibration.leverage import spans_by_features
-from hinge.calibration.probes import Effort, diagonal_of, first_guess, spans_by_probes
+from hinge.calibration.probes import STEPS, Guesses, spans_by_probes
 from hinge.calibration.span import MOST_FREE, spans_by_kernel
 
 FAINT = 1e-9
-"""Share of the rows' mean squared norm that ρ is at least."""
-NEGLIGIBLE, SOME, MUCH = 0.03, 0.3, 0.6
-"""Mean share of its loss that a row takes back: below the first a guess will do, from the others on it matters."""
-LITTLE_WORK, MUCH_WORK = 3e8, 1e10
-"""Operations up to which spans are computed rather than estimated, below and above the last of these."""
-ROUGH, FINE = Effort(1, 0.1), Effort(4, 0.03)
-"""How they are estimated, below and above that in the middle."""
+"""Share of the rows' typical squared norm that ρ is at least."""
+LITTLE, SOME = 0.03, 0.3
+"""Mean share of its loss that a row takes back: up to the first rows are alike, up to the second a guess will do."""
+NO_WORK = 1e6
+"""Operations that nobody notices."""
+FLOPS = 16.0
+"""Of a matrix product, in the time that a cell of a row takes."""
+FEW, MANY = 12.0, 40.0
+"""Passes over the rows on the margin that a guess, and that probes, take."""
+FEW_FREE, PATIENCE = 1024, 16
+"""Where so many steps do not solve the system of no more rows, it is factored instead."""
 
 
 def linear_spans(rows: Features, asked: Asked) -> np.ndarray:
-    """By features where these are few, by inner products where the rows on the margin are, else by probes.
+    """By a guess where rows hardly matter; else exactly, or by probes where these take less.
 
-    Where rows are many for their features, or C is small, hardly any row matters: then the first guess is enough.
+    The shares of their losses that the rows on the margin take back sum up to no more than there are features. Where
+    rows are many for that, each is taken for the mean, and no data is read.
     """
-    asked = asked._replace(rho=np.maximum(asked.rho, FAINT * rows.typical_sq_norm(asked.free)))
+    asked = asked._replace(rho=np.maximum(asked.rho, FAINT * rows.typical_sq_norm()))
     free, rho, judged, place = asked
-    inside = place >= 0
-    m, d, more = float(len(free)), float(rows.width), float(np.count_nonzero(~inside))
+    m, d, more = float(len(free)), float(rows.width), float(np.count_nonzero(place < 0))
+    ridge, free_bias = bool(rows.penalty[:-1].all()), bool(rows.constant) and rows.penalty[-1] == 0.0
     by_features = (m + len(judged)) * d * d + d**3
-    by_products = m * (m + more) * (m + rows.cells_per_row) if m <= MOST_FREE else np.inf
-    if min(by_features, by_products) > LITTLE_WORK:
-        diagonal = diagonal_of(rows, free, rho)
-        guess = first_guess(rows, asked, diagonal)
-        share = float(np.mean(guess / (guess + rho[place]))) if inside.all() else 1.0
-        if share < NEGLIGIBLE:
-            return guess
-        if share < MUCH or min(by_features, by_products) > MUCH_WORK:
-            return spans_by_probes(rows, asked, diagonal, guess, ROUGH if share < SOME else FINE)
-    free_bias = bool(rows.constant) and rows.penalty[-1] == 0.0
-    if by_features < by_products or not rows.penalty[:-1].all():
+    by_products = m * (m + more) * (m + rows.cells_per_product) if ridge and m <= MOST_FREE else np.inf
+    work = min(by_features, by_products)
+    if work > NO_WORK and d < LITTLE * m:
+        return np.full(len(judged), d / (m - d) * float(np.median(rho)))
+    passes = work / (FLOPS * max(1.0, m) * rows.cells_per_row)
+    if ridge and work > NO_WORK and passes > FEW:
+        guesses = Guesses(*first_guess(rows, asked))
+        if float(np.mean(guesses.free / (guesses.free + rho))) < SOME:
+            return guesses.judged
+        if passes > MANY:
+            found = spans_by_probes(rows, asked, guesses, PATIENCE if m <= FEW_FREE else STEPS)
+            if found is not None:
+                return found
+    if by_features < by_products:
         return spans_by_features(rows, asked)
     return spans_by_kernel(rows.products, rows.sq_norms, free_bias, asked)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 STEPS = 100
-LEAST = 1e-10
+LEAST = 1e-8
 """Newton ends at a step that would gain less than this share of the loss."""
 
 
@@ -65,14 +65,13 @@ def probabilities(f: np.ndarray, sigmoid: Sigmoid) -> np.ndarray:
 def _newton(z: np.ndarray, t: np.ndarray, weight: np.ndarray, offset: float) -> tuple[float, float]:
     """The slope and offset of least loss for scores of about unit spread."""
     slope = 0.0
-    loss = _loss(z, t, weight, slope, offset)
+    loss, p = _loss(z, t, weight, slope, offset)
+    ridge = 1e-12 * float(weight.sum())
     for _ in range(STEPS):
-        p = probabilities(z, Sigmoid(-slope, -offset))
         off, curve = weight * (p - t), weight * p * (1.0 - p)
         g0, g1 = float(off @ z), float(off.sum())
-        h01, h11 = float(curve @ z), float(curve.sum())
-        ridge = 1e-12 * float(weight.sum())
-        h00, h11 = float(curve @ (z * z)) + ridge, h11 + ridge
+        h01, h11 = float(curve @ z), float(curve.sum()) + ridge
+        h00 = float((curve * z) @ z) + ridge
         det = h00 * h11 - h01 * h01
         step0, step1 = -(h11 * g0 - h01 * g1) / det, -(h00 * g1 - h01 * g0) / det
         gain = -(g0 * step0 + g1 * step1)
@@ -80,7 +79,7 @@ def _newton(z: np.ndarray, t: np.ndarray, weight: np.ndarray, offset: float) -> 
             break
         length = 1.0
         while length > 1e-10:
-            new = _loss(z, t, weight, slope + length * step0, offset + length * step1)
+            new, p = _loss(z, t, weight, slope + length * step0, offset + length * step1)
             if new < loss - 1e-4 * length * gain:
                 break
             length *= 0.5
@@ -90,6 +89,9 @@ def _newton(z: np.ndarray, t: np.ndarray, weight: np.ndarray, offset: float) -> 
     return slope, offset
 
 
-def _loss(z: np.ndarray, t: np.ndarray, weight: np.ndarray, slope: float, offset: float) -> float:
+def _loss(z: np.ndarray, t: np.ndarray, weight: np.ndarray, slope: float, offset: float) -> tuple[float, np.ndarray]:
+    """The loss, and p of each row."""
     x = slope * z + offset
-    return float(weight @ (np.logaddexp(0.0, x) - t * x))
+    small = np.exp(-np.abs(x))  # never more than one
+    p = np.where(x >= 0.0, 1.0, small) / (1.0 + small)
+    return float(weight @ (np.maximum(x, 0.0) + np.log1p(small) - t * x)), p

@@ -42,18 +42,18 @@ def spans_by_kernel(values: Values, own_values: OwnValues, free_bias: bool, aske
         where = np.full(len(free) + 1, -1)  # the last is for rows that are not among them
         where[some] = np.arange(MOST_FREE)
         free, rho, place = free[some], rho[some], where[place]
-    own = own_values(judged)
     if len(free) == 0:
-        return own
-    theirs = own_values(free)
-    inverse, added = _inverse_factor(values(free, free), rho, float(theirs.mean()))
+        return own_values(judged)
+    K, inside = values(free, free), place >= 0
+    theirs, own = np.diagonal(K).astype(np.float64), np.empty(len(judged))
+    own[inside], own[~inside] = theirs[place[inside]], own_values(judged[~inside])
+    inverse, added = _inverse_factor(K, rho, float(theirs.mean()))
     rho = rho + added
     diagonal = np.einsum("ij,ij->j", inverse, inverse, dtype=np.float64)
     u = (inverse.T @ inverse.sum(axis=1)).astype(np.float64)
     total = float(u.sum())
     if free_bias:
         diagonal = diagonal - u * u / total
-    inside = place >= 0
     found = np.empty(len(judged))
     with np.errstate(divide="ignore"):
         found[inside] = (1.0 / np.maximum(diagonal, 0.0) - rho)[place[inside]]

@@ -4,15 +4,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 _WHERE = {
+    "CalibrationDisplay": "calibration",
     "ConvergenceDisplay": "convergence",
     "HardRowsDisplay": "hard_rows",
     "LearningRuntimeDisplay": "learning_runtime",
     "ParetoFrontDisplay": "pareto",
 }
 
-__all__ = ["ConvergenceDisplay", "HardRowsDisplay", "LearningRuntimeDisplay", "ParetoFrontDisplay"]
+__all__ = [
+    "CalibrationDisplay",
+    "ConvergenceDisplay",
+    "HardRowsDisplay",
+    "LearningRuntimeDisplay",
+    "ParetoFrontDisplay",
+]
 
 if TYPE_CHECKING:
+    from hinge.display.calibration import CalibrationDisplay as CalibrationDisplay
     from hinge.display.convergence import ConvergenceDisplay as ConvergenceDisplay
     from hinge.display.hard_rows import HardRowsDisplay as HardRowsDisplay
     from hinge.display.learning_runtime import LearningRuntimeDisplay as LearningRuntimeDisplay

@@ -1,5 +1,7 @@
 """Checks that the fitted attributes of a model that was read from a file fit together."""
 
+from itertools import pairwise
+
 import numpy as np
 
 from hinge.kernels import Kernel, Precomputed
@@ -74,3 +76,17 @@ def check_sigmoids(probA_: np.ndarray | None, probB_: np.ndarray | None, n_runs:
             raise ValueError(f"probA_ and probB_ are not {n_runs} numbers each, one for each decision value.")
     if np.any(np.greater(probA_, 0.0)):  # type: ignore[arg-type]
         raise ValueError("probA_ is positive: probabilities would fall where decision values rise.")
+
+
+def check_steps(cuts: np.ndarray | None, scores: np.ndarray | None, values: np.ndarray | None, n_runs: int) -> None:
+    """Raise if the step functions of a calibrated model are not one for each run, in order of scores."""
+    parts = [part for part in (cuts, scores, values) if isinstance(part, np.ndarray)]
+    if len(parts) < 3 or "".join(part.dtype.kind for part in parts) != "iff":
+        raise ValueError("the steps of its probabilities are not three arrays of numbers.")
+    cuts, scores, values = parts
+    if cuts.shape != (n_runs + 1,) or cuts[0] != 0 or (np.diff(cuts) < 1).any() or scores.shape != (cuts[-1],):
+        raise ValueError(f"the steps of its probabilities are not {n_runs} functions.")
+    if values.shape not in (scores.shape, (len(scores), 2)) or not ((values >= 0.0) & (values <= 1.0)).all():
+        raise ValueError("the steps of its probabilities have no probability each.")
+    if any((np.diff(scores[lo:hi]) <= 0.0).any() for lo, hi in pairwise(cuts)):
+        raise ValueError("the steps of its probabilities are not in order.")

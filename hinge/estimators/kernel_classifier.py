@@ -11,7 +11,7 @@ from hinge.estimators import checks, kernel_input, one_vs_one, weights
 from hinge.estimators.kernel_input import is_precomputed
 from hinge.estimators.kernel_machine import KernelMachine
 from hinge.estimators.kernel_tasks import Answers, Runs, answers_of, expanded, gram_threads, run_tasks, tasks_of
-from hinge.estimators.leave_one_out import as_they_are, coefficients_of, without_kernel_rows
+from hinge.estimators.leave_one_out import Judged, coefficients_of, without_kernel_rows
 from hinge.estimators.one_vs_rest import Plan
 from hinge.estimators.parameters import ClassWeight, KernelData
 from hinge.estimators.probabilities import Probabilities
@@ -122,18 +122,19 @@ class KernelClassifier(KernelMachine, Probabilities):
 
     # --- parts of calibrate ---------------------------------------------------------------
 
-    def _learn_sigmoids(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, held_out: bool) -> None:
+    def _rows_to_judge(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, held_out: bool
+    ) -> tuple[KernelData, np.ndarray, np.ndarray, np.ndarray | None]:
         check_is_fitted(self, "support_")
         X = kernel_input.new_data(self, X)
         labels = column_or_1d(y, warn=True)
         check_consistent_length(X, labels)
         _, codes = checks.encoded_labels(labels, self.classes_)
-        weight = weights.row_weights(sample_weight, X)
         if not held_out:
             self._check_rows(X)
-        self._calibrate(X, labels, codes, weight, held_out=held_out)
+        return X, labels, codes, weights.row_weights(sample_weight, X)
 
-    def _calibrate(
+    def _left_out(
         self,
         X: KernelData,
         y: np.ndarray,
@@ -141,9 +142,9 @@ class KernelClassifier(KernelMachine, Probabilities):
         weight: np.ndarray | None,
         answers: Answers | None = None,
         *,
-        held_out: bool = False,
-    ) -> None:
-        """Fit the sigmoids; `answers` are those of a fit that has just ended, whose decision values are known."""
+        every: bool = False,
+    ) -> list[Judged]:
+        """`answers` are those of a fit that has just ended, whose decision values are known."""
         per_class = self._class_factors(y)
         tasks = tasks_of(codes, len(self.classes_), weight, per_class, None, one_vs_one=self._one_vs_one)
         scores: np.ndarray | None = None
@@ -157,14 +158,13 @@ class KernelClassifier(KernelMachine, Probabilities):
             if not np.isfinite(f[rows]).all():
                 scores = self._scores(X) if scores is None else scores
                 f = scores[:, k]
-            if held_out:
-                judged.append(as_they_are(task, f[rows]))
-                continue
             beta = coefficients_of(self, k, len(codes))[rows]
-            one, evals = without_kernel_rows(X, task, self.kernel_, f[rows], beta, self._limit, self._has_bias)
+            one, evals = without_kernel_rows(
+                X, task, self.kernel_, f[rows], beta, self._limit, self._has_bias, every=every
+            )
             judged.append(one)
             self.n_kernel_evals_, self.n_kernel_asked_ = self.n_kernel_evals_ + evals, self.n_kernel_asked_ + evals
-        self._keep_probabilities(judged, codes, weight)
+        return judged
 
     @property
     def _limit(self) -> float | None:

@@ -13,6 +13,7 @@ from hinge.access import Gram, as_points
 from hinge.access.gram.row_store import RowStore, open_store
 from hinge.estimators import one_vs_one
 from hinge.estimators.expansions import kernel_sums
+from hinge.estimators.html import FittedHTML
 from hinge.estimators.kernel_input import dense_if_small, is_precomputed, new_data, part_of
 from hinge.estimators.kernel_tasks import Runs, Task
 from hinge.estimators.one_vs_rest import how_all_ended
@@ -33,7 +34,7 @@ FLOAT64_POINTS = 1024
 """Up to this many points, few enough for the whole matrix, kernel values are computed in float64."""
 
 
-class KernelMachine:
+class KernelMachine(FittedHTML):
     """The parts of a fit and of a prediction, for estimators with the parameters of `SVC`.
 
     Those of `SVC` alone have a value here that means nothing of the kind.

@@ -23,27 +23,49 @@ TILE_ROWS = 256
 
 
 class Judged(NamedTuple):
-    """Rows of one run, whether each is of its positive class, its decision value without it, and its weight."""
+    """Rows of one run as machines that were trained without them see them.
+
+    Attributes
+    ----------
+    rows : ndarray of int
+    positive : ndarray of bool
+        Whether each is of the run's positive class.
+    f : ndarray
+        Its decision value without it.
+    stands_for : ndarray
+        How many rows it stands for.
+    dual : ndarray
+        Its dual weight.
+    """
 
     rows: np.ndarray
     positive: np.ndarray
     f: np.ndarray
     stands_for: np.ndarray
+    dual: np.ndarray
 
     @classmethod
-    def of(cls, found: LeftOut, y: np.ndarray, rows: np.ndarray | None) -> "Judged":
-        """With labels, -1 and +1, and the numbers of a run's rows among those of the data."""
+    def of(cls, found: LeftOut, y: np.ndarray, rows: np.ndarray | None, a: np.ndarray) -> "Judged":
+        """With labels, -1 and +1, the numbers of a run's rows among those of the data, and its dual weights."""
         own = found.rows if rows is None else rows[found.rows]
-        return cls(own, y[found.rows] > 0, found.f, found.stands_for)
+        return cls(own, y[found.rows] > 0, found.f, found.stands_for, a[found.rows])
 
 
 def as_they_are(task: Task, f: np.ndarray) -> Judged:
     """Decision values of rows that took no part in the fit."""
-    return Judged.of(LeftOut(np.arange(len(f)), f, np.ones(len(f))), task.y, task.rows)
+    return Judged.of(LeftOut(np.arange(len(f)), f, np.ones(len(f))), task.y, task.rows, np.zeros(len(f)))
 
 
 def without_kernel_rows(
-    X: KernelData, task: Task, kernel: Kernel, f: np.ndarray, beta: np.ndarray, C: float | None, free_bias: bool
+    X: KernelData,
+    task: Task,
+    kernel: Kernel,
+    f: np.ndarray,
+    beta: np.ndarray,
+    C: float | None,
+    free_bias: bool,
+    *,
+    every: bool = False,
 ) -> tuple[Judged, int]:
     """The rows of a task of a kernel machine, and the kernel values that it took.
 
@@ -58,6 +80,8 @@ def without_kernel_rows(
     C : float, optional
         The bound of dual weights for rows of weight one; the largest weight where it is not known.
     free_bias : bool
+    every : bool
+        Whether all rows are looked at, however many.
     """
     rows = np.arange(len(task.y)) if task.rows is None else task.rows
     weight = np.ones(len(rows)) if task.weight is None else task.weight
@@ -88,8 +112,8 @@ def without_kernel_rows(
 
         return spans_by_kernel(values, lambda i: diag[np.searchsorted(needed, i)], free_bias, asked)
 
-    found = left_out(Solved(f, task.y, a, C * weight), spans)
-    return Judged.of(found, task.y, task.rows), evals
+    found = left_out(Solved(f, task.y, a, C * weight), spans, every=every)
+    return Judged.of(found, task.y, task.rows, a), evals
 
 
 def coefficients_of(model: Any, k: int, n: int) -> np.ndarray:
@@ -106,7 +130,9 @@ def coefficients_of(model: Any, k: int, n: int) -> np.ndarray:
     return beta
 
 
-def without_linear_rows(X: Stored, problem: Penalized, w: np.ndarray, b: float, a: np.ndarray | None) -> Judged:
+def without_linear_rows(
+    X: Stored, problem: Penalized, w: np.ndarray, b: float, a: np.ndarray | None, *, every: bool = False
+) -> Judged:
     """The rows of a linear problem.
 
     Parameters
@@ -116,6 +142,8 @@ def without_linear_rows(X: Stored, problem: Penalized, w: np.ndarray, b: float, 
     w, b : ndarray of shape (n_features,) and float
     a : ndarray of shape (n,), optional
         Dual weights in units of w; not needed where the loss is curved, which they are the slope of.
+    every : bool
+        Whether all rows are looked at, however many.
     """
     f = problem.responses(w) + b
     bound = np.broadcast_to(problem.share() / problem.lam, (problem.n,))
@@ -129,4 +157,5 @@ def without_linear_rows(X: Stored, problem: Penalized, w: np.ndarray, b: float, 
         X, penalty = X[:, used], np.zeros(len(used) + 1)
     rows = Features(X, constant, penalty)
     solved = Solved(f, problem.y, a, bound, problem.loss.curvature)
-    return Judged.of(left_out(solved, lambda asked: linear_spans(rows, asked)), problem.y, None)
+    found = left_out(solved, lambda asked: linear_spans(rows, asked), every=every)
+    return Judged.of(found, problem.y, None, a)

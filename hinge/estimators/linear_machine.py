@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hinge.access import Matrix, Table
 from hinge.estimators import checks
+from hinge.estimators.html import FittedHTML
 from hinge.estimators.parameters import RandomState
 from hinge.monitoring import Stop
 from hinge.monitoring.clock import left_of
@@ -40,7 +41,7 @@ OF_A_FIT = (
 )
 
 
-class LinearMachine(BaseEstimator):
+class LinearMachine(FittedHTML, BaseEstimator):
     """A linear function of the features, learned by any solver of the linear problem."""
 
     C: float

@@ -15,8 +15,7 @@ from hinge.access import Matrix, Table, as_matrix
 from hinge.access.tables.oracle import FeatureOracle, as_oracle
 from hinge.estimators import checks, crammer_singer, tables, weights
 from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
-from hinge.estimators.kernel_tasks import tasks_of
-from hinge.estimators.leave_one_out import Judged, as_they_are, without_linear_rows
+from hinge.estimators.leave_one_out import Judged, without_linear_rows
 from hinge.estimators.linear_machine import SOLVES, LinearMachine
 from hinge.estimators.one_vs_rest import Plan, Report, coefficients, keep_results, run_all, starts
 from hinge.estimators.parameters import ClassWeight, RandomState
@@ -350,21 +349,17 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, Probabilit
 
     # --- parts of calibrate ---------------------------------------------------------------
 
-    def _learn_sigmoids(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, held_out: bool) -> None:
+    def _rows_to_judge(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, held_out: bool
+    ) -> tuple[Stored, np.ndarray, np.ndarray, np.ndarray | None]:
         check_is_fitted(self, "coef_")
-        X, y = checks.validated(self, X, y, reset=False)
-        _, codes = checks.encoded_labels(y, self.classes_)
-        rows = weights.row_weights(sample_weight, X)
-        judged = self._held_out(X, codes) if held_out else self._left_out(X, y, codes, rows)
-        self._keep_probabilities(judged, codes, rows)
+        X, labels = checks.validated(self, X, y, reset=False)
+        _, codes = checks.encoded_labels(labels, self.classes_)
+        return X, labels, codes, weights.row_weights(sample_weight, X)
 
-    def _held_out(self, X: Stored, codes: np.ndarray) -> list[Judged]:
-        scores = self._scores(X)
-        tasks = tasks_of(codes, len(self.classes_), None, None, None, one_vs_one=False)
-        return [as_they_are(task, f) for task, f in zip(tasks, scores.T, strict=True)]
-
-    def _left_out(self, X: Stored, y: np.ndarray, codes: np.ndarray, rows: np.ndarray | None) -> list[Judged]:
-        """The decision values of the rows of the fit without them, for each class."""
+    def _left_out(
+        self, X: Stored, y: np.ndarray, codes: np.ndarray, weight: np.ndarray | None, *, every: bool = False
+    ) -> list[Judged]:
         slack = self.slack is not None or isinstance(getattr(self, "solver_", None), Simba)
         if self.multi_class == "crammer_singer" or slack:
             what = "slack" if slack else "multi_class='crammer_singer'"
@@ -372,15 +367,16 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, Probabilit
                 f"There is no leave-one-out of a fit with {what}: give calibrate rows that took no part in it, with "
                 "held_out=True, or use sklearn.calibration.CalibratedClassifierCV."
             )
-        per_class = weights.per_class_weights(self.class_weight, y, self.classes_, rows)
+        per_class = weights.per_class_weights(self.class_weight, y, self.classes_, weight)
         matrix = as_matrix(X, checked=True)
         coef: Any = self.coef_
         coef = coef.toarray() if sp.issparse(coef) else coef
         judged = []
         for k, (w, b) in enumerate(zip(coef, self.intercept_, strict=True)):
             label = 1 if len(self.classes_) == 2 else k
-            problem: Any = self._problem(matrix, codes == label, rows, per_class, label)
-            judged.append(without_linear_rows(X, problem, w, float(b), self._dual_weights(problem, k)))
+            problem: Any = self._problem(matrix, codes == label, weight, per_class, label)
+            a = self._dual_weights(problem, k)
+            judged.append(without_linear_rows(X, problem, w, float(b), a, every=every))
         return judged
 
     def _dual_weights(self, problem: Penalized, k: int) -> np.ndarray | None:

@@ -241,7 +241,7 @@ class_weight_
         self._forget_probabilities()
         self._keep(runs)
         if self.probability not in (False, "deprecated"):
-            self._calibrate(X, y, codes, weight, runs.answers)
+            self._keep_probabilities(self._left_out(X, y, codes, weight, runs.answers), codes, weight)
         return self
 
     def _problem(self, gram: Gram, task: Task) -> KernelNuClassification:

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hinge.datasets.plain_arrays import members_of, plain_array
 from hinge.estimators import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM, checks, linear_machine
-from hinge.estimators.fitted_shapes import check_kernel_machine, check_linear, check_sigmoids
+from hinge.estimators.fitted_shapes import check_kernel_machine, check_linear, check_sigmoids, check_steps
 from hinge.files.replacing import replacing
 from hinge.kernels import Function, Kernel
 from hinge.kernels import registry as kernels
@@ -85,6 +85,9 @@ ATTRIBUTES = tuple(
             "class_weight_",
             "probA_",
             "probB_",
+            "_step_cuts",
+            "_step_scores",
+            "_step_values",
             "fit_status_",
             "lam_",
             "slack_",
@@ -309,6 +312,9 @@ def _model(header: dict[str, Any], members: dict[str, bytes]) -> Model:
     check(**{name: values[name] for name in NEEDED[cls]})
     if {"probA_", "probB_"} & set(values):
         check_sigmoids(values.get("probA_"), values.get("probB_"), len(values["intercept_"]))
+    if {"_step_cuts", "_step_scores", "_step_values"} & set(values):
+        cuts, scores, steps = (values.get(f"_step_{part}") for part in ("cuts", "scores", "values"))
+        check_steps(cuts, scores, steps, len(values["intercept_"]))
     if cls is OneClassSVM:
         values["offset_"] = -values["intercept_"]
         if "_weights" in values and values["_weights"].shape != (1, values["n_features_in_"]):

@@ -18,11 +18,15 @@ def test_rows_have_the_feature_of_the_bias(stored, penalty):
     K = X @ X.T + 4.0 * penalty  # one that is free is no part of an inner product
     np.testing.assert_allclose(rows.products(some, others), K[np.ix_(some, others)], rtol=1e-5)
     np.testing.assert_allclose(rows.sq_norms(some), np.diag(K)[some], rtol=1e-5)
-    assert rows.cells_per_row == (8.0 * 4 if sp.issparse(stored) else 5)
-    assert rows.typical_sq_norm(some) == pytest.approx(np.diag(K)[some].mean(), rel=1e-5)
-    assert rows.width == 5
+    np.testing.assert_allclose(rows.products(every := np.arange(10), every), K, rtol=1e-5)
+    assert rows.width == rows.cells_per_row == 5
+    assert rows.cells_per_product == (40 if sp.issparse(stored) else 5)
+    assert np.diag(K).min() < rows.typical_sq_norm() < np.diag(K).max()
+    v = np.arange(1.0, 6.0)
+    np.testing.assert_allclose(rows.there(some, v), full[some] @ v, rtol=1e-5)
+    np.testing.assert_allclose(rows.back(some, v[:3]), full[some].T @ v[:3], rtol=1e-5)
 
 
 def test_a_typical_norm_of_nothing_is_no_trouble():
     rows = Features(np.zeros((3, 2)), 0.0, np.ones(3))
-    assert rows.typical_sq_norm(np.zeros(0, int)) == rows.typical_sq_norm(np.arange(3)) == 1.0
+    assert rows.typical_sq_norm() == 1.0

@@ -45,8 +45,10 @@ def test_of_many_rows_some_stand_for_their_neighbours(monkeypatch):
     one = solved(K, y, 1.0)
     every = left_out(one, by_kernel(K))
     monkeypatch.setattr(module, "MOST_JUDGED", 50)
+    monkeypatch.setattr(module, "MOST_IDLE", 20)
     some = left_out(one, by_kernel(K))
-    assert len(some.rows) == 100
+    assert len(some.rows) == 140 and np.count_nonzero(one.a[some.rows] > 0) == 100
+    assert len(left_out(one, by_kernel(K), every=True).rows) == 400
     np.testing.assert_array_equal(some.f, every.f[some.rows])
     for label in (-1, 1):
         own = y[some.rows] == label

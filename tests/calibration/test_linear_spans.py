@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from calibration.problems import drawn
 
 from hinge.calibration import linear_spans as module
@@ -8,29 +9,29 @@ from hinge.calibration.left_out import Asked
 from hinge.calibration.leverage import spans_by_features
 from hinge.calibration.linear_spans import linear_spans
 
-WAYS = ("spans_by_features", "spans_by_kernel", "spans_by_probes")
+WAYS = ("first_guess", "spans_by_features", "spans_by_kernel", "spans_by_probes")
 
 
 @pytest.mark.parametrize(
-    ("n", "d", "rho", "little", "much", "way"),
+    ("n", "d", "rho", "sparse", "way"),
     [
-        (200, 5, 1.0, 1e10, 1e10, ["spans_by_features"]),
-        (20, 300, 1.0, 1e10, 1e10, ["spans_by_kernel"]),
-        (200, 200, 100.0, 1e5, 1e10, ["spans_by_probes"]),  # where a row matters less
-        (200, 500, 1.0, 1e5, 1e10, ["spans_by_kernel"]),
-        (200, 500, 1.0, 1e5, 1e5, ["spans_by_probes"]),  # where it is too much work
-        (200, 5, 1e5, 1e3, 1e10, []),  # where hardly any row matters
+        (200, 5, 1.0, False, ["spans_by_features"]),
+        (20, 300, 1.0, False, ["spans_by_kernel"]),
+        (2000, 20, 1.0, False, []),  # features are few for so many rows
+        (400, 400, 60.0, True, ["first_guess"]),  # where hardly any row matters
+        (400, 1600, 1.0, True, ["first_guess", "spans_by_probes"]),
+        (400, 400, 1e-6, True, ["first_guess", "spans_by_probes", "spans_by_kernel"]),  # which takes too many steps
     ],
 )
-def test_the_shortest_way_is_taken(n, d, rho, little, much, way, monkeypatch):
-    monkeypatch.setattr(module, "LITTLE_WORK", little)
-    monkeypatch.setattr(module, "MUCH_WORK", much)
+def test_the_shortest_way_is_taken(n, d, rho, sparse, way, monkeypatch):
     taken = []
     for name in WAYS:
         direct = getattr(module, name)
         monkeypatch.setattr(module, name, lambda *given, f=direct, name=name: taken.append(name) or f(*given))
     X, _ = drawn(n, d)
-    rows, every = Features(X, 1.0, np.ones(d + 1)), np.arange(n)
+    if sparse:
+        X[np.random.default_rng(0).random((n, d)) < 0.97] = 0.0
+    rows, every = Features(sp.csr_array(X) if sparse else X, 1.0, np.ones(d + 1)), np.arange(n)
     asked = Asked(every, np.full(n, rho), every, every)
     found = linear_spans(rows, asked)
     assert taken == way

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from hinge import SVC, LinearSVC
-from hinge.estimators.fitted_shapes import check_kernel_machine, check_linear, check_sigmoids
+from hinge.estimators.fitted_shapes import check_kernel_machine, check_linear, check_sigmoids, check_steps
 
 
 def linear(classes=2, features=3, **changes):
@@ -89,3 +89,23 @@ def test_sigmoids_are_one_for_each_run():
             check_sigmoids(A, B, n)
     with pytest.raises(ValueError, match="would fall"):
         check_sigmoids(-fine, fine, 3)
+
+
+def test_steps_are_one_function_for_each_run():
+    cuts, scores, values = np.array([0, 2, 5]), np.array([0.0, 1.0, -1.0, 0.5, 2.0]), np.linspace(0, 1, 5)
+    check_steps(cuts, scores, values, 2)
+    check_steps(cuts, scores, np.stack([values, values], 1), 2)
+    for wrong, match in (
+        ((None, scores, values, 2), "three arrays"),
+        ((cuts.astype(float), scores, values, 2), "three arrays"),
+        ((cuts, scores, values, 3), "not 3 functions"),
+        ((cuts[::-1], scores, values, 2), "not 2 functions"),
+        ((np.array([0, 0, 5]), scores, values, 2), "not 2 functions"),
+        ((cuts, scores[1:], values, 2), "not 2 functions"),
+        ((cuts, scores, values[1:], 2), "no probability each"),
+        ((cuts, scores, 2 * values, 2), "no probability each"),
+        ((cuts, scores, np.stack(3 * [values], 1), 2), "no probability each"),
+        ((cuts, scores[::-1], values, 2), "not in order"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            check_steps(*wrong)

@@ -42,6 +42,63 @@ def test_the_most_probable_class_is_the_predicted_one(machine, kind, request):
     np.testing.assert_allclose(np.exp(model.predict_log_proba(grid)), p, rtol=1e-9, atol=1e-300)
 
 
+@pytest.mark.parametrize("machine", [LinearSVC(), SVC(), SVC(multiclass="ovr")], ids=str)
+@pytest.mark.parametrize("method", ["isotonic", "venn_abers"])
+@pytest.mark.parametrize("kind", ["two", "three"])
+def test_nor_do_other_methods_contradict_it(machine, method, kind, request):
+    X, y = request.getfixturevalue(kind)
+    model = clone(machine).fit(X, y).calibrate(X, y, method=method)
+    grid = np.concatenate([X, 3.0 * X, np.zeros_like(X[:1])])
+    p = model.predict_proba(grid)
+    np.testing.assert_array_equal(model.classes_[p.argmax(axis=1)], model.predict(grid))
+    np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)
+    assert (p > 0).all() and (p < 1).all()  # whatever the label, its loss is finite
+    assert not hasattr(model, "probA_")
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict_proba(grid), p)
+    assert hasattr(model.calibrate(X, y), "probA_") and not hasattr(model, "predict_proba_interval")
+
+
+def test_intervals_hold_the_probability(two, three):
+    X, y = two
+    model = LinearSVC().fit(X, y).calibrate(X, y, method="venn_abers")
+    lower, upper = model.predict_proba_interval(X)
+    assert lower.shape == upper.shape == (len(X), 2) and (lower <= upper).all()
+    np.testing.assert_allclose(lower[:, 0], 1.0 - upper[:, 1])
+    p = model.predict_proba(X)
+    agreed = np.abs(p[:, 1] - 0.5) > 1e-6  # others were brought in line with what is predicted
+    assert agreed.any() and ((lower <= p + 1e-12) & (p <= upper + 1e-12))[agreed].all()
+    X, y = three
+    model = SVC(multiclass="ovr").fit(X, y).calibrate(X, y, method="venn_abers")
+    assert all(end.shape == (len(X), 3) for end in model.predict_proba_interval(X))
+
+
+def test_intervals_that_are_not_there_say_why(three):
+    X, y = three
+    model = SVC().fit(X, y)
+    with pytest.raises(AttributeError) as error:
+        model.predict_proba_interval  # noqa: B018
+    assert "before calibrate(X, y, method='venn_abers')" in str(error.value.__cause__)
+    with pytest.raises(AttributeError) as error:
+        model.calibrate(X, y, method="venn_abers").predict_proba_interval  # noqa: B018
+    assert "multiclass='ovr'" in str(error.value.__cause__)
+    with pytest.raises(ValueError, match="method must be one of 'sigmoid', 'isotonic', 'venn_abers', got 'platt'"):
+        model.calibrate(X, y, method="platt")
+
+
+def test_a_shape_that_is_no_sigmoid_is_learned_by_isotonic_steps():
+    """A band within one class: the probability is flat in the middle of the scores."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (4000, 1))
+    likely = np.select([X[:, 0] < -0.2, X[:, 0] < 0.6], [0.02, 0.6], 0.98)
+    y = rng.random(4000) < likely
+    model = LinearSVC().fit(X[:2000], y[:2000])
+    losses = {}
+    for method in ("sigmoid", "isotonic", "venn_abers"):
+        model.calibrate(X[:2000], y[:2000], method=method)
+        losses[method] = log_loss(y[2000:], model.predict_proba(X[2000:]))
+    assert max(losses["isotonic"], losses["venn_abers"]) < 0.97 * losses["sigmoid"]
+
+
 @pytest.mark.parametrize("break_ties", [False, True])
 def test_nor_do_votes_contradict_it(many, break_ties):
     X, y = many
@@ -113,7 +170,9 @@ def test_equal_scores_give_the_share_of_the_class():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         linear = LinearSVC().fit(X, y).calibrate(X, y)
-    np.testing.assert_allclose(linear.predict_proba(X)[:, 1], 2 / 3, atol=0.03)
+    for method in ("sigmoid", "isotonic", "venn_abers"):
+        linear.calibrate(X, y, method=method)
+        np.testing.assert_allclose(linear.predict_proba(X)[:, 1], 2 / 3, atol=0.03)
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=str)

@@ -187,6 +187,18 @@ def test_probabilities(three, tiny, tmp_path):
                 load(tmp_path / "m.hinge")
 
 
+@pytest.mark.parametrize("method", ["isotonic", "venn_abers"])
+def test_steps_of_probabilities(method, tiny, tmp_path):
+    X, y = tiny
+    model = LinearSVC().fit(X, y).calibrate(X, y, method=method)
+    save(model, tmp_path / "m.hinge")
+    assert load(tmp_path / "m.hinge").predict_proba(X).tobytes() == model.predict_proba(X).tobytes()
+    model._step_scores = model._step_scores[::-1].copy()
+    save(model, tmp_path / "m.hinge")
+    with pytest.raises(ModelFileError, match="not in order"):
+        load(tmp_path / "m.hinge")
+
+
 def test_feature_names(tiny, tmp_path):
     X, y = tiny
     frame = pd.DataFrame(X.astype(np.float32), columns=[f"größe {j}" for j in range(X.shape[1])])

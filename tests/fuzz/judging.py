@@ -55,6 +55,18 @@ def check_probabilities(model: Any, X: Any) -> None:
     assert np.isfinite(p).all() and (p >= 0).all() and np.allclose(p.sum(axis=1), 1.0), f"no probabilities: {p!r}"
     codes = np.searchsorted(model.classes_, model.predict(X))
     assert np.array_equal(p.argmax(axis=1), codes), "the most probable class is not the predicted one"
+    if hasattr(model, "predict_proba_interval"):
+        lower, upper = model.predict_proba_interval(X)
+        assert ((lower >= 0) & (lower <= upper + 1e-9) & (upper <= 1 + 1e-9)).all(), (
+            f"no interval: {lower!r}, {upper!r}"
+        )
+
+
+def check_rows(table: Any) -> None:
+    """What is said of training rows is finite, and a row never speaks against its own label."""
+    for name, column in table._asdict().items():
+        check_finite(name, column)
+    assert (table.influence >= -1e-6 * np.maximum(1.0, np.abs(table.margin))).all(), f"influence: {table.influence!r}"
 
 
 def command(*arguments: Any) -> str:

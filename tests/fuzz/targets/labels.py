@@ -6,8 +6,10 @@ import decimal
 import numpy as np
 
 from hinge import SVC, LinearSVC, NuSVC, OneClassSVM
+from hinge.estimators.probabilities import METHODS
+from hinge.explain import row_table
 
-from ..judging import check_fitted, check_probabilities
+from ..judging import check_fitted, check_probabilities, check_rows
 from ..odd import ODD, one_of, table
 
 
@@ -36,8 +38,9 @@ def case(rng):
     else:
         model = cls(max_time=0.3, **options).fit(X, y, weight)
         if rng.random() < 0.4:
-            model.calibrate(X, y, weight)
+            model.calibrate(X, y, weight, method=one_of(rng, METHODS))
             check_probabilities(model, X)
+            check_rows(row_table(model, X, y, weight))
         assert set(np.asarray(model.predict(X)).tolist()) <= set(np.asarray(model.classes_).tolist())
     check_fitted(model)
 

@@ -5,6 +5,7 @@ import scipy.sparse as sp
 
 import hinge
 from hinge import SVC, LinearSVC, NuSVC, OneClassSVM
+from hinge.estimators.probabilities import METHODS
 
 from ..judging import check_finite, check_fitted
 from ..odd import one_of, scaled, table
@@ -46,7 +47,7 @@ def case(rng):
         y = np.arange(len(y)) % 3 if rng.random() < 0.2 else y
         model.fit(X, y, sample_weight=weight)
         if rng.random() < 0.4:
-            model.calibrate(X, y, weight, held_out=bool(rng.random() < 0.2))
+            model.calibrate(X, y, weight, held_out=bool(rng.random() < 0.2), method=one_of(rng, METHODS))
     check_fitted(model, X)
     if rng.random() < 0.3:  # new rows in other units
         check_fitted(model, scaled(rng, X))

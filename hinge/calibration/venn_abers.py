@@ -1,0 +1,86 @@
+"""Two probabilities for each decision value, between which the truth is: Venn-Abers prediction.
+
+A new row of the value f may be negative or positive. Isotonic regressions (see `isotonic`) over the calibration rows
+and this one, with either label, give :math:`p_0(f)` and :math:`p_1(f)` at f; one of the two is calibrated whatever
+the distribution of the rows (Vovk, Petej and Fedorova, *Large-scale probabilistic predictors with and without
+guarantees of validity*, 2015). One number for both, of least regret in log-loss, is :math:`p_1/(1 - p_0 + p_1)`.
+
+Isotonic regression is the slope of the lower convex hull of the points :math:`P_j = (\\sum_{i\\le j}s_i,
+\\sum_{i\\le j}s_it_i)`. With a positive row at the place j the points before it are :math:`Q_i = P_i - (1, 1)`, and
+:math:`p_1` is the slope of the edge from some :math:`Q_i`, i < j, to some :math:`P_i`, i ≥ j. This slope rises with j,
+so that a point that has left the hull does not return to it, and one sweep finds it for all j. :math:`p_0` is one
+minus that of the rows turned around, with labels exchanged.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class VennAbers(NamedTuple):
+    """Decision values, rising; :math:`p_0` there and up to the next, :math:`p_1` there and down to the last."""
+
+    f: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+def fit_venn_abers(f: np.ndarray, positive: np.ndarray, weight: np.ndarray) -> VennAbers:
+    """Both functions, for all values that there can be.
+
+    Parameters
+    ----------
+    f : ndarray of shape (n,)
+        Decision values of rows that the machine was not trained on.
+    positive : ndarray of bool of shape (n,)
+    weight : ndarray of shape (n,)
+        In units of that of a new row. Rows of weight zero do not count.
+
+    Notes
+    -----
+    Costs O(n log n), to sort.
+    """
+    taken = weight > 0.0
+    values, place = np.unique(f[taken], return_inverse=True)
+    s = np.bincount(place, weight[taken])
+    st = np.bincount(place, weight[taken] * positive[taken])
+    lower = 1.0 - _with_a_positive(s[::-1], (s - st)[::-1])[::-1]
+    return VennAbers(values, np.maximum(lower, 0.0), _with_a_positive(s, st))
+
+
+def interval(f: np.ndarray, found: VennAbers) -> tuple[np.ndarray, np.ndarray]:
+    """:math:`p_0` and :math:`p_1` of each decision value; 0 below all that were seen, and 1 above."""
+    lower, upper = np.append(0.0, found.lower), np.append(found.upper, 1.0)
+    return lower[np.searchsorted(found.f, f, "right")], upper[np.searchsorted(found.f, f, "left")]
+
+
+def merged(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """One probability for both ends."""
+    return upper / (1.0 - lower + upper)
+
+
+def _with_a_positive(s: np.ndarray, st: np.ndarray) -> np.ndarray:
+    """:math:`p_1` at each place, from the weights there and those of the positive rows."""
+    xs, ys = np.cumsum(s).tolist(), np.cumsum(st).tolist()
+    hull: list[tuple[float, float]] = []  # from right to left: the last is the leftmost
+    for point in [*zip(reversed(xs), reversed(ys), strict=True), (-1.0, -1.0)]:
+        _push(hull, point)
+    found = np.empty(len(xs))
+    for j, (x, y) in enumerate(zip(xs, ys, strict=True)):
+        (x0, y0), (x1, y1) = hull[-1], hull[-2]
+        found[j] = (y1 - y0) / (x1 - x0)
+        moved = (x - 1.0, y - 1.0)
+        if (moved[1] - y0) * (x1 - x0) < (y1 - y0) * (moved[0] - x0) and j + 1 < len(xs):
+            hull.pop()
+            _push(hull, moved)
+    return found
+
+
+def _push(hull: list[tuple[float, float]], point: tuple[float, float]) -> None:
+    """Add a point at the left end of a lower hull, and drop those that it hides."""
+    while len(hull) > 1:
+        (x0, y0), (x1, y1) = hull[-1], hull[-2]
+        if (y0 - point[1]) * (x1 - point[0]) < (y1 - point[1]) * (x0 - point[0]):  # below the chord: a corner
+            break
+        hull.pop()
+    hull.append(point)

@@ -1,0 +1,231 @@
+"""How probabilities hold on rows that were not seen: what was said against what was so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from hinge.display.axes import axes_or_new
+from hinge.report.palette import COLOURS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawn
+    from numpy.typing import ArrayLike
+
+    from hinge.types import Items
+
+DEVIATIONS = 1.96
+"""Of the bars, which hold the true share in 95 of 100 bins."""
+
+
+class Bins(NamedTuple):
+    """Rows of about the same probability.
+
+    Attributes
+    ----------
+    said : ndarray of shape (n_bins,)
+        The mean of their probabilities.
+    was : ndarray of shape (n_bins,)
+        The share of the class among them.
+    low, high : ndarray of shape (n_bins,)
+        Between which the share in many such rows is (Wilson's interval, 95%).
+    rows : ndarray of shape (n_bins,)
+    lower, upper : ndarray of shape (n_bins,), or None
+        The means of both ends of their intervals, where there are any.
+    """
+
+    said: np.ndarray
+    was: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    rows: np.ndarray
+    lower: np.ndarray | None
+    upper: np.ndarray | None
+
+
+class CalibrationDisplay:
+    """Probabilities against shares, in scikit-learn's manner of drawing, with what of either is chance.
+
+    Parameters
+    ----------
+    bins : Bins
+    log_loss : float
+        Of the rows, in nats.
+    name : str
+        Of the class.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from hinge.display import CalibrationDisplay
+    >>> display = CalibrationDisplay.from_predictions([0, 0, 1, 1], [0.1, 0.2, 0.7, 0.9], n_bins=2, draw=False)
+    >>> display.bins.was.tolist()
+    [0.0, 1.0]
+    """
+
+    ax_: Axes
+    figure_: Drawn
+
+    def __init__(self, bins: Bins, log_loss: float, name: str = "") -> None:
+        self.bins, self.log_loss, self.name = bins, log_loss, name
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Items,
+        y: ArrayLike,
+        *,
+        pos_label: Any = None,
+        n_bins: int = 10,
+        strategy: Literal["quantile", "uniform"] = "quantile",
+        ax: Axes | None = None,
+        draw: bool = True,
+    ) -> CalibrationDisplay:
+        """Of a calibrated classifier on rows that took no part in its fit.
+
+        Parameters
+        ----------
+        estimator : LinearSVC, SVC, NuSVC, or any classifier with ``predict_proba``
+            Calibrated with ``method="venn_abers"`` it has intervals, which are drawn as a band.
+        X, y : rows and labels
+        pos_label : optional
+            The class whose probability is meant; by default the last.
+        n_bins : int
+        strategy : {"quantile", "uniform"}
+            Bins of equally many rows, or equally wide ones.
+        ax : matplotlib Axes, optional
+        draw : bool
+            Whether to draw at once.
+
+        Returns
+        -------
+        CalibrationDisplay
+        """
+        if not hasattr(estimator, "predict_proba"):
+            raise ValueError("The estimator has no probabilities: call its calibrate(X, y) with the rows of its fit.")
+        classes = list(estimator.classes_)
+        label = classes[-1] if pos_label is None else pos_label
+        if label not in classes:
+            raise ValueError(f"pos_label is one of the classes {classes}, not {pos_label!r}.")
+        k = classes.index(label)
+        lower = upper = None
+        if hasattr(estimator, "predict_proba_interval"):
+            lower, upper = (end[:, k] for end in estimator.predict_proba_interval(X))
+        return cls.from_predictions(
+            np.asarray(y) == label,
+            estimator.predict_proba(X)[:, k],
+            lower,
+            upper,
+            name=str(label),
+            n_bins=n_bins,
+            strategy=strategy,
+            ax=ax,
+            draw=draw,
+        )
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        y_prob: ArrayLike,
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
+        *,
+        name: str = "",
+        n_bins: int = 10,
+        strategy: Literal["quantile", "uniform"] = "quantile",
+        ax: Axes | None = None,
+        draw: bool = True,
+    ) -> CalibrationDisplay:
+        """Of probabilities, with their intervals where there are any.
+
+        Parameters
+        ----------
+        y_true : array of bool, or of 0 and 1
+            Whether a row is of the class.
+        y_prob : array
+            Its probability.
+        lower, upper : array, optional
+            Ends of its interval.
+        name : str
+            Of the class.
+        n_bins, strategy, ax, draw
+            As for `from_estimator`.
+
+        Returns
+        -------
+        CalibrationDisplay
+        """
+        y, p = np.asarray(y_true), np.asarray(y_prob, np.float64)
+        if not len(p) or y.shape != p.shape or not np.isin(y, (0, 1)).all() or not ((p >= 0) & (p <= 1)).all():
+            raise ValueError("y_true holds 0 and 1, y_prob as many numbers between them: at least one each.")
+        if n_bins < 1 or strategy not in ("quantile", "uniform"):
+            raise ValueError(f"n_bins is 1 or more and strategy 'quantile' or 'uniform', not {n_bins}, {strategy!r}.")
+        ends = [None if end is None else np.asarray(end, np.float64) for end in (lower, upper)]
+        own = np.where(y == 1, p, 1.0 - p)
+        log_loss = float(-np.log(np.maximum(own, np.finfo(np.float64).eps)).mean())
+        display = cls(binned(y == 1, p, ends[0], ends[1], n_bins, strategy), log_loss, name)
+        return display.plot(ax) if draw else display
+
+    def plot(self, ax: Axes | None = None, *, title: str = "") -> CalibrationDisplay:
+        """Draw the share of the class in each bin against its probability.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            By default those of a new figure.
+        title : str
+
+        Returns
+        -------
+        CalibrationDisplay
+        """
+        ax = axes_or_new(ax)
+        bins, colour, other = self.bins, COLOURS[0][0], COLOURS[1][0]
+        ax.plot([0, 1], [0, 1], color="0.4", linestyle="--", linewidth=1.0, label="as said")
+        if bins.lower is not None and bins.upper is not None:
+            ax.fill_between(
+                bins.said, bins.lower, bins.upper, color=other, alpha=0.25, linewidth=0, label="Venn-Abers interval"
+            )
+        off = np.abs(np.stack([bins.was - bins.low, bins.high - bins.was]))
+        label = f"held-out rows, log-loss {self.log_loss:.3f}"
+        ax.errorbar(bins.said, bins.was, off, color=colour, marker="o", markersize=4, capsize=2, lw=1.2, label=label)
+        most = float(bins.rows.max())
+        ax.vlines(bins.said, 0.0, 0.08 * bins.rows / most, color="0.6", linewidth=3, label=f"rows (most: {most:,.0f})")
+        ax.set(xlim=(-0.02, 1.02), ylim=(0.0, 1.02), title=title)
+        of = f" of class {self.name}" if self.name else ""
+        ax.set_xlabel(f"probability{of}, mean of a bin")
+        ax.set_ylabel(f"share{of} among its rows, with 95% intervals")
+        ax.legend(frameon=False, fontsize=8, loc="upper left")
+        self.ax_, self.figure_ = ax, ax.figure  # type: ignore[assignment]
+        return self
+
+
+def binned(
+    positive: np.ndarray,
+    p: np.ndarray,
+    lower: np.ndarray | None,
+    upper: np.ndarray | None,
+    n_bins: int,
+    strategy: Literal["quantile", "uniform"],
+) -> Bins:
+    """Rows in bins of probability; bins without a row are left out, and equal probabilities share a bin."""
+    inner = np.linspace(0, 1, n_bins + 1)[1:-1]
+    edges = inner if strategy == "uniform" else np.unique(np.quantile(p, inner))
+    _, place = np.unique(np.searchsorted(edges, p, side="right"), return_inverse=True)
+    rows = np.bincount(place).astype(np.float64)
+
+    def mean(values: np.ndarray) -> np.ndarray:
+        return np.bincount(place, values) / rows
+
+    was, z = mean(positive.astype(np.float64)), DEVIATIONS**2 / rows
+    middle, half = (was + z / 2) / (1 + z), np.sqrt(z * was * (1 - was) + z * z / 4) / (1 + z)
+    ends = [None if end is None else mean(end) for end in (lower, upper)]
+    return Bins(mean(p), was, middle - half, middle + half, rows, ends[0], ends[1])

@@ -1,0 +1,29 @@
+"""Tables of this folder as DataFrames, for those who have pandas."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from hinge.explain.features import FeatureTable
+    from hinge.explain.rows import RowTable
+
+
+def frame(table: FeatureTable | RowTable) -> DataFrame:
+    """The same columns as a pandas DataFrame.
+
+    Parameters
+    ----------
+    table : FeatureTable or RowTable
+
+    Returns
+    -------
+    DataFrame
+    """
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError("A frame needs pandas: pip install pandas, or take the columns as they are.") from error
+    return pd.DataFrame(table._asdict())
