@@ -15,7 +15,8 @@ from hinge.solvers.linear.sdca import SAMPLE, SDCA, SDCAState
 NEAR_ENOUGH = 0.5  # a gap from which on Newton's method goes on sooner than it begins anew
 LATER = 1.5  # growth of the work from one place where the gap is remembered to the next
 MOST_TURNS = 2
-LEAST = 1e-16  # of all gaps that are asked for
+MOST_STEPS = 300  # of Newton's method: each should double the digits, in the end
+LEAST, LARGEST = 1e-16, 700.0  # of all gaps that are asked for; of all logarithms that are taken back
 
 
 class Watch(NamedTuple):
@@ -67,7 +68,7 @@ class Adaptive(Solver[Regularized, AdaptiveState]):
     the passes at worst; halfway, as :math:`1/\\sqrt k`, they are :math:`\\ell + \\ell^2/4k`. What Newton's method takes
     is known beforehand, see :mod:`hinge.solvers.linear.prices`. Where that is less it takes over: from w if the gap is
     small, and else from the beginning, which then is as quick. All this is asked again at each look. Where Newton's
-    method makes no more progress, the ascent goes on from its dual.
+    method makes no more progress, the ascent goes on: from its dual, or from where it was if that is better.
 
     Work is counted in rows, not measured by a clock: a run decides the same each time.
 
@@ -147,7 +148,8 @@ class Adaptive(Solver[Regularized, AdaptiveState]):
         method, own = at_work(self, state)
         gap = float(gap_of(method.estimate(problem, own)))
         if watch.by_newton:
-            return watch._replace(gap=gap, turn=bool(not last and method.pause(problem, own) == 0))
+            ended = method.pause(problem, own) == 0 or own.t >= MOST_STEPS
+            return watch._replace(gap=gap, turn=bool(not last and ended))
         if last or not 0.0 < gap < math.inf:
             return watch._replace(gap=gap)
         work, log, turn = passes_of(problem, own), min(watch.log, math.log(gap)), False
@@ -166,10 +168,12 @@ class Adaptive(Solver[Regularized, AdaptiveState]):
     def _turned(self, problem: Regularized, state: AdaptiveState) -> AdaptiveState:
         """The other method in place of the one at work, with its answer."""
         watch, answer = state.watch, self.solution(problem, state)
-        there = Watch(watch.t, watch.seed, not watch.by_newton, turns=watch.turns + 1, gap=watch.gap)
+        there = Watch(watch.t, watch.seed, not watch.by_newton, turns=watch.turns + 1, gap=watch.gap, log=watch.log)
         if there.by_newton:
             start = answer if watch.gap <= NEAR_ENOUGH else None
             return AdaptiveState(state.ascent, self.newton.init(problem, watch.seed, start), there)
+        if watch.gap >= math.exp(min(watch.log, LARGEST)):  # it has got no further: the ascent goes on where it was
+            return AdaptiveState(state.ascent, state.newton, there)
         return AdaptiveState(self.ascent.init(problem, watch.seed, answer), state.newton, there)
 
     def solution(self, problem: Regularized, state: AdaptiveState) -> Solution:
