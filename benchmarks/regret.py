@@ -107,7 +107,7 @@ def measure(X, y, lam, tol, args):
     first, done, chosen = run(X, y, lam, tol, loss, args.bias, None, args.most)
     if not done:
         return None, chosen
-    taken = {"auto": [first], **{name: [] for name in RIVALS}}
+    taken = {"auto": [], **{name: [] for name in RIVALS}}
     slow, repeats = set(), args.repeats if first > 0.05 else 3 * args.repeats
     for _ in range(repeats if first < 2.0 else 1):
         for name in taken:
@@ -117,7 +117,7 @@ def measure(X, y, lam, tol, args):
             if solver is not None and solver.rejects(Regularized(X, y, lam, loss=loss, bias=args.bias)):
                 slow.add(name)
                 continue
-            most = max(0.1, 6.0 * statistics.median(taken["auto"]))  # by the clock, of a busy machine
+            most = max(0.1, 6.0 * min([first, *taken["auto"]]))  # by the clock, of a busy machine
             seconds, done, _ = run(X, y, lam, tol, loss, args.bias, solver, args.most if name == "auto" else most)
             if done:
                 taken[name].append(seconds)
@@ -158,7 +158,9 @@ def main():
     regrets, last = [], ""
     for name, X, y, lam, tol in cases(args):
         if name != last:
-            run(X, y, 1.0, 0.1, LOSSES[args.loss], args.bias, None, None)  # compiles
+            for solver in (None, *RIVALS.values()):  # compiles
+                if solver is None or not solver.rejects(Regularized(X, y, 1.0)):
+                    run(X, y, 1.0, 0.1, LOSSES[args.loss], args.bias, solver, args.most)
             print(name, flush=True)
             last = name
         medians, chosen = measure(X, y, lam, tol, args)

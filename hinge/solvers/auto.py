@@ -19,7 +19,7 @@ MOST_FEATURES = 1024  # of which Newton's method forms no Hessian
 PROBE = 3.0  # passes of the ascent that tell how fast it is
 CHEAP = 0.15  # share of the price of Newton's method that is worth knowing it
 HOPELESS = 4.0  # times that price from which on it is not
-CLEAR = 10.0  # times the price of the ascent that Newton's method must cost not to be thought of
+CLEAR = 8.0  # times the price of the ascent that Newton's method must cost not to be thought of
 MANY_PASSES = 8  # a budget of so many passes is enough for SDCA, which also certifies
 
 

@@ -13,19 +13,20 @@ from hinge.solvers.linear.hessians import CG_STEPS, form_of, is_full
 from hinge.solvers.linear.newton import begins_with
 from hinge.solvers.linear.sdca import TYPICAL
 
-VISIT, FULL_CELL, SPARSE_CELL = 95.0, 0.7, 2.2  # a visit of a row by the ascent, and each of its cells
+VISIT, FULL_CELL, SPARSE_CELL = 110.0, 0.7, 2.2  # a visit of a row by the ascent, and each of its cells
 NEAR = 1 << 22  # bytes of data that stay near the processor
-FAR = 45.0  # what a row costs besides, found in a random place, where there are more
+FAR = 30.0  # what a row costs besides, found in a random place, where there are more
 FIRST = 2.0  # passes of the ascent in any case: one of gradient steps, one that sees the gap
 DIGIT = 0.75  # passes for each digit beyond R²/Λ
-STIFF = 4.5  # passes for each unit of it, to a gap of 1e-3
+STIFF = 5.0  # passes for each unit of it, to a gap of 1e-3
 SOME = 32  # rows, or up to twice as many, that tell how many directions there are
 SUPPORT = 0.5  # share of the rows that take part in the answer
-STEP, STEP_ROW, STEP_FULL, STEP_SPARSE = 3e5, 80.0, 0.8, 3.0  # a step of Newton's, each row in it, each cell
+STEP, STEP_ROW, STEP_FULL, STEP_SPARSE = 4.5e5, 80.0, 0.8, 3.0  # a step of Newton's, each row in it, each cell
 CUBE, FULL_SQUARE, SPARSE_SQUARE = 0.06, 0.06, 0.5  # a cubed feature of a factor, a product of cells in a Hessian
-LEAST_STEPS, MORE_STEPS, CROWDED_STEPS = 2.0, 4.0, 80.0  # steps on all rows: in any case, and where R²/Λ is large
+LEAST_STEPS, MORE_STEPS, CROWDED_STEPS = 2.5, 4.0, 80.0  # steps on all rows: in any case, and where R²/Λ is large
 FLAT = 20.0  # R²/Λ at which it is
 SMALL_STEPS = 1.5  # what the steps on few rows cost, in steps on all of them
+WIDE_STEPS = 4.0  # steps on all rows where there are none on few: those of wide parabolas
 OTHER_STEPS, OTHER_SQUARED = 150.0, 50.0  # steps where there is no Hessian, and where nothing is smoothed either
 SQUARED = 0.1  # share of crowded steps where nothing is smoothed
 
@@ -55,8 +56,7 @@ def stiffness(problem: Regularized) -> float:
     """
     sq = problem.matrix.typical_sq_norm(TYPICAL) + problem.constant_sq
     stiff = sq / (problem.lam * problem.total * (1.0 if problem.loss.curvature else problem.spread))
-    crowd = SUPPORT * problem.n / directions(problem)
-    if crowd < 1.0:
+    if SUPPORT * problem.n < problem.d and (crowd := SUPPORT * problem.n / directions(problem)) < 1.0:
         stiff = min(stiff, (1.0 - math.sqrt(crowd)) ** -2)
     return max(stiff, 1e-300)
 
@@ -94,5 +94,7 @@ def newton_price(problem: Regularized, stiff: float = math.inf) -> float:
     steps = LEAST_STEPS + (steps * stiff / (stiff + FLAT) if stiff < math.inf else steps)
     if begins_with(problem) < n:
         steps += SMALL_STEPS
+    elif not squared:
+        steps += WIDE_STEPS
     square = FULL_SQUARE * d * d if is_full(problem) else SPARSE_SQUARE * cells * cells
     return steps * (STEP + a_pass + CUBE * d**3) + square * n
