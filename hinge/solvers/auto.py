@@ -88,9 +88,14 @@ def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3)
         return Choice(Newton(), f"{work} of dual ascent") if newton < ascent else Choice(SDCA(), f"{work} for Newton")
     if CLEAR * ascent < newton:
         return Choice(SDCA(), f"{work} for Newton")
-    price = float(f"{newton / (n * visit_price(problem)):.3g}")  # in passes of the ascent
+    price = newton / (n * visit_price(problem))  # in passes of the ascent
     tried = CHEAP * price > PROBE and ascent < HOPELESS * newton
-    if ascent <= newton or tried or form_of(problem) != "features":
+    if form_of(problem) != "features":  # of few rows little is known beforehand
+        tried = True
+    elif ascent > newton:  # what is left of the ascent is taken for the geometric mean of this and of what is seen
+        price *= newton / ascent
+    price = float(f"{price:.3g}")
+    if ascent <= newton or tried:
         return Choice(Adaptive(tol, price=price), f"{work} for Newton, who takes over where it is slow")
     return Choice(Adaptive(tol, "newton", price=price), f"{work} of dual ascent")
 
