@@ -14,6 +14,7 @@ from hinge.solvers.linear.sdca import SAMPLE, SDCA, SDCAState
 
 NEAR_ENOUGH = 0.5  # a gap from which on Newton's method goes on sooner than it begins anew
 LATER = 1.5  # growth of the work from one place where the gap is remembered to the next
+PATIENCE = 250.0  # passes that nobody waits for, however little each costs: limits are given in passes
 MOST_TURNS = 2
 MOST_STEPS = 300  # of Newton's method: each should double the digits, in the end
 LEAST, LARGEST = 1e-16, 700.0  # of all gaps that are asked for; of all logarithms that are taken back
@@ -158,7 +159,7 @@ class Adaptive(Solver[Regularized, AdaptiveState]):
         if watch.far_log < math.inf and log > wanted:
             rate = (watch.far_log - log) / (work - watch.far)
             price = newton_price(problem) / (problem.n * visit_price(problem)) if self.price is None else self.price
-            turn = passes_left(work, rate, log - wanted) > price
+            turn = passes_left(work, rate, log - wanted) > min(price, PATIENCE) or work > 2.0 * PATIENCE
         if watch.near_log == math.inf:
             return watch._replace(near=work, near_log=log, far=work, far_log=log)
         if work < LATER * watch.near:
