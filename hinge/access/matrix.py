@@ -255,7 +255,7 @@ class Matrix(Data):
 
     def inner_products(self, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
         """⟨xᵢ, xⱼ⟩ of some rows, or of all, in float64."""
-        some = self._array[rows].astype(np.float64, copy=False)
+        some = (self._array[rows] if isinstance(rows, slice) else self._some(rows)).astype(np.float64, copy=False)
         self._reads[0] += some.nnz if self.is_sparse else some.size
         return (some @ some.T).toarray() if self.is_sparse else some @ some.T
 
@@ -284,6 +284,17 @@ class Matrix(Data):
             return B.T @ B
         _add_outers(values, places, starts, H)
         return H
+
+    def _some(self, rows: np.ndarray) -> Any:
+        """Some rows as NumPy and SciPy know them: copied, without a look at the others."""
+        A = self.rows
+        if isinstance(A, DenseRows):
+            return A.X[rows]
+        ends = np.concatenate([A.indptr[rows], A.indptr[rows + 1]]).astype(np.int64).reshape(2, -1)
+        indptr = np.concatenate([[0], np.cumsum(ends[1] - ends[0])])
+        at = np.arange(indptr[-1]) + np.repeat(ends[0] - indptr[:-1], ends[1] - ends[0])
+        indices = A.indices[at].astype(np.int64)
+        return sp.csr_array((A.data[at], indices, indptr), shape=(len(rows), self.shape[1]))
 
     @property
     def _array(self) -> Any:

@@ -139,7 +139,7 @@ def _result(model: LinearSVC, dataset: Dataset, seconds: float, output: Path | N
     if {"lam", "slack"} & set(parameters):
         del parameters["C"]
     solver = type(model.solver_).__name__.lower()
-    reason = "chosen for its shape" if model.solver == "auto" else "as asked"
+    reason = "chosen for its shape and progress" if model.solver == "auto" else "as asked"
     test_error = None
     if X_test is not None and y_test is not None:
         test_error = error_rate(model.classes_, model.predict(X_test), y_test)

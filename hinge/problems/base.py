@@ -43,6 +43,8 @@ class Certificate(NamedTuple):
         The bias at which `objective` holds: the best one for the answer's w where it is free.
     unrounded : float
         The gap as if nothing that it was computed from had been rounded; nan where that is not known.
+    scale : float
+        By what w is multiplied: `objective` is that of such a multiple, which `finished` gives out.
     """
 
     objective: float
@@ -50,6 +52,7 @@ class Certificate(NamedTuple):
     gap: float
     b: float = 0.0
     unrounded: float = np.nan
+    scale: float = 1.0
 
     @classmethod
     def unknown(cls, b: float = 0.0) -> "Certificate":
@@ -99,7 +102,7 @@ class Problem(Generic[Answer]):
         raise NotImplementedError
 
     def sharpened(self, answer: Answer, found: Certificate, wanted: float) -> Certificate:
-        """The certificate without rounding that keeps its gap above the one `wanted`, if that can be had."""
+        """The certificate without what keeps its gap above the one `wanted`, rounding or scale, if that can be had."""
         return found
 
     def values_again(self, answer: Answer) -> int:

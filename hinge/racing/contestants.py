@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from hinge.experiments import nearest
 from hinge.racing.course import Course, Look
-from hinge.solvers import SBP, Newton, Solver, choose, registry, trace
+from hinge.solvers import SBP, Adaptive, Solver, choose, registry, trace
 
 SPACING = 0.15
 """The next look comes when the time has grown by this share: times are known to about 15%."""
@@ -171,7 +171,7 @@ def usual(course: Course) -> list[str]:
     """A sensible field for a course: ours of each kind, and what most people use."""
     if course.kernel is not None:
         return ["block-dual", "sbp", "kernel-pegasos", "libsvm"]
-    newton = ["newton"] if isinstance(choose(course.regularized()).solver, Newton) else []
+    newton = ["newton"] if isinstance(choose(course.regularized()).solver, Adaptive) else []
     return ["sdca", *newton, "pegasos", "liblinear", "sgd"]
 
 

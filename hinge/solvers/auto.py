@@ -1,37 +1,25 @@
 """Which solver for which problem, and why."""
 
-import math
 from typing import NamedTuple
-
-import numpy as np
 
 from hinge.problems import KernelRegularized, KernelSlackConstrained, L1Regularized, Multiclass, Problem, Regularized
 from hinge.solvers.base import Solver
 from hinge.solvers.cells.frugal import Frugal
 from hinge.solvers.kernel.active_set import LARGEST, MOST, ActiveSet, fit_alone
 from hinge.solvers.kernel.block_dual import BlockDual
+from hinge.solvers.linear.adaptive import Adaptive
 from hinge.solvers.linear.cdn import CDN
-from hinge.solvers.linear.hessians import CG_STEPS, form_of, is_full
+from hinge.solvers.linear.hessians import form_of
 from hinge.solvers.linear.multiclass_sdca import MulticlassSDCA
-from hinge.solvers.linear.newton import Newton, begins_with
-from hinge.solvers.linear.sdca import SDCA, TYPICAL
+from hinge.solvers.linear.newton import Newton
+from hinge.solvers.linear.prices import ascent_price, newton_price, stiffness, visit_price
+from hinge.solvers.linear.sdca import SDCA
 
-MOST_FEATURES = 1024
-ASCENT = 5.0  # passes of dual ascent to a gap of 1e-3 where Λ is large
-SOME = 32  # rows, or up to twice as many, that tell how many directions there are
-SUPPORT = 0.5  # share of the rows that take part in the answer
-STEPS, STEPS_SQUARED = 12.0, 5.0  # of Newton's method on all rows, where it begins with few
-ALL_STEPS, ALL_STEPS_SQUARED = 25.0, 8.0  # and where all are in use at once
-NEWTON_MARGINS = 8.0  # passes over all rows of a run that begins with few
-STEP_MARGINS = 4.0  # and those of each step on all rows at once
-FULL_ROW, SPARSE_ROW = 30.0, 4.0  # cells of a row for which its part of a Hessian takes as long as a pass takes
-FACTOR = 50.0  # cells that are visited in the time of one cubed feature of a factorisation
-STEP_CELLS = 100_000.0  # and in the time that a step takes besides
-FEW = 40.0  # passes that are foretold well
-MANY_DIGITS = 1e-5  # tolerance below which Newton's steps, which double them, are surer
-ROW_CELLS = 16.0  # and in that which a row takes besides
-NEAR = 1 << 22  # bytes of data that stay near the processor
-FAR_CELLS = 100.0  # cells that are visited in the time in which memory finds a row, where there are more
+MOST_FEATURES = 1024  # of which Newton's method forms no Hessian
+PROBE = 3.0  # passes of the ascent that tell how fast it is
+CHEAP = 0.15  # share of the price of Newton's method that is worth knowing it
+HOPELESS = 4.0  # times that price from which on it is not
+CLEAR = 8.0  # times the price of the ascent that Newton's method must cost not to be thought of
 MANY_PASSES = 8  # a budget of so many passes is enough for SDCA, which also certifies
 
 
@@ -55,11 +43,11 @@ def frugal_for(cells: int, max_reads: float, tol: float = 1e-3) -> Solver | None
 def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3) -> Choice:
     """The solver that ``solver="auto"`` stands for.
 
-    Newton's method or dual coordinate ascent, whichever should need the smaller work (see `ascent_passes` and
-    `newton_passes`). Where reads are limited to a few passes, or the data is not in memory, the frugal learner,
-    which keeps what it has read and needs no second pass. For kernel problems the block dual method, which
-    certifies; for those with a given slack the Stochastic Batch Perceptron, in batches that grow with n. For the
-    1-norm coordinate descent over columns.
+    Newton's method or dual coordinate ascent, whichever should cost less by :mod:`hinge.solvers.linear.prices`; watched
+    by `Adaptive`, which leaves one for the other, unless the ascent is done before Newton's method has begun. Where
+    reads are limited to a few passes, or the data is not in memory, the frugal learner, which keeps what it has read
+    and needs no second pass. For kernel problems the block dual method, which certifies; for those with a given slack
+    the Stochastic Batch Perceptron, in batches that grow with n. For the 1-norm coordinate descent over columns.
     """
     if isinstance(problem, KernelRegularized):
         if problem.n <= MOST and not problem.gram.by_value and problem.gram.narrows:
@@ -93,10 +81,23 @@ def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3)
     d, n, tol = problem.d, problem.n, min(tol, 1.0) ** 2 if problem.pull else tol  # of a free level, the root of a gap
     if form_of(problem) == "products" and not (d <= MOST_FEATURES and n >= d):
         return Choice(SDCA(), f"{d} features are many for {n} rows")
-    ascent = ascent_passes(problem, tol) * disorder(problem)
-    newton = newton_passes(problem, ascent <= FEW and tol >= MANY_DIGITS)
-    work = f"{n} rows of {d} features: the work of some {newton:.0f} passes against {ascent:.0f}"
-    return Choice(Newton(), f"{work} of dual ascent") if newton < ascent else Choice(SDCA(), f"{work} for Newton")
+    stiff = stiffness(problem)
+    ascent, newton = ascent_price(problem, tol, stiff), newton_price(problem, stiff)
+    work = f"{n} rows of {d} features: some {1e-6 * newton:.2g} ms against {1e-6 * ascent:.2g}"
+    if problem.pull:
+        return Choice(Newton(), f"{work} of dual ascent") if newton < ascent else Choice(SDCA(), f"{work} for Newton")
+    if CLEAR * ascent < newton:
+        return Choice(SDCA(), f"{work} for Newton")
+    price = newton / (n * visit_price(problem))  # in passes of the ascent
+    tried = CHEAP * price > PROBE and ascent < HOPELESS * newton
+    if form_of(problem) != "features":  # of few rows little is known beforehand
+        tried = True
+    elif ascent > newton:  # what is left of the ascent is taken for the geometric mean of this and of what is seen
+        price *= newton / ascent
+    price = float(f"{price:.3g}")
+    if ascent <= newton or tried:
+        return Choice(Adaptive(tol, price=price), f"{work} for Newton, who takes over where it is slow")
+    return Choice(Adaptive(tol, "newton", price=price), f"{work} of dual ascent")
 
 
 def _fits_alone(problem: KernelRegularized) -> bool:
@@ -107,61 +108,3 @@ def _fits_alone(problem: KernelRegularized) -> bool:
     if not (problem.n <= LARGEST and gram.capacity >= problem.n and problem.certifiable):
         return False
     return fit_alone(problem.boxes, gram.diag, problem.spread)
-
-
-def ascent_passes(problem: Regularized, tol: float) -> float:
-    """Passes that dual coordinate ascent should need: its rate is :math:`1 + R^2/\\Lambda` passes for a factor e.
-
-    R² is the typical squared norm of a row and :math:`\\Lambda = \\lambda\\sum_i s_i`, as in `SDCA`; the factor in
-    front was measured. Where there are fewer rows than directions, rows are nearly orthogonal and the ascent is
-    faster: the inner products of m random rows of D directions have no eigenvalue much below
-    :math:`R^2(1 - \\sqrt{m/D})^2`.
-    """
-    sq = problem.matrix.typical_sq_norm(TYPICAL) + problem.constant_sq
-    rate = sq / (problem.lam * problem.total)
-    crowd = SUPPORT * problem.n / directions(problem)
-    if crowd < 1.0:
-        rate = min(rate, (1.0 - math.sqrt(crowd)) ** -2)
-    return ASCENT * (1.0 + rate) * max(1.0, -math.log10(max(tol, 1e-16)) / 3.0)
-
-
-def disorder(problem: Regularized) -> float:
-    """How much longer than a pass in order one takes that visits rows in a random order."""
-    matrix = problem.matrix
-    far = matrix.n_cells * (matrix.dtype.itemsize + (4 if matrix.is_sparse else 0)) > NEAR
-    return 1.0 + far * FAR_CELLS / (matrix.n_cells / problem.n + ROW_CELLS)
-
-
-def directions(problem: Regularized) -> float:
-    """In how many directions rows differ, as if equally in each: :math:`(\\operatorname{tr}\\Sigma)^2/
-    \\operatorname{tr}\\Sigma^2` of their covariance, from the inner products of some of them.
-    """
-    G = problem.matrix.inner_products(np.arange(0, problem.n, max(1, problem.n // SOME)))
-    m = len(G)
-    if m < 4:
-        return float(problem.d)
-    sq = float(np.trace(G)) / m
-    np.fill_diagonal(G, 0.0)
-    each, mean = G.sum(axis=1) / (m - 1), float(G.sum()) / (m * (m - 1))
-    apart = G - each[:, None] - each + mean
-    np.fill_diagonal(apart, 0.0)
-    squares, sq = float((apart**2).sum()) / (m * (m - 3)), sq - mean
-    return min(float(problem.d), sq**2 / squares) if squares > 0.0 < sq else float(problem.d)
-
-
-def newton_passes(problem: Regularized, overhead: bool = True) -> float:
-    """What Newton's method should cost, in the work of a pass: margins, the Hessian's rows, the factorisations.
-
-    And, for small data, what a step costs besides. It is not counted where the ascent should need many passes, or many
-    digits are asked for: then it may need far more, up to its limit, and a few milliseconds are not worth that.
-    """
-    n, d = float(problem.n), float(problem.d)
-    cells = problem.matrix.n_cells + ROW_CELLS * n
-    squared, form = problem.loss.curvature > 0.0, form_of(problem)
-    if form == "products":
-        return NEWTON_MARGINS + (STEPS_SQUARED if squared else STEPS) * 2.0 * CG_STEPS
-    a_row = (n if form == "rows" else cells / n) / (FULL_ROW if is_full(problem) else SPARSE_ROW)
-    a_step = ((n if form == "rows" else d) ** 3 / FACTOR + STEP_CELLS * overhead) / cells
-    if begins_with(problem) < n:
-        return NEWTON_MARGINS + a_row + (STEPS_SQUARED if squared else STEPS) * a_step
-    return a_row + (ALL_STEPS_SQUARED if squared else ALL_STEPS) * (STEP_MARGINS + a_step)

@@ -285,7 +285,8 @@ class _Run:
             return self.seen[1]
         answer = self.solver.solution(self.problem, self.state)
         certificate, again = self.problem.certificate(answer), self.problem.values_again(answer)
-        if self.stop.max_kernel_evals is None or self.spent.evals + again <= self.stop.max_kernel_evals:
+        affords = self.stop.max_kernel_evals is None or self.spent.evals + again <= self.stop.max_kernel_evals
+        if affords and self.affords_certificate():
             certificate = self.problem.sharpened(answer, certificate, self.stop.tol)
         return certificate
 

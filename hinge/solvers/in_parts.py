@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from hinge.problems import Problem, Regularized
 from hinge.solvers.base import Solver
+from hinge.solvers.linear.adaptive import Adaptive
 from hinge.solvers.linear.cocoa import CoCoA
 from hinge.solvers.linear.newton import Newton
 from hinge.solvers.linear.sdca import SDCA
@@ -21,6 +22,10 @@ def in_parts(solver: Solver, problem: Problem, threads: int) -> Solver:
     """What up to so many threads can work on at once: `CoCoA` for `SDCA`, `Newton` in parts; else the solver itself."""
     if threads == 1 or not isinstance(problem, Regularized) or not problem.in_memory:
         return solver
+    if type(solver) is Adaptive:
+        newton = in_parts(solver.newton, problem, threads)
+        assert isinstance(newton, Newton)
+        return replace(solver, ascent=in_parts(solver.ascent, problem, threads), newton=newton)
     cells = problem.matrix.n_cells + A_ROW * problem.n
     parts = min(threads, cells // PART_CELLS)
     if type(solver) is SDCA and (parts := min(parts, cells // (WIDTH * problem.d))) > 1:

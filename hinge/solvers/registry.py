@@ -47,6 +47,7 @@ BY_NAME: dict[str, Entry] = {
     "stalesdca": Entry("hinge.solvers.linear.stale_sdca", "StaleSDCA", "linear"),
     "uniformdca": Entry("hinge.solvers.linear.uniform_dca", "UniformDCA", "linear"),
     "newton": Entry("hinge.solvers.linear.newton", "Newton", "linear"),
+    "adaptive": Entry("hinge.solvers.linear.adaptive", "Adaptive", "linear"),
     "cuttingplane": Entry("hinge.solvers.linear.cutting_plane", "CuttingPlane", "linear"),
     "norma": Entry("hinge.solvers.linear.norma", "Norma", "linear"),
     "sgd": Entry("hinge.solvers.linear.sgd", "SGD", "linear"),

@@ -325,14 +325,15 @@ def large(monkeypatch):
     return clouds(3, 400)
 
 
-@pytest.mark.parametrize(("lam", "kind"), [(1e-1, CoCoA), (1e-6, Newton)])
-def test_several_threads_work_on_one_binary_problem(lam, kind, large):
+@pytest.mark.parametrize(("lam", "begin", "kind"), [(1e-1, "ascent", CoCoA), (1e-6, "newton", Newton)])
+def test_several_threads_work_on_one_binary_problem(lam, begin, kind, large):
     X, y = large
     one, two, again = (
         papers_svc(lam=lam, tol=1e-4, n_jobs=n_jobs, random_state=0).fit(X, y > 0) for n_jobs in (1, 2, 2)
     )
     assert one.solver_.parts == 1
-    assert isinstance(two.solver_, kind) and two.solver_.parts == 2
+    assert two.solver_.begin == begin
+    assert isinstance(getattr(two.solver_, begin), kind) and getattr(two.solver_, begin).parts == 2
     assert two.gap_ <= 1e-4
     assert two.objective_ == pytest.approx(one.objective_, rel=2e-4)
     np.testing.assert_array_equal(two.coef_, again.coef_)
@@ -351,7 +352,7 @@ def test_a_solver_by_name_has_a_part_for_each_thread_and_one_with_settings_keeps
         model = papers_svc(lam=1e-1, solver=solver, n_jobs=n_jobs).fit(X, y > 0)
         assert model.solver_.parts == parts
     with parallel_config(n_jobs=2):
-        assert papers_svc(lam=1e-1).fit(X, y > 0).solver_ == CoCoA(2)
+        assert papers_svc(lam=1e-1).fit(X, y > 0).solver_.ascent == CoCoA(2)
     assert papers_svc(lam=1e-1, solver="sdca", n_jobs=2).fit(X, y > 0).solver_ == SDCA()
 
 

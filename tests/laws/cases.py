@@ -516,6 +516,8 @@ LINEAR = {
     "cocoa-free": LinearCase(S.CoCoA(least=1, first_pass="sgd"), bias="free", weighted=True, T=300),
     "cocoa-squared": LossCase(S.CoCoA(least=1), bias="penalized", weighted=True),
     "cocoa-tube": LossCase(S.CoCoA(parts=3, least=1), bias="free", loss=TUBE),
+    "adaptive": LinearCase(S.Adaptive(price=0.0, ascent=S.SDCA("sgd")), T=420),  # Newton's turn comes at once
+    "adaptive-squared": LossCase(S.Adaptive(price=0.0), bias="free", weighted=True, same_reads=False, T=420),
     "stale": LinearCase(S.StaleSDCA(block_rows=1)),
     "stale-blocks": LinearCase(S.StaleSDCA(least=0.3, width=0.1, block_rows=7)),
     "stale-free": LinearCase(S.StaleSDCA(), bias="free", weighted=True, T=300),

@@ -399,6 +399,7 @@ def test_certificate_covers_the_optimum(name, seed):
 EXACT = (
     "SDCA",
     "CoCoA",
+    "Adaptive",
     "MulticlassSDCA",
     "StaleSDCA",
     "Newton",

@@ -4,7 +4,7 @@ import scipy.sparse as sp
 from hinge.access.two_way.reader import open_pair
 from hinge.access.two_way.writer import write_pair
 from hinge.problems import L1Regularized, Regularized
-from hinge.solvers import CDN, SDCA, CoCoA, Newton, Pegasos
+from hinge.solvers import CDN, SDCA, Adaptive, CoCoA, Newton, Pegasos
 from hinge.solvers.in_parts import A_ROW, PART_CELLS, in_parts
 
 
@@ -21,6 +21,11 @@ def test_many_cells_are_shared():
     )
     assert in_parts(SDCA(), problem, 8) == CoCoA(3)
     assert in_parts(Newton(width=0.2), problem, 2) == Newton(width=0.2, parts=2)
+
+
+def test_both_of_two_methods_are_shared():
+    found = in_parts(Adaptive(1e-4, "newton"), of_cells(3 * PART_CELLS + 10_000), 2)
+    assert found == Adaptive(1e-4, "newton", ascent=CoCoA(2), newton=Newton(parts=2))
 
 
 def test_few_are_not():

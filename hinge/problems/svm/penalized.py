@@ -59,13 +59,16 @@ class Penalized(LinearProblem):
         """The relative duality gap, at the best bias where it is free."""
         w, r = solution.w, self.responses(solution.w)  # which measures the rows, too
         b = self.best_bias(r) if self.bias == "free" else solution.b
-        error = self.response_error(w, b)
-        loss = self.total_loss(r, b, error)
+        primal = self.primal(w, b, r)
         del r  # before the dual needs a vector as long
-        paid = self.penalty(w, b)
-        primal = self.lam * (paid + rounding(self.d, paid)) + loss + rounding(self.terms, loss)
         dual = self.dual(solution)
         return Certificate(primal, dual, self.relative(primal, dual), b)
+
+    def primal(self, w: np.ndarray, b: float, r: np.ndarray) -> float:
+        """P(w, b) at most, from the responses, whose rounding it counts."""
+        loss = self.total_loss(r, b, self.response_error(w, b))
+        paid = self.penalty(w, b)
+        return self.lam * (paid + rounding(self.d, paid)) + loss + rounding(self.terms, loss)
 
     def relative(self, primal: float, dual: float) -> float:
         """The gap in the unit of the certificate."""

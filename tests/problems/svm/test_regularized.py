@@ -5,7 +5,11 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from hinge.datasets import make_known_optimum
+from hinge.monitoring import Stop
 from hinge.problems import Regularized, Solution
+from hinge.problems.svm.losses import HINGE, SQUARED_HINGE
+from hinge.problems.svm.regularized import best_multiple
+from hinge.solvers import SDCA, solve
 
 BIASES = ["none", "free", "penalized"]
 
@@ -131,3 +135,38 @@ def test_the_gap_in_its_unit():
     assert problem.relative(1.1, 1.0) == pytest.approx(0.1)
     assert problem.relative(1.0, 1.0 + 1e-15) == problem.relative(0.0, 0.0) == 0.0
     assert problem.relative(1.0, 0.0) == problem.relative(1.0, -1.0) == np.inf
+
+
+@pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE], ids=lambda loss: loss.name)
+@given(
+    m=st.lists(st.floats(-2.0, 3.0), min_size=1, max_size=8), sq=st.floats(1e-3, 10.0), c=st.lists(st.floats(0.01, 1.0))
+)
+def test_the_best_multiple_is_a_minimum(loss, m, sq, c):
+    m, c = np.array(m), np.resize([1.0, *c], len(m)) / len(m)
+
+    def cost(s):
+        return 0.5 * s * s * sq + float(loss.of(1.0 - s * m) @ c)
+
+    s = best_multiple(m, c, sq, loss)
+    assert s >= 0.0
+    for other in (0.0, 0.5 * s, s * (1 - 1e-6), s * (1 + 1e-6), 2.0 * s, 1.0):
+        assert cost(s) <= cost(other) * (1 + 1e-9) + 1e-12
+
+
+@pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE], ids=lambda loss: loss.name)
+@pytest.mark.parametrize("bias", BIASES)
+def test_a_multiple_of_an_answer_is_certified_where_the_answer_itself_is_short_of_a_margin(loss, bias):
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((20, 60)), np.resize([1, -1], 20)  # orthogonal enough to be separable
+    problem = Regularized(X, y, 1e-9, bias=bias, loss=loss)
+    best = solve(problem, SDCA(), stop=Stop(tol=1e-6)).solution
+    short = Solution(0.99 * best.w, 0.99 * best.b, best.alpha)
+    plain = problem.certificate(short)
+    assert plain.gap > 1e3
+    sharp = problem.sharpened(short, plain, 1e-3)
+    assert sharp.gap <= 1e-3 and sharp.bound == plain.bound
+    given_out = problem.finished(short, sharp)
+    np.testing.assert_allclose(given_out.w, best.w, rtol=1e-3, atol=1e-6)
+    assert problem.objective(given_out) <= sharp.objective
+    assert problem.sharpened(short, plain, 0.0) is plain  # nothing is that good
+    assert problem.sharpened(short, plain, 1e9) is plain  # it is good enough as it is

@@ -1,0 +1,233 @@
+"""Dual coordinate ascent or Newton's method, whichever is the sooner done: begun with one, left to the other."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from hinge.monitoring import Status
+from hinge.problems import Problem, Regularized, Solution
+from hinge.problems.cost import Cost
+from hinge.solvers.base import Paper, Solver, gap_of
+from hinge.solvers.linear.newton import Newton, NewtonState
+from hinge.solvers.linear.prices import newton_price, visit_price
+from hinge.solvers.linear.sdca import SAMPLE, SDCA, SDCAState
+
+NEAR_ENOUGH = 0.5  # a gap from which on Newton's method goes on sooner than it begins anew
+LATER = 1.5  # growth of the work from one place where the gap is remembered to the next
+PATIENCE = 250.0  # passes that nobody waits for, however little each costs: limits are given in passes
+MOST_TURNS = 2
+MOST_STEPS = 300  # of Newton's method: each should double the digits, in the end
+LEAST, LARGEST = 1e-16, 700.0  # of all gaps that are asked for; of all logarithms that are taken back
+
+
+class Watch(NamedTuple):
+    """What is known of the run: who is at work, and how the gap of the ascent fell.
+
+    `t` counts iterations, `seed` is that of the run. `by_newton` says who is at work, `turn` that it is the other's
+    turn, and `turns` how many there were. `due` is the number of iterations to the next look, `gap` what the last one
+    saw, and `log` the logarithm of the least gap of the ascent. Two places are remembered, by its passes (`near` and
+    `far`) and that logarithm there.
+    """
+
+    t: int
+    seed: int
+    by_newton: bool
+    turn: bool = False
+    turns: int = 0
+    due: int = 0
+    gap: float = math.inf
+    log: float = math.inf
+    near: float = 0.0
+    near_log: float = math.inf
+    far: float = 0.0
+    far_log: float = math.inf
+
+
+class AdaptiveState(NamedTuple):
+    """The states of both methods, of which one is at work, and what is known of the run."""
+
+    ascent: Any
+    newton: NewtonState
+    watch: Watch
+
+    @property
+    def t(self) -> int:
+        """Iterations run so far."""
+        return self.watch.t
+
+
+@dataclass(frozen=True)
+class Adaptive(Solver[Regularized, AdaptiveState]):
+    """What ``solver="auto"`` runs where dual coordinate ascent or Newton's method may be the better one.
+
+    The ascent is cheap to begin with, and its gap falls by a factor in each pass that only trying tells: with the gap
+    :math:`g_k` after k passes, and :math:`g_j` at a place about half as far,
+
+    .. math:: \\ell = \\frac{\\ln(g_k/\\mathrm{tol})}{r}, \\qquad r = \\frac{\\ln(g_j/g_k)}{k - j}
+
+    passes would be left if that rate stayed. It tends to fall, from one factor in each pass to one in each doubling of
+    the passes at worst; halfway, as :math:`1/\\sqrt k`, they are :math:`\\ell + \\ell^2/4k`. What Newton's method takes
+    is known beforehand, see :mod:`hinge.solvers.linear.prices`. Where that is less it takes over: from w if the gap is
+    small, and else from the beginning, which then is as quick. All this is asked again at each look. Where Newton's
+    method makes no more progress, the ascent goes on: from its dual, or from where it was if that is better.
+
+    Work is counted in rows, not measured by a clock: a run decides the same each time.
+
+    An iteration is one of the ascent; a step of Newton's method stands for as many as a pass has, of which the first
+    does it all.
+
+    Parameters
+    ----------
+    tol : float
+        The gap that is wanted.
+    begin : {"ascent", "newton"}
+        Which one begins.
+    ascent : Solver
+        `SDCA`, or `CoCoA` for several threads.
+    newton : Newton
+    price : float, optional
+        Passes that Newton's method is thought to cost; by default as the sizes of the problem tell.
+    """
+
+    tol: float = 1e-3
+    begin: str = "ascent"
+    ascent: Solver = field(default_factory=SDCA)
+    newton: Newton = field(default_factory=Newton)
+    price: float | None = None
+
+    any_loss = True
+    free_level = True
+    finished = Status.STALLED
+    paper = Paper(
+        "Large-Scale SVM Optimization: Taking a Machine Learning Perspective",
+        "Shalev-Shwartz, Srebro",
+        2008,
+        "what the runtime depends on; here measured on the way",
+    )
+
+    def __post_init__(self) -> None:
+        if self.begin not in ("ascent", "newton"):
+            raise ValueError(f"begin is 'ascent' or 'newton', not {self.begin!r}.")
+
+    @property
+    def parts(self) -> int:
+        """The more of both methods."""
+        return max(self.ascent.parts, self.newton.parts)
+
+    def rejects(self, problem: Problem) -> str | None:
+        return self.newton.rejects(problem) or self.ascent.rejects(problem)
+
+    def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> AdaptiveState:
+        both = self.ascent.init(problem, seed, start), self.newton.init(problem, seed, start)
+        return AdaptiveState(*both, Watch(0, int(seed), self.begin == "newton"))
+
+    def advance(self, problem: Regularized, state: AdaptiveState, n_iter: int) -> AdaptiveState:
+        ascent, newton, watch = state
+        if n_iter == 0:  # as much as compiling
+            return AdaptiveState(
+                self.ascent.advance(problem, ascent, 0), self.newton.advance(problem, newton, 0), watch
+            )
+        a_step = self.ascent.cost(problem).a_pass
+        while n_iter > 0:
+            if watch.turn:
+                ascent, newton, watch = self._turned(problem, AdaptiveState(ascent, newton, watch))
+            due = watch.due or (a_step if watch.by_newton else self.ascent.pause(problem, ascent))
+            n = min(n_iter, due)
+            if not watch.by_newton:
+                ascent = self.ascent.advance(problem, ascent, n)
+            elif due == a_step:
+                newton = self.newton.advance(problem, newton, 1)
+            watch = watch._replace(t=watch.t + n, due=due - n)
+            n_iter -= n
+            if n == due:
+                watch = self._seen(problem, AdaptiveState(ascent, newton, watch))
+        return AdaptiveState(ascent, newton, watch)
+
+    def _seen(self, problem: Regularized, state: AdaptiveState) -> Watch:
+        """Look at the gap, and decide whether it is the other's turn."""
+        watch, last = state.watch, state.watch.turns >= MOST_TURNS
+        method, own = at_work(self, state)
+        gap = float(gap_of(method.estimate(problem, own)))
+        if watch.by_newton:
+            ended = method.pause(problem, own) == 0 or own.t >= MOST_STEPS
+            return watch._replace(gap=gap, turn=bool(not last and ended))
+        if last or not 0.0 < gap < math.inf:
+            return watch._replace(gap=gap)
+        work, log, turn = passes_of(problem, own), min(watch.log, math.log(gap)), False
+        wanted = math.log(max(self.tol, LEAST))
+        watch = watch._replace(gap=gap, log=log)
+        if watch.far_log < math.inf and log > wanted:
+            rate = (watch.far_log - log) / (work - watch.far)
+            price = newton_price(problem) / (problem.n * visit_price(problem)) if self.price is None else self.price
+            turn = passes_left(work, rate, log - wanted) > min(price, PATIENCE) or work > 2.0 * PATIENCE
+        if watch.near_log == math.inf:
+            return watch._replace(near=work, near_log=log, far=work, far_log=log)
+        if work < LATER * watch.near:
+            return watch._replace(turn=turn)
+        return watch._replace(turn=turn, near=work, near_log=log, far=watch.near, far_log=watch.near_log)
+
+    def _turned(self, problem: Regularized, state: AdaptiveState) -> AdaptiveState:
+        """The other method in place of the one at work, with its answer."""
+        watch, answer = state.watch, self.solution(problem, state)
+        there = Watch(watch.t, watch.seed, not watch.by_newton, turns=watch.turns + 1, gap=watch.gap, log=watch.log)
+        if there.by_newton:
+            start = answer if watch.gap <= NEAR_ENOUGH else None
+            return AdaptiveState(state.ascent, self.newton.init(problem, watch.seed, start), there)
+        if watch.gap >= math.exp(min(watch.log, LARGEST)):  # it has got no further: the ascent goes on where it was
+            return AdaptiveState(state.ascent, state.newton, there)
+        return AdaptiveState(self.ascent.init(problem, watch.seed, answer), state.newton, there)
+
+    def solution(self, problem: Regularized, state: AdaptiveState) -> Solution:
+        """That of the method at work; the ascent's, as long as Newton's method is busy with a part of the rows."""
+        if state.watch.by_newton and state.watch.turns and state.newton.level < len(state.newton.rows):
+            return self.ascent.solution(problem, state.ascent)
+        method, own = at_work(self, state)
+        answer: Solution = method.solution(problem, own)
+        return answer
+
+    def cost(self, problem: Regularized, state: AdaptiveState | None = None) -> Cost:
+        """A step of Newton's method, and a pass to hand over; or the ascent's, and the sample that a look takes."""
+        cost = self.ascent.cost(problem)
+        if self.begin == "newton" if state is None else state.watch.by_newton or state.watch.turn:
+            return cost._replace(rows=0, cells=self.newton.cost(problem).cells + problem.matrix.n_cells)
+        return cost._replace(rows=cost.rows + (2 * SAMPLE if problem.n > 16 * SAMPLE else 0))
+
+    def pause(self, problem: Regularized, state: AdaptiveState) -> int:
+        """The end of the epoch, or of the step."""
+        watch = state.watch
+        if watch.due or watch.turn:
+            return watch.due or self.ascent.cost(problem).a_pass
+        method, own = at_work(self, state)
+        return method.pause(problem, own) * (self.ascent.cost(problem).a_pass if watch.by_newton else 1)
+
+    def estimate(self, problem: Regularized, state: AdaptiveState) -> float:
+        """The gap that the last look saw; between looks, that of the method at work."""
+        if state.watch.due == 0 and state.watch.t:
+            return state.watch.gap
+        method, own = at_work(self, state)
+        return gap_of(method.estimate(problem, own))
+
+    def refresh(self, problem: Regularized, state: AdaptiveState) -> AdaptiveState:
+        """Tell the method at work."""
+        if state.watch.by_newton:
+            return state._replace(newton=self.newton.refresh(problem, state.newton))
+        return state._replace(ascent=self.ascent.refresh(problem, state.ascent))
+
+
+def at_work(solver: Adaptive, state: AdaptiveState) -> tuple[Solver, Any]:
+    """Who is at work, and its state."""
+    return (solver.newton, state.newton) if state.watch.by_newton else (solver.ascent, state.ascent)
+
+
+def passes_left(k: float, rate: float, wanted: float) -> float:
+    """Passes until the logarithm of the gap has fallen by as much as is wanted, if its rate goes on as 1/√k."""
+    if rate <= 0.0:
+        return math.inf
+    left = wanted / rate
+    return left + left * left / (4.0 * k)
+
+
+def passes_of(problem: Regularized, state: Any) -> float:
+    """Passes that the ascent has made so far."""
+    ascent: SDCAState = state if isinstance(state, SDCAState) else state.ascent
+    return ascent.t / problem.n

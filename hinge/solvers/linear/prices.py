@@ -1,0 +1,100 @@
+"""What dual coordinate ascent and Newton's method should cost on a problem, by its sizes and a few rows.
+
+Prices are nanoseconds of one processor, of which only ratios are used. Nothing here looks at a clock, so that who
+decides by prices decides the same each time. The constants were measured on random data of many shapes.
+"""
+
+import math
+
+import numpy as np
+
+from hinge.problems import Regularized
+from hinge.solvers.linear.hessians import CG_STEPS, form_of, is_full
+from hinge.solvers.linear.newton import begins_with
+from hinge.solvers.linear.sdca import TYPICAL
+
+VISIT, FULL_CELL, SPARSE_CELL = 110.0, 0.7, 2.2  # a visit of a row by the ascent, and each of its cells
+NEAR = 1 << 22  # bytes of data that stay near the processor
+FAR = 30.0  # what a row costs besides, found in a random place, where there are more
+FIRST = 2.0  # passes of the ascent in any case: one of gradient steps, one that sees the gap
+DIGIT = 0.75  # passes for each digit beyond R²/Λ
+STIFF = 5.0  # passes for each unit of it, to a gap of 1e-3
+SOME = 32  # rows, or up to twice as many, that tell how many directions there are
+SUPPORT = 0.5  # share of the rows that take part in the answer
+STEP, STEP_ROW, STEP_FULL, STEP_SPARSE = 4.5e5, 80.0, 0.8, 3.0  # a step of Newton's, each row in it, each cell
+CUBE, FULL_SQUARE, SPARSE_SQUARE = 0.06, 0.045, 0.5  # a cubed feature of a factor, a product of cells in a Hessian
+LEAST_STEPS, MORE_STEPS, CROWDED_STEPS = 2.5, 4.0, 80.0  # steps on all rows: in any case, and where R²/Λ is large
+FLAT = 20.0  # R²/Λ at which it is
+SMALL_STEPS = 1.5  # what the steps on few rows cost, in steps on all of them
+WIDE_STEPS = 4.0  # steps on all rows where there are none on few: those of wide parabolas
+OTHER_STEPS, OTHER_SQUARED = 150.0, 50.0  # steps where there is no Hessian, and where nothing is smoothed either
+SQUARED = 0.1  # share of crowded steps where nothing is smoothed
+
+
+def visit_price(problem: Regularized) -> float:
+    """What the ascent pays for a row."""
+    matrix = problem.matrix
+    far = matrix.n_cells * (matrix.dtype.itemsize + (4 if matrix.is_sparse else 0)) > NEAR
+    return VISIT + FAR * far + (SPARSE_CELL if matrix.is_sparse else FULL_CELL) * matrix.n_cells / problem.n
+
+
+def ascent_price(problem: Regularized, tol: float, stiff: float | None = None) -> float:
+    """What dual coordinate ascent should cost, by R²/Λ (`stiffness`)."""
+    stiff, tol = stiffness(problem) if stiff is None else stiff, max(tol, 1e-16)
+    digits = -math.log10(tol)
+    passes = FIRST + DIGIT * max(0.0, math.log10(stiff) + digits) + STIFF * stiff * max(1.0, digits) / 3.0
+    return passes * problem.n * visit_price(problem)
+
+
+def stiffness(problem: Regularized) -> float:
+    """:math:`R^2/\\Lambda`: the passes in which the gap of the ascent falls by a factor e are about one more.
+
+    R² is the typical squared norm of a row and :math:`\\Lambda = \\lambda\\sum_i s_i`, as in `SDCA`; where the loss is
+    no square, in units of what rows are short of: targets twice as large are as λ twice as large. Where there are
+    fewer rows than directions, rows are nearly orthogonal and the ascent is faster: the inner products of m random rows
+    of D directions have no eigenvalue much below :math:`R^2(1 - \\sqrt{m/D})^2`.
+    """
+    sq = problem.matrix.typical_sq_norm(TYPICAL) + problem.constant_sq
+    stiff = sq / (problem.lam * problem.total * (1.0 if problem.loss.curvature else problem.spread))
+    if SUPPORT * problem.n < problem.d and (crowd := SUPPORT * problem.n / directions(problem)) < 1.0:
+        stiff = min(stiff, (1.0 - math.sqrt(crowd)) ** -2)
+    return max(stiff, 1e-300)
+
+
+def directions(problem: Regularized) -> float:
+    """In how many directions rows differ, as if equally in each: :math:`(\\operatorname{tr}\\Sigma)^2/
+    \\operatorname{tr}\\Sigma^2` of their covariance, from the inner products of some of them.
+    """
+    G = problem.matrix.inner_products(np.arange(0, problem.n, max(1, problem.n // SOME)))
+    m = len(G)
+    if m < 4:
+        return float(problem.d)
+    sq = float(np.trace(G)) / m
+    np.fill_diagonal(G, 0.0)
+    each, mean = G.sum(axis=1) / (m - 1), float(G.sum()) / (m * (m - 1))
+    apart = G - each[:, None] - each + mean
+    np.fill_diagonal(apart, 0.0)
+    squares, sq = float((apart**2).sum()) / (m * (m - 3)), sq - mean
+    return min(float(problem.d), sq**2 / squares) if squares > 0.0 < sq else float(problem.d)
+
+
+def newton_price(problem: Regularized, stiff: float = math.inf) -> float:
+    """What Newton's method should cost: its steps on all rows, of which there are the fewer the more rows there are for
+    each feature, and the smaller R²/Λ is; the Hessian and its factors; those on few rows before.
+    """
+    n, d, form = float(problem.n), float(problem.d), form_of(problem)
+    cells, squared = problem.matrix.n_cells / n, problem.loss.curvature > 0.0
+    others = OTHER_SQUARED if squared else OTHER_STEPS
+    a_pass = n * (STEP_ROW + (STEP_SPARSE if problem.matrix.is_sparse else STEP_FULL) * cells)
+    if form == "products":
+        return others * (STEP + CG_STEPS * a_pass)
+    if form == "rows":
+        return FULL_SQUARE * n * n * d + others * (STEP + 2.0 * a_pass + CUBE * n**3 / 2.0)
+    steps = MORE_STEPS + CROWDED_STEPS * (SQUARED if squared else 1.0) * math.sqrt((d + 1.0) / n)
+    steps = LEAST_STEPS + (steps * stiff / (stiff + FLAT) if stiff < math.inf else steps)
+    if begins_with(problem) < n:
+        steps += SMALL_STEPS
+    elif not squared:
+        steps += WIDE_STEPS
+    square = FULL_SQUARE * d * d if is_full(problem) else SPARSE_SQUARE * cells * cells
+    return steps * (STEP + a_pass + CUBE * d**3) + square * n

@@ -1,0 +1,102 @@
+import math
+
+import numpy as np
+import pytest
+
+from hinge.monitoring import Status, Stop
+from hinge.problems import Regularized
+from hinge.solvers import SDCA, Adaptive, Newton, solve
+from hinge.solvers.linear.adaptive import Watch
+from hinge.solvers.linear.prices import newton_price, visit_price
+
+
+def problem(lam, n=3000, d=12, noise=0.5, **options):
+    """Columns of very different sizes, which the ascent dislikes where λ is small."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, d)) * np.logspace(0, 2, d) + 1.0
+    y = np.where(X @ (rng.standard_normal(d) / np.logspace(0, 2, d)) + noise * rng.standard_normal(n) > 0, 1, -1)
+    return Regularized(X.astype(np.float32), y, lam, **options)
+
+
+def run(made, solver, tol=1e-3):
+    return solve(made, solver, stop=Stop(tol=tol, max_time=20))
+
+
+@pytest.mark.parametrize("bias", ["none", "free", "penalized"])
+def test_newtons_method_takes_over_where_the_ascent_is_slow(bias):
+    made = problem(1e-7, bias=bias)
+    result = run(made, Adaptive())
+    assert result.status is Status.CONVERGED
+    assert result.state.watch.by_newton and result.state.watch.turns == 1
+    passes = result.state.ascent.t / made.n
+    assert (
+        2 <= passes < newton_price(made) / (made.n * visit_price(made))
+    )  # no more was spent to know it than what it was compared with
+
+
+def test_the_ascent_is_left_alone_where_it_is_fast():
+    made = problem(1e3)
+    result = run(made, Adaptive())
+    alone = run(made, SDCA())
+    assert result.status is Status.CONVERGED and not result.state.watch.turns
+    np.testing.assert_array_equal(result.solution.w, alone.solution.w)
+    assert result.n_iter == alone.n_iter
+
+
+def test_newtons_method_begins_where_asked_to_and_is_left_alone():
+    made = problem(1e-6)
+    result, alone = run(made, Adaptive(begin="newton")), run(made, Newton())
+    np.testing.assert_array_equal(result.solution.w, alone.solution.w)
+    assert result.n_iter == alone.n_iter * made.n  # a step stands for a pass
+
+
+@pytest.mark.parametrize(("price", "turns"), [(2.6, [False, False, False]), (2.4, [False, True])])
+def test_what_is_left_is_foretold_from_the_decline_of_the_gap(price, turns, monkeypatch):
+    made, gaps = problem(1e3, n=100), iter([1.0, 0.1, 0.01])  # after the second pass, 2 are left, or 2.5
+    monkeypatch.setattr(SDCA, "estimate", lambda *_: next(gaps))
+    monkeypatch.setattr(SDCA, "pause", lambda *_: 100)
+    solver = Adaptive(tol=1e-3, price=price)
+    state = solver.init(made)
+    for turn in turns:
+        state = solver.advance(made, state, 100)
+        assert state.watch.turn == turn
+
+
+def test_a_newton_that_stalls_leaves_its_dual_to_the_ascent(monkeypatch):
+    made = problem(1e-2, n=500)
+    monkeypatch.setattr(Newton, "pause", lambda self, problem, state: int(state.t < 6))
+    result = run(made, Adaptive(1e-9, begin="newton"), tol=1e-9)
+    assert result.state.watch.turns >= 1 and result.state.ascent.t > 0
+    assert result.status in (Status.CONVERGED, Status.STALLED)
+
+
+def test_an_answer_to_all_rows_is_given_while_newtons_method_is_busy_with_some():
+    made = problem(1e-7, n=20_000)
+    solver = Adaptive(price=0.0)
+    state = solver.init(made)
+    while not (state.watch.by_newton and state.newton.t):
+        before = solver.solution(made, state).w.copy()
+        state = solver.advance(made, state, solver.pause(made, state))
+    assert state.newton.level < made.n
+    np.testing.assert_array_equal(solver.solution(made, state).w, before)
+    assert solver.estimate(made, state) == math.inf
+
+
+def test_a_run_cut_anywhere_is_the_same_across_the_turns():
+    made = problem(1e-7, n=700)
+    solver = Adaptive(price=1.0)
+    whole = solver.advance(made, solver.init(made), 14_000)
+    assert whole.watch.turns == 1
+    state = solver.init(made)
+    for n in (1, 699, 700, 350, 1050, 1, 2799, 1, 1, 4000, 4398):
+        state = solver.advance(made, state, n)
+    assert state.watch == whole.watch
+    np.testing.assert_array_equal(state.newton.x, whole.newton.x)
+    np.testing.assert_array_equal(state.ascent.v, whole.ascent.v)
+
+
+def test_settings():
+    assert Adaptive().parts == 1 and Adaptive(newton=Newton(parts=3)).parts == 3
+    assert isinstance(Adaptive().init(problem(1.0, n=50)).watch, Watch)
+    with pytest.raises(ValueError, match="begin is 'ascent' or 'newton'"):
+        Adaptive(begin="sdca")
