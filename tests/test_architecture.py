@@ -39,13 +39,14 @@ MAY_IMPORT = {
 PARTS = {"calibration", "kernels", "access", "problems", "sampling", "monitoring", "solvers", "estimators", "datasets"}
 MAY_IMPORT |= {  # clients, which see all of the above
     "saddle": {"compiled", "access", "problems", "monitoring", "solvers"},
+    "selection": PARTS,
     "files": PARTS | {"files.replacing", "version"},
     "report": {"files.replacing", "version"},
     "display": PARTS | {"report"},
     "experiments": PARTS | {"bounds", "saddle", "report", "files.replacing"},
     "racing": PARTS | {"report", "experiments", "files.replacing"},
     "accel": {"estimators"},
-    "cli": PARTS | {"files", "files.replacing", "version", "report", "display", "experiments", "racing"},
+    "cli": PARTS | {"selection", "files", "files.replacing", "version", "report", "display", "experiments", "racing"},
 }
 
 

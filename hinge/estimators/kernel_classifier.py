@@ -11,7 +11,7 @@ from hinge.estimators import checks, kernel_input, one_vs_one, weights
 from hinge.estimators.kernel_input import is_precomputed
 from hinge.estimators.kernel_machine import KernelMachine
 from hinge.estimators.kernel_tasks import Answers, Runs, answers_of, expanded, gram_threads, run_tasks, tasks_of
-from hinge.estimators.leave_one_out import as_they_are, coefficients_of, without_kernel_rows
+from hinge.estimators.leave_one_out import Judged, as_they_are, coefficients_of, without_kernel_rows
 from hinge.estimators.one_vs_rest import Plan
 from hinge.estimators.parameters import ClassWeight, KernelData
 from hinge.estimators.probabilities import Probabilities
@@ -144,10 +144,24 @@ class KernelClassifier(KernelMachine, Probabilities):
         held_out: bool = False,
     ) -> None:
         """Fit the sigmoids; `answers` are those of a fit that has just ended, whose decision values are known."""
+        judged = self._left_out(X, y, codes, weight, answers, held_out=held_out)
+        self._keep_probabilities(judged, codes, weight)
+
+    def _left_out(
+        self,
+        X: KernelData,
+        y: np.ndarray,
+        codes: np.ndarray,
+        weight: np.ndarray | None,
+        answers: Answers | None = None,
+        *,
+        held_out: bool = False,
+    ) -> list[Judged]:
+        """Decision values of the rows of the fit without them, for each run; as they are, if they took no part."""
         per_class = self._class_factors(y)
         tasks = tasks_of(codes, len(self.classes_), weight, per_class, None, one_vs_one=self._one_vs_one)
         scores: np.ndarray | None = None
-        judged = []
+        judged: list[Judged] = []
         for k, task in enumerate(tasks):
             rows = slice(None) if task.rows is None else task.rows
             f = np.full(len(codes), np.nan)
@@ -164,7 +178,7 @@ class KernelClassifier(KernelMachine, Probabilities):
             one, evals = without_kernel_rows(X, task, self.kernel_, f[rows], beta, self._limit, self._has_bias)
             judged.append(one)
             self.n_kernel_evals_, self.n_kernel_asked_ = self.n_kernel_evals_ + evals, self.n_kernel_asked_ + evals
-        self._keep_probabilities(judged, codes, weight)
+        return judged
 
     @property
     def _limit(self) -> float | None:
