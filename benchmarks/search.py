@@ -95,14 +95,15 @@ def main():
             found.append((other / mine, error - their_error, off))
             gamma = "" if linear else f" gamma {ours.gamma_:.3g}"
             print(
-                f"{name:22s} {X.shape[0]:6d}: {mine:8.2f} {other:8.2f} {other / mine:6.1f}; {error:.4f} {their_error:.4f} "
-                f"{error - their_error:+.4f}; {ours.error_:.4f} {off:+.1f}; {ours.C_:.3g} {their_C:.3g}{gamma}",
+                f"{name:22s} {X.shape[0]:6d}: {mine:8.2f} {other:8.2f} {other / mine:6.1f}; {error:.4f} "
+                f"{their_error:.4f} {error - their_error:+.4f}; {ours.error_:.4f} {off:+.1f}; {ours.C_:.3g} "
+                f"{their_C:.3g}{gamma}",
                 flush=True,
             )
         times, worse, off = np.array(found).T
         print(
-            f"{kind}: median {np.nanmedian(times):.1f} times as fast, least {np.nanmin(times):.1f}; test error worse by at "
-            f"most {np.nanmax(worse):+.4f}; error foretold within two standard errors in {np.mean(np.abs(off) <= 2):.0%}"
+            f"{kind}: median {np.nanmedian(times):.1f} times as fast, least {np.nanmin(times):.1f}; test error "
+            f"worse by at most {np.nanmax(worse):+.4f}; foretold within two deviations in {np.mean(np.abs(off) <= 2):.0%}"
         )
 
 

@@ -73,7 +73,9 @@ def grid_of_gamma(model: Any, data: Training, gammas: Grid | Gamma) -> list[floa
         count = checked_count("gammas", gammas)
         scale = _gamma_of(model, data, "scale")
         return [scale] if count == 1 else np.geomspace(scale / WIDE, scale * WIDE, count).tolist()
-    return checked_grid("gammas", [_gamma_of(model, data, g) if isinstance(g, str) else g for g in gammas]).tolist()  # type: ignore[union-attr]
+    given: Any = gammas
+    grid = checked_grid("gammas", [_gamma_of(model, data, cast(Gamma, g)) if isinstance(g, str) else g for g in given])
+    return cast(np.ndarray, grid).tolist()
 
 
 def _gamma_of(model: Any, data: Training, gamma: Gamma) -> float:
@@ -86,9 +88,9 @@ def bounds(model: Any, data: Training, gammas: Sequence[float | None]) -> tuple[
 
     As long as no row has reached its margin, w is C times a sum over all rows: a smaller C changes its length alone,
     and no prediction. So the least C of use is the one at which, with this w, the decision values of some two rows are
-    the width of the margin apart; of a regression, that at which predictions move by a hundredth of the targets' spread.
-    With the 1-norm it is that below which all weights are zero. At the largest an average row could meet its margin
-    by itself a thousand times over.
+    the width of the margin apart; of a regression, that at which predictions move by a hundredth of the targets'
+    spread. With the 1-norm it is that below which all weights are zero. At the largest an average row could meet its
+    margin by itself a thousand times over.
     """
     spread = 1.0 if data.codes is not None else spread_of(data.y)
     if isinstance(model, SVC | SVR):

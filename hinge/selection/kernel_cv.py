@@ -14,7 +14,7 @@ from hinge.solvers import Solver
 from hinge.types import Items
 
 
-class SVCCV(Searching, SVC):
+class SVCCV(Searching, SVC):  # type: ignore[override]
     """`SVC` with the C and the γ that do best on rows held out.
 
     For each γ all kernel values are computed once, for all C and all folds, where 400 MB or `cache_size` hold them
@@ -142,7 +142,7 @@ multiclass, decision_function_shape, break_ties, device, precision, random_state
         self.verbose = verbose
         self.on_interrupt = on_interrupt
 
-    def fit(  # type: ignore[override]
+    def fit(
         self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None, *, groups: ArrayLike | None = None
     ) -> "SVCCV":
         """Choose C and γ, and fit the model.
@@ -165,7 +165,7 @@ multiclass, decision_function_shape, break_ties, device, precision, random_state
         return self
 
 
-class SVRCV(Searching, SVR):
+class SVRCV(Searching, SVR):  # type: ignore[override]
     """`SVR` with the C and the γ that do best on rows held out: see `SVCCV`, whose parameters it shares.
 
     Parameters
@@ -251,7 +251,7 @@ random_state, on_interrupt
         self.verbose = verbose
         self.on_interrupt = on_interrupt
 
-    def fit(  # type: ignore[override]
+    def fit(
         self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None, *, groups: ArrayLike | None = None
     ) -> "SVRCV":
         """Choose C and γ, and fit the model.

@@ -14,7 +14,7 @@ from hinge.solvers import Solver
 from hinge.types import MatrixLike
 
 
-class LinearSVCCV(Searching, LinearSVC):
+class LinearSVCCV(Searching, LinearSVC):  # type: ignore[override]
     """`LinearSVC` with the C that does best on rows held out.
 
     Folds are weights of zero in the same data, fits along C begin where the last one ended, and end at a certified gap
@@ -127,7 +127,7 @@ class_weight, random_state, on_interrupt
         self.verbose = verbose
         self.on_interrupt = on_interrupt
 
-    def fit(  # type: ignore[override]
+    def fit(
         self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, groups: ArrayLike | None = None
     ) -> "LinearSVCCV":
         """Choose C, and fit the model.
@@ -149,14 +149,14 @@ class_weight, random_state, on_interrupt
         return self
 
     @property
-    def partial_fit(self) -> Any:  # type: ignore[override]
+    def partial_fit(self) -> Any:
         """There is none: C is chosen by all rows."""
         raise AttributeError(
             "LinearSVCCV chooses C by all rows, and has no partial_fit: use LinearSVC(C=...) for that."
         )
 
 
-class LinearSVRCV(Searching, LinearSVR):
+class LinearSVRCV(Searching, LinearSVR):  # type: ignore[override]
     """`LinearSVR` with the C that does best on rows held out: see `LinearSVCCV`, whose parameters it shares.
 
     Parameters
@@ -233,7 +233,7 @@ class LinearSVRCV(Searching, LinearSVR):
         self.verbose = verbose
         self.on_interrupt = on_interrupt
 
-    def fit(  # type: ignore[override]
+    def fit(
         self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, groups: ArrayLike | None = None
     ) -> "LinearSVRCV":
         """Choose C, and fit the model.
@@ -256,7 +256,7 @@ class LinearSVRCV(Searching, LinearSVR):
         return self
 
     @property
-    def partial_fit(self) -> Any:  # type: ignore[override]
+    def partial_fit(self) -> Any:
         """There is none: C is chosen by all rows."""
         raise AttributeError(
             "LinearSVRCV chooses C by all rows, and has no partial_fit: use LinearSVR(C=...) for that."

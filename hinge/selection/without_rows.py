@@ -134,14 +134,15 @@ def left_out_scores(model: Any, X: Items, y: ArrayLike, sample_weight: ArrayLike
         raise TypeError(
             f"There is no leave-one-out of {type(model).__name__}: give a fitted LinearSVC, SVC, ... of hinge."
         )
+    labels = column_or_1d(y)
+    check_consistent_length(X, labels)
     if isinstance(model, LinearSVC):
-        X, y = checks.validated(model, X, y, reset=False)
+        X, labels = checks.validated(model, X, labels, reset=False)
     else:
-        X, y = kernel_input.new_data(model, X), column_or_1d(y)
+        X = kernel_input.new_data(model, X)
         model._check_rows(X)
-    check_consistent_length(X, y)
-    _, codes = checks.encoded_labels(y, model.classes_)
-    judged = model._left_out(X, y, codes, weights.row_weights(sample_weight, X))
+    _, codes = checks.encoded_labels(labels, model.classes_)
+    judged = model._left_out(X, labels, codes, weights.row_weights(sample_weight, X))
     scores = model._scores(X).astype(np.float64)
     for k, (one, label) in enumerate(zip(judged, _labels(model, codes), strict=True)):
         scores[:, k] = spread_over(scores[:, k], label, one.rows, one.f)
