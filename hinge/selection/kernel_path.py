@@ -24,6 +24,8 @@ from hinge.solvers.kernel import active_set, block_dual
 
 MEMORY = 400_000_000
 """Bytes that kernel values may take, or as much as `cache_size` allows: 10,000 rows in float32."""
+BLOCK = 1024
+"""Points of a working set: rows of the Gram cost nothing here, so that few large blocks are better than many."""
 ROOM = 1.2
 """A Gram that is to keep all rows needs so many times their size: it has room for a block besides."""
 
@@ -178,6 +180,8 @@ class KernelPath:
             problem = self._problem(task, C)
             asked = self.model._solver(1)
             solver = choose(problem).solver if asked is None else asked
+            if asked is None and isinstance(solver, BlockDual):
+                solver = BlockDual(block=BLOCK)
             options: dict[str, Any] = {}
             if starts is not None and isinstance(solver, BlockDual):
                 options["state"] = block_dual.at_answer(problem, solver, starts[k], self.seed)

@@ -2,10 +2,10 @@
 
 import time
 from collections.abc import Iterator, Sequence
+from copy import copy
 from typing import Any, cast
 
 import numpy as np
-from sklearn.base import clone
 
 from hinge.access import Matrix, as_matrix
 from hinge.estimators import checks, weights
@@ -16,7 +16,7 @@ from hinge.problems import L1Regularized, Penalized, Solution
 from hinge.selection.scoring import with_values
 from hinge.selection.training import Training
 from hinge.selection.without_rows import row_spans, spread_over, without_targets
-from hinge.solvers import Result
+from hinge.solvers import Result, Solver, choose
 from hinge.types import Stored
 
 
@@ -37,6 +37,7 @@ class LinearPath:
         self.model, self.data = model, data
         self.matrix: Matrix = as_matrix(cast(Stored, data.X), checked=True)
         self.seed = checks.seed_of(model.random_state)
+        self.chosen: dict[tuple[int, float], Solver] = {}
 
     def along(
         self, train: np.ndarray, test: np.ndarray, Cs: Sequence[float], tol: float, ends: float | None
@@ -101,7 +102,7 @@ class LinearPath:
                     return
                 start = [scaled(*last[k], problem)] if last else []
                 plan = Plan(
-                    self.model._solver(),
+                    self._solver(problem, k, tol),
                     Stop(tol, None, left),
                     int(self.model.max_iter),
                     self.seed,
@@ -115,9 +116,20 @@ class LinearPath:
             last = [(problem, result.solution) for problem, result in zip(problems, results, strict=True)]
             yield problems, results
 
+    def _solver(self, problem: Penalized, k: int, tol: float) -> Solver:
+        """The solver that was asked for, or that of the first fold for this C: to choose takes as long as some fits."""
+        asked = self.model._solver()
+        if asked is not None:
+            return asked
+        key = k, problem.lam * problem.total
+        if key not in self.chosen:
+            self.chosen[key] = choose(problem, tol=tol).solver
+        return self.chosen[key]
+
     def _problems(self, matrix: Matrix, train: np.ndarray | None, C: float) -> list[Penalized]:
         data, rows = self.data, self.data.weight_of(train)
-        model = clone(self.model).set_params(C=C)
+        model = copy(self.model)
+        model.C = C
         if data.codes is None:
             return [model._problem(matrix, data.y, rows)]
         assert data.classes is not None

@@ -1,10 +1,10 @@
 """What the candidates of a search are judged by, and models whose decision values are known already."""
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.metrics import get_scorer
 
 from hinge.selection.training import Training
@@ -105,7 +105,7 @@ def with_values(model: Any, data: Training, values: np.ndarray) -> Any:
     data : Training
     values : ndarray of shape (n_rows, n_runs)
     """
-    known = clone(model)
+    known = copy(model)
     known._scores = lambda X: values  # what all its predictions are made of
     if data.classes is not None:
         pairs = getattr(model, "multiclass", "ovr") == "ovo" and len(data.classes) > 2

@@ -221,8 +221,13 @@ class _Search:
             )
 
     def run(self, threads: int) -> None:
-        """Fill the board: one γ after the other, and so many folds at once."""
-        for g, gamma in enumerate(self.gammas):
+        """Fill the board: one γ after the other, and so many folds at once.
+
+        It begins with the middle one: the sooner a good candidate is known, the sooner others are out.
+        """
+        middle = len(self.gammas) // 2
+        for g in sorted(range(len(self.gammas)), key=lambda g: abs(g - middle)):
+            gamma = self.gammas[g]
             if self._late():
                 return
             path = self._path(gamma)
