@@ -102,7 +102,7 @@ class LinearPath:
                     return
                 start = [scaled(*last[k], problem)] if last else []
                 plan = Plan(
-                    self._solver(problem, k, tol),
+                    self._solver(problem, (k, C), tol),
                     Stop(tol, None, left),
                     int(self.model.max_iter),
                     self.seed,
@@ -116,15 +116,14 @@ class LinearPath:
             last = [(problem, result.solution) for problem, result in zip(problems, results, strict=True)]
             yield problems, results
 
-    def _solver(self, problem: Penalized, k: int, tol: float) -> Solver:
+    def _solver(self, problem: Penalized, which: tuple[int, float], tol: float) -> Solver:
         """The solver that was asked for, or that of the first fold for this C: to choose takes as long as some fits."""
         asked = self.model._solver()
         if asked is not None:
             return asked
-        key = k, problem.lam * problem.total
-        if key not in self.chosen:
-            self.chosen[key] = choose(problem, tol=tol).solver
-        return self.chosen[key]
+        if which not in self.chosen:
+            self.chosen[which] = choose(problem, tol=tol).solver
+        return self.chosen[which]
 
     def _problems(self, matrix: Matrix, train: np.ndarray | None, C: float) -> list[Penalized]:
         data, rows = self.data, self.data.weight_of(train)
