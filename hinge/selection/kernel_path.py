@@ -17,6 +17,7 @@ from hinge.monitoring import Status, Stop
 from hinge.problems import Expansion, KernelRegularized
 from hinge.problems.svm.losses import Loss
 from hinge.selection.scoring import with_values
+from hinge.selection.settled import until_settled
 from hinge.selection.training import Training
 from hinge.selection.without_rows import kernel_spans, without_labels, without_targets
 from hinge.solvers import BlockDual, choose, solve
@@ -26,6 +27,8 @@ MEMORY = 400_000_000
 """Bytes that kernel values may take, or as much as `cache_size` allows: 10,000 rows in float32."""
 BLOCK = 1024
 """Points of a working set: rows of the Gram cost nothing here, so that few large blocks are better than many."""
+FULL = 1e-9
+"""Share of its bound that a coefficient may lack and still count as at it."""
 ROOM = 1.2
 """A Gram that is to keep all rows needs so many times their size: it has room for a block besides."""
 
@@ -35,6 +38,20 @@ class RunAnswer(NamedTuple):
 
     answer: Expansion
     task: Task
+
+
+class _AtC(NamedTuple):
+    """The answers of all runs for a C."""
+
+    C: float
+    answers: list[Expansion]
+
+
+def _reaches(answer: Expansion, task: Task, C: float) -> bool:
+    """Whether a coefficient is at the bound that C is for it, or beyond."""
+    beta = np.abs(answer.beta if task.rows is None else answer.beta[task.rows])
+    bound = C * (1.0 if task.weight is None else task.weight)
+    return bool(((beta >= (1.0 - FULL) * bound) & (beta > 0)).any())
 
 
 class KernelPath:
@@ -145,18 +162,21 @@ class KernelPath:
         self, train: np.ndarray | None, Cs: Sequence[float], tol: float, ends: float | None
     ) -> Iterator[list[RunAnswer]]:
         """The answers of each C, until time is up."""
-        tasks, before = self._tasks(train), 0.0
-        last: list[Expansion] | None = None
-        for C in Cs:
-            starts = None if last is None else [self._scaled(*one, C / before) for one in zip(last, tasks, strict=True)]
-            if isinstance(self.held, Gram):
-                last = self._one_by_one(tasks, C, tol, ends, starts)
-            else:
-                last = self._together(tasks, C, tol, ends, starts)
-            if last is None:
-                return
-            before = C
-            yield [RunAnswer(*one) for one in zip(last, tasks, strict=True)]
+        tasks = self._tasks(train)
+
+        def solved(C: float, last: _AtC | None) -> _AtC | None:
+            starts = None
+            if last is not None:
+                starts = [self._scaled(*one, C / last.C) for one in zip(last.answers, tasks, strict=True)]
+            one_by_one = isinstance(self.held, Gram)
+            found = (self._one_by_one if one_by_one else self._together)(tasks, C, tol, ends, starts)
+            return None if found is None else _AtC(C, found)
+
+        def holds_back(at: _AtC, C: float) -> bool:
+            return any(_reaches(*one, C) for one in zip(at.answers, tasks, strict=True))
+
+        for at in until_settled(Cs, solved, holds_back, lambda at, C: _AtC(C, at.answers)):
+            yield [RunAnswer(*one) for one in zip(at.answers, tasks, strict=True)]
 
     def _scaled(self, answer: Expansion, task: Task, most: float) -> Expansion:
         """The multiple of an answer, up to `most`, at which the dual is largest: a start for a larger C."""

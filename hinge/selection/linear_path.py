@@ -3,7 +3,8 @@
 import time
 from collections.abc import Iterator, Sequence
 from copy import copy
-from typing import Any, cast
+from dataclasses import replace
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -14,10 +15,21 @@ from hinge.estimators.one_vs_rest import Plan, run_one
 from hinge.monitoring import Status, Stop
 from hinge.problems import L1Regularized, Penalized, Solution
 from hinge.selection.scoring import with_values
+from hinge.selection.settled import until_settled
 from hinge.selection.training import Training
 from hinge.selection.without_rows import row_spans, spread_over, without_targets
 from hinge.solvers import Result, Solver, choose
 from hinge.types import Stored
+
+FULL = 1e-9
+"""Share of its bound that a dual weight may lack and still count as at it."""
+
+
+class _AtC(NamedTuple):
+    """The problems of a C, and what was found."""
+
+    problems: list[Penalized]
+    results: list[Result]
 
 
 class LinearPath:
@@ -88,19 +100,17 @@ class LinearPath:
         one = without_linear_rows(X, problem, w, b, None if curved or alpha is None else alpha * bound)
         return spread_over(f, problem.y, one.rows, one.f)
 
-    def _solved(
-        self, train: np.ndarray | None, Cs: Sequence[float], tol: float, ends: float | None
-    ) -> Iterator[tuple[list[Penalized], list[Result]]]:
+    def _solved(self, train: np.ndarray | None, Cs: Sequence[float], tol: float, ends: float | None) -> Iterator[_AtC]:
         """The problems of each C with their answers."""
-        last: list[tuple[Penalized, Solution]] = []
         matrix = self.matrix.fork()
-        for C in Cs:
+
+        def solved(C: float, last: _AtC | None) -> _AtC | None:
             problems, results = self._problems(matrix, train, C), []
             for k, problem in enumerate(problems):
                 left = None if ends is None else ends - time.perf_counter()
                 if left is not None and left <= 0:
-                    return
-                start = [scaled(*last[k], problem)] if last else []
+                    return None
+                start = [scaled(last.problems[k], last.results[k].solution, problem)] if last else []
                 plan = Plan(
                     self._solver(problem, (k, C), tol),
                     Stop(tol, None, left),
@@ -111,10 +121,15 @@ class LinearPath:
                 )
                 result = run_one(problem, k, plan)
                 if result.status is Status.MAX_TIME:
-                    return
+                    return None
                 results.append(result)
-            last = [(problem, result.solution) for problem, result in zip(problems, results, strict=True)]
-            yield problems, results
+            return _AtC(problems, results)
+
+        def as_for(at: _AtC, C: float) -> _AtC:
+            problems = self._problems(matrix, train, C)
+            return _AtC(problems, [_rescaled(*one) for one in zip(at.problems, at.results, problems, strict=True)])
+
+        yield from until_settled(Cs, solved, _holds_back, as_for)
 
     def _solver(self, problem: Penalized, which: tuple[int, float], tol: float) -> Solver:
         """The solver that was asked for, or that of the first fold for this C: to choose takes as long as some fits."""
@@ -135,6 +150,24 @@ class LinearPath:
         per_class = weights.per_class_weights(model.class_weight, data.y, data.classes, rows)
         targets = [1] if len(data.classes) == 2 else range(len(data.classes))
         return [model._problem(matrix, data.codes == k, rows, per_class, k) for k in targets]
+
+
+def _holds_back(at: _AtC, C: float) -> bool:
+    """Whether a dual weight would be at the bound that C is, or beyond; always, if bounds are not what holds them."""
+    for problem, result in zip(at.problems, at.results, strict=True):
+        alpha = result.solution.alpha
+        if alpha is None or problem.loss.curvature or isinstance(problem, L1Regularized):
+            return True
+        if float(np.abs(alpha).max(initial=0.0)) >= (1.0 - FULL) * C * problem.lam * problem.total:
+            return True
+    return False
+
+
+def _rescaled(before: Penalized, result: Result, after: Penalized) -> Result:
+    """The same w and b, with their dual weights in the units of another λ."""
+    w, b, alpha = result.solution
+    assert alpha is not None
+    return replace(result, solution=Solution(w, b, alpha * (after.lam / before.lam)))
 
 
 def scaled(before: Penalized, answer: Solution, after: Penalized) -> Solution:

@@ -204,7 +204,7 @@ class Gram(BaseGram[np.ndarray]):
             every = np.arange(self.n)
             rows = self.rows(every)
             in_order = isinstance(self._cache, RowCache) and np.array_equal(rows.slots, every)
-            return self._cache.slab if in_order else rows.block()  # type: ignore[union-attr]
+            return self._cache.slab if in_order else rows.block()
         K = np.empty((self.n, self.n), self.dtype)
         for lo in range(0, self.n, self.capacity):
             part = np.arange(lo, min(lo + self.capacity, self.n))
