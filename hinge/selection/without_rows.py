@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from hinge.access import as_matrix, as_points
 from hinge.calibration.features import Features
-from hinge.calibration.left_out import Solved, Spans, left_out
+from hinge.calibration.left_out import BAND, Asked, Solved, Spans, left_out
 from hinge.calibration.linear_spans import linear_spans
 from hinge.calibration.span import OwnValues, Values, spans_by_kernel
 from hinge.estimators import SVC, SVR, LinearSVC, LinearSVR, checks, kernel_input, weights
@@ -17,7 +17,6 @@ from hinge.estimators.leave_one_out import EXACT_POINTS, TILE_ROWS
 from hinge.estimators.one_vs_one import class_pairs
 from hinge.kernels import Function
 from hinge.problems import Regularized
-from hinge.problems.svm.examples import spread_of
 from hinge.problems.svm.losses import Loss
 from hinge.types import Items, Stored
 
@@ -66,7 +65,8 @@ def without_targets(
 
     A row pulls with :math:`\\beta_i` to one side, and its prediction without it is :math:`f_i - \\beta_iS_i^2`, with
     the span of the classification in which that side is its label, and which it is short of by as much as its residual
-    exceeds ε; in units of the targets' spread.
+    exceeds ε; in units of the mean residual. Where the tube is narrower than the band of rows that are near its edge,
+    dual weights there go from -C to C, and not from 0 to C: twice as far.
 
     Parameters
     ----------
@@ -79,11 +79,16 @@ def without_targets(
     loss : Loss
     spans : callable
     """
-    unit = spread_of(t)
+    unit = float(np.abs(t - f).mean()) or 1.0
     side = np.where(beta != 0.0, np.sign(beta), np.where(t >= f, 1.0, -1.0))
     short = (side * (t - f) - loss.epsilon) / unit
     as_label = side * (1.0 - short)
-    found = left_out(Solved(as_label, side, np.abs(beta) / unit, bound / unit, loss.curvature), spans)
+    narrow = not loss.curvature and loss.epsilon < BAND * unit
+
+    def in_tube(asked: Asked) -> np.ndarray:
+        return spans(asked._replace(rho=0.5 * asked.rho) if narrow else asked)
+
+    found = left_out(Solved(as_label, side, np.abs(beta) / unit, bound / unit, loss.curvature), in_tube)
     moved = found.f - as_label[found.rows]
     for label in (-1.0, 1.0):
         if np.count_nonzero(side == label) == 1:  # which is no reason to know nothing of it here

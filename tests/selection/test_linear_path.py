@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -68,6 +70,7 @@ def test_leave_one_out_and_the_clock(two):
         alone = LinearSVC(C=0.1, tol=1e-8).fit(two[0][rest], two[1][rest]).decision_function(two[0][[i]])
         assert one.decision_function(None)[i] == pytest.approx(alone[0], abs=0.05)
     assert list(LinearPath(model, data).along(np.arange(100), np.arange(100, 120), CS, 1e-3, 0.0)) == []
-    blind = LinearSVC(loss="hinge", solver="pegasos", max_iter=2)
+    path = LinearPath(LinearSVC(loss="hinge"), data)
+    (problem,), (result,) = next(iter(path._solved(None, [0.1], 1e-2, None)))
     with pytest.raises(ValueError, match="cv='loo' needs dual weights"):
-        next(iter(LinearPath(blind, data).without([0.1], 1e-1, None)))
+        path._left_out(problem, replace(result, solution=result.solution._replace(alpha=None)))

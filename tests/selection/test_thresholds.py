@@ -29,9 +29,12 @@ def test_no_other_threshold_costs_less(two, model):
 def test_extreme_costs_and_rows_held_out(two):
     X, y = two
     model = LinearSVC(C=0.1).fit(X[:80], y[:80])
-    assert choose_threshold(model, X[:80], y[:80], cost_fn=0.0).cost == 0.0
+    assert choose_threshold(model, X[:80], y[:80], cost_fn=0.0).cost == pytest.approx(0.0, abs=1e-12)
     every = choose_threshold(model, X[80:], y[80:], cost_fp=0.0, held_out=True)
-    assert every.cost == 0.0 and every.threshold < model.decision_function(X[80:][y[80:] == "yes"]).min()
+    assert (
+        every.cost == pytest.approx(0.0, abs=1e-12)
+        and every.threshold < model.decision_function(X[80:][y[80:] == "yes"]).min()
+    )
 
 
 def test_more_than_two_classes(three):

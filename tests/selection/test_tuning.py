@@ -3,7 +3,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, make_scorer
-from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, StratifiedKFold
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, StratifiedKFold, cross_val_predict
 
 from hinge import SVC, SVR, LinearSVC, LinearSVR, tune
 
@@ -11,8 +11,7 @@ CS = [0.01, 0.1, 1.0, 10.0]
 
 
 @pytest.mark.parametrize(
-    ("model", "grid"),
-    [(LinearSVC(), {}), (LinearSVC(loss="hinge"), {}), (SVC(), {"gamma": [0.05, 0.3, 2.0]}), (SVC(solver="smo"), {})],
+    ("model", "grid"), [(LinearSVC(), {}), (LinearSVC(loss="hinge"), {}), (SVC(), {"gamma": [0.05, 0.3, 2.0]})]
 )
 def test_the_scores_are_those_of_a_grid_search(three, model, grid):
     """Within a row or two of a fold, since fits for scores end at a gap of 1e-2."""
@@ -43,7 +42,7 @@ def test_candidates_that_are_given_up_change_nothing(three):
 def test_leave_one_out_is_close_to_as_many_folds(two, model):
     X, y = two
     found = tune(model, X, y, Cs=CS, gammas="scale", cv="loo")
-    folds = tune(model, X, y, Cs=CS, gammas="scale", cv=KFold(120), refit=False, scoring=make_scorer(accuracy_score))
+    folds = tune(model, X, y, Cs=CS, gammas="scale", cv=KFold(40), refit=False, scoring=make_scorer(accuracy_score))
     assert found.scores.shape == (4, 1, 1)
     assert np.abs(found.scores[:, 0, 0] - folds.scores.mean(axis=2)[:, 0]).max() < 0.035
     assert found.error == pytest.approx(1 - found.best_score, abs=0.02)
@@ -97,8 +96,9 @@ def test_a_function_that_scores_sees_a_model(two):
 def test_targets(targets, model):
     found = tune(model, *targets, Cs=CS, gammas="scale", cv=4)
     assert found.best_score > 0.3 and found.C > 0.01
-    assert found.error == pytest.approx(np.mean(np.abs(found.model.predict(targets[0]) - targets[1])), rel=0.3)
-    assert found.error > np.mean(np.abs(found.model.predict(targets[0]) - targets[1]))
+    folds = np.mean(np.abs(cross_val_predict(found.model, *targets, cv=25) - targets[1]))
+    assert found.error == pytest.approx(folds, rel=0.1)
+    assert np.mean(np.abs(found.model.predict(targets[0]) - targets[1])) < found.error
     assert 0 < found.error_std < found.error
 
 

