@@ -60,8 +60,11 @@ class Searching:
             verbose=self.verbose,
             **options,
         )
-        for name in [name for name in vars(self) if name not in own]:  # of an earlier fit
-            del self.__dict__[name]
+        earlier = {name for name in vars(self) if name.endswith("_")} | set(
+            vars(getattr(self, "best_estimator_", plain))
+        )
+        for name in earlier - set(own):
+            self.__dict__.pop(name, None)
         scores = found.scores if "gammas" in own else found.scores[:, 0]
         self.C_, self.Cs_, self.scores_ = found.C, found.Cs, scores
         if "gammas" in own:
@@ -70,4 +73,5 @@ class Searching:
         self.error_, self.error_std_ = found.error, found.error_std
         if found.model is not None:
             self.best_estimator_ = found.model
-            self.__dict__.update({k: v for k, v in vars(found.model).items() if k not in names})
+            told = {k: v for k, v in vars(found.model).items() if k not in names and "callback" not in k}
+            self.__dict__.update(told)
