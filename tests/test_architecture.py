@@ -39,7 +39,7 @@ MAY_IMPORT = {
 PARTS = {"calibration", "kernels", "access", "problems", "sampling", "monitoring", "solvers", "estimators", "datasets"}
 MAY_IMPORT |= {  # clients, which see all of the above
     "saddle": {"compiled", "access", "problems", "monitoring", "solvers"},
-    "selection": PARTS,
+    "selection": PARTS | {"threads"},
     "files": PARTS | {"files.replacing", "version"},
     "report": {"files.replacing", "version"},
     "display": PARTS | {"report"},
