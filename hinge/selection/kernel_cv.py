@@ -52,7 +52,7 @@ multiclass, decision_function_shape, break_ties, device, precision, random_state
         Those chosen; of those with the best mean score the smallest C, and of these the smallest γ. `gamma_` is None
         where the kernel has none.
     Cs_, gammas_ : ndarray
-        Those tried.
+        Those tried; there may be no γ.
     scores_ : ndarray of shape (n_Cs, n_gammas, n_folds)
         The score of each fold, or of all rows with "loo"; nan where the candidate could not be chosen any more,
         whatever the fold would have brought, or where time was up.

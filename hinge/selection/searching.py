@@ -68,7 +68,7 @@ class Searching:
         scores = found.scores if "gammas" in own else found.scores[:, 0]
         self.C_, self.Cs_, self.scores_ = found.C, found.Cs, scores
         if "gammas" in own:
-            self.gamma_, self.gammas_ = found.gamma, np.array(found.gammas, np.float64)
+            self.gamma_, self.gammas_ = found.gamma, np.array([g for g in found.gammas if g is not None])
         self.mean_scores_, self.best_score_ = scores.mean(axis=-1), found.best_score
         self.error_, self.error_std_ = found.error, found.error_std
         if found.model is not None:
