@@ -17,7 +17,6 @@ CS = [0.05, 0.3, 1.0, 50.0]
         SVC(multiclass="ovr", fit_intercept=False),
         SVC(class_weight="balanced", kernel="poly"),
         SVC(solver="blockdual"),
-        SVC(solver="smo"),
         SVC(solver="activeset"),
     ],
 )
