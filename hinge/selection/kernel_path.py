@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from sklearn.base import clone
 
-from hinge.access import Gram, as_points
+from hinge.access import Gram, Points, as_points
 from hinge.estimators import checks, kernel_input, weights
 from hinge.estimators.kernel_input import dense_if_small
 from hinge.estimators.kernel_tasks import Task, regression_task, tasks_of
@@ -31,6 +31,32 @@ FULL = 1e-9
 """Share of its bound that a coefficient may lack and still count as at it."""
 ROOM = 1.2
 """A Gram that is to keep all rows needs so many times their size: it has room for a block besides."""
+
+
+class RoundedPoints(Points):
+    """Points whose kernel values count as they are computed: their own rounding is no part of a certificate.
+
+    Scores are those of a machine with these values. To certify it for the exact ones, sums of large coefficients would
+    be computed again in float64, which takes longer than the fits.
+    """
+
+    def __init__(self, points: Points) -> None:
+        super().__init__(points.n, points.dtype)
+        self.points, self.nbytes, self.indefinite = points, points.nbytes, points.indefinite
+
+    def fill(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
+        """As the points do."""
+        self.points.fill(rows, columns, out)
+
+    def fill_rows(
+        self, rows: np.ndarray, columns: np.ndarray, tile: np.ndarray, slab: np.ndarray, slots: np.ndarray, first: int
+    ) -> None:
+        """As the points do."""
+        self.points.fill_rows(rows, columns, tile, slab, slots, first)
+
+    def diag(self) -> np.ndarray:
+        """As the points do."""
+        return self.points.diag()
 
 
 class RunAnswer(NamedTuple):
@@ -87,7 +113,7 @@ class KernelPath:
 
     def _held(self, kernel: Kernel) -> Any:
         """All kernel values: with their points where problems are small, else in a Gram that keeps every row."""
-        X, data, item = self.data.X, self.data, 8
+        X, data = self.data.X, self.data
         codes = np.zeros(self.n, np.int64) if data.codes is None else data.codes
         n_classes = 1 if data.classes is None else len(data.classes)
         if are_small(X, kernel, codes, n_classes, 2.0 * MEMORY, one_vs_one=self.ovo) and self.model.solver == "auto":
@@ -95,6 +121,8 @@ class KernelPath:
         if isinstance(kernel, Function) and kernel.on == "indices":
             kernel = Function(kernel.function, on="pairs")
         points = as_points(dense_if_small(X), kernel)
+        if points.dtype == np.float32 and not points.by_value:
+            points = RoundedPoints(points)
         item = np.dtype(points.dtype).itemsize
         gram = Gram(points, int(ROOM * item * self.n**2) + points.nbytes + (1 << 20))
         gram.rows(np.arange(self.n))

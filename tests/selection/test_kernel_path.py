@@ -78,3 +78,18 @@ def test_what_is_kept_and_the_clock(two):
     for solver in ("auto", "blockdual"):
         path = KernelPath(SVC(solver=solver), data, 0.3)
         assert list(path.along(np.arange(100), np.arange(100, 120), CS, 1e-3, 0.0)) == []
+
+
+def test_values_in_single_precision_count_as_they_are():
+    """So that no sum is computed again to certify a fit: all kernel values are computed once."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1200, 5))
+    y = np.where(X[:, 0] + 0.5 * rng.standard_normal(1200) > 0, 1, -1)
+    model = SVC()
+    path = KernelPath(model, training_of(model, X, y, None), 3.0)
+    assert path.held.dtype == np.float32 and not path.held.errors[0].any()
+    rows = np.arange(1200)
+    (one,) = path.along(rows[:1000], rows[1000:], [1e4], 1e-2, None)
+    assert path.held.evals == 1200**2
+    alone = SVC(C=1e4, gamma=3.0).fit(X[:1000], y[:1000])
+    assert np.mean(one.predict(None) == alone.predict(X[1000:])) > 0.95
