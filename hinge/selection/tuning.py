@@ -95,9 +95,9 @@ def tune(
     """Choose C, and γ of a kernel, and fit the model that was chosen.
 
     For each γ all kernel values are computed once, for all folds; linear machines see folds as weights of zero. Along C
-    each fit begins where the last one ended, and ends at a certified gap of 1e-2, which is enough for its score; of many
-    rows, whose kernel values are in single precision, for these values as they are. A candidate is given up when its
-    scores so far say that it cannot be chosen, whatever the other folds bring.
+    each fit begins where the last one ended, and ends at a certified gap of 1e-2, which is enough for its score; of
+    many rows, whose kernel values are in single precision, for these values as they are. A candidate is given up when
+    its scores so far say that it cannot be chosen, whatever the other folds bring.
     With ``cv="loo"`` there is one fit for each C and γ, on all rows, and scores come from leave-one-out values that
     the solution itself tells.
 
