@@ -24,6 +24,7 @@ _PARTS = (
     "report",
     "saddle",
     "sampling",
+    "selection",
     "solvers",
 )
 
@@ -31,7 +32,9 @@ _WHERE = {
     "FeatureOracle": "hinge.access.tables.oracle",
     "L1Regularized": "hinge.problems",
     "LinearSVC": "hinge.estimators",
+    "LinearSVCCV": "hinge.selection",
     "LinearSVR": "hinge.estimators",
+    "LinearSVRCV": "hinge.selection",
     "MaxMin": "hinge.problems.max_min.base",
     "NormConstrained": "hinge.problems",
     "NuSVC": "hinge.estimators",
@@ -40,13 +43,16 @@ _WHERE = {
     "Oracle": "hinge.access.tables.oracle",
     "Regularized": "hinge.problems",
     "SVC": "hinge.estimators",
+    "SVCCV": "hinge.selection",
     "SVR": "hinge.estimators",
+    "SVRCV": "hinge.selection",
     "SlackConstrained": "hinge.problems",
     "Snapshot": "hinge.solvers",
     "Solution": "hinge.problems",
     "scalarizations": "hinge.problems",
     "Stop": "hinge.monitoring",
     "check_problem": "hinge.problems.max_min.check_problem",
+    "choose_threshold": "hinge.selection",
     "enclosing_ball": "hinge.saddle.front_doors",
     "l1_min_c": "hinge.estimators",
     "max_margin": "hinge.saddle.front_doors",
@@ -59,6 +65,7 @@ _WHERE = {
     "solve_game": "hinge.saddle.front_doors",
     "solve_slack": "hinge.solvers",
     "trace": "hinge.solvers",
+    "tune": "hinge.selection",
     "write_pair": "hinge.access.two_way.writer",
 }
 
@@ -97,6 +104,12 @@ if TYPE_CHECKING:
     from hinge.saddle.front_doors import semidefinite as semidefinite
     from hinge.saddle.front_doors import solve_game as solve_game
     from hinge.saddle.semidefinite_program import maximize_semidefinite as maximize_semidefinite
+    from hinge.selection import SVCCV as SVCCV
+    from hinge.selection import SVRCV as SVRCV
+    from hinge.selection import LinearSVCCV as LinearSVCCV
+    from hinge.selection import LinearSVRCV as LinearSVRCV
+    from hinge.selection import choose_threshold as choose_threshold
+    from hinge.selection import tune as tune
     from hinge.solvers import Snapshot as Snapshot
     from hinge.solvers import solve as solve
     from hinge.solvers import solve_slack as solve_slack

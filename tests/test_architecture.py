@@ -39,6 +39,7 @@ MAY_IMPORT = {
 PARTS = {"calibration", "kernels", "access", "problems", "sampling", "monitoring", "solvers", "estimators", "datasets"}
 MAY_IMPORT |= {  # clients, which see all of the above
     "saddle": {"compiled", "access", "problems", "monitoring", "solvers"},
+    "selection": PARTS | {"threads"},
     "files": PARTS | {"files.replacing", "version"},
     "report": {"files.replacing", "version"},
     "display": PARTS | {"report"},
@@ -46,7 +47,7 @@ MAY_IMPORT |= {  # clients, which see all of the above
     "experiments": PARTS | {"bounds", "saddle", "report", "files.replacing"},
     "racing": PARTS | {"report", "experiments", "files.replacing"},
     "accel": {"estimators"},
-    "cli": PARTS | {"files", "files.replacing", "version", "report", "display", "experiments", "racing"},
+    "cli": PARTS | {"selection", "files", "files.replacing", "version", "report", "display", "experiments", "racing"},
 }
 
 

@@ -40,6 +40,7 @@ def train(
     C: Annotated[float | None, typer.Option("--C", help="Weight of the losses.")] = None,
     lam: Annotated[float | None, typer.Option(help="Weight of the norm, 0.0001 by default.")] = None,
     slack: Annotated[float | None, typer.Option(help="Mean slack allowed at unit norm.")] = None,
+    tune: Annotated[bool, typer.Option("--tune", help="Choose C by five folds, and foretell the error.")] = False,
     penalty: Annotated[Penalty, typer.Option(help="Pay for the squared norm, or for the 1-norm.")] = Penalty.l2,
     loss: Annotated[
         Loss | None, typer.Option(help="The papers' hinge, or scikit-learn's square of it, which l1 has.")
@@ -71,6 +72,8 @@ def train(
     trade_off: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if len(trade_off) > 1:
         raise typer.BadParameter("give one of --C, --lam and --slack.")
+    if tune and trade_off:
+        raise typer.BadParameter("--tune chooses C: leave out --C, --lam and --slack.")
     if output is not None:
         _check_output(output)
     dataset = training_data(data, test, label, positive, fetch=fetch, zero_based=zero_based)
@@ -79,7 +82,7 @@ def train(
         loss=loss.value if loss is not None else "squared_hinge" if penalty is Penalty.l1 else "hinge",
         multi_class=multi_class.value,
         intercept="free" if multi_class is MultiClass.ovr else "penalized",
-        **(trade_off or {"lam": DEFAULT_LAM}),
+        **(trade_off or ({} if tune else {"lam": DEFAULT_LAM})),
         solver=solver.lower(),
         tol=tol,
         max_time=max_time,
@@ -90,19 +93,33 @@ def train(
         random_state=seed,
         on_interrupt="keep",
     )
-    if not quiet and Console(stderr=True).is_terminal:
+    if not tune and not quiet and Console(stderr=True).is_terminal:
         from hinge.monitoring.progress import ProgressBar
 
         model.set_callbacks(ProgressBar())
     began = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the result says in words how the training ended
-        model.fit(dataset.X_train, dataset.y_train)
+        if tune:
+            from hinge.selection import tune as choose
+
+            found = choose(model, dataset.X_train, dataset.y_train, max_time=max_time, verbose=int(not quiet))
+            model = found.model
+        else:
+            model.fit(dataset.X_train, dataset.y_train)
     seconds = time.perf_counter() - began
     if output is not None:
         model_files.save(model, output)
     if not quiet:
         result = _result(model, dataset, seconds, output)
+        if tune:
+            known = math.isfinite(found.error)
+            result["expected_error"] = found.error if known else None
+            result["expected_error_std"] = found.error_std if known else None
+            result["scores"] = [
+                {"C": float(C), "mean_score": float(mean) if math.isfinite(mean) else None}
+                for C, mean in zip(found.Cs, found.scores.mean(axis=(1, 2)), strict=True)
+            ]
         if format_ is Format.json:
             typer.echo(json.dumps(result, indent=1, allow_nan=False))
         else:
@@ -170,13 +187,19 @@ def _show_result(result: dict[str, Any], by_default: bool) -> None:
     status = Status[result["stop_reason"].upper()]
     verdict = result["stop_reason"] if status.is_success else "NOT converged"
     gap = "none" if result["gap"] is None else f"{result['gap']:.2e}"
+    choice = " (chosen by five folds)" if "scores" in result else " (the default)"
     kind = next(name for name in ("slack", "lam", "C") if name in parameters)
     objectives = result["objective"] if isinstance(result["objective"], list) else [result["objective"]]
+    expected = []
+    if "expected_error" in result:
+        foretold = result["expected_error"]
+        expected = [("expected error", "not known" if foretold is None else _foretold(result))]
     show_table(
         [
             ("data", result["data"]),
             ("rows x features", f"{result['rows']:,} x {result['features']:,}, {cells:,} cells stored"),
-            ("trade-off", f"{kind} = {parameters[kind]:g}{' (the default)' if by_default else ''}"),
+            ("trade-off", f"{kind} = {parameters[kind]:g}{choice if by_default else ''}"),
+            *expected,
             ("train error", percent(result["train_error"])),
             ("test error", percent(result["test_error"])),
             ("certified gap", f"{gap} (asked for: {parameters['tol']:g})"),
@@ -192,3 +215,7 @@ def _show_result(result: dict[str, Any], by_default: bool) -> None:
             ("model file", result["model_file"] or "none, -o FILE writes one"),
         ]
     )
+
+
+def _foretold(result: dict[str, Any]) -> str:
+    return f"{percent(result['expected_error'])} ± {percent(result['expected_error_std'])}, by leave-one-out"

@@ -148,7 +148,7 @@ class KernelClassifier(KernelMachine, Probabilities):
         per_class = self._class_factors(y)
         tasks = tasks_of(codes, len(self.classes_), weight, per_class, None, one_vs_one=self._one_vs_one)
         scores: np.ndarray | None = None
-        judged = []
+        judged: list[Judged] = []
         for k, task in enumerate(tasks):
             rows = slice(None) if task.rows is None else task.rows
             f = np.full(len(codes), np.nan)

@@ -157,10 +157,17 @@ def run_together(
 
 def _solved(X: KernelData, kernel: Kernel, parts: Parts, wanted: Wanted) -> Runs:
     """All problems of a fit over the Gram matrix of X, the rows that take part."""
+    points, K = points_and_values(X, kernel)
+    return solved_over(points, K, values_computed(points, kernel), parts, wanted)
+
+
+def solved_over(
+    points: Points, K: np.ndarray, evals: int, parts: Parts, wanted: Wanted, start: np.ndarray | None = None
+) -> Runs:
+    """The same over kernel values that are there, which took `evals`; `start` is a feasible β for all problems."""
     began = time.perf_counter()
     kept, taken, cuts, y, s = parts
     tol, epsilon = wanted.tol, wanted.epsilon
-    points, K = points_and_values(X, kernel)
     A, B = points.errors()
     lam, box = 1.0 / (wanted.C * np.add.reduceat(s, cuts[:-1])), wanted.C * s
     unit, spread = np.zeros(len(lam)), np.ones(len(lam))
@@ -168,11 +175,18 @@ def _solved(X: KernelData, kernel: Kernel, parts: Parts, wanted: Wanted) -> Runs
         unit[0], spread[0] = FAINT * float(s @ np.abs(y)) / float(s.sum()), spread_of(y)
     lo, hi = (-box, box) if epsilon is not None else (np.where(y > 0, 0.0, -box), np.where(y > 0, box, 0.0))
     beta, r = np.zeros((2, len(taken)))
+    if start is not None:
+        beta[:] = start
     these = Together(K, A, B, taken, cuts, y, box, lo, hi, beta, r, lam, unit, spread, unsolved(len(lam)))
     certifiable = not points.indefinite
-    if epsilon is not None and certifiable and len(y) > MANY and fit_alone(box, np.diagonal(K), spread[0]):
+    if (
+        start is None
+        and epsilon is not None
+        and certifiable
+        and len(y) > MANY
+        and fit_alone(box, np.diagonal(K), spread[0])
+    ):
         advance_many(K, beta, -y, lo, hi, tol * spread[0], wanted.free, True, epsilon, 0)
-    evals = values_computed(points, kernel)
     cut_off = run_all(these, wanted, certifiable)
     for k in np.flatnonzero(np.isinf(these.found["gap"])):
         _take_as_it_is(these, int(k), wanted)

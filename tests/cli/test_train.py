@@ -178,3 +178,17 @@ def test_one_trade_off_only(files):
     result = run("train", files.svm, "--C", 1, "--lam", 1)
     assert result.exit_code == 2
     assert "give one of --C, --lam and --slack" in result.stderr
+
+
+@pytest.mark.slow
+def test_tune_chooses_C(files, tmp_path):
+    out, err = said(run("train", files.svm, "--tune", "--format", "json", "-o", tmp_path / "m.hinge"))
+    shown = json.loads(out, parse_constant=pytest.fail)
+    model = model_files.load(tmp_path / "m.hinge")
+    assert shown["parameters"]["C"] == model.C and model.C in [one["C"] for one in shown["scores"]]
+    assert len(shown["scores"]) == 10 and 0 <= shown["expected_error"] < 0.5
+    assert "fold 5 of 5" in err
+    out, _ = said(run("train", files.svm, "--tune"))
+    assert "chosen by five folds" in table(out)["trade-off"] and "by leave-one-out" in table(out)["expected error"]
+    result = run("train", files.svm, "--tune", "--C", 1)
+    assert result.exit_code == 2 and "--tune chooses C" in result.stderr

@@ -85,6 +85,21 @@ def nu_classes(X, y, rng):
     check_fitted(hinge.NuSVC(kernel=str(rng.choice(KERNELS)), nu=0.1, max_time=2.0, probability=True).fit(X, y), X)
 
 
+def linear_search(X, y, rng):
+    kind = [hinge.LinearSVCCV, hinge.LinearSVRCV][int(rng.integers(2))]
+    model = kind(Cs=3, cv=[2, "loo"][int(rng.integers(2))], max_iter=50, max_time=3.0).fit(X, y)
+    check_fitted(model.best_estimator_)
+    check_finite("predict", model.predict(X))
+
+
+def kernel_search(X, y, rng):
+    kind = [hinge.SVCCV, hinge.SVRCV][int(rng.integers(2))]
+    kernel, cv = str(rng.choice(KERNELS)), [2, "loo"][int(rng.integers(2))]
+    model = kind(Cs=3, gammas=2, cv=cv, kernel=kernel, max_time=3.0).fit(X, y)
+    check_fitted(model.best_estimator_)
+    check_finite("predict", model.predict(X))
+
+
 def linear_slack(X, y, rng):
     check_fitted(hinge.LinearSVC(loss="hinge", slack=0.1, max_iter=20, max_time=2.0).fit(X, y), X)
 
@@ -237,6 +252,8 @@ DOORS = (
     linear,
     linear_1_norm,
     linear_slack,
+    linear_search,
+    kernel_search,
     regression,
     kernel_regression,
     linear_any_solver,

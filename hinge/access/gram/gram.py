@@ -198,10 +198,13 @@ class Gram(BaseGram[np.ndarray]):
         return Rows(self, slots)
 
     def whole(self) -> np.ndarray:
-        """All values; they are kept where the cache holds them."""
+        """All values, not to be written to; they are kept where the cache holds them."""
         self.focus(None)
         if self.capacity >= self.n:
-            return super().whole()
+            every = np.arange(self.n)
+            rows = self.rows(every)
+            in_order = isinstance(self._cache, RowCache) and np.array_equal(rows.slots, every)
+            return self._cache.slab if in_order else rows.block()
         K = np.empty((self.n, self.n), self.dtype)
         for lo in range(0, self.n, self.capacity):
             part = np.arange(lo, min(lo + self.capacity, self.n))

@@ -129,7 +129,7 @@ class ActiveSet(Solver[KernelRegularized, ActiveState]):
     def solution(self, problem: KernelRegularized, state: ActiveState) -> Expansion:
         """Responses are computed again from β, so that rounding does not add up over the run."""
         r = np.zeros(problem.n)
-        if state.t > 0:
+        if state.beta.any():
             r = state.beta @ problem.gram.whole().astype(np.float64, copy=False)
         return Expansion(state.beta, state.b, r, None, problem.n)
 
@@ -147,6 +147,11 @@ class ActiveSet(Solver[KernelRegularized, ActiveState]):
             return Cost(kernel_values=2 * every)
         known = problem.gram.evals >= problem.n * (problem.n + 1) // 2
         return Cost(kernel_values=0 if known else every)
+
+
+def at_answer(problem: KernelRegularized, answer: Expansion) -> ActiveState:
+    """The state of a run that goes on from a feasible answer of the same Gram, whose responses are known."""
+    return ActiveState(answer.beta.copy(), answer.responses - problem.aims, FIRST, np.inf, 0.0, -np.inf, 0, 0)
 
 
 def fit_alone(boxes: np.ndarray, diag: np.ndarray, spread: float) -> bool:

@@ -290,6 +290,29 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         return usual if self.block is None else self.block
 
 
+def at_answer(problem: KernelRegularized, solver: BlockDual, answer: Expansion, seed: int = 0) -> BlockState:
+    """The state of a run that goes on from a feasible answer with its responses, which are not computed again.
+
+    They must be those of the same Gram: an answer of an earlier run for another λ, or a multiple of one.
+    """
+    gram, path = problem.gram, np.abs(answer.beta)
+    return _measured(
+        problem,
+        solver.init(problem, seed)._replace(
+            beta=gram.array(answer.beta.copy()),
+            r=gram.array(answer.responses.copy()),
+            order=np.arange(problem.n),
+            m=problem.n,
+            past=answer.beta.copy(),
+            path=path if answer.path is None else np.maximum(path, answer.path),
+            terms=int(answer.terms),
+            rough=False,
+            dual=-np.inf,
+            still=0,
+        ),
+    )
+
+
 def _measured(problem: KernelRegularized, state: BlockState) -> BlockState:
     """The state with the bias and the relative gap of its first m points."""
     columns, y, beta, r = _inside(problem, state)

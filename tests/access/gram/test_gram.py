@@ -370,3 +370,14 @@ def test_memory_is_not_touched_before_it_is_used(kernel):
     gram.focus(None)
     assert gram.capacity > 5000
     assert resident() - before < 60_000_000
+
+
+def test_the_whole_matrix_is_not_copied_where_its_rows_lie_in_order():
+    gram = Gram(as_points(X, Gaussian(0.5), exact=True))
+    whole = gram.whole()
+    assert np.shares_memory(whole, gram.whole())
+    np.testing.assert_array_equal(whole, gram.rows(np.arange(gram.n)).block())
+    other = Gram(as_points(X, Gaussian(0.5), exact=True))
+    other.rows(np.arange(gram.n)[::-1])
+    other.rows(np.array([3, 1]))
+    np.testing.assert_allclose(other.whole(), whole, atol=1e-14)

@@ -11,6 +11,7 @@ from hinge.kernels import Gaussian, Linear
 from hinge.monitoring import Status
 from hinge.problems import Expansion, KernelRegularized, KernelSlackConstrained
 from hinge.solvers import ActiveSet, BlockDual, choose
+from hinge.solvers.kernel.active_set import at_answer
 
 
 @pytest.fixture
@@ -109,3 +110,26 @@ def test_rounding_is_in_the_certificate():
         beta = result.solution.beta
         truth = exact.objective(Expansion(beta, result.solution.b, A @ (A.T @ beta)))
         assert (truth - best) / best <= result.certificate.gap
+
+
+def test_it_goes_on_from_an_answer_for_another_lam(blobs):
+    X, y = blobs
+    gram = Gram(as_points(X, Gaussian(0.5), exact=True))
+    before, after = (KernelRegularized.from_C(gram, y, C, bias="free") for C in (0.2, 1.0))
+    answer = solve(before, ActiveSet(), stop=Stop(1e-6)).solution
+    begun = ActiveSet().solution(after, at_answer(after, answer))
+    np.testing.assert_allclose(begun.responses, answer.responses, atol=1e-12)
+    result = solve(after, ActiveSet(), stop=Stop(1e-6), state=at_answer(after, answer))
+    best = solve(after, ActiveSet(), stop=Stop(1e-6)).certificate
+    assert result.certificate.gap <= 1e-6
+    assert result.certificate.objective == pytest.approx(best.objective, rel=1e-5)
+
+
+def test_an_answer_that_is_not_advanced_has_its_responses(blobs):
+    """A run from a start that ends at once still says what its coefficients are worth."""
+    X, y = blobs
+    problem = KernelRegularized.from_C(Gram(as_points(X, Gaussian(0.5), exact=True)), y, 1.0, bias="free")
+    start = solve(problem, ActiveSet(), stop=Stop(1e-3)).solution
+    again = solve(problem, ActiveSet(), stop=Stop(1e-9, max_iter=0), start=start)
+    np.testing.assert_allclose(again.solution.responses, start.responses, atol=1e-9)
+    assert again.certificate.gap == pytest.approx(problem.certificate(again.solution).gap)

@@ -5,8 +5,9 @@ from sklearn.svm import SVC
 from hinge.access import Gram, as_points
 from hinge.kernels import Gaussian
 from hinge.monitoring import Status, Stop
-from hinge.problems import KernelRegularized, NormConstrained
+from hinge.problems import Expansion, KernelRegularized, NormConstrained
 from hinge.solvers import SMO, BlockDual, solve
+from hinge.solvers.kernel.block_dual import at_answer
 
 GAMMA, LAM = 0.5, 0.004
 
@@ -106,3 +107,29 @@ def test_settings_are_checked(settings):
 def test_what_it_cannot_solve(tiny):
     with pytest.raises(ValueError, match="BlockDual solves KernelRegularized problems, not NormConstrained"):
         solve(NormConstrained(*tiny, 1.0), BlockDual())
+
+
+@pytest.mark.parametrize("bias", ["free", "none"])
+def test_it_goes_on_from_an_answer_for_another_lam(points, bias):
+    """No kernel value is computed again, the certificate at the start is the problem's, and the end is the optimum."""
+    weight = np.where(np.arange(300) % 5, 1.0, 0.0)
+    gram = problem_of(points, bias, 300).gram
+    before, after = (KernelRegularized.from_C(gram, points[1][:300], C, weight=weight, bias=bias) for C in (0.2, 1.0))
+    answer = solve(before, BlockDual(), stop=Stop(1e-4)).solution
+    start = Expansion(2 * answer.beta, answer.b, 2 * answer.responses, 2 * answer.path, answer.terms + 1)
+    evals, state = gram.evals, at_answer(after, BlockDual(), start)
+    assert gram.evals == evals
+    best = solve(after, BlockDual(), stop=Stop(1e-6)).certificate
+    begun = BlockDual().solution(after, state)
+    np.testing.assert_array_equal(begun.beta, start.beta)
+    certificate = after.certificate(begun)
+    assert certificate.bound <= best.objective <= certificate.objective + 1e-9
+    result = solve(after, BlockDual(), stop=Stop(1e-4), state=state)
+    assert result.certificate.gap <= 1e-4
+    assert result.certificate.objective == pytest.approx(best.objective, rel=2e-4)
+    np.testing.assert_allclose(result.solution.responses, start_sums(gram, result.solution.beta), atol=1e-4)
+
+
+def start_sums(gram, beta):
+    used = np.flatnonzero(beta)
+    return gram.pass_over(used, beta[used], np.arange(gram.n))

@@ -1,0 +1,8 @@
+"""Choosing C, γ and thresholds: searches that share what their fits have in common."""
+
+from hinge.selection.kernel_cv import SVCCV, SVRCV
+from hinge.selection.linear_cv import LinearSVCCV, LinearSVRCV
+from hinge.selection.thresholds import choose_threshold
+from hinge.selection.tuning import Tuned, tune
+
+__all__ = ["SVCCV", "SVRCV", "LinearSVCCV", "LinearSVRCV", "Tuned", "choose_threshold", "tune"]

@@ -1,0 +1,182 @@
+"""Which C and γ are tried: those that were given, or some between bounds that are computed from the data."""
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+from sklearn.base import clone
+
+from hinge.access import as_matrix, as_points
+from hinge.estimators import SVC, SVR, LinearSVC, kernel_input, l1_min_c
+from hinge.estimators.checks import checked_count
+from hinge.estimators.kernel_input import part_of
+from hinge.estimators.parameters import Gamma
+from hinge.kernels import Function
+from hinge.problems import Regularized
+from hinge.problems.svm.examples import spread_of
+from hinge.problems.svm.losses import Loss
+from hinge.selection.training import Training
+
+Grid: TypeAlias = int | Sequence[float] | np.ndarray
+"""Values to try, or how many."""
+
+SOME = 512
+"""Rows by which the bounds of a kernel machine are computed."""
+LITTLE = 0.01
+"""Share of the targets' spread below which a regression has learned nothing."""
+ALONE = 1000.0
+"""A row that could meet its margin by itself so many times over is not held back by C."""
+WIDE = 16.0
+"""γ is tried up to so many times 'scale', and down to as small a part of it."""
+HAVE_GAMMA = ("rbf", "poly", "sigmoid", "laplacian")
+
+
+def checked_grid(name: str, values: Grid) -> np.ndarray | int:
+    """Positive numbers in the order in which they were given; or how many are wanted."""
+    if isinstance(values, int | np.integer) and not isinstance(values, bool):
+        return checked_count(name, values)
+    try:
+        grid = np.asarray(values, np.float64)
+    except (TypeError, ValueError):
+        grid = np.empty(0)
+    if grid.ndim != 1 or len(grid) == 0:
+        raise ValueError(f"{name} must be a list of numbers, or how many are to be tried, got {values!r}.")
+    wrong = ~((grid > 0) & np.isfinite(grid))
+    if wrong.any():
+        raise ValueError(f"{name} must be positive numbers, and {grid[wrong][0]:g} is not: leave it out.")
+    return grid
+
+
+def grid_of_C(model: Any, data: Training, Cs: Grid, gammas: Sequence[float | None]) -> np.ndarray:
+    """The C to try; where their number is given, in even steps of their logarithm between `bounds`."""
+    grid = checked_grid("Cs", Cs)
+    if isinstance(grid, np.ndarray):
+        return grid
+    low, high = bounds(model, data, gammas)
+    return np.geomspace(low, high, grid)
+
+
+def grid_of_gamma(model: Any, data: Training, gammas: Grid | Gamma) -> list[float | None]:
+    """The γ to try; [None] where the kernel has none.
+
+    Where their number is given they are those around 'scale', up to 16 times as large and as small: as far apart as two
+    points usually are, from where the kernel hardly tells them apart to where it sees no likeness.
+    """
+    kernel = getattr(model, "kernel", None)
+    if not (isinstance(kernel, str) and kernel in HAVE_GAMMA):
+        if kernel is not None and not isinstance(gammas, int | str):
+            raise ValueError(f"The kernel {kernel!r} has no gamma to choose: leave gammas out.")
+        return [None]
+    if isinstance(gammas, str):
+        return [_gamma_of(model, data, cast(Gamma, gammas))]
+    if isinstance(gammas, int | np.integer):
+        count = checked_count("gammas", gammas)
+        scale = _gamma_of(model, data, "scale")
+        return [scale] if count == 1 else np.geomspace(scale / WIDE, scale * WIDE, count).tolist()
+    given: Any = gammas
+    grid = checked_grid("gammas", [_gamma_of(model, data, cast(Gamma, g)) if isinstance(g, str) else g for g in given])
+    return cast(np.ndarray, grid).tolist()
+
+
+def _gamma_of(model: Any, data: Training, gamma: Gamma) -> float:
+    named = clone(model).set_params(gamma=gamma)
+    return float(getattr(kernel_input.kernel_of(named, data.X), "gamma"))  # noqa: B009
+
+
+def bounds(model: Any, data: Training, gammas: Sequence[float | None]) -> tuple[float, float]:
+    """From the C at which anything is learned to that at which C holds no row back.
+
+    As long as no row has reached its margin, w is C times a sum over all rows: a smaller C changes its length alone,
+    and no prediction. So the least C of use is the one at which, with this w, the decision values of some two rows are
+    the width of the margin apart; of a regression, that at which predictions move by a hundredth of the targets'
+    spread. With the 1-norm it is that below which all weights are zero. At the largest an average row could meet its
+    margin by itself a thousand times over.
+    """
+    spread = 1.0 if data.codes is not None else spread_of(data.y)
+    if isinstance(model, SVC | SVR):
+        low, size = _of_kernel(model, data, gammas, spread)
+    else:
+        low, size = _of_rows(model, data, spread)
+    high = ALONE * spread / size
+    return low, max(high, ALONE * low)
+
+
+def _of_rows(model: Any, data: Training, spread: float) -> tuple[float, float]:
+    matrix = as_matrix(cast(Any, data.X), checked=True)
+    unit = clone(model).set_params(C=1.0)
+    if data.codes is None:
+        problems = [unit._problem(matrix, data.y, data.weight)]
+    else:
+        assert data.classes is not None
+        targets = [1] if len(data.classes) == 2 else range(len(data.classes))
+        problems = [unit._problem(matrix, data.codes == k, data.weight, None, k) for k in targets]
+    size = matrix.typical_sq_norm() + problems[0].constant_sq or 1.0
+    if isinstance(model, LinearSVC) and model.penalty == "l1":
+        low = l1_min_c(
+            data.X, data.y, fit_intercept=model.fit_intercept, intercept_scaling=float(model.intercept_scaling)
+        )
+        return low, size
+    return min(_first_reach(problem, spread) for problem in problems), size
+
+
+def _first_reach(problem: Regularized, spread: float) -> float:
+    """The C at which decision values are as far apart as they need be, while all rows still pull."""
+    free, targets = problem.bias == "free", problem.loss.two_sided
+    b = problem.best_bias(np.zeros(problem.n)) if free and targets else 0.0
+    alpha = problem.loss.slope(problem.short_of(np.zeros(problem.n), b))
+    if free:
+        alpha = problem.balanced(alpha)
+    mass = problem.class_mass(alpha)
+    z = problem.combination(alpha)
+    r = problem.responses(z) + problem.constant_sq * (mass[0] - mass[1])
+    return _reached(problem.total * r, free, spread, targets)
+
+
+def _of_kernel(model: Any, data: Training, gammas: Sequence[float | None], spread: float) -> tuple[float, float]:
+    """The same, by some rows: the sums over all are as many times as large as there are more rows."""
+    n = len(data.y)
+    some = np.unique(np.arange(min(n, SOME)) * n // min(n, SOME))
+    loss: Loss = model._loss
+    targets = loss.two_sided
+    lows, sizes = [], []
+    for gamma in gammas:
+        named = clone(model) if gamma is None else clone(model).set_params(gamma=gamma)
+        kernel = kernel_input.kernel_of(named, data.X)
+        of_two = (
+            Function(kernel.function, on="pairs") if isinstance(kernel, Function) and kernel.on == "indices" else kernel
+        )
+        points = as_points(part_of(data.X, some, kernel), of_two, exact=True)
+        K = np.empty((len(some), len(some)))
+        points.fill(np.arange(len(some)), np.arange(len(some)), K)
+        for pull in _pulls(data, some, loss, bool(model.fit_intercept)):
+            r = (n / len(some)) * (K @ pull)
+            lows.append(_reached(r, bool(model.fit_intercept), spread, targets))
+        sizes.append(float(np.diagonal(K).mean()))
+    return min(lows), min(size for size in sizes if size > 0) if max(sizes) > 0 else 1.0
+
+
+def _pulls(data: Training, some: np.ndarray, loss: Loss, free: bool) -> list[np.ndarray]:
+    """What each row pulls with while w = 0; of equal sum to both sides where the bias is free."""
+    weight = np.ones(len(some)) if data.weight is None else data.weight[some]
+    if data.codes is None:
+        t = data.y[some]
+        sides = [loss.slope(t - (np.median(t) if free else 0.0))]
+    else:
+        assert data.classes is not None
+        targets = [1] if len(data.classes) == 2 else range(len(data.classes))
+        sides = [np.where(data.codes[some] == k, 1.0, -1.0) for k in targets]
+    pulls = []
+    for side in sides:
+        pull = side * weight
+        if free:
+            up, down = float(pull[pull > 0].sum()), -float(pull[pull < 0].sum())
+            less = min(up, down)
+            pull = np.where(pull > 0, pull * (less / (up or 1.0)), pull * (less / (down or 1.0)))
+        pulls.append(pull)
+    return pulls
+
+
+def _reached(r: np.ndarray, free: bool, spread: float, targets: bool) -> float:
+    apart = float(r.max() - r.min()) if free else 2.0 * float(np.abs(r).max())
+    wanted = 2.0 * spread * (LITTLE if targets else 1.0)
+    return wanted / apart if apart > 0 else 1.0

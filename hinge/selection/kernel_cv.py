@@ -1,0 +1,275 @@
+"""`SVCCV` and `SVRCV`: kernel machines that choose their own C and γ."""
+
+from typing import Literal
+
+from numpy.typing import ArrayLike
+
+from hinge.estimators import SVC, SVR
+from hinge.estimators.parameters import ClassWeight, Gamma, KernelChoice, RandomState
+from hinge.selection.grids import Grid
+from hinge.selection.scoring import Scorer
+from hinge.selection.searching import Searching
+from hinge.selection.tuning import CV
+from hinge.solvers import Solver
+from hinge.types import Items
+
+
+class SVCCV(Searching, SVC):  # type: ignore[override]
+    """`SVC` with the C and the γ that do best on rows held out.
+
+    For each γ all kernel values are computed once, for all C and all folds, where 400 MB or `cache_size` hold them
+    (10,000 rows); fits along C begin where the last one ended, and end at a certified gap that is enough for their
+    scores: see `hinge.tune`. The chosen model is fitted to all rows, to `tol`.
+
+    Parameters
+    ----------
+    kernel, degree, coef0, shrinking, probability, solver, fit_intercept, tol, max_iter, cache_size, class_weight, \
+multiclass, decision_function_shape, break_ties, device, precision, random_state, on_interrupt
+        Those of `SVC`.
+    Cs : int or sequence of float, default=10
+        The values of C to try, or how many between the smallest at which anything is learned and one at which C holds
+        no row back.
+    gammas : int, sequence of float, "scale" or "auto", default=5
+        The values of γ to try, or how many around "scale", up to 16 times as large and as small. Kernels without γ do
+        without.
+    cv : int, splitter, iterable or "loo", default=5
+        Folds, stratified by class; a splitter of scikit-learn; the parts themselves; or each row by itself, from one
+        fit for each C and γ.
+    scoring : str or callable, optional
+        What to choose by; the accuracy.
+    refit : bool, default=True
+        Whether to fit the chosen model to all rows. Without it there are no predictions.
+    max_time : float, optional
+        Limit of the whole in seconds; the best so far is taken then.
+    n_jobs : int, optional
+        Threads, over which folds are spread.
+    verbose : int, default=0
+        Write a line for each γ and fold to standard error.
+
+    Attributes
+    ----------
+    C_, gamma_ : float
+        Those chosen; of those with the best mean score the smallest C, and of these the smallest γ. `gamma_` is None
+        where the kernel has none.
+    Cs_, gammas_ : ndarray
+        Those tried; there may be no γ.
+    scores_ : ndarray of shape (n_Cs, n_gammas, n_folds)
+        The score of each fold, or of all rows with "loo"; nan where the candidate could not be chosen any more,
+        whatever the fold would have brought, or where time was up.
+    mean_scores_ : ndarray of shape (n_Cs, n_gammas)
+        Their means; nan where one is missing.
+    best_score_ : float
+        That of the chosen one.
+    error_, error_std_ : float
+        The share of rows, like those of the fit, that the model should get wrong: by leave-one-out at the chosen C,
+        which takes no other fit; and its standard error. It is a little low, as is every score of what was chosen by
+        it.
+    best_estimator_ : SVC
+        The chosen model, whose attributes are all here, too; model files hold it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from hinge import SVCCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = SVCCV(Cs=[0.1, 1.0, 10.0], gammas=[0.1, 1.0]).fit(X, y)
+    >>> model.scores_.shape, bool(model.best_score_ > 0.9)
+    ((3, 2, 5), True)
+    """
+
+    slack = None
+    max_kernel_evals = None
+    target_error = None
+    validation_fraction = 0.1
+    cache_folder = None
+    warm_start = False
+    _plain_class = SVC
+
+    def __init__(
+        self,
+        *,
+        Cs: Grid = 10,
+        gammas: Grid | Gamma = 5,
+        cv: CV = 5,
+        scoring: str | Scorer | None = None,
+        refit: bool = True,
+        kernel: KernelChoice = "rbf",
+        degree: int = 3,
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        probability: bool | Literal["deprecated"] = False,
+        solver: str | Solver = "auto",
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        max_iter: int = -1,
+        cache_size: float = 200,
+        class_weight: ClassWeight = None,
+        multiclass: Literal["ovo", "ovr"] = "ovo",
+        decision_function_shape: Literal["ovo", "ovr"] = "ovr",
+        break_ties: bool = False,
+        device: str | None = None,
+        precision: Literal["float32", "tf32", "bf16"] = "float32",
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+        on_interrupt: Literal["raise", "keep"] = "raise",
+    ) -> None:
+        self.Cs = Cs
+        self.gammas = gammas
+        self.cv = cv
+        self.scoring = scoring
+        self.refit = refit
+        self.kernel = kernel
+        self.degree = degree
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.probability = probability
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.multiclass = multiclass
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.device = device
+        self.precision = precision
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.on_interrupt = on_interrupt
+
+    def fit(
+        self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None, *, groups: ArrayLike | None = None
+    ) -> "SVCCV":
+        """Choose C and γ, and fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
+            Kernel values of shape (n_samples, n_samples) where the kernel is precomputed.
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            Of fits, and of scores.
+        groups : array-like of shape (n_samples,), optional
+            For splitters that ask for groups.
+
+        Returns
+        -------
+        self
+        """
+        self._choose(X, y, sample_weight, groups)
+        return self
+
+
+class SVRCV(Searching, SVR):  # type: ignore[override]
+    """`SVR` with the C and the γ that do best on rows held out: see `SVCCV`, whose parameters it shares.
+
+    Parameters
+    ----------
+    kernel, degree, coef0, tol, epsilon, shrinking, cache_size, max_iter, solver, fit_intercept, device, precision, \
+random_state, on_interrupt
+        Those of `SVR`.
+    Cs, gammas, cv, refit, max_time, n_jobs, verbose
+        Those of `SVCCV`; folds are not shuffled.
+    scoring : str or callable, optional
+        What to choose by; R².
+
+    Attributes
+    ----------
+    C_, gamma_, Cs_, gammas_, scores_, mean_scores_, best_score_, best_estimator_
+        Those of `SVCCV`.
+    error_, error_std_ : float
+        The mean absolute error to expect on rows like those of the fit, and its standard error.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hinge import SVRCV
+    >>> X = np.random.default_rng(0).uniform(-3, 3, (80, 1))
+    >>> model = SVRCV(Cs=[0.01, 1.0, 100.0], gammas=3).fit(X, np.sin(2 * X[:, 0]))
+    >>> bool(model.best_score_ > 0.9), model.C_ > 0.01
+    (True, True)
+    """
+
+    max_kernel_evals = None
+    target_error = None
+    validation_fraction = 0.1
+    cache_folder = None
+    warm_start = False
+    _plain_class = SVR
+
+    def __init__(
+        self,
+        *,
+        Cs: Grid = 10,
+        gammas: Grid | Gamma = 5,
+        cv: CV = 5,
+        scoring: str | Scorer | None = None,
+        refit: bool = True,
+        kernel: KernelChoice = "rbf",
+        degree: int = 3,
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        epsilon: float = 0.1,
+        shrinking: bool = True,
+        cache_size: float = 200,
+        max_iter: int = -1,
+        solver: str | Solver = "auto",
+        fit_intercept: bool = True,
+        device: str | None = None,
+        precision: Literal["float32", "tf32", "bf16"] = "float32",
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+        on_interrupt: Literal["raise", "keep"] = "raise",
+    ) -> None:
+        self.Cs = Cs
+        self.gammas = gammas
+        self.cv = cv
+        self.scoring = scoring
+        self.refit = refit
+        self.kernel = kernel
+        self.degree = degree
+        self.coef0 = coef0
+        self.tol = tol
+        self.epsilon = epsilon
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.max_iter = max_iter
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.device = device
+        self.precision = precision
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.on_interrupt = on_interrupt
+
+    def fit(
+        self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None, *, groups: ArrayLike | None = None
+    ) -> "SVRCV":
+        """Choose C and γ, and fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
+            Kernel values of shape (n_samples, n_samples) where the kernel is precomputed.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Of fits, and of scores.
+        groups : array-like of shape (n_samples,), optional
+            For splitters that ask for groups.
+
+        Returns
+        -------
+        self
+        """
+        self._choose(X, y, sample_weight, groups)
+        return self

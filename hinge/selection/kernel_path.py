@@ -1,0 +1,276 @@
+"""Fits of a kernel machine along C over kernel values that are computed once, for all folds."""
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from sklearn.base import clone
+
+from hinge.access import Gram, Points, as_points
+from hinge.estimators import checks, kernel_input, weights
+from hinge.estimators.kernel_input import dense_if_small
+from hinge.estimators.kernel_tasks import Task, regression_task, tasks_of
+from hinge.estimators.small_tasks import Parts, Wanted, are_small, points_and_values, solved_over
+from hinge.kernels import Function, Kernel
+from hinge.monitoring import Status, Stop
+from hinge.problems import Expansion, KernelRegularized
+from hinge.problems.svm.losses import Loss
+from hinge.selection.scoring import with_values
+from hinge.selection.settled import until_settled
+from hinge.selection.training import Training
+from hinge.selection.without_rows import kernel_spans, without_labels, without_targets
+from hinge.solvers import BlockDual, choose, solve
+from hinge.solvers.kernel import active_set, block_dual
+
+MEMORY = 400_000_000
+"""Bytes that kernel values may take, or as much as `cache_size` allows: 10,000 rows in float32."""
+BLOCK = 1024
+"""Points of a working set: rows of the Gram cost nothing here, so that few large blocks are better than many."""
+FULL = 1e-9
+"""Share of its bound that a coefficient may lack and still count as at it."""
+ROOM = 1.2
+"""A Gram that is to keep all rows needs so many times their size: it has room for a block besides."""
+
+
+class RoundedPoints(Points):
+    """Points whose kernel values count as they are computed: their own rounding is no part of a certificate.
+
+    Scores are those of a machine with these values. To certify it for the exact ones, sums of large coefficients would
+    be computed again in float64, which takes longer than the fits.
+    """
+
+    def __init__(self, points: Points) -> None:
+        super().__init__(points.n, points.dtype)
+        self.points, self.nbytes, self.indefinite = points, points.nbytes, points.indefinite
+
+    def fill(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
+        """As the points do."""
+        self.points.fill(rows, columns, out)
+
+    def fill_rows(
+        self, rows: np.ndarray, columns: np.ndarray, tile: np.ndarray, slab: np.ndarray, slots: np.ndarray, first: int
+    ) -> None:
+        """As the points do."""
+        self.points.fill_rows(rows, columns, tile, slab, slots, first)
+
+    def diag(self) -> np.ndarray:
+        """As the points do."""
+        return self.points.diag()
+
+
+class RunAnswer(NamedTuple):
+    """The answer of one run, over all rows: coefficients, which are zero where a row has no part, bias, responses."""
+
+    answer: Expansion
+    task: Task
+
+
+class _AtC(NamedTuple):
+    """The answers of all runs for a C."""
+
+    C: float
+    answers: list[Expansion]
+
+
+def _reaches(answer: Expansion, task: Task, C: float) -> bool:
+    """Whether a coefficient is at the bound that C is for it, or beyond."""
+    beta = np.abs(answer.beta if task.rows is None else answer.beta[task.rows])
+    bound = C * (1.0 if task.weight is None else task.weight)
+    return bool(((beta >= (1.0 - FULL) * bound) & (beta > 0)).any())
+
+
+class KernelPath:
+    """The problems of an `SVC` or `SVR` with one kernel, along C, on all rows or on some.
+
+    All kernel values are computed at the start. Rows that are held out have a coefficient of zero, and their decision
+    values come with the others. From small C to large ones the answer is the start of the next, as the multiple of it
+    that is best.
+
+    Parameters
+    ----------
+    model : SVC or SVR
+    data : Training
+    gamma : float, optional
+        In place of the model's own.
+    """
+
+    def __init__(self, model: Any, data: Training, gamma: float | None) -> None:
+        self.model = model if gamma is None else clone(model).set_params(gamma=gamma)
+        self.data, self.n = data, len(data.y)
+        self.seed = checks.seed_of(model.random_state)
+        self.free, self.loss = bool(model.fit_intercept), cast(Loss, model._loss)
+        self.ovo = data.classes is not None and len(data.classes) > 2 and model.multiclass == "ovo"
+        kernel = kernel_input.kernel_of(self.model, data.X)
+        self.kernel, self.held = kernel_input.run_with(kernel, data.X, self._held)
+
+    @staticmethod
+    def fits(model: Any, data: Training) -> bool:
+        """Whether the kernel values of all rows may be kept, on this machine's own processor."""
+        most = max(MEMORY, float(model.cache_size) * 1e6)
+        plain = model.device in (None, "cpu") and model.max_kernel_evals is None and model.cache_folder is None
+        return plain and 4.0 * len(data.y) ** 2 <= most
+
+    def _held(self, kernel: Kernel) -> Any:
+        """All kernel values: with their points where problems are small, else in a Gram that keeps every row."""
+        X, data = self.data.X, self.data
+        codes = np.zeros(self.n, np.int64) if data.codes is None else data.codes
+        n_classes = 1 if data.classes is None else len(data.classes)
+        if are_small(X, kernel, codes, n_classes, 2.0 * MEMORY, one_vs_one=self.ovo) and self.model.solver == "auto":
+            return points_and_values(X, kernel)
+        if isinstance(kernel, Function) and kernel.on == "indices":
+            kernel = Function(kernel.function, on="pairs")
+        points = as_points(dense_if_small(X), kernel)
+        if points.dtype == np.float32 and not points.by_value:
+            points = RoundedPoints(points)
+        item = np.dtype(points.dtype).itemsize
+        gram = Gram(points, int(ROOM * item * self.n**2) + points.nbytes + (1 << 20))
+        gram.rows(np.arange(self.n))
+        return gram
+
+    # --- paths ----------------------------------------------------------------------------
+
+    def along(
+        self, train: np.ndarray, test: np.ndarray, Cs: Sequence[float], tol: float, ends: float | None
+    ) -> Iterator[Any]:
+        """For each C a model of the rows `train` that knows its decision values on `test`; fewer if time is up.
+
+        Parameters
+        ----------
+        train, test : ndarray of int
+        Cs : sequence of float
+            In ascending order.
+        tol : float
+            Certified relative gap of each fit.
+        ends : float, optional
+            When to stop, by `time.perf_counter`.
+        """
+        for runs in self._solved(train, Cs, tol, ends):
+            values = [run.answer.responses[test] + run.answer.b for run in runs]
+            yield with_values(self.model, self.data, np.stack(values, axis=1))
+
+    def without(self, Cs: Sequence[float], tol: float, ends: float | None) -> Iterator[Any]:
+        """For each C a model that knows the decision values of all rows by machines trained without them."""
+        for C, runs in zip(Cs, self._solved(None, Cs, tol, ends), strict=False):
+            values = [self._left_out(run, C) for run in runs]
+            yield with_values(self.model, self.data, np.stack(values, axis=1))
+
+    def _left_out(self, run: RunAnswer, C: float) -> np.ndarray:
+        (beta, b, responses, _, _), task = run
+        rows = np.arange(self.n) if task.rows is None else task.rows
+        f = responses + b
+        bound = C * (np.ones(len(rows)) if task.weight is None else task.weight)
+        whole = None if isinstance(self.held, Gram) else self.held[1]
+
+        def values(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+            i, j = rows[one], rows[other]
+            if whole is not None:
+                return whole[np.ix_(i, j)]
+            needed = np.union1d(i, j)
+            return self.held.rows(needed).block()[np.ix_(np.searchsorted(needed, i), np.searchsorted(needed, j))]
+
+        diag = self.held.diag if whole is None else np.diagonal(whole)
+        spans = kernel_spans(values, lambda i: diag[rows[i]], self.free)
+        if self.loss.two_sided:
+            f[rows] = without_targets(f[rows], task.y, beta[rows], bound, self.loss, spans)
+        else:
+            f[rows] = without_labels(f[rows], task.y, np.maximum(beta[rows] * task.y, 0.0), bound, spans)
+        return f
+
+    # --- fits -----------------------------------------------------------------------------
+
+    def _tasks(self, train: np.ndarray | None) -> list[Task]:
+        data, weight = self.data, self.data.weight_of(train)
+        if data.codes is None or data.classes is None:
+            return [regression_task(data.y, weight, None)]
+        per_class = weights.per_class_weights(self.model.class_weight, data.of_fit(train), data.classes)
+        return tasks_of(data.codes, len(data.classes), weight, per_class, None, one_vs_one=self.ovo)
+
+    def _solved(
+        self, train: np.ndarray | None, Cs: Sequence[float], tol: float, ends: float | None
+    ) -> Iterator[list[RunAnswer]]:
+        """The answers of each C, until time is up."""
+        tasks = self._tasks(train)
+
+        def solved(C: float, last: _AtC | None) -> _AtC | None:
+            starts = None
+            if last is not None:
+                starts = [self._scaled(*one, C / last.C) for one in zip(last.answers, tasks, strict=True)]
+            one_by_one = isinstance(self.held, Gram)
+            found = (self._one_by_one if one_by_one else self._together)(tasks, C, tol, ends, starts)
+            return None if found is None else _AtC(C, found)
+
+        def holds_back(at: _AtC, C: float) -> bool:
+            return any(_reaches(*one, C) for one in zip(at.answers, tasks, strict=True))
+
+        for at in until_settled(Cs, solved, holds_back, lambda at, C: _AtC(C, at.answers)):
+            yield [RunAnswer(*one) for one in zip(at.answers, tasks, strict=True)]
+
+    def _scaled(self, answer: Expansion, task: Task, most: float) -> Expansion:
+        """The multiple of an answer, up to `most`, at which the dual is largest: a start for a larger C."""
+        rows = slice(None) if task.rows is None else task.rows
+        beta = answer.beta[rows]
+        gain = float(beta @ task.y) - self.loss.epsilon * float(np.abs(beta).sum())
+        sq = answer.sq_norm
+        factor = min(max(gain / sq, 1.0), most) if sq > 0 else 1.0
+        path = answer.path if answer.path is None else answer.path * factor
+        return Expansion(answer.beta * factor, answer.b, answer.responses * factor, path, answer.terms + 1)
+
+    def _one_by_one(
+        self, tasks: Sequence[Task], C: float, tol: float, ends: float | None, starts: Sequence[Expansion] | None
+    ) -> list[Expansion] | None:
+        """Each run by its solver, over rows that the Gram keeps; None if time is up."""
+        found = []
+        for k, task in enumerate(tasks):
+            left = None if ends is None else ends - time.perf_counter()
+            if left is not None and left <= 0:
+                return None
+            problem = self._problem(task, C)
+            asked = self.model._solver(1)
+            solver = choose(problem).solver if asked is None else asked
+            if asked is None and isinstance(solver, BlockDual):
+                solver = BlockDual(block=BLOCK)
+            options: dict[str, Any] = {}
+            if starts is not None and isinstance(solver, BlockDual):
+                options["state"] = block_dual.at_answer(problem, solver, starts[k], self.seed)
+            elif starts is not None and isinstance(solver, active_set.ActiveSet):
+                options["state"] = active_set.at_answer(problem, starts[k])
+            most = None if self.model.max_iter == -1 else int(self.model.max_iter)
+            result = solve(problem, solver, stop=Stop(tol, most, left), seed=self.seed, **options)
+            if result.status is Status.MAX_TIME:
+                return None
+            found.append(result.solution)
+        return found
+
+    def _problem(self, task: Task, C: float) -> KernelRegularized:
+        """The problem of a task over all rows: those without a part have no weight."""
+        y, weight = task.y, task.weight
+        if task.rows is not None:
+            y = np.ones(self.n, task.y.dtype)
+            y[task.rows] = task.y
+            weight = np.zeros(self.n)
+            weight[task.rows] = 1.0 if task.weight is None else task.weight
+        bias: Any = "free" if self.free else "none"
+        return KernelRegularized.from_C(self.held, y, C, weight=weight, bias=bias, loss=self.loss)
+
+    def _together(
+        self, tasks: Sequence[Task], C: float, tol: float, ends: float | None, starts: Sequence[Expansion] | None
+    ) -> list[Expansion] | None:
+        """All runs in one compiled call; None if time is up."""
+        points, K = self.held
+        rows = [np.arange(self.n) if task.rows is None else task.rows for task in tasks]
+        weight = [np.ones(len(task.y)) if task.weight is None else task.weight for task in tasks]
+        cuts = np.concatenate([[0], np.cumsum([len(part) for part in rows])])
+        y = np.concatenate([task.y for task in tasks])
+        parts = Parts(None, np.concatenate(rows), cuts, y, np.concatenate(weight))
+        start = None
+        if starts is not None:
+            start = np.concatenate([one.beta[part] for one, part in zip(starts, rows, strict=True)])
+        runs = solved_over(points, K, 0, parts, Wanted(C, self.free, tol, ends, "raise", self.loss), start)
+        if Status.MAX_TIME in runs.statuses:
+            return None
+        beta = np.zeros((len(tasks), self.n))
+        for k, part in enumerate(rows):
+            beta[k, part] = runs.answers.beta[cuts[k] : cuts[k + 1]]
+        responses = beta @ K
+        return [Expansion(*one, None, self.n) for one in zip(beta, runs.answers.b.tolist(), responses, strict=True)]

@@ -1,0 +1,263 @@
+"""`LinearSVCCV` and `LinearSVRCV`: linear machines that choose their own C."""
+
+from typing import Any, Literal
+
+from numpy.typing import ArrayLike
+
+from hinge.estimators import LinearSVC, LinearSVR
+from hinge.estimators.parameters import ClassWeight, RandomState
+from hinge.selection.grids import Grid
+from hinge.selection.scoring import Scorer
+from hinge.selection.searching import Searching
+from hinge.selection.tuning import CV
+from hinge.solvers import Solver
+from hinge.types import MatrixLike
+
+
+class LinearSVCCV(Searching, LinearSVC):  # type: ignore[override]
+    """`LinearSVC` with the C that does best on rows held out.
+
+    Folds are weights of zero in the same data, fits along C begin where the last one ended, and end at a certified gap
+    that is enough for their scores: see `hinge.tune`. The chosen model is fitted to all rows, to `tol`.
+
+    Parameters
+    ----------
+    penalty, loss, dual, tol, multi_class, solver, fit_intercept, intercept, intercept_scaling, max_iter, \
+class_weight, random_state, on_interrupt
+        Those of `LinearSVC`.
+    Cs : int or sequence of float, default=10
+        The values of C to try, or how many between the smallest at which anything is learned and one at which C holds
+        no row back.
+    cv : int, splitter, iterable or "loo", default=5
+        Folds, stratified by class; a splitter of scikit-learn; the parts themselves; or each row by itself, from one
+        fit for each C.
+    scoring : str or callable, optional
+        What to choose by; the accuracy.
+    refit : bool, default=True
+        Whether to fit the chosen model to all rows. Without it there are no predictions.
+    max_time : float, optional
+        Limit of the whole in seconds; the best so far is taken then.
+    n_jobs : int, optional
+        Threads, over which folds are spread.
+    verbose : int, default=0
+        Write a line for each fold to standard error.
+
+    Attributes
+    ----------
+    C_ : float
+        The C that was chosen; of those with the best mean score the smallest.
+    Cs_ : ndarray of shape (n_Cs,)
+        Those tried.
+    scores_ : ndarray of shape (n_Cs, n_folds)
+        The score of each fold, or of all rows with "loo"; nan where the candidate could not be chosen any more,
+        whatever the fold would have brought, or where time was up.
+    mean_scores_ : ndarray of shape (n_Cs,)
+        Their means; nan where one is missing.
+    best_score_ : float
+        That of the chosen one.
+    error_, error_std_ : float
+        The share of rows, like those of the fit, that the model should get wrong: by leave-one-out at the chosen C,
+        which takes no other fit; and its standard error. It is a little low, as is every score of what was chosen by
+        it.
+    best_estimator_ : LinearSVC
+        The chosen model, whose attributes are all here, too; model files hold it.
+
+    Examples
+    --------
+    >>> from hinge import LinearSVCCV
+    >>> from hinge.datasets import load
+    >>> adult = load("adult")
+    >>> model = LinearSVCCV(Cs=[0.001, 0.1, 10.0], loss="hinge").fit(adult.X_train, adult.y_train)
+    >>> model.scores_.shape, model.gap_ <= 1e-4
+    ((3, 5), True)
+    >>> abs(model.error_ - (1 - model.score(adult.X_test, adult.y_test))) < 2 * model.error_std_ + 0.01
+    True
+    """
+
+    lam = None
+    slack = None
+    max_reads = None
+    target_error = None
+    validation_fraction = 0.1
+    warm_start = False
+    _plain_class = LinearSVC
+
+    def __init__(
+        self,
+        penalty: Literal["l2", "l1"] = "l2",
+        loss: Literal["squared_hinge", "hinge"] = "squared_hinge",
+        *,
+        Cs: Grid = 10,
+        cv: CV = 5,
+        scoring: str | Scorer | None = None,
+        refit: bool = True,
+        dual: bool | Literal["auto"] = "auto",
+        tol: float = 1e-4,
+        multi_class: Literal["ovr", "crammer_singer"] = "ovr",
+        solver: str | Solver = "auto",
+        fit_intercept: bool = True,
+        intercept: Literal["penalized", "free"] = "penalized",
+        intercept_scaling: float = 1.0,
+        max_iter: int = 1000,
+        class_weight: ClassWeight = None,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+        on_interrupt: Literal["raise", "keep"] = "raise",
+    ) -> None:
+        self.penalty = penalty
+        self.loss = loss
+        self.Cs = Cs
+        self.cv = cv
+        self.scoring = scoring
+        self.refit = refit
+        self.dual = dual
+        self.tol = tol
+        self.multi_class = multi_class
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.intercept = intercept
+        self.intercept_scaling = intercept_scaling
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.on_interrupt = on_interrupt
+
+    def fit(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, groups: ArrayLike | None = None
+    ) -> "LinearSVCCV":
+        """Choose C, and fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            Of fits, and of scores.
+        groups : array-like of shape (n_samples,), optional
+            For splitters that ask for groups.
+
+        Returns
+        -------
+        self
+        """
+        self._choose(X, y, sample_weight, groups)
+        return self
+
+    @property
+    def partial_fit(self) -> Any:
+        """There is none: C is chosen by all rows."""
+        raise AttributeError(
+            "LinearSVCCV chooses C by all rows, and has no partial_fit: use LinearSVC(C=...) for that."
+        )
+
+
+class LinearSVRCV(Searching, LinearSVR):  # type: ignore[override]
+    """`LinearSVR` with the C that does best on rows held out: see `LinearSVCCV`, whose parameters it shares.
+
+    Parameters
+    ----------
+    epsilon, tol, loss, fit_intercept, intercept, intercept_scaling, dual, solver, max_iter, random_state, on_interrupt
+        Those of `LinearSVR`.
+    Cs, cv, refit, max_time, n_jobs, verbose
+        Those of `LinearSVCCV`; folds are not shuffled.
+    scoring : str or callable, optional
+        What to choose by; R².
+
+    Attributes
+    ----------
+    C_, Cs_, scores_, mean_scores_, best_score_, best_estimator_
+        Those of `LinearSVCCV`.
+    error_, error_std_ : float
+        The mean absolute error to expect on rows like those of the fit, and its standard error.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hinge import LinearSVRCV
+    >>> X = np.linspace(-1, 1, 60).reshape(20, 3)
+    >>> model = LinearSVRCV(Cs=[1e-4, 1.0, 100.0], cv=2).fit(X, X.sum(axis=1))
+    >>> model.C_ > 1e-4
+    True
+    """
+
+    lam = None
+    max_reads = None
+    target_error = None
+    validation_fraction = 0.1
+    warm_start = False
+    _plain_class = LinearSVR
+
+    def __init__(
+        self,
+        *,
+        Cs: Grid = 10,
+        cv: CV = 5,
+        scoring: str | Scorer | None = None,
+        refit: bool = True,
+        epsilon: float = 0.0,
+        tol: float = 1e-4,
+        loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = "epsilon_insensitive",
+        fit_intercept: bool = True,
+        intercept: Literal["penalized", "free"] = "penalized",
+        intercept_scaling: float = 1.0,
+        dual: bool | Literal["auto"] = "auto",
+        solver: str | Solver = "auto",
+        max_iter: int = 1000,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+        on_interrupt: Literal["raise", "keep"] = "raise",
+    ) -> None:
+        self.Cs = Cs
+        self.cv = cv
+        self.scoring = scoring
+        self.refit = refit
+        self.epsilon = epsilon
+        self.tol = tol
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.intercept = intercept
+        self.intercept_scaling = intercept_scaling
+        self.dual = dual
+        self.solver = solver
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.on_interrupt = on_interrupt
+
+    def fit(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, groups: ArrayLike | None = None
+    ) -> "LinearSVRCV":
+        """Choose C, and fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Of fits, and of scores.
+        groups : array-like of shape (n_samples,), optional
+            For splitters that ask for groups.
+
+        Returns
+        -------
+        self
+        """
+        self._choose(X, y, sample_weight, groups)
+        return self
+
+    @property
+    def partial_fit(self) -> Any:
+        """There is none: C is chosen by all rows."""
+        raise AttributeError(
+            "LinearSVRCV chooses C by all rows, and has no partial_fit: use LinearSVR(C=...) for that."
+        )

@@ -1,0 +1,92 @@
+"""The rows of a search: checked once, and seen by each fit through weights."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hinge.estimators import SVC, SVR, LinearSVC, LinearSVR, checks, kernel_input, weights
+from hinge.estimators.linear_machine import SOLVES
+from hinge.estimators.parameters import KernelData
+from hinge.solvers import registry
+from hinge.types import Items
+
+KINDS = LinearSVC, LinearSVR, SVC, SVR
+"""The estimators whose C can be chosen."""
+INSTEAD = ("lam", "slack")
+"""Parameters in the place of C, beside which there is none to choose."""
+
+
+class Training(NamedTuple):
+    """Rows, what they should be told as, and their weights.
+
+    Attributes
+    ----------
+    X : array, CSR, or a list of items
+    y : ndarray of shape (n,)
+        Labels as they were given, or targets in float64.
+    weight : ndarray of shape (n,), optional
+    classes, codes : ndarray, optional
+        The labels there are, and which of them each row has; None of a regression.
+    """
+
+    X: KernelData
+    y: np.ndarray
+    weight: np.ndarray | None
+    classes: np.ndarray | None
+    codes: np.ndarray | None
+
+    def weight_of(self, train: np.ndarray | None) -> np.ndarray | None:
+        """The weights of a fit on these rows alone: zero on all others; None where all weigh one."""
+        if train is None:
+            return self.weight
+        weight = np.zeros(len(self.y))
+        weight[train] = 1.0 if self.weight is None else self.weight[train]
+        return weight
+
+    def of_fit(self, train: np.ndarray | None) -> np.ndarray:
+        """The labels or targets that such a fit sees."""
+        return self.y if train is None else self.y[train]
+
+    def lacks_a_class(self, train: np.ndarray) -> bool:
+        """Whether these rows have none of some class, or none with a weight."""
+        if self.codes is None or self.classes is None:
+            return False
+        kept = train if self.weight is None else train[self.weight[train] > 0]
+        return len(np.unique(self.codes[kept])) < len(self.classes)
+
+
+def training_of(model: Any, X: Items, y: ArrayLike, sample_weight: ArrayLike | None) -> Training:
+    """X and y as a fit of `model` would check them; it learns the names of the features.
+
+    Parameters
+    ----------
+    model : LinearSVC, LinearSVR, SVC or SVR
+        One of the search's own, since it is changed.
+    X, y, sample_weight
+        As for its ``fit``.
+    """
+    if not isinstance(model, KINDS):
+        names = ", ".join(kind.__name__ for kind in KINDS)
+        raise TypeError(
+            f"C is chosen for a {names} of hinge, not for {type(model).__name__}: for other estimators, and for "
+            "pipelines, use sklearn.model_selection.GridSearchCV."
+        )
+    for name in INSTEAD:
+        if getattr(model, name, None) is not None:
+            raise ValueError(f"{name} takes the place of C, which is to be chosen: leave {name}=None.")
+    linear = isinstance(model, LinearSVC | LinearSVR)
+    solvers = registry.names(*(SOLVES if linear else ("kernel",)))
+    check: Any = {
+        LinearSVC: checks.check_linear_svc,
+        LinearSVR: checks.check_linear_svr,
+        SVC: checks.check_svc,
+        SVR: checks.check_svr,
+    }[next(kind for kind in KINDS if isinstance(model, kind))]
+    check(model, solvers)
+    X, y = checks.validated(model, X, y) if linear else kernel_input.training_data(model, X, y)
+    weight = weights.row_weights(sample_weight, X)
+    if isinstance(model, LinearSVR | SVR):
+        return Training(X, checks.checked_targets(y), weight, None, None)
+    classes, codes = checks.encoded_labels(y)
+    return Training(X, y, weight, classes, codes)

@@ -1,0 +1,365 @@
+"""`tune`: C, and γ, by cross-validation or leave-one-out, in the time of a few fits."""
+
+import sys
+import time
+import warnings
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import BaseCrossValidator, check_cv
+from sklearn.utils.metaestimators import _safe_split
+
+from hinge.estimators import LinearSVC, LinearSVR
+from hinge.estimators.checks import checked_number
+from hinge.estimators.parameters import Gamma
+from hinge.monitoring.clock import left_of
+from hinge.selection.board import Board
+from hinge.selection.grids import Grid, grid_of_C, grid_of_gamma
+from hinge.selection.kernel_path import KernelPath
+from hinge.selection.linear_path import LinearPath
+from hinge.selection.refits import Refits
+from hinge.selection.scoring import Scorer, Scoring, scoring_of, with_values
+from hinge.selection.training import Training, training_of
+from hinge.selection.without_rows import Estimate, estimate, left_out_scores
+from hinge.threads import each, threads_of
+from hinge.types import Items
+
+CV: TypeAlias = int | Literal["loo"] | BaseCrossValidator | Iterable[tuple[np.ndarray, np.ndarray]] | None
+"""How rows are held out: a number of folds, a splitter, the parts themselves; or each row by itself, by "loo"."""
+Fold: TypeAlias = tuple[np.ndarray, np.ndarray]
+"""The rows to learn from, and those held out."""
+
+FOLD_TOL = 1e-2
+"""Relative gap to which fits are certified that are made for their scores."""
+LEFT_OUT_TOL = 1e-3
+"""And those whose dual weights have to tell what leaving out a row changes."""
+FOR_THE_SEARCH = 0.8
+"""Share of the time limit after which the search ends, so that the chosen model can be fitted in the rest."""
+
+
+class Tuned(NamedTuple):
+    """What a search found.
+
+    Attributes
+    ----------
+    model : estimator, optional
+        The chosen one, fitted to all rows; None without `refit`.
+    C, gamma : float
+        Those chosen; `gamma` is None where there is none to choose.
+    Cs, gammas : ndarray
+        Those tried.
+    scores : ndarray of shape (n_Cs, n_gammas, n_folds)
+        By fold; nan where the candidate could not be chosen any more, or time was up.
+    best_score : float
+        The mean of those of the chosen one.
+    error, error_std : float
+        The error that the chosen model should have on rows it has not seen, by leave-one-out, and its standard
+        error: the share of wrong classes, or the mean absolute error of a regression. nan where they are not known.
+    n_fits : int
+        Scores that were computed.
+    """
+
+    model: Any
+    C: float
+    gamma: float | None
+    Cs: np.ndarray
+    gammas: list[float | None]
+    scores: np.ndarray
+    best_score: float
+    error: float
+    error_std: float
+    n_fits: int
+
+
+def tune(
+    estimator: Any,
+    X: Items,
+    y: ArrayLike,
+    *,
+    Cs: Grid = 10,
+    gammas: Grid | Gamma = 5,
+    cv: CV = 5,
+    scoring: str | Scorer | None = None,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    refit: bool = True,
+    n_jobs: int | None = None,
+    max_time: float | None = None,
+    verbose: int = 0,
+) -> Tuned:
+    """Choose C, and γ of a kernel, and fit the model that was chosen.
+
+    For each γ all kernel values are computed once, for all folds; linear machines see folds as weights of zero. Along C
+    each fit begins where the last one ended, and ends at a certified gap of 1e-2, which is enough for its score; of
+    many rows, whose kernel values are in single precision, for these values as they are. A candidate is given up when
+    its scores so far say that it cannot be chosen, whatever the other folds bring.
+    With ``cv="loo"`` there is one fit for each C and γ, on all rows, and scores come from leave-one-out values that
+    the solution itself tells.
+
+    Parameters
+    ----------
+    estimator : LinearSVC, LinearSVR, SVC or SVR
+        Its other parameters are those of every fit; `tol` is that of the last one.
+    X, y, sample_weight
+        As for its ``fit``. Scores are weighted, too.
+    Cs : int or sequence of float, default=10
+        The values of C to try, or how many: then they lie between the smallest C at which anything is learned and one
+        at which C holds no row back, see `hinge.selection.grids.bounds`. Repeated ones are solved once.
+    gammas : int, sequence of float, "scale" or "auto", default=5
+        The values of γ to try, or how many: then they lie around "scale", up to 16 times as large and as small. Kernels
+        without γ do without.
+    cv : int, splitter, iterable or "loo", default=5
+        Folds, stratified by class; a splitter of scikit-learn; pairs of row numbers to learn from and to hold out; or
+        "loo": each row by itself.
+    scoring : str or callable, optional
+        What to choose by, the larger the better: the accuracy, or R² of a regression. Scores that ask for
+        probabilities, and functions of one's own, get models that are fitted one by one.
+    groups : array-like of shape (n_samples,), optional
+        For splitters that ask for groups.
+    refit : bool, default=True
+        Whether to fit the chosen model to all rows.
+    n_jobs : int, optional
+        Threads, over which folds are spread.
+    max_time : float, optional
+        Limit of the whole in seconds: the best of the candidates so far is taken then, and a warning says so.
+    verbose : int, default=0
+        Write a line for each γ and fold to standard error.
+
+    Returns
+    -------
+    Tuned
+
+    Notes
+    -----
+    Among candidates with the same mean score the smallest C is chosen, and of those the smallest γ.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from hinge import LinearSVC, tune
+    >>> X, y = load_iris(return_X_y=True)
+    >>> found = tune(LinearSVC(), X, y, Cs=[0.01, 0.1, 1.0, 10.0])
+    >>> found.scores.shape
+    (4, 1, 5)
+    >>> bool(found.best_score > 0.9), bool(found.model.score(X, y) > 0.9)
+    (True, True)
+    """
+    began = time.perf_counter()
+    if max_time is not None:
+        checked_number("max_time", max_time)
+    model = clone(estimator)
+    data = training_of(model, X, y, sample_weight)
+    scores = scoring_of(scoring, data.codes is None)
+    asked_gammas = grid_of_gamma(model, data, gammas)
+    asked_Cs = grid_of_C(model, data, Cs, asked_gammas)
+    folds = _folds(cv, data, groups)
+    ends = None if max_time is None else began + FOR_THE_SEARCH * max_time
+    search = _Search(model, data, scores, np.unique(asked_Cs), _distinct(asked_gammas), folds, ends, verbose)
+    search.run(threads_of(n_jobs))
+    place = search.board.best()
+    n_fits = int(np.count_nonzero(~np.isnan(search.board.scores)))
+    if search.cut_off:
+        _warn_of_time(search, place, max_time, n_fits)
+    elif place is None:
+        raise ValueError(f"No candidate has a score that is a number: scoring={scoring!r} gave nan for each of them.")
+    best_C, best_gamma = place if place is not None else (len(search.Cs) // 2, len(search.gammas) // 2)
+    C, gamma = float(search.Cs[best_C]), search.gammas[best_gamma]
+    best = np.nan if place is None else float(np.nanmean(search.board.scores[place]))
+    known = Estimate(np.nan, np.nan)
+    chosen = None
+    if refit:
+        chosen = clone(estimator).set_params(C=C, **({} if gamma is None else {"gamma": gamma}))
+        if max_time is not None:
+            own = chosen.max_time
+            chosen.set_params(max_time=left_of(max_time, began))
+        chosen.fit(X, y, sample_weight=sample_weight)
+        if max_time is not None:
+            chosen.set_params(max_time=own)
+        known = search.error_of(chosen, place)
+    return Tuned(
+        chosen,
+        C,
+        gamma,
+        asked_Cs,
+        asked_gammas,
+        search.board.scores[np.searchsorted(search.Cs, asked_Cs)][:, [search.gammas.index(g) for g in asked_gammas]],
+        best,
+        known.error,
+        known.std,
+        n_fits,
+    )
+
+
+class _Search:
+    """The moving parts of one call of `tune`."""
+
+    def __init__(
+        self,
+        model: Any,
+        data: Training,
+        scoring: Scoring,
+        Cs: np.ndarray,
+        gammas: list[float | None],
+        folds: list[Fold] | None,
+        ends: float | None,
+        verbose: int,
+    ) -> None:
+        self.model, self.data, self.scoring, self.folds = model, data, scoring, folds
+        self.Cs, self.gammas, self.ends, self.verbose = Cs, gammas, ends, verbose
+        self.board = Board(len(Cs), len(gammas), 1 if folds is None else len(folds), scoring)
+        self.linear = isinstance(model, LinearSVC | LinearSVR)
+        self.cut_off = False
+        if folds is None and not self._shares(None):
+            raise ValueError(
+                "There is no cv='loo' for this search: scores that ask for more than decision values, "
+                "multi_class='crammer_singer', a GPU, and more rows than kernel values can be kept of, need a number "
+                "of folds."
+            )
+
+    def run(self, threads: int) -> None:
+        """Fill the board: one γ after the other, and so many folds at once.
+
+        It begins with the middle one: the sooner a good candidate is known, the sooner others are out.
+        """
+        middle = len(self.gammas) // 2
+        for g in sorted(range(len(self.gammas)), key=lambda g: abs(g - middle)):
+            gamma = self.gammas[g]
+            if self._late():
+                return
+            path = self._path(gamma)
+            if self.folds is None:
+                self._score_without(path, g)
+                continue
+            for first in range(0, len(self.folds), threads):
+                kept = np.flatnonzero(self.board.in_the_running()[:, g])
+                if len(kept) == 0 or self._late():
+                    break
+                score = partial(self._score_fold, path, g, kept, first)
+                each(score, min(threads, len(self.folds) - first), threads)
+
+    def _late(self) -> bool:
+        self.cut_off |= self.ends is not None and time.perf_counter() >= self.ends
+        return self.cut_off
+
+    def _shares(self, fold: Fold | None) -> bool:
+        """Whether fits share what they can: decision values are enough, and every class is there."""
+        if not self.scoring.values or self.model.target_error is not None:
+            return False
+        if fold is not None and self.data.lacks_a_class(fold[0]):
+            return False
+        if self.linear:
+            return self.model.max_reads is None and getattr(self.model, "multi_class", "ovr") == "ovr"
+        return KernelPath.fits(self.model, self.data)
+
+    def _path(self, gamma: float | None) -> Any:
+        """What the fits of one γ share; None where they share nothing."""
+        if not self._shares(None):
+            return None
+        return LinearPath(self.model, self.data) if self.linear else KernelPath(self.model, self.data, gamma)
+
+    def _score_without(self, path: Any, g: int) -> None:
+        """Leave-one-out scores of all C."""
+        everything, done = np.arange(len(self.data.y)), 0
+        for c, model in enumerate(path.without(self.Cs.tolist(), LEFT_OUT_TOL, self.ends)):
+            self.board.scores[c, g, 0] = self.scoring.of(model, everything, self.data.y, self.data.weight)
+            self._say(g, "leave-one-out", [c])
+            done += 1
+        self.cut_off |= done < len(self.Cs)
+
+    def _score_fold(self, path: Any, g: int, kept: np.ndarray, first: int, more: int) -> None:
+        """The scores of fold `first` + `more` for the C that are in the running."""
+        assert self.folds is not None
+        k = first + more
+        train, test = self.folds[k]
+        data, shares = self.data, path is not None and self._shares((train, test))
+        if not shares:
+            path = Refits(self.model, data, self.gammas[g], self.scoring.likely)
+        weight = None if data.weight is None else data.weight[test]
+        X: Any = test if shares else _safe_split(self.model, data.X, data.y, test, train)[0]
+        done = 0
+        for c, model in zip(kept, path.along(train, test, self.Cs[kept].tolist(), FOLD_TOL, self.ends), strict=False):
+            self.board.scores[c, g, k] = self.scoring.of(model, X, data.y[test], weight)
+            done += 1
+        self.cut_off |= done < len(kept)
+        self._say(g, f"fold {k + 1} of {len(self.folds)}", kept[:done])
+
+    def _say(self, g: int, what: str, done: Sequence[int] | np.ndarray) -> None:
+        if not self.verbose or len(done) == 0:
+            return
+        place = self.board.best()
+        best = "" if place is None else f"; the best so far is C={self.Cs[place[0]]:.4g}"
+        gamma = "" if self.gammas[g] is None else f"gamma={self.gammas[g]:.4g}, "
+        if place is not None and self.gammas[place[1]] is not None:
+            best += f", gamma={self.gammas[place[1]]:.4g}"
+        sys.stderr.write(f"[hinge] {gamma}{what}: {len(done)} values of C{best}\n")
+
+    def error_of(self, chosen: Any, place: tuple[int, int] | None) -> Estimate:
+        """The error of the chosen model by leave-one-out; by its folds where there is none."""
+        data = self.data
+        if self._shares(None) and chosen.stop_reason_ != "max_time":
+            values = left_out_scores(chosen, data.X, data.y, data.weight)
+            return estimate(with_values(chosen, data, values), data.y, values, data.weight)
+        if place is None or self.scoring.name != "accuracy":
+            return Estimate(np.nan, np.nan)
+        error = 1.0 - float(np.nanmean(self.board.scores[place]))
+        return Estimate(error, float(np.sqrt(max(error * (1.0 - error), 0.0) / len(data.y))))
+
+
+def _distinct(gammas: Sequence[float | None]) -> list[float | None]:
+    return [None] if gammas[0] is None else np.unique(np.array(gammas, np.float64)).tolist()
+
+
+def _folds(cv: CV, data: Training, groups: ArrayLike | None) -> list[Fold] | None:
+    """The rows to learn from and those held out, of each fold; None for leave-one-out."""
+    y, counts = data.y, None if data.codes is None else np.bincount(data.codes)
+    if counts is not None and data.classes is not None and counts.min() == 1:
+        label = data.classes.tolist()[int(counts.argmin())]
+        warnings.warn(
+            f"Class {label!r} has one row, without which nothing is left to learn it from: where it is held out it "
+            "counts as an error. Give two rows of each class or more.",
+            UserWarning,
+            stacklevel=3,
+        )
+    if isinstance(cv, str):
+        if cv != "loo":
+            raise ValueError(f"cv must be a number of folds, a splitter or 'loo', got {cv!r}.")
+        return None
+    if counts is not None and isinstance(cv, int | np.integer) and 2 <= cv <= len(y) and counts.max() < cv:
+        raise ValueError(
+            f"cv={cv} folds need a class of {cv} rows or more, and the largest has {counts.max()}: give fewer folds, "
+            "or cv='loo'."
+        )
+    splitter = check_cv(5 if cv is None else cv, y, classifier=counts is not None)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The least populated class")  # folds without it are dealt with
+        folds = [(np.asarray(a), np.asarray(b)) for a, b in splitter.split(np.zeros((len(y), 1)), y, groups)]
+    for k, (train, test) in enumerate(folds):
+        if len(train) == 0 or len(test) == 0:
+            raise ValueError(f"Fold {k + 1} of cv has no rows to learn from, or none held out.")
+        if data.codes is not None and len(np.unique(data.codes[train])) < 2:
+            raise ValueError(
+                f"Fold {k + 1} of cv leaves rows of one class to learn from: shuffle and stratify, by "
+                "cv=StratifiedKFold(shuffle=True) for instance, or give more rows of the other class."
+            )
+    return folds
+
+
+def _warn_of_time(search: _Search, place: tuple[int, int] | None, max_time: float | None, n_fits: int) -> None:
+    every = search.board.scores.size
+    if place is None:
+        why = (
+            f"max_time={max_time:g} was too short for a single score: C={search.Cs[len(search.Cs) // 2]:.4g}, from the "
+            "middle of those to try, is a guess. Allow more time."
+        )
+    else:
+        gamma = "" if search.gammas[place[1]] is None else f" and gamma={search.gammas[place[1]]:.4g}"
+        why = (
+            f"The search ended because max_time={max_time:g} was up, after {n_fits} of {every} scores: "
+            f"C={search.Cs[place[0]]:.4g}{gamma} is the best so far. Allow more time, or fewer candidates."
+        )
+    warnings.warn(why, ConvergenceWarning, stacklevel=4)
