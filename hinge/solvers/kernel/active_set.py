@@ -12,6 +12,7 @@ from hinge.problems.cost import Cost
 from hinge.problems.svm.duality import duality_gap, slope_above, slope_below, stationary_bias
 from hinge.problems.svm.quantiles import quantile
 from hinge.solvers.base import Paper, Solver
+from hinge.solvers.kernel.conjugate_steps import conjugate_steps
 from hinge.solvers.kernel.face_steps import face_steps
 from hinge.solvers.kernel.set_exchange import exchange_sets
 from hinge.solvers.kernel.two_point import pair_steps, single_steps
@@ -109,6 +110,7 @@ class ActiveSet(Solver[KernelRegularized, ActiveState]):
         K, lo, hi = problem.gram.whole(), *problem.limits
         beta, e, level, gap, b, dual, still, t = state
         free, certifiable = problem.bias == "free", problem.certifiable
+        fixed, indefinite = None if free else True, None if certifiable else True
         boxes = np.ascontiguousarray(problem.boxes)
         zeros, own = np.zeros(problem.n), np.sqrt(np.maximum(np.diagonal(K), 0.0)).copy()
         aims, unit, epsilon = problem.aims, problem.unit, problem.epsilon
@@ -119,7 +121,7 @@ class ActiveSet(Solver[KernelRegularized, ActiveState]):
                 advance_many(K, beta, e, lo, hi, level * problem.spread, free, certifiable, epsilon)
             level = max(SHARPER * level, FINEST)
             b, gap, value, _ = measured(
-                K, aims, boxes, problem.lam, unit, beta, e, lo, hi, own, zeros, free, certifiable, epsilon
+                aims, boxes, problem.lam, unit, beta, e, lo, hi, own, zeros, fixed, indefinite, epsilon
             )
             still = 0 if value > dual + 1e-14 * abs(value) else still + 1
             dual, t = max(value, dual), t + 1
@@ -172,45 +174,60 @@ def advance_many(
 
     Where the sets do not settle there are so many `more` pair steps for each point.
     """
-    steps, n = pair_steps if free else single_steps, len(beta)
-    most = 2 * n + 50
-    if steps(K, beta, e, lo, hi, level, most, epsilon) < most:
+    n = len(beta)
+    most = most_pairs(n)
+
+    def moves(limit: int) -> int:
+        if not free:
+            return int(single_steps(K, beta, e, lo, hi, level, limit, epsilon))
+        if not convex:
+            return int(pair_steps(K, beta, e, lo, hi, level, limit, epsilon))
+        return int(conjugate_steps(K, beta, e, lo, hi, level, limit, epsilon or 0.0))
+
+    if moves(most) < most:
         return
-    if convex and exchange_sets(K, beta, e, lo, hi, free, epsilon):
-        steps(K, beta, e, lo, hi, level, most, epsilon)
-    else:
-        steps(K, beta, e, lo, hi, level, more * n, epsilon)
+    moves(most if convex and exchange_sets(K, beta, e, lo, hi, free, epsilon) else more * n)
 
 
 @compiled
-def measured(K, y, box, lam, unit, beta, e, lo, hi, own, off, free, certifiable, epsilon=None):
+def measured(y, box, lam, unit, beta, e, lo, hi, own, off, fixed=None, indefinite=None, epsilon=None):
     """The bias, the relative gap or, where there is none, the violation; the dual; and the primal.
 
-    `y`, `unit` and `epsilon` are those of `KernelRegularized.aims` and so on: labels, 0 and None for the hinge.
+    `y`, `unit` and `epsilon` are those of `KernelRegularized.aims` and so on: labels, 0 and None for the hinge. `fixed`
+    is True where the bias is none, `indefinite` where the kernel is; both are None else, so that what is rarely needed
+    is rarely compiled.
     """
-    n = len(beta)
     r = e + y
-    if certifiable:
-        b = _best_bias(r, y, box, epsilon) if free else 0.0
-        primal, _, most, dual = duality_gap(y, box, lam, beta, r, off, own, b, free, np.empty(n), epsilon)
+    if indefinite is None:
+        b = _best_bias(r, y, box, epsilon) if fixed is None else 0.0
+        primal, _, most, dual = duality_gap(
+            y, box, lam, beta, r, off, own, b, fixed is None, np.empty(len(beta)), epsilon
+        )
         if most == 0.0 and epsilon is not None:
             return b, 0.0, dual, primal
         return b, most / max(dual, unit) if max(dual, unit) > 0.0 else np.inf, dual, primal
+    return _violation(y, box, lam, beta, e, lo, hi, fixed, epsilon)
+
+
+@compiled
+def _violation(y, box, lam, beta, e, lo, hi, fixed, epsilon):
+    """The same for a problem that is not convex: LIBSVM's bias, and by how much its conditions are violated."""
     least, largest, dual, primal = np.inf, -np.inf, 0.0, 0.0
-    b = stationary_bias(beta, e, lo, hi, epsilon) if free else 0.0
-    for i in range(n):
+    b = stationary_bias(beta, e, lo, hi, epsilon) if fixed is None else 0.0
+    for i in range(len(beta)):
+        r = e[i] + y[i]
         if beta[i] < hi[i]:
             least = min(least, slope_above(beta[i], e[i], epsilon))
         if beta[i] > lo[i]:
             largest = max(largest, slope_below(beta[i], e[i], epsilon))
-        dual += lam * beta[i] * (y[i] - 0.5 * r[i])
+        dual += lam * beta[i] * (y[i] - 0.5 * r)
         if epsilon is None:
-            cost = max(0.0, 1.0 - y[i] * (r[i] + b))
+            cost = max(0.0, 1.0 - y[i] * (r + b))
         else:
             dual -= lam * epsilon * abs(beta[i])
-            cost = max(0.0, abs(y[i] - r[i] - b) - epsilon)
-        primal += lam * (0.5 * beta[i] * r[i] + box[i] * cost)
-    violation = largest - least if free else max(largest, -least)
+            cost = max(0.0, abs(y[i] - r - b) - epsilon)
+        primal += lam * (0.5 * beta[i] * r + box[i] * cost)
+    violation = largest - least if fixed is None else max(largest, -least)
     return b, max(violation, 0.0), dual, primal
 
 
@@ -234,34 +251,48 @@ def _best_bias(r, y, weight, epsilon):
     return 0.5 * (low + high)
 
 
-@compiled
-def advance_round(K, beta, e, lo, hi, level, free, convex, epsilon=None, cut=None):
-    """Pair steps and, where these do not end it, Newton steps; the arithmetic done, in units of n.
+def advance_round(
+    K: np.ndarray,
+    beta: np.ndarray,
+    e: np.ndarray,
+    lo: np.ndarray,
+    hi: np.ndarray,
+    level: float,
+    free: bool,
+    convex: bool,
+    epsilon: float | None,
+) -> None:
+    """Pair steps and, where these do not end it, Newton steps.
 
-    Where the problem is not convex there are pair steps only: they lead where LIBSVM's do. Where there is a `cut`, the
-    points before it and from it on have a sum of their own.
+    Where the problem is not convex there are pair steps only: they lead where LIBSVM's do.
     """
-    n = len(beta)
-    most = 2 * n + 50
-    if free:
-        steps = pair_steps(K, beta, e, lo, hi, level, most, epsilon, cut)
-    else:
-        steps = single_steps(K, beta, e, lo, hi, level, most, epsilon)
-    work = 3.0 * steps
-    if steps == most and convex:
-        if epsilon is None or epsilon == 0.0:
-            work += face_steps(K, beta, e, lo, hi, free, cut)
-        else:
-            work += _steps_beside_zero(K, beta, e, lo, hi, free, epsilon)
-    return work
+    most, steps = most_pairs(len(beta)), pair_steps if free else single_steps
+    if steps(K, beta, e, lo, hi, level, most, epsilon) == most and convex:
+        newton_steps(K, beta, e, lo, hi, free, epsilon)
 
 
 @compiled
-def _steps_beside_zero(K, beta, e, lo, hi, free, epsilon):
-    """Newton steps with the term ε|β|: every point stays on its side of zero, where that term is linear."""
+def most_pairs(n):
+    """Pair steps after which Newton steps are tried."""
+    return 2 * n + 50
+
+
+def newton_steps(
+    K: np.ndarray,
+    beta: np.ndarray,
+    e: np.ndarray,
+    lo: np.ndarray,
+    hi: np.ndarray,
+    free: bool,
+    epsilon: float | None,
+    cut: int | None = None,
+) -> float:
+    """`face_steps`; with ε|β| every point stays on its side of zero, where that term is linear. The arithmetic done."""
+    if not epsilon:
+        return float(face_steps(K, beta, e, lo, hi, free, cut))
     sides = epsilon * np.sign(beta)
     e += sides
-    low, high = np.where(beta > 0.0, 0.0, np.where(beta < 0.0, lo, 0.0)), np.where(beta > 0.0, hi, 0.0)
-    work = face_steps(K, beta, e, low, high, free)
+    low, high = np.where(beta < 0.0, lo, 0.0), np.where(beta > 0.0, hi, 0.0)
+    work = face_steps(K, beta, e, low, high, free, cut)
     e -= sides
-    return work
+    return float(work)

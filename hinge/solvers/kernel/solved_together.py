@@ -7,7 +7,11 @@ import numpy as np
 from hinge.compiled import compiled
 from hinge.problems.svm.level_gap import CLASSES, TARGETS, level_gap, level_of, relative_gap
 from hinge.problems.svm.quantiles import quantile
-from hinge.solvers.kernel.active_set import FINEST, FIRST, SHARPER, STILL, advance_round, measured
+from hinge.solvers.kernel.active_set import FINEST, FIRST, SHARPER, STILL, measured, most_pairs, newton_steps
+from hinge.solvers.kernel.two_point import pair_steps, single_steps
+
+WANTED, TRIED = 1.0, 2.0
+"""Newton steps."""
 
 
 class Together(NamedTuple):
@@ -23,10 +27,10 @@ class Together(NamedTuple):
         Labels or targets, largest |β|, bounds of β, and what is found: coefficients and responses.
     lam, unit, spread : ndarray
         λ of each problem, its unit of gaps, and its spread of targets.
-    found : ndarray of shape (n_problems, 8)
+    found : ndarray of shape (n_problems, 9)
         Gap or violation, the same without rounding, objective, bias; and where it stands: rounds made, the
-        violation to solve to, the dual, and for how many rounds that has been still. A gap of inf: yet to be
-        solved.
+        violation to solve to, the dual, for how many rounds that has been still, and whether Newton steps are wanted
+        or were tried in this round. A gap of inf: yet to be solved.
     """
 
     K: np.ndarray
@@ -72,14 +76,53 @@ class Sums(NamedTuple):
 
 def unsolved(n_problems: int) -> np.ndarray:
     """`found` of problems that are yet to be solved."""
-    return np.tile([np.inf, 0.0, np.nan, 0.0, 0.0, FIRST, -np.inf, 0.0], (n_problems, 1))
+    return np.tile([np.inf, 0.0, np.nan, 0.0, 0.0, FIRST, -np.inf, 0.0, 0.0], (n_problems, 1))
 
 
-@compiled
-def solve_together(these, first, tol, free, certifiable, work, epsilon=None, sums=None):
+def solve_together(
+    these: Together,
+    first: int,
+    tol: float,
+    free: bool,
+    certifiable: bool,
+    work: float,
+    epsilon: float | None = None,
+    sums: Sums | None = None,
+) -> int:
     """Solve problems from `first` on, until about so much `work` is done; the number of the next one.
 
     `epsilon` is that of the ε-insensitive loss; None for the hinge. Where there are `sums`, β is feasible at the start.
+
+    All by pair steps, in one compiled call. Where they are slow it is left for Newton steps, so that these are compiled
+    for those who need them.
+    """
+    k, fixed, indefinite = first, None if free else True, None if certifiable else True
+    while True:
+        k = solve_by_pairs(these, k, tol, work, fixed, indefinite, epsilon, sums)
+        if k == len(these.lam) or these.found[k, 8] != WANTED:
+            return k
+        work -= _place_by_newton(these, k, free, epsilon, sums)
+        if not work > 0.0:
+            return k
+
+
+def _place_by_newton(these: Together, k: int, free: bool, epsilon: float | None, sums: Sums | None) -> float:
+    """Newton steps of problem k; the arithmetic done."""
+    part = slice(these.cuts[k], these.cuts[k + 1])
+    rows, beta = these.rows[part], these.beta[part]
+    K = these.K[np.ix_(rows, rows)]
+    e = K @ (beta if sums is None else net_of(sums.form, beta)) - these.y[part]
+    cut = None if sums is None else int(sums.positive[k])
+    work = newton_steps(K, beta, e, these.lo[part], these.hi[part], free, epsilon, cut)
+    these.r[part], these.found[k, 8] = e + these.y[part], TRIED
+    return len(rows) * (1.0 + work)
+
+
+@compiled
+def solve_by_pairs(these, first, tol, work, fixed, indefinite, epsilon, sums):
+    """`solve_together` as far as pair steps lead; a problem for which Newton steps are wanted says so.
+
+    `fixed` and `indefinite` are True or None, as for `measured`.
     """
     done = 0.0
     for k in range(first, len(these.cuts) - 1):
@@ -90,19 +133,27 @@ def solve_together(these, first, tol, free, certifiable, work, epsilon=None, sum
         K, own = _own_values(these.K, these.rows[at:end])
         e, off = np.empty(n), np.zeros(n)
         _pulls(K, y, beta if sums is None else net_of(sums.form, beta), e)
-        if sums is not None and these.found[k, 4] == 0.0:
+        if sums is not None and these.found[k, 4] == 0.0 and these.found[k, 8] == 0.0:
             these.spread[k] = max(e.max() - e.min(), 1e-300)
             if sums.form == CLASSES:
                 _begin_with_the_worst(sums, k, K, these.box[at:end], beta, e)
         found, finished = these.found[k], False
         while not finished and done < work:
-            level = found[5] * these.spread[k]
-            done += n * (1.0 + advance_round(K, beta, e, lo, hi, level, free, certifiable, epsilon, cut))
+            level, most = found[5] * these.spread[k], most_pairs(n)
+            if fixed is None:
+                steps = pair_steps(K, beta, e, lo, hi, level, most, epsilon, cut)
+            else:
+                steps = single_steps(K, beta, e, lo, hi, level, most, epsilon)
+            done += n * (1.0 + 3.0 * steps)
+            if indefinite is None and steps == most and found[8] != TRIED:
+                found[8] = WANTED
+                break
+            found[8] = 0.0
             found[5] = max(SHARPER * found[5], FINEST)
             found[4] += 1.0
             net, as_is, ended = beta, np.inf, False
             for look in range(2):
-                b, gap, value, objective = _measured(these, k, K, net, e, own, off, free, certifiable, epsilon, sums)
+                b, gap, value, objective = _measured(these, k, net, e, own, off, fixed, indefinite, epsilon, sums)
                 if look == 0:
                     found[7] = 0.0 if value > found[6] + 1e-14 * abs(value) else found[7] + 1.0
                     found[6] = max(value, found[6])
@@ -123,7 +174,7 @@ def solve_together(these, first, tol, free, certifiable, work, epsilon=None, sum
                     beta[i] = net[i]
         for i in range(n):
             these.r[at + i] = e[i] + y[i]
-        if done >= work:
+        if done >= work or found[8] == WANTED:
             return k + finished
     return len(these.cuts) - 1
 
@@ -160,13 +211,13 @@ def _begin_with_the_worst(sums, k, K, box, beta, e):
 
 
 @compiled
-def _measured(these, k, K, beta, e, own, off, free, certifiable, epsilon, sums):
+def _measured(these, k, beta, e, own, off, fixed, indefinite, epsilon, sums):
     """The bias, the gap or violation, the dual and the primal of problem k."""
     at, end = these.cuts[k], these.cuts[k + 1]
     y, box = these.y[at:end], these.box[at:end]
     if sums is None:
         lo, hi, lam, unit = these.lo[at:end], these.hi[at:end], these.lam[k], these.unit[k]
-        return measured(K, y, box, lam, unit, beta, e, lo, hi, own, off, free, certifiable, epsilon)
+        return measured(y, box, lam, unit, beta, e, lo, hi, own, off, fixed, indefinite, epsilon)
     return measured_levels(sums, k, box, y, beta, e, own, off, these.unit[k])
 
 
