@@ -166,7 +166,8 @@ class KernelProblem(Examples[Expansion]):
         some, few = rows[:: max(1, len(rows) // PROBES)], e.copy()
         self._again(finer, beta, some, r.copy(), few)
         known = e.copy()
-        known[rows] = errors[rows] * float((few[some] / np.maximum(errors[some], 1e-300)).max(initial=0.0))
+        # What counts is the sum over all rows, so the mean says more than the worst of a few.
+        known[rows] = errors[rows] * float((few[some] / np.maximum(errors[some], 1e-300)).mean() if len(some) else 0.0)
         return self._bounds(beta, r, np.minimum(known, e))
 
     def _blurred(self, beta: np.ndarray, r: np.ndarray, e: np.ndarray, found: Certificate, wanted: float) -> np.ndarray:

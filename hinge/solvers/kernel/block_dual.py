@@ -27,6 +27,8 @@ STILL = 16
 """Rounds without a gain worth its name after which there is none to be had."""
 SLOWEST = 1e-5
 """A pass that gains less than this of what is missing is none: there would have to be 100,000 of them."""
+STEPS, FINE = 20, 0.05
+"""Most steps in a block, for each of its points; and the share of `inner` to which the first few of them go."""
 SHARE = 0.7
 """A gap on some of the points must be this much smaller than one asked for on all."""
 
@@ -69,7 +71,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
               \\quad \\textstyle\\sum_i\\beta_i = 0 \\text{ with a free bias}
 
     A round takes a working set of points: half of it new, half of it kept; computes their kernel rows
-    where the cache does not hold them; solves the problem of the block to a tenth of its violation; and
+    where the cache does not hold them; solves the problem of the block to a third of its violation; and
     updates all responses. New points are drawn uniformly among those that violate their margin, which is
     the distribution p of the SBP and spares the long plateau of the worst-violator rule, then by largest
     violation once the gap is small. When few points are left to find, the working set is all points
@@ -109,8 +111,8 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
     block: int | None = None
     first: int = 8
     margin: float = 1.5
-    inner: float = 0.1
-    most: int = 4096
+    inner: float = 0.3
+    most: int = 12288
 
     paper = Paper(
         "The Kernelized Stochastic Batch Perceptron",
@@ -226,13 +228,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         mine, pull = gram.host(beta[at]).copy(), gram.host(e[at]).copy()
         limits = gram.host(lo[at]), gram.host(hi[at])
         violation = float(np.abs(gram.host(off[at])[gram.host((up | down)[at])]).max(initial=0.0))
-        tol, K, limit = max(self.inner * violation, 1e-12 * problem.spread), rows.block(), 50 * len(work)
-        if problem.bias != "free":
-            single_steps(K, mine, pull, *limits, tol, limit, problem.epsilon)
-        elif problem.certifiable:
-            conjugate_steps(K, mine, pull, *limits, tol, limit, problem.epsilon or 0.0)
-        else:  # without a least value in the plane of two directions: pairs alone, as in LIBSVM
-            pair_steps(K, mine, pull, *limits, tol, limit, problem.epsilon)
+        self._solve(problem, rows.block(), mine, pull, *limits, violation)
         change = gram.array(mine) - beta[at]
         state.path[work] += np.abs(gram.host(change))
         state.r[columns] = r + rows.combine(change)
@@ -242,6 +238,33 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         recent = np.concatenate([state.order[fresh], np.setdiff1d(work, state.order[fresh])])
         state.work[: len(recent)] = recent
         return state._replace(t=state.t + 1, draws=state.draws + wanted, terms=state.terms + len(work) + 1)
+
+    def _solve(
+        self,
+        problem: KernelRegularized,
+        K: np.ndarray,
+        beta: np.ndarray,
+        e: np.ndarray,
+        lo: np.ndarray,
+        hi: np.ndarray,
+        violation: float,
+    ) -> None:
+        """Solve the problem of a block.
+
+        To have the block costs as much as a step for each of its points or more, so that many may be made to get far;
+        only where these do not suffice is it left at `inner` of its violation.
+        """
+        n, least, epsilon = len(beta), 1e-12 * problem.spread, problem.epsilon
+        for steps, share in ((n, FINE * self.inner), (STEPS * n, self.inner)):
+            tol = max(share * violation, least)
+            if problem.bias != "free":
+                made = single_steps(K, beta, e, lo, hi, tol, steps, epsilon)
+            elif problem.certifiable:
+                made = conjugate_steps(K, beta, e, lo, hi, tol, steps, epsilon or 0.0)
+            else:  # without a least value in the plane of two directions: pairs alone, as in LIBSVM
+                made = pair_steps(K, beta, e, lo, hi, tol, steps, epsilon)
+            if made < steps:
+                return
 
     # --- answers --------------------------------------------------------------------------
 

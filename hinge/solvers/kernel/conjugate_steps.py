@@ -66,11 +66,13 @@ def conjugate_steps(K, beta, e, lo, hi, tol, most, epsilon=0.0, cut=-1):
         _set_sides(k, beta, lo, hi, epsilon, sides)
     p, q, gains = np.zeros(n), np.zeros(n), np.empty(n, np.float32)
     size, curve = 1.0, 0.0  # the direction is p times its size, so that it turns without a pass over it
-    for step in range(most):
-        per = size * size / curve if curve > 0.0 else 0.0
-        i, j, rise, violation = _pair(K, e, sides, diag, q, per, tiny, cut, gains)
+    steps = 0
+    while steps < most:
+        root = size / np.sqrt(curve) if curve > 0.0 else 0.0
+        i, j, rise, violation = _pair(K, e, sides, diag, q, root, tiny, cut, gains)
         if j < 0 or violation <= tol:
-            return step
+            break
+        steps += 1
         own, dot = max(np.float64(diag[i]) + diag[j] - 2.0 * K[i, j], tiny), size * (q[i] - q[j])
         share = -dot / curve if curve > 0.0 else 0.0
         curve = own + share * dot
@@ -91,7 +93,9 @@ def conjugate_steps(K, beta, e, lo, hi, tol, most, epsilon=0.0, cut=-1):
             _set_sides(blocked, beta, lo, hi, epsilon, sides)
         _set_sides(i, beta, lo, hi, epsilon, sides)
         _set_sides(j, beta, lo, hi, epsilon, sides)
-    return most
+    for k in range(n):
+        beta[k] = min(max(beta[k], lo[k]), hi[k])
+    return steps
 
 
 @compiled
@@ -109,7 +113,7 @@ def _gain(rise, curve, t):
 
 
 @compiled
-def _pair(K, e, sides, diag, q, per, tiny, cut, gains):
+def _pair(K, e, sides, diag, q, root, tiny, cut, gains):
     """The pair that gains most with p, its first point that of the least slope; its rise, and the worst violation."""
     n = len(e)
     i, j, rise, violation, best = -1, -1, 0.0, -np.inf, np.float32(0.0)
@@ -124,7 +128,7 @@ def _pair(K, e, sides, diag, q, per, tiny, cut, gains):
         while mine[u] + above[u] != least:
             u += 1
         turned = q[first:last]
-        _set_gains(K[first + u, first:last], diag[first:last], mine, below, turned, u, per, least, tiny, some)
+        _set_gains(K[first + u, first:last], diag[first:last], mine, below, turned, u, root, least, tiny, some)
         k = _largest(some)
         if some[k] > best:
             i, j, best, rise = first + u, first + k, some[k], mine[k] + below[k] - least
@@ -157,15 +161,14 @@ def _farther(a, b):
 
 
 @compiled(fastmath=_FAST)
-def _set_gains(row, diag, e, below, q, u, per, least, tiny, gains):
+def _set_gains(row, diag, e, below, q, u, root, least, tiny, gains):
     """rise²/curvature of point u with every other, for the choice: in single precision, without a branch."""
-    own, mine, tiny = np.float32(diag[u]), q[u], np.float32(tiny)
-    per, floor = np.float32(per), np.float32(PARALLEL)
+    own, mine, tiny, floor = np.float32(diag[u]), q[u], np.float32(tiny), np.float32(PARALLEL)
     for k in range(len(e)):
-        up, dot = np.float32((e[k] + below[k]) - least), np.float32(mine - q[k])
+        up, dot = np.float32((e[k] + below[k]) - least), np.float32(root * (mine - q[k]))
         up = up if up > np.float32(0.0) else np.float32(0.0)
         alone = (own + np.float32(diag[k])) - np.float32(2.0) * np.float32(row[k])
-        across, least_curve = alone - per * dot * dot, floor * alone + tiny
+        across, least_curve = alone - dot * dot, floor * alone + tiny
         gains[k] = up * up / (across if across > least_curve else least_curve)
 
 
@@ -203,7 +206,7 @@ def _reach(p, size, beta, sides, t):
     if _leaving(p, t * size, beta, sides.low, sides.high) > 0:
         for k in range(len(p)):
             d = size * p[k]
-            room = sides.high[k] - beta[k] if d > 0.0 else beta[k] - sides.low[k]
+            room = max(sides.high[k] - beta[k] if d > 0.0 else beta[k] - sides.low[k], 0.0)  # rounding may pass an end
             if abs(d) * t > room:
                 t, blocked = room / abs(d), k
     return t, blocked

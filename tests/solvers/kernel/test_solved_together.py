@@ -93,5 +93,5 @@ def test_those_with_given_sums_are_solved_as_they_would_be_alone(form):
 
 def test_unsolved_problems_say_so():
     found = unsolved(2)
-    assert found.shape == (2, 8)
+    assert found.shape == (2, 9)
     assert np.isinf(found[:, 0]).all() and np.isnan(found[:, 2]).all()
