@@ -154,15 +154,14 @@ class Gram(BaseGram[np.ndarray]):
         """``coef @ K[i, columns]``, and a bound on the error of each; values that are kept serve again."""
         size, sums = np.abs(coef), np.zeros(len(columns))
         error, tight = self.error(np.bincount(i, size, self.n), len(i) + 1)[columns], np.zeros(len(columns))
-        for sign in (
-            (1.0, -1.0) if self.points.sums_tell else (0.0,)
-        ):  # terms of one sign at a time, so that nothing cancels
-            some = np.sign(coef) == sign if sign else size > 0
-            if not some.any():
-                continue
-            part = self._sum_held(i[some], size[some] if sign else coef[some], columns)
-            sums += part * (sign or 1.0)
-            known = self.points.sum_errors(i[some], size[some], columns, part) if sign else None
+        told = self.points.sums_tell
+        # Terms of one sign at a time, so that nothing cancels, and of points that are about as exact as one another.
+        kinds = 2 * self.points.kinds(i) + (coef > 0) if told else np.zeros(len(i), np.int64)
+        for kind in np.unique(kinds[size > 0]).tolist():
+            some = (kinds == kind) & (size > 0)
+            part = self._sum_held(i[some], size[some] if told else coef[some], columns)
+            sums += part if not told or kind % 2 else -part
+            known = self.points.sum_errors(i[some], size[some], columns, part) if told else None
             tight += (np.inf if known is None else known) + (len(i) + 2) * UNIT * np.abs(part)
         return sums, np.minimum(error, tight)
 
