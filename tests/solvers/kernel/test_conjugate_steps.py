@@ -24,9 +24,7 @@ def problem(C, epsilon, cut, dtype, seed=0):
     return K, beta, -y, lo, hi
 
 
-@pytest.mark.parametrize(
-    ("C", "epsilon", "cut"), [(1.0, 0.0, -1), (1000.0, 0.0, -1), (100.0, 0.1, -1), (5.0, 0.0, 20)]
-)
+@pytest.mark.parametrize(("C", "epsilon", "cut"), [(1.0, 0.0, -1), (1000.0, 0.0, -1), (100.0, 0.1, -1), (5.0, 0.0, 20)])
 def test_the_same_least_value_in_fewer_steps(C, epsilon, cut):
     K, beta, c, lo, hi = problem(C, epsilon, cut, np.float64)
     sums = beta[: max(cut, 0)].sum(), beta[max(cut, 0) :].sum()
