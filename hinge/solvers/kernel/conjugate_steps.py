@@ -215,7 +215,7 @@ def _reach(p, size, beta, sides, t):
 @compiled(fastmath=_FAST)
 def _leaving(p, t, beta, low, high):
     """How many points would pass the end of their way."""
-    out = 0
+    out = np.int64(0)
     for k in range(len(p)):
         z = beta[k] + t * p[k]
         out += np.int64(z > high[k]) + np.int64(z < low[k])
