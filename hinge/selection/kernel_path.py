@@ -195,7 +195,7 @@ class KernelPath:
         def solved(C: float, last: _AtC | None) -> _AtC | None:
             starts = None
             if last is not None:
-                starts = [self._scaled(*one, C / last.C) for one in zip(last.answers, tasks, strict=True)]
+                starts = [self._scaled(*one, C) for one in zip(last.answers, tasks, strict=True)]
             one_by_one = isinstance(self.held, Gram)
             found = (self._one_by_one if one_by_one else self._together)(tasks, C, tol, ends, starts)
             return None if found is None else _AtC(C, found)
@@ -206,10 +206,13 @@ class KernelPath:
         for at in until_settled(Cs, solved, holds_back, lambda at, C: _AtC(C, at.answers)):
             yield [RunAnswer(*one) for one in zip(at.answers, tasks, strict=True)]
 
-    def _scaled(self, answer: Expansion, task: Task, most: float) -> Expansion:
-        """The multiple of an answer, up to `most`, at which the dual is largest: a start for a larger C."""
+    def _scaled(self, answer: Expansion, task: Task, C: float) -> Expansion:
+        """The multiple of an answer, feasible for C, at which the dual is largest: a start for that C."""
         rows = slice(None) if task.rows is None else task.rows
         beta = answer.beta[rows]
+        used, weight = np.flatnonzero(beta), 1.0 if task.weight is None else task.weight
+        bound = (C * np.broadcast_to(weight, beta.shape))[used]
+        most = float((bound / np.abs(beta[used])).min(initial=np.inf)) * (1.0 - 1e-12)  # but for rounding
         gain = float(beta @ task.y) - self.loss.epsilon * float(np.abs(beta).sum())
         sq = answer.sq_norm
         factor = min(max(gain / sq, 1.0), most) if sq > 0 else 1.0

@@ -64,8 +64,9 @@ class Gram(BaseGram[np.ndarray]):
         self._last: tuple[np.ndarray, ...] | None = None
         self._errors: tuple[np.ndarray, np.ndarray] | None = None
         self._finer: Gram | WeightVector | None = None
+        self._room = np.empty(0, self.dtype)
         budget, item = max(int(cache_bytes) - points.nbytes, 0), self.dtype.itemsize
-        self.largest_block = min(self.n, max(LEAST_ROWS, int(np.sqrt(budget / 8 / item))))
+        self.largest_block = min(self.n, max(LEAST_ROWS, _largest_block(self.n, budget // item)))
         self._cache: RowCache | PairMemo
         if isinstance(points, FunctionPoints):
             fits = self.n * self.n * item <= budget
@@ -150,18 +151,17 @@ class Gram(BaseGram[np.ndarray]):
             level = level.finer
 
     def again(self, i: np.ndarray, coef: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """``coef @ K[i, columns]``, and a bound on the error of each."""
+        """``coef @ K[i, columns]``, and a bound on the error of each; values that are kept serve again."""
         size, sums = np.abs(coef), np.zeros(len(columns))
         error, tight = self.error(np.bincount(i, size, self.n), len(i) + 1)[columns], np.zeros(len(columns))
-        for sign in (
-            (1.0, -1.0) if self.points.sums_tell else (0.0,)
-        ):  # terms of one sign at a time, so that nothing cancels
-            some = np.sign(coef) == sign if sign else size > 0
-            if not some.any():
-                continue
-            part = self._sum_over(i[some], size[some] if sign else coef[some], columns)
-            sums += part * (sign or 1.0)
-            known = self.points.sum_errors(i[some], size[some], columns, part) if sign else None
+        told = self.points.sums_tell
+        # Terms of one sign at a time, so that nothing cancels, and of points that are about as exact as one another.
+        kinds = 2 * self.points.kinds(i) + (coef > 0) if told else np.zeros(len(i), np.int64)
+        for kind in np.unique(kinds[size > 0]).tolist():
+            some = (kinds == kind) & (size > 0)
+            part = self._sum_held(i[some], size[some] if told else coef[some], columns)
+            sums += part if not told or kind % 2 else -part
+            known = self.points.sum_errors(i[some], size[some], columns, part) if told else None
             tight += (np.inf if known is None else known) + (len(i) + 2) * UNIT * np.abs(part)
         return sums, np.minimum(error, tight)
 
@@ -197,6 +197,12 @@ class Gram(BaseGram[np.ndarray]):
             self._compute(part, first)
         return Rows(self, slots)
 
+    def room_for(self, values: int) -> np.ndarray:
+        """Room for the values of a block, the same every time: new memory costs as much as filling it."""
+        if len(self._room) < values:
+            self._room = np.empty(values, self.dtype)
+        return self._room[:values]
+
     def whole(self) -> np.ndarray:
         """All values, not to be written to; they are kept where the cache holds them."""
         self.focus(None)
@@ -225,6 +231,21 @@ class Gram(BaseGram[np.ndarray]):
             self._last = np.array(i), np.array(coef), np.array(columns), self._sum_over(i, coef, columns)
         self.asked += len(i) * len(columns)
         return self._last[-1].copy()
+
+    def _sum_held(self, i: np.ndarray, coef: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """``coef @ K[i, columns]``, of rows in the cache where they are complete; no other is computed for it."""
+        slots, at, out = self._cache.complete_slots(i), self.position[columns], np.zeros(len(columns))
+        held, inside = slots >= 0, at >= 0
+        if held.any() and inside.any():
+            out[inside] = Rows(self, slots[held]).combine_at(coef[held], at[inside])
+            rest = np.flatnonzero(~held)
+            if not inside.all():
+                out[~inside] = self._sum_over(i[held], coef[held], columns[~inside])
+        else:
+            rest = np.arange(len(i))
+        if len(rest):
+            out += self._sum_over(i[rest], coef[rest], columns)
+        return out
 
     def _sum_over(self, i: np.ndarray, coef: np.ndarray, columns: np.ndarray) -> np.ndarray:
         i, columns = np.ascontiguousarray(i, np.int64), np.ascontiguousarray(columns, np.int64)
@@ -328,8 +349,13 @@ class Gram(BaseGram[np.ndarray]):
             raise
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the thread pool, which a copy makes when it needs one."""
-        return {**self.__dict__, "_pool": None}
+        """Everything but the thread pool and the room for blocks, which a copy makes when it needs them."""
+        return {**self.__dict__, "_pool": None, "_room": np.empty(0, self.dtype)}
+
+
+def _largest_block(n: int, values: int) -> int:
+    """The most points B whose rows fit beside the block: B(n + B) values; an eighth of all, where rows can be short."""
+    return max(int(np.sqrt(values / 8)), int((np.sqrt(float(n) * n + 4.0 * values) - n) / 2))
 
 
 def _await(futures: list["Future[None]"]) -> None:

@@ -58,6 +58,10 @@ class PairMemo:
         for lo in range(0, len(short), ROWS):
             yield 0, short[lo : lo + ROWS]
 
+    def complete_slots(self, i: np.ndarray) -> np.ndarray:
+        """The slots of those rows that are complete; -1 for the others."""
+        return np.where(self._complete[i], i, -1)
+
     def complete(self, slots: np.ndarray) -> None:
         """Say that all values of these rows are there."""
         self._complete[slots] = True

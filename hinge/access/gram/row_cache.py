@@ -158,6 +158,11 @@ class RowCache:
         for first in np.unique(filled).tolist():
             yield first, short[filled == first]
 
+    def complete_slots(self, i: np.ndarray) -> np.ndarray:
+        """The slots of those rows that are complete; -1 for the others."""
+        slots = self._slot_of[i]
+        return np.where((slots >= 0) & (self._filled[slots] == len(self.columns)), slots, -1)
+
     def complete(self, slots: np.ndarray) -> None:
         """Say that all values of these slots are there."""
         self._filled[slots] = len(self.columns)

@@ -6,6 +6,11 @@ import numpy as np
 
 from hinge.compiled import compiled
 
+TILE = 64
+"""Side of a tile of a block that is mirrored."""
+FEW = 0.25
+"""Share of the columns below which they are read one by one."""
+
 
 class Rows:
     """Some complete rows in the cache, until others are fetched."""
@@ -14,20 +19,30 @@ class Rows:
         self.gram, self.slots = gram, slots
 
     def block(self) -> np.ndarray:
-        """The kernel values of these points among themselves, which must be among the columns."""
+        """The kernel values of these points among themselves, which must be among the columns; until the next call."""
         cache = self.gram._cache
         places = cache.places(self.slots)
         if len(places) and places.min() < 0:
             i = int(cache.row_of[self.slots[places.argmin()]])
             raise ValueError(f"The point of row {i} is not among the columns: its values are not there.")
-        K = np.empty((len(self.slots), len(self.slots)), self.gram.dtype)
-        _gather(cache.slab, self.slots, places, K)
+        n = len(self.slots)
+        K = self.gram.room_for(n * n).reshape(n, n)
+        _gather(cache.slab, self.slots, places, n < FEW * cache.slab.shape[1], K)
         return K
 
     def combine(self, coef: np.ndarray) -> np.ndarray:
         """``coef @ rows`` in float64."""
         out = np.zeros(len(self.gram.columns))
         self.add_to(out, coef)
+        return out
+
+    def combine_at(self, coef: np.ndarray, at: np.ndarray) -> np.ndarray:
+        """``coef @ rows[:, at]`` in float64, by places among the columns."""
+        if len(at) >= FEW * len(self.gram.columns):
+            return self.combine(coef)[at]
+        where, out = self.gram._cache.where, np.zeros(len(at))
+        coef = np.ascontiguousarray(coef, np.float64)
+        _combine_at(self.gram._cache.slab, self.slots, coef, at if where is None else where[at], out)
         return out
 
     def add_to(self, out: np.ndarray, coef: np.ndarray) -> None:
@@ -47,15 +62,22 @@ class Rows:
 
 
 @compiled
-def _gather(slab, slots, places, K):
-    """K[r, c] = slab[slots[r], places[c]]: one triangle is read and mirrored, since scattered reads are slow."""
-    for r in range(len(slots)):
-        row = slab[slots[r]]
-        for c in range(r + 1):
-            K[r, c] = row[places[c]]
-    for r in range(len(slots)):
-        for c in range(r):
-            K[c, r] = K[r, c]
+def _gather(slab, slots, places, half, K):
+    """K[r, c] = slab[slots[r], places[c]]; where `half`, one triangle is read and mirrored: scattered reads are slow.
+
+    It is mirrored in tiles, which stay in the first cache from their reading to their writing.
+    """
+    n = len(slots)
+    for r in range(n):
+        row, out = slab[slots[r]], K[r]
+        for c in range(r + 1 if half else n):
+            out[c] = row[places[c]]
+    for at in range(0, n if half else 0, TILE):
+        for first in range(0, at + TILE, TILE):
+            for c in range(first, min(first + TILE, n)):
+                out = K[c]
+                for r in range(max(at, c + 1), min(at + TILE, n)):
+                    out[r] = K[r, c]
 
 
 @compiled(fastmath={"contract", "nsz"})

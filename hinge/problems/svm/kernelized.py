@@ -166,7 +166,8 @@ class KernelProblem(Examples[Expansion]):
         some, few = rows[:: max(1, len(rows) // PROBES)], e.copy()
         self._again(finer, beta, some, r.copy(), few)
         known = e.copy()
-        known[rows] = errors[rows] * float((few[some] / np.maximum(errors[some], 1e-300)).max(initial=0.0))
+        # What counts is the sum over all rows, so the mean says more than the worst of a few.
+        known[rows] = errors[rows] * float((few[some] / np.maximum(errors[some], 1e-300)).mean() if len(some) else 0.0)
         return self._bounds(beta, r, np.minimum(known, e))
 
     def _blurred(self, beta: np.ndarray, r: np.ndarray, e: np.ndarray, found: Certificate, wanted: float) -> np.ndarray:
@@ -275,14 +276,18 @@ class KernelRegularized(KernelProblem):
         return duality_gap(self.aims, boxes, self.lam, beta, r, e, own, b, free, extra, self.epsilon)
 
     def _blurred(self, beta: np.ndarray, r: np.ndarray, e: np.ndarray, found: Certificate, wanted: float) -> np.ndarray:
-        """Rows whose errors together are more than the gap can bear: near the margin, between bounds."""
+        """Rows whose errors together are more than the gap can bear: near the margin, between bounds.
+
+        What errors leave of D is what the gap is relative to; only where they leave too little of it, by way of ‖w‖²,
+        do the rows of all support vectors matter.
+        """
         extra = np.empty(self.n)
         primal, gap, _, low = self._gap_of(beta, r, e, found.b, extra)
+        room, most = (wanted * max(dual, self.unit) - gap for dual in (low, primal - gap))
         order = np.argsort(-extra, kind="stable")
         left = np.cumsum(extra[order][::-1])[::-1]
-        bears = 0.5 * min(0.1 * wanted, wanted - found.unrounded) * max(primal - gap, self.unit)
-        rows = order[: int(np.searchsorted(-left, -bears, side="left"))]
-        if not primal - gap - low <= 0.05 * max(low, self.unit):  # ‖w‖² is too uncertain
+        rows = order[: int(np.searchsorted(-left, -0.5 * max(room, 0.5 * most), side="left"))]
+        if not room >= 0.5 * most:
             rows = np.union1d(rows, np.flatnonzero(beta))
         return np.sort(rows)
 

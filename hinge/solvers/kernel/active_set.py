@@ -12,6 +12,7 @@ from hinge.problems.cost import Cost
 from hinge.problems.svm.duality import duality_gap, slope_above, slope_below, stationary_bias
 from hinge.problems.svm.quantiles import quantile
 from hinge.solvers.base import Paper, Solver
+from hinge.solvers.kernel.conjugate_steps import conjugate_steps
 from hinge.solvers.kernel.face_steps import face_steps
 from hinge.solvers.kernel.set_exchange import exchange_sets
 from hinge.solvers.kernel.two_point import pair_steps, single_steps
@@ -178,14 +179,19 @@ def advance_many(
 
     Where the sets do not settle there are so many `more` pair steps for each point.
     """
-    steps, n = pair_steps if free else single_steps, len(beta)
+    n = len(beta)
     most = most_pairs(n)
-    if steps(K, beta, e, lo, hi, level, most, epsilon) < most:
+
+    def moves(limit: int) -> int:
+        if not free:
+            return int(single_steps(K, beta, e, lo, hi, level, limit, epsilon))
+        if not convex:
+            return int(pair_steps(K, beta, e, lo, hi, level, limit, epsilon))
+        return int(conjugate_steps(K, beta, e, lo, hi, level, limit, epsilon or 0.0))
+
+    if moves(most) < most:
         return
-    if convex and exchange_sets(K, beta, e, lo, hi, free, epsilon):
-        steps(K, beta, e, lo, hi, level, most, epsilon)
-    else:
-        steps(K, beta, e, lo, hi, level, more * n, epsilon)
+    moves(most if convex and exchange_sets(K, beta, e, lo, hi, free, epsilon) else more * n)
 
 
 @compiled

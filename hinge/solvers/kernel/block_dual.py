@@ -12,8 +12,10 @@ from hinge.monitoring.clock import hurried
 from hinge.problems import Expansion, KernelRegularized, Problem, sorted_bias
 from hinge.problems.cost import Cost
 from hinge.problems.rounding import gap_of
+from hinge.problems.svm.best_scale import best_scale
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
+from hinge.solvers.kernel.conjugate_steps import conjugate_steps
 from hinge.solvers.kernel.two_point import pair_steps, single_steps
 from hinge.types import Array
 
@@ -25,6 +27,8 @@ STILL = 16
 """Rounds without a gain worth its name after which there is none to be had."""
 SLOWEST = 1e-5
 """A pass that gains less than this of what is missing is none: there would have to be 100,000 of them."""
+STEPS, FINE = 20, 0.05
+"""Most steps in a block, for each of its points; and the share of `inner` to which the first few of them go."""
 SHARE = 0.7
 """A gap on some of the points must be this much smaller than one asked for on all."""
 
@@ -35,7 +39,8 @@ class BlockState(NamedTuple):
     Beyond those, r belongs to an earlier β, which is `past`. `path` is how far each β has moved in all, and
     `terms` how many additions have made an r: what its rounding is relative to. `work` is the last working
     set, filled up with -1; `gap`, `b` and `dual` are those of the first m points, and the dual has been
-    `still` for so many rounds. For a kernel that is not positive the violation takes the place of the gap.
+    `still` for so many rounds. The answer is w times `scale`, of which `gap` and `b` are. For a kernel that is not
+    positive the violation takes the place of the gap.
     """
 
     beta: Any
@@ -49,6 +54,7 @@ class BlockState(NamedTuple):
     rough: bool
     gap: float
     b: float
+    scale: float
     dual: float
     still: int
     t: int
@@ -65,7 +71,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
               \\quad \\textstyle\\sum_i\\beta_i = 0 \\text{ with a free bias}
 
     A round takes a working set of points: half of it new, half of it kept; computes their kernel rows
-    where the cache does not hold them; solves the problem of the block to a tenth of its violation; and
+    where the cache does not hold them; solves the problem of the block to a third of its violation; and
     updates all responses. New points are drawn uniformly among those that violate their margin, which is
     the distribution p of the SBP and spares the long plateau of the worst-violator rule, then by largest
     violation once the gap is small. When few points are left to find, the working set is all points
@@ -105,8 +111,8 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
     block: int | None = None
     first: int = 8
     margin: float = 1.5
-    inner: float = 0.1
-    most: int = 4096
+    inner: float = 0.3
+    most: int = 12288
 
     paper = Paper(
         "The Kernelized Stochastic Batch Perceptron",
@@ -160,6 +166,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
             rough,
             np.inf,
             0.0,
+            1.0,
             -np.inf,
             0,
             0,
@@ -190,7 +197,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
             if not least < most:  # no pair violates its conditions: optimal
                 return state._replace(t=state.t + 1)
             inset = 0.05 * (most - least)
-            e = e + min(max(state.b, float(inset - most)), float(-least - inset))
+            e = e + min(max(state.b / state.scale, float(inset - most)), float(-least - inset))
             above, below = _slopes(problem, beta, e)
         up, down = grows & (above < 0), falls & (below > 0)
         size = min(self._block(problem), gram.capacity, state.m)
@@ -221,9 +228,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         mine, pull = gram.host(beta[at]).copy(), gram.host(e[at]).copy()
         limits = gram.host(lo[at]), gram.host(hi[at])
         violation = float(np.abs(gram.host(off[at])[gram.host((up | down)[at])]).max(initial=0.0))
-        steps = pair_steps if problem.bias == "free" else single_steps
-        tol = max(self.inner * violation, 1e-12 * problem.spread)
-        steps(rows.block(), mine, pull, *limits, tol, 50 * len(work), problem.epsilon)
+        self._solve(problem, rows.block(), mine, pull, *limits, violation)
         change = gram.array(mine) - beta[at]
         state.path[work] += np.abs(gram.host(change))
         state.r[columns] = r + rows.combine(change)
@@ -234,30 +239,56 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         state.work[: len(recent)] = recent
         return state._replace(t=state.t + 1, draws=state.draws + wanted, terms=state.terms + len(work) + 1)
 
+    def _solve(
+        self,
+        problem: KernelRegularized,
+        K: np.ndarray,
+        beta: np.ndarray,
+        e: np.ndarray,
+        lo: np.ndarray,
+        hi: np.ndarray,
+        violation: float,
+    ) -> None:
+        """Solve the problem of a block.
+
+        To have the block costs as much as a step for each of its points or more, so that many may be made to get far;
+        only where these do not suffice is it left at `inner` of its violation.
+        """
+        n, least, epsilon = len(beta), 1e-12 * problem.spread, problem.epsilon
+        for steps, share in ((n, FINE * self.inner), (STEPS * n, self.inner)):
+            tol = max(share * violation, least)
+            if problem.bias != "free":
+                made = single_steps(K, beta, e, lo, hi, tol, steps, epsilon)
+            elif problem.certifiable:
+                made = conjugate_steps(K, beta, e, lo, hi, tol, steps, epsilon or 0.0)
+            else:  # without a least value in the plane of two directions: pairs alone, as in LIBSVM
+                made = pair_steps(K, beta, e, lo, hi, tol, steps, epsilon)
+            if made < steps:
+                return
+
     # --- answers --------------------------------------------------------------------------
 
     def solution(self, problem: KernelRegularized, state: BlockState) -> Expansion:
-        gram = problem.gram
-        beta, r = gram.host(state.beta), gram.host(state.r)
-        if state.m < problem.n and not hurried():
-            # A look leaves the state as it is: runs that are looked at stay the same.
-            moved, out, r = np.flatnonzero(beta != state.past), state.order[state.m :], r.copy()
-            r[out] += gram.host(gram.pass_over(moved, (beta - state.past)[moved], out))
+        """The best multiple of w."""
+        beta, r, s = problem.gram.host(state.beta), _all_responses(problem, state), state.scale
+        if s != 1.0:
+            return Expansion(s * beta, state.b, s * r, s * state.path, state.terms + problem.n + 2)
         return Expansion(beta, state.b, r, state.path, state.terms + problem.n)
 
     def refresh(self, problem: KernelRegularized, state: BlockState) -> BlockState:
         """Add the points outside the subset that are near the margin; the second time, only those nearer to it."""
         if state.m == problem.n:
             return state
-        answer = self.solution(problem, state)
-        state.r[:] = problem.gram.array(answer.responses)
-        state.past[:] = answer.beta
+        r = _all_responses(problem, state)
+        state.r[:] = problem.gram.array(r)
+        state.past[:] = problem.gram.host(state.beta)
         near = self.margin if state.rough else (1.0 + self.margin) / 2
         out = state.order[state.m :]
+        f = state.scale * r[out] + state.b
         if problem.epsilon is None:
-            inside = problem.y[out] * (answer.responses[out] + state.b) < near
+            inside = problem.y[out] * f < near
         else:
-            inside = np.abs(problem.target[out] - answer.responses[out] - state.b) >= (2.0 - near) * problem.epsilon
+            inside = np.abs(problem.target[out] - f) >= (2.0 - near) * problem.epsilon
         order = np.concatenate([state.order[: state.m], out[inside], out[~inside]])
         state = state._replace(order=order, m=state.m + int(inside.sum()), rough=False)
         return _measured(problem, state)
@@ -313,6 +344,16 @@ def at_answer(problem: KernelRegularized, solver: BlockDual, answer: Expansion, 
     )
 
 
+def _all_responses(problem: KernelRegularized, state: BlockState) -> np.ndarray:
+    """The responses of all points. A look leaves the state as it is: runs that are looked at stay the same."""
+    gram = problem.gram
+    beta, r = gram.host(state.beta), gram.host(state.r)
+    if state.m < problem.n and not hurried():
+        moved, out, r = np.flatnonzero(beta != state.past), state.order[state.m :], r.copy()
+        r[out] += gram.host(gram.pass_over(moved, (beta - state.past)[moved], out))
+    return r
+
+
 def _measured(problem: KernelRegularized, state: BlockState) -> BlockState:
     """The state with the bias and the relative gap of its first m points."""
     columns, y, beta, r = _inside(problem, state)
@@ -328,15 +369,19 @@ def _measured(problem: KernelRegularized, state: BlockState) -> BlockState:
         linear -= epsilon * float(abs(beta).sum())
     primal, dual = 0.5 * problem.lam * sq + loss, problem.lam * (linear - 0.5 * sq)
     convex = problem.certifiable and sq >= 0
-    gap = 0.0  # of targets that lie all within the tube there is no more to say
+    gap, scale = 0.0, 1.0  # of targets that lie all within the tube there is no more to say
     if not convex:
         gap = _violation(problem, columns, y, beta, r)
     elif epsilon is None or primal != dual:
+        free = problem.bias == "free"
+        s, its, less = best_scale(problem.lam, sq, r, y, c, b, primal - dual, epsilon, free)
+        if less < primal:
+            scale, b, primal = s, its, less
         gap = gap_of(primal, dual, max(dual, problem.unit))
     missing = gap if convex and np.isfinite(gap) else 0.0
     share = np.count_nonzero(state.work >= 0) / state.m
     moves = dual > state.dual + max(1e-14, SLOWEST * share * missing) * abs(dual)
-    return state._replace(b=b, gap=gap, dual=dual, still=0 if moves else state.still + 1)
+    return state._replace(b=b, scale=scale, gap=gap, dual=dual, still=0 if moves else state.still + 1)
 
 
 def _violation(problem: KernelRegularized, columns: Array | slice, y: Array, beta: Array, r: Array) -> float:

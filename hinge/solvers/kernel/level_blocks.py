@@ -11,6 +11,7 @@ from hinge.problems.cost import Cost
 from hinge.problems.svm.levels import KernelLevels, summing_to
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
+from hinge.solvers.kernel.conjugate_steps import conjugate_steps
 from hinge.solvers.kernel.face_steps import face_steps
 from hinge.solvers.kernel.two_point import pair_steps
 
@@ -213,7 +214,9 @@ class LevelBlocks(Solver[KernelLevels, LevelState]):
             tol, limit = max(inner * violation, 1e-14 * size), 1000 + 50 * len(at)
             K = kernel_rows.block()
             K = K if len(state.alpha) == 1 else np.ascontiguousarray(K[np.ix_(where, where)])
-            if pair_steps(K, beta, e, lo, hi, tol, limit, None, cut) == limit and problem.certifiable:
+            if not problem.certifiable:
+                pair_steps(K, beta, e, lo, hi, tol, limit, None, cut)
+            elif conjugate_steps(K, beta, e, lo, hi, tol, limit, 0.0, -1 if cut is None else cut) == limit:
                 face_steps(K, beta, e, lo, hi, True, cut)  # where pairs are slow: K is nearly singular
             change = np.bincount(where, beta - old)
             state.r[:m] += gram.host(kernel_rows.combine(gram.array(change)))

@@ -25,7 +25,7 @@ def pair_steps(K, beta, e, lo, hi, tol, most, epsilon=None, cut=None):
     Where `cut` is given the sums before and from it on are kept apart: both points of a pair are on one side of it.
     """
     n = len(beta)
-    diag, tiny = _diagonal(K)
+    diag, tiny = diagonal(K)
     for step in range(most):
         i, j, best, violation, rise = -1, -1, 0.0, -np.inf, 0.0
         for part in range(1 if cut is None else 2):
@@ -87,7 +87,7 @@ def _length(rise, curve, up, down, epsilon):
 def single_steps(K, beta, e, lo, hi, tol, most, epsilon=None):
     """Move single coordinates, the one that gains most first, until none violates by more than `tol`."""
     n = len(beta)
-    diag, tiny = _diagonal(K)
+    diag, tiny = diagonal(K)
     for step in range(most):
         i, best, violation = -1, 0.0, 0.0
         for k in range(n):
@@ -118,7 +118,7 @@ def _moved(beta, e, own, epsilon):
 
 
 @compiled
-def _diagonal(K):
+def diagonal(K):
     """The diagonal in one piece, since in K every entry lies in another page of memory; and the least curvature."""
     diag = np.empty(len(K), K.dtype)
     largest = 0.0

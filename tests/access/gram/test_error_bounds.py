@@ -21,6 +21,7 @@ MADE = {
     "bits": lambda rng, d: (rng.random((N, d)) < 0.2) * 1.0,
     "float32": lambda rng, d: rng.standard_normal((N, d)).astype(np.float32) * np.float32(10 ** rng.uniform(-2, 2)),
     "offset": lambda rng, d: (rng.standard_normal((N, d)) + 10 ** rng.uniform(0, 2)).astype(np.float32),
+    "long": lambda rng, d: (rng.standard_normal((N, d)) * 10 ** rng.uniform(0, 2, (N, 1))).astype(np.float32),
     "far": lambda rng, d: rng.standard_normal((N, d)) + 1e6,
 }
 

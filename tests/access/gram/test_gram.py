@@ -381,3 +381,29 @@ def test_the_whole_matrix_is_not_copied_where_its_rows_lie_in_order():
     other.rows(np.arange(gram.n)[::-1])
     other.rows(np.array([3, 1]))
     np.testing.assert_allclose(other.whole(), whole, atol=1e-14)
+
+
+def test_sums_that_are_made_again_take_the_rows_that_are_kept():
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((80, 3)).astype(np.float32)
+    K = np.exp(-0.5 * ((X[:, None].astype(np.float64) - X) ** 2).sum(2))
+    gram, coef = Gram(as_points(X, Gaussian(0.5))), rng.standard_normal(30)
+    gram.focus(np.arange(50))
+    gram.rows(np.arange(30))
+    before = gram.evals
+    for columns in (np.arange(50), np.array([3, 40])):
+        sums, error = gram.again(np.arange(30), coef, columns)
+        assert gram.evals == before and (np.abs(sums - coef @ K[:30, columns]) <= error).all()
+    rows, columns = np.arange(10, 40), np.arange(20, 80)  # some of which are not there
+    sums, error = gram.again(rows, coef, columns)
+    assert gram.evals == before + 10 * 60 + 20 * 30
+    assert (np.abs(sums - coef @ K[np.ix_(rows, columns)]) <= error).all()
+
+
+def test_the_largest_block_leaves_room_for_its_rows():
+    X = np.zeros((3000, 2))
+    for megabytes in (4, 40, 400):
+        gram = Gram(as_points(X, Gaussian(1.0)), megabytes * 1_000_000)
+        block, item = gram.largest_block, gram.dtype.itemsize
+        assert item * block**2 + item * 3000 * gram.capacity <= 1e6 * megabytes
+        assert megabytes < 400 or block == gram.capacity == 3000

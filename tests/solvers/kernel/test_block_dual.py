@@ -133,3 +133,24 @@ def test_it_goes_on_from_an_answer_for_another_lam(points, bias):
 def start_sums(gram, beta):
     used = np.flatnonzero(beta)
     return gram.pass_over(used, beta[used], np.arange(gram.n))
+
+
+def test_the_answer_is_the_best_multiple_and_its_certificate_says_so(points):
+    """Where C is large, long before the end."""
+    X, y = points
+    y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+    problem = KernelRegularized.from_C(Gram(as_points(X, Gaussian(GAMMA), exact=True)), y, 1e4, bias="free")
+    best = solve(problem, BlockDual(first=1), stop=Stop(1e-7)).certificate
+    solver, scaled = BlockDual(block=24, first=1), 0
+    state = solver.init(problem, 0)
+    for _ in range(60):
+        state = solver.advance(problem, state, 1)
+        answer = solver.solution(problem, state)
+        found = problem.certificate(answer)
+        assert found.unrounded <= state.gap * (1 + 1e-3) + 1e-9
+        assert found.objective - best.objective <= found.gap * max(found.bound, 0.0) * (1 + 1e-9) or found.gap == np.inf
+        if state.scale != 1.0:
+            scaled += 1
+            plain = problem.certificate(answer._replace(beta=state.beta, responses=state.r))
+            assert found.gap < plain.gap
+    assert scaled > 0

@@ -44,7 +44,9 @@ EPS = float(np.finfo(np.float32).eps)
 ROUNDING = 1e-5
 """Largest error of an exponent for which inner products in float32 are good enough."""
 PROVED = 1e-4
-"""Largest error of an exponent that may be left to rounding at its worst."""
+"""Largest error of an exponent that may be left to rounding at its worst, but for the longest points."""
+LONG = 0.95
+"""Share of the points that are not among these: far from all others, they have small kernel values, and so errors."""
 SMALLEST = 1e-12
 """Points whose squared norms are all below this take float64: in float32 products would vanish."""
 LARGEST = 1e30
@@ -73,21 +75,20 @@ def as_points(X: Items | Points, kernel: Kernel, *, exact: bool = False, most_by
         return GivenPoints(np.asarray(X))
     rows: Stored = X if sp.issparse(X) else dense_rows(X)
     sq = sq_norms(rows) if isinstance(rows, np.ndarray) else sparse_sq_norms(rows)
-    largest = float(sq.max(initial=0.0))
     exact |= kernel.needs_points or needs_double(kernel, sq)
     if not exact:
-        whole = _whole_points(rows, kernel, most_bytes, largest)
+        whole = _whole_points(rows, kernel, most_bytes, sq)
         if whole is not None:
             return whole
     if not isinstance(rows, np.ndarray):
         longest = int(np.diff(rows.indptr).max(initial=0))
-        work = np.float64 if exact or _loses(kernel, largest, longest) else np.float32
+        work = np.float64 if exact or _loses(kernel, sq, longest) else np.float32
         return SparsePoints(rows, kernel, work, exact)
     centre, terms = None, proved_terms(rows.shape[1], np.float32)
-    if _loses(kernel, largest, terms) and not kernel.needs_points:
+    if _loses(kernel, sq, terms) and not kernel.needs_points:
         centre = rows.mean(axis=0, dtype=np.float64)
-        largest = float(sq_norms(rows, centre).max(initial=0.0))
-    work = np.float64 if exact or _loses(kernel, largest, terms) else np.float32
+        sq = sq_norms(rows, centre)
+    work = np.float64 if exact or _loses(kernel, sq, terms) else np.float32
     return DensePoints(rows, kernel, work, centre, exact, most_bytes, sq if centre is None else None)
 
 
@@ -111,16 +112,18 @@ def _overflows(kernel: Kernel, sq: float, dtype: type[np.floating]) -> bool:
     return not np.max([sq, gamma, gamma * sq, abs(coef0), own[0]]) < limit
 
 
-def _loses(kernel: Kernel, largest: float, terms: int = 0) -> bool:
-    """Whether distances in float32, of points up to this squared norm, are not good enough.
+def _loses(kernel: Kernel, sq: np.ndarray, terms: int = 0) -> bool:
+    """Whether distances in float32, of points of these squared norms, are not good enough.
 
     What can be proved of them grows with the terms of an inner product, and a certificate rests on that.
     """
-    exponent = getattr(kernel, "gamma", 1.0) * largest * EPS
-    return kernel.shifts and (exponent > ROUNDING or 2 * exponent * terms > PROVED)
+    if not kernel.shifts or len(sq) == 0:
+        return False
+    scale, usual = getattr(kernel, "gamma", 1.0) * EPS, float(np.quantile(sq, LONG))
+    return bool(scale * float(sq.max()) > ROUNDING or 2 * scale * usual * terms > PROVED)
 
 
-def _whole_points(X: Stored, kernel: Kernel, most_bytes: int, largest: float) -> Points | None:
+def _whole_points(X: Stored, kernel: Kernel, most_bytes: int, sq: np.ndarray) -> Points | None:
     """Points stored as bits or bytes, if the data allow it; else None."""
     n, d = X.shape
     if n * (d // 8 + 4) <= most_bytes and not config.DISABLE_JIT:  # type: ignore[attr-defined]
@@ -130,7 +133,7 @@ def _whole_points(X: Stored, kernel: Kernel, most_bytes: int, largest: float) ->
             return BitPoints(X, planes, kernel, step, off)
     if n * (d + 16) <= most_bytes and available() and d * 255 * 255 < 1 << 30:
         step, off = step_of(X)
-        exact = step > 0 and (isinstance(kernel, Gaussian) or 4 * largest / step**2 < 1 << 24)
-        if step and (exact or not _loses(kernel, largest)):
+        exact = step > 0 and (isinstance(kernel, Gaussian) or 4 * float(sq.max(initial=0.0)) / step**2 < 1 << 24)
+        if step and (exact or not _loses(kernel, sq)):
             return BytePoints(X, kernel, step, off)
     return None

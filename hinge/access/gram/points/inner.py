@@ -73,6 +73,10 @@ class Points:
         """A and B of shape (k, n): the values given for i and j are off by at most Σₖ Aₖᵢ Bₖⱼ."""
         return np.zeros((1, self.n)), np.zeros((1, self.n))  # values that were given count as exact
 
+    def kinds(self, i: np.ndarray) -> np.ndarray:
+        """Numbers of points, the same for those whose values are about as exact."""
+        return np.zeros(len(i), np.int64)
+
     def sum_errors(self, i: np.ndarray, size: np.ndarray, columns: np.ndarray, sums: np.ndarray) -> np.ndarray | None:
         """What sums Σ size K(xᵢ, ·) of terms that are not negative are off by; None if that is not known."""
         return None
@@ -99,6 +103,11 @@ class InnerPoints(Points):
     def errors(self) -> tuple[np.ndarray, np.ndarray]:
         """The kernel's bound, from the errors of inner products, of squared norms and of the points themselves."""
         return self.kernel.errors(*self._exactness())
+
+    def kinds(self, i: np.ndarray) -> np.ndarray:
+        """By powers of four of the squared norms, which errors grow with; the smaller half is of one kind."""
+        powers = np.frexp(self._exactness()[0][i])[1].astype(np.int64)
+        return powers - np.minimum(powers, int(np.median(powers))) if len(i) else powers
 
     def sum_errors(self, i: np.ndarray, size: np.ndarray, columns: np.ndarray, sums: np.ndarray) -> np.ndarray | None:
         """The bound of the kernel."""
