@@ -29,8 +29,8 @@ BLOCK = 1024
 """Points of a working set: rows of the Gram cost nothing here, so that few large blocks are better than many."""
 FULL = 1e-9
 """Share of its bound that a coefficient may lack and still count as at it."""
-ROOM = 1.2
-"""A Gram that is to keep all rows needs so many times their size: it has room for a block besides."""
+ROOM = 2.1
+"""Times the values of the matrix that its cache may have, so that it keeps all rows beside the largest block."""
 
 
 class RoundedPoints(Points):
