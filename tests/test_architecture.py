@@ -30,7 +30,7 @@ MAY_IMPORT = {
     "access": {"compiled", "kernels", "files.replacing", "threads"},
     "problems": {"access", "compiled", "kernels", "sampling", "threads"},
     "sampling": {"compiled"},
-    "monitoring": set(),
+    "monitoring": {"files.replacing"},
     "solvers": {"compiled", "kernels", "access", "problems", "sampling", "monitoring", "threads"},
     "calibration": {"access"},
     "estimators": {"calibration", "kernels", "access", "problems", "sampling", "monitoring", "solvers", "threads"},

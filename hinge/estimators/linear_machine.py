@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import fields
+from os import PathLike
 from typing import Any, TypeVar
 
 import numpy as np
@@ -54,6 +55,8 @@ class LinearMachine(BaseEstimator):
     max_reads: int | None
     target_error: float | None
     random_state: RandomState
+    max_memory: float | None
+    checkpoint: str | PathLike[str] | None
     coef_: np.ndarray
     intercept_: np.ndarray
     n_feature_reads_: int

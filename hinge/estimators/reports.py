@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from hinge.access.streams.base import RowStream
 from hinge.access.tables.table import Table
 from hinge.estimators.callbacks import CallbackContext
 from hinge.estimators.one_vs_rest import Report
@@ -19,7 +20,11 @@ Rebuilt: TypeAlias = Callable[[Any], dict[str, Any]]
 
 
 def reports_of(
-    model: BaseEstimator, X: KernelData | Table, y: np.ndarray | None, names: Sequence[str], rebuilt: Rebuilt | None
+    model: BaseEstimator,
+    X: KernelData | Table | RowStream,
+    y: np.ndarray | None,
+    names: Sequence[str],
+    rebuilt: Rebuilt | None,
 ) -> tuple[Report, ...]:
     """The functions to call at each look: one that prints, with `verbose`, and one for scikit-learn's callbacks.
 
@@ -37,7 +42,11 @@ def reports_of(
 
 
 def to_callbacks(
-    model: BaseEstimator, root: CallbackContext, X: KernelData | Table, y: np.ndarray | None, rebuilt: Rebuilt | None
+    model: BaseEstimator,
+    root: CallbackContext,
+    X: KernelData | Table | RowStream,
+    y: np.ndarray | None,
+    rebuilt: Rebuilt | None,
 ) -> Report:
     """A report that opens a subtask "look" of the fit, whose context has the record as an attribute."""
 

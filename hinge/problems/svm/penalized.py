@@ -62,10 +62,13 @@ class Penalized(LinearProblem):
         error = self.response_error(w, b)
         loss = self.total_loss(r, b, error)
         del r  # before the dual needs a vector as long
-        paid = self.penalty(w, b)
-        primal = self.lam * (paid + rounding(self.d, paid)) + loss + rounding(self.terms, loss)
-        dual = self.dual(solution)
+        primal, dual = self.primal(w, b, loss), self.dual(solution)
         return Certificate(primal, dual, self.relative(primal, dual), b)
+
+    def primal(self, w: np.ndarray, b: float, loss: float) -> float:
+        """P(w, b) at most, where the mean loss was summed up by blocks."""
+        paid = self.penalty(w, b)
+        return self.lam * (paid + rounding(self.d, paid)) + loss + rounding(self.terms, loss)
 
     def relative(self, primal: float, dual: float) -> float:
         """The gap in the unit of the certificate."""

@@ -1,0 +1,70 @@
+"""Which stream reads what: by the type of the source, and by the names of files."""
+
+import glob
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hinge.access.streams.arrays import ArrayStream, NpyStream
+from hinge.access.streams.base import RowStream, is_glob
+from hinge.access.streams.frames import dataset_stream, lazy_frame_stream
+from hinge.access.streams.parquet import ParquetStream
+from hinge.access.tables.zarr import array_of
+
+PARQUET = (".parquet", ".pq")
+
+
+def as_stream(source: Any, label: str | None = None) -> RowStream | None:
+    """The stream of a source; None for what is no such source, such as an array in memory.
+
+    Parameters
+    ----------
+    source : RowStream, path, list of paths, memory map, Zarr array, Arrow dataset or polars LazyFrame
+        A path may be a pattern with ``*``, or a folder of Parquet files or of a Zarr array.
+    label : str, optional
+        The column of labels.
+    """
+    if isinstance(source, RowStream):
+        return source
+    if isinstance(source, str | os.PathLike):
+        return _of_path(os.fspath(source), label)
+    if isinstance(source, list | tuple) and source and all(isinstance(path, str | os.PathLike) for path in source):
+        return ParquetStream([Path(path) for path in source], label)
+    made_by = type(source).__module__.partition(".")[0]
+    if isinstance(source, np.memmap) or (made_by == "zarr" and hasattr(source, "chunks")):
+        _no_label(label, "an array")
+        return ArrayStream(source)
+    if made_by == "pyarrow" and hasattr(source, "get_fragments"):
+        return dataset_stream(source, label)
+    if made_by == "polars" and hasattr(source, "sink_parquet"):
+        return lazy_frame_stream(source, label)
+    return None
+
+
+def _of_path(text: str, label: str | None) -> RowStream:
+    if is_glob(text):
+        found = sorted(glob.glob(text, recursive=True))
+        if not found:
+            raise FileNotFoundError(f"There is no file {text}: check the pattern.")
+        return ParquetStream([Path(path) for path in found], label)
+    path = Path(text)
+    if not path.exists():
+        raise FileNotFoundError(f"There is no file or folder {path}: check the name.")
+    if path.is_dir() and any((path / name).exists() for name in ("zarr.json", ".zarray")):
+        _no_label(label, "a Zarr array")
+        return ArrayStream(array_of(path))
+    if path.is_dir() or path.suffix.lower() in PARQUET:
+        return ParquetStream(path, label)
+    if path.suffix.lower() == ".npy":
+        _no_label(label, "an array")
+        return NpyStream(path)
+    raise ValueError(
+        f"{path} is none of the files that are read by rows: .parquet, .npy, or a folder of Parquet files or of Zarr."
+    )
+
+
+def _no_label(label: str | None, what: str) -> None:
+    if label is not None:
+        raise ValueError(f"There is no column {label!r}: {what} has no names. Give y as an array.")
