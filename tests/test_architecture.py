@@ -27,7 +27,7 @@ MAY_IMPORT = {
     "threads": set(),
     "files.replacing": set(),
     "kernels": {"compiled"},
-    "access": {"compiled", "kernels", "files.replacing", "threads"},
+    "access": {"compiled", "kernels", "datasets", "files.replacing", "threads"},
     "problems": {"access", "compiled", "kernels", "sampling", "threads"},
     "sampling": {"compiled"},
     "monitoring": {"files.replacing"},

@@ -34,7 +34,9 @@ def opened(model: BaseEstimator, X: Any, y: ArrayLike | str | None) -> tuple[Any
 
     Whatever is no such source is given back as it is.
     """
-    stream = as_stream(X, y if isinstance(y, str) else None)
+    left = allowed_memory(model.max_memory) - resident()
+    keep = 0 if model.checkpoint is not None else left // 2
+    stream = as_stream(X, y if isinstance(y, str) else None, keep)
     if stream is None:
         if isinstance(y, str):
             raise ValueError(f"y={y!r} is the name of a column, which X has none of: give y as an array.")
@@ -45,12 +47,12 @@ def opened(model: BaseEstimator, X: Any, y: ArrayLike | str | None) -> tuple[Any
         y = stream.labels()
         if y is None:
             raise ValueError("The source has no labels of its own: give y, an array or the name of a column.")
-    left = allowed_memory(model.max_memory) - resident()
     if model.checkpoint is None:
         if stream.shape[0] * (stream.row_bytes + OF_A_ROW) <= left:
             return (X if isinstance(X, np.memmap) else stream.load()), y, stream.names
         if isinstance(X, np.memmap) and _refusal(model) is not None:
             return X, y, None  # mapped, for solvers that take rows where they lie
+    stream.forget()
     return stream, y, stream.names
 
 

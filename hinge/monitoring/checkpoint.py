@@ -55,7 +55,7 @@ class Checkpoint:
                 "another folder, or remove that one to begin anew."
             )
         try:
-            with np.load(self.path, allow_pickle=False) as stored:
+            with self.path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
                 return _filled(fresh, (stored[name] for name in _names(fresh)))
         except (KeyError, ValueError, zipfile.BadZipFile) as error:
             raise ValueError(f"The checkpoint {self.path} is damaged, or of another version: remove it.") from error
@@ -79,7 +79,7 @@ def notes_of(folder: Any) -> dict[str, Any] | None:
     if not path.exists():
         return None
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
             found = json.loads(stored[HEADER].tobytes())
     except (KeyError, ValueError, OSError, zipfile.BadZipFile) as error:
         raise ValueError(f"The checkpoint {path} is damaged, or of another version: remove it.") from error

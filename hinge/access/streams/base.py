@@ -80,6 +80,10 @@ class RowStream(ABC):
     def fingerprint(self) -> str:
         """A text that is the same for the same rows, in another process too, and hardly ever for others."""
 
+    def forget(self) -> None:
+        """Give up what is kept in memory for `load`, which will not be called."""
+        return None
+
     def load(self) -> Stored:
         """All rows, in memory, checked."""
         n, d = self.shape

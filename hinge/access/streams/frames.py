@@ -1,6 +1,8 @@
 """Arrow datasets and polars' lazy frames, as Parquet files."""
 
+import shutil
 import tempfile
+import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,12 +24,11 @@ def dataset_stream(dataset: "ds.Dataset", label: str | None = None) -> ParquetSt
         return ParquetStream(files, label)
     import pyarrow.parquet as pq
 
-    folder = tempfile.TemporaryDirectory(prefix="hinge-rows-")
-    path = Path(folder.name) / "rows.parquet"
+    path = Path(tempfile.mkdtemp(prefix="hinge-rows-")) / "rows.parquet"
     with pq.ParquetWriter(path, dataset.schema) as writer:
         for batch in dataset.to_batches(batch_size=ROWS):
             writer.write_batch(batch)
-    return _Kept(path, label, folder)
+    return _Kept(path, label)
 
 
 def lazy_frame_stream(frame: "pl.LazyFrame", label: str | None = None) -> ParquetStream:
@@ -35,15 +36,14 @@ def lazy_frame_stream(frame: "pl.LazyFrame", label: str | None = None) -> Parque
 
     To collect it slice by slice would run the query again for every one, and again in every pass.
     """
-    folder = tempfile.TemporaryDirectory(prefix="hinge-rows-")
-    path = Path(folder.name) / "rows.parquet"
+    path = Path(tempfile.mkdtemp(prefix="hinge-rows-")) / "rows.parquet"
     frame.sink_parquet(path, row_group_size=ROWS, maintain_order=True)
-    return _Kept(path, label, folder)
+    return _Kept(path, label)
 
 
 class _Kept(ParquetStream):
-    """Rows in a folder that is removed when nobody reads them any more."""
+    """Rows in a folder of their own, which goes with the stream."""
 
-    def __init__(self, path: Path, label: str | None, folder: "tempfile.TemporaryDirectory[str]") -> None:
+    def __init__(self, path: Path, label: str | None) -> None:
+        weakref.finalize(self, shutil.rmtree, path.parent, ignore_errors=True)
         super().__init__(path, label)
-        self._folder = folder

@@ -9,14 +9,18 @@ import numpy as np
 
 from hinge.access.streams.arrays import ArrayStream, NpyStream
 from hinge.access.streams.base import RowStream, is_glob
+from hinge.access.streams.delimited import DelimitedStream
 from hinge.access.streams.frames import dataset_stream, lazy_frame_stream
 from hinge.access.streams.parquet import ParquetStream
+from hinge.access.streams.svmlight import SvmlightStream
 from hinge.access.tables.zarr import array_of
+from hinge.datasets.compressed import inner_suffix
+from hinge.datasets.readers import DELIMITED, SVMLIGHT
 
 PARQUET = (".parquet", ".pq")
 
 
-def as_stream(source: Any, label: str | None = None) -> RowStream | None:
+def as_stream(source: Any, label: str | None = None, keep: int = 0) -> RowStream | None:
     """The stream of a source; None for what is no such source, such as an array in memory.
 
     Parameters
@@ -25,11 +29,13 @@ def as_stream(source: Any, label: str | None = None) -> RowStream | None:
         A path may be a pattern with ``*``, or a folder of Parquet files or of a Zarr array.
     label : str, optional
         The column of labels.
+    keep : int
+        Bytes of rows that may stay in memory of what has to be read through once when it is opened: text.
     """
     if isinstance(source, RowStream):
         return source
     if isinstance(source, str | os.PathLike):
-        return _of_path(os.fspath(source), label)
+        return _of_path(os.fspath(source), label, keep)
     if isinstance(source, list | tuple) and source and all(isinstance(path, str | os.PathLike) for path in source):
         return ParquetStream([Path(path) for path in source], label)
     made_by = type(source).__module__.partition(".")[0]
@@ -43,7 +49,7 @@ def as_stream(source: Any, label: str | None = None) -> RowStream | None:
     return None
 
 
-def _of_path(text: str, label: str | None) -> RowStream:
+def _of_path(text: str, label: str | None, keep: int) -> RowStream:
     if is_glob(text):
         found = sorted(glob.glob(text, recursive=True))
         if not found:
@@ -60,8 +66,16 @@ def _of_path(text: str, label: str | None) -> RowStream:
     if path.suffix.lower() == ".npy":
         _no_label(label, "an array")
         return NpyStream(path)
+    suffix = inner_suffix(path)
+    if suffix in DELIMITED:
+        return DelimitedStream(path, label, keep)
+    if suffix in SVMLIGHT:
+        if label is not None:
+            raise ValueError(f"There is no column {label!r}: in svmlight files such as {path} labels stand first.")
+        return SvmlightStream(path, keep=keep)
     raise ValueError(
-        f"{path} is none of the files that are read by rows: .parquet, .npy, or a folder of Parquet files or of Zarr."
+        f"{path} is none of the files that are read by rows: .parquet, .npy, .svm, .csv, .tsv, or a folder of Parquet "
+        "files or of Zarr."
     )
 
 

@@ -239,7 +239,8 @@ def groups_of(
     if isinstance(source, pa.Table):
         names = _checked_names(source.schema, pa.types)
         return [_Batch(batch) for batch in source.to_batches() if len(batch)], names
-    if not isinstance(source, str | os.PathLike | list):
+    several = isinstance(source, list) and all(isinstance(path, Path) for path in source)
+    if not several and not isinstance(source, str | os.PathLike):
         raise TypeError(f"A {type(source).__name__} is neither the path of a Parquet file nor an Arrow table.")
     with in_words("One of the files" if isinstance(source, list) else source):
         files = _files_of(source if isinstance(source, list) else Path(source))

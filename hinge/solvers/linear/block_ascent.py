@@ -21,7 +21,7 @@ from hinge.threads import stretches
 IN_MEMORY, AT_ONCE = 64, 8  # stretches that an array is cut into, and how many of them make a block
 GROUP = 2  # neighbouring rows that are visited together, as in SDCA
 DONE = 0.1  # share of a block's gap, as it was met, below which to go on pays less than the next block
-OWN = 1 << 40  # streams from here on are those of the rows within a block
+OWN, EPOCHS = 1 << 40, 1 << 10  # streams from here on are those of rows within a block, so many for each block
 
 
 class BlockAscentState(NamedTuple):
@@ -30,7 +30,7 @@ class BlockAscentState(NamedTuple):
     `w` is the answer that the present pass began with, whose loss it adds up; `sums` are those of
     :math:`c_i\\alpha_iy_ix_i` over the rows that it has left behind, apart for each sign of :math:`\\alpha_iy_i`.
     `dual` is described in :class:`hinge.solvers.linear.sdca.SDCAState`. `place` has the blocks visited, `t`; the passes
-    done, and the blocks of the present one; the bias and the loss of `w`; the largest squared norm of a row; the draws;
+    done, and the blocks of the present one; the bias and the loss of `w`; the largest squared norm of a row;
     of the `best` answer the bias and the objective, and the best bound on it.
     """
 
@@ -108,8 +108,8 @@ class BlockAscent(Solver[Regularized, BlockAscentState]):
     )
 
     def __post_init__(self) -> None:
-        if self.epochs < 1:
-            raise ValueError(f"epochs must be at least 1, got {self.epochs}.")
+        if not 1 <= self.epochs <= EPOCHS:
+            raise ValueError(f"epochs must lie between 1 and {EPOCHS}, got {self.epochs}.")
 
     def rejects(self, problem: Problem) -> str | None:
         if isinstance(problem, Regularized):
@@ -119,9 +119,7 @@ class BlockAscent(Solver[Regularized, BlockAscentState]):
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> BlockAscentState:
         d, full, dual = problem.d, problem.lam * problem.total, first_dual()
         alpha, v = np.zeros(problem.n), np.zeros(d)
-        place = record(
-            t=0, passes=0, done=0, draws=0, b=0.0, loss=0.0, largest=0.0, best_b=0.0, primal=np.inf, bound=-np.inf
-        )
+        place = record(t=0, passes=0, done=0, b=0.0, loss=0.0, largest=0.0, best_b=0.0, primal=np.inf, bound=-np.inf)
         if problem.bias == "free" and problem.loss.two_sided:
             dual.beta = problem.best_bias(alpha)
         if start is not None and start.alpha is not None:
@@ -274,15 +272,14 @@ def _ascend(
     weight = frozen(_picked(problem.weight, block))
     active = np.arange(rows.n) if len(problem.weight) == 1 else np.flatnonzero(weight)
     active, met = active.astype(np.uint32), np.inf
-    listed = len(active)
+    listed, first = len(active), OWN + EPOCHS * int(place.t)  # whatever the number of epochs was before
     part = Rows(rows.rows, _picked(problem.y, block), _picked(problem.target, block), weight, problem.loss, problem.lam)
     for epoch in range(epochs):
-        share = Share(active, listed, deal, 0, 1, listed, GROUP, state.key, OWN + int(place.draws))
+        share = Share(active, listed, deal, 0, 1, listed, GROUP, state.key, first + epoch)
         change = local_ascent(part, share, alpha, sq, state.v, dual, 1.0)
         state.v[:] += change.dv
         dual.u += change.du
         dual.Lam += change.grown
-        place.draws += 1
         met = change.gap if epoch == 0 else met
         listed = int(unmarked(active, listed))
         dual.upper = change.highest if change.highest > 0.0 else np.inf
