@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -14,10 +16,8 @@ def test_pieces_are_whole_lines_and_cover_the_file(tmp_path, monkeypatch):
     assert stream.shape == (n, 8)
     for rows, most in ((30, 40), (5, 40), (3, 3)):
         found = stream.stretches(rows, most)
-        assert (
-            found[0][0] == 0 and found[-1][1] == n and all(a[1] == b[0] for a, b in zip(found, found[1:], strict=False))
-        )
-        assert max(hi - lo for lo, hi in found) <= max(rows, 10) if most > 10 else most
+        assert found[0][0] == 0 and found[-1][1] == n and all(a[1] == b[0] for a, b in pairwise(found))
+        assert max(hi - lo for lo, hi in found) <= min(max(rows, 10), most)
     np.testing.assert_array_equal(stream.read(57, 131).toarray()[:, 0], np.arange(57, 131))
     before = stream.fingerprint()
     path.write_text("1 1:1\n")
