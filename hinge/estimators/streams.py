@@ -130,9 +130,9 @@ def fit_stream(
 
 def _apart(result: Result, problem: Tasks) -> list[Result]:
     """The result of each task."""
-    certificates = result.solver.certificates(problem, result.state)  # type: ignore[attr-defined]
-    pairs = zip(result.solution.tasks, certificates, strict=True)
-    return [replace(result, solution=answer, certificate=found, state=None) for answer, found in pairs]
+    solver: Any = result.solver
+    pairs = zip(result.solution.tasks, solver.certificates(problem, result.state), strict=True)
+    return [replace(result, solution=a, certificate=c, state=None, solver=solver.solver) for a, c in pairs]
 
 
 def _checkpoint(

@@ -300,7 +300,7 @@ def _checked_names(
     if label is not None and label not in schema.names:
         near = difflib.get_close_matches(label, schema.names, 1)
         hint = f"did you mean {near[0]!r}?" if near else f"the columns are {', '.join(schema.names[:20])}."
-        raise ValueError(f"There is no column {label!r}{of}: {hint}")
+        raise ValueError(f"There is no column {label!r}: {hint}{of}")
     for field in schema:
         if field.name != label and not (
             types.is_integer(field.type) or types.is_floating(field.type) or types.is_boolean(field.type)
