@@ -112,7 +112,7 @@ def parquet(folder, args):
     n = int(args.gigabytes * 1e9 / (4 * args.columns))
     write_parquet(path, n, args.columns)
     print(f"\nParquet, {n:,} x {args.columns} float32, {path.stat().st_size / 1e9:.2f} GB, {args.memory} GB allowed")
-    for C in (0.01, 1.0):
+    for C in args.C:
         found = child("parquet", path, C, args.memory * 1e9)
         if "error" in found:
             print(f"  C = {C:g}: {found['error']}")
@@ -167,9 +167,9 @@ def svmlight(folder, args):
     _, parse, parse_cpu = clocks(lambda: SvmlightStream(path))
     model, ours, ours_cpu = clocks(lambda: LinearSVC(lam=1e-4, tol=1e-3).fit(path))
     print(
-        f"\nsvmlight of {path.stat().st_size / 1e9:.2f} GB: scikit-learn's reader {theirs:.1f} s ({theirs_cpu:.1f} s CPU),"
-        f" ours {parse:.1f} s ({parse_cpu:.1f} s CPU), first model {ours:.1f} s ({ours_cpu:.1f} s CPU), gap"
-        f" {model.gap_:.1e}: CPU {ours_cpu / (theirs_cpu / 5):.2f} x a fifth of the reader"
+        f"\nsvmlight of {path.stat().st_size / 1e9:.2f} GB: scikit-learn's reader {theirs:.1f} s"
+        f" ({theirs_cpu:.1f} s CPU), ours {parse:.1f} s ({parse_cpu:.1f} s CPU), first model {ours:.1f} s"
+        f" ({ours_cpu:.1f} s CPU), gap {model.gap_:.1e}: CPU {ours_cpu / (theirs_cpu / 5):.2f} x a fifth of the reader"
     )
 
 
@@ -212,6 +212,7 @@ def main():
     parser.add_argument("--gigabytes", type=float, default=0.5)
     parser.add_argument("--columns", type=int, default=50)
     parser.add_argument("--memory", type=float, default=1.0)
+    parser.add_argument("--C", type=float, nargs="+", default=[0.01])
     parser.add_argument("--text-gigabytes", type=float, default=0.1)
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--folder")

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from hinge.access import Matrix, Table
+from hinge.access import Data, Matrix
 from hinge.estimators import checks
 from hinge.estimators.parameters import RandomState
 from hinge.monitoring import Stop
@@ -91,9 +91,7 @@ class LinearMachine(BaseEstimator):
 
     # --- parts of fit ---------------------------------------------------------------------
 
-    def _penalized(
-        self, kind: type[P], matrix: Matrix | Table, y: ArrayLike, weight: np.ndarray | None, loss: Loss
-    ) -> P:
+    def _penalized(self, kind: type[P], matrix: Data, y: ArrayLike, weight: np.ndarray | None, loss: Loss) -> P:
         """The problem by C or by λ."""
         bias: Bias = self.intercept if self.fit_intercept else "none"
         if self.lam is not None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -118,7 +119,7 @@ def fit_stream(
         solver,
         stop=stop,
         seed=seed,
-        callbacks=[lambda record, answer, report=report: report(0, record, answer) for report in reports],
+        callbacks=[partial(report, 0) for report in reports],
         on_interrupt=model.on_interrupt,
         checkpoint=_checkpoint(model, problems, data, seed, one),
     )

@@ -55,7 +55,7 @@ class NpyStream(RowStream):
         rows = out if self._kind == self.dtype and out.flags.c_contiguous else np.empty((n, d), self._kind)
         with self.path.open("rb", buffering=0) as stream:
             stream.seek(self._start + lo * d * self._kind.itemsize)
-            left = memoryview(rows.reshape(-1).view(np.uint8))
+            left = rows.reshape(-1).view(np.uint8).data
             while left and (count := stream.readinto(left)):
                 left = left[count:]
         if left:

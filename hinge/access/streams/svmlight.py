@@ -92,7 +92,7 @@ def _parse(text, base, most, values, indices, indptr, labels):
                 elif c == _HASH:
                     at = _line_end(text, at)
                 else:
-                    index = 0
+                    index = np.int64(0)
                     while at < n and _ZERO <= text[at] <= _NINE and index <= most:
                         index = 10 * index + np.int64(text[at]) - _ZERO
                         at += 1
@@ -123,7 +123,8 @@ def _number(text, at):
     Digits and power are exact, and so is what the division leaves of them, in twice the precision: the last sum
     rounds once.
     """
-    n, negative, digits, m, power, seen, fraction = len(text), False, 0, np.int64(0), 0, False, False
+    n, negative, seen, fraction = len(text), False, False, False
+    m, digits, power, more = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
     if at < n and (text[at] == _MINUS or text[at] == _PLUS):
         negative = text[at] == _MINUS
         at += 1
@@ -140,7 +141,7 @@ def _number(text, at):
         at += 1
     if seen and at < n and (text[at] | 32) == 101:  # e or E
         at += 1
-        down, more, any_digit = False, 0, False
+        down, any_digit = False, False
         if at < n and (text[at] == _MINUS or text[at] == _PLUS):
             down = text[at] == _MINUS
             at += 1

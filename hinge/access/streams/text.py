@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -159,15 +159,16 @@ def _stacked(parts: list[Stored], width: int, dtype: np.dtype) -> Stored:
     n = sum(part.shape[0] for part in parts)
     if all(isinstance(part, np.ndarray) for part in parts):
         return np.concatenate([np.asarray(part, dtype) for part in parts]) if parts else np.zeros((0, width), dtype)
-    cells = sum(int(part.nnz) for part in parts)  # type: ignore[union-attr]
+    left = cast(list[sp.csr_array], parts)[::-1]
+    cells = sum(int(part.nnz) for part in left)
     index = np.dtype(np.int32 if max(cells, width) < 2**31 else np.int64)
     data, indices, indptr = np.empty(cells, dtype), np.empty(cells, index), np.zeros(n + 1, index)
     at = row = 0
-    parts = parts[::-1]
-    while parts:
-        part = parts.pop()
-        count, below = int(part.nnz), row + part.shape[0]  # type: ignore[union-attr]
-        data[at : at + count], indices[at : at + count] = part.data, part.indices  # type: ignore[union-attr]
-        indptr[row + 1 : below + 1] = part.indptr[1:] + at  # type: ignore[union-attr]
+    parts.clear()
+    while left:
+        part = left.pop()
+        count, below = int(part.nnz), row + part.shape[0]
+        data[at : at + count], indices[at : at + count] = part.data, part.indices
+        indptr[row + 1 : below + 1] = part.indptr[1:] + at
         at, row = at + count, below
     return sp.csr_array((data, indices, indptr), shape=(n, width))
