@@ -6,7 +6,7 @@ import numpy as np
 
 from hinge import Regularized, Stop, solve
 from hinge.problems import Solution
-from hinge.solvers import SDCA, CoCoA, CuttingPlane, Frugal, Newton, Pegasos, StaleSDCA
+from hinge.solvers import SDCA, BlockAscent, CoCoA, CuttingPlane, Frugal, Newton, Pegasos, StaleSDCA
 from tests.certificates import exact, references
 from tests.certificates.draws import cut, examples
 from tests.certificates.engine import Claim
@@ -14,7 +14,18 @@ from tests.certificates.engine import Claim
 REFERENCE = "Clarabel's quadratic program and our finished run, evaluated in long double"
 
 PARTS = partial(CoCoA, 3, least=1)
-SOLVERS = (SDCA, SDCA, PARTS, Newton, Newton, StaleSDCA, Pegasos, Frugal, CuttingPlane)  # the last has no free bias
+SOLVERS = (
+    SDCA,
+    SDCA,
+    PARTS,
+    BlockAscent,
+    Newton,
+    Newton,
+    StaleSDCA,
+    Pegasos,
+    Frugal,
+    CuttingPlane,
+)  # the last has no free bias
 
 
 def case(rng):
