@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 
 from hinge.access.streams.base import RowStream, hash_of
 from hinge.access.streams.memory import allowed_memory, resident
-from hinge.access.streams.opening import as_stream
+from hinge.access.streams.opening import as_stream, is_source
 from hinge.access.streams.streamed import Layout, Streamed
 from hinge.estimators import checks
 from hinge.estimators.one_vs_rest import Report, keep_results
@@ -35,15 +35,16 @@ def opened(model: BaseEstimator, X: Any, y: ArrayLike | str | None) -> tuple[Any
 
     Whatever is no such source is given back as it is.
     """
-    left = allowed_memory(model.max_memory) - resident()
-    keep = 0 if model.checkpoint is not None else left // 2
-    stream = as_stream(X, y if isinstance(y, str) else None, keep)
-    if stream is None:
+    if not is_source(X):
         if isinstance(y, str):
             raise ValueError(f"y={y!r} is the name of a column, which X has none of: give y as an array.")
         if model.checkpoint is not None:
             raise ValueError("checkpoint is for rows that are read from a disk, and X is in memory: leave it out.")
         return X, y, None
+    left = allowed_memory(model.max_memory) - resident()
+    keep = 0 if model.checkpoint is not None else left // 2
+    stream = as_stream(X, y if isinstance(y, str) else None, keep)
+    assert stream is not None
     if y is None or isinstance(y, str):
         y = stream.labels()
         if y is None:

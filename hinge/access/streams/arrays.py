@@ -89,7 +89,8 @@ class ArrayStream(RowStream):
         chunks = getattr(array, "chunks", None)
         self._tall = int(chunks[0]) if chunks else 1
         self._map = _map_of(array)
-        self._files = Watched([Path(array.filename)] if isinstance(array, np.memmap) and array.filename else [])
+        name = array.filename if isinstance(array, np.memmap) else None
+        self._files = Watched([Path(name)] if name and Path(name).exists() else [])  # a map may outlive its name
 
     def stretches(self, rows: int, most: int) -> list[tuple[int, int]]:
         n = self.shape[0]

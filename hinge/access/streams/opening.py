@@ -32,21 +32,33 @@ def as_stream(source: Any, label: str | None = None, keep: int = 0) -> RowStream
     keep : int
         Bytes of rows that may stay in memory of what has to be read through once when it is opened: text.
     """
+    if not is_source(source):
+        return None
     if isinstance(source, RowStream):
         return source
     if isinstance(source, str | os.PathLike):
         return _of_path(os.fspath(source), label, keep)
-    if isinstance(source, list | tuple) and source and all(isinstance(path, str | os.PathLike) for path in source):
+    if isinstance(source, list | tuple):
         return ParquetStream([Path(path) for path in source], label)
-    made_by = type(source).__module__.partition(".")[0]
-    if isinstance(source, np.memmap) or (made_by == "zarr" and hasattr(source, "chunks")):
-        _no_label(label, "an array")
-        return ArrayStream(source)
-    if made_by == "pyarrow" and hasattr(source, "get_fragments"):
+    if hasattr(source, "get_fragments"):
         return dataset_stream(source, label)
-    if made_by == "polars" and hasattr(source, "sink_parquet"):
+    if hasattr(source, "sink_parquet"):
         return lazy_frame_stream(source, label)
-    return None
+    _no_label(label, "an array")
+    return ArrayStream(source)
+
+
+def is_source(source: Any) -> bool:
+    """Whether something is a source of rows that `as_stream` opens; arrays in memory are soon known to be none."""
+    if isinstance(source, np.ndarray):
+        return isinstance(source, np.memmap)
+    if isinstance(source, list | tuple):
+        return bool(source) and all(isinstance(path, str | os.PathLike) for path in source)
+    if isinstance(source, RowStream | str | os.PathLike):
+        return True
+    marks = {"zarr": "chunks", "pyarrow": "get_fragments", "polars": "sink_parquet"}
+    mark = marks.get(type(source).__module__.partition(".")[0])
+    return mark is not None and hasattr(source, mark)
 
 
 def _of_path(text: str, label: str | None, keep: int) -> RowStream:

@@ -58,6 +58,13 @@ def test_a_memory_map_is_read_and_watched(tmp_path):
         stream.read(0, 2)
 
 
+def test_a_map_whose_file_has_no_name_any_more_is_read(tmp_path):
+    np.save(tmp_path / "x.npy", X)
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    (tmp_path / "x.npy").unlink()
+    np.testing.assert_array_equal(ArrayStream(mapped).load(), X)
+
+
 def test_changes_to_a_private_map_are_kept(tmp_path):
     np.save(tmp_path / "x.npy", X)
     mapped = np.load(tmp_path / "x.npy", mmap_mode="c")
