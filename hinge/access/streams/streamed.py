@@ -69,7 +69,7 @@ class Streamed(Data):
         self.layout = Layout.of(stream, memory) if layout is None else layout
         self.stretches: list[tuple[int, int]] = stream.stretches(self.layout.rows, self.layout.most)
         self.bytes_read, self.largest_sq = 0, 0.0
-        room = 8 * self.n <= memory // 8
+        room = 8 * self.n <= memory // 4
         self.sq_norms = np.full(self.n, np.nan) if room else None  # which else are computed again with each visit
         self._count, self._fine = 0, set[tuple[int, int]]()
         self._held: tuple[Ranges, Matrix] | None = None
