@@ -75,6 +75,7 @@ def test_blocks_cover_the_rows_and_are_dealt_anew(stream):
     assert passes[0] != passes[1]
 
 
+@pytest.mark.slow
 def test_a_run_that_was_killed_goes_on_to_the_same_bits(stream, tmp_path):
     def problem():
         return Regularized(stream(), Y, 0.002, bias="free")
