@@ -21,7 +21,9 @@ LABEL_NAMES = ("label", "target", "class", "y")
 MISSING = ("", "na", "nan", "null", "?")
 
 
-class _Layout(NamedTuple):
+class Layout(NamedTuple):
+    """What the first lines of a file tell."""
+
     delimiter: str
     header: list[str] | None  # the column names, if the file has them
     skip: int  # physical lines before the first data row
@@ -34,15 +36,19 @@ def read_delimited(
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Rows and labels of a csv or tsv file; see :func:`hinge.datasets.read`."""
     try:
-        layout = _layout(path, label)
+        layout = layout_of(path, label)
         try:
-            table, names = _parse_fast(path, layout)
+            with _text(path, layout.skip) as text:
+                table, names = parse_fast(text, layout)
         except DataFormatError:
             raise
         except (ValueError, OverflowError):
-            table, names = _parse_by_cell(path, layout)
+            table = np.full((1, 1), np.nan)
         if not np.isfinite(table).all():
-            table, names = _parse_by_cell(path, layout)
+            with _text(path, layout.skip) as text:
+                table, names = parse_by_cell(text, layout, path, layout.skip)
+        if not len(table):
+            raise DataFormatError(f"{path} holds no rows: expected lines of numbers and a label.")
     except UnicodeDecodeError as error:
         raise DataFormatError(f"{path} is not UTF-8 text: save it again in that encoding.") from error
     except csv.Error as error:
@@ -52,7 +58,7 @@ def read_delimited(
             f"{path} has {layout.width - 1} columns beside its label, but {n_features} were asked for."
         )
     X = np.ascontiguousarray(smallest_float(np.delete(table, layout.label, axis=1)))
-    return X, _labels(table[:, layout.label].astype(np.intp), names)
+    return X, labels_of(table[:, layout.label].astype(np.intp), names)
 
 
 @contextmanager
@@ -65,7 +71,7 @@ def _text(path: Path, skip: int = 0) -> Iterator[TextIO]:
         yield text
 
 
-def _layout(path: Path, label: str | int | None) -> _Layout:
+def layout_of(path: Path, label: str | int | None) -> Layout:
     """Delimiter, header and label column, told from the first lines."""
     with _text(path) as text:
         first_line = next((line for line in text if line.strip()), "")
@@ -85,7 +91,7 @@ def _layout(path: Path, label: str | int | None) -> _Layout:
     if len(first) < 2:
         raise DataFormatError(f"{path} has one column, but a label and at least one feature are needed.")
     header = first if has_header else None
-    return _Layout(
+    return Layout(
         delimiter, header, first_end if has_header else 0, len(first), _label_column(path, header, len(first), label)
     )
 
@@ -115,8 +121,8 @@ def _label_column(path: Path, header: list[str] | None, width: int, label: str |
     return label % width
 
 
-def _parse_fast(path: Path, layout: _Layout) -> tuple[NDArray[Any], list[str]]:
-    """The whole table by NumPy's own parser, labels as positions in a list of names."""
+def parse_fast(text: TextIO, layout: Layout) -> tuple[NDArray[Any], list[str]]:
+    """All rows of a text by NumPy's own parser, labels as positions in a list of names."""
     codes: dict[str, float] = {}
 
     def code(cell: str) -> float:
@@ -125,49 +131,45 @@ def _parse_fast(path: Path, layout: _Layout) -> tuple[NDArray[Any], list[str]]:
             raise ValueError("missing label")
         return codes.setdefault(name, float(len(codes)))
 
-    with _text(path, layout.skip) as text:
-        table = np.loadtxt(
-            text, delimiter=layout.delimiter, comments=None, quotechar='"', converters={layout.label: code}, ndmin=2
-        )
+    table = np.loadtxt(
+        text, delimiter=layout.delimiter, comments=None, quotechar='"', converters={layout.label: code}, ndmin=2
+    )
     if table.shape[1] != layout.width:
         raise ValueError("ragged")
     return table, list(codes)
 
 
-def _parse_by_cell(path: Path, layout: _Layout) -> tuple[NDArray[Any], list[str]]:
-    """The same table cell by cell: slow, but it can say which cell is broken."""
+def parse_by_cell(text: TextIO, layout: Layout, path: Path, above: int) -> tuple[NDArray[Any], list[str]]:
+    """The same cell by cell: slow, but it can say which cell is broken; `above` lines come before the text."""
     codes: dict[str, float] = {}
     table = []
-    with _text(path, layout.skip) as text:
-        rows = csv.reader(text, delimiter=layout.delimiter)
-        for row in rows:
-            if not any(cell.strip() for cell in row):
+    rows = csv.reader(text, delimiter=layout.delimiter)
+    for row in rows:
+        if not any(cell.strip() for cell in row):
+            continue
+        where = f"{path}, line {above + rows.line_num}"
+        if len(row) != layout.width:
+            raise DataFormatError(f"{where}: found {len(row)} cells, but the first line has {layout.width}.")
+        values = []
+        for column, cell in enumerate(row):
+            name = layout.header[column] if layout.header else str(column + 1)
+            cell = cell.strip()
+            if cell.lower() in MISSING:
+                raise DataFormatError(f"{where}, column {name}: the value is missing; fill it or drop the row.")
+            if column == layout.label:
+                values.append(codes.setdefault(cell, float(len(codes))))
                 continue
-            where = f"{path}, line {layout.skip + rows.line_num}"
-            if len(row) != layout.width:
-                raise DataFormatError(f"{where}: found {len(row)} cells, but the first line has {layout.width}.")
-            values = []
-            for column, cell in enumerate(row):
-                name = layout.header[column] if layout.header else str(column + 1)
-                cell = cell.strip()
-                if cell.lower() in MISSING:
-                    raise DataFormatError(f"{where}, column {name}: the value is missing; fill it or drop the row.")
-                if column == layout.label:
-                    values.append(codes.setdefault(cell, float(len(codes))))
-                    continue
-                value = number_of(cell)
-                if value is None or not math.isfinite(value):
-                    raise DataFormatError(
-                        f"{where}, column {name}: found {cell[:40]!r} where a finite number was expected."
-                    )
-                values.append(value)
-            table.append(values)
-    if not table:
-        raise DataFormatError(f"{path} holds no rows: expected lines of numbers and a label.")
+            value = number_of(cell)
+            if value is None or not math.isfinite(value):
+                raise DataFormatError(
+                    f"{where}, column {name}: found {cell[:40]!r} where a finite number was expected."
+                )
+            values.append(value)
+        table.append(values)
     return np.array(table), list(codes)
 
 
-def _labels(codes: NDArray[Any], names: list[str]) -> NDArray[Any]:
+def labels_of(codes: NDArray[Any], names: list[str]) -> NDArray[Any]:
     """The labels as numbers if every one is a finite number, else as text."""
     numbers = [number_of(name) for name in names]
     if any(number is None or not math.isfinite(number) for number in numbers):

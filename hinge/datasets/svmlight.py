@@ -60,12 +60,12 @@ def _explain(path: Path, n_features: int | None, zero_based: bool) -> None:
     """Raise a sentence about the first broken line, if there is one."""
     with opened(path) as stream:
         for number, line in enumerate(stream, 1):
-            fault = _fault(line, n_features, zero_based)
+            fault = fault_of(line, n_features, zero_based)
             if fault:
                 raise DataFormatError(f"{path}, line {number}: {fault}")
 
 
-def _fault(line: bytes, n_features: int | None, zero_based: bool) -> str:
+def fault_of(line: bytes, n_features: int | None, zero_based: bool) -> str:
     """What is wrong with one line, or nothing."""
     tokens = line.split(b"#", 1)[0].split()
     if not tokens:

@@ -12,6 +12,7 @@ from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_random_state, validate_data
 
+from hinge.access.streams.base import RowStream
 from hinge.access.structure import as_csr
 from hinge.access.tables.table import Table
 from hinge.estimators.parameters import (
@@ -138,6 +139,10 @@ def check_linear(model: LinearParameters, solvers: tuple[str, ...], losses: tupl
     checked_choice("intercept", model.intercept, ("penalized", "free"))
     for name in ("fit_intercept", "warm_start"):
         checked_flag(name, getattr(model, name))
+    if model.max_memory is not None:
+        checked_number("max_memory", model.max_memory)
+    if model.checkpoint is not None and not isinstance(model.checkpoint, str | os.PathLike):
+        raise ValueError(f"checkpoint must be the path of a folder, got {model.checkpoint!r}.")
     check_run(model, solvers, ("max_time", "max_reads", "target_error"))
 
 
@@ -412,8 +417,8 @@ def _sum_is_finite(a: np.ndarray) -> bool:
         return bool(np.isfinite(a.sum()))
 
 
-def validated_labels(model: BaseEstimator, table: Table, y: ArrayLike | None) -> np.ndarray:
-    """y as an array with one label for each row of the table; sets `n_features_in_`."""
+def validated_labels(model: BaseEstimator, table: Table | RowStream, y: ArrayLike | None) -> np.ndarray:
+    """y as an array with one label for each row of a table or stream; sets `n_features_in_`."""
     if y is None:
         raise ValueError(f"{type(model).__name__} requires y to be passed, but the target y is None.")
     labels = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import fields
+from os import PathLike
 from typing import Any, TypeVar
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from hinge.access import Matrix, Table
+from hinge.access import Data, Matrix
 from hinge.estimators import checks
 from hinge.estimators.html import FittedHTML
 from hinge.estimators.parameters import RandomState
@@ -55,6 +56,8 @@ class LinearMachine(FittedHTML, BaseEstimator):
     max_reads: int | None
     target_error: float | None
     random_state: RandomState
+    max_memory: float | None
+    checkpoint: str | PathLike[str] | None
     coef_: np.ndarray
     intercept_: np.ndarray
     n_feature_reads_: int
@@ -89,9 +92,7 @@ class LinearMachine(FittedHTML, BaseEstimator):
 
     # --- parts of fit ---------------------------------------------------------------------
 
-    def _penalized(
-        self, kind: type[P], matrix: Matrix | Table, y: ArrayLike, weight: np.ndarray | None, loss: Loss
-    ) -> P:
+    def _penalized(self, kind: type[P], matrix: Data, y: ArrayLike, weight: np.ndarray | None, loss: Loss) -> P:
         """The problem by C or by λ."""
         bias: Bias = self.intercept if self.fit_intercept else "none"
         if self.lam is not None:

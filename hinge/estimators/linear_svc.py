@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from os import PathLike
 from typing import Any, Literal
 
 import numpy as np
@@ -12,18 +13,21 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from hinge.access import Matrix, Table, as_matrix
+from hinge.access.streams.base import RowStream
+from hinge.access.streams.streamed import Streamed
 from hinge.access.tables.oracle import FeatureOracle, as_oracle
-from hinge.estimators import checks, crammer_singer, tables, weights
+from hinge.estimators import checks, crammer_singer, streams, tables, weights
 from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
 from hinge.estimators.leave_one_out import Judged, without_linear_rows
 from hinge.estimators.linear_machine import SOLVES, LinearMachine
 from hinge.estimators.one_vs_rest import Plan, Report, coefficients, keep_results, run_all, starts
-from hinge.estimators.parameters import ClassWeight, RandomState
+from hinge.estimators.parameters import ClassWeight, RandomState, Source
 from hinge.estimators.probabilities import Probabilities
 from hinge.estimators.reports import reports_of
 from hinge.problems import L1Regularized, LinearProblem, Multiclass, Penalized, Regularized, SlackConstrained, Solution
 from hinge.problems.svm.linear import Bias
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE
+from hinge.problems.svm.tasks import Answers
 from hinge.solvers import Simba, Solver, registry
 from hinge.threads import threads_of
 from hinge.types import MatrixLike, Stored
@@ -100,6 +104,13 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, Probabilit
         Write a line for each look at the answer to standard error.
     on_interrupt : {"raise", "keep"}, default="raise"
         What Ctrl-C does: raise, or end the fit with the best model so far.
+    max_memory : float, optional
+        Bytes that the process may have in all while it learns from rows on a disk; by default what it has and half of
+        what is free. Rows that fit are loaded, and others are read block by block, in as many passes as are needed.
+    checkpoint : path, optional
+        A folder for the state of a fit on rows that are read block by block, written whole or not at all every ten
+        seconds or more. A fit that was killed goes on from there when it is called again, to the same model, bit for
+        bit; one of other data or with other parameters is refused. Rows are then never loaded.
 
     Attributes
     ----------
@@ -134,6 +145,11 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, Probabilit
 
     Notes
     -----
+    **Rows on a disk.** Where memory does not hold them, `BlockAscent` reads them in large blocks, all classes in the
+    same passes, and each pass certifies the answer that it began with; `bytes_read_` is what was read. This is for the
+    2-norm and one class against the rest, with limits in time and passes. Text, categories and missing values are
+    refused, with the name of the column. There is no `dual_coef_`.
+
     ``multi_class="crammer_singer"`` minimises, whatever `loss`, `penalty` and `dual` are, as in scikit-learn,
 
     .. math:: \\frac12\\sum_k\\|w_k\\|^2
@@ -182,6 +198,8 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, Probabilit
         random_state: RandomState = None,
         verbose: int = 0,
         on_interrupt: Literal["raise", "keep"] = "raise",
+        max_memory: float | None = None,
+        checkpoint: str | PathLike[str] | None = None,
     ) -> None:
         self.penalty = penalty
         self.loss = loss
@@ -206,6 +224,8 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, Probabilit
         self.random_state = random_state
         self.verbose = verbose
         self.on_interrupt = on_interrupt
+        self.max_memory = max_memory
+        self.checkpoint = checkpoint
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -214,14 +234,20 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, Probabilit
 
     @with_callbacks
     def fit(
-        self, X: MatrixLike | Table | FeatureOracle, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self,
+        X: MatrixLike | Table | FeatureOracle | Source,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> "LinearSVC":
         """Fit the model.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, FeatureOracle or Table} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
+            Or rows on a disk, see Notes: the path of a file or folder, a pattern or a list of paths, a memory map, a
+            Zarr array, an Arrow dataset, a polars LazyFrame, a `RowStream`.
+        y : array-like of shape (n_samples,), or str
+            Of rows on a disk also the name of a column; not needed where the file has labels.
         sample_weight : array-like of shape (n_samples,), optional
 
         Returns
@@ -230,6 +256,9 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, Probabilit
         """
         began = time.perf_counter()
         checks.check_linear_svc(self, registry.names(*SOLVES))
+        X, y, names = streams.opened(self, X, y)
+        if isinstance(X, RowStream):
+            return self._fit_stream(X, y, sample_weight, began)
         table = as_oracle(X)
         if table is None:
             X, y = checks.validated(self, X, y)
@@ -277,6 +306,24 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, Probabilit
         tables.set_counts(self, problems)
         self._forget_probabilities()
         keep_results(self, results, problems)
+        streams.set_names(self, names)
+        return self
+
+    def _fit_stream(
+        self, stream: RowStream, y: ArrayLike, sample_weight: ArrayLike | None, began: float
+    ) -> "LinearSVC":
+        """Fit the model to rows that are read block by block."""
+        y = streams.labelled(self, stream, y)
+        classes, codes = checks.encoded_labels(y)
+        rows = weights.row_weights(sample_weight, stream)
+        per_class = weights.per_class_weights(self.class_weight, y, classes, rows)
+        tasks = [1] if len(classes) == 2 else list(range(len(classes)))
+        data = streams.room_for(self, stream, len(tasks), rows is not None or per_class is not None)
+        problems: list[Any] = [self._problem(data, codes == k, rows, per_class, k) for k in tasks]
+        reports = self._reports(stream, y, classes, problems)
+        streams.fit_stream(self, problems, data, self._stop(began), checks.seed_of(self.random_state), reports)
+        self.classes_ = classes
+        self._forget_probabilities()
         return self
 
     @available_if(checks.can_stream)
@@ -402,7 +449,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, Probabilit
 
     def _problem(
         self,
-        matrix: Matrix | Table,
+        matrix: Matrix | Table | Streamed,
         positive: np.ndarray,
         rows: np.ndarray | None,
         per_class: np.ndarray | None,
@@ -419,13 +466,18 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, Probabilit
         return self._penalized(PENALTIES[self.penalty], matrix, y, weight, LOSSES[self.loss])
 
     def _reports(
-        self, X: Stored | Table, y: np.ndarray, classes: np.ndarray, problems: Sequence[LinearProblem | Multiclass]
+        self,
+        X: Stored | Table | RowStream,
+        y: np.ndarray,
+        classes: np.ndarray,
+        problems: Sequence[LinearProblem | Multiclass],
     ) -> tuple[Report, ...]:
-        if len(problems) > 1:  # a run is one class against the rest, which is no model yet
+        streamed = isinstance(X, RowStream)
+        if len(problems) > 1 and not streamed:  # a run is one class against the rest, which is no model yet
             return reports_of(self, X, y, [f"class {label}" for label in classes], None)
 
-        def rebuilt(answer: Solution) -> dict[str, Any]:
-            coef, intercept = coefficients([answer], problems)
+        def rebuilt(answer: Solution | Answers) -> dict[str, Any]:
+            coef, intercept = coefficients(answer.tasks if isinstance(answer, Answers) else [answer], problems)
             return {"classes_": classes, "coef_": coef, "intercept_": intercept}
 
         return reports_of(self, X, y, [], rebuilt)

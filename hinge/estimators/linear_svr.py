@@ -1,6 +1,7 @@
 """`LinearSVR`: linear support vector regression for scikit-learn pipelines."""
 
 import time
+from os import PathLike
 from typing import Any, Literal
 
 import numpy as np
@@ -8,13 +9,15 @@ from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 
 from hinge.access import Matrix, as_matrix
-from hinge.estimators import checks, tables, weights
+from hinge.access.streams.base import RowStream
+from hinge.access.streams.streamed import Streamed
+from hinge.estimators import checks, streams, tables, weights
 from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
 from hinge.estimators.linear_machine import SOLVES, LinearMachine
 from hinge.estimators.one_vs_rest import Plan, keep_results, run_all, starts
-from hinge.estimators.parameters import RandomState
+from hinge.estimators.parameters import RandomState, Source
 from hinge.estimators.reports import reports_of
-from hinge.problems import Regularized
+from hinge.problems import Regularized, Solution
 from hinge.problems.svm.losses import epsilon_insensitive, squared_epsilon_insensitive
 from hinge.solvers import Solver, registry
 from hinge.threads import threads_of
@@ -71,6 +74,13 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
         Begin from the last fit's answer.
     on_interrupt : {"raise", "keep"}, default="raise"
         What Ctrl-C does: raise, or end the fit with the best model so far.
+    max_memory : float, optional
+        Bytes that the process may have in all while it learns from rows on a disk; by default what it has and half of
+        what is free. Rows that fit are loaded, and others are read block by block, in as many passes as are needed.
+    checkpoint : path, optional
+        A folder for the state of a fit on rows that are read block by block, written whole or not at all every ten
+        seconds or more. A fit that was killed goes on from there when it is called again, to the same model, bit for
+        bit; one of other data or with other parameters is refused. Rows are then never loaded.
 
     Attributes
     ----------
@@ -131,6 +141,8 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
         validation_fraction: float = 0.1,
         warm_start: bool = False,
         on_interrupt: Literal["raise", "keep"] = "raise",
+        max_memory: float | None = None,
+        checkpoint: str | PathLike[str] | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.tol = tol
@@ -151,6 +163,8 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
         self.validation_fraction = validation_fraction
         self.warm_start = warm_start
         self.on_interrupt = on_interrupt
+        self.max_memory = max_memory
+        self.checkpoint = checkpoint
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -158,14 +172,17 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
         return tags
 
     @with_callbacks
-    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "LinearSVR":
+    def fit(
+        self, X: MatrixLike | Source, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> "LinearSVR":
         """Fit the model.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-            Targets.
+            Or rows on a disk, as for `LinearSVC`.
+        y : array-like of shape (n_samples,), or str
+            Targets; of rows on a disk also the name of a column.
         sample_weight : array-like of shape (n_samples,), optional
 
         Returns
@@ -174,6 +191,9 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
         """
         began = time.perf_counter()
         checks.check_linear_svr(self, registry.names(*SOLVES))
+        X, y, names = streams.opened(self, X, y)
+        if isinstance(X, RowStream):
+            return self._fit_stream(X, y, sample_weight, began)
         X, y = checks.validated(self, X, y)
         y = checks.checked_targets(y)
         rows = weights.row_weights(sample_weight, X)
@@ -195,12 +215,26 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
             seed,
             self.on_interrupt,
             aside,
-            reports_of(self, X, y, [], lambda answer: {"coef_": answer.w, "intercept_": np.array([answer.b])}),
+            reports_of(self, X, y, [], _rebuilt),
             starts(last, matrix.shape),
         )
         results = run_all([problem], plan, None)
         tables.set_counts(self, [problem])
         keep_results(self, results, [problem])
+        self.coef_ = self.coef_.ravel()
+        streams.set_names(self, names)
+        return self
+
+    def _fit_stream(
+        self, stream: RowStream, y: ArrayLike, sample_weight: ArrayLike | None, began: float
+    ) -> "LinearSVR":
+        """Fit the model to rows that are read block by block."""
+        y = checks.checked_targets(streams.labelled(self, stream, y))
+        rows = weights.row_weights(sample_weight, stream)
+        data = streams.room_for(self, stream, 2, rows is not None)  # a target takes as much as a dual weight
+        problems = [self._problem(data, y, rows)]
+        reports = reports_of(self, stream, y, [], _rebuilt)
+        streams.fit_stream(self, problems, data, self._stop(began), checks.seed_of(self.random_state), reports)
         self.coef_ = self.coef_.ravel()
         return self
 
@@ -244,5 +278,10 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
 
     # --- parts of fit ---------------------------------------------------------------------
 
-    def _problem(self, matrix: Matrix, y: np.ndarray, rows: np.ndarray | None) -> Regularized:
+    def _problem(self, matrix: Matrix | Streamed, y: np.ndarray, rows: np.ndarray | None) -> Regularized:
         return self._penalized(Regularized, matrix, y, rows, LOSSES[self.loss](float(self.epsilon)))
+
+
+def _rebuilt(answer: Solution) -> dict[str, Any]:
+    """The fitted attributes of a model that predicts by an answer."""
+    return {"coef_": answer.w, "intercept_": np.array([answer.b])}

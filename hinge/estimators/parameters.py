@@ -1,11 +1,12 @@
 """Types of what estimators are given: their parameters, and the data of a kernel machine."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
+from hinge.access.streams.base import RowStream
 from hinge.kernels import Kernel
 from hinge.solvers import Solver
 from hinge.types import Stored
@@ -24,6 +25,10 @@ Gamma: TypeAlias = float | Literal["scale", "auto"]
 
 KernelData: TypeAlias = Stored | list[Any]
 """X of a kernel machine after it was checked: an array, CSR, or a list of items for a kernel function."""
+
+
+Source: TypeAlias = str | PathLike[str] | Sequence[str | PathLike[str]] | RowStream | Any
+"""Rows on a disk: paths, or a memory map, a Zarr array, an Arrow dataset, a polars LazyFrame, a stream."""
 
 
 class RunParameters(Protocol):
@@ -50,6 +55,8 @@ class LinearParameters(RunParameters, Protocol):
     intercept: str
     intercept_scaling: float
     warm_start: bool
+    max_memory: float | None
+    checkpoint: str | PathLike[str] | None
 
 
 class LinearClassifierParameters(LinearParameters, Protocol):

@@ -7,11 +7,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from hinge.access.streams.base import RowStream
 from hinge.access.tables.table import Table
 from hinge.estimators.callbacks import CallbackContext
 from hinge.estimators.one_vs_rest import Report
 from hinge.estimators.parameters import KernelData
 from hinge.monitoring import Record
+from hinge.monitoring.progress import time_left
 from hinge.problems import Expansion, Solution
 
 Rebuilt: TypeAlias = Callable[[Any], dict[str, Any]]
@@ -19,14 +21,18 @@ Rebuilt: TypeAlias = Callable[[Any], dict[str, Any]]
 
 
 def reports_of(
-    model: BaseEstimator, X: KernelData | Table, y: np.ndarray | None, names: Sequence[str], rebuilt: Rebuilt | None
+    model: BaseEstimator,
+    X: KernelData | Table | RowStream,
+    y: np.ndarray | None,
+    names: Sequence[str],
+    rebuilt: Rebuilt | None,
 ) -> tuple[Report, ...]:
     """The functions to call at each look: one that prints, with `verbose`, and one for scikit-learn's callbacks.
 
     `names` are those of the runs, empty if there is one run. `rebuilt` turns an answer into fitted attributes;
     None where one run is not a model by itself.
     """
-    reports: list[Report] = [to_stderr(names)] if model.verbose else []
+    reports: list[Report] = [to_stderr(names, float(model.tol))] if model.verbose else []
     if not hasattr(model, "_init_callback_context"):  # scikit-learn before 1.9
         return tuple(reports)
     root = model._init_callback_context(max_subtasks=None)
@@ -37,7 +43,11 @@ def reports_of(
 
 
 def to_callbacks(
-    model: BaseEstimator, root: CallbackContext, X: KernelData | Table, y: np.ndarray | None, rebuilt: Rebuilt | None
+    model: BaseEstimator,
+    root: CallbackContext,
+    X: KernelData | Table | RowStream,
+    y: np.ndarray | None,
+    rebuilt: Rebuilt | None,
 ) -> Report:
     """A report that opens a subtask "look" of the fit, whose context has the record as an attribute."""
 
@@ -53,8 +63,9 @@ def to_callbacks(
     return report
 
 
-def to_stderr(names: Sequence[str]) -> Report:
-    """A report that writes a line to standard error."""
+def to_stderr(names: Sequence[str], tol: float = 0.0) -> Report:
+    """A report that writes a line to standard error, with a guess of the time to a gap of `tol` where there is one."""
+    first: dict[int, tuple[float, float]] = {}
 
     def report(k: int, record: Record, solution: Solution | Expansion) -> bool:
         name = f"{names[k]}: " if names else ""
@@ -63,6 +74,10 @@ def to_stderr(names: Sequence[str]) -> Report:
             parts[1] = f"{record.kernel_evals:,} kernel values"
         if np.isfinite(record.certificate):
             parts.append(f"objective {record.objective:.6g}, gap {record.certificate:.2e}")
+            look = record.seconds, float(record.certificate)
+            left = time_left(first.setdefault(k, look), look, tol)
+            if left:
+                parts.append(f"about {left:.3g} s left")
         if np.isfinite(record.score):
             parts.append(f"held-out error {record.score:.4f}")
         sys.stderr.write(f"[hinge] {name}{', '.join(parts)}\n")

@@ -6,12 +6,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array, compute_class_weight
 
+from hinge.access.streams.base import RowStream
 from hinge.access.tables.table import Table
 from hinge.estimators.checks import FAR, NOT_NUMBERS, checked_scale
 from hinge.estimators.parameters import ClassWeight, KernelData
 
 
-def row_weights(sample_weight: ArrayLike | None, X: KernelData | Table) -> np.ndarray | None:
+def row_weights(sample_weight: ArrayLike | None, X: KernelData | Table | RowStream) -> np.ndarray | None:
     """`sample_weight`, checked; None where all rows weigh 1.
 
     A row whose weight is negative takes no part, like one whose weight is zero, as in scikit-learn.

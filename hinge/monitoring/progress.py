@@ -69,6 +69,17 @@ class ProgressBar:
         return False
 
 
+def time_left(first: tuple[float, float], last: tuple[float, float], tol: float) -> float | None:
+    """Seconds to a gap of `tol` if it goes on falling at the rate between two looks (seconds, gap); None if unknown.
+
+    Gaps fall by a factor in each pass, or slower: towards the end the guess may be too low.
+    """
+    (began, gap), (now, left) = first, last
+    if not (0 < left < gap < math.inf and now > began and tol > 0):
+        return None
+    return max(0.0, math.log(left / tol)) * (now - began) / math.log(gap / left)
+
+
 def nearness(seconds: float, reads: int, gap: float, limits: Limits, evals: int = 0) -> float | None:
     """The share of the way to the first limit on gap, time, reads or kernel values; None if unknown."""
     shares = []

@@ -20,6 +20,7 @@ class Status(Enum):
     MAX_COST = "the limit on the cost of reads was reached"
     STALLED = "no more progress is possible in floating point"
     INTERRUPTED = "it was interrupted"
+    DATA_CHANGED = "the data changed while it was read"
     CALLBACK = "a callback asked to stop"
 
     @property

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from hinge.solvers.kernel.sbp import SBP as SBP
     from hinge.solvers.kernel.smo import SMO as SMO
     from hinge.solvers.linear.amplified import Amplified as Amplified
+    from hinge.solvers.linear.block_ascent import BlockAscent as BlockAscent
     from hinge.solvers.linear.cdn import CDN as CDN
     from hinge.solvers.linear.cocoa import CoCoA as CoCoA
     from hinge.solvers.linear.cutting_plane import CuttingPlane as CuttingPlane

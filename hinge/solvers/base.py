@@ -53,10 +53,13 @@ class Solver(Settings, Generic[P, S]):
 
     paper: ClassVar[Paper]
 
-    reads: ClassVar[Literal["rows", "cells", "kept cells", "kernel"]] = "rows"
-    """Whole rows of a matrix in memory; single rows, columns or cells of any table; the same, each cell once
-    and kept, so that a budget is the first control; or kernel values.
+    reads: ClassVar[Literal["rows", "blocks", "cells", "kept cells", "kernel"]] = "rows"
+    """Whole rows of a matrix in memory; such rows in large blocks, of a stream too; single rows, columns or cells of
+    any table; the same, each cell once and kept, so that a budget is the first control; or kernel values.
     """
+
+    steps_are_short: ClassVar[bool] = False
+    """Whether an iteration never takes long, so that Ctrl-C can wait for its end and no copy of the state is kept."""
 
     any_loss: ClassVar[bool] = False
     """Whether it takes losses other than the hinge."""

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from hinge.access.streams.streamed import Streamed
 from hinge.monitoring import Stop
 from hinge.problems import Problem
 from hinge.problems.on_data import OnData
@@ -12,7 +13,12 @@ def cannot_read(problem: Problem, solver: Solver) -> str | None:
     """Why this method cannot read the problem's data; None if it can."""
     if solver.reads in ("cells", "kept cells") or problem.in_memory or not isinstance(problem, OnData):
         return None
-    name, table = type(solver).__name__, problem.table
+    name = type(solver).__name__
+    if isinstance(problem.matrix, Streamed):
+        if solver.reads == "blocks":
+            return None
+        return f"{name} takes rows of arrays in memory, not of a stream: use BlockAscent, or read it into an array."
+    table = problem.table
     if table.in_memory:
         return (
             f"{name} reads rows without adding up prices, and the cells of this {type(table).__name__} have some: "

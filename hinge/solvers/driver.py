@@ -2,6 +2,7 @@
 
 import copy
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -9,7 +10,9 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
+from hinge.access.streams.base import DataChanged
 from hinge.monitoring import History, Record, Status, Stop
+from hinge.monitoring.checkpoint import Checkpoint
 from hinge.monitoring.clock import hurry, limited, within
 from hinge.monitoring.interrupts import Interrupts, called_off_by
 from hinge.problems import Certificate, Problem, Solution
@@ -43,6 +46,7 @@ def solve(
     score: Callable[[Solution], float] | None = None,
     callbacks: Sequence[Callback] = (),
     on_interrupt: Literal["raise", "keep"] = "raise",
+    checkpoint: Checkpoint | None = None,
 ) -> Result:
     """Run `solver` on `problem` until the first limit of `stop` is met.
 
@@ -65,6 +69,9 @@ def solve(
     on_interrupt : {"raise", "keep"}
         What Ctrl-C does, always within a fraction of a second: raise KeyboardInterrupt, or return
         the answer so far with ``Status.INTERRUPTED``.
+    checkpoint : Checkpoint, optional
+        Where the state is written now and then, and at the end. A run whose state is there already goes on from it: the
+        answer is that of a run that was never interrupted, bit for bit.
 
     Returns
     -------
@@ -90,15 +97,24 @@ def solve(
                 f"The state is not one of {type(solver).__name__} on {problem.n} rows of such data: it "
                 "can only go on with the solver that it came from, on data of the same shape."
             )
+        if checkpoint is not None and state is None:
+            state, run.checkpoint = checkpoint.load(fresh), checkpoint
         run.state = fresh if state is None else state
         try:
             status = run.loop()
         except KeyboardInterrupt:
             status = run.broken_off()
+        except DataChanged as error:
+            if run.state.t == 0:
+                raise
+            warnings.warn(f"{error} The answer is the best so far.", RuntimeWarning, stacklevel=2)
+            status = Status.DATA_CHANGED
     if status is Status.INTERRUPTED and on_interrupt == "raise":
         raise KeyboardInterrupt
     # The final answer may need a run of its own, which is not to be interrupted.
     with called_off_by(None), allowing(solver.parts):
+        if checkpoint is not None:
+            checkpoint.offer(run.state, final=True)
         return run.result(status)
 
 
@@ -137,6 +153,7 @@ class _Run:
         self.rate = 0.0  # iterations a second, once known
         self.interrupts = Interrupts()
         self.safe: Any = None  # the state before a step that may be long
+        self.checkpoint: Checkpoint | None = None
 
     @property
     def spent(self) -> Spent:
@@ -145,6 +162,8 @@ class _Run:
     def loop(self) -> Status:
         if self.stop.max_time is not None:
             self.advance(0)  # compiles, before rates are measured
+        if self.checkpoint is not None and self.state.t and (over := self.look()):
+            return over  # the run that left this state had not come to look at it
         while True:
             pause = self.solver.pause(self.problem, self.state)
             status = self.run_to(pause)
@@ -164,6 +183,8 @@ class _Run:
             self.advance(n)
             self.rate = n / max(time.perf_counter() - before, 1e-9)
             pause -= n
+            if self.checkpoint is not None:
+                self.checkpoint.offer(self.state)
             if self.interrupts.pressed:
                 raise KeyboardInterrupt
         return None
@@ -171,7 +192,8 @@ class _Run:
     def advance(self, n: int) -> None:
         """Run n iterations. With ``on_interrupt="keep"``, a copy of the state is kept during steps that may be long."""
         left = None if self.stop.max_time is None else self.stop.max_time - self.spent.seconds
-        if self.keep and (n <= 1 or n > self.rate * CHUNK_SECONDS):
+        long = not self.solver.steps_are_short and (n <= 1 or n > self.rate * CHUNK_SECONDS)
+        if self.keep and long:
             self.safe = copy.deepcopy(self.state)
         self.interrupts.spare, self.interrupts.kept = self.safe is not None, self.keep
         with within(left):  # a step may call `solve` itself: that run gets the time that is left

@@ -44,6 +44,7 @@ BY_NAME: dict[str, Entry] = {
     "pegasos": Entry("hinge.solvers.linear.pegasos", "Pegasos", "linear"),
     "sdca": Entry("hinge.solvers.linear.sdca", "SDCA", "linear"),
     "cocoa": Entry("hinge.solvers.linear.cocoa", "CoCoA", "linear"),
+    "blockascent": Entry("hinge.solvers.linear.block_ascent", "BlockAscent", "linear"),
     "stalesdca": Entry("hinge.solvers.linear.stale_sdca", "StaleSDCA", "linear"),
     "uniformdca": Entry("hinge.solvers.linear.uniform_dca", "UniformDCA", "linear"),
     "newton": Entry("hinge.solvers.linear.newton", "Newton", "linear"),

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 import pytest
 
 from hinge import LinearSVC
-from hinge.monitoring.progress import ProgressBar, nearness
+from hinge.monitoring.progress import ProgressBar, nearness, time_left
 
 
 def limits(tol=1e-4, max_time=None, **others):
@@ -37,3 +37,10 @@ def test_a_fit_draws_on_standard_error_and_leaves_no_trace_on_output(tiny, capsy
     assert capsys.readouterr().out == ""
     assert bar._gap <= 1e-6
     assert bar._progress.finished or bar._progress.tasks[0].completed == pytest.approx(1.0)
+
+
+def test_the_time_left_is_that_of_a_gap_that_goes_on_falling():
+    assert time_left((1.0, 1e-1), (3.0, 1e-2), 1e-4) == pytest.approx(4.0)
+    assert time_left((1.0, 1e-1), (3.0, 1e-5), 1e-4) == 0.0
+    for first, last, tol in [((1, 0.1), (1, 0.1), 1e-3), ((1, 0.1), (2, 0.2), 1e-3), ((1, 0.1), (2, 0.01), 0.0)]:
+        assert time_left(first, last, tol) is None

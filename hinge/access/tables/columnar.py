@@ -58,7 +58,7 @@ class ArrowTable(Stretched):
         cache: int = CACHE,
     ) -> None:
         self._source = Path(source).absolute() if isinstance(source, str | os.PathLike) else source
-        self._groups, self.names = _groups_of(self._source)
+        self._groups, self.names = groups_of(self._source)
         self._ends = np.cumsum([len(group) for group in self._groups])
         n = int(self._ends[-1]) if self._groups else 0
         super().__init__((n, len(self.names)), prices, keep=keep)
@@ -119,17 +119,23 @@ def parquet_blocks(path: Path, nbytes: int, label: str | None = None) -> tuple[t
 
     A column of labels is left out.
     """
-    groups, names = _groups_of(path, label)
+    groups, names = groups_of(path, label)
     shape = sum(len(group) for group in groups), len(names)
     return shape, _blocks(groups, names, max(1, nbytes // (8 * max(1, len(names)))))
 
 
 def parquet_labels(path: Path, label: str) -> np.ndarray:
     """One column of a Parquet file or a folder of them, of numbers or text."""
-    groups, _ = _groups_of(path, label)
+    return labels_of(groups_of(path, label)[0], label)
+
+
+def labels_of(groups: list["RowGroup"], label: str) -> np.ndarray:
+    """One column of all row groups, of numbers or text."""
     parts = [group.read_label(label) for group in groups]
-    if any(part.null_count for part in parts):
-        raise ValueError(_has_nulls(label))
+    parts = [part.cast(part.type.value_type) if hasattr(part.type, "value_type") else part for part in parts]
+    for group, part in zip(groups, parts, strict=True):
+        if part.null_count:
+            raise ValueError(has_nulls(label, group.path))
     labels = np.concatenate([part.to_numpy() for part in parts]) if parts else np.zeros(0)
     if labels.dtype == object and all(isinstance(value, str) for value in labels):
         labels = labels.astype(str)
@@ -140,11 +146,11 @@ def parquet_labels(path: Path, label: str) -> np.ndarray:
 
 def parquet_names(path: Path) -> list[str]:
     """The names of all columns of a Parquet file, or of the first in a folder."""
-    with _in_words(path):
+    with in_words(path):
         return list(_files_of(path)[0][1].schema_arrow.names)
 
 
-def _blocks(groups: list["_RowGroup"], names: list[str], rows: int) -> Iterator[np.ndarray]:
+def _blocks(groups: list["RowGroup"], names: list[str], rows: int) -> Iterator[np.ndarray]:
     start = 0
     kind = np.result_type(np.float32, *(group.kind for group in groups))
     for group in groups:
@@ -157,7 +163,7 @@ def _blocks(groups: list["_RowGroup"], names: list[str], rows: int) -> Iterator[
             yield block
 
 
-class _RowGroup:
+class RowGroup:
     """A row group of a Parquet file."""
 
     def __init__(
@@ -170,7 +176,7 @@ class _RowGroup:
         self._chunks = [chunks[name] for name in names]
         for name, chunk in zip(names, self._chunks, strict=True):
             if chunk.nulls:
-                raise ValueError(_has_nulls(name))
+                raise ValueError(has_nulls(name, path))
 
     def __len__(self) -> int:
         return self._rows
@@ -185,11 +191,11 @@ class _RowGroup:
 
     def next_of(self, batches: Iterator[Any]) -> Any:
         """The next batch, None at the end."""
-        with _in_words(self.path):
+        with in_words(self.path):
             return next(batches, None)
 
     def _read(self, names: list[str]) -> list[Any]:
-        with _in_words(self.path):
+        with in_words(self.path):
             table = self.file.read_row_group(self.number, columns=names, use_threads=False)
             columns = [table.column(name) for name in names]
         if any(len(column) != len(self) for column in columns):
@@ -221,8 +227,10 @@ class _Batch:
         return nbytes, -(-nbytes // PAGE)
 
 
-def _groups_of(source: "str | os.PathLike | pa.Table", label: str | None = None) -> tuple[list[Any], list[str]]:
-    """Row groups, and the names of their columns but for that of the labels."""
+def groups_of(
+    source: "str | os.PathLike | list[Path] | pa.Table", label: str | None = None
+) -> tuple[list[Any], list[str]]:
+    """Row groups of a file, of those in a folder, of several files; and the names of columns but that of the labels."""
     try:
         import pyarrow as pa
         import pyarrow.parquet
@@ -231,19 +239,20 @@ def _groups_of(source: "str | os.PathLike | pa.Table", label: str | None = None)
     if isinstance(source, pa.Table):
         names = _checked_names(source.schema, pa.types)
         return [_Batch(batch) for batch in source.to_batches() if len(batch)], names
-    if not isinstance(source, str | os.PathLike):
+    several = isinstance(source, list) and all(isinstance(path, Path) for path in source)
+    if not several and not isinstance(source, str | os.PathLike):
         raise TypeError(f"A {type(source).__name__} is neither the path of a Parquet file nor an Arrow table.")
-    with _in_words(source):
-        files = _files_of(Path(source))
-        names = _checked_names(files[0][1].schema_arrow, pa.types, label)
+    with in_words("One of the files" if isinstance(source, list) else source):
+        files = _files_of(source if isinstance(source, list) else Path(source))
+        names = _checked_names(files[0][1].schema_arrow, pa.types, label, files[0][0])
         for path, file in files:
             counts = [file.metadata.row_group(g).num_rows for g in range(file.num_row_groups)]
             if min(counts, default=0) < 0 or file.metadata.num_rows > ROWS_PER_BYTE * path.stat().st_size:
                 raise ValueError(f"{path} is damaged: it says that it has {file.metadata.num_rows} rows in {counts}.")
-            if _checked_names(file.schema_arrow, pa.types, label) != names:
+            if _checked_names(file.schema_arrow, pa.types, label, path) != names:
                 raise ValueError(f"{path} has other columns than {files[0][0]}: all files need the same.")
         groups = [
-            _RowGroup(path, file, g, names, chunks)
+            RowGroup(path, file, g, names, chunks)
             for path, file in files
             for g, chunks in zip(range(file.num_row_groups), chunks_of(path), strict=True)
         ]
@@ -251,7 +260,7 @@ def _groups_of(source: "str | os.PathLike | pa.Table", label: str | None = None)
 
 
 @contextmanager
-def _in_words(path: str | os.PathLike) -> Iterator[None]:
+def in_words(path: str | os.PathLike) -> Iterator[None]:
     """Turn whatever pyarrow raises for damaged files into a ValueError that names the file."""
     try:
         yield
@@ -261,31 +270,43 @@ def _in_words(path: str | os.PathLike) -> Iterator[None]:
         raise ValueError(f"{path} is not Parquet, or damaged: {error}") from error
 
 
-def _files_of(path: Path) -> list[tuple[Path, Any]]:
-    """A Parquet file, or those of a folder, opened."""
+def _files_of(source: Path | list[Path]) -> list[tuple[Path, Any]]:
+    """A Parquet file, those of a folder, or several, opened."""
     import pyarrow.parquet as pq
 
-    if not path.exists():
-        raise FileNotFoundError(f"There is no Parquet file or folder {path}: check the name.")
-    paths = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
-    if not paths:
-        raise ValueError(f"There is no .parquet file in {path}.")
-    return [
-        (p, pq.ParquetFile(p, pre_buffer=False)) for p in paths
-    ]  # with pre_buffer=True pyarrow also reads the bytes between the columns
+    opened = []
+    for path in parquet_files(source):
+        with in_words(path):  # with pre_buffer=True pyarrow also reads the bytes between the columns
+            opened.append((path, pq.ParquetFile(path, pre_buffer=False)))
+    return opened
 
 
-def _checked_names(schema: "pa.Schema", types: ModuleType, label: str | None = None) -> list[str]:
+def parquet_files(source: Path | list[Path]) -> list[Path]:
+    """A Parquet file, those in and below a folder by their names, or several, which are there."""
+    named = source if isinstance(source, list) else [source]
+    for path in named:
+        if not path.exists():
+            raise FileNotFoundError(f"There is no Parquet file or folder {path}: check the name.")
+    found = [file for path in named for file in (sorted(path.rglob("*.parquet")) if path.is_dir() else [path])]
+    if not found:
+        raise ValueError(f"There is no .parquet file in {', '.join(map(str, named))}.")
+    return found
+
+
+def _checked_names(
+    schema: "pa.Schema", types: ModuleType, label: str | None = None, path: Path | None = None
+) -> list[str]:
+    of = f" ({path})" if path is not None else ""
     if label is not None and label not in schema.names:
         near = difflib.get_close_matches(label, schema.names, 1)
         hint = f"did you mean {near[0]!r}?" if near else f"the columns are {', '.join(schema.names[:20])}."
-        raise ValueError(f"There is no column {label!r}: {hint}")
+        raise ValueError(f"There is no column {label!r}: {hint}{of}")
     for field in schema:
         if field.name != label and not (
             types.is_integer(field.type) or types.is_floating(field.type) or types.is_boolean(field.type)
         ):
             raise ValueError(
-                f"Column {field.name!r} holds {field.type}, not numbers: leave it out, or encode it first."
+                f"Column {field.name!r} holds {field.type}, not numbers{of}: leave it out, or encode it first."
             )
     if len(set(schema.names)) < len(schema.names):
         raise ValueError("Two columns have the same name: rename one of them.")
@@ -295,7 +316,7 @@ def _checked_names(schema: "pa.Schema", types: ModuleType, label: str | None = N
 def _numbers(column: "pa.Array | pa.ChunkedArray", name: str, start: int) -> np.ndarray:
     """A column of a row group that starts at this row, as floats."""
     if column.null_count:
-        raise ValueError(_has_nulls(name))
+        raise ValueError(has_nulls(name))
     values = column.to_numpy(zero_copy_only=False)
     values = np.array(values, float_for(values.dtype))
     good = np.isfinite(values)
@@ -305,5 +326,6 @@ def _numbers(column: "pa.Array | pa.ChunkedArray", name: str, start: int) -> np.
     return values
 
 
-def _has_nulls(name: str) -> str:
-    return f"Column {name!r} has missing values: fill or drop them first."
+def has_nulls(name: str, path: Path | None = None) -> str:
+    """What to say of a column with missing values."""
+    return f"Column {name!r} has missing values{'' if path is None else f' in {path}'}: fill or drop them first."

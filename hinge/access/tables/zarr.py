@@ -55,7 +55,7 @@ class ZarrTable(Stretched):
         keep: bool = True,
         cache: int = CACHE,
     ) -> None:
-        self.array = _array_of(source)
+        self.array = array_of(source)
         super().__init__(cast(tuple[int, int], self.array.shape), prices, keep=keep)
         self._tall, self._wide = map(int, self.array.chunks)
         self.dtype = float_for(self.array.dtype)
@@ -127,7 +127,7 @@ class ZarrTable(Stretched):
         return {"source": self.array, "cache": self._recent.budget}
 
 
-def _array_of(source: "str | os.PathLike | zarr.Array") -> "zarr.Array":
+def array_of(source: "str | os.PathLike | zarr.Array") -> "zarr.Array":
     """The array, once it is known to be one of two dimensions and of numbers."""
     try:
         import zarr

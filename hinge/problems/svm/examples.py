@@ -90,8 +90,8 @@ class Examples(Problem[Answer]):
     @property
     def terms(self) -> int:
         """Numbers that are added up one after the other, at worst, in a sum over all rows by blocks."""
-        first = next(iter(self.blocks()))[1]
-        return first + -(-self.n // first)
+        blocks = list(self.blocks())  # of unequal lengths where files say so
+        return max(hi - lo for lo, hi in blocks) + len(blocks)
 
     def short_of(self, r: np.ndarray, b: float, lo: int = 0, hi: int | None = None) -> np.ndarray:
         """The gᵢ of rows lo to hi, from their responses ⟨w, xᵢ⟩."""
@@ -192,13 +192,18 @@ class Examples(Problem[Answer]):
 
     def balanced(self, alpha: np.ndarray) -> np.ndarray:
         """α with the heavier side scaled down so that :math:`\\sum_i c_i\\alpha_i y_i = 0`."""
-        positive, negative = self.class_mass(alpha)
-        heavy = 1 if positive > negative else -1
-        ratio = min(positive, negative) / max(positive, negative, np.finfo(float).tiny)
+        up, down = self.balance(alpha)
+        heavy, ratio = (1, up) if up < 1.0 else (-1, down)
         scaled = alpha.copy()
         for lo, hi in self.blocks():
             scaled[lo:hi][np.sign(alpha[lo:hi] * self.y[lo:hi]) == heavy] *= ratio
         return scaled
+
+    def balance(self, alpha: np.ndarray) -> tuple[float, float]:
+        """The factors of `balanced` for the rows where αᵢyᵢ is positive, and where it is negative: one is 1."""
+        positive, negative = self.class_mass(alpha)
+        ratio = min(positive, negative) / max(positive, negative, np.finfo(float).tiny)
+        return (ratio, 1.0) if positive > negative else (1.0, ratio)
 
 
 def spread_of(target: np.ndarray) -> float:

@@ -101,13 +101,15 @@ class LinearProblem(OnData[Solution], Examples[Solution]):
         size = self.largest_norm() * float(np.linalg.norm(w)) + abs(b) + self.largest_target
         return rounding(self.matrix.max_row_cells, size)
 
-    def combination_norm(self, z: np.ndarray, mass: float) -> float:
+    def combination_norm(self, z: np.ndarray, mass: float, chain: int | None = None) -> float:
         """‖Σ cᵢαᵢyᵢxᵢ‖ at most, with z for the sum as computed, and Σ cᵢαᵢ.
 
-        Four sums over rows are off: that of z, two that balance the classes, and that of the weights.
+        Four sums over rows are off: that of z, two that balance the classes, and that of the weights. `chain` rows were
+        added up to z one after the other, by default as many as `combination` does.
         """
         norm = float(np.linalg.norm(z))
-        rows = (self.terms if self._by_parts else self.n) + 3 * self.terms
+        rows = (self.terms if self._by_parts else self.n) if chain is None else chain
+        rows += 3 * self.terms
         return norm + rounding(self.d, norm) + rounding(rows, mass * self.largest_norm())
 
     def responses(self, w: np.ndarray, billed: bool = True) -> np.ndarray:

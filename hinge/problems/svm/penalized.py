@@ -66,7 +66,10 @@ class Penalized(LinearProblem):
 
     def primal(self, w: np.ndarray, b: float, r: np.ndarray) -> float:
         """P(w, b) at most, from the responses, whose rounding it counts."""
-        loss = self.total_loss(r, b, self.response_error(w, b))
+        return self.primal_at(w, b, self.total_loss(r, b, self.response_error(w, b)))
+
+    def primal_at(self, w: np.ndarray, b: float, loss: float) -> float:
+        """P(w, b) at most, where the mean loss was summed up by blocks."""
         paid = self.penalty(w, b)
         return self.lam * (paid + rounding(self.d, paid)) + loss + rounding(self.terms, loss)
 

@@ -48,12 +48,18 @@ class Regularized(Penalized):
         if alpha is None:
             return -np.inf
         alpha = self.balanced(alpha) if self.bias == "free" else alpha
-        z = self.combination(alpha)
+        return self.dual_of(alpha, self.combination(alpha))
+
+    def dual_of(self, alpha: np.ndarray, z: np.ndarray, chain: int | None = None) -> float:
+        """The same for an α that is feasible and balanced, by z, its sum of rows.
+
+        `chain` is how many rows were added up to z one after the other, where that was not by blocks.
+        """
         positive, negative = self.class_mass(alpha)
         mass = positive + negative
         linear, size, square = self.conjugates(alpha)
         error = rounding(self.terms, size)
-        z_sq = self.combination_norm(z, mass) ** 2
+        z_sq = self.combination_norm(z, mass, chain) ** 2
         if self.constant_sq:
             z_sq += self.constant_sq * (abs(positive - negative) + rounding(self.terms, mass)) ** 2
         quadratic = z_sq / self.lam + self.loss.curvature * square

@@ -6,7 +6,7 @@ from hinge import LinearSVC, LinearSVR, Regularized, Stop, solve
 from hinge.problems import Solution
 from hinge.problems.svm.examples import FAINT
 from hinge.problems.svm.losses import SQUARED_HINGE, epsilon_insensitive, squared_epsilon_insensitive
-from hinge.solvers import SDCA, CoCoA, Frugal, Newton
+from hinge.solvers import SDCA, BlockAscent, CoCoA, Frugal, Newton
 from tests.certificates import exact, references
 from tests.certificates.draws import cut, examples
 from tests.certificates.engine import Claim
@@ -88,7 +88,8 @@ def _answer(rng, problem, X, y, weight):
             objective=model.objective_, gap=model.gap_, bound=bound, b=answer.b
         )
         return type(model).__name__, answer, certificate
-    solver = (SDCA(), CoCoA(2, least=1), Newton(), Newton() if loss.two_sided else Frugal())[rng.integers(4)]
+    every = SDCA(), CoCoA(2, least=1), BlockAscent(), Newton(), Newton() if loss.two_sided else Frugal()
+    solver = every[rng.integers(len(every))]
     passes = int(10 ** rng.uniform(0, 2)) * solver.cost(problem).a_pass
     stop = Stop(tol, max_iter=max(1, int(passes * rng.uniform(0.1, 1))), **cut(rng, n * d))
     result = solve(problem, solver, stop=stop, seed=int(rng.integers(100)))

@@ -6,7 +6,7 @@ import numpy as np
 
 from hinge import Regularized, Stop, solve
 from hinge.problems import Solution
-from hinge.solvers import SDCA, Adaptive, CoCoA, CuttingPlane, Frugal, Newton, Pegasos, StaleSDCA
+from hinge.solvers import SDCA, Adaptive, BlockAscent, CoCoA, CuttingPlane, Frugal, Newton, Pegasos, StaleSDCA
 from tests.certificates import exact, references
 from tests.certificates.draws import cut, examples
 from tests.certificates.engine import Claim
@@ -15,7 +15,19 @@ REFERENCE = "Clarabel's quadratic program and our finished run, evaluated in lon
 
 PARTS = partial(CoCoA, 3, least=1)
 TURNS = partial(Adaptive, price=0.0)
-SOLVERS = (SDCA, SDCA, PARTS, TURNS, Newton, Newton, StaleSDCA, Pegasos, Frugal, CuttingPlane)  # the last: no free bias
+SOLVERS = (  # the last has no free bias
+    SDCA,
+    SDCA,
+    PARTS,
+    TURNS,
+    BlockAscent,
+    Newton,
+    Newton,
+    StaleSDCA,
+    Pegasos,
+    Frugal,
+    CuttingPlane,
+)
 
 
 def case(rng):

@@ -1,0 +1,236 @@
+"""Rows larger than memory: fits from Parquet, memory maps and svmlight text, and fits that are killed.
+
+    python benchmarks/out_of_core.py [--only parquet map svmlight kill] [--gigabytes 0.5] [--memory 1.0] [--folder DIR]
+
+parquet: dense float32 of `--columns` features and that size, to a certified gap of 1e-3 with `--memory` gigabytes
+allowed, by ``max_memory`` and by a limit of the process on its data (``prlimit --data``). The time of a fit is set
+against as many plain passes as it made: the same stretches read into arrays, with nothing done with them. Peak is that
+of resident memory. Rows are Gaussian, a tenth of the labels is turned over. The `--C` of 0.01 is λ = 100/n; C = 1, the
+default of `LinearSVC`, takes some hundred passes where there are many more rows than features.
+
+map: a memory map that fits, against the array in memory. svmlight: text of text-like rows, first model of `LinearSVC`
+against scikit-learn's reader alone, a fifth of which times 1.5 is aimed at. kill: `--kills` fits that are killed (-9)
+at random moments and started again, against one that is left alone: the same bits.
+
+Wall-clock and CPU seconds: on a machine that has other work compare the latter.
+"""
+
+import argparse
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
+
+import numpy as np  # noqa: E402
+
+GROUP = 1 << 16
+
+
+def rows(n, d, k, w):
+    """Block k of the rows, and its labels."""
+    rng = np.random.default_rng([7, k])
+    X = rng.standard_normal((n, d), dtype=np.float32)
+    return X, ((X @ w > 0) ^ (rng.random(n) < 0.1)).astype(np.int8)
+
+
+def write_parquet(path, n, d):
+    """Plain columns, row groups of `GROUP` rows."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    w, writer = np.random.default_rng(0).standard_normal(d).astype(np.float32), None
+    for k, lo in enumerate(range(0, n, GROUP)):
+        X, y = rows(min(GROUP, n - lo), d, k, w)
+        table = pa.table({f"x{j}": X[:, j] for j in range(d)} | {"label": y})
+        if writer is None:
+            writer = pq.ParquetWriter(path, table.schema, compression="none", use_dictionary=False)
+        writer.write_table(table)
+    writer.close()
+
+
+def clocks(work):
+    """What it returns, wall-clock and CPU seconds."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    result = work()
+    return result, time.perf_counter() - wall, time.process_time() - cpu
+
+
+def child(task, *arguments):
+    """What a process of its own says, in JSON."""
+    done = subprocess.run(
+        [sys.executable, __file__, "--child", task, *map(str, arguments)], capture_output=True, text=True
+    )
+    if done.returncode:
+        return {"error": done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"exit {done.returncode}"}
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def fit_parquet(path, C, memory):
+    """In the child: the fit, and as many plain passes."""
+    from hinge import LinearSVC
+    from hinge.access.streams import streamed
+    from hinge.access.streams.parquet import ParquetStream
+    from hinge.estimators import streams
+
+    streams.OF_A_ROW = 1 << 40  # never loaded
+    resource.setrlimit(resource.RLIMIT_DATA, (int(memory), int(memory)))
+    model = LinearSVC(C=C, tol=1e-3, max_memory=memory, max_iter=1)
+    import warnings
+
+    warnings.simplefilter("ignore")
+    model.fit(path, "label")  # compiles
+    model.set_params(max_iter=300)
+    _, wall, cpu = clocks(lambda: model.fit(path, "label"))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    stream = ParquetStream(Path(path), "label")
+    passes = model.bytes_read_ / (stream.row_bytes * stream.shape[0])
+    data = streamed.Streamed(stream, 3 * (64 << 20))
+    plain = [clocks(lambda: [data.take((block,)) for block in data.stretches])[1:] for _ in range(2)]
+    plain_wall, plain_cpu = (min(times) for times in zip(*plain, strict=True))
+    return {
+        "gap": model.gap_,
+        "passes": passes,
+        "wall": wall,
+        "cpu": cpu,
+        "peak": peak,
+        "plain_wall": plain_wall,
+        "plain_cpu": plain_cpu,
+    }
+
+
+def parquet(folder, args):
+    """The table of Parquet."""
+    path = folder / "rows.parquet"
+    n = int(args.gigabytes * 1e9 / (4 * args.columns))
+    write_parquet(path, n, args.columns)
+    print(f"\nParquet, {n:,} x {args.columns} float32, {path.stat().st_size / 1e9:.2f} GB, {args.memory} GB allowed")
+    for C in args.C:
+        found = child("parquet", path, C, args.memory * 1e9)
+        if "error" in found:
+            print(f"  C = {C:g}: {found['error']}")
+            continue
+        ratio, cpu = found["wall"] / found["passes"] / found["plain_wall"], found["cpu"] / found["passes"]
+        print(
+            f"  C = {C:g}: gap {found['gap']:.1e} in {found['passes']:.1f} passes, {found['wall']:.1f} s"
+            f" ({found['cpu']:.1f} s CPU), peak {found['peak'] / 1e9:.2f} GB;"
+            f" a plain pass {found['plain_wall']:.2f} s ({found['plain_cpu']:.2f} s CPU):"
+            f" {ratio:.2f} x as many plain passes; CPU a pass {cpu:.2f} s"
+        )
+
+
+def mapped(folder, args):
+    """A map that fits against the array."""
+    from hinge import LinearSVC
+
+    n, d = int(min(args.gigabytes, 0.5) * 1e9 / (4 * args.columns)), args.columns
+    X, y = rows(n, d, 0, np.random.default_rng(0).standard_normal(d).astype(np.float32))
+    np.save(folder / "x.npy", X)
+    times = {"array": [], "map": []}
+    for _ in range(4):
+        for name, A in (("array", X), ("map", np.load(folder / "x.npy", mmap_mode="r"))):
+            times[name].append(clocks(lambda A=A: LinearSVC(C=0.01, tol=1e-3).fit(A, y))[2])
+    array, found = (float(np.median(times[name][1:])) for name in ("array", "map"))
+    print(f"\nmemory map of {X.nbytes / 1e9:.2f} GB: {found:.2f} s CPU, array {array:.2f} s: {found / array:.2f} x")
+
+
+def svmlight(folder, args):
+    """First model from text against scikit-learn's parser."""
+    from sklearn.datasets import load_svmlight_file
+
+    from hinge import LinearSVC
+    from hinge.access.streams.svmlight import SvmlightStream
+    from hinge.datasets import make_text
+
+    path, found = folder / "rows.svm", make_text(20_000)
+    X, y = found.X_train, found.y_train
+    lines = []
+    for i in range(X.shape[0]):
+        lo, hi = X.indptr[i : i + 2]
+        cells = " ".join(f"{j + 1}:{x:.6g}" for j, x in zip(X.indices[lo:hi], X.data[lo:hi], strict=True))
+        lines.append(f"{y[i]:+d} {cells}\n")
+    text, size = "".join(lines).encode(), int(args.text_gigabytes * 1e9)
+    with path.open("wb") as stream:
+        for _ in range(max(1, size // len(text))):
+            stream.write(text)
+    small = folder / "small.svm"
+    small.write_bytes(text)
+    LinearSVC(C=1.0, tol=1e-3).fit(small)  # compiles
+    _, theirs, theirs_cpu = clocks(lambda: load_svmlight_file(str(path), zero_based=False))
+    _, parse, parse_cpu = clocks(lambda: SvmlightStream(path))
+    model, ours, ours_cpu = clocks(lambda: LinearSVC(lam=1e-4, tol=1e-3).fit(path))
+    print(
+        f"\nsvmlight of {path.stat().st_size / 1e9:.2f} GB: scikit-learn's reader {theirs:.1f} s"
+        f" ({theirs_cpu:.1f} s CPU), ours {parse:.1f} s ({parse_cpu:.1f} s CPU), first model {ours:.1f} s"
+        f" ({ours_cpu:.1f} s CPU), gap {model.gap_:.1e}: CPU {ours_cpu / (theirs_cpu / 5):.2f} x a fifth of the reader"
+    )
+
+
+def fit_kept(path, folder):
+    """In the child: a fit with a checkpoint at every block."""
+    from hinge import LinearSVC
+    from hinge.access.streams import streamed
+    from hinge.monitoring.checkpoint import Checkpoint
+
+    streamed.HAND, Checkpoint.__init__.__defaults__ = 1 << 21, (0.0,)
+    model = LinearSVC(C=0.01, tol=1e-3, checkpoint=folder).fit(path, "label")
+    return {"w": np.append(model.coef_, model.intercept_).tobytes().hex()}
+
+
+def kill(folder, args):
+    """Fits that are killed until they end."""
+    path, rng, same, kills = folder / "kill.parquet", np.random.default_rng(0), 0, 0
+    write_parquet(path, 200_000, 20)
+    began = time.perf_counter()
+    whole = child("kill", path, folder / "whole")
+    seconds = time.perf_counter() - began
+    for k in range(args.kills):
+        kept = folder / f"kept{k}"
+        process = subprocess.Popen(
+            [sys.executable, __file__, "--child", "kill", str(path), str(kept)], stdout=subprocess.PIPE, text=True
+        )
+        try:
+            process.wait(rng.uniform(0.1, 0.9) * seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            kills += 1
+        process.communicate()
+        same += child("kill", path, kept) == whole
+    print(f"\nkilled {kills} times of {args.kills}, gone on: {same} of {args.kills} models have the same bits")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--only", nargs="+", default=["parquet", "map", "svmlight", "kill"])
+    parser.add_argument("--gigabytes", type=float, default=0.5)
+    parser.add_argument("--columns", type=int, default=50)
+    parser.add_argument("--memory", type=float, default=1.0)
+    parser.add_argument("--C", type=float, nargs="+", default=[0.01])
+    parser.add_argument("--text-gigabytes", type=float, default=0.1)
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--folder")
+    parser.add_argument("--child", nargs="+")
+    args = parser.parse_args()
+    if args.child:
+        task, *rest = args.child
+        found = fit_parquet(rest[0], *map(float, rest[1:])) if task == "parquet" else fit_kept(*rest)
+        print(json.dumps(found))
+        return
+    folder = Path(tempfile.mkdtemp(dir=args.folder))
+    try:
+        for name, work in (("parquet", parquet), ("map", mapped), ("svmlight", svmlight), ("kill", kill)):
+            if name in args.only:
+                work(folder, args)
+    finally:
+        shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()

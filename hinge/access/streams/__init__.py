@@ -1,0 +1,1 @@
+"""Rows that may be more than memory holds, read in stretches."""

@@ -1,0 +1,96 @@
+"""Rows of Parquet files: a stretch is some row groups, whose columns are read a few at a time."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from hinge.access.streams.base import RowStream, Watched, hash_of
+from hinge.access.tables.columnar import RowGroup, groups_of, has_nulls, labels_of, parquet_files
+
+COLUMNS = 16
+"""Columns of a row group that are decoded at once: 64 bytes of a row in float32, what memory moves at once."""
+TALL = 1 << 12
+"""Rows of these columns that are turned at once, so that both sides of the copy stay near the processor."""
+
+
+class ParquetStream(RowStream):
+    """Parquet files, one, several, or those of a folder, as one matrix in the order of their names.
+
+    Memory holds the rows that are asked for and a few columns of one row group. A row group that is too large for a
+    stretch is decoded again for each of its parts.
+
+    Parameters
+    ----------
+    source : Path or list of Path
+    label : str, optional
+        The column of labels, which is no feature.
+    """
+
+    def __init__(self, source: Path | list[Path], label: str | None = None) -> None:
+        self._groups: list[RowGroup]
+        files = parquet_files(source)
+        self._files = Watched(files)
+        self._groups, self.names = groups_of(files, label)
+        if not self._groups or not self.names:
+            raise ValueError(f"{files[0]} has no {'rows' if self.names else 'columns of features'}: nothing to learn.")
+        self._label = label
+        self._ends = np.cumsum([len(group) for group in self._groups])
+        self.shape = int(self._ends[-1]), len(self.names)
+        self.dtype = np.result_type(np.float32, *(group.kind for group in self._groups))
+
+    def stretches(self, rows: int, most: int) -> list[tuple[int, int]]:
+        """Whole row groups, several where they are small; parts of them where they are larger than `most`."""
+        found: list[tuple[int, int]] = []
+        for end, group in zip(self._ends.tolist(), self._groups, strict=True):
+            start = end - len(group)
+            if len(group) > most:
+                parts = -(-len(group) // most)
+                cuts = [start + len(group) * k // parts for k in range(parts + 1)]
+                found += pairwise(cuts)
+            elif found and end - found[-1][0] <= rows:
+                found[-1] = found[-1][0], end
+            else:
+                found.append((start, end))
+        return found
+
+    def read(self, lo: int, hi: int, out: np.ndarray | None = None) -> np.ndarray:
+        out = np.empty((hi - lo, self.shape[1]), self.dtype) if out is None else out
+        first, at = int(np.searchsorted(self._ends, lo, side="right")), lo
+        while at < hi:
+            group, end = self._groups[first], int(self._ends[first])
+            start, stop = end - len(group), min(hi, end)
+            self._read_part(group, at - start, stop - start, out[at - lo : stop - lo])
+            at, first = stop, first + 1
+        return out
+
+    def _read_part(self, group: RowGroup, a: int, b: int, out: np.ndarray) -> None:
+        """Rows a to b of a row group."""
+        self._files.check(group.path)
+        d = self.shape[1]
+        for j in range(0, d, COLUMNS):
+            columns = group.read(list(range(j, min(j + COLUMNS, d))))
+            for k, column in enumerate(columns):
+                if column.null_count:
+                    assert self.names is not None
+                    raise ValueError(has_nulls(self.names[j + k], group.path))
+            arrays = [column.to_numpy(zero_copy_only=False) for column in columns]
+            for top in range(a, b, TALL):
+                end = min(top + TALL, b)
+                out[top - a : end - a, j : j + len(arrays)] = np.array([v[top:end] for v in arrays], out.dtype).T
+
+    def labels(self) -> np.ndarray | None:
+        return None if self._label is None else labels_of(self._groups, self._label)
+
+    def fingerprint(self) -> str:
+        """Of the files' footers, which have the sizes, places and extremes of all columns."""
+        return hash_of(str(self.shape), *(_footer(path) for path in self._files.paths), repr(self.names))
+
+
+def _footer(path: Path) -> bytes:
+    """The last bytes of a file, as many as its footer says that it has."""
+    with path.open("rb") as stream:
+        stream.seek(-8, 2)
+        size = int.from_bytes(stream.read(4), "little")
+        stream.seek(-8 - size, 2)
+        return stream.read(size)

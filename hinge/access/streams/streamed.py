@@ -1,0 +1,175 @@
+"""Rows of a stream as counted data: some stretches are in memory, and the next ones are read meanwhile."""
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from hinge.access.data import Data
+from hinge.access.matrix import Matrix
+from hinge.access.streams.base import RowStream, check_values
+from hinge.types import Stored
+
+T = TypeVar("T")
+Ranges = tuple[tuple[int, int], ...]
+"""Stretches of rows, from where to where."""
+
+HAND = 1 << 28
+"""Bytes that are worked on at once, at most: more make a step longer than who waits for one likes."""
+STRETCHES = 8
+"""Stretches that are in memory at once, about: from all over the file, so that neighbours do not stand for all."""
+SHORT = 1 << 20
+"""Bytes of a stretch, at least, where as many are in memory: shorter ones cost a disk more than they bring."""
+COPIES = 3
+"""Hands that there is room for: one in use, one that is read, and what reading needs besides."""
+
+
+class Layout(NamedTuple):
+    """How a matrix is cut: about `rows` rows a stretch, no more than `most`, so many `stretches` at a time."""
+
+    rows: int
+    most: int
+    stretches: int
+
+    @classmethod
+    def of(cls, stream: RowStream, memory: int) -> "Layout":
+        """What fits into so many bytes."""
+        most = min(HAND, memory // COPIES) // stream.row_bytes
+        if most < 1:
+            raise ValueError(
+                f"{max(0, memory):,} bytes are left for rows, of which each takes {stream.row_bytes:,}: "
+                "allow more by max_memory."
+            )
+        rows = max(1, most // STRETCHES, min(most, SHORT // stream.row_bytes))
+        longest = max(hi - lo for lo, hi in stream.stretches(rows, most))
+        return cls(rows, most, max(1, most // longest))
+
+
+class Streamed(Data):
+    """Rows of a stream, handed out as a `Matrix` of a few stretches at a time.
+
+    A thread reads the stretches that are announced to be next while others are worked on, so that memory holds two
+    hands of rows. All reads of cells are counted, `bytes_read` counts what came from the source.
+
+    Parameters
+    ----------
+    stream : RowStream
+    memory : int
+        Bytes for rows.
+    layout : Layout, optional
+        The one to keep to, of a run that is gone on with.
+    """
+
+    def __init__(self, stream: RowStream, memory: int, layout: Layout | None = None) -> None:
+        self.stream, self.shape, self.dtype = stream, stream.shape, stream.dtype
+        self.is_sparse, self.n_cells, self.max_row_cells = stream.is_sparse, stream.n_cells, stream.max_row_cells
+        self.layout = Layout.of(stream, memory) if layout is None else layout
+        self.stretches: list[tuple[int, int]] = stream.stretches(self.layout.rows, self.layout.most)
+        self.bytes_read, self.largest_sq = 0, 0.0
+        room = 8 * self.n <= memory // 4
+        self.sq_norms = np.full(self.n, np.nan) if room else None  # which else are computed again with each visit
+        self._count, self._fine = 0, set[tuple[int, int]]()
+        self._held: tuple[Ranges, Matrix] | None = None
+        self._coming: tuple[Ranges, Future[Stored]] | None = None
+        self._buffers: list[np.ndarray] = []
+
+    @property
+    def reads(self) -> int:
+        """Cells handed out so far."""
+        return self._count + (0 if self._held is None else self._held[1].reads)
+
+    def fork(self) -> "Streamed":
+        """The same: there is one place in a source that is read once for all."""
+        return self
+
+    def take(self, ranges: Ranges, ahead: Ranges | None = None) -> Matrix:
+        """These stretches as a matrix, until others are taken; those `ahead` are read meanwhile."""
+        if self._held is None or self._held[0] != ranges:
+            coming, self._coming = self._coming, None
+            rows = coming[1].result() if coming is not None else None
+            if coming is None or rows is None or coming[0] != ranges:
+                rows = self._read(ranges)
+            self._count, self._held = self.reads, (ranges, Matrix(rows, checked=True))
+        if ahead is not None and ahead != ranges and self._coming is None:
+            self._coming = ahead, self._begun(ahead)
+        return self._held[1]
+
+    def _begun(self, ranges: Ranges) -> "Future[Stored]":
+        """Begin to read, in a thread that nobody waits for who leaves."""
+        future: Future[Stored] = Future()
+
+        def read() -> None:
+            try:
+                future.set_result(self._read(ranges))
+            except BaseException as error:
+                future.set_exception(error)
+
+        threading.Thread(target=read, name="hinge reader", daemon=True).start()
+        return future
+
+    def _read(self, ranges: Ranges) -> Stored:
+        if self.is_sparse:
+            parts = [self.stream.read(lo, hi) for lo, hi in ranges]
+            rows: Stored = parts[0] if len(parts) == 1 else sp.csr_array(sp.vstack(parts, format="csr"))
+            self.bytes_read += rows.data.nbytes + rows.indices.nbytes  # type: ignore[union-attr]
+        else:
+            count = sum(hi - lo for lo, hi in ranges)
+            rows, at = self._buffer(count), 0
+            for lo, hi in ranges:
+                self.stream.read(lo, hi, rows[at : at + hi - lo])
+                at += hi - lo
+            parts = np.split(rows, np.cumsum([hi - lo for lo, hi in ranges])[:-1])
+            self.bytes_read += rows.nbytes
+        for part, (lo, hi) in zip(parts, ranges, strict=True):
+            if (lo, hi) not in self._fine:
+                check_values(part, lo, self.stream.names)
+                self._fine.add((lo, hi))
+        return rows
+
+    def _buffer(self, rows: int) -> np.ndarray:
+        """Memory for so many rows that nobody uses: of two pieces, which serve in turn."""
+        if not self._buffers:
+            longest = max(max(hi - lo for lo, hi in self.stretches) * self.layout.stretches, rows)
+            self._buffers = [np.empty((min(longest, self.n), self.d), self.dtype) for _ in range(2)]
+        self._buffers.reverse()
+        return self._buffers[0][:rows]
+
+    # --- Data -----------------------------------------------------------------------------
+
+    def row_blocks(self) -> Iterator[tuple[int, int]]:
+        return iter(self.stretches)
+
+    def each_block(self, work: Callable[[Data, int, int], T]) -> list[T]:
+        found = []
+        for k, block in enumerate(self.stretches):
+            self.take((block,), (self.stretches[k + 1],) if k + 1 < len(self.stretches) else None)
+            found.append(work(self, *block))
+        return found
+
+    def responses(
+        self, w: np.ndarray, lo: int, hi: int, out: np.ndarray | None = None, billed: bool = True
+    ) -> np.ndarray:
+        matrix = self.take(((lo, hi),))
+        found = matrix.responses(w, 0, hi - lo, out, billed)
+        self.largest_sq = max(self.largest_sq, matrix.largest_norm() ** 2)
+        return found
+
+    def responses_at(self, rows: np.ndarray, w: np.ndarray, billed: bool = True) -> np.ndarray:
+        out = np.empty(len(rows))
+        for lo, hi in self.stretches:
+            inside = np.flatnonzero((rows >= lo) & (rows < hi))
+            if len(inside):
+                out[inside] = self.take(((lo, hi),)).responses_at(rows[inside] - lo, w, billed)
+        return out
+
+    def combine(self, coef: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
+        self.take(((lo, hi),)).combine(coef, 0, hi - lo, out)
+
+    def largest_norm(self) -> float:
+        return float(np.sqrt(self.largest_sq))
+
+    def gather(self, rows: np.ndarray) -> Matrix:
+        return Matrix(self.take(tuple((int(i), int(i) + 1) for i in rows)).whole().copy())

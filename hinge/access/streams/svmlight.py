@@ -1,0 +1,172 @@
+"""Svmlight (LIBSVM) text of any size: ``label index:value index:value ... # comment``."""
+
+import io
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+from hinge.access.streams.text import Parsed, TextStream
+from hinge.compiled import compiled
+from hinge.datasets.base import DataFormatError, most_features, smallest_float, whole_labels
+from hinge.datasets.svmlight import LARGEST_INDEX, fault_of
+
+_POWERS = np.array([10.0**k for k in range(23)])  # all exact
+_SPLIT = 134217729.0  # 2**27 + 1: splits a float64 into two halves
+_NEWLINE, _COLON, _HASH, _PLUS, _MINUS, _POINT, _ZERO, _NINE = (ord(c) for c in "\n:#+-.09")
+
+
+class SvmlightStream(TextStream):
+    """An svmlight file as CSR rows, parsed by compiled code; what that cannot read, as scikit-learn does.
+
+    Parameters
+    ----------
+    path : Path
+    n_features : int, optional
+        Columns; by default the largest index.
+    zero_based : bool
+        Whether indices count from 0.
+    keep : int
+        As for `TextStream`.
+    """
+
+    is_sparse = True
+
+    def __init__(self, path: Path, n_features: int | None = None, zero_based: bool = False, keep: int = 0) -> None:
+        self._base, self._most = 0 if zero_based else 1, n_features
+        super().__init__(path, keep=keep)
+        if n_features is None and self.shape[1] > most_features(self.n_cells):
+            raise DataFormatError(
+                f"{path} has the index {self.shape[1] - 1 + self._base}, but only {self.n_cells} entries in all: mend "
+                "the index, or open it as SvmlightStream(path, n_features=...) if so many are meant."
+            )
+        self.shape = self.shape[0], n_features or self.shape[1]
+
+    def parse(self, text: bytes, at: int) -> Parsed:
+        cells, lines = text.count(b":"), text.count(b"\n") + 1
+        values, indices = np.empty(cells), np.empty(cells, np.int32)
+        labels, indptr = np.empty(lines), np.zeros(lines + 1, np.int32)
+        most = self._most or LARGEST_INDEX
+        buffer = np.frombuffer(text, np.uint8)
+        rows, used, fine = _parse(buffer, self._base, most, values, indices, indptr, labels)
+        if not fine:
+            return self._by_others(text, at)
+        values, indices = smallest_float(values[:used]), indices[:used]
+        width = int(indices.max(initial=-1)) + 1
+        return Parsed(sp.csr_array((values, indices, indptr[: rows + 1]), shape=(rows, width)), labels[:rows])
+
+    def labels(self) -> np.ndarray:
+        return whole_labels(self._labels)
+
+    def _by_others(self, text: bytes, at: int) -> Parsed:
+        """Numbers of many digits, query numbers: by scikit-learn; what is wrong is named with its line."""
+        from sklearn.datasets import load_svmlight_file
+
+        for k, line in enumerate(text.splitlines()):
+            fault = fault_of(line, self._most, self._base == 0)
+            if fault:
+                with self.path.open("rb") as stream:
+                    above = sum(1 for _ in io.BytesIO(stream.read(at))) if at else 0
+                raise DataFormatError(f"{self.path}, line {above + k + 1}: {fault}")
+        X, y = load_svmlight_file(io.BytesIO(text), zero_based=self._base == 0)
+        return Parsed(sp.csr_array((smallest_float(X.data), X.indices, X.indptr), shape=X.shape), y)
+
+
+@compiled
+def _parse(text, base, most, values, indices, indptr, labels):
+    """Rows, cells, and whether all of it was read; what is not plain is left to others."""
+    at, row, cell, n = 0, 0, 0, len(text)
+    while at < n:
+        c = text[at]
+        if c <= 32:
+            at += 1
+        elif c == _HASH:
+            at = _line_end(text, at)
+        else:
+            labels[row], at, fine = _number(text, at)
+            previous = base - 1
+            while fine and at < n and text[at] != _NEWLINE:
+                c = text[at]
+                if c <= 32:
+                    at += 1
+                elif c == _HASH:
+                    at = _line_end(text, at)
+                else:
+                    index = np.int64(0)
+                    while at < n and _ZERO <= text[at] <= _NINE and index <= most:
+                        index = 10 * index + np.int64(text[at]) - _ZERO
+                        at += 1
+                    fine = _ZERO <= c <= _NINE and at < n and text[at] == _COLON and previous < index < most + base
+                    if fine:
+                        previous = index
+                        indices[cell] = index - base
+                        values[cell], at, fine = _number(text, at + 1)
+                        cell += 1
+            if not fine:
+                return row, cell, False
+            row += 1
+            indptr[row] = cell
+    return row, cell, True
+
+
+@compiled
+def _line_end(text, at):
+    while at < len(text) and text[at] != _NEWLINE:
+        at += 1
+    return at
+
+
+@compiled
+def _number(text, at):
+    """A decimal number, where it ends, and whether it is one of up to 18 digits that nothing else follows.
+
+    Digits and power are exact, and so is what the division leaves of them, in twice the precision: the last sum
+    rounds once.
+    """
+    n, negative, seen, fraction = len(text), False, False, False
+    m, digits, power, more = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+    if at < n and (text[at] == _MINUS or text[at] == _PLUS):
+        negative = text[at] == _MINUS
+        at += 1
+    while at < n and (_ZERO <= text[at] <= _NINE or (text[at] == _POINT and not fraction)):
+        if text[at] == _POINT:
+            fraction = True
+        elif digits < 18:
+            m = 10 * m + np.int64(text[at]) - _ZERO
+            digits += m > 0
+            power -= fraction
+            seen = True
+        else:
+            return 0.0, at, False
+        at += 1
+    if seen and at < n and (text[at] | 32) == 101:  # e or E
+        at += 1
+        down, any_digit = False, False
+        if at < n and (text[at] == _MINUS or text[at] == _PLUS):
+            down = text[at] == _MINUS
+            at += 1
+        while at < n and _ZERO <= text[at] <= _NINE and more < 1000:
+            more, any_digit = 10 * more + np.int64(text[at]) - _ZERO, True
+            at += 1
+        power += -more if down else more
+        seen = any_digit
+    fine = seen and (at == n or text[at] <= 32 or text[at] == _HASH) and (m == 0 or -22 <= power <= 22)
+    if not fine or m == 0:
+        return -0.0 if negative else 0.0, at, fine
+    value = _scaled(m, power)
+    return -value if negative else value, at, True
+
+
+@compiled
+def _scaled(m, power):
+    """m · 10ᵖ for a whole number of up to 18 digits, rounded once."""
+    high = np.float64(m)
+    low = np.float64(m - np.int64(high))
+    ten = _POWERS[abs(power)]
+    quotient = high / ten if power < 0 else high
+    # What the product of the quotient and the power is off by, of two halves each.
+    product, a, b = quotient * ten, _SPLIT * quotient, _SPLIT * ten
+    qh, th = a - (a - quotient), b - (b - ten)
+    ql, tl = quotient - qh, ten - th
+    off = ((qh * th - product) + qh * tl + ql * th) + ql * tl
+    return quotient + ((high - product - off) + low) / ten if power < 0 else product + (off + low * ten)

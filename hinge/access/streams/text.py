@@ -1,0 +1,174 @@
+"""Files of lines: cut into pieces at line ends once, and read again by pieces."""
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple, cast
+
+import numpy as np
+import scipy.sparse as sp
+
+from hinge.access.streams.base import RowStream, Watched, sampled_hash
+from hinge.threads import cores, each
+from hinge.types import Stored
+
+PIECE = 1 << 22
+"""Bytes of a piece, about: parsed in some hundredths of a second, so that Ctrl-C is heard."""
+COMPRESSED = (".gz", ".bz2", ".xz")
+
+
+class Parsed(NamedTuple):
+    """The rows of a piece, and their labels as the format has them."""
+
+    rows: Stored
+    labels: np.ndarray
+
+
+class TextStream(RowStream):
+    """A file of lines, one a row. It is parsed once when it is opened, which checks it, and again for each read.
+
+    Parameters
+    ----------
+    path : Path
+    skip : int
+        Bytes before the first row.
+    keep : int
+        Bytes of parsed rows that may stay in memory, so that `load` need not parse again where that is all of them.
+    """
+
+    @property
+    def threads(self) -> int:
+        """How many pieces are parsed at once when the file is opened."""
+        return cores()
+
+    def __init__(self, path: Path, skip: int = 0, keep: int = 0) -> None:
+        if path.suffix.lower() in COMPRESSED:
+            raise ValueError(f"{path} is compressed, and cannot be read in pieces: unpack it first.")
+        self.path, self._files = path, Watched([path])
+        self._kept: list[Stored] | None = []
+        self.dtype = np.dtype(np.float32)
+        ends, rows, labels = [skip], [0], []
+        width = longest = cells = 0
+        for batch in self._batches(skip):
+            first = ends[-1]
+            starts = np.cumsum([first, *(len(text) for text in batch)]).tolist()
+            found = each(lambda k: self.parse(batch[k], starts[k]), len(batch), self.threads)  # noqa: B023
+            for text, part in zip(batch, found, strict=True):
+                ends.append(ends[-1] + len(text))
+                rows.append(rows[-1] + part.rows.shape[0])
+                labels.append(part.labels)
+                self.dtype = np.promote_types(self.dtype, part.rows.dtype)
+                width = max(width, part.rows.shape[1])
+                if isinstance(part.rows, np.ndarray):
+                    cells += part.rows.size
+                else:
+                    cells += part.rows.nnz
+                    longest = max(longest, int(np.diff(part.rows.indptr).max(initial=0)))
+                keep -= self._size(part.rows)
+                if self._kept is not None:
+                    self._kept.append(part.rows)
+                if keep < 0:
+                    self._kept = None
+        self._ends, self._rows, self._cells, self._longest = ends, rows, cells, longest
+        self.shape = rows[-1], width
+        self._labels = np.concatenate(labels) if labels else np.zeros(0)
+        if not all(self.shape):
+            raise ValueError(f"{path} holds no {'features' if rows[-1] else 'rows'}: there is nothing to learn from.")
+
+    @abstractmethod
+    def parse(self, text: bytes, at: int) -> Parsed:
+        """The rows of whole lines that lie at this byte of the file."""
+
+    @property
+    def n_cells(self) -> int:
+        return self._cells
+
+    @property
+    def max_row_cells(self) -> int:
+        return self._longest if self.is_sparse else self.shape[1]
+
+    def stretches(self, rows: int, most: int) -> list[tuple[int, int]]:
+        """Whole pieces, several where they are small; parts of one where it has more rows than `most`."""
+        found: list[tuple[int, int]] = []
+        for lo, hi in pairwise(self._rows):
+            if hi - lo > most:
+                parts = -(-(hi - lo) // most)
+                found += pairwise([lo + (hi - lo) * k // parts for k in range(parts + 1)])
+            elif found and hi - found[-1][0] <= rows:
+                found[-1] = found[-1][0], hi
+            elif hi > lo:
+                found.append((lo, hi))
+        return found
+
+    def read(self, lo: int, hi: int, out: np.ndarray | None = None) -> Stored:
+        first = int(np.searchsorted(self._rows, lo, side="right")) - 1
+        last = int(np.searchsorted(self._rows, hi, side="left"))
+        parts = []
+        for k in range(first, last):
+            start = self._rows[k]
+            rows = self._piece(k)[max(lo - start, 0) : hi - start]
+            parts.append(rows)
+        if out is None:
+            return _stacked(parts, self.shape[1], self.dtype)
+        np.concatenate(parts, out=out, casting="same_kind")
+        return out
+
+    def load(self) -> Stored:
+        """All rows; parsed again only if they were not kept."""
+        if self._kept is None:
+            return super().load()
+        kept, self._kept = self._kept, None
+        return _stacked(kept, self.shape[1], self.dtype)
+
+    def forget(self) -> None:
+        self._kept = None
+
+    def labels(self) -> np.ndarray:
+        return self._labels
+
+    def fingerprint(self) -> str:
+        return sampled_hash(self.path)
+
+    def _piece(self, k: int) -> Stored:
+        self._files.check(self.path)
+        with self.path.open("rb") as stream:
+            stream.seek(self._ends[k])
+            return self.parse(stream.read(self._ends[k + 1] - self._ends[k]), self._ends[k]).rows
+
+    def _batches(self, skip: int) -> Iterator[list[bytes]]:
+        """Pieces of whole lines, as many at a time as there are cores."""
+        with self.path.open("rb") as stream:
+            stream.seek(skip)
+            batch = []
+            while text := stream.read(PIECE):
+                batch.append(text + stream.readline())
+                if len(batch) == cores():
+                    yield batch
+                    batch = []
+            if batch:
+                yield batch
+
+    @staticmethod
+    def _size(rows: Stored) -> int:
+        return int(rows.nbytes if isinstance(rows, np.ndarray) else rows.data.nbytes + rows.indices.nbytes)
+
+
+def _stacked(parts: list[Stored], width: int, dtype: np.dtype) -> Stored:
+    """Rows one below the other, in one type and of one width; what is copied is given up."""
+    n = sum(part.shape[0] for part in parts)
+    if all(isinstance(part, np.ndarray) for part in parts):
+        return np.concatenate([np.asarray(part, dtype) for part in parts]) if parts else np.zeros((0, width), dtype)
+    left = cast(list[sp.csr_array], parts)[::-1]
+    cells = sum(int(part.nnz) for part in left)
+    index = np.dtype(np.int32 if max(cells, width) < 2**31 else np.int64)
+    data, indices, indptr = np.empty(cells, dtype), np.empty(cells, index), np.zeros(n + 1, index)
+    at = row = 0
+    parts.clear()
+    while left:
+        part = left.pop()
+        count, below = int(part.nnz), row + part.shape[0]
+        data[at : at + count], indices[at : at + count] = part.data, part.indices
+        indptr[row + 1 : below + 1] = part.indptr[1:] + at
+        at, row = at + count, below
+    return sp.csr_array((data, indices, indptr), shape=(n, width))

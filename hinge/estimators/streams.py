@@ -1,0 +1,150 @@
+"""Fits on rows that lie on a disk: loaded where memory holds them, else read block by block."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+
+from hinge.access.streams.base import RowStream, hash_of
+from hinge.access.streams.memory import allowed_memory, resident
+from hinge.access.streams.opening import as_stream, is_source
+from hinge.access.streams.streamed import Layout, Streamed
+from hinge.estimators import checks
+from hinge.estimators.one_vs_rest import Report, keep_results
+from hinge.estimators.tables import set_counts
+from hinge.monitoring import Stop
+from hinge.monitoring.checkpoint import Checkpoint, notes_of
+from hinge.problems import Regularized
+from hinge.problems.svm.tasks import Tasks
+from hinge.solvers import Result, solve
+from hinge.solvers.linear.block_ascent import BlockAscent
+from hinge.solvers.side_by_side import SideBySide
+
+OF_A_ROW = 64
+"""Bytes that a fit in memory has for each row besides the row itself: dual weights, norms, orders, labels."""
+RESERVE = 1 << 27
+"""Bytes for compiled code and the libraries that come with the first rows."""
+
+
+def opened(model: BaseEstimator, X: Any, y: ArrayLike | str | None) -> tuple[Any, Any, list[str] | None]:
+    """X, y and the names of columns: of rows on a disk in memory, if they fit, else the stream and y as an array.
+
+    Whatever is no such source is given back as it is.
+    """
+    if not is_source(X):
+        if isinstance(y, str):
+            raise ValueError(f"y={y!r} is the name of a column, which X has none of: give y as an array.")
+        if model.checkpoint is not None:
+            raise ValueError("checkpoint is for rows that are read from a disk, and X is in memory: leave it out.")
+        return X, y, None
+    left = allowed_memory(model.max_memory) - resident()
+    keep = 0 if model.checkpoint is not None else left // 2
+    stream = as_stream(X, y if isinstance(y, str) else None, keep)
+    assert stream is not None
+    if y is None or isinstance(y, str):
+        y = stream.labels()
+        if y is None:
+            raise ValueError("The source has no labels of its own: give y, an array or the name of a column.")
+    if model.checkpoint is None:
+        if stream.shape[0] * (stream.row_bytes + OF_A_ROW) <= left:
+            return (X if isinstance(X, np.memmap) else stream.load()), y, stream.names
+        if isinstance(X, np.memmap) and _refusal(model) is not None:
+            return X, y, None  # mapped, for solvers that take rows where they lie
+    stream.forget()
+    return stream, y, stream.names
+
+
+def labelled(model: BaseEstimator, stream: RowStream, y: ArrayLike) -> np.ndarray:
+    """One label a row; raises if something was asked for that needs all rows in memory."""
+    reason = _refusal(model)
+    if reason is not None:
+        raise ValueError(f"{reason} needs all rows in memory, where they do not fit: give more max_memory.")
+    labels = checks.validated_labels(model, stream, y)
+    set_names(model, stream.names)
+    return labels
+
+
+def set_names(model: BaseEstimator, names: list[str] | None) -> None:
+    """The names of the features, where a source has some."""
+    if names is not None:
+        model.feature_names_in_ = np.array(names, dtype=object)
+
+
+def _refusal(model: BaseEstimator) -> str | None:
+    """What was asked for that only rows in memory can give; None if nothing."""
+    named = {"penalty": "l2", "multi_class": "ovr", "slack": None, "target_error": None, "max_reads": None}
+    for name, usual in named.items():
+        value = getattr(model, name, usual)
+        if value != usual:
+            return f"{name}={value!r}"
+    if model.solver not in ("auto", "blockascent") and not isinstance(model.solver, BlockAscent):
+        return f"solver={model.solver!r}"
+    return None
+
+
+def room_for(model: BaseEstimator, stream: RowStream, tasks: int, weighted: bool) -> Streamed:
+    """The stream as data within what is allowed; cut as the checkpoint is, where there is one to go on from."""
+    n, d = stream.shape
+    vectors = tasks * (n * (8 + 1 + (8 if weighted else 0) + (8 if model.intercept == "free" else 0)) + 5 * 8 * d)
+    allowed = allowed_memory(model.max_memory)
+    left = allowed - resident() - RESERVE - vectors
+    known = None if model.checkpoint is None else notes_of(model.checkpoint)
+    if left < stream.row_bytes and (known is None):
+        raise ValueError(
+            f"max_memory allows {allowed:,} bytes, of which the process has {resident():,} already, and dual weights "
+            f"and labels of {n:,} rows take {vectors:,}: allow {allowed - left + (64 << 20):,} or more."
+        )
+    return Streamed(stream, left, None if known is None else Layout(*known.get("layout", (1, 1, 1))))
+
+
+def fit_stream(
+    model: BaseEstimator,
+    problems: Sequence[Regularized],
+    data: Streamed,
+    stop: Stop,
+    seed: int,
+    reports: Sequence[Report],
+) -> None:
+    """Solve all problems in the same passes, and set the attributes of the fit."""
+    one = model.solver if isinstance(model.solver, BlockAscent) else BlockAscent()
+    together = len(problems) > 1
+    problem: Any = Tasks(problems) if together else problems[0]
+    solver: Any = SideBySide(one) if together else one
+    stop = replace(stop, max_iter=int(model.max_iter) * solver.cost(problem).a_pass)
+    result = solve(
+        problem,
+        solver,
+        stop=stop,
+        seed=seed,
+        callbacks=[partial(report, 0) for report in reports],
+        on_interrupt=model.on_interrupt,
+        checkpoint=_checkpoint(model, problems, data, seed, one),
+    )
+    results = _apart(result, problem) if together else [replace(result, state=None)]
+    set_counts(model, problems)
+    model.bytes_read_ = data.bytes_read
+    keep_results(model, results, problems)
+
+
+def _apart(result: Result, problem: Tasks) -> list[Result]:
+    """The result of each task."""
+    solver: Any = result.solver
+    pairs = zip(result.solution.tasks, solver.certificates(problem, result.state), strict=True)
+    return [replace(result, solution=a, certificate=c, state=None, solver=solver.solver) for a, c in pairs]
+
+
+def _checkpoint(
+    model: BaseEstimator, problems: Sequence[Regularized], data: Streamed, seed: int, solver: BlockAscent
+) -> Checkpoint | None:
+    """Where the state is kept, if that was asked for: one of these rows, labels, weights and parameters."""
+    if model.checkpoint is None:
+        return None
+    parts: list[str | np.ndarray] = [data.stream.fingerprint(), repr(solver), str(seed), repr(tuple(data.layout))]
+    for problem in problems:
+        parts += [problem.y, problem.target, problem.weight]
+        parts.append(f"{problem.lam!r} {problem.bias} {problem.bias_scale!r} {tuple(problem.loss)!r}")
+    return Checkpoint(model.checkpoint, hash_of(*parts), layout=list(data.layout))

@@ -1,0 +1,96 @@
+import numpy as np
+import pytest
+
+from hinge.access.streams.base import DataChanged
+from hinge.access.streams.parquet import ParquetStream
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((90, 35)).astype(np.float32)
+Y = np.array(["no", "yes"])[(X[:, 0] > 0).astype(int)]
+
+
+def write(path, lo=0, hi=90, group=20, **others):
+    columns = {f"x{j}": X[lo:hi, j] for j in range(35)} | {"label": Y[lo:hi]} | others
+    pq.write_table(pa.table(columns), path, row_group_size=group)
+    return path
+
+
+def test_files_are_one_matrix_in_the_order_of_their_names(tmp_path):
+    write(tmp_path / "a.parquet", 0, 50)
+    write(tmp_path / "b.parquet", 50, 90)
+    stream = ParquetStream(tmp_path, "label")
+    assert stream.shape == (90, 35) and stream.dtype == np.float32 and stream.names[:2] == ["x0", "x1"]
+    np.testing.assert_array_equal(stream.load(), X)
+    np.testing.assert_array_equal(stream.read(13, 77), X[13:77])
+    np.testing.assert_array_equal(stream.labels(), Y)
+    other = ParquetStream([tmp_path / "a.parquet", tmp_path / "b.parquet"], "label")
+    assert other.fingerprint() == stream.fingerprint() != ParquetStream(tmp_path / "a.parquet", "label").fingerprint()
+
+
+def test_stretches_are_row_groups_or_parts_of_one(tmp_path):
+    stream = ParquetStream(write(tmp_path / "a.parquet"), "label")
+    assert stream.stretches(45, 60) == [(0, 40), (40, 80), (80, 90)]
+    assert stream.stretches(5, 10) == [
+        (0, 10),
+        (10, 20),
+        (20, 30),
+        (30, 40),
+        (40, 50),
+        (50, 60),
+        (60, 70),
+        (70, 80),
+        (80, 90),
+    ]
+
+
+def test_whole_numbers_and_flags_are_numbers(tmp_path):
+    table = pa.table({"a": pa.array([1, 2], pa.int64()), "b": [True, False]})
+    pq.write_table(table, tmp_path / "a.parquet")
+    stream = ParquetStream(tmp_path / "a.parquet")
+    assert stream.dtype == np.float64 and stream.labels() is None
+    np.testing.assert_array_equal(stream.load(), [[1, 1], [2, 0]])
+
+
+@pytest.mark.parametrize(
+    "column, message",
+    [
+        (pa.array(["red"] * 90).dictionary_encode(), "Column 'more' holds dictionary.* \\(.*a.parquet\\)"),
+        (pa.array([None] + [1.0] * 89), "Column 'more' has missing values in .*a.parquet"),
+        (pa.array([1.0] * 89 + [np.nan]), "Column 'more' is nan in row 89"),
+        (pa.array(["a"] * 90), "Column 'more' holds string, not numbers"),
+    ],
+)
+def test_columns_that_are_no_numbers_are_named(tmp_path, column, message):
+    write(tmp_path / "a.parquet", more=column)
+    with pytest.raises(ValueError, match=message):
+        ParquetStream(tmp_path / "a.parquet", "label").load()
+
+
+def test_missing_labels_and_labels_that_are_not_there_are_named(tmp_path):
+    write(tmp_path / "a.parquet", more=pa.array([None] + [1.0] * 89))
+    with pytest.raises(
+        ValueError, match=r"Column 'label' holds string|There is no column 'lable'.*did you mean 'label'"
+    ):
+        ParquetStream(tmp_path / "a.parquet", "lable")
+    pq.write_table(pa.table({"a": [1.0, 2.0], "y": pa.array([1, None])}), tmp_path / "b.parquet")
+    with pytest.raises(ValueError, match=r"Column 'y' has missing values in .*b.parquet"):
+        ParquetStream(tmp_path / "b.parquet", "y").labels()
+
+
+def test_labels_may_be_categories(tmp_path):
+    pq.write_table(pa.table({"a": [1.0, 2.0], "y": pa.array(["u", "v"]).dictionary_encode()}), tmp_path / "a.parquet")
+    assert ParquetStream(tmp_path / "a.parquet", "y").labels().tolist() == ["u", "v"]
+
+
+def test_files_with_other_columns_and_files_that_change_are_named(tmp_path):
+    write(tmp_path / "a.parquet")
+    stream = ParquetStream(tmp_path, "label")
+    write(tmp_path / "b.parquet", more=np.ones(90))
+    with pytest.raises(ValueError, match=r"b.parquet has other columns"):
+        ParquetStream(tmp_path, "label")
+    (tmp_path / "a.parquet").unlink()
+    with pytest.raises(DataChanged, match=r"a.parquet is gone"):
+        stream.read(0, 5)
