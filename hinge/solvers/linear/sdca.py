@@ -128,21 +128,7 @@ class SDCA(Solver[Regularized, SDCAState]):
 
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> SDCAState:
         n, full = problem.n, problem.lam * problem.total
-        dual = record(
-            u=0.0,
-            beta=0.0,
-            kappa=0.0,
-            pull=0.0,
-            Lam=0.0,
-            growing=False,
-            upper=np.inf,
-            lower=-np.inf,
-            highest=-np.inf,
-            lowest=np.inf,
-            gap_so_far=0.0,
-            gap=np.inf,
-        )
-        alpha, v = np.zeros(n), np.zeros(problem.d)
+        dual, alpha, v = first_dual(), np.zeros(n), np.zeros(problem.d)
         if problem.bias == "free" and problem.loss.two_sided:
             dual.beta = problem.best_bias(alpha)  # targets may lie far from 0, and a multiplier takes long to get there
         if start is not None and start.alpha is not None:
@@ -241,6 +227,24 @@ class SDCA(Solver[Regularized, SDCAState]):
     def rows_a_block(self, problem: Regularized) -> int:
         """Neighbouring rows that are visited together."""
         return self.block_rows or rows_a_block(problem.matrix)
+
+
+def first_dual() -> Record:
+    """The numbers of a dual point, as `SDCAState` has them, before the first step."""
+    return record(
+        u=0.0,
+        beta=0.0,
+        kappa=0.0,
+        pull=0.0,
+        Lam=0.0,
+        growing=False,
+        upper=np.inf,
+        lower=-np.inf,
+        highest=-np.inf,
+        lowest=np.inf,
+        gap_so_far=0.0,
+        gap=np.inf,
+    )
 
 
 @compiled(inline="always")
