@@ -29,7 +29,7 @@ def parts_of(X, y, count, blocks=1, targets=False, weight=None):
 
 def task_of(total, parts, lam=1e-2, loss=HINGE, bias="none", kappa=0.0):
     """Class 1 against class 0, or regression."""
-    return Task(1, None, lam, float(total), loss, bias, 1.0, 1.0 if bias == "penalized" else kappa, parts)
+    return Task(1, None, lam, float(total), loss, bias, 1.0, kappa, parts)
 
 
 def message_of(task, d, *, sigma, passes=2, v=None, u=0.0, beta=0.0, growing=False, number=0):
@@ -44,6 +44,7 @@ def message_of(task, d, *, sigma, passes=2, v=None, u=0.0, beta=0.0, growing=Fal
         np.zeros((1, d)) if v is None else v[None],
         np.array([u]),
         np.array([beta]),
+        np.array([task.kappa]),
         np.array([float(sigma)]),
         np.array([growing]),
     )

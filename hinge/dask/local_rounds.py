@@ -43,6 +43,7 @@ class Message(NamedTuple):
     v: np.ndarray
     u: np.ndarray
     beta: np.ndarray
+    kappa: np.ndarray
     sigma: np.ndarray
     growing: np.ndarray
 
@@ -128,10 +129,11 @@ def added(*reports: Report) -> Report:
 def _ascend(part: Part, task: Task, alpha: np.ndarray, message: Message, place: int, key: np.uint64) -> Report:
     """One task: α is written in place."""
     v, u, sigma = message.v[place], float(message.u[place]), float(message.sigma[place])
+    kappa = float(message.kappa[place])
     rows = [rows for rows in _rows_of(part, task, alpha) if rows is not None]
     conjugates = sum(rows.conjugates() for rows in rows)
     dual, dv, du, grown, gap = first_dual(), np.zeros_like(v), 0.0, 0.0, np.inf
-    dual.beta, dual.kappa, dual.growing = message.beta[place], task.kappa, bool(message.growing[place])
+    dual.beta, dual.kappa, dual.growing = message.beta[place], kappa, bool(message.growing[place])
     for turn in range(message.passes):
         met, changes = 0.0, []
         for block, share in _shares(rows, _stream(key, message.round * MOST_PASSES + turn)):
@@ -147,7 +149,7 @@ def _ascend(part: Part, task: Task, alpha: np.ndarray, message: Message, place: 
     return Report(
         dv,
         np.float64(du),
-        np.float64(dv @ dv + task.kappa * du**2),
+        np.float64(dv @ dv + kappa * du**2),
         np.float64(conjugates),
         np.float64(sum(block.conjugates() for block in rows) - conjugates),
         np.float64(gap),

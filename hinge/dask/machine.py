@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from hinge.dask.chunks import chunks_of, row_chunks
 from hinge.dask.cluster import Cluster, cluster_of, placed
 from hinge.dask.parts import Facts, Task, prepared
-from hinge.dask.rounds import Outcome, RoundRecord, Rounds
+from hinge.dask.rounds import Outcome, RoundRecord, Rounds, first_kappa
 from hinge.estimators import checks
 from hinge.estimators.linear_machine import LinearMachine
 from hinge.estimators.one_vs_rest import Report, how_all_ended
@@ -48,6 +48,11 @@ class Spread(NamedTuple):
     def used(self) -> list[int]:
         """The parts that have rows."""
         return [k for k, fact in enumerate(self.facts) if fact.rows]
+
+    @property
+    def width(self) -> float:
+        """What rows are short of before anything is learned: how far targets are spread, 1 for labels."""
+        return max(self.facts[k].spread for k in self.used)
 
 
 class OnCluster(LinearMachine):
@@ -139,12 +144,9 @@ class OnCluster(LinearMachine):
         """The task of a class, by C or by λ."""
         bias: Bias = self.intercept if self.fit_intercept else "none"
         lam = lam_of(self.C, total) if self.lam is None else checked_lam(self.lam)
-        scale = float(self.intercept_scaling)
-        kappa = scale**2 if bias == "penalized" else 0.0
-        if bias == "free":
-            typical = float(np.median([spread.facts[k].typical for k in spread.used]))
-            kappa = max(0.03 * typical, 10.0 * lam)  # as in `SDCA`
-        return Task(code, per_class, lam, total, loss, bias, scale, kappa, len(spread.used))
+        typical = float(np.median([spread.facts[k].typical for k in spread.used]))
+        kappa = 0.0 if bias == "none" else first_kappa(lam, typical, spread.width)
+        return Task(code, per_class, lam, total, loss, bias, float(self.intercept_scaling), kappa, len(spread.used))
 
     def _run(
         self, spread: Spread, parts: Sequence[Any], tasks: Sequence[Task], reports: Sequence[Report], began: float
@@ -165,7 +167,7 @@ class OnCluster(LinearMachine):
             cells=max(fact.cells for fact in facts),
             d=facts[0].columns,
             centre=centre,
-            spread=max(fact.spread for fact in facts),
+            spread=spread.width,
             seed=checks.seed_of(self.random_state),
             stop=Stop(self.tol, int(self.max_iter), self.max_time),
             began=began,

@@ -64,7 +64,7 @@ class Task(NamedTuple):
     """One binary problem, or one of regression, over the rows of all parts.
 
     `code` is the class that is told from the rest, `per_class` the weights of classes; `total` is Σ s over all parts;
-    `kappa` is that of `SDCA`; `parts` says of how many parts sums are made.
+    `kappa` is the κ to begin with, see :mod:`hinge.dask.rounds`; of so many `parts` sums are made.
     """
 
     code: int

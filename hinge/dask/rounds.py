@@ -10,6 +10,15 @@ where r is what the dual's sum over rows gained. γ, which is 1 in nearly all ro
 the way: whatever σ' was, the dual does not fall. σ' follows the parts as in `CoCoA`, towards
 :math:`\\rho = \\|\\Delta\\|^2/\\sum_k\\|\\Delta_k\\|^2`.
 
+The bias is no coordinate of v: parts could not agree on it, each pushing b back to where its own rows want it. It is a
+multiplier β with a proximal term, as in `SDCA`, whose κ grows while b goes one way, and shrinks when it turns; where b
+is penalised it has its own cost besides: with a constant feature of square c, and κ' for κ c/(c + κ),
+
+.. math:: b = \\beta + \\frac{\\kappa'u}\\Lambda, \\qquad u = \\sum_i s_i\\alpha_iy_i, \\qquad
+          \\beta \\leftarrow \\frac{c}{c + \\kappa}\\,b \\quad\\text{after each round},
+
+at whose fixed point b = cu/Λ, or u = 0 where b is free, c = ∞.
+
 The gap that the parts met on their way says when a certificate is worth its two passes. It is that of `Regularized`,
 summed from the parts.
 """
@@ -41,6 +50,9 @@ KEPT_ROUNDS = 8
 """Rounds after which α comes to the client: a lost worker costs no more than these again."""
 STALLED = 3
 """Rounds without any rise of the dual after which there is none to come."""
+FASTER, SLOWER = 2.0, 4.0
+"""By what κ grows while the bias goes one way, and shrinks when it turns; for moves that are not `SMALL`."""
+SMALL = 1e-6
 CANDIDATES = 16
 """Biases that are tried at once, on either side of the best so far."""
 
@@ -80,7 +92,7 @@ class Place:
     """Where the ascent of a task is: v, u, the multiplier β of a free bias, σ', whether Λ still grows.
 
     `gap` is the relative gap as the last round met it at its beginning, `trust` what the last certificate was, over
-    what was foreseen; `flat` counts rounds without a rise.
+    what was foreseen; `least` is a bound on σ' that was learned; `flat` counts rounds without a rise.
     """
 
     task: Task
@@ -88,8 +100,12 @@ class Place:
     sigma: float
     growing: bool
     u: float = 0.0
+    kappa: float = 0.0
     beta: float = 0.0
+    b: float = 0.0
+    moved: float = 0.0
     step: float = 1.0
+    least: float = 1.0
     masses: tuple[float, float] = (0.0, 0.0)
     gap: float = np.inf
     foreseen: float = np.inf
@@ -101,36 +117,62 @@ class Place:
     @property
     def answer(self) -> Solution:
         """w and b, the bias of the certificate where there is one."""
-        known = not self.certificate.is_unknown
-        b = self.certificate.b if known else self.beta + self.task.kappa * self.u / self.task.Lam
-        return Solution(self.v / self.task.Lam, float(b))
+        return Solution(self.v / self.task.Lam, self.b if self.certificate.is_unknown else self.certificate.b)
 
     def move(self, report: Report, k: int, spread: float) -> None:
         """Take a round: entry k of what all parts changed."""
-        task, Lam, kappa = self.task, self.task.Lam, self.task.kappa
+        Lam, kappa = self.task.Lam, self.felt
         dv, du = report.dv[k], float(report.du[k])
         sq = float(dv @ dv) + kappa * du**2
         # Besides the norms the dual is concave: between both ends it lies above its chord.
         slope = float(report.rise[k]) - (float(self.v @ dv) + kappa * self.u * du) / Lam - self.beta * du
         self.step = 1.0 if slope * Lam >= sq else max(0.0, slope * Lam / sq)
-        constant_sq = task.bias_scale**2 if task.bias == "penalized" else 0.0
-        dual = float(report.conjugates[k]) - (float(self.v @ self.v) + constant_sq * self.u**2) / (2 * Lam)
-        self._foresee(float(report.gap[k]) + (abs(self.u) * spread if task.free else 0.0), dual)
+        self._foresee(float(report.gap[k]), float(report.conjugates[k]), spread)
         rise = self.step * (slope - 0.5 * self.step * sq / Lam)
         self.v = self.v + self.step * dv
         self.u += self.step * du
-        moved = kappa * self.u / Lam if task.free else 0.0
-        self.beta += moved
-        still = rise <= 4 * EPS * abs(float(report.conjugates[k])) and abs(moved) <= EPS * (1.0 + abs(self.beta))
+        still = self._turn() and rise <= 4 * EPS * abs(float(report.conjugates[k]))
         self.flat = self.flat + 1 if still else 0
-        apart = float(report.apart[k])
-        needed = max(1.0, sq / apart) if apart > 0.0 else 1.0
-        self.sigma = max(needed, FORGET * self.sigma + (1.0 - FORGET) * needed)
+        self._follow(max(1.0, sq / float(report.apart[k])) if report.apart[k] > 0.0 else 1.0)
         self.masses = float(report.positive[k]), float(report.negative[k])
         self.growing, self.certificate = False, Certificate.unknown()
 
-    def _foresee(self, gap: float, dual: float) -> None:
-        """The gap that this round should leave, if it did as the last one."""
+    @property
+    def felt(self) -> float:
+        """κ' = κ c/(c + κ), or κ of a free bias."""
+        return self.kappa * self.hold
+
+    @property
+    def hold(self) -> float:
+        """c/(c + κ), or 1 of a free bias."""
+        c = self.task.bias_scale**2
+        return c / (c + self.kappa) if self.task.bias == "penalized" else 1.0
+
+    def _turn(self) -> bool:
+        """The bias after a round, and the multiplier and κ for the next; whether it does not move any more."""
+        before, self.b = self.b, self.beta + self.felt * self.u / self.task.Lam
+        moved, self.moved = self.moved, self.b - before
+        if abs(self.moved) > SMALL * (1.0 + abs(self.b)) and moved:
+            self.kappa *= FASTER if self.moved * moved > 0.0 else 1.0 / SLOWER
+        self.beta = self.hold * self.b
+        return abs(self.moved) <= EPS * (1.0 + abs(self.b))
+
+    def _follow(self, needed: float) -> None:
+        """σ' goes towards what was needed; where it was too small, it stays above twice that from then on."""
+        if needed > self.sigma * (1.0 + 1e-9):
+            self.least = min(2.0 * self.sigma, float(self.task.parts))
+        self.sigma = max(needed, FORGET * self.sigma + (1.0 - FORGET) * needed, self.least)
+
+    def _foresee(self, gap: float, conjugates: float, spread: float) -> None:
+        """The gap that this round should leave, if it did as the last one, from what it met at its beginning."""
+        Lam, c = self.task.Lam, self.task.bias_scale**2
+        dual = conjugates - float(self.v @ self.v) / (2 * Lam)
+        if self.task.free:
+            gap += abs(self.u) * spread  # what it costs to make u = 0
+        elif self.task.bias == "penalized":  # b is not yet what α makes of it
+            dual -= c * self.u**2 / (2 * Lam)
+            gap += Lam / (2 * c) * (self.beta + (self.felt - c) * self.u / Lam) ** 2
+        self.trust = max(1.0, 0.5 * self.trust)
         before, self.gap = self.gap, gap / dual if dual > 0.0 else np.inf
         factor = self.gap / before if 0.0 < before < np.inf else 1.0
         self.foreseen = self.gap * min(1.0, factor)
@@ -174,9 +216,10 @@ class Rounds:
         self.cluster, self.parts, self.seed, self.stop, self.began, self.look = cluster, parts, seed, stop, began, look
         count, self.spread = len(parts), spread
         self.places = [
-            Place(task, np.zeros(d), float(count), task.Lam >= SGD_PAYS * count, beta=centre if task.free else 0.0)
-            for task in tasks
+            Place(task, np.zeros(d), float(count), task.Lam >= SGD_PAYS * count, kappa=task.kappa) for task in tasks
         ]
+        for place in self.places:
+            place.b = place.beta = centre if place.task.free else 0.0
         self.kept = [cluster.submit("begin", local_rounds.first_kept, part, len(tasks)) for part in parts]
         self.round_passes = int(np.clip(-(-ROUND_CELLS // max(1, cells)), *PASSES))
         self.history = History()
@@ -245,6 +288,7 @@ class Rounds:
             np.array([place.v for place in places]),
             np.array([place.u for place in places]),
             np.array([place.beta for place in places]),
+            np.array([place.felt for place in places]),
             np.array([place.sigma for place in places]),
             np.array([place.growing for place in places]),
         )
@@ -293,7 +337,7 @@ class Rounds:
         if not places:
             return
         sides = [balance(*place.masses) for place in places]
-        b = [place.beta + place.task.kappa * place.u / place.task.Lam for place in places]
+        b = [place.b for place in places]
         question = Question(
             tuple(place.task for place in places),
             np.array([k for k, place in enumerate(self.places) if any(place is other for other in places)]),
@@ -373,6 +417,11 @@ class Rounds:
         )
         self.history.append(record)  # type: ignore[arg-type]
         return self.look(record, [place.answer for place in self.places])
+
+
+def first_kappa(lam: float, typical: float, spread: float) -> float:
+    """κ to begin with: between what moves b as its own rows answer, some λ, and a share of the rows' squared norms."""
+    return float(np.sqrt(10.0 * lam * spread * max(0.03 * typical, 10.0 * lam * spread)))
 
 
 def _kept_of(ascended: local_rounds.Ascended) -> local_rounds.Kept:
