@@ -104,7 +104,7 @@ class Cluster:
 
     def __init__(self, workers: int) -> None:
         self.cluster = LocalCluster(
-            n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=0
+            n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=":0", memory_limit=0
         )
         self.client = Client(self.cluster, set_as_default=False)
         self.workers = workers

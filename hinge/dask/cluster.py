@@ -139,7 +139,8 @@ class OnClient:
             if left <= 0:
                 raise OutOfTime
             try:
-                wait(jobs, timeout=min(TICK, left))
+                with self.client.as_current():
+                    wait(jobs, timeout=min(TICK, left))
                 return self.client.gather(list(jobs))
             except TimeoutError:
                 found = self._asked()

@@ -13,7 +13,7 @@ from hinge.dask.cluster import FAN, Here, OnClient, OutOfTime, cluster_of, place
 @pytest.fixture
 def empty():
     with (
-        LocalCluster(n_workers=0, processes=False, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as cluster,
         Client(cluster, set_as_default=False) as client,
     ):
         yield client

@@ -30,7 +30,7 @@ def chunked(X, y, rows=100):
 @pytest.fixture(scope="module")
 def client():
     with (
-        LocalCluster(n_workers=3, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=3, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster,
         Client(cluster, set_as_default=False) as client,
     ):
         yield client
@@ -39,13 +39,13 @@ def client():
 @pytest.mark.parametrize("intercept", ["penalized", "free", None])
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 def test_the_same_optimum_as_the_local_machine(loss, intercept):
-    settings = dict(loss=loss, C=0.1, fit_intercept=intercept is not None, intercept=intercept or "penalized")
+    settings = dict(loss=loss, C=0.01, fit_intercept=intercept is not None, intercept=intercept or "penalized")
     local = hinge.LinearSVC(tol=1e-7, **settings).fit(X, y)
     for parts in (1, 4):
-        model = LinearSVC(tol=1e-4, parts=parts, **settings).fit(*chunked(X, y))
+        model = LinearSVC(tol=1e-3, parts=parts, **settings).fit(*chunked(X, y))
         assert model.stop_reason_ == "converged"
-        assert model.gap_ <= 1e-4
-        assert local.objective_ * (1 - 1e-7) <= model.objective_ <= local.objective_ * (1 + 1.01e-4)
+        assert model.gap_ <= 1e-3
+        assert local.objective_ * (1 - 1e-7) <= model.objective_ <= local.objective_ * (1 + 1.01e-3)
         np.testing.assert_allclose(model.coef_, local.coef_, atol=0.05)
 
 
@@ -54,11 +54,12 @@ def test_classes_and_weights_of_all_kinds():
     labels = np.array(["a", "b", "c"])[np.argmax(X[:, :3] + 0.5 * rng.standard_normal((600, 3)), axis=1)]
     weight = rng.random(600) * (rng.random(600) > 0.2)
     for settings in (dict(class_weight="balanced"), dict(class_weight={"a": 3.0, "b": 0.5}, loss="hinge")):
+        settings |= dict(C=0.02)
         local = hinge.LinearSVC(tol=1e-7, **settings).fit(X, labels, weight)
         dX, dy = chunked(X, labels)
-        model = LinearSVC(tol=1e-4, parts=3, **settings).fit(dX, dy, da.from_array(weight, chunks=600))
+        model = LinearSVC(tol=1e-3, parts=3, **settings).fit(dX, dy, da.from_array(weight, chunks=600))
         assert model.classes_.tolist() == ["a", "b", "c"]
-        np.testing.assert_allclose(model.objective_, local.objective_, rtol=1.1e-4)
+        np.testing.assert_allclose(model.objective_, local.objective_, rtol=1.1e-3)
         assert model.coef_.shape == (3, 6)
         assert (model.predict(X) == local.predict(X)).mean() > 0.97
         assert model.decision_function(dX).compute(scheduler="synchronous").shape == (600, 3)
@@ -68,22 +69,24 @@ def test_parts_of_one_class_and_of_any_size_and_without_rows():
     order = np.argsort(y, kind="stable")
     ends = [0, 0, 5, 200, 201, 600]
     pieces = [order[lo:hi] for lo, hi in pairwise(ends)]
-    model = LinearSVC(tol=1e-4, parts=5).fit([delayed(X[rows]) for rows in pieces], [y[rows] for rows in pieces])
-    local = hinge.LinearSVC(tol=1e-7).fit(X, y)
-    assert model.objective_ == pytest.approx(local.objective_, rel=1.1e-4)
+    model = LinearSVC(tol=1e-3, C=0.01, parts=5).fit(
+        [delayed(X[rows]) for rows in pieces], [y[rows] for rows in pieces]
+    )
+    local = hinge.LinearSVC(tol=1e-7, C=0.01).fit(X, y)
+    assert model.objective_ == pytest.approx(local.objective_, rel=1.1e-3)
 
 
 def test_sparse_chunks_and_frames_give_the_same_model():
     pd = pytest.importorskip("pandas")
     dd = pytest.importorskip("dask.dataframe")
     rows = np.where(np.abs(X) > 1, X, 0.0)
-    local = hinge.LinearSVC(tol=1e-7).fit(rows, y)
+    local = hinge.LinearSVC(tol=1e-7, C=0.02).fit(rows, y)
     sparse = da.from_array(rows, chunks=(150, 6)).map_blocks(sp.csr_matrix, dtype=float)
     frame = dd.from_pandas(pd.DataFrame(rows, columns=list("abcdef")).assign(y=y), npartitions=4)
     columns = frame[list("abcdef")]
     for given, labels in ((sparse, y), (columns, frame["y"])):
-        model = LinearSVC(tol=1e-4, parts=2).fit(given, labels)
-        assert model.objective_ == pytest.approx(local.objective_, rel=1.1e-4)
+        model = LinearSVC(tol=1e-3, C=0.02, parts=2).fit(given, labels)
+        assert model.objective_ == pytest.approx(local.objective_, rel=1.1e-3)
         predicted = model.predict(given)
         assert not isinstance(predicted, np.ndarray)
         assert (predicted.compute(scheduler="synchronous") == local.predict(rows)).mean() > 0.99
@@ -92,10 +95,10 @@ def test_sparse_chunks_and_frames_give_the_same_model():
 
 def test_a_cluster_gives_the_same_bits_as_this_process_and_some_workers_may_have_nothing(client):
     dX, dy = chunked(X, y, 300)
-    model = LinearSVC(client=client).fit(dX, dy)
-    here = LinearSVC(parts=2).fit(dX, dy)
+    model = LinearSVC(client=client, C=0.01, tol=1e-3).fit(dX, dy)
+    here = LinearSVC(parts=2, C=0.01, tol=1e-3).fit(dX, dy)
     assert model.coef_.tobytes() == here.coef_.tobytes()
-    assert model.gap_ == here.gap_ <= 1e-4
+    assert model.gap_ == here.gap_ <= 1e-3
     last = model.history_[-1]
     assert last.passes == model.n_iter_
     assert last.bytes_moved == model.bytes_moved_ > 0
@@ -105,23 +108,25 @@ def test_a_cluster_gives_the_same_bits_as_this_process_and_some_workers_may_have
 def test_futures_and_persisted_arrays_are_used_where_they_lie(client):
     pieces = np.array_split(np.arange(600), 3)
     Xs, ys = client.scatter([X[rows] for rows in pieces]), client.scatter([y[rows] for rows in pieces])
-    model = LinearSVC(client=client, parts=3).fit(Xs, ys)
+    settings = dict(parts=3, C=0.01, tol=1e-3)
+    model = LinearSVC(client=client, **settings).fit(Xs, ys)
     dX, dy = chunked(X, y, 200)
-    again = LinearSVC(client=client, parts=3).fit(client.persist(dX), dy)
+    again = LinearSVC(client=client, **settings).fit(client.persist(dX), dy)
     assert model.coef_.tobytes() == again.coef_.tobytes()
     predicted = model.predict(Xs)
     assert np.concatenate(client.gather(client.compute(predicted))).tobytes() == model.predict(X).tobytes()
 
 
-def test_a_worker_that_comes_late_and_one_that_leaves(client, monkeypatch):
+def test_a_worker_that_comes_late_and_one_that_leaves(monkeypatch):
     """The rounds go on, with the same bits."""
     with (
-        LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster,
         Client(cluster, set_as_default=False) as own,
     ):
-        settings = dict(parts=4, tol=1e-6, loss="hinge", C=1.0)
-        quiet = LinearSVC(**settings).fit(*chunked(X, y))
-        assert len(quiet.history_) > 4
+        settings = dict(parts=4, tol=0.0, loss="hinge", C=0.1, max_iter=160)
+        with pytest.warns(ConvergenceWarning):
+            quiet = LinearSVC(**settings).fit(*chunked(X, y))
+        assert len(quiet.history_) == 10
         model = LinearSVC(client=own, verbose=1, **settings)
         seen = []
 
@@ -135,7 +140,8 @@ def test_a_worker_that_comes_late_and_one_that_leaves(client, monkeypatch):
             return False
 
         monkeypatch.setattr("hinge.dask.linear_svc.reports_of", lambda *args: (report,))
-        model.fit(*chunked(X, y))
+        with pytest.warns(ConvergenceWarning):
+            model.fit(*chunked(X, y))
     assert 2 in seen
     assert model.coef_.tobytes() == quiet.coef_.tobytes()
 
@@ -143,7 +149,7 @@ def test_a_worker_that_comes_late_and_one_that_leaves(client, monkeypatch):
 @pytest.mark.slow
 def test_a_killed_worker_costs_time_and_not_a_bit():
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
         Client(cluster, set_as_default=False) as own,
     ):
         settings = dict(parts=2, tol=1e-9, loss="hinge", C=10.0, max_iter=300)

@@ -23,7 +23,7 @@ def test_changes_are_those_of_alpha_and_the_dual_rises(loss, blocks):
     y = X[:, 0] + 0.3 * y if targets else y
     sign = np.ones(len(y)) if targets else y
     parts = parts_of(X, y, 4, blocks, targets)
-    task = task_of(len(y), 4, loss=loss, bias="penalized")
+    task = task_of(len(y), 4, loss=loss, bias="penalized", kappa=0.5)
     kept, v, u, last = [first_kept(part, 1) for part in parts], np.zeros(6), 0.0, 0.0
     for number in range(6):
         message = message_of(task, 6, sigma=4, v=v, u=u, number=number)
@@ -35,7 +35,9 @@ def test_changes_are_those_of_alpha_and_the_dual_rises(loss, blocks):
         assert u == pytest.approx((alpha * sign).sum(), abs=1e-9)
         dual = dual_of(task, y, alpha, v, u)
         assert dual >= last - 1e-9
-        assert report.conjugates[0] + report.rise[0] == pytest.approx(dual + (v @ v + u * u) / (2 * task.Lam))
+        assert report.conjugates[0] + report.rise[0] == pytest.approx(
+            dual + (v @ v + task.kappa * u * u) / (2 * task.Lam)
+        )
         last = dual
     assert last > 0.0
     assert report.cells <= 2 * X.size

@@ -31,24 +31,38 @@ def test_a_step_that_is_too_long_is_shortened_to_where_the_dual_is_highest():
     np.testing.assert_allclose(place.v, [0.5, 0.0])
     assert place.sigma == pytest.approx(4.0)  # what was needed
     place.move(report_of([0.1, 0.0], rise=1.0, apart=0.01), 0, 1.0)
-    assert place.step == 1.0
+    assert (place.step, place.sigma) == (1.0, 4.0)  # twice what was too small
+    place = Place(task, np.zeros(2), 4.0, False)
+    place.move(report_of([0.1, 0.0], rise=1.0, apart=0.01), 0, 1.0)
     assert place.sigma == pytest.approx(2.5)  # halfway to 1
 
 
 def test_the_bias_multiplier_follows_the_sum_of_all_parts():
-    task = task_of(100, 4, bias="free", kappa=0.5)
-    place = Place(task, np.zeros(2), 1.0, False)
+    place = Place(task_of(100, 4, bias="free"), np.zeros(2), 1.0, False, kappa=0.5)
     place.move(report_of([0.1, 0.0], rise=1.0, apart=0.02, du=0.4), 0, 1.0)
-    assert place.beta == pytest.approx(0.2)
+    assert place.beta == place.b == pytest.approx(0.2)
+    place = Place(task_of(100, 4, bias="penalized"), np.zeros(2), 1.0, False, kappa=0.25)
+    place.move(report_of([0.1, 0.0], rise=1.0, apart=0.02, du=0.4), 0, 1.0)
+    assert place.b == pytest.approx(0.4 * 0.2)
+    assert place.beta == pytest.approx(0.8 * place.b)
+
+
+def test_kappa_grows_while_the_bias_goes_one_way_and_shrinks_when_it_turns():
+    place = Place(task_of(100, 4, bias="free"), np.zeros(2), 1.0, False, kappa=0.5)
+    found = []
+    for du in (0.4, 0.4, -2.0):
+        place.move(report_of([0.1, 0.0], rise=1.0, apart=0.02, du=du), 0, 1.0)
+        found.append(place.kappa)
+    assert found == [0.5, 1.0, 0.25]
 
 
 @pytest.mark.parametrize("bias", ["none", "free", "penalized"])
 def test_certificates_are_those_of_the_whole_problem(bias):
     X, y = some_rows()
     parts = parts_of(X, y, 4, 2)
-    outcome = run(parts, [task_of(len(y), 4, bias=bias, kappa=0.2)], tol=1e-4)
+    outcome = run(parts, [task_of(len(y), 4, lam=0.1, bias=bias, kappa=0.1)], tol=1e-3)
     assert outcome.status is Status.CONVERGED
-    whole = Regularized(X, y, 1e-2, bias=bias)
+    whole = Regularized(X, y, 0.1, bias=bias)
     (answer,), (certificate,) = outcome.answers, outcome.certificates
     assert whole.objective(answer) <= certificate.objective <= whole.objective(answer) * (1 + 1e-12)
     if bias == "free":  # the bias is near the best one
