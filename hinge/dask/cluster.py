@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import dask
 from dask.delayed import delayed
-from distributed import Client, Future, default_client, futures_of, wait
+from distributed import Client, Future, default_client, futures_of
 
 PATIENCE = 30.0
 """Seconds that a fit waits where the cluster has no worker at all."""
@@ -92,7 +92,6 @@ class OnClient:
 
     def __init__(self, client: Client) -> None:
         self.client, self.run, self.count = client, uuid.uuid4().hex, 0
-        self.alone = 0.0  # since when there is no worker
 
     def threads(self) -> dict[str, int]:
         """Waits for the first worker, for some time."""
@@ -132,23 +131,26 @@ class OnClient:
                 raise
 
     def gather(self, jobs: Sequence[Future], ends: float = float("inf")) -> list[Any]:
-        """Waits in short pieces: for Ctrl-C, for the clock, and to see that there are workers."""
-        self.alone = 0.0
-        while True:
-            left = ends - time.perf_counter()
-            if left <= 0:
-                raise OutOfTime
-            try:
-                with self.client.as_current():
-                    wait(jobs, timeout=min(TICK, left))
-                return self.client.gather(list(jobs))
-            except TimeoutError:
-                found = self._asked()
-                self.alone = 0.0 if found else self.alone or time.perf_counter()
-                self._check(found, self.alone)
-            except (CancelledError, OSError, RuntimeError) as error:
-                self._explain(error)
-                raise
+        """Looks at them often, and at the clock and the workers now and then; Ctrl-C is heard.
+
+        Dask's own wait ends by an exception after a timeout, whose frames keep jobs alive that nobody needs.
+        """
+        began = looked = time.perf_counter()
+        alone = began
+        try:
+            while any(job.status == "pending" for job in jobs):
+                now = time.perf_counter()
+                if now >= ends:
+                    raise OutOfTime
+                if now - looked > TICK:
+                    looked, found = now, self._asked()
+                    alone = now if found else alone
+                    self._check(found, alone)
+                time.sleep(min(0.02, 0.001 + 0.05 * (now - began)))
+            return self.client.gather(list(jobs))
+        except (CancelledError, OSError) as error:
+            self._explain(error)
+            raise
 
     def drop(self, jobs: Sequence[Future]) -> None:
         """Cancelled, if the cluster is still there."""
