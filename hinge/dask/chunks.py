@@ -21,7 +21,8 @@ class Chunks(NamedTuple):
     def grouped(self, count: int) -> "list[Chunks]":
         """So many groups of neighbours, or one for each chunk."""
         ends = stretches(len(self.Xs), min(count, len(self.Xs)))
-        return [Chunks(*(None if piece is None else piece[lo:hi] for piece in self)) for lo, hi in ends]
+        weights = self.weights
+        return [Chunks(self.Xs[lo:hi], self.ys[lo:hi], None if weights is None else weights[lo:hi]) for lo, hi in ends]
 
 
 def is_distributed(X: Any) -> bool:

@@ -7,7 +7,6 @@ import numpy as np
 
 from hinge.dask.chunks import is_distributed
 from hinge.dask.machine import OnCluster, Spread
-from hinge.dask.parts import part_of
 from hinge.estimators import LinearSVC as LocalLinearSVC
 from hinge.estimators import checks, weights
 from hinge.estimators.callbacks import with_callbacks
@@ -86,7 +85,7 @@ class LinearSVC(OnCluster, LocalLinearSVC):
             if min(mass[positive].sum(), mass[~positive].sum()) <= 1e-12 * mass.sum():
                 raise ValueError("The rows with a positive weight are of one class: 2 classes are needed.")
             tasks.append(self._task(spread, k, per_class, float(mass.sum()), LOSSES[self.loss]))
-        parts = [spread.cluster.submit("part", part_of, spread.loaded[k], classes) for k in spread.used]
+        parts = spread.parts(classes)
 
         def rebuilt(answer: Solution) -> dict[str, Any]:
             return {"classes_": classes, "coef_": answer.w[None], "intercept_": np.array([answer.b])}

@@ -7,7 +7,6 @@ import numpy as np
 
 from hinge.dask.chunks import is_distributed
 from hinge.dask.machine import OnCluster
-from hinge.dask.parts import part_of
 from hinge.estimators import LinearSVR as LocalLinearSVR
 from hinge.estimators import checks
 from hinge.estimators.callbacks import with_callbacks
@@ -61,9 +60,8 @@ class LinearSVR(OnCluster, LocalLinearSVR):
         spread = self._spread(X, y, sample_weight, targets=True)
         total = float(sum(spread.facts[k].masses.sum() for k in spread.used))
         task = self._task(spread, 0, None, total, LOSSES[self.loss](float(self.epsilon)))
-        parts = [spread.cluster.submit("part", part_of, spread.loaded[k], None) for k in spread.used]
         reports = reports_of(self, X, y, [], lambda answer: {"coef_": answer.w, "intercept_": np.array([answer.b])})
-        outcome = self._run(spread, parts, [task], reports, began)
+        outcome = self._run(spread, spread.parts(None), [task], reports, began)
         self._keep_outcome(outcome, total)
         self.coef_ = self.coef_.ravel()
         return self

@@ -71,7 +71,7 @@ class Report(NamedTuple):
     gap: np.ndarray
     positive: np.ndarray
     negative: np.ndarray
-    cells: int
+    cells: np.ndarray
 
 
 class Ascended(NamedTuple):
@@ -109,8 +109,8 @@ def ascend(part: Part, kept: Kept, message: Message) -> Ascended:
     for place, (task, t) in enumerate(zip(message.tasks, message.at, strict=True)):
         key = key_of(message.seed, part.number * len(before) + int(t))
         reports.append(_ascend(part, task, after[t], message, place, key))
-    columns = [np.array(values) for values in list(zip(*reports, strict=True))[:-1]]
-    return Ascended(Kept(before, after), Report(*columns, sum(report.cells for report in reports)))
+    columns = zip(*reports, strict=True)
+    return Ascended(Kept(before, after), Report(*(np.concatenate(column) for column in columns)))
 
 
 def report_of(ascended: Ascended) -> Report:
@@ -146,17 +146,17 @@ def _ascend(part: Part, task: Task, alpha: np.ndarray, message: Message, place: 
         if not _end(dual, changes, rows, task.Lam):
             break
     masses = [block.problem.class_mass(block.alpha) for block in rows]
-    return Report(
-        dv,
-        np.float64(du),
-        np.float64(dv @ dv + kappa * du**2),
-        np.float64(conjugates),
-        np.float64(sum(block.conjugates() for block in rows) - conjugates),
-        np.float64(gap),
-        np.float64(sum(positive for positive, _ in masses)),
-        np.float64(sum(negative for _, negative in masses)),
-        sum(block.problem.reads for block in rows),
+    numbers = (
+        du,
+        dv @ dv + kappa * du**2,
+        conjugates,
+        sum(block.conjugates() for block in rows) - conjugates,
+        gap,
+        sum(positive for positive, _ in masses),
+        sum(negative for _, negative in masses),
     )
+    cells = sum(block.problem.reads for block in rows)
+    return Report(dv[None], *(np.array([number], np.float64) for number in (*numbers, cells)))
 
 
 class _Block:
@@ -198,8 +198,8 @@ def _shares(rows: Sequence[_Block], key: np.uint64) -> Iterator[tuple[_Block, Sh
     for turn in range(slices):
         order = np.zeros(len(rows), np.uint32)
         shuffle(order, len(order), _stream(key, len(rows) + turn), 0)
-        for place in order:
-            block, deal, size, group = deals[place]
+        for at in order:
+            block, deal, size, group = deals[at]
             first, stop = (len(deal) * (turn + more) // slices for more in (0, 1))
             if stop > first:
                 yield block, Share(block.active, block.listed, deal, first, stop, size, group, key, number)

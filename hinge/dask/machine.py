@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hinge.dask.chunks import chunks_of, row_chunks
 from hinge.dask.cluster import Cluster, cluster_of, placed
-from hinge.dask.parts import Facts, Task, prepared
+from hinge.dask.parts import Facts, Task, part_of, prepared
 from hinge.dask.rounds import Outcome, RoundRecord, Rounds, first_kappa
 from hinge.estimators import checks
 from hinge.estimators.linear_machine import LinearMachine
@@ -43,6 +43,12 @@ class Spread(NamedTuple):
     cluster: Cluster
     loaded: list[Any]
     facts: list[Facts]
+
+    def parts(self, classes: np.ndarray | None) -> list[Any]:
+        """Jobs that give the parts that have rows; what they are made from is not held here any longer."""
+        made = [self.cluster.submit("part", part_of, self.loaded[k], classes) for k in self.used]
+        self.loaded.clear()
+        return made
 
     @property
     def used(self) -> list[int]:
@@ -184,10 +190,12 @@ class OnCluster(LinearMachine):
         self.objective_ = float(objectives[0]) if len(objectives) == 1 else objectives
         self.n_iter_, self.n_feature_reads_ = max(1, outcome.passes), outcome.reads
         self.history_, self.solver_, self._mass = outcome.history, CoCoA(), total
-        self.bytes_moved_ = outcome.history[-1].bytes_moved if outcome.history else 0
+        self.bytes_moved_ = outcome.moved
         self.stop_reason_ = how_all_ended([outcome.status], self.gap_, self.tol, 5).name.lower()
         for name in ("dual_coef_", "support_", "_streams", "_answers"):
             self.__dict__.pop(name, None)
+        if getattr(self, "_skl_callbacks", None):
+            self._callback_fit_ctx.call_on_fit_task_end(estimator=self)
 
     def _lazily(self, X: Any, function: Callable[[Any, Any], np.ndarray], dtype: Any, columns: int) -> Any:
         """What a function of the local machine and of rows gives for chunks, when these are computed."""

@@ -84,6 +84,7 @@ class Outcome(NamedTuple):
     status: Status
     passes: int
     reads: int
+    moved: int
     history: History
 
 
@@ -240,10 +241,8 @@ class Rounds:
             status = Status.INTERRUPTED
         if status is not Status.INTERRUPTED:
             self._certify([place for place in self.places if place.certificate.is_unknown], np.inf)
-        answers = [place.answer for place in self.places]
-        return Outcome(
-            answers, [place.certificate for place in self.places], status, self.passes, self.reads, self.history
-        )
+        answers, found = [place.answer for place in self.places], [place.certificate for place in self.places]
+        return Outcome(answers, found, status, self.passes, self.reads, self.moved, self.history)
 
     def _loop(self) -> Status:
         while True:
@@ -310,7 +309,7 @@ class Rounds:
         for k, place in enumerate(places):
             place.move(report, k, self.spread)
         self.kept = [self.cluster.submit("alpha", _kept_of, job) for job in ascended]
-        self.round, self.passes, self.reads = self.round + 1, self.passes + passes, self.reads + int(report.cells)
+        self.round, self.passes, self.reads = self.round + 1, self.passes + passes, self.reads + int(report.cells.sum())
         self.since += 1
         if self.since == KEPT_ROUNDS:
             self._keep()

@@ -101,7 +101,7 @@ def together(shares: Sequence[TaskShare], d: int) -> TaskShare:
     duals = [share.dual for share in shares]
     z = sum((dual.z for dual in duals), np.zeros(d))
     sums = [float(sum(column)) for column in list(zip(*duals, strict=True))[1:-1]] if duals else [0.0] * 6
-    dual = DualShare(z, *sums, max((dual.largest for dual in duals), default=0.0))
+    dual = DualShare(z, *sums, *[max((dual.largest for dual in duals), default=0.0)])
     terms = max((share.terms for share in shares), default=0)
     return TaskShare(
         sum(share.loss for share in shares), dual, sum(share.unit for share in shares), terms + len(shares)

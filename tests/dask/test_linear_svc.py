@@ -101,7 +101,7 @@ def test_a_cluster_gives_the_same_bits_as_this_process_and_some_workers_may_have
     assert model.gap_ == here.gap_ <= 1e-3
     last = model.history_[-1]
     assert last.passes == model.n_iter_
-    assert last.bytes_moved == model.bytes_moved_ > 0
+    assert 0 < last.bytes_moved <= model.bytes_moved_
     assert [record.iteration for record in model.history_] == list(range(1, len(model.history_) + 1))
 
 

@@ -20,7 +20,7 @@ def run(parts, tasks, look=lambda record, answers: False, d=6, **options):
 
 def report_of(dv, rise, apart, du=0.0):
     one = np.ones(1)
-    return Report(np.array([dv]), one * du, one * apart, one, one * rise, one, one, one, 0)
+    return Report(np.array([dv]), one * du, one * apart, one, one * rise, one, one, one, one)
 
 
 def test_a_step_that_is_too_long_is_shortened_to_where_the_dual_is_highest():

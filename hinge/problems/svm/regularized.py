@@ -14,7 +14,8 @@ class DualShare(NamedTuple):
     """What some of the rows add to the dual: sums over rows, but for the last, which is a maximum.
 
     `z` is :math:`\\sum_i c_i\\alpha_iy_ix_i`, and `off` what rounding may add to its norm; `positive` and `negative`
-    are as in `class_mass`; `linear`, `size` and `square` as in `conjugates`; `largest` is the largest |α|, over its bound.
+    are as in `class_mass`; `linear`, `size` and `square` as in `conjugates`; `largest` is the largest |α| over its
+    bound.
     """
 
     z: np.ndarray
