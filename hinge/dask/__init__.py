@@ -19,11 +19,10 @@ def __getattr__(name: str) -> Any:
     if name not in _WHERE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        return getattr(import_module(_WHERE[name]), name)
+        import_module("distributed")  # which needs dask
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in ("dask", "distributed"):
-            raise
         raise ImportError(f"hinge.dask needs dask and distributed: pip install 'hinge[dask]' ({error}).") from error
+    return getattr(import_module(_WHERE[name]), name)
 
 
 def __dir__() -> list[str]:
