@@ -49,6 +49,7 @@ def test_the_same_optimum_as_the_local_machine(loss, intercept):
         np.testing.assert_allclose(model.coef_, local.coef_, atol=0.05)
 
 
+@pytest.mark.slow
 def test_classes_and_weights_of_all_kinds():
     rng = np.random.default_rng(3)
     labels = np.array(["a", "b", "c"])[np.argmax(X[:, :3] + 0.5 * rng.standard_normal((600, 3)), axis=1)]
@@ -117,6 +118,7 @@ def test_futures_and_persisted_arrays_are_used_where_they_lie(client):
     assert np.concatenate(client.gather(client.compute(predicted))).tobytes() == model.predict(X).tobytes()
 
 
+@pytest.mark.slow
 def test_a_worker_that_comes_late_and_one_that_leaves(monkeypatch):
     """The rounds go on, with the same bits."""
     with (
