@@ -11,6 +11,7 @@ from hinge.version import __version__ as __version__
 _PARTS = (
     "access",
     "bounds",
+    "dask",
     "datasets",
     "display",
     "estimators",

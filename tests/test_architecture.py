@@ -47,6 +47,7 @@ MAY_IMPORT |= {  # clients, which see all of the above
     "experiments": PARTS | {"bounds", "saddle", "report", "files.replacing"},
     "racing": PARTS | {"report", "experiments", "files.replacing"},
     "accel": {"estimators"},
+    "dask": PARTS | {"compiled", "threads"},
     "cli": PARTS | {"selection", "files", "files.replacing", "version", "report", "display", "experiments", "racing"},
 }
 
@@ -327,7 +328,11 @@ def test_nothing_prints_but_the_command_line():
     assert not printing
 
 
-OPTIONAL = {"hinge.access.gram.fused": "triton"}
+OPTIONAL = {
+    "hinge.access.gram.fused": "triton",
+    **{f"hinge.dask.{name}": "distributed" for name in ("chunks", "cluster", "linear_svc", "linear_svr")},
+    **{f"hinge.dask.{name}": "distributed" for name in ("machine", "rounds")},
+}
 
 
 def modules():

@@ -192,18 +192,20 @@ class Examples(Problem[Answer]):
 
     def balanced(self, alpha: np.ndarray) -> np.ndarray:
         """α with the heavier side scaled down so that :math:`\\sum_i c_i\\alpha_i y_i = 0`."""
-        up, down = self.balance(alpha)
-        heavy, ratio = (1, up) if up < 1.0 else (-1, down)
+        return self.side_scaled(alpha, *balance(*self.class_mass(alpha)))
+
+    def side_scaled(self, alpha: np.ndarray, side: int, ratio: float) -> np.ndarray:
+        """α with the rows where αᵢyᵢ has the sign of `side` scaled."""
         scaled = alpha.copy()
         for lo, hi in self.blocks():
-            scaled[lo:hi][np.sign(alpha[lo:hi] * self.y[lo:hi]) == heavy] *= ratio
+            scaled[lo:hi][np.sign(alpha[lo:hi] * self.y[lo:hi]) == side] *= ratio
         return scaled
 
-    def balance(self, alpha: np.ndarray) -> tuple[float, float]:
-        """The factors of `balanced` for the rows where αᵢyᵢ is positive, and where it is negative: one is 1."""
-        positive, negative = self.class_mass(alpha)
-        ratio = min(positive, negative) / max(positive, negative, np.finfo(float).tiny)
-        return (ratio, 1.0) if positive > negative else (1.0, ratio)
+
+def balance(positive: float, negative: float) -> tuple[int, float]:
+    """The heavier of two sides, and by what it is scaled to weigh as much as the other."""
+    ratio = min(positive, negative) / max(positive, negative, np.finfo(float).tiny)
+    return 1 if positive > negative else -1, ratio
 
 
 def spread_of(target: np.ndarray) -> float:

@@ -101,16 +101,19 @@ class LinearProblem(OnData[Solution], Examples[Solution]):
         size = self.largest_norm() * float(np.linalg.norm(w)) + abs(b) + self.largest_target
         return rounding(self.matrix.max_row_cells, size)
 
-    def combination_norm(self, z: np.ndarray, mass: float, chain: int | None = None) -> float:
-        """‖Σ cᵢαᵢyᵢxᵢ‖ at most, with z for the sum as computed, and Σ cᵢαᵢ.
+    def combination_norm(self, z: np.ndarray, mass: float) -> float:
+        """‖Σ cᵢαᵢyᵢxᵢ‖ at most, with z for the sum as computed, and Σ cᵢαᵢ."""
+        norm = float(np.linalg.norm(z))
+        return norm + rounding(self.d, norm) + self.combination_error(mass)
+
+    def combination_error(self, mass: float, others: int = 0, chain: int | None = None) -> float:
+        """How far off Σ cᵢαᵢyᵢxᵢ may be, in norm, if so many `others` are added to it.
 
         Four sums over rows are off: that of z, two that balance the classes, and that of the weights. `chain` rows were
         added up to z one after the other, by default as many as `combination` does.
         """
-        norm = float(np.linalg.norm(z))
         rows = (self.terms if self._by_parts else self.n) if chain is None else chain
-        rows += 3 * self.terms
-        return norm + rounding(self.d, norm) + rounding(rows, mass * self.largest_norm())
+        return rounding(rows + 3 * self.terms + 4 * others, mass * self.largest_norm())
 
     def responses(self, w: np.ndarray, billed: bool = True) -> np.ndarray:
         """All ⟨w, xᵢ⟩."""

@@ -70,14 +70,21 @@ class Penalized(LinearProblem):
 
     def primal_at(self, w: np.ndarray, b: float, loss: float) -> float:
         """P(w, b) at most, where the mean loss was summed up by blocks."""
-        paid = self.penalty(w, b)
-        return self.lam * (paid + rounding(self.d, paid)) + loss + rounding(self.terms, loss)
+        return primal_value(self.lam, self.penalty(w, b), self.d, loss, self.terms)
 
     def relative(self, primal: float, dual: float) -> float:
         """The gap in the unit of the certificate."""
-        if primal == dual:
-            return 0.0
-        return gap_of(primal, dual, max(dual, self.unit))
+        return relative_gap(primal, dual, self.unit)
+
+
+def primal_value(lam: float, paid: float, d: int, loss: float, terms: int) -> float:
+    """P at most, by the penalty, a sum of d squares, and the mean loss, a sum of so many terms at most."""
+    return lam * (paid + rounding(d, paid)) + loss + rounding(terms, loss)
+
+
+def relative_gap(primal: float, dual: float, unit: float) -> float:
+    """(P - D)/D, or over the unit where D is less."""
+    return 0.0 if primal == dual else gap_of(primal, dual, max(dual, unit))
 
 
 def checked_lam(lam: float) -> float:

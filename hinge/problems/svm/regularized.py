@@ -1,5 +1,7 @@
 """The regularised SVM: Eq. (1) of the Pegasos paper, its dual, and the duality gap; of any loss."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from hinge.problems.base import Certificate, Solution
@@ -12,6 +14,41 @@ FAR_OFF = 10.0
 
 FAINT = 1e-100
 """Margins below this are taken for none."""
+
+
+class DualShare(NamedTuple):
+    """What some of the rows add to the dual: sums over rows, but for the last, which is a maximum.
+
+    `z` is :math:`\\sum_i c_i\\alpha_iy_ix_i`, and `off` what rounding may add to its norm; `positive` and `negative`
+    are as in `class_mass`; `linear`, `size` and `square` as in `conjugates`; `largest` is the largest |α| over its
+    bound.
+    """
+
+    z: np.ndarray
+    off: float
+    positive: float
+    negative: float
+    linear: float
+    size: float
+    square: float
+    largest: float
+
+
+def dual_value(share: DualShare, lam: float, loss: Loss, constant_sq: float, terms: int) -> float:
+    """D at least, at the best multiple of α, by what all rows add to it in sums of so many terms at most."""
+    norm, mass = float(np.linalg.norm(share.z)), share.positive + share.negative
+    error = rounding(terms, share.size)
+    z_sq = (norm + rounding(len(share.z), norm) + share.off) ** 2
+    if constant_sq:
+        z_sq += constant_sq * (abs(share.positive - share.negative) + rounding(terms, mass)) ** 2
+    quadratic = z_sq / lam + loss.curvature * share.square
+    if not share.linear > 0.0:
+        return 0.0
+    most = 1.0 / share.largest if share.largest > 0 else np.inf
+    scale = min(most, share.linear / quadratic if quadratic > 0 else np.inf)
+    return scale * (share.linear - error) - 0.5 * scale**2 * (
+        quadratic + rounding(terms if share.square else 0, quadratic)
+    )
 
 
 class Regularized(Penalized):
@@ -55,20 +92,15 @@ class Regularized(Penalized):
 
         `chain` is how many rows were added up to z one after the other, where that was not by blocks.
         """
+        share = self.dual_share(alpha, z, chain=chain)
+        return dual_value(share, self.lam, self.loss, self.constant_sq, self.terms)
+
+    def dual_share(self, alpha: np.ndarray, z: np.ndarray, others: int = 0, chain: int | None = None) -> DualShare:
+        """What the rows, whose sum is z, add to the dual at α, a sum to which so many `others` are added."""
         positive, negative = self.class_mass(alpha)
-        mass = positive + negative
-        linear, size, square = self.conjugates(alpha)
-        error = rounding(self.terms, size)
-        z_sq = self.combination_norm(z, mass, chain) ** 2
-        if self.constant_sq:
-            z_sq += self.constant_sq * (abs(positive - negative) + rounding(self.terms, mass)) ** 2
-        quadratic = z_sq / self.lam + self.loss.curvature * square
-        largest = float(np.abs(alpha).max()) / self.loss.high
-        if not linear > 0.0:
-            return 0.0
-        scale = min(1.0 / largest if largest > 0 else np.inf, linear / quadratic if quadratic > 0 else np.inf)
-        return scale * (linear - error) - 0.5 * scale**2 * (
-            quadratic + rounding(self.terms if square else 0, quadratic)
+        off = self.combination_error(positive + negative, others, chain)
+        return DualShare(
+            z, off, positive, negative, *self.conjugates(alpha), float(np.abs(alpha).max()) / self.loss.high
         )
 
     def sharpened(self, answer: Solution, found: Certificate, wanted: float) -> Certificate:

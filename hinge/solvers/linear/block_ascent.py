@@ -11,6 +11,7 @@ from hinge.compiled import Record, record
 from hinge.problems import Certificate, Problem, Regularized, Solution
 from hinge.problems.cost import Cost
 from hinge.problems.rounding import rounding
+from hinge.problems.svm.examples import balance
 from hinge.sampling import key_of, stream_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.linear.active_rows import shuffle, unmarked
@@ -298,9 +299,10 @@ def _end_pass(problem: Regularized, state: BlockAscentState, cut: Cut) -> None:
     chain = longest * -(-len(cut.stretches) // cut.blocks) + cut.blocks
     if isinstance(problem.matrix, Streamed):
         problem.matrix.largest_sq = max(problem.matrix.largest_sq, float(place.largest))
-    up, down = problem.balance(alpha) if free else (1.0, 1.0)
+    side, ratio = balance(*problem.class_mass(alpha)) if free else (1, 1.0)
+    up, down = (ratio, 1.0) if side > 0 else (1.0, ratio)
     z = up * state.sums[0] + down * state.sums[1]
-    place.bound = max(place.bound, problem.dual_of(problem.balanced(alpha) if free else alpha, z, chain))
+    place.bound = max(place.bound, problem.dual_of(problem.side_scaled(alpha, side, ratio), z, chain))
     if place.passes > 0:
         loss = float(place.loss)
         primal = problem.primal_at(state.w, float(place.b), loss + rounding(longest + len(cut.stretches), loss))

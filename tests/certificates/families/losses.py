@@ -3,8 +3,12 @@
 import numpy as np
 
 from hinge import LinearSVC, LinearSVR, Regularized, Stop, solve
+from hinge.dask.local_rounds import kept_from
+from hinge.dask.parts import Task, part_of, prepared
+from hinge.dask.shares import Question, asked, together
+from hinge.dask.shares import certificate as of_shares
 from hinge.problems import Solution
-from hinge.problems.svm.examples import FAINT
+from hinge.problems.svm.examples import FAINT, balance
 from hinge.problems.svm.losses import SQUARED_HINGE, epsilon_insensitive, squared_epsilon_insensitive
 from hinge.solvers import SDCA, BlockAscent, CoCoA, Frugal, Newton
 from tests.certificates import exact, references
@@ -67,6 +71,8 @@ def _answer(rng, problem, X, y, weight):
         alpha = np.clip(rng.standard_normal(n) * 2 * problem.spread ** (loss.curvature > 0), loss.low, loss.high)
         w = problem.combination(alpha) / problem.lam
         answer = Solution(w, float(rng.standard_normal() if problem.bias != "none" else 0.0), alpha)
+        if rng.random() < 0.5:
+            return "made up, by parts", answer, _by_parts(rng, problem, X, y, weight, answer)
         return "made up", answer, problem.certificate(answer)
     tol = 10.0 ** rng.uniform(-12, -1)
     if how < 0.6:
@@ -94,3 +100,21 @@ def _answer(rng, problem, X, y, weight):
     stop = Stop(tol, max_iter=max(1, int(passes * rng.uniform(0.1, 1))), **cut(rng, n * d))
     result = solve(problem, solver, stop=stop, seed=int(rng.integers(100)))
     return type(solver).__name__, result.solution, result.certificate
+
+
+def _by_parts(rng, problem, X, y, weight, answer):
+    """The certificate as a cluster makes it: summed from the shares of parts."""
+    targets, n = problem.loss.two_sided, problem.n
+    pieces = [rows for rows in np.split(np.arange(n), np.sort(rng.integers(0, n + 1, 2))) if len(rows)]
+    task = Task(1, None, problem.lam, problem.total, problem.loss, problem.bias, problem.bias_scale, 0.0, len(pieces))
+    side, ratio = balance(*problem.class_mass(answer.alpha))
+    b = problem.best_bias(problem.responses(answer.w)) if problem.bias == "free" else answer.b
+    at = np.array([0])
+    question = Question((task,), at, np.ones(1), answer.w[None], *(np.array([one]) for one in (b, side, ratio)))
+    found = []
+    for k, rows in enumerate(pieces):
+        loaded = prepared(k, targets, [X[rows]], [y[rows]], None if weight is None else [weight[rows]])
+        part = part_of(loaded, None if targets else np.array([-1, 1]))
+        alpha = answer.alpha[rows] if part.n else answer.alpha[:0]
+        found.append(asked(part, kept_from(alpha[None]), question).shares[0])
+    return of_shares(together(found, problem.d), task, answer.w, b)

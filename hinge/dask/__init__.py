@@ -1,0 +1,29 @@
+"""Linear machines on rows that lie on many machines: `LinearSVC` and `LinearSVR` for Dask, certified.
+
+Names are imported when they are first used. They need dask and distributed: ``pip install hinge[dask]``.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+_WHERE = {"LinearSVC": "hinge.dask.linear_svc", "LinearSVR": "hinge.dask.linear_svr"}
+
+__all__ = ["LinearSVC", "LinearSVR"]
+
+if TYPE_CHECKING:
+    from hinge.dask.linear_svc import LinearSVC as LinearSVC
+    from hinge.dask.linear_svr import LinearSVR as LinearSVR
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        import_module("distributed")  # which needs dask
+    except ModuleNotFoundError as error:
+        raise ImportError(f"hinge.dask needs dask and distributed: pip install 'hinge[dask]' ({error}).") from error
+    return getattr(import_module(_WHERE[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,136 @@
+"""`LinearSVC` on rows that are spread over a Dask cluster."""
+
+import time
+from typing import Any
+
+import numpy as np
+
+from hinge.dask.chunks import is_distributed
+from hinge.dask.machine import OnCluster, Spread
+from hinge.estimators import LinearSVC as LocalLinearSVC
+from hinge.estimators import checks, weights
+from hinge.estimators.callbacks import with_callbacks
+from hinge.estimators.linear_machine import SOLVES
+from hinge.estimators.linear_svc import LOSSES
+from hinge.estimators.reports import reports_of
+from hinge.problems import Solution
+from hinge.solvers import registry
+
+
+class LinearSVC(OnCluster, LocalLinearSVC):
+    """`hinge.LinearSVC` where the rows lie with the workers of a cluster: the same problem, certified in the same way.
+
+    Rows are cut into parts, which stay where they are. In a round every part ascends the dual on its own rows, for
+    some passes and for all classes at once, and what the parts changed of w is added up (CoCoA+, see
+    :mod:`hinge.dask.rounds`); a round sends one vector a class each way. When a worker is lost, what it had is computed
+    again, and the model is the same, bit for bit.
+
+    Parameters
+    ----------
+    client : distributed.Client, optional
+        By default the client of this process, if there is one; else all is done here.
+    parts : int, optional
+        Parts that are worked on at once, of neighbouring chunks each; by default as many as the cluster has threads
+        when the fit begins, or as there are chunks, if these are fewer. The model depends on it, within `tol`, and on
+        nothing else of the cluster; more parts need more rounds.
+    others
+        As for `hinge.LinearSVC`. There is no ``penalty="l1"``, ``multi_class="crammer_singer"``, `slack`, `max_reads`,
+        `target_error` or `warm_start`; `n_jobs` is not looked at.
+
+    Attributes
+    ----------
+    history_ : list of RoundRecord
+        One record for each round, of all classes, with passes and bytes moved.
+    bytes_moved_ : int
+        What the client sent and received.
+    others
+        As for `hinge.LinearSVC`. There is no `dual_coef_` and no `support_`: dual weights stay with the rows.
+
+    Notes
+    -----
+    Data is read again where a worker was lost: what the chunks are made from must be there still, and give the same.
+
+    References
+    ----------
+    C. Ma, V. Smith, M. Jaggi, M. I. Jordan, P. Richtárik, M. Takáč, *Adding vs. Averaging in Distributed Primal-Dual
+    Optimization*, 2015.
+    """
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "LinearSVC":
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : dask array, dask DataFrame, or list of delayed parts or futures
+            Chunks are arrays, SciPy's sparse matrices or frames, of any number of rows.
+        y, sample_weight : dask array or Series, or list of parts
+            In the same chunks. An array that lies here will do where X knows the lengths of its chunks.
+
+        Returns
+        -------
+        self
+        """
+        began = time.perf_counter()
+        checks.check_linear_svc(self, registry.names(*SOLVES))
+        self._refuse()
+        spread = self._spread(X, y, sample_weight, targets=False)
+        classes, masses = self._classes(spread)
+        per_class = weights.per_class_weights(self.class_weight, classes, classes, masses)
+        tasks = []
+        for k in [1] if len(classes) == 2 else range(len(classes)):
+            positive = np.arange(len(classes)) == k
+            mass = weights.class_weights(positive, masses, per_class, k)
+            assert mass is not None
+            if min(mass[positive].sum(), mass[~positive].sum()) <= 1e-12 * mass.sum():
+                raise ValueError("The rows with a positive weight are of one class: 2 classes are needed.")
+            tasks.append(self._task(spread, k, per_class, float(mass.sum()), LOSSES[self.loss]))
+        parts = spread.parts(classes)
+
+        def rebuilt(answer: Solution) -> dict[str, Any]:
+            return {"classes_": classes, "coef_": answer.w[None], "intercept_": np.array([answer.b])}
+
+        reports = reports_of(self, X, y, [], rebuilt if len(tasks) == 1 else None)
+        outcome = self._run(spread, parts, tasks, reports, began)
+        self.classes_ = classes
+        self._forget_probabilities()
+        self._keep_outcome(outcome, tasks[0].total)
+        return self
+
+    def decision_function(self, X: Any) -> Any:
+        """Signed distances in units of the margin; of chunks, those to be computed: a dask array, or a list.
+
+        Parameters
+        ----------
+        X : as for `fit`, or {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_classes)
+        """
+        if not is_distributed(X):
+            return super().decision_function(X)
+        return self._lazily(X, LocalLinearSVC.decision_function, np.float64, self.coef_.shape[0])
+
+    def predict(self, X: Any) -> Any:
+        """The class of each row; of chunks, to be computed: a dask array, or a list.
+
+        Parameters
+        ----------
+        X : as for `fit`, or {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        if not is_distributed(X):
+            return super().predict(X)
+        return self._lazily(X, LocalLinearSVC.predict, self.classes_.dtype, 1)
+
+    # --- parts of fit ---------------------------------------------------------------------
+
+    def _classes(self, spread: Spread) -> tuple[np.ndarray, np.ndarray]:
+        """The classes of all parts, and what the rows of each weigh together."""
+        facts = [spread.facts[k] for k in spread.used]
+        classes, codes = checks.encoded_labels(np.concatenate([fact.labels for fact in facts]))
+        return classes, np.bincount(codes, np.concatenate([fact.masses for fact in facts]), len(classes))

@@ -1,0 +1,228 @@
+"""What the machines of `hinge.dask` share: their constructor, how rows become parts, and how answers are used."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from dask.delayed import delayed
+from distributed import Client
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from hinge.dask.chunks import chunks_of, row_chunks
+from hinge.dask.cluster import Cluster, cluster_of, placed
+from hinge.dask.parts import Facts, Task, part_of, prepared
+from hinge.dask.rounds import Outcome, RoundRecord, Rounds, first_kappa
+from hinge.estimators import checks
+from hinge.estimators.linear_machine import LinearMachine
+from hinge.estimators.one_vs_rest import Report, how_all_ended
+from hinge.monitoring import Stop
+from hinge.problems import Solution
+from hinge.problems.svm.linear import Bias
+from hinge.problems.svm.losses import Loss
+from hinge.problems.svm.penalized import checked_lam, lam_of
+from hinge.solvers import CoCoA
+
+OWN = ("client", "parts")
+"""Parameters that the local machines do not have."""
+NOT_HERE: dict[str, tuple[Any, str]] = {
+    "penalty": ("l2", "the 1-norm wants all columns at once"),
+    "multi_class": ("ovr", "classes are told from the rest one by one"),
+    "slack": (None, "give C or lam"),
+    "max_reads": (None, "give max_time or max_iter"),
+    "target_error": (None, "give tol, max_time or max_iter"),
+    "warm_start": (False, "a fit keeps no dual weights: they stay with the rows"),
+}
+"""What the local machines have and these do not, with what to do."""
+
+
+class Spread(NamedTuple):
+    """Rows that are spread over a cluster: jobs that give parts, and what is known of each."""
+
+    cluster: Cluster
+    loaded: list[Any]
+    facts: list[Facts]
+
+    def parts(self, classes: np.ndarray | None) -> list[Any]:
+        """Jobs that give the parts that have rows; what they are made from is not held here any longer."""
+        made = [self.cluster.submit("part", part_of, self.loaded[k], classes) for k in self.used]
+        self.loaded.clear()
+        return made
+
+    @property
+    def used(self) -> list[int]:
+        """The parts that have rows."""
+        return [k for k, fact in enumerate(self.facts) if fact.rows]
+
+    @property
+    def width(self) -> float:
+        """What rows are short of before anything is learned: how far targets are spread, 1 for labels."""
+        return max(self.facts[k].spread for k in self.used)
+
+
+class OnCluster(LinearMachine):
+    """Mixed into a local machine: `fit` takes rows in chunks, and predictions of chunks are made where they are."""
+
+    client: Client | None
+    parts: int | None
+
+    def __init__(self, *args: Any, client: Client | None = None, parts: int | None = None, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.client, self.parts = client, parts
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Scikit-learn asks a constructor for its parameters: those of the local machine, `client` and `parts`."""
+        super().__init_subclass__(**options)
+        own = [inspect.signature(OnCluster.__init__).parameters[name] for name in OWN]
+        of_local = inspect.signature(_local_of(cls).__init__)
+
+        def __init__(self: Any, *args: Any, **settings: Any) -> None:
+            OnCluster.__init__(self, *args, **settings)
+
+        __init__.__signature__ = of_local.replace(parameters=[*of_local.parameters.values(), *own])  # type: ignore[attr-defined]
+        cls.__init__ = __init__  # type: ignore[method-assign]
+
+    def to_local(self) -> Any:
+        """The plain estimator, fitted: it needs no Dask, and `hinge.model_files` keeps it.
+
+        Returns
+        -------
+        hinge.LinearSVC or hinge.LinearSVR
+        """
+        check_is_fitted(self, "coef_")
+        settings = {name: value for name, value in self.get_params(deep=False).items() if name not in OWN}
+        made = _local_of(type(self))(**settings)
+        made.__dict__.update({name: value for name, value in vars(self).items() if name not in (*settings, *OWN)})
+        return made
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "client": None}  # a connection stays where it is
+
+    def __sklearn_clone__(self) -> Self:
+        settings = self.get_params(deep=False)
+        return type(self)(**{k: v if k == "client" else clone(v, safe=False) for k, v in settings.items()})
+
+    # --- parts of fit ---------------------------------------------------------------------
+
+    def _refuse(self) -> None:
+        """Raise if something is asked for that these machines do not do."""
+        for name, (default, instead) in NOT_HERE.items():
+            if getattr(self, name, default) != default:
+                raise ValueError(f"{name}={getattr(self, name)!r} is not for hinge.dask: {instead}.")
+        if not (isinstance(self.solver, CoCoA) or self.solver in ("auto", "cocoa")):
+            raise ValueError(f"solver={self.solver!r} is not for hinge.dask, whose fits are CoCoA's: give 'auto'.")
+        if self.parts is not None:
+            checks.checked_count("parts", self.parts)
+
+    def _spread(self, X: Any, y: Any, sample_weight: Any, targets: bool) -> Spread:
+        """Make parts of chunks, as many as there are threads, and see that they fit together."""
+        chunks, cluster = chunks_of(X, y, sample_weight), cluster_of(self.client)
+        threads = cluster.threads()
+        groups = chunks.grouped(self.parts or sum(threads.values()))
+        held = iter(cluster.holders(chunks.Xs))
+        where = placed([[next(held) for _ in group.Xs] for group in groups], threads)
+        loaded = cluster.load(prepared, [(k, targets, *group) for k, group in enumerate(groups)], where)
+        facts = cluster.gather([cluster.submit("facts", _facts_of, job) for job in loaded])
+        self._check_columns(facts)
+        return Spread(cluster, loaded, facts)
+
+    def _check_columns(self, facts: Sequence[Facts]) -> None:
+        first = facts[0]
+        for k, fact in enumerate(facts):
+            if fact.columns != first.columns:
+                raise ValueError(
+                    f"Part {k} has {fact.columns} columns where part 0 has {first.columns}: all need the same ones."
+                )
+            if fact.names != first.names:
+                raise ValueError(
+                    f"Part {k} has the columns {_some(fact.names)} where part 0 has {_some(first.names)}: all need "
+                    "the same ones, in the same order."
+                )
+        if not any(fact.rows for fact in facts):
+            raise ValueError("There are no rows to learn from: all parts are empty, or all weights are zero.")
+        self.n_features_in_ = first.columns
+        self.__dict__.pop("feature_names_in_", None)
+        if first.names is not None:
+            self.feature_names_in_ = np.array(first.names, dtype=object)
+
+    def _task(self, spread: Spread, code: int, per_class: np.ndarray | None, total: float, loss: Loss) -> Task:
+        """The task of a class, by C or by λ."""
+        bias: Bias = self.intercept if self.fit_intercept else "none"
+        lam = lam_of(self.C, total) if self.lam is None else checked_lam(self.lam)
+        typical = float(np.median([spread.facts[k].typical for k in spread.used]))
+        kappa = 0.0 if bias == "none" else first_kappa(lam, typical, spread.width)
+        return Task(code, per_class, lam, total, loss, bias, float(self.intercept_scaling), kappa, len(spread.used))
+
+    def _run(
+        self, spread: Spread, parts: Sequence[Any], tasks: Sequence[Task], reports: Sequence[Report], began: float
+    ) -> Outcome:
+        """The rounds, on the parts that have rows."""
+        facts = [spread.facts[k] for k in spread.used]
+        masses = np.array([fact.masses.sum() for fact in facts])
+        centre = float(np.average([fact.centre for fact in facts], weights=masses)) if masses.any() else 0.0
+
+        def look(record: RoundRecord, answers: list[Solution]) -> bool:
+            asked = [report(0, record, answers[0]) for report in reports]  # type: ignore[arg-type]
+            return any(asked)
+
+        rounds = Rounds(
+            spread.cluster,
+            parts,
+            tasks,
+            cells=max(fact.cells for fact in facts),
+            d=facts[0].columns,
+            centre=centre,
+            spread=spread.width,
+            seed=checks.seed_of(self.random_state),
+            stop=Stop(self.tol, int(self.max_iter), self.max_time),
+            began=began,
+            look=look,
+        )
+        return rounds.run(self.on_interrupt == "keep")
+
+    def _keep_outcome(self, outcome: Outcome, total: float) -> None:
+        """Set the attributes of a fit, and warn if it was cut off."""
+        self.coef_ = np.array([answer.w for answer in outcome.answers])
+        self.intercept_ = np.array([answer.b for answer in outcome.answers])
+        self.gap_ = float(max(certificate.gap for certificate in outcome.certificates))
+        objectives = np.array([certificate.objective for certificate in outcome.certificates])
+        self.objective_ = float(objectives[0]) if len(objectives) == 1 else objectives
+        self.n_iter_, self.n_feature_reads_ = max(1, outcome.passes), outcome.reads
+        self.history_, self.solver_, self._mass = outcome.history, CoCoA(), total
+        self.bytes_moved_ = outcome.moved
+        self.stop_reason_ = how_all_ended([outcome.status], self.gap_, self.tol, 5).name.lower()
+        for name in ("dual_coef_", "support_", "_streams", "_answers"):
+            self.__dict__.pop(name, None)
+        if getattr(self, "_skl_callbacks", None):
+            self._callback_fit_ctx.call_on_fit_task_end(estimator=self)
+
+    def _lazily(self, X: Any, function: Callable[[Any, Any], np.ndarray], dtype: Any, columns: int) -> Any:
+        """What a function of the local machine and of rows gives for chunks, when these are computed."""
+        check_is_fitted(self, "coef_")
+        local = delayed(self.to_local())
+        chunks, rows = row_chunks(X)
+        made = [delayed(function)(local, chunk) for chunk in chunks]
+        if isinstance(X, list | tuple):
+            return made
+        import dask.array as da
+
+        sizes = [np.nan] * len(made) if rows is None else rows
+        shapes = [(size,) if columns == 1 else (size, columns) for size in sizes]
+        return da.concatenate(
+            [da.from_delayed(job, shape, dtype=dtype) for job, shape in zip(made, shapes, strict=True)],
+            allow_unknown_chunksizes=True,
+        )
+
+
+def _local_of(machine: type) -> Any:
+    """The machine that does the same in this process."""
+    return next(base for base in machine.__mro__ if base.__module__.startswith("hinge.estimators"))
+
+
+def _facts_of(loaded: tuple[Any, Facts]) -> Facts:
+    return loaded[1]
+
+
+def _some(names: tuple[str, ...] | None) -> str:
+    return "without names" if names is None else f"{', '.join(names[:8])}{', ...' if len(names) > 8 else ''}"
