@@ -77,6 +77,8 @@ class_weight, random_state, on_interrupt
     lam = None
     slack = None
     max_reads = None
+    max_memory = None
+    checkpoint = None
     target_error = None
     validation_fraction = 0.1
     warm_start = False
@@ -187,6 +189,8 @@ class LinearSVRCV(Searching, LinearSVR):  # type: ignore[override]
 
     lam = None
     max_reads = None
+    max_memory = None
+    checkpoint = None
     target_error = None
     validation_fraction = 0.1
     warm_start = False

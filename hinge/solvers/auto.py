@@ -20,6 +20,7 @@ PROBE = 3.0  # passes of the ascent that tell how fast it is
 CHEAP = 0.15  # share of the price of Newton's method that is worth knowing it
 HOPELESS = 4.0  # times that price from which on it is not
 CLEAR = 8.0  # times the price of the ascent that Newton's method must cost not to be thought of
+MANY_DIGITS, SOON = 1e-5, 2e7  # a tolerance at which Newton's steps are surer, where they take no longer than this
 MANY_PASSES = 8  # a budget of so many passes is enough for SDCA, which also certifies
 
 
@@ -86,6 +87,9 @@ def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3)
     work = f"{n} rows of {d} features: some {1e-6 * newton:.2g} ms against {1e-6 * ascent:.2g}"
     if problem.pull:
         return Choice(Newton(), f"{work} of dual ascent") if newton < ascent else Choice(SDCA(), f"{work} for Newton")
+    if tol < MANY_DIGITS and newton < SOON and form_of(problem) == "features":
+        # What is wanted is an exact w, whose error is the root of a gap: the last of Newton's steps has it all.
+        return Choice(Adaptive(tol, "newton"), f"{d} features, and {tol:g} asks for many digits")
     if CLEAR * ascent < newton:
         return Choice(SDCA(), f"{work} for Newton")
     price = newton / (n * visit_price(problem))  # in passes of the ascent

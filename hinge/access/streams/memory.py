@@ -11,7 +11,7 @@ UNKNOWN = 1 << 31
 
 def free_memory() -> int:
     """Bytes that this process can still use: by the system, its container and its own limits."""
-    return max(0, min(_available(), *_left_in_container(), *_left_of_limits()))
+    return max(0, min([_available(), *_left_in_container(), *_left_of_limits()]))
 
 
 def resident() -> int:

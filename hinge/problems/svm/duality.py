@@ -37,10 +37,8 @@ def duality_gap(y, box, lam, beta, r, e, own, b, free, extra, epsilon=None):
     ----------
     y, box, beta, r : ndarray of shape (n,)
         Labels or targets, cᵢ/λ, coefficients, and responses ⟨w, φ(xᵢ)⟩.
-    e : ndarray of shape (n,)
-        Bounds on the errors of the responses.
-    own : ndarray of shape (n,)
-        Norms of the φ(xᵢ).
+    e, own : ndarray of shape (n,)
+        Bounds on the errors of the responses, and norms of the φ(xᵢ).
     extra : ndarray of shape (n,)
         Filled with what the error of each response adds to the gap.
     epsilon : float, optional
@@ -55,10 +53,8 @@ def duality_gap(y, box, lam, beta, r, e, own, b, free, extra, epsilon=None):
     """
     n = len(y)
     up, up_norm, up_linear, up_size, sq, sq_off, largest = _side(1.0, y, box, beta, r, e, own, epsilon)
-    down, down_norm, down_linear, down_size, sq_down, off_down, largest_down = _side(
-        -1.0, y, box, beta, r, e, own, epsilon
-    )
-    sq, sq_off, largest = sq + sq_down, sq_off + off_down, max(largest, largest_down)
+    down, down_norm, down_linear, down_size, sq_down, off_down, top = _side(-1.0, y, box, beta, r, e, own, epsilon)
+    sq, sq_off, largest = sq + sq_down, sq_off + off_down, max(largest, top)
     kappa = abs(up - down) / max(up, down) if free and up != down else 0.0
     norm = kappa * (up_norm if up > down else down_norm)
     sq_off += n * UNIT * abs(sq)

@@ -114,8 +114,10 @@ class Regularized(Penalized):
         r = self.responses(answer.w)
         s = best_multiple(self.y * (r + found.b), self.share(), self.lam * self.norm(answer.w, found.b) ** 2, self.loss)
         s *= 1.0 + 2.0 * self.response_error(answer.w, found.b)  # rows that just meet their margin do so for certain
+        if not np.isfinite(s):
+            return found
         r *= s
-        primal = self.primal(s * answer.w, s * found.b, r) if np.isfinite(s) else np.inf
+        primal = self.primal(s * answer.w, s * found.b, r)
         gap = self.relative(primal, found.bound)
         return Certificate(primal, found.bound, gap, s * found.b, scale=s) if gap <= wanted else found
 

@@ -237,7 +237,7 @@ def _violation(y, box, lam, beta, e, r, lo, hi, unbiased, epsilon):
 
 @compiled
 def _best_bias(y, e, weight, epsilon):
-    """The order statistic of the kinks y - r = -e at which the positive mass is used up.
+    """The order statistic of the kinks y - r, with r = e + y, at which the positive mass is used up.
 
     With `epsilon` there are two kinks a point, at y - r ± ε, and half of their mass is to be used up.
     """
@@ -245,10 +245,11 @@ def _best_bias(y, e, weight, epsilon):
     kinks, mass, target = np.empty(times * n), np.empty(times * n), 0.0
     for i in range(n):
         if epsilon is None:
-            kinks[i], mass[i] = -e[i], weight[i]
+            kinks[i], mass[i] = y[i] - (e[i] + y[i]), weight[i]
             target += weight[i] if y[i] > 0 else 0.0
         else:
-            kinks[i], kinks[n + i] = -e[i] - epsilon, -e[i] + epsilon
+            kink = y[i] - (e[i] + y[i])
+            kinks[i], kinks[n + i] = kink - epsilon, kink + epsilon
             mass[i], mass[n + i] = weight[i], weight[i]
             target += weight[i]
     low, high = quantile(kinks, mass, target)

@@ -133,18 +133,16 @@ def _solve(these, first, tol, work, unbiased, indefinite, epsilon, plain, sums):
                     steps = single_steps(K, beta, e, lo, hi, level, most, epsilon)
                 done += n * (1.0 + 3.0 * steps)
                 stuck = indefinite is None and steps == most
-                found.on_face = stuck
-                if stuck:
-                    continue
-            found.on_face = False
+            found.on_face = stuck
+            if stuck:
+                continue
             found.level = max(SHARPER * found.level, FINEST)
             found.rounds += 1
             net, errors, as_is, ended = beta, none, np.inf, False
             for look in range(2):
                 if plain is not None:
-                    lam, unit = these.lam[k], these.unit[k]
                     b, gap, value, primal = measured(
-                        y, box, lam, unit, net, e, lo, hi, own, errors, unbiased, indefinite, epsilon
+                        y, box, these.lam[k], these.unit[k], net, e, lo, hi, own, errors, unbiased, indefinite, epsilon
                     )
                 if sums is not None:
                     b, gap, value, primal = measured_levels(sums, k, box, y, net, e, own, errors, these.unit[k])
