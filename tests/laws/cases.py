@@ -510,8 +510,8 @@ LINEAR = {
     "sdca-level": LevelCase(S.SDCA(), T=300),
     "sdca-level-weighted": LevelCase(S.SDCA("plain", shrinking=False), weighted=True, T=300, nu=0.6),
     "cocoa": LinearCase(S.CoCoA(parts=3, cuts=2, least=1, first_pass="sgd")),
-    "blockascent": LinearCase(S.BlockAscent()),
-    "blockascent-tube": LossCase(S.BlockAscent(), bias="free", weighted=True, loss=TUBE),
+    "blockascent": LinearCase(S.BlockAscent(), same_reads=False),  # rounding decides who is shrunk
+    "blockascent-tube": LossCase(S.BlockAscent(), same_reads=False, bias="free", weighted=True, loss=TUBE),
     "cocoa-plain": LinearCase(
         S.CoCoA(parts=4, cuts=3, least=1, first_pass="plain", shrinking=False, block_rows=1), weighted=True
     ),

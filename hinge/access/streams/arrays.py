@@ -58,6 +58,7 @@ class NpyStream(RowStream):
             left = rows.reshape(-1).view(np.uint8).data
             while left and (count := stream.readinto(left)):
                 left = left[count:]
+        self._files.check(self.path)  # it may have changed meanwhile
         if left:
             raise OSError(f"{self.path} ends before row {hi}: it was cut short.")
         if rows is not out:

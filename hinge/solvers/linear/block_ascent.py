@@ -194,7 +194,7 @@ def dealt(cut: Cut, key: np.uint64, passes: int, k: int) -> Ranges:
     """Block k of a pass: its stretches, in the order of the file."""
     count = len(cut.stretches)
     order = np.empty(count, np.uint32)
-    shuffle(order, count, stream_of(key, passes), 0)
+    shuffle(order, count, np.uint64(stream_of(key, passes)), 0)  # compiled code gives out a signed number
     first, stop = (count * j // cut.blocks for j in (k, k + 1))
     return tuple(cut.stretches[at] for at in sorted(order[first:stop].tolist()))
 
