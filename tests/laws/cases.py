@@ -616,7 +616,7 @@ SADDLE = {
     "grigoriadis-khachiyan": SaddleCase(S.GrigoriadisKhachiyan(), kind="game"),
 }
 NU = {
-    "level-blocks": OneClassCase(S.LevelBlocks(first=16, block=8), T=40, seed_moves="state"),
+    "level-blocks": OneClassCase(S.LevelBlocks(first=16, block=8), T=40, seed_moves="state", tol=1e-7),
     "level-blocks-weighted": OneClassCase(S.LevelBlocks(first=1024), weighted=True, T=20, seed_moves="nothing"),
     "level-blocks-classes": NuClassCase(S.LevelBlocks(first=16, block=8), T=40, seed_moves="state"),
     "level-blocks-classes-weighted": NuClassCase(S.LevelBlocks(), weighted=True, T=20, seed_moves="nothing"),
