@@ -8,7 +8,7 @@ from sklearn import svm
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from hinge import LinearSVC, LinearSVR
+from hinge import SVC, LinearSVC, LinearSVR
 from hinge.estimators.checks import check_linear_svc, checked_choice, checked_number, encoded_labels, held_out
 from hinge.solvers import SDCA, Pegasos, registry
 
@@ -227,3 +227,10 @@ def test_labels_are_found_as_numpy_finds_them(y):
 def test_two_measurements_are_not_labels():
     with pytest.raises(ValueError, match="continuous"):
         encoded_labels(np.array([0.5, 1.5, 0.5]))
+
+
+@pytest.mark.parametrize("y", ["abc", None, np.ones(3), np.full(4, np.nan), np.ones((4, 2))])
+def test_labels_that_are_none_are_refused_beside_plain_rows(y):
+    for model in (LinearSVC(), SVC()):
+        with pytest.raises((ValueError, TypeError), match=r"."):
+            model.fit(np.eye(4), y)
