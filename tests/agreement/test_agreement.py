@@ -5,7 +5,7 @@ import pytest
 
 from tests.agreement.machines import MACHINES, Comparison, compared
 
-PROBLEMS = 12
+PROBLEMS = 20
 
 
 @pytest.mark.slow

@@ -20,11 +20,14 @@ def test_the_front_is_monotone_and_convex_and_its_bound_holds(bias, noisy):
     points = list(pareto_points(X, y, spread_lams(X, y, 12), tol=tol, bias=bias))
     norms, losses = (np.array([getattr(p, name) for p in points]) for name in ("norm", "loss"))
     assert max(p.gap for p in points) <= tol
-    assert (np.diff(norms) > 0).all() and (np.diff(losses) < 0).all()
-    share = (norms[1:-1] - norms[:-2]) / (norms[2:] - norms[:-2])
-    chords = (1 - share) * losses[:-2] + share * losses[2:]
-    assert (losses[1:-1] <= chords + tol).all()  # the least loss within a ball is convex in its radius
-    assert (losses[1:-1] < chords - 0.01).any()
+    assert (np.diff(norms) > -tol).all() and (np.diff(losses) < tol).all()
+    apart = np.append(True, np.diff(norms) > tol)  # from some λ on the answer is the same
+    assert apart.sum() > 8
+    r, least = norms[apart], losses[apart]
+    share = (r[1:-1] - r[:-2]) / (r[2:] - r[:-2])
+    chords = (1 - share) * least[:-2] + share * least[2:]
+    assert (least[1:-1] <= chords + tol).all()  # the least loss within a ball is convex in its radius
+    assert (least[1:-1] < chords - 0.01).any()
     bound = least_loss(points, norms)
     assert (bound <= losses + 1e-12).all()
     values = np.array([0.5 * p.lam * p.norm**2 + p.loss for p in points])

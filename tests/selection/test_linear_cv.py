@@ -11,7 +11,7 @@ EXPECTED = {
     "check_sample_weight_equivalence_on_dense_data": WEIGHTS,
     "check_sample_weight_equivalence_on_sparse_data": WEIGHTS,
 }
-ESTIMATORS = [LinearSVCCV(Cs=[0.1, 1.0], cv=3), LinearSVRCV(Cs=[0.1, 1.0], cv=3)]
+ESTIMATORS = [LinearSVCCV(Cs=[0.1, 1.0], cv=3, tol=1e-10), LinearSVRCV(Cs=[0.1, 1.0], cv=3)]
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ NEAR_ENOUGH = 0.5  # a gap from which on Newton's method goes on sooner than it 
 LATER = 1.5  # growth of the work from one place where the gap is remembered to the next
 PATIENCE = 250.0  # passes that nobody waits for, however little each costs: limits are given in passes
 MOST_TURNS = 2
+EARLY = 0.15  # share of Newton's price before which the ascent is not judged: its first gaps tell little
 MOST_STEPS = 300  # of Newton's method: each should double the digits, in the end
 LEAST, LARGEST = 1e-16, 700.0  # of all gaps that are asked for; of all logarithms that are taken back
 
@@ -159,7 +160,9 @@ class Adaptive(Solver[Regularized, AdaptiveState]):
         if watch.far_log < math.inf and log > wanted:
             rate = (watch.far_log - log) / (work - watch.far)
             price = newton_price(problem) / (problem.n * visit_price(problem)) if self.price is None else self.price
-            turn = passes_left(work, rate, log - wanted) > min(price, PATIENCE) or work > 2.0 * PATIENCE
+            price = min(price, PATIENCE)
+            slow = work > EARLY * price and passes_left(work, rate, log - wanted) > price
+            turn = slow or work > 2.0 * PATIENCE
         if watch.near_log == math.inf:
             return watch._replace(near=work, near_log=log, far=work, far_log=log)
         if work < LATER * watch.near:
