@@ -512,13 +512,11 @@ LINEAR = {
     "sdca-level-weighted": LevelCase(S.SDCA("plain", shrinking=False), weighted=True, T=300, nu=0.6),
     "cocoa": LinearCase(S.CoCoA(parts=3, cuts=2, least=1, first_pass="sgd")),
     "blockascent": LinearCase(S.BlockAscent(), same_reads=False),  # rounding decides who is shrunk
-    "blockascent-tube": LossCase(S.BlockAscent(), same_reads=False, bias="free", weighted=True, loss=TUBE),
     "cocoa-plain": LinearCase(
         S.CoCoA(parts=4, cuts=3, least=1, first_pass="plain", shrinking=False, block_rows=1), weighted=True
     ),
     "cocoa-free": LinearCase(S.CoCoA(least=1, first_pass="sgd"), bias="free", weighted=True, T=300),
     "cocoa-squared": LossCase(S.CoCoA(least=1), bias="penalized", weighted=True),
-    "cocoa-tube": LossCase(S.CoCoA(parts=3, least=1), bias="free", loss=TUBE),
     "adaptive": LinearCase(S.Adaptive(price=0.0, ascent=S.SDCA("sgd")), T=420),  # Newton's turn comes at once
     "adaptive-squared": LossCase(S.Adaptive(price=0.0), bias="free", weighted=True, same_reads=False, T=420),
     "stale": LinearCase(S.StaleSDCA(block_rows=1)),
