@@ -124,12 +124,12 @@ class CoCoA(Solver[Regularized, CoCoAState]):
         return CoCoAState(ascent._replace(order=np.zeros(problem.n, np.uint32)), rounds)
 
     def advance(self, problem: Regularized, state: CoCoAState, n_iter: int) -> CoCoAState:
-        dual, free = state.ascent.dual, problem.bias == "free"
+        dual = state.ascent.dual
         if n_iter == 0:  # as much as compiling: the same calls, over no rows
             local_ascent(_rows(problem, problem.matrix.rows), _share(state, 1, 0, 0, 0), *_given(state), 1.0)
             _add(np.zeros(0), np.zeros(0))
         elif state.t == 0:
-            dual.kappa = self.plain.kappa(problem) if free else problem.constant_sq
+            self.plain.begin_bias(problem, dual)
         for _ in range(n_iter):
             if state.rounds.done == 0:
                 listed = list_rows(state.ascent.epoch, state.ascent.active, problem.weight)
@@ -139,7 +139,8 @@ class CoCoA(Solver[Regularized, CoCoAState]):
             if state.rounds.done == state.rounds.cuts:
                 epoch = state.ascent.epoch
                 state.rounds.done, epoch.rows, epoch.visited = 0, epoch.visited, 0
-                end_epoch(dual, epoch, state.ascent.active, problem.lam * problem.total, free, self.shrinking)
+                moves = problem.bias != "none"
+                end_epoch(dual, epoch, state.ascent.active, problem.lam * problem.total, moves, self.shrinking)
         return state
 
     def _cut(self, problem: Regularized, rows: int) -> tuple[int, int]:

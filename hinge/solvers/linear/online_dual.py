@@ -77,7 +77,7 @@ def learn(stream: Stream, piece: Regularized, C: float | None, seed: int) -> Str
     step = max(LEAST_ROWS, piece.d * piece.n // max(1, piece.matrix.n_cells))
     while left > 0:
         n = min(step, left)
-        solver.run(piece, state, n, full=full, free=False)
+        solver.run(piece, state, n, full=full, moves=False)
         left -= n
         t = stream.seen + piece.total * (1 - left / rows)
         averaged += n / rows * piece.total * t

@@ -23,9 +23,10 @@ SAMPLE = 2048  # rows by which the gap is guessed after a long epoch
 class SDCAState(NamedTuple):
     """A dual point and the place in the current epoch.
 
-    `dual` has u = Σ sᵢαᵢyᵢ, the multiplier β, κ and its `pull`, the Λ in use and whether it still grows; of the dual's
-    derivatives the bounds `upper` and `lower` beyond which rows leave the list, and this epoch's extremes; the
-    gap as this epoch has met it so far, and as the last one did. `epoch` is described in `first_epoch`.
+    `dual` has u = Σ sᵢαᵢyᵢ, the multiplier β, κ, its `pull` and the share that β `keep`s, the Λ in use and whether it
+    still grows; of the dual's derivatives the bounds `upper` and `lower` beyond which rows leave the list, and this
+    epoch's extremes; the gap as this epoch has met it so far, and as the last one did. `epoch` is described in
+    `first_epoch`.
     """
 
     alpha: np.ndarray
@@ -93,7 +94,10 @@ class SDCA(Solver[Regularized, SDCAState]):
     :math:`\\beta \\leftarrow \\beta + \\kappa u/\\Lambda` (the method of multipliers, which
     does not stall where alternating between w and b does). Where the bias costs ν besides, as in `OneClass`, the
     constraint is :math:`u = \\nu\\sum_i s_i`, and :math:`\\kappa\\nu/\\lambda` is subtracted from β at first and
-    after each epoch.
+    after each epoch. A bias that is penalised as the weight of a feature of squared value c is found in the same way:
+    as a feature among others it would be a direction that all rows have in common, and slow. Proximal steps on b have
+    :math:`\\kappa c/(c + \\kappa)` in place of κ, and :math:`\\beta \\leftarrow \\frac c{c + \\kappa}(\\beta +
+    \\kappa u/\\Lambda)`, which end at :math:`b = cu/\\Lambda`.
 
     References
     ----------
@@ -136,7 +140,7 @@ class SDCA(Solver[Regularized, SDCAState]):
             v[:] = problem.combination(alpha) * problem.total
             positive, negative = problem.class_mass(alpha)
             dual.u = (positive - negative) * problem.total
-            dual.beta = start.b if problem.bias == "free" else 0.0
+            dual.beta = start.b if problem.bias != "none" else 0.0
             dual.Lam = full
         elif self.first_pass == "plain" or (self.first_pass == "auto" and full < SGD_PAYS):
             dual.Lam = full
@@ -148,16 +152,22 @@ class SDCA(Solver[Regularized, SDCAState]):
         )
 
     def advance(self, problem: Regularized, state: SDCAState, n_iter: int) -> SDCAState:
-        free = problem.bias == "free"
         if state.t == 0 and n_iter > 0:
-            dual = state.dual
-            dual.kappa = self.kappa(problem) if free else problem.constant_sq
-            dual.pull = dual.kappa * problem.pull / problem.lam
-            dual.beta -= dual.pull
-        self.run(problem, state, n_iter, full=problem.lam * problem.total, free=free)
+            self.begin_bias(problem, state.dual)
+        self.run(problem, state, n_iter, full=problem.lam * problem.total, moves=problem.bias != "none")
         return state
 
-    def run(self, problem: Regularized, state: SDCAState, n_iter: int, *, full: float, free: bool) -> None:
+    def begin_bias(self, problem: Regularized, dual: Record) -> None:
+        """Set what a bias moves by; see Notes."""
+        if problem.bias == "none":
+            return
+        dual.kappa, c = self.kappa(problem), problem.constant_sq
+        if c:  # which costs
+            dual.kappa, dual.keep = c * dual.kappa / (c + dual.kappa), c / (c + dual.kappa)
+        dual.pull = dual.kappa * problem.pull / problem.lam
+        dual.beta = dual.keep * dual.beta - dual.pull
+
+    def run(self, problem: Regularized, state: SDCAState, n_iter: int, *, full: float, moves: bool) -> None:
         """Iterations towards a given Λ; whether the bias multiplier moves."""
         _visit(
             problem.matrix.rows,
@@ -167,7 +177,7 @@ class SDCA(Solver[Regularized, SDCAState]):
             problem.loss,
             problem.lam,
             full,
-            free,
+            moves,
             self.shrinking,
             self.rows_a_block(problem),
             n_iter,
@@ -181,7 +191,7 @@ class SDCA(Solver[Regularized, SDCAState]):
         return Solution(state.v / Lam, float(b), state.alpha)
 
     def cost(self, problem: Regularized, state: SDCAState | None = None) -> Cost:
-        setup = 2 * TYPICAL * problem.matrix.max_row_cells if problem.bias == "free" else 0
+        setup = 2 * TYPICAL * problem.matrix.max_row_cells if problem.bias != "none" else 0
         return Cost(rows=1, setup=setup, a_pass=problem.n)
 
     def pause(self, problem: Regularized, state: SDCAState) -> int:
@@ -213,6 +223,9 @@ class SDCA(Solver[Regularized, SDCAState]):
             )
         off = abs(state.dual.u - problem.pull * problem.total)
         infeasible = off * problem.spread if problem.bias == "free" else 0.0
+        if problem.constant_sq:  # b may not be that of α yet
+            b = state.dual.beta + state.dual.kappa * state.dual.u / full
+            infeasible = (full * b - problem.constant_sq * state.dual.u) ** 2 / (2 * full * problem.constant_sq)
         return problem.relative(dual + gap + infeasible, dual)
 
     def refresh(self, problem: Regularized, state: SDCAState) -> SDCAState:
@@ -236,6 +249,7 @@ def first_dual() -> Record:
         beta=0.0,
         kappa=0.0,
         pull=0.0,
+        keep=1.0,
         Lam=0.0,
         growing=False,
         upper=np.inf,
@@ -262,7 +276,7 @@ def _visit(
     loss,
     lam,
     full,
-    free,
+    moves,
     shrinking,
     block_rows,
     n_iter,
@@ -283,17 +297,17 @@ def _visit(
             dual.gap_so_far, dual.highest, dual.lowest = 0.0, -np.inf, np.inf
         left, over = visit(A, y, target, weight, loss, lam, block_rows, left, alpha, v, sq, active, order, dual, epoch)
         if over:
-            end_epoch(dual, epoch, active, full, free, shrinking)
+            end_epoch(dual, epoch, active, full, moves, shrinking)
 
 
 @compiled
-def end_epoch(dual, epoch, active, full, free, shrinking):
-    """After the last row of an epoch: the bias multiplier moves, and rows that were marked leave the list."""
+def end_epoch(dual, epoch, active, full, moves, shrinking):
+    """After the last row of an epoch: a bias `moves`, and rows that were marked leave the list."""
     growing, highest, lowest = dual.growing, dual.highest, dual.lowest
     dual.gap = dual.gap_so_far if not growing else np.inf
     dual.Lam = full
-    if free and not growing:
-        dual.beta += dual.kappa * dual.u / full - dual.pull
+    if moves and not growing:
+        dual.beta = dual.keep * (dual.beta + dual.kappa * dual.u / full) - dual.pull
     dual.upper = highest if shrinking and highest > 0.0 and not growing else np.inf
     dual.lower = lowest if shrinking and lowest < 0.0 and not growing else -np.inf
     dual.growing = False

@@ -108,7 +108,8 @@ class StaleSDCA(Solver[Regularized, StaleState]):
     def advance(self, problem: Regularized, state: StaleState, n_iter: int) -> StaleState:
         free = problem.bias == "free"
         if state.t == 0 and n_iter > 0:
-            state.ascent.dual.kappa = self.plain.kappa(problem) if free else problem.constant_sq
+            dual = state.ascent.dual
+            dual.kappa, dual.beta = (self.plain.kappa(problem), dual.beta) if free else (problem.constant_sq, 0.0)
         _visit(
             problem.matrix.rows,
             problem.y,

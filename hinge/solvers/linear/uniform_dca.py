@@ -39,7 +39,7 @@ class UniformDCA(SDCA):
         """Nothing is known between certificates: one is computed after each m draws."""
         return 0.0
 
-    def run(self, problem: Regularized, state: SDCAState, n_iter: int, *, full: float, free: bool) -> None:
+    def run(self, problem: Regularized, state: SDCAState, n_iter: int, *, full: float, moves: bool) -> None:
         """Iterations with a draw each."""
         _ascend(problem.matrix.rows, problem.y, full, n_iter, state.alpha, state.v, state.sq, state.epoch, state.key)
 
