@@ -7,7 +7,7 @@ from tests.certificates.engine import Claim, check, names
 
 pytestmark = pytest.mark.slow
 
-CASES = 8
+CASES = 10
 
 
 @pytest.mark.parametrize("name", names())

@@ -81,10 +81,10 @@ def test_sdca_with_a_bias_is_the_talks_with_a_constant_feature(bias, first_pass)
     X, y = tiny_rows()
     solver = SDCA(first_pass, shrinking=False, block_rows=1)
     problem = Regularized(X, y, 0.05, bias=bias, bias_scale=0.5)
-    kappa = 0.25 if bias == "penalized" else max(0.03 * np.median((X[::3] ** 2).sum(axis=1)), 10 * 0.05)
-    w, b, alpha = sdca(
-        X, y, 0.05, sdca_epochs(range(60), 5, 1), first_pass=first_pass, kappa=kappa, free=bias == "free"
-    )
+    kappa, keep = max(0.03 * np.median((X[::3] ** 2).sum(axis=1)), 10 * 0.05), 1.0
+    if bias == "penalized":
+        kappa, keep = 0.25 * kappa / (0.25 + kappa), 0.25 / (0.25 + kappa)
+    w, b, alpha = sdca(X, y, 0.05, sdca_epochs(range(60), 5, 1), first_pass=first_pass, kappa=kappa, keep=keep)
     answer = answer_of(solver, problem, 300, 1)
     np.testing.assert_allclose(answer.w, w, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(answer.alpha, alpha, rtol=1e-9, atol=1e-12)

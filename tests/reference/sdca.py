@@ -3,13 +3,13 @@
 import numpy as np
 
 
-def sdca(X, y, lam, epochs, *, first_pass="plain", weight=None, kappa=0.0, free=False):
+def sdca(X, y, lam, epochs, *, first_pass="plain", weight=None, kappa=0.0, keep=0.0):
     """(w, b, alpha) after visiting the rows of each epoch in the order given.
 
     The talk's step with λm = Λ. `first_pass` "sgd": during the first epoch Λ is λ times the weight of the
     rows seen so far, the dual problem of which is a feasible point of the whole one. `kappa` is the square
-    of a constant feature; with a `free` bias its weight is the multiplier of Σ sαy = 0 and moves on after
-    each epoch at full Λ.
+    of a constant feature. With `keep` = 1 its weight is the multiplier of Σ sαy = 0 and moves on after each epoch at
+    full Λ; below, a proximal point of it.
     """
     m = len(y)
     s = np.ones(m) if weight is None else weight
@@ -28,6 +28,6 @@ def sdca(X, y, lam, epochs, *, first_pass="plain", weight=None, kappa=0.0, free=
             v = v + s[i] * tau * y[i] * X[i]
             u = u + s[i] * tau * y[i]
         Lam = full
-        if free and not growing:
-            beta += kappa * u / Lam
+        if not growing:
+            beta = keep * (beta + kappa * u / Lam)
     return v / Lam, beta + kappa * u / Lam, alpha

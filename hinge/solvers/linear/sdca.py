@@ -225,7 +225,8 @@ class SDCA(Solver[Regularized, SDCAState]):
         infeasible = off * problem.spread if problem.bias == "free" else 0.0
         if problem.constant_sq:  # b may not be that of α yet
             b = state.dual.beta + state.dual.kappa * state.dual.u / full
-            infeasible = (full * b - problem.constant_sq * state.dual.u) ** 2 / (2 * full * problem.constant_sq)
+            c = np.sqrt(problem.constant_sq)
+            infeasible = 0.5 * full * (b / c - c * state.dual.u / full) ** 2
         return problem.relative(dual + gap + infeasible, dual)
 
     def refresh(self, problem: Regularized, state: SDCAState) -> SDCAState:
