@@ -12,7 +12,7 @@ from hinge.problems.cost import Cost
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.linear.active_rows import list_rows, rows_to_look, shuffle
 from hinge.solvers.linear.local_ascent import Change, Rows, Share, local_ascent
-from hinge.solvers.linear.sdca import SDCA, SDCAState, end_epoch
+from hinge.solvers.linear.sdca import SDCA, SDCAState, begin_bias, end_epoch
 from hinge.threads import each
 
 NEIGHBOURS = 64  # rows that are dealt out together, so that parts do not write to the same lines of memory
@@ -129,7 +129,7 @@ class CoCoA(Solver[Regularized, CoCoAState]):
             local_ascent(_rows(problem, problem.matrix.rows), _share(state, 1, 0, 0, 0), *_given(state), 1.0)
             _add(np.zeros(0), np.zeros(0))
         elif state.t == 0:
-            self.plain.begin_bias(problem, dual)
+            begin_bias(problem, dual, self.plain.kappa)
         for _ in range(n_iter):
             if state.rounds.done == 0:
                 listed = list_rows(state.ascent.epoch, state.ascent.active, problem.weight)

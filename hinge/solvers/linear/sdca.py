@@ -1,5 +1,6 @@
 """Stochastic dual coordinate ascent, begun by a stochastic gradient pass."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -153,19 +154,9 @@ class SDCA(Solver[Regularized, SDCAState]):
 
     def advance(self, problem: Regularized, state: SDCAState, n_iter: int) -> SDCAState:
         if state.t == 0 and n_iter > 0:
-            self.begin_bias(problem, state.dual)
+            begin_bias(problem, state.dual, self.kappa)
         self.run(problem, state, n_iter, full=problem.lam * problem.total, moves=problem.bias != "none")
         return state
-
-    def begin_bias(self, problem: Regularized, dual: Record) -> None:
-        """Set what a bias moves by; see Notes."""
-        if problem.bias == "none":
-            return
-        dual.kappa, c = self.kappa(problem), problem.constant_sq
-        if c:  # which costs
-            dual.kappa, dual.keep = c * dual.kappa / (c + dual.kappa), c / (c + dual.kappa)
-        dual.pull = dual.kappa * problem.pull / problem.lam
-        dual.beta = dual.keep * dual.beta - dual.pull
 
     def run(self, problem: Regularized, state: SDCAState, n_iter: int, *, full: float, moves: bool) -> None:
         """Iterations towards a given Λ; whether the bias multiplier moves."""
@@ -241,6 +232,17 @@ class SDCA(Solver[Regularized, SDCAState]):
     def rows_a_block(self, problem: Regularized) -> int:
         """Neighbouring rows that are visited together."""
         return self.block_rows or rows_a_block(problem.matrix)
+
+
+def begin_bias(problem: Regularized, dual: Record, kappa: Callable[[Regularized], float]) -> None:
+    """Set what a bias moves by, see the Notes of `SDCA`; `kappa` gives that of a free one."""
+    if problem.bias == "none":
+        return
+    rho, c = kappa(problem), problem.constant_sq
+    # A bias that costs keeps a share; rows may be so long that ρ is infinite.
+    dual.kappa, dual.keep = (c / (1.0 + c / rho), 1.0 / (1.0 + rho / c)) if c else (rho, 1.0)
+    dual.pull = dual.kappa * problem.pull / problem.lam
+    dual.beta = dual.keep * dual.beta - dual.pull
 
 
 def first_dual() -> Record:
