@@ -1,5 +1,6 @@
 """The Gaussian kernel, "rbf"."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,7 +35,7 @@ class Gaussian(Kernel):
 
         Points that are off by ρ move K by the largest slope of exp(-γs²), √(2γ/e), times the ρ of both.
         """
-        one, slope = np.ones(len(norms)), np.sqrt(2.0 * self.gamma / np.e)
+        one, slope = np.ones(len(norms)), np.sqrt(2.0 * self.gamma / math.e)
         x = np.minimum(2.0 * self.gamma * eta * norms**2, 1.0)
         # e^s - 1 is at most (1 + s)s up to 1, where s is the sum of two x; there 2s is more than 1, the most.
         own = np.minimum((1.0 + min(1.0, 2.0 * float(x.max(initial=0.0)))) * x + slope * off, 1.0)
@@ -61,6 +62,6 @@ class Gaussian(Kernel):
         sums = np.clip(sums, 1e-30 * total, total)
         # Relative to the values as they are, which may be that much larger than those that were computed.
         own = ((x[columns] + float(x[i].max())) * (1.0 + far) + unit) / (1.0 - np.expm1(far))
-        slope = np.sqrt(2.0 * self.gamma / np.e)
+        slope = np.sqrt(2.0 * self.gamma / math.e)
         error = sums * (own + 0.5 * unit * np.log(total / sums))
         return 1.02 * error + slope * (total * off[columns] + float(size @ off[i]))
