@@ -50,6 +50,18 @@ def pytest_xdist_make_scheduler(config, log):
     return WorkStealingScheduling(config, log)
 
 
+def pytest_collection_modifyitems(items):
+    """Of a test marked `sampled(k)`, all cases but the first k are slow."""
+    seen = {}
+    for item in items:
+        mark = item.get_closest_marker("sampled")
+        if mark is not None:
+            test = item.nodeid.split("[")[0]
+            seen[test] = seen.get(test, 0) + 1
+            if seen[test] > (mark.args[0] if mark.args else 1):
+                item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope="session")
 def data_home():
     """A folder of real data sets, for the few tests that want one."""

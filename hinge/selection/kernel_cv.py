@@ -2,8 +2,6 @@
 
 from typing import Literal
 
-from numpy.typing import ArrayLike
-
 from hinge.estimators import SVC, SVR
 from hinge.estimators.parameters import ClassWeight, Gamma, KernelChoice, RandomState
 from hinge.selection.grids import Grid
@@ -11,7 +9,6 @@ from hinge.selection.scoring import Scorer
 from hinge.selection.searching import Searching
 from hinge.selection.tuning import CV
 from hinge.solvers import Solver
-from hinge.types import Items
 
 
 class SVCCV(Searching, SVC):  # type: ignore[override]
@@ -142,28 +139,6 @@ multiclass, decision_function_shape, break_ties, device, precision, random_state
         self.verbose = verbose
         self.on_interrupt = on_interrupt
 
-    def fit(
-        self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None, *, groups: ArrayLike | None = None
-    ) -> "SVCCV":
-        """Choose C and γ, and fit the model.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
-            Kernel values of shape (n_samples, n_samples) where the kernel is precomputed.
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-            Of fits, and of scores.
-        groups : array-like of shape (n_samples,), optional
-            For splitters that ask for groups.
-
-        Returns
-        -------
-        self
-        """
-        self._choose(X, y, sample_weight, groups)
-        return self
-
 
 class SVRCV(Searching, SVR):  # type: ignore[override]
     """`SVR` with the C and the γ that do best on rows held out: see `SVCCV`, whose parameters it shares.
@@ -250,26 +225,3 @@ random_state, on_interrupt
         self.random_state = random_state
         self.verbose = verbose
         self.on_interrupt = on_interrupt
-
-    def fit(
-        self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None, *, groups: ArrayLike | None = None
-    ) -> "SVRCV":
-        """Choose C and γ, and fit the model.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
-            Kernel values of shape (n_samples, n_samples) where the kernel is precomputed.
-        y : array-like of shape (n_samples,)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), optional
-            Of fits, and of scores.
-        groups : array-like of shape (n_samples,), optional
-            For splitters that ask for groups.
-
-        Returns
-        -------
-        self
-        """
-        self._choose(X, y, sample_weight, groups)
-        return self

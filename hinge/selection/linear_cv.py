@@ -1,8 +1,6 @@
 """`LinearSVCCV` and `LinearSVRCV`: linear machines that choose their own C."""
 
-from typing import Any, Literal
-
-from numpy.typing import ArrayLike
+from typing import Literal
 
 from hinge.estimators import LinearSVC, LinearSVR
 from hinge.estimators.parameters import ClassWeight, RandomState
@@ -11,7 +9,6 @@ from hinge.selection.scoring import Scorer
 from hinge.selection.searching import Searching
 from hinge.selection.tuning import CV
 from hinge.solvers import Solver
-from hinge.types import MatrixLike
 
 
 class LinearSVCCV(Searching, LinearSVC):  # type: ignore[override]
@@ -129,34 +126,6 @@ class_weight, random_state, on_interrupt
         self.verbose = verbose
         self.on_interrupt = on_interrupt
 
-    def fit(
-        self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, groups: ArrayLike | None = None
-    ) -> "LinearSVCCV":
-        """Choose C, and fit the model.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-            Of fits, and of scores.
-        groups : array-like of shape (n_samples,), optional
-            For splitters that ask for groups.
-
-        Returns
-        -------
-        self
-        """
-        self._choose(X, y, sample_weight, groups)
-        return self
-
-    @property
-    def partial_fit(self) -> Any:
-        """There is none: C is chosen by all rows."""
-        raise AttributeError(
-            "LinearSVCCV chooses C by all rows, and has no partial_fit: use LinearSVC(C=...) for that."
-        )
-
 
 class LinearSVRCV(Searching, LinearSVR):  # type: ignore[override]
     """`LinearSVR` with the C that does best on rows held out: see `LinearSVCCV`, whose parameters it shares.
@@ -236,32 +205,3 @@ class LinearSVRCV(Searching, LinearSVR):  # type: ignore[override]
         self.random_state = random_state
         self.verbose = verbose
         self.on_interrupt = on_interrupt
-
-    def fit(
-        self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, groups: ArrayLike | None = None
-    ) -> "LinearSVRCV":
-        """Choose C, and fit the model.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), optional
-            Of fits, and of scores.
-        groups : array-like of shape (n_samples,), optional
-            For splitters that ask for groups.
-
-        Returns
-        -------
-        self
-        """
-        self._choose(X, y, sample_weight, groups)
-        return self
-
-    @property
-    def partial_fit(self) -> Any:
-        """There is none: C is chosen by all rows."""
-        raise AttributeError(
-            "LinearSVRCV chooses C by all rows, and has no partial_fit: use LinearSVR(C=...) for that."
-        )

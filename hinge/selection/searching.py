@@ -1,6 +1,6 @@
 """What the estimators share that choose their own C: parameters become a search, and what it found attributes."""
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -38,8 +38,33 @@ class Searching:
         """The C that was chosen, under the name that it has in the plain estimator; 1 before."""
         return getattr(self, "C_", 1.0)
 
-    def _choose(self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None, groups: ArrayLike | None) -> None:
-        """Search, and set the attributes."""
+    @property
+    def partial_fit(self) -> Any:
+        """There is none: C is chosen by all rows."""
+        own, plain = type(self).__name__, self._plain_class.__name__
+        raise AttributeError(f"{own} chooses C by all rows, and has no partial_fit: use {plain}(C=...) for that.")
+
+    def fit(
+        self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None, *, groups: ArrayLike | None = None
+    ) -> Self:
+        """Choose C, and γ where the kernel has one, and fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Of kernel machines also a sequence of what the kernel takes, or kernel values of shape (n_samples,
+            n_samples) where the kernel is precomputed.
+        y : array-like of shape (n_samples,)
+            Labels, or targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Of fits, and of scores.
+        groups : array-like of shape (n_samples,), optional
+            For splitters that ask for groups.
+
+        Returns
+        -------
+        self
+        """
         checked_flag("refit", self.refit)
         own = self.get_params(deep=False)  # type: ignore[attr-defined]
         names = set(self._plain_class._get_param_names())
@@ -75,3 +100,4 @@ class Searching:
             self.best_estimator_ = found.model
             told = {k: v for k, v in vars(found.model).items() if k not in names and "callback" not in k}
             self.__dict__.update(told)
+        return self

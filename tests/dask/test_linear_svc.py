@@ -36,6 +36,7 @@ def client():
         yield client
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("intercept", ["penalized", "free", None])
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 def test_the_same_optimum_as_the_local_machine(loss, intercept):
@@ -77,6 +78,7 @@ def test_parts_of_one_class_and_of_any_size_and_without_rows():
     assert model.objective_ == pytest.approx(local.objective_, rel=1.1e-3)
 
 
+@pytest.mark.slow
 def test_sparse_chunks_and_frames_give_the_same_model():
     pd = pytest.importorskip("pandas")
     dd = pytest.importorskip("dask.dataframe")
@@ -106,6 +108,7 @@ def test_a_cluster_gives_the_same_bits_as_this_process_and_some_workers_may_have
     assert [record.iteration for record in model.history_] == list(range(1, len(model.history_) + 1))
 
 
+@pytest.mark.slow
 def test_futures_and_persisted_arrays_are_used_where_they_lie(client):
     pieces = np.array_split(np.arange(600), 3)
     Xs, ys = client.scatter([X[rows] for rows in pieces]), client.scatter([y[rows] for rows in pieces])
@@ -168,6 +171,7 @@ def test_a_killed_worker_costs_time_and_not_a_bit():
     assert model.gap_ == quiet.gap_
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("on_interrupt", ["keep", "raise"])
 def test_ctrl_c(on_interrupt, client, recwarn):

@@ -13,6 +13,7 @@ X, sign = some_rows(500)
 t = 100.0 + X @ np.arange(6.0) + 0.3 * sign
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("intercept", ["penalized", "free"])
 @pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])
 def test_the_same_optimum_as_the_local_machine(loss, intercept):

@@ -127,6 +127,7 @@ def test_missing_set_says_what_to_put_where(no_home):
     assert "fetch=True" not in str(caught.value)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("name", "rows", "features", "positives"),
     [

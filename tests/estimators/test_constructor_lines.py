@@ -49,6 +49,7 @@ def answers(model, X):
     return model.decision_function(X) if hasattr(model, "decision_function") else model.predict(X)
 
 
+@pytest.mark.sampled(40)
 @pytest.mark.parametrize(("line", "X", "y"), LINES, ids=lambda value: value if isinstance(value, str) else "")
 def test_a_line_gives_the_same_model(line, X, y):
     ours, said = fitted(made(line, hinge), X, y)

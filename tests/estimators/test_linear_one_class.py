@@ -97,6 +97,7 @@ def test_rows_about_zero_have_no_certificate():
 # --- partial_fit --------------------------------------------------------------------------
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("nu", [0.05, 0.5])
 @pytest.mark.parametrize("shift", [1.0, 30.0])
 def test_pieces_lead_to_the_model_of_all_rows(nu, shift):

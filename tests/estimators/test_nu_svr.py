@@ -40,6 +40,7 @@ def objective(model, K, t, s):
     return beta @ K @ beta / 2 + model.C * min(losses)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("solver", ["auto", LevelBlocks(first=16, block=8)], ids=str)
 @pytest.mark.parametrize("options", KERNELS, ids=str)
 @pytest.mark.parametrize(("nu", "C"), [(0.05, 1.0), (0.33, 30.0), (0.71, 0.1), (1.0, 3.0)])

@@ -29,6 +29,7 @@ def halves(load, seed=0):
     return train_test_split(StandardScaler().fit_transform(X), y, random_state=seed, test_size=0.5, stratify=y)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("machine", MACHINES, ids=str)
 @pytest.mark.parametrize("kind", ["two", "three", "many"])
 def test_the_most_probable_class_is_the_predicted_one(machine, kind, request):
@@ -42,6 +43,7 @@ def test_the_most_probable_class_is_the_predicted_one(machine, kind, request):
     np.testing.assert_allclose(np.exp(model.predict_log_proba(grid)), p, rtol=1e-9, atol=1e-300)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("machine", [LinearSVC(), SVC(), SVC(multiclass="ovr")], ids=str)
 @pytest.mark.parametrize("method", ["isotonic", "venn_abers"])
 @pytest.mark.parametrize("kind", ["two", "three"])
@@ -127,6 +129,7 @@ def test_they_are_as_good_as_those_of_five_folds(load, machine):
     assert np.mean(ours) <= 1.1 * np.mean(theirs) + 0.01
 
 
+@pytest.mark.slow
 def test_they_are_honest_where_training_values_are_not():
     """More features than rows and labels by chance: nothing is known of new rows."""
     rng = np.random.default_rng(0)

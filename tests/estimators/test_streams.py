@@ -37,6 +37,7 @@ def rows(tmp_path):
     return tmp_path
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "settings",
     [{}, {"loss": "hinge", "intercept": "free", "C": 0.1}, {"class_weight": {"yes": 3.0}, "fit_intercept": False}],
@@ -53,6 +54,7 @@ def test_a_stream_gives_the_model_of_the_array(rows, small, settings):
     assert model.n_feature_reads_ > X.size and model.n_iter_ > 1
 
 
+@pytest.mark.slow
 def test_all_classes_are_learned_in_the_same_passes(rows, small, capsys):
     y = (X[:, 0] > 0) + 2 * (X[:, 1] > 0.5)
     model = LinearSVC(tol=1e-2, verbose=1).fit(str(rows / "x.npy"), y)

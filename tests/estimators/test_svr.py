@@ -172,6 +172,7 @@ def test_an_indefinite_kernel_has_no_certificate():
         assert np.abs(model.dual_coef_).max() <= 1.0
 
 
+@pytest.mark.slow
 def test_limits_and_starts():
     X, t = noisy(1500, 4)
     with pytest.warns(ConvergenceWarning):

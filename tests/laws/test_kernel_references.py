@@ -127,6 +127,7 @@ def test_the_reference_of_the_sbp_finds_water_levels():
         assert p.sum() == pytest.approx(1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", ["none", "free"])
 def test_the_reference_of_the_sbp_approaches_the_optimum(bias):
     points, y, K = gram_matrix()

@@ -80,7 +80,12 @@ def assert_cut_is_uncut(name, inner):
 @every_case()
 @pytest.mark.parametrize(
     "inner",
-    [list(range(300)), list(range(0, 300, 7)), [0, 0, 1, 1], [59, 60, 61, 79, 80, 81, 119, 120, 121]],
+    [
+        pytest.param(list(range(300)), marks=pytest.mark.slow),
+        pytest.param(list(range(0, 300, 7)), marks=pytest.mark.slow),
+        [0, 0, 1, 1],
+        [59, 60, 61, 79, 80, 81, 119, 120, 121],
+    ],
     ids=["of one", "of seven", "empty", "about the ends of passes"],
 )
 def test_chunked_equals_unchunked(name, inner):

@@ -1,11 +1,13 @@
 import html
 import re
 
+import pytest
 from report.made_up import sections
 
 from hinge.report.report import write_report
 
 
+@pytest.mark.slow
 def test_titles_are_text_and_links_lead_somewhere(tmp_path):
     write_report(tmp_path, sections(), title="T <b>", scale="small", machine="m", command="c")
     text = (tmp_path / "report.html").read_text()

@@ -42,6 +42,7 @@ def test_more_than_two_classes(three):
         choose_threshold(LinearSVC().fit(*three), *three)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("model", [LinearSVC(C=0.1), SVC(gamma=0.2)])
 def test_those_of_scikit_learn_work_on_fitted_models(two, model):
     X, y = two

@@ -10,6 +10,7 @@ from hinge import SVC, SVR, LinearSVC, LinearSVR, tune
 CS = [0.01, 0.1, 1.0, 10.0]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("model", "grid"), [(LinearSVC(), {}), (LinearSVC(loss="hinge"), {}), (SVC(), {"gamma": [0.05, 0.3, 2.0]})]
 )
@@ -38,6 +39,7 @@ def test_candidates_that_are_given_up_change_nothing(three):
     assert found.n_fits == known.sum() < every.n_fits == 60
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [LinearSVC(), SVC(gamma=0.3)])
 def test_leave_one_out_is_close_to_as_many_folds(two, model):
     X, y = two
@@ -63,6 +65,7 @@ def test_equal_scores_choose_the_smallest_C():
     assert found.error == 0.0 and found.error_std > 0
 
 
+@pytest.mark.slow
 def test_weights_sparse_groups_and_threads(two):
     X, y = two
     weight = np.random.default_rng(0).integers(1, 4, 120)

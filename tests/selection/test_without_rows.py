@@ -22,6 +22,7 @@ def test_rows_that_were_not_looked_at_move_as_their_neighbours():
     np.testing.assert_allclose(spread_over(f, y, np.array([1]), np.array([0.5])), f - 0.5 * (y == 1))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("model", "near"),
     [
@@ -38,6 +39,7 @@ def test_classes(two, model, near):
     assert np.mean(off) < near and np.mean(off) < 0.7 * np.mean(plain)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "model",
     [
@@ -56,6 +58,7 @@ def test_targets(targets, model):
     assert np.mean(off) < 0.55 * np.mean(plain)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [LinearSVC(), SVC(), SVC(multiclass="ovr")])
 def test_several_classes(three, model):
     X, y = three

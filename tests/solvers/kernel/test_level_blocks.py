@@ -95,6 +95,7 @@ def with_nu(kind, n=300, **options):
     return KernelNuRegression(gram, np.sin(3 * X[:, 0]) + X[:, 1], 0.3, 5.0, **options)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", ["classes", "regression"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_sums_of_either_sign_are_right_all_the_way(kind, weighted):

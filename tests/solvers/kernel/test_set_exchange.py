@@ -5,7 +5,7 @@ from hinge.solvers.kernel.set_exchange import MOST_FREE, exchange_sets
 from hinge.solvers.kernel.two_point import pair_steps, single_steps
 
 
-def problem_of(n=300, C=20.0, seed=0, labels=False, d=8):
+def problem_of(n=160, C=20.0, seed=0, labels=False, d=8):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d))
     t = np.sin(2 * X[:, 0]) + 0.3 * rng.standard_normal(n)
@@ -20,6 +20,7 @@ def value(K, c, beta, epsilon):
     return 0.5 * beta @ K @ beta + c @ beta + epsilon * np.abs(beta).sum()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("free", [True, False])
 @pytest.mark.parametrize(("labels", "epsilon"), [(False, 0.1), (False, 0.0), (True, None)])
 @pytest.mark.parametrize("C", [2.0, 20.0, 1000.0])
@@ -64,6 +65,7 @@ def test_it_takes_on_so_many_points_and_no_more():
     assert (beta == 0.5).all() and (e == 1.0).all()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("d", [1, 2, 3])
 @pytest.mark.parametrize("C", [1.0, 100.0])
 @pytest.mark.parametrize("single", [False, True])

@@ -47,6 +47,7 @@ def test_steps_reach_the_minimum(seed, steps, balanced):
     assert value == pytest.approx(minimum(K, beta, e, lo, hi, balanced), abs=1e-7)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(("steps", "balanced"), [(pair_steps, True), (single_steps, False)])
 def test_steps_with_epsilon_reach_the_minimum(seed, steps, balanced):

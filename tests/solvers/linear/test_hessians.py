@@ -58,6 +58,7 @@ def test_without_rows_on_the_parabola_the_penalty_is_all_there_is(bias):
     assert np.isfinite(p[-1])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("bias", BIASES)
 @pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE])
 def test_fewer_rows_than_features(bias, loss):

@@ -44,6 +44,7 @@ def test_from_near_the_optimum_it_leads_there(sparse, scale):
     np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(10))
 def test_from_anywhere_the_dual_does_not_fall(seed):
     X, y = drawn(seed, d=3)  # of so few features, the system is singular

@@ -73,6 +73,7 @@ def test_more_features_than_a_hessian_is_formed_for(bias):
         assert a.certificate.objective == pytest.approx(b.certificate.objective, rel=2e-5)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("bias", BIASES)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_hessian_follows_the_rows_on_the_parabola(bias, weighted):
