@@ -20,6 +20,7 @@ _PARTS = (
     "files",
     "kernels",
     "monitoring",
+    "prediction",
     "problems",
     "racing",
     "report",

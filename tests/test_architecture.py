@@ -33,10 +33,12 @@ MAY_IMPORT = {
     "monitoring": {"files.replacing"},
     "solvers": {"compiled", "kernels", "access", "problems", "sampling", "monitoring", "threads"},
     "calibration": {"access", "compiled"},
-    "estimators": {"calibration", "kernels", "access", "problems", "sampling", "monitoring", "solvers", "threads"},
+    "prediction": {"access"},
     "datasets": set(),
 }
-PARTS = {"calibration", "kernels", "access", "problems", "sampling", "monitoring", "solvers", "estimators", "datasets"}
+BELOW = {"calibration", "kernels", "access", "prediction", "problems", "sampling", "monitoring", "solvers"}
+MAY_IMPORT["estimators"] = BELOW | {"threads"}
+PARTS = BELOW | {"estimators", "datasets"}
 MAY_IMPORT |= {  # clients, which see all of the above
     "saddle": {"compiled", "access", "problems", "monitoring", "solvers"},
     "selection": PARTS | {"threads"},

@@ -112,19 +112,21 @@ class LinearSVC(OnCluster, LocalLinearSVC):
             return super().decision_function(X)
         return self._lazily(X, LocalLinearSVC.decision_function, np.float64, self.coef_.shape[0])
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any, *, confidence: float | None = None, max_cost: float | None = None) -> Any:
         """The class of each row; of chunks, to be computed: a dask array, or a list.
 
         Parameters
         ----------
         X : as for `fit`, or {array-like, sparse matrix} of shape (n_samples, n_features)
+        confidence, max_cost : float, optional
+            Limits of what is read of rows that are here: see `hinge.LinearSVC`.
 
         Returns
         -------
         array of shape (n_samples,)
         """
         if not is_distributed(X):
-            return super().predict(X)
+            return super().predict(X, confidence=confidence, max_cost=max_cost)
         return self._lazily(X, LocalLinearSVC.predict, self.classes_.dtype, 1)
 
     # --- parts of fit ---------------------------------------------------------------------

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_random_state, validate_data
 
 from hinge.access.streams.base import RowStream
 from hinge.access.structure import as_csr
+from hinge.access.tables.oracle import as_oracle
 from hinge.access.tables.table import Table
 from hinge.estimators.parameters import (
     KernelChoice,
@@ -352,8 +353,14 @@ def validated(
 
 
 def validated(model: BaseEstimator, X: MatrixLike, y: ArrayLike | None = "no_validation", *, reset: bool = True) -> Any:
-    """X, or X and y, as scikit-learn checks them: an array, or CSR by `as_csr`; copied only where needed."""
+    """X, or X and y, as scikit-learn checks them: an array, or CSR by `as_csr`; copied only where needed.
+
+    To predict, tables of any kind will do: all their cells are read.
+    """
     finite = False
+    table = None if reset else as_oracle(X)
+    if table is not None:
+        X = table.block(np.arange(table.shape[0]), np.arange(table.shape[1]))
     if sp.issparse(X):
         X, finite = as_csr(X)
     if _are_plain(model, X, y, finite, reset):

@@ -11,10 +11,12 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from hinge.access import Data, Matrix
+from hinge.access import Data, Matrix, Table
+from hinge.access.tables.oracle import FeatureOracle, as_oracle
 from hinge.estimators import checks
 from hinge.estimators.html import FittedHTML
 from hinge.estimators.parameters import RandomState
+from hinge.estimators.tables import scores_of
 from hinge.monitoring import Stop
 from hinge.monitoring.clock import left_of
 from hinge.problems import Penalized, Regularized
@@ -85,9 +87,12 @@ class LinearMachine(FittedHTML, BaseEstimator):
         self.coef_ = _dense(self.coef_)
         return self
 
-    def _scores(self, X: MatrixLike) -> np.ndarray:
+    def _scores(self, X: MatrixLike | Table | FeatureOracle) -> np.ndarray:
         """⟨w, x⟩ + b of every row, a column for each w."""
         check_is_fitted(self, "coef_")
+        table = as_oracle(X)
+        if table is not None:
+            return scores_of(table, self.coef_, self.intercept_)
         return linear_scores(checks.validated(self, X, reset=False), self.coef_, self.intercept_)
 
     # --- parts of fit ---------------------------------------------------------------------

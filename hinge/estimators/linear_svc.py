@@ -18,12 +18,14 @@ from hinge.access.streams.streamed import Streamed
 from hinge.access.tables.oracle import FeatureOracle, as_oracle
 from hinge.estimators import checks, crammer_singer, streams, tables, weights
 from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
+from hinge.estimators.few_cells import FewCells
 from hinge.estimators.leave_one_out import Judged, without_linear_rows
 from hinge.estimators.linear_machine import SOLVES, LinearMachine
 from hinge.estimators.one_vs_rest import Plan, Report, coefficients, keep_results, run_all, starts
 from hinge.estimators.parameters import ClassWeight, RandomState, Source
 from hinge.estimators.probabilities import Probabilities
 from hinge.estimators.reports import reports_of
+from hinge.prediction.reading_order import first_class
 from hinge.problems import L1Regularized, LinearProblem, Multiclass, Penalized, Regularized, SlackConstrained, Solution
 from hinge.problems.svm.linear import Bias
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE
@@ -36,7 +38,7 @@ PENALTIES = {"l2": Regularized, "l1": L1Regularized}
 LOSSES = {"hinge": HINGE, "squared_hinge": SQUARED_HINGE}
 
 
-class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, Probabilities):
+class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, Probabilities):
     """Linear support vector classifier that stops when it is provably good enough.
 
     Minimises, for each class against the rest, the objective of scikit-learn's ``LinearSVC``,
@@ -363,12 +365,13 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, Probabilit
         self._forget_probabilities()
         return self
 
-    def decision_function(self, X: MatrixLike) -> np.ndarray:
+    def decision_function(self, X: MatrixLike | Table | FeatureOracle) -> np.ndarray:
         """Signed distances in units of the margin.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, FeatureOracle or Table} of shape (n_samples, n_features)
+            Of a table all cells are read that have a weight; `buy` gives estimates from fewer.
 
         Returns
         -------
@@ -377,22 +380,31 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, Probabilit
         scores = self._scores(X)
         return scores.ravel() if scores.shape[1] == 1 else scores
 
-    def predict(self, X: MatrixLike) -> np.ndarray:
+    def predict(
+        self, X: MatrixLike | Table | FeatureOracle, *, confidence: float | None = None, max_cost: float | None = None
+    ) -> np.ndarray:
         """The class of each row.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, FeatureOracle or Table} of shape (n_samples, n_features)
+        confidence : float, optional
+            Read a row only until its class is that of all its cells with this probability; 1.0: until it is certain.
+            See `learn_order`.
+        max_cost : float, optional
+            Most to pay for cells.
 
         Returns
         -------
         ndarray of shape (n_samples,)
         """
+        if confidence is not None or max_cost is not None:
+            return self.buy(X, confidence=1.0 if confidence is None else confidence, max_cost=max_cost).labels
         codes = self._codes_of(self._scores(X))
         return self.classes_[codes]
 
     def _codes_of(self, scores: np.ndarray) -> np.ndarray:
-        return (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
+        return first_class(scores)
 
     # --- parts of calibrate ---------------------------------------------------------------
 

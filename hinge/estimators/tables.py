@@ -1,7 +1,10 @@
 """Fits on data that is read by rows, columns and cells: oracles, files, and arrays under a read budget."""
 
 from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from hinge.access import Matrix, Table, as_table
@@ -57,3 +60,13 @@ def set_counts(model: BaseEstimator, problems: Sequence[LinearProblem | Multicla
         model.n_distinct_reads_ = sum(bill.distinct for bill in bills)
         model.bytes_read_ = sum(bill.bytes for bill in bills)
         model.cost_ = sum(bill.cost for bill in bills)
+
+
+def scores_of(table: Table, coef: Any, intercept: np.ndarray) -> np.ndarray:
+    """⟨w, x⟩ + b of every row of a table, a column for each w; cells that no w has a weight for are not read."""
+    coef = coef.toarray() if sp.issparse(coef) else np.atleast_2d(coef)
+    if table.shape[1] != coef.shape[1]:
+        raise ValueError(f"The table has {table.shape[1]} features, and the model expects {coef.shape[1]}.")
+    columns = np.flatnonzero((coef != 0).any(axis=0))
+    blocks = [table.block(np.arange(lo, hi), columns) @ coef[:, columns].T for lo, hi in table.row_blocks()]
+    return np.concatenate([np.zeros((0, len(coef))), *map(np.asarray, blocks)]) + intercept

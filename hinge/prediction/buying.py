@@ -1,0 +1,139 @@
+"""Rows whose cells are bought look by look, until their class is certain or sure enough."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hinge.access.tables.table import BLOCK_CELLS, Table
+from hinge.prediction.reading_order import ReadingOrder, first_class
+
+
+class Purchase(NamedTuple):
+    """Predictions, and the receipt.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n,)
+        The class of each row.
+    scores : ndarray of shape (n,) or (n, n_classes)
+        Decision values, estimated where not all cells were read.
+    low, high : ndarray of the same shape
+        What they lie between: for certain where ranges are known, else within as many spreads as a row has to be
+        ahead; the value itself where all cells were read.
+    cells : ndarray of int of shape (n,)
+        Cells of each row that were used.
+    certain : ndarray of bool of shape (n,)
+        Whether no cell that was not read could change the class.
+    n_reads : int
+        Cells that were paid for. What the table has kept from before is used, and not paid for again.
+    cost : float
+        What they cost.
+    """
+
+    labels: np.ndarray
+    scores: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    cells: np.ndarray
+    certain: np.ndarray
+    n_reads: int
+    cost: float
+
+
+def buy(
+    order: ReadingOrder, table: Table, classes: np.ndarray, confidence: float = 1.0, max_cost: float | None = None
+) -> Purchase:
+    """Read the rows of a table in the given order, each as far as it needs.
+
+    All rows that are still open are read up to the next look together, so that a seller who has a price for a call is
+    asked for all of them at once. Where a budget does not reach for all, those that are least sure are read on.
+
+    Parameters
+    ----------
+    order : ReadingOrder
+    table : Table
+        The rows to predict.
+    classes : ndarray
+    confidence : float, default=1.0
+        The share of rows that must have the class of all their cells. With 1.0 a row is read until its class is
+        certain, by the ranges of the order, or to the end.
+    max_cost : float, optional
+        Most to pay, beside the budgets that the table has.
+
+    Returns
+    -------
+    Purchase
+    """
+    n, d = table.shape
+    if d != order.n_features:
+        raise ValueError(f"The table has {d} features, and the model expects {order.n_features}.")
+    if not 0.0 < confidence <= 1.0:
+        raise ValueError(f"confidence must be above 0 and at most 1, got {confidence!r}.")
+    if max_cost is not None and not max_cost >= 0:
+        raise ValueError(f"max_cost must not be negative, got {max_cost!r}.")
+    z, last = order.ahead_for(confidence), len(order.cuts) - 1
+    sums, look = np.tile(order.intercept, (n, 1)), np.zeros(n, int)
+    reads, cost = table.bill.cells, table.bill.cost
+    rows, k = np.arange(n), 0
+    while k < last:
+        ahead = order.ahead(k, order.estimate(k, sums[rows]))
+        stays = (ahead < z) & ~order.settled(k, sums[rows])
+        rows = rows[stays][np.argsort(ahead[stays], kind="stable")]  # the least sure first
+        before, k = k, k + 1 if table.sells_cells else last  # where a cell is sold with its row, all of it is there
+        part = slice(order.cuts[before], order.cuts[k])
+        left = None if max_cost is None else max_cost - (table.bill.cost - cost)
+        afforded = np.sort(rows[: _affordable(table, rows, order.columns[part], left)])
+        step = max(1, BLOCK_CELLS // max(1, part.stop - part.start))
+        for lo in range(0, len(afforded), step):
+            some = afforded[lo : lo + step]
+            sums[some] += _products(order, table, some, part)
+        look[afforded] = k
+        if len(afforded) < len(rows):
+            break
+    low, high = order.interval(look, sums, z)
+    scores = order.looks.offset[look] + order.looks.slope[look] * sums
+    labels, certain = classes[first_class(scores)], look == last
+    for k in np.unique(look):
+        certain[look == k] |= order.settled(k, sums[look == k])
+    if scores.shape[1] == 1:
+        scores, low, high = scores[:, 0], low[:, 0], high[:, 0]
+    bill, used = table.bill, order.cuts[look]
+    return Purchase(labels, scores, low, high, used, certain, int(bill.cells - reads), float(bill.cost - cost))
+
+
+def _affordable(table: Table, rows: np.ndarray, columns: np.ndarray, left: float | None) -> int:
+    """How many of these rows, from the first, the budgets reach for."""
+    limits = [limit for limit in (left, _rest(table.max_cost, table.bill.cost)) if limit is not None]
+    reads = _rest(table.max_reads, table.bill.cells)
+    if not limits and reads is None:
+        return len(rows)
+    columns = columns if table.sells_cells else np.arange(table.shape[1])
+    price = np.ones(len(columns)) if table.bill.prices is None else table.bill.prices[columns]
+    fresh = [table.bill.missing(i, columns) if table.keep else np.ones(len(columns), bool) for i in rows.tolist()]
+    cost, cells = np.cumsum([price @ f for f in fresh]), np.cumsum([f.sum() for f in fresh])
+    within = np.ones(len(rows), bool)
+    for limit in limits:
+        within &= cost <= limit * (1.0 + 1e-12)
+    return int((within & (cells <= reads)).sum() if reads is not None else within.sum())
+
+
+def _rest(limit: float | None, spent: float) -> float | None:
+    return None if limit is None else limit - spent
+
+
+def _products(order: ReadingOrder, table: Table, rows: np.ndarray, part: slice) -> np.ndarray:
+    """What these columns add to the scores of these rows."""
+    columns = order.columns[part]
+    ascending = np.argsort(columns)
+    cells = table.block(rows, columns[ascending])
+    if order.bounds is not None:
+        low, high = (side[columns[ascending]] for side in order.bounds)
+        dense = cells if isinstance(cells, np.ndarray) else cells.toarray()
+        out = np.argwhere((dense < low) | (dense > high))
+        if len(out):
+            i, j = out[0]
+            raise ValueError(
+                f"Row {rows[i]} has {dense[i, j]:g} in column {columns[ascending][j]}, outside its range of {low[j]:g} "
+                f"to {high[j]:g}: what was certain by these ranges is not. Learn the order with wider ones."
+            )
+    return np.asarray(cells @ order.weights[:, part].T[ascending])

@@ -1,0 +1,209 @@
+"""In which order to read the cells of a row, and after how many its class is known well enough."""
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from hinge.types import Stored
+
+LOOKS = 64
+"""Most looks at a row: their distances grow like the number of cells, so that few cells more than needed are read."""
+ROWS = 20_000
+"""Most scores of rows that are learned from: shares of so many are known to a thousandth."""
+FEW = 2_000
+"""Rows that are learned from, however many scores they have."""
+
+
+class Looks(NamedTuple):
+    """What is known of the scores after a look: see `ReadingOrder`. Arrays of shape (looks, scores)."""
+
+    offset: np.ndarray
+    slope: np.ndarray
+    spread: np.ndarray
+
+
+class ReadingOrder:
+    """The order in which columns are read, and what a row's scores will probably be after each look.
+
+    The first column is the one that moves the scores most for its price, by
+
+    .. math:: \\sqrt{\\textstyle\\sum_cw_{cj}^2}\\;\\sigma_j / p_j,
+
+    with the spread :math:`\\sigma_j` of the column among given rows. Columns without a weight are never read. After the
+    first m columns the sum :math:`s_c = b_c + \\sum_{j\\le m}w_{cj}x_j` is known, and the score is estimated from it by
+    least squares on the given rows, :math:`\\hat f_c = a_c + g_cs_c`, with a spread :math:`r_c` of what the estimate
+    misses. A row is *z spreads ahead* if no other class than the first is within z times the spread of the difference.
+    `ahead_for` finds the z at which hardly any of the given rows would be given another class than by all its cells.
+
+    Parameters
+    ----------
+    coef : ndarray of shape (n_scores, d)
+    intercept : ndarray of shape (n_scores,)
+    X : {ndarray, csr} of shape (n, d)
+        Rows like those to come; some 20,000 of them are used, evenly spaced, and fewer where there are many classes.
+    prices : array-like of shape (d,), optional
+        Price of a cell in each column; one where not given.
+    ranges : pair of array-like of shape (d,), optional
+        The least and the largest value that a cell of each column can have. With them a row whose class no cell that
+        is left can change is known for certain.
+
+    Attributes
+    ----------
+    columns : ndarray of int
+        Columns with a weight, in the order in which they are read.
+    cuts : ndarray of int
+        How many of them are read before each look: none before the first, all of them before the last.
+    weights : ndarray of shape (n_scores, len(columns))
+        Of these columns.
+    looks : Looks
+    low, high : ndarray of shape (len(cuts), n_scores), or None
+        The least and the most that cells not read can add to each score; None without `ranges`.
+    """
+
+    def __init__(
+        self,
+        coef: np.ndarray,
+        intercept: np.ndarray,
+        X: Stored,
+        prices: ArrayLike | None = None,
+        ranges: tuple[ArrayLike, ArrayLike] | None = None,
+    ) -> None:
+        coef, d = np.atleast_2d(coef).astype(np.float64), coef.shape[-1]
+        X = X[:: max(1, X.shape[0] // max(FEW, ROWS // len(coef)))]
+        price = np.ones(d) if prices is None else np.asarray(prices, np.float64)
+        if price.shape != (d,) or not (np.isfinite(price) & (price >= 0)).all():
+            raise ValueError(f"prices must be one number for each of the {d} columns, none of them negative.")
+        moved = np.sqrt((coef**2).sum(axis=0)) * _spreads(X)
+        value = moved / np.maximum(price, 1e-300)  # what is free comes first
+        used = np.flatnonzero((coef != 0).any(axis=0))
+        self.columns = used[np.argsort(-value[used], kind="stable")]
+        self.n_features, self.prices = d, price[self.columns]
+        self.weights, self.intercept = coef[:, self.columns], np.asarray(intercept, np.float64)
+        m = len(self.columns)
+        self.cuts = np.unique(np.append(0, np.rint(np.geomspace(1, max(m, 1), LOOKS)).astype(int)).clip(max=m))
+        self.low, self.high, self.bounds = None, None, None
+        if ranges is not None:
+            self.bounds = _checked_ranges(ranges, d)
+            least, most = (side[self.columns] * self.weights for side in self.bounds)
+            self.low, self.high = self._left(np.minimum(least, most)), self._left(np.maximum(least, most))
+        self._learn(X)
+
+    def _left(self, terms: np.ndarray) -> np.ndarray:
+        """Sums of the terms of the columns that are not read yet, at each look."""
+        total = np.concatenate([np.zeros((len(terms), 1)), np.cumsum(terms[:, ::-1], axis=1)], axis=1)
+        return total[:, terms.shape[1] - self.cuts].T
+
+    def _learn(self, X: Stored) -> None:
+        """The estimates of each look; and for each row whether it would be right, and how far ahead."""
+        sums = self._sums_at_looks(X)
+        exact = sums[-1]
+        shift, moved = sums.mean(axis=1, keepdims=True), sums - sums.mean(axis=1, keepdims=True)
+        variance, target = (moved**2).mean(axis=1), exact.mean(axis=0)
+        both = (moved * moved[-1]).mean(axis=1)
+        slope = np.divide(both, variance, out=np.zeros_like(both), where=variance > 0)
+        slope[-1] = 1.0
+        offset = target - slope * shift[:, 0]
+        offset[-1] = 0.0
+        missed = sums * slope[:, None] + offset[:, None] - exact
+        self.looks = Looks(offset, slope, np.sqrt((missed**2).mean(axis=1)))
+        self.looks.spread[-1] = 0.0
+        scores = [self.estimate(k, s) for k, s in enumerate(sums)]
+        self._ahead = np.array([self.ahead(k, f) for k, f in enumerate(scores)])
+        right = first_class(exact)
+        self._wrong = np.array([first_class(f) != right for f in scores])
+
+    def _sums_at_looks(self, X: Stored) -> np.ndarray:
+        """What the columns read so far add up to, at each look: shape (looks, rows, scores)."""
+        part = np.searchsorted(self.cuts, np.arange(len(self.columns)), side="right")
+        sums = np.empty((len(self.cuts), X.shape[0], len(self.intercept)))
+        for c, w in enumerate(self.weights):
+            spread = sp.csr_array((w, (self.columns, part)), shape=(self.n_features, len(self.cuts)))
+            moved = X @ spread
+            sums[:, :, c] = np.cumsum(moved.toarray() if sp.issparse(moved) else moved, axis=1).T
+        return sums + self.intercept
+
+    def estimate(self, k: int, sums: np.ndarray) -> np.ndarray:
+        """The scores that rows will probably have, from their sums at look k."""
+        return self.looks.offset[k] + self.looks.slope[k] * sums
+
+    def ahead(self, k: int, scores: np.ndarray) -> np.ndarray:
+        """By how many spreads the first class of each row is ahead of the next one, at look k."""
+        spread = self.looks.spread[k]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if scores.shape[1] == 1:
+                return np.nan_to_num(np.abs(scores[:, 0]) / spread[0], nan=np.inf, posinf=np.inf)
+            first, rows = scores.argmax(axis=1), np.arange(len(scores))
+            by = (scores[rows, first, None] - scores) / np.hypot(spread[first, None], spread)
+        by = np.nan_to_num(by, nan=np.inf, posinf=np.inf)
+        by[rows, first] = np.inf
+        return by.min(axis=1)
+
+    def interval(self, look: np.ndarray, sums: np.ndarray, z: float) -> tuple[np.ndarray, np.ndarray]:
+        """What the scores lie between, of rows whose last look is given."""
+        if self.low is not None and self.high is not None:
+            return sums + self.low[look], sums + self.high[look]
+        middle = self.looks.offset[look] + self.looks.slope[look] * sums
+        with np.errstate(invalid="ignore"):
+            by = np.nan_to_num(z * self.looks.spread[look], nan=0.0, posinf=np.inf)
+        return middle - by, middle + by
+
+    def settled(self, k: int, sums: np.ndarray) -> np.ndarray:
+        """Which rows have a class that no cell left can change, at look k: none where no ranges are known."""
+        if self.low is None or self.high is None or self.bounds is None:
+            return np.zeros(len(sums), bool)
+        largest = np.maximum(*map(np.abs, self.bounds))[self.columns]
+        size = np.abs(self.weights) @ largest + np.abs(self.intercept)
+        rounding = (len(self.columns) + 8) * np.finfo(float).eps * size
+        low, high = sums + self.low[k] - rounding, sums + self.high[k] + rounding
+        if sums.shape[1] == 1:
+            return (low[:, 0] > 0) | (high[:, 0] <= 0)
+        first, rows = low.argmax(axis=1), np.arange(len(sums))
+        high[rows, first] = -np.inf
+        return low[rows, first] > high.max(axis=1)
+
+    def ahead_for(self, confidence: float) -> float:
+        """How far ahead a row must be, in spreads, so that a share of `confidence` has the class of all its cells.
+
+        The given rows are counted, and one more, which is not: of n of them (n + 1)(1 - confidence) - 1 may differ.
+        """
+        n = self._wrong.shape[1]
+        allowed = (n + 1) * (1.0 - confidence) - 1.0
+        if allowed < 0:
+            return np.inf
+        least, most = 0.0, float(np.max(self._ahead[:-1], initial=0.0, where=np.isfinite(self._ahead[:-1]))) + 1.0
+        for _ in range(40):
+            z = 0.5 * (least + most)
+            stops = self._ahead >= z
+            stops[-1] = True
+            k = stops.argmax(axis=0)
+            if self._wrong[k, np.arange(n)].sum() <= allowed:
+                most = z
+            else:
+                least = z
+        return most
+
+
+def first_class(scores: np.ndarray) -> np.ndarray:
+    """The class of each row, as predictions have it: where a single score is above zero, or the largest of several."""
+    return (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
+
+
+def _spreads(X: Stored) -> np.ndarray:
+    """The standard deviation of each column."""
+    if not isinstance(X, np.ndarray):
+        rows = sp.csr_array(X, dtype=np.float64)
+        mean, square = (np.asarray(part.sum(axis=0)).ravel() / X.shape[0] for part in (rows, rows.multiply(rows)))
+        return np.sqrt(np.maximum(square - mean**2, 0.0))
+    return X.std(axis=0, dtype=np.float64)
+
+
+def _checked_ranges(ranges: tuple[ArrayLike, ArrayLike], d: int) -> tuple[np.ndarray, np.ndarray]:
+    try:
+        low, high = (np.broadcast_to(np.asarray(side, np.float64), (d,)) for side in ranges)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"ranges must be the least and the largest values of the {d} columns: {error}") from error
+    if not (np.isfinite(low) & np.isfinite(high) & (low <= high)).all():
+        raise ValueError("ranges must be finite, with no least value above the largest one.")
+    return low, high
