@@ -11,6 +11,7 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from hinge.access.streams.base import DataChanged
+from hinge.access.tables.oracle import OutOfBudget
 from hinge.monitoring import History, Record, Status, Stop
 from hinge.monitoring.checkpoint import Checkpoint
 from hinge.monitoring.clock import hurry, limited, within
@@ -85,9 +86,11 @@ def solve(
     reason = reason_against(solver, problem) or cannot_read(problem, solver)
     if reason:
         raise ValueError(reason)
+    own_limits = stop.max_reads is not None or stop.max_cost is not None
     stop = within_budget(stop, problem)
     stop = replace(stop, max_time=limited(stop.max_time))
     run = _Run(problem, solver, stop, score, callbacks, on_interrupt == "keep")
+    run.pays_at_the_door = solver.reads == "kept cells" and not own_limits
     if stop.max_reads is not None and problem.pass_cells > stop.max_reads:
         start = None  # a warm start costs a pass over the data, which the limit does not allow
     with run.interrupts.heeded(), run.meter, allowing(solver.parts):
@@ -154,6 +157,9 @@ class _Run:
         self.interrupts = Interrupts()
         self.safe: Any = None  # the state before a step that may be long
         self.checkpoint: Checkpoint | None = None
+        # Whether the data itself refuses what its budget does not allow, and keeps all that was bought: then a step
+        # whose price may be too high can be tried, since much of it may be known.
+        self.pays_at_the_door = False
 
     @property
     def spent(self) -> Spent:
@@ -177,10 +183,11 @@ class _Run:
         """Advance by `pause` iterations in short pieces; the reason if a limit cuts it off."""
         while pause > 0:
             n, status = self.allowance(pause)
-            if n == 0:
-                return status
             before = time.perf_counter()
-            self.advance(n)
+            if n > 0:
+                self.advance(n)
+            elif not (n := self.tried(pause, status)):
+                return status
             self.rate = n / max(time.perf_counter() - before, 1e-9)
             pause -= n
             if self.checkpoint is not None:
@@ -188,6 +195,17 @@ class _Run:
             if self.interrupts.pressed:
                 raise KeyboardInterrupt
         return None
+
+    def tried(self, most: int, status: Status | None) -> int:
+        """Run iterations that the budget may not allow, since their cells may be known: how many it did, or 0."""
+        before = copy.deepcopy(self.state) if self.pays_at_the_door else None
+        while before is not None and most > 0 and status in (Status.MAX_READS, Status.MAX_COST):
+            try:
+                self.advance(most)
+                return most
+            except OutOfBudget:
+                self.state, most = copy.deepcopy(before), most // 2
+        return 0
 
     def advance(self, n: int) -> None:
         """Run n iterations. With ``on_interrupt="keep"``, a copy of the state is kept during steps that may be long."""

@@ -1,5 +1,6 @@
 """`LinearSVC` on oracles, tables and files: what it accepts, what it reports, what it refuses."""
 
+import contextlib
 import pickle
 import re
 import warnings
@@ -165,3 +166,57 @@ def test_a_copy_by_columns(data):
         model = papers_svc(solver="simba", max_iter=5, random_state=0).fit(table, y)
         same = papers_svc(solver="simba", max_iter=5, random_state=0).fit(X, y)
     np.testing.assert_allclose(model.coef_, same.coef_, rtol=1e-9)
+
+
+class CountingLines:
+    """Sells rows and columns, and writes down what it sold."""
+
+    def __init__(self, X):
+        self.X, self.shape, self.sold = X, X.shape, 0
+
+    def row(self, i):
+        self.sold += self.shape[1]
+        return self.X[i]
+
+    def column(self, j):
+        self.sold += self.shape[0]
+        return self.X[:, j]
+
+
+class CountingCells(CountingLines):
+    """Sells single cells too."""
+
+    def cells(self, i, columns):
+        self.sold += len(columns)
+        return self.X[i, columns]
+
+
+@pytest.mark.parametrize("kind", [CountingLines, CountingCells])
+@pytest.mark.parametrize("solver", ["frugal", "probe", "simba"])
+@pytest.mark.parametrize("budget", [None, 31_000])
+def test_the_seller_counts_what_we_count(data, kind, solver, budget):
+    X, y = data
+    seller = kind(X)
+    options = {} if budget is None else {"max_reads": budget}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = papers_svc(solver=solver, max_iter=60, random_state=0).fit(Oracle(seller, **options), y)
+    assert model.n_feature_reads_ == seller.sold > 0
+    assert budget is None or seller.sold <= budget
+
+
+def test_what_was_paid_for_serves_again(data, tmp_path):
+    X, y = data
+    settings = {"max_reads": 20_000, "cache": tmp_path}
+    with closing_oracle(CountingCells(X), **settings) as table:
+        first = papers_svc(random_state=0).fit(table, y)
+    seller = CountingCells(X)
+    with closing_oracle(seller, **settings) as table:
+        assert table.recovered > 19_000
+        again = papers_svc(random_state=0).fit(table, y)
+    assert seller.sold <= 20_000 - table.recovered
+    assert again.score(X, y) >= first.score(X, y) - 0.005
+
+
+def closing_oracle(seller, **settings):
+    return contextlib.closing(Oracle(seller, **settings))

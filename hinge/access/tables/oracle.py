@@ -59,8 +59,8 @@ class Oracle(Fetched):
     - An oracle without ``cells`` sells whole lines only: whoever wants one cell of a row buys the row. It
       is kept whole, and billed whole.
     - A column is one call of ``column``, unless all of it is known.
-    - Each cell is billed when it first comes. Known cells that come again within a line are not billed, and
-      their first value stays; ``bill.bytes`` counts all that came.
+    - The bill is the seller's: a line that was asked for is billed whole, with the cells in it that were known
+      before, whose first value stays. Nothing that is known is asked for by itself.
 
     A call that raises, takes too long or gives anything but finite numbers in their places is made again;
     in the end `OracleError` tells which row or column it was. Answers that are not taken are not billed. A
@@ -190,21 +190,20 @@ class Oracle(Fetched):
             return
         d = self.shape[1]
         whole = len(missing) == d or not self.sells_cells
-        if whole:
-            missing = np.flatnonzero(self.bill.missing(i, np.arange(d)))
-        cost = self.bill.price_of(missing)
-        self._afford(f"Row {i}", len(missing), cost)
+        asked = np.arange(d) if whole else missing
+        cost = self.bill.price_of(asked)
+        self._afford(f"Row {i}", len(asked), cost)
         if whole:
             x = _dense(self._fetch_row(i), d)
-            nonzeros = np.count_nonzero(x[missing])
-            known = np.setdiff1d(np.arange(d), missing, assume_unique=True)
+            nonzeros = np.count_nonzero(x)
+            known = np.flatnonzero(~self.bill.missing(i, asked))
             x[known] = self.kept.cells(i, known)
             line = _without_zeros(x)
             with unbroken():
                 self._save_whole(i, line, d)
                 self.kept.put(i, line)
                 self.bill.whole_rows[i] = True
-                self.bill.charge(len(missing), int(nonzeros), cost)
+                self.bill.charge(d, int(nonzeros), cost)
         else:
             values = self._fetch_cells(i, missing)
             nonzeros = np.count_nonzero(values)
@@ -215,21 +214,20 @@ class Oracle(Fetched):
                 self.bill.charge(len(missing), int(nonzeros), cost)
 
     def _buy_column(self, j: int) -> None:
-        fresh = self.bill.missing_below(j)
-        count, n = int(fresh.sum()), self.shape[0]
-        if count == 0:
+        fresh, n = self.bill.missing_below(j), self.shape[0]
+        if not fresh.any():
             return
-        cost = count * self.bill.price_of(np.array([j]))
-        self._afford(f"Column {j}", count, cost)
+        cost = n * self.bill.price_of(np.array([j]))
+        self._afford(f"Column {j}", n, cost)
         x = _dense(self._fetch_column(j), n)
-        nonzeros = np.count_nonzero(x[fresh])
+        nonzeros = np.count_nonzero(x)
         known = np.flatnonzero(~fresh)
         x[known] = self.kept.below(j, known)
         with unbroken():
             self._save_whole(n + j, _without_zeros(x), n)
             self.kept.put_column(j, Line(EVERYWHERE, x))
             self.bill.whole_columns[j] = True
-            self.bill.charge(count, int(nonzeros), cost)
+            self.bill.charge(n, int(nonzeros), cost)
 
     def _afford(self, what: str, cells: int, cost: float) -> None:
         """Raise where these cells would go beyond a budget."""
