@@ -155,15 +155,12 @@ def _measured(experiment: Experiment, cells: Sequence[Cell], jobs: int) -> Itera
 
 def _drop(finished: Generator[Tried, None, None]) -> None:
     """End the processes of a run that was interrupted, without messages and without waiting for them."""
-    from joblib.externals.loky import get_reusable_executor
-
     alone = threading.current_thread() is threading.main_thread()
     previous = signal.signal(signal.SIGINT, signal.SIG_IGN) if alone else None  # an impatient second Ctrl-C
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            get_reusable_executor().shutdown(wait=False, kill_workers=True)
-            finished.close()
+            finished.close()  # joblib kills them; to kill them here too has once left both waiting for each other
     finally:
         if alone:
             signal.signal(signal.SIGINT, previous)
