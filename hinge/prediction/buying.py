@@ -77,7 +77,8 @@ def buy(
     rows, k = np.arange(n), 0
     while k < last:
         ahead = order.ahead(k, order.estimate(k, sums[rows]))
-        stays = (ahead < z) & ~order.settled(k, sums[rows])
+        sure = (ahead >= z) & (z < np.inf)  # an estimate that missed no row may still miss one
+        stays = ~sure & (order.settled(k, sums[rows]) < 0)
         rows = rows[stays][np.argsort(ahead[stays], kind="stable")]  # the least sure first
         before, k = k, k + 1 if table.sells_cells else last  # where a cell is sold with its row, all of it is there
         part = slice(order.cuts[before], order.cuts[k])
@@ -92,13 +93,16 @@ def buy(
             break
     low, high = order.interval(look, sums, z)
     scores = order.looks.offset[look] + order.looks.slope[look] * sums
-    labels, certain = classes[first_class(scores)], look == last
-    for k in np.unique(look):
-        certain[look == k] |= order.settled(k, sums[look == k])
+    codes, certain = first_class(scores), look == last
+    for k in np.unique(look[~certain]):
+        at = look == k
+        settled = order.settled(k, sums[at])
+        certain[at] = settled >= 0
+        codes[at] = np.where(settled >= 0, settled, codes[at])  # which the estimate need not agree with
     if scores.shape[1] == 1:
         scores, low, high = scores[:, 0], low[:, 0], high[:, 0]
     bill, used = table.bill, order.cuts[look]
-    return Purchase(labels, scores, low, high, used, certain, int(bill.cells - reads), float(bill.cost - cost))
+    return Purchase(classes[codes], scores, low, high, used, certain, int(bill.cells - reads), float(bill.cost - cost))
 
 
 def _affordable(table: Table, rows: np.ndarray, columns: np.ndarray, left: float | None) -> int:

@@ -42,7 +42,8 @@ class ReadingOrder:
     coef : ndarray of shape (n_scores, d)
     intercept : ndarray of shape (n_scores,)
     X : {ndarray, csr} of shape (n, d)
-        Rows like those to come; some 20,000 of them are used, evenly spaced, and fewer where there are many classes.
+        Rows like those to come. Estimates are learned from some 20,000 of them, evenly spaced; from fewer where there
+        are many classes.
     prices : array-like of shape (d,), optional
         Price of a cell in each column; one where not given.
     ranges : pair of array-like of shape (d,), optional
@@ -71,7 +72,6 @@ class ReadingOrder:
         ranges: tuple[ArrayLike, ArrayLike] | None = None,
     ) -> None:
         coef, d = np.atleast_2d(coef).astype(np.float64), coef.shape[-1]
-        X = X[:: max(1, X.shape[0] // max(FEW, ROWS // len(coef)))]
         price = np.ones(d) if prices is None else np.asarray(prices, np.float64)
         if price.shape != (d,) or not (np.isfinite(price) & (price >= 0)).all():
             raise ValueError(f"prices must be one number for each of the {d} columns, none of them negative.")
@@ -88,7 +88,7 @@ class ReadingOrder:
             self.bounds = _checked_ranges(ranges, d)
             least, most = (side[self.columns] * self.weights for side in self.bounds)
             self.low, self.high = self._left(np.minimum(least, most)), self._left(np.maximum(least, most))
-        self._learn(X)
+        self._learn(X[:: max(1, X.shape[0] // max(FEW, ROWS // len(coef)))])
 
     def _left(self, terms: np.ndarray) -> np.ndarray:
         """Sums of the terms of the columns that are not read yet, at each look."""
@@ -150,18 +150,18 @@ class ReadingOrder:
         return middle - by, middle + by
 
     def settled(self, k: int, sums: np.ndarray) -> np.ndarray:
-        """Which rows have a class that no cell left can change, at look k: none where no ranges are known."""
+        """The class of each row that no cell left can change, at look k; -1 where one can, or no ranges are known."""
         if self.low is None or self.high is None or self.bounds is None:
-            return np.zeros(len(sums), bool)
+            return np.full(len(sums), -1)
         largest = np.maximum(*map(np.abs, self.bounds))[self.columns]
         size = np.abs(self.weights) @ largest + np.abs(self.intercept)
         rounding = (len(self.columns) + 8) * np.finfo(float).eps * size
         low, high = sums + self.low[k] - rounding, sums + self.high[k] + rounding
         if sums.shape[1] == 1:
-            return (low[:, 0] > 0) | (high[:, 0] <= 0)
+            return np.where(low[:, 0] > 0, 1, np.where(high[:, 0] <= 0, 0, -1))
         first, rows = low.argmax(axis=1), np.arange(len(sums))
         high[rows, first] = -np.inf
-        return low[rows, first] > high.max(axis=1)
+        return np.where(low[rows, first] > high.max(axis=1), first, -1)
 
     def ahead_for(self, confidence: float) -> float:
         """How far ahead a row must be, in spreads, so that a share of `confidence` has the class of all its cells.

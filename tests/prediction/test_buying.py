@@ -73,6 +73,17 @@ def test_with_ranges_it_is_certain(problem):
         buy(ReadingOrder(w, b, known, ranges=(-1.0, 1.0)), as_table(X), CLASSES)
 
 
+def test_what_no_row_had_is_read_all_the_same():
+    """A column that never moved among the rows that were learned from decides these."""
+    rng = np.random.default_rng(0)
+    known, X = rng.uniform(0.0, 1.0, (300, 4)), rng.uniform(0.0, 1.0, (50, 4))
+    known[:, 3], X[:, 3] = 0.0, rng.integers(0, 2, 50)
+    w, b = np.array([[0.1, 0.1, 0.1, 1.0]]), np.array([-0.5])
+    for ranges in (None, (0.0, 1.0)):
+        bought = buy(ReadingOrder(w, b, known, ranges=ranges), as_table(X), CLASSES)
+        assert (bought.labels == labels_of(X, w, b)).all() and bought.certain.all()
+
+
 def test_the_seller_agrees(problem):
     known, X, w, b = problem
     seller = CellSeller(X)

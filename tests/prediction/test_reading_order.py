@@ -78,7 +78,8 @@ def test_what_ranges_settle_no_cell_can_change(classes):
     k = len(order.cuts) // 2
     read, rest = order.columns[: order.cuts[k]], order.columns[order.cuts[k] :]
     sums = X[:, read] @ w[:, read].T + b
-    settled = order.settled(k, sums)
+    found = order.settled(k, sums)
+    settled = found >= 0
     assert 0 < settled.sum() < len(X)
 
     def label(scores):
@@ -86,6 +87,7 @@ def test_what_ranges_settle_no_cell_can_change(classes):
 
     rng = np.random.default_rng(1)
     expected = label(X @ w.T + b)
+    assert (found[settled] == expected[settled]).all()
     for _ in range(50):
         other = X.copy()
         corner = np.where(rng.random((len(X), len(rest))) < 0.5, low[rest], high[rest])
