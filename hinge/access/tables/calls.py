@@ -77,6 +77,7 @@ class Calls:
         self.retries, self.wait = int(retries), float(wait)  # NumPy numbers too
         self.timeout = None if timeout is None else float(timeout)
         self.made = 0
+        self._counting = threading.Lock()  # calls may be made from several threads
 
     def make(self, what: str, read: Callable[[Answer], Line], call: Callable[..., Any], *arguments: Any) -> Line:
         """Call, again if it fails, and return ``read(answer)``; `read` raises where the answer is unusable."""
@@ -84,7 +85,8 @@ class Calls:
         for attempt in range(self.retries + 1):
             if attempt:
                 time.sleep(self.wait * 2 ** (attempt - 1))
-            self.made += 1
+            with self._counting:
+                self.made += 1
             try:
                 return read(self._answer(call, arguments))
             except Exception as error:  # KeyboardInterrupt is not an Exception, and ends the loop

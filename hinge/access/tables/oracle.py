@@ -4,6 +4,8 @@ import hashlib
 import threading
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -83,6 +85,9 @@ class Oracle(Fetched):
         Seconds for a call, which is then made in a thread of its own. A thread that takes longer is left to
         itself: it goes on beside the next calls until the oracle answers, its answer is dropped, and it
         does not keep the program from ending. The seller may charge for such a call.
+    concurrency : int
+        Calls that may be made at the same time, each in a thread: for rows that are asked for together. What is
+        bought, and the bill, are the same.
     cache : path, optional
         Folder where everything paid for is written before it is handed out. Another `Oracle` of the same
         shape and name begins with it. One at a time writes.
@@ -128,6 +133,7 @@ class Oracle(Fetched):
         retries: int = 3,
         wait: float = 0.5,
         timeout: float | None = None,
+        concurrency: int = 1,
         cache: str | Path | None = None,
         name: str | None = None,
     ) -> None:
@@ -136,7 +142,9 @@ class Oracle(Fetched):
         for setting, value in (("max_reads", max_reads), ("max_cost", max_cost)):
             if value is not None and not is_number(value):
                 raise ValueError(f"{setting} must not be negative, got {value!r}.")
-        self.oracle = oracle
+        if not is_number(concurrency, finite=True) or concurrency != int(concurrency) or concurrency < 1:
+            raise ValueError(f"concurrency must be 1, 2, 3, ..., got {concurrency!r}.")
+        self.oracle, self.concurrency = oracle, int(concurrency)
         self._calls = Calls(retries, wait, timeout)
         self.name = type(oracle).__qualname__ if name is None else name
         self.sells_cells = callable(getattr(oracle, "cells", None))
@@ -172,9 +180,15 @@ class Oracle(Fetched):
         """The cells rows × columns; what was paid for before a failure is kept."""
         rows, columns = self._all_checked(rows, 0), self._all_checked(columns, 1)
         with self._lock:
-            for i in rows.tolist():
-                self._buy(i, columns)
+            self._buy_together(rows, columns)
             return super().block(rows, columns)
+
+    def read_whole(self, rows: np.ndarray) -> None:
+        """Buy these rows."""
+        rows = self._all_checked(rows, 0)
+        with self._lock:
+            self._buy_together(rows, np.arange(self.shape[1]))
+            super().read_whole(rows)
 
     def close(self) -> None:
         """Let another `Oracle` write to the cache; this one goes on without."""
@@ -185,33 +199,64 @@ class Oracle(Fetched):
 
     def _buy(self, i: int, columns: np.ndarray) -> None:
         """Those of these cells of row i that are not known; without ``cells``, all that are not."""
-        missing = np.unique(columns[self.bill.missing(i, columns)])
-        if len(missing) == 0:
+        asked = self._missing(i, columns)
+        if len(asked):
+            self._afford(f"Row {i}", len(asked), self.bill.price_of(asked))
+            self._keep(i, asked, self._fetch(i, asked))
+
+    def _buy_together(self, rows: np.ndarray, columns: np.ndarray) -> None:
+        """The same of several rows, in their order; what was paid for before a failure is kept."""
+        if self.concurrency == 1:
+            for i in rows.tolist():
+                self._buy(i, columns)
             return
+        asked = {i: missing for i in rows.tolist() if len(missing := self._missing(i, columns))}
+        cells = np.cumsum([len(missing) for missing in asked.values()])
+        cost = np.cumsum([self.bill.price_of(missing) for missing in asked.values()])
+        within = sum(map(self._affords, cells.tolist(), cost.tolist()))
+        pool = ThreadPoolExecutor(self.concurrency)
+        coming = [(i, pool.submit(self._fetch, i, missing)) for i, missing in islice(asked.items(), within)]
+        try:
+            wait(line for _, line in coming)
+        finally:  # after Ctrl-C, calls that have begun are waited for: they will be on the seller's bill
+            pool.shutdown(cancel_futures=True)
+            for i, line in coming:
+                if not line.cancelled() and line.exception() is None:
+                    self._keep(i, asked[i], line.result())
+        for _, line in coming:
+            line.result()  # raises, if it failed
+        for i in islice(asked, within, None):
+            self._buy(i, columns)  # says that it is too much
+
+    def _missing(self, i: int, columns: np.ndarray) -> np.ndarray:
+        """What has to be asked for, of row i, for these cells of it to be known."""
+        missing = np.unique(columns[self.bill.missing(i, columns)])
+        return missing if self.sells_cells or len(missing) == 0 else np.arange(self.shape[1])
+
+    def _fetch(self, i: int, asked: np.ndarray) -> np.ndarray:
+        """The values that were asked for."""
         d = self.shape[1]
-        whole = len(missing) == d or not self.sells_cells
-        asked = np.arange(d) if whole else missing
-        cost = self.bill.price_of(asked)
-        self._afford(f"Row {i}", len(asked), cost)
+        return _dense(self._fetch_row(i), d) if len(asked) == d else self._fetch_cells(i, asked)
+
+    def _keep(self, i: int, asked: np.ndarray, values: np.ndarray) -> None:
+        """Write to the cache, keep and bill what came of row i."""
+        d, whole = self.shape[1], len(asked) == self.shape[1]
+        nonzeros, cost, line = np.count_nonzero(values), self.bill.price_of(asked), Line(asked, values)
         if whole:
-            x = _dense(self._fetch_row(i), d)
-            nonzeros = np.count_nonzero(x)
             known = np.flatnonzero(~self.bill.missing(i, asked))
-            x[known] = self.kept.cells(i, known)
-            line = _without_zeros(x)
-            with unbroken():
+            values[known] = self.kept.cells(i, known)
+            line = _without_zeros(values)
+        with unbroken():
+            if whole:
                 self._save_whole(i, line, d)
-                self.kept.put(i, line)
+            else:
+                self._save(i, asked, values)
+            self.kept.put(i, line)
+            if whole:
                 self.bill.whole_rows[i] = True
-                self.bill.charge(d, int(nonzeros), cost)
-        else:
-            values = self._fetch_cells(i, missing)
-            nonzeros = np.count_nonzero(values)
-            with unbroken():
-                self._save(i, missing, values)
-                self.kept.put(i, Line(missing, values))
-                self.bill.mark(np.array([i]), missing)
-                self.bill.charge(len(missing), int(nonzeros), cost)
+            else:
+                self.bill.mark(np.array([i]), asked)
+            self.bill.charge(len(asked), int(nonzeros), cost)
 
     def _buy_column(self, j: int) -> None:
         fresh, n = self.bill.missing_below(j), self.shape[0]
@@ -229,15 +274,20 @@ class Oracle(Fetched):
             self.bill.whole_columns[j] = True
             self.bill.charge(n, int(nonzeros), cost)
 
+    def _affords(self, cells: int, cost: float) -> bool:
+        """Whether these cells are within the budgets."""
+        reads_left = self.max_reads is None or self.bill.cells + cells <= self.max_reads
+        return reads_left and (self.max_cost is None or self.bill.cost + cost <= self.max_cost * (1 + ROUNDING))
+
     def _afford(self, what: str, cells: int, cost: float) -> None:
         """Raise where these cells would go beyond a budget."""
+        if self._affords(cells, cost):
+            return
         bill = self.bill
         if self.max_reads is not None and bill.cells + cells > self.max_reads:
             allowed, spent, wanted = f"{self.max_reads} cells", f"{bill.cells}", f"{cells} more"
-        elif self.max_cost is not None and bill.cost + cost > self.max_cost * (1 + ROUNDING):
-            allowed, spent, wanted = f"a cost of {self.max_cost:g}", f"{bill.cost:g}", f"{cost:g} more"
         else:
-            return
+            allowed, spent, wanted = f"a cost of {self.max_cost:g}", f"{bill.cost:g}", f"{cost:g} more"
         found = f", not counting the {self.recovered} found in the cache" if self.recovered else ""
         raise OutOfBudget(
             f"{what} was not asked for: it would take {wanted}, and {spent} is spent of the budget of "

@@ -125,6 +125,11 @@ class Table(Data):
         parts = [_products(self.block(rows[lo : lo + step], columns), w) for lo in range(0, len(rows), step)]
         return np.concatenate(parts) if parts else np.zeros(0)
 
+    def read_whole(self, rows: np.ndarray) -> None:
+        """Read all cells of these rows, for a reader that keeps them."""
+        for i in rows.tolist():
+            self.row(i)
+
     # --- the counts -----------------------------------------------------------------------
 
     @property

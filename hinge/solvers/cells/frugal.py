@@ -211,8 +211,7 @@ class Frugal(Solver[Regularized, FrugalState]):
 
 def _read_whole(problem: Regularized, state: FrugalState, rows: np.ndarray) -> None:
     """Read all cells of these rows, which are a random sample but where support vectors are completed."""
-    for i in rows.tolist():
-        problem.table.row(i)
+    problem.table.read_whole(rows)
     if not state.s.completing:
         state.random[rows], state.pi[rows] = True, 1.0
 

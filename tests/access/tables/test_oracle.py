@@ -808,3 +808,47 @@ def test_a_cache_of_cells_that_the_table_has_not(tmp_path):
     table.close()
     with pytest.raises(ValueError, match="not of this table: use another folder"):
         Oracle(Lines(), cache=tmp_path)
+
+
+class Slow(Seller):
+    """Answers after a while, and knows how many it is answering at once."""
+
+    def __init__(self, fails=()):
+        super().__init__()
+        self.fails, self.now, self.most, self.lock = set(fails), 0, 0, threading.Lock()
+
+    def cells(self, i, columns):
+        with self.lock:
+            self.now += 1
+            self.most = max(self.most, self.now)
+        time.sleep(0.02)
+        with self.lock:
+            self.now -= 1
+            if i in self.fails:
+                raise ConnectionError("gone")
+            return super().cells(i, columns)
+
+
+def test_several_calls_at_a_time_buy_the_same():
+    rows, columns = np.array([5, 0, 3, 6, 1]), np.array([9, 2, 4])
+    slow, one = Slow(), Oracle(Seller())
+    table = quick(slow, concurrency=3)
+    assert (table.block(rows, columns) == one.block(rows, columns)).all()
+    assert 2 <= slow.most <= 3
+    assert (table.bill.cells, table.bill.cost, table.calls) == (one.bill.cells, one.bill.cost, one.calls)
+    table.read_whole(np.array([0, 5]))
+    assert table.bill.whole_rows.sum() == 2 and table.bill.cells == 5 * 3 + 2 * 7  # only what was missing
+    with pytest.raises(ValueError, match="concurrency must be"):
+        Oracle(Seller(), concurrency=0)
+
+
+def test_what_came_beside_a_failure_or_before_a_budget_is_kept():
+    rows, columns = np.arange(6), np.array([1, 2])
+    table = quick(Slow(fails=[2]), concurrency=4, retries=0)
+    with pytest.raises(OracleError, match="Row 2 of Slow"):
+        table.block(rows, columns)
+    assert table.bill.cells == 10 and table.calls == 6
+    table = quick(Slow(), concurrency=4, max_reads=7)
+    with pytest.raises(OutOfBudget, match="Row 3 was not asked for"):
+        table.block(rows, columns)
+    assert table.bill.cells == 6 and table.calls == 3
