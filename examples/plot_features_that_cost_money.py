@@ -14,10 +14,15 @@ from a database, and again after an interruption, without paying for anything tw
 # results with one column for each test, and a table of prices, which are made up: 1 for a mean, 2 for a
 # standard error, 5 for a worst value.
 
+import json
 import sqlite3
 import tempfile
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.request import urlopen
 
+import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import StandardScaler
@@ -135,4 +140,67 @@ print(f"{resumed.recovered} cells are known")
 model.fit(resumed, y)
 print(f"paid {model.cost_:.0f} more; error {1 - model.score(X, y):.3f}")
 resumed.close()
+
+# %%
+# What a budget buys
+# ------------------
+
+shares = [0.05, 0.1, 0.2, 0.4, 0.8]
+errors = []
+for share in shares:
+    bought = LinearSVC(lam=0.01, random_state=0).fit(Oracle(Laboratory(database), max_cost=share * everything), y)
+    errors.append(1 - bought.score(X, y))
+fig, ax = plt.subplots(figsize=(6.5, 4), layout="constrained")
+ax.plot(shares, errors, "o-", label="under a budget")
+ax.axhline(1 - whole.score(X, y), color="grey", ls=":", label="all tests of all patients")
+ax.set(xlabel="share of the full price", ylabel="error on all patients", ylim=0)
+ax.legend()
+plt.show()
+
+# %%
+# Over HTTP
+# ---------
+# The seller may as well be a service. This one answers on this machine only; nothing but the class that asks differs.
+
+
+class Service(BaseHTTPRequestHandler):
+    """``/i?columns`` gives some tests of patient i."""
+
+    def do_GET(self):
+        i, _, columns = self.path.strip("/").partition("?")
+        answer = json.dumps(X[int(i), [int(j) for j in columns.split(",")]].tolist()).encode()
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, *_):
+        """Say nothing."""
+
+
+class Remote:
+    """The same laboratory, asked over the network."""
+
+    shape, prices = (n, d), prices
+
+    def __init__(self, address):
+        self.address = address
+
+    def cells(self, i, columns):
+        with urlopen(f"{self.address}/{i}?{','.join(map(str, columns))}", timeout=5) as answer:
+            return json.load(answer)
+
+    def row(self, i):
+        return self.cells(i, range(d))
+
+    def column(self, j):
+        return [self.cells(i, [j])[0] for i in range(n)]
+
+
+server = ThreadingHTTPServer(("127.0.0.1", 0), Service)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+remote = Oracle(Remote(f"http://127.0.0.1:{server.server_port}"), max_cost=everything / 10, retries=2, timeout=5)
+model.fit(remote, y)
+print(f"{remote.calls} requests, paid {model.cost_:.0f}; error {1 - model.score(X, y):.3f}")
+server.shutdown()
+server.server_close()
 database.close()
