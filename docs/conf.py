@@ -1,10 +1,13 @@
 """How Sphinx builds the site; `python -m docs.build` runs it."""
 
 import os
+import re
 import sys
 import warnings
 from pathlib import Path
 from typing import Any
+
+from docutils.parsers.rst.states import Inliner
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
@@ -78,7 +81,7 @@ def _first_plot(gallery_conf: dict[str, Any], fname: str | None) -> None:
 
     matplotlib.rcParams.update({"figure.dpi": 100, "savefig.bbox": "tight", "font.size": 10.5})
     matplotlib.rcParams.update({"axes.spines.top": False, "axes.spines.right": False, "figure.autolayout": False})
-    np.random.seed(0)
+    np.random.seed(0)  # noqa: NPY002 - it is that generator which examples may share
 
 
 sphinx_gallery_conf = {
@@ -112,6 +115,13 @@ def _is_ours(_: Any, what: str, name: str, thing: Any, skip: bool, __: Any) -> b
     return None if ours and not name.startswith("_") else True
 
 
+def _a_bar_is_a_bar(_: Inliner, match: re.Match[str], __: int) -> tuple[str, list[Any], str, list[Any]]:
+    """In our docstrings |x| is a size, and never the name of a substitution."""
+    end = match.end("start")
+    return match.string[:end], [], match.string[end:], []
+
+
 def setup(app: Any) -> None:
     """Called by Sphinx."""
+    Inliner.dispatch["|"] = _a_bar_is_a_bar
     app.connect("autodoc-skip-member", _is_ours)

@@ -2,8 +2,8 @@
 A Dask cluster
 ==============
 
-Rows stay with the workers. In each round every part climbs the dual on its own rows, one vector travels each way, and the
-certificate is over all parts. Here the cluster is a few threads of this process.
+Rows stay with the workers. In each round every part climbs the dual on its own rows, one vector travels each way, and
+the certificate is over all parts. Here the cluster is a few threads of this process.
 """
 
 # %%
@@ -15,15 +15,15 @@ from distributed import Client, LocalCluster
 from hinge.dask import LinearSVC
 
 rng = np.random.default_rng(0)
-rows = rng.standard_normal((20000, 30)).astype(np.float32)
-labels = rows @ rng.standard_normal(30) + 2 * rng.standard_normal(20000) > 0
-X, y = da.from_array(rows, chunks=(2500, 30)), da.from_array(labels, chunks=2500)
+rows = rng.standard_normal((8000, 100)).astype(np.float32)
+labels = rows @ rng.standard_normal(100) + 4 * rng.standard_normal(8000) > 0
+X, y = da.from_array(rows, chunks=(1000, 100)), da.from_array(labels, chunks=1000)
 
 cluster = LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None)
 client = Client(cluster)
 fig, ax = plt.subplots(figsize=(6.5, 4), layout="constrained")
 for parts in (1, 2, 4):
-    model = LinearSVC(C=0.01, tol=1e-3, parts=parts, client=client).fit(X, y)
+    model = LinearSVC(C=1e-3, loss="hinge", tol=1e-3, parts=parts, client=client).fit(X, y)
     ax.semilogy([record.certificate for record in model.history_], "o-", label=f"{parts} parts")
     print(f"{parts} parts: gap {model.gap_:.1e}, {len(model.history_)} rounds, {model.bytes_moved_ / 1e3:.0f} kB moved")
 ax.axhline(1e-3, color="grey", ls=":")

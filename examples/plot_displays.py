@@ -2,8 +2,8 @@
 Four pictures of a fit
 ======================
 
-How it converged, what it traded, what more rows buy, and which rows are hard. Adult comes with hinge; one label in fifty
-is turned over, to see whether the hard rows tell.
+How it converged, what it traded, what more rows buy, and which rows are hard. Adult comes with hinge; one label in
+fifty is turned over, to see whether the hard rows tell.
 """
 
 # %%

@@ -43,9 +43,7 @@ axes[1].plot(*(ball.center[:, None] + ball.radius[1] * np.array([np.cos(turn), n
 axes[1].set(aspect="equal", title=f"radius {ball.radius[1]:.4f}")
 axes[1].legend()
 plt.show()
-print(
-    f"radius between {ball.radius[0]:.6f} and {ball.radius[1]:.6f}, by {touching.sum()} points, {ball.passes:.0f} passes"
-)
+print(f"radius between {ball.radius[0]:.6f} and {ball.radius[1]:.6f}, held by {touching.sum()} points")
 
 # %%
 # A margin

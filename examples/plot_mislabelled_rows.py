@@ -2,8 +2,8 @@
 Hard rows, and mislabelled ones
 ===============================
 
-Forty labels are turned over on purpose. A row that pulls the machine to its own label hides itself from its margin; what
-the machine would say *without* the row does not.
+Twenty labels are turned over on purpose. The margin of a row that pulls the machine to its own label does not show it;
+what the machine would say *without* the row does.
 """
 
 # %%

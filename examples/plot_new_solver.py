@@ -3,8 +3,8 @@ A new solver in forty lines
 ===========================
 
 A solver is a frozen dataclass with three verbs: `init` makes a state, `advance` runs some iterations of it, `solution`
-makes an answer. It also says what an iteration reads (`cost`) and when a look at it is worth while (`pause`). The driver
-adds limits, certificates, history, Ctrl-C and resumption.
+makes an answer. It also says what an iteration reads (`cost`) and when a look at it is worth while (`pause`). The
+driver adds limits, certificates, history, Ctrl-C and resumption.
 """
 
 # %%

@@ -27,15 +27,14 @@ for part in range(4):
     pq.write_table(pa.table(columns), folder / f"part{part}.parquet", row_group_size=1000)
 
 # %%
-# `y` is the name of a column. With a checkpoint rows are never loaded as a whole, and a fit that was killed goes on from
-# there to the same bits; `max_memory` would be the other way to say so.
+# `y` is the name of a column. With a checkpoint rows are never loaded as a whole, and a fit that was killed continues
+# from there to the same bits; `max_memory` would be the other way to say so.
 
 model = LinearSVC(C=0.01, tol=1e-3, checkpoint=folder / "kept")
 model.fit(str(folder / "*.parquet"), "label")
 print(f"{model.solver_}: gap {model.gap_:.1e} after {model.n_iter_} passes, {model.bytes_read_ / 1e6:.1f} MB read")
-print(
-    f"angle to the true weights: {np.degrees(np.arccos(model.coef_[0] @ true / np.linalg.norm(model.coef_) / np.linalg.norm(true))):.1f}°"
-)
+cosine = model.coef_[0] @ true / np.linalg.norm(model.coef_) / np.linalg.norm(true)
+print(f"angle to the true weights: {np.degrees(np.arccos(cosine)):.1f}°")
 
 # %%
 # Each pass certifies the answer that it began with.

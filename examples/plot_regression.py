@@ -2,15 +2,15 @@
 Regression in a tube
 ====================
 
-Residuals up to ε cost nothing. `SVR` is given ε; `NuSVR` is given the share ν of targets that may lie outside, and finds
-it.
+Residuals up to ε cost nothing. `SVR` is given ε; `NuSVR` is given the share ν of targets that may lie outside, and
+finds it.
 """
 
 # %%
 import matplotlib.pyplot as plt
 import numpy as np
 
-from hinge import SVR, NuSVR, SVRCV
+from hinge import SVR, SVRCV, NuSVR
 
 rng = np.random.default_rng(0)
 X = np.sort(rng.uniform(-4, 4, (160, 1)), axis=0)

@@ -8,6 +8,7 @@ neighbouring letters that two words share. It is a Python function, called only 
 
 # %%
 from collections import Counter
+from itertools import pairwise
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -35,7 +36,7 @@ print(words[:6])
 
 def pairs(word):
     """How often each pair of neighbouring letters is there."""
-    return Counter(a + b for a, b in zip(word, word[1:], strict=False))
+    return Counter(a + b for a, b in pairwise(word))
 
 
 def shared(a, b):

@@ -20,11 +20,17 @@ from hinge import LinearSVC
 from hinge.explain import feature_table
 
 rng = np.random.default_rng(0)
-GOOD = "crisp crust|warm welcome|fresh herbs|generous portions|perfectly cooked|lovely garden|friendly waiter".split(
-    "|"
-)
-BAD = "cold soup|rude waiter|stale bread|long wait|overcooked fish|noisy room|tiny portions".split("|")
-PLAIN = "we came on monday|the table by the window|my sister ordered pasta|the bill came|there was music".split("|")
+GOOD = [
+    "crisp crust",
+    "warm welcome",
+    "fresh herbs",
+    "generous portions",
+    "perfectly cooked",
+    "lovely garden",
+    "friendly waiter",
+]
+BAD = ["cold soup", "rude waiter", "stale bread", "long wait", "overcooked fish", "noisy room", "tiny portions"]
+PLAIN = ["we came on monday", "the table by the window", "my sister ordered pasta", "the bill came", "there was music"]
 
 
 def review(good):
