@@ -53,6 +53,8 @@ autosummary_ignore_module_all = False
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 
+toc_object_entries_show_parents = "hide"
+html_context = {"default_mode": "auto"}
 html_theme = "pydata_sphinx_theme"
 html_title = f"hinge {version}"
 html_static_path = ["_static"]

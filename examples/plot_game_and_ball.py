@@ -23,10 +23,11 @@ payoff = np.array([[np.sign(np.subtract(mine, theirs)).sum() for mine in ways] f
 game = hinge.solve_game(payoff, eps=1e-3)
 print(f"{len(ways)} ways to send five soldiers; the value lies in [{game.lower:.4f}, {game.upper:.4f}]")
 
-fig, axes = plt.subplots(1, 2, figsize=(11, 4.4), layout="constrained")
+fig, ax = plt.subplots(figsize=(6.5, 3.8), layout="constrained")
 played = np.argsort(-game.x)[:10]
-axes[0].barh([str(ways[k]) for k in played][::-1], game.x[played][::-1])
-axes[0].set(xlabel="how often to play it", title="The ten most played")
+ax.barh([str(ways[k]) for k in played][::-1], game.x[played][::-1])
+ax.set(xlabel="how often to play it", title="The ten most played")
+plt.show()
 
 # %%
 # A ball
@@ -37,11 +38,12 @@ X = np.random.default_rng(1).standard_normal((300, 2)) @ np.array([[1.5, 0.4], [
 ball = hinge.enclosing_ball(X, eps=1e-6)
 touching = ball.p > 1e-6
 turn = np.linspace(0, 2 * np.pi, 200)
-axes[1].scatter(*X.T, s=8, color="grey")
-axes[1].scatter(*X[touching].T, s=50, color="tab:orange", label="points that hold it")
-axes[1].plot(*(ball.center[:, None] + ball.radius[1] * np.array([np.cos(turn), np.sin(turn)])), color="tab:blue")
-axes[1].set(aspect="equal", title=f"radius {ball.radius[1]:.4f}")
-axes[1].legend()
+fig, ax = plt.subplots(figsize=(5.5, 5.5), layout="constrained")
+ax.scatter(*X.T, s=8, color="grey")
+ax.scatter(*X[touching].T, s=50, color="tab:orange", label="points that hold it")
+ax.plot(*(ball.center[:, None] + ball.radius[1] * np.array([np.cos(turn), np.sin(turn)])), color="tab:blue")
+ax.set(aspect="equal", title=f"radius {ball.radius[1]:.4f}")
+ax.legend()
 plt.show()
 print(f"radius between {ball.radius[0]:.6f} and {ball.radius[1]:.6f}, held by {touching.sum()} points")
 

@@ -28,8 +28,7 @@ print(f"{y.mean():.1%} of the rows are positive, {model.predict(X_test).mean():.
 # tells. On held-out rows, what was said should be what was so.
 
 model.calibrate(X, y)
-fig, axes = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
-CalibrationDisplay.from_estimator(model, X_test, y_test, ax=axes[0])
+CalibrationDisplay.from_estimator(model, X_test, y_test)
 
 # %%
 # A threshold by cost
@@ -40,11 +39,12 @@ found = choose_threshold(model, X, y, cost_fp=1.0, cost_fn=20.0)
 values = model.decision_function(X_test)
 marks = np.linspace(values.min(), values.max(), 200)
 cost = [((values > t) & (y_test == 0)).mean() + 20 * ((values <= t) & (y_test == 1)).mean() for t in marks]
-axes[1].plot(marks, cost, color="tab:blue")
-axes[1].axvline(0, color="grey", ls=":", label="zero, what predict takes")
-axes[1].axvline(found.threshold, color="tab:orange", label="chosen on training rows")
-axes[1].set(xlabel="threshold", ylabel="mean cost of a held-out row", title="What a threshold costs")
-axes[1].legend()
+fig, ax = plt.subplots(figsize=(6.5, 4.2), layout="constrained")
+ax.plot(marks, cost, color="tab:blue")
+ax.axvline(0, color="grey", ls=":", label="zero, what predict takes")
+ax.axvline(found.threshold, color="tab:orange", label="chosen on training rows")
+ax.set(xlabel="threshold", ylabel="mean cost of a held-out row", title="What a threshold costs")
+ax.legend()
 plt.show()
 
 print(f"expected cost {found.cost:.3f} in place of {found.cost_at_zero:.3f}")

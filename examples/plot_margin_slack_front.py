@@ -17,8 +17,7 @@ from hinge.solvers import SDCA
 
 adult = load("adult")
 X, y = adult.X_train[:3000], adult.y_train[:3000]
-fig, axes = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
-ParetoFrontDisplay.from_estimator(LinearSVC(), X, y, points=14, ax=axes[0])
+ParetoFrontDisplay.from_estimator(LinearSVC(), X, y, points=14)
 
 # %%
 # Three names for a point of the front
@@ -31,11 +30,12 @@ points = []
 for lam in lams:
     problem = Regularized(X, y, lam=lam)
     points.append(scalarizations(problem, solve(problem, SDCA(), stop=Stop(tol=1e-3)).solution))
-axes[1].loglog(lams, [point.nu for point in points], "o-", label="ν, mean slack at unit norm")
-axes[1].loglog(lams, [point.B for point in points], "s-", label="B, the norm")
-axes[1].invert_xaxis()
-axes[1].set(xlabel="λ", title="The same solutions in three parameters")
-axes[1].legend()
+fig, ax = plt.subplots(figsize=(6.5, 4.2), layout="constrained")
+ax.loglog(lams, [point.nu for point in points], "o-", label="ν, mean slack at unit norm")
+ax.loglog(lams, [point.B for point in points], "s-", label="B, the norm")
+ax.invert_xaxis()
+ax.set(xlabel="λ", title="The same solutions in three parameters")
+ax.legend()
 plt.show()
 for lam, point in zip(lams[::3], points[::3], strict=True):
     print(f"λ = {lam:.1e}: ν = {point.nu:.3f}, B = {point.B:.2f}, mean loss {point.loss:.3f}")
