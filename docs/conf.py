@@ -15,10 +15,11 @@ sys.path.insert(0, str(HERE.parent))
 # One thread for each example, and Numba's cache where the caller has put it: pages come out the same everywhere.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from docs import reference  # noqa: E402
+from docs import reference, unfold  # noqa: E402
 from hinge.version import __version__  # noqa: E402
 
 reference.write(HERE / "api")
+unfold.unfold()
 
 project = "hinge"
 author = "The hinge developers"
@@ -37,7 +38,7 @@ extensions = [
     "sphinx-mathjax-offline",  # so that a page of formulas needs no network
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-exclude_patterns = ["reproduction", "_build", "**/GALLERY_HEADER.rst", "gallery/sg_execution_times.rst"]
+exclude_patterns = ["unfolded", "_build", "**/GALLERY_HEADER.rst", "gallery/sg_execution_times.rst"]
 templates_path = ["_templates"]
 default_role = "py:obj"  # a name in single backticks is a link where there is such a name
 
@@ -58,6 +59,7 @@ html_context = {"default_mode": "auto"}
 html_theme = "pydata_sphinx_theme"
 html_title = f"hinge {version}"
 html_static_path = ["_static"]
+html_extra_path = ["unfolded"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
