@@ -38,7 +38,7 @@ extensions = [
     "sphinx-mathjax-offline",  # so that a page of formulas needs no network
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-exclude_patterns = ["unfolded", "_build", "**/GALLERY_HEADER.rst", "gallery/sg_execution_times.rst"]
+exclude_patterns = ["unfolded", "_build", "**/GALLERY_HEADER.rst"]
 templates_path = ["_templates"]
 default_role = "py:obj"  # a name in single backticks is a link where there is such a name
 
@@ -61,10 +61,11 @@ html_title = f"hinge {version}"
 html_static_path = ["_static"]
 html_extra_path = ["unfolded"]
 html_css_files = ["site.css"]
+html_favicon = "_static/hinge.svg"
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options: dict[str, Any] = {
-    "logo": {"text": "hinge"},
+    "logo": {"text": "hinge", "image_light": "_static/hinge.svg", "image_dark": "_static/hinge.svg"},
     "navbar_end": ["theme-switcher"],
     "navbar_align": "left",
     "header_links_before_dropdown": 6,
@@ -98,6 +99,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,
+    "write_computation_times": False,
     "remove_config_comments": True,
     "min_reported_time": 1,
     "plot_gallery": True,

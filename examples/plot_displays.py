@@ -22,7 +22,8 @@ y[turned] *= -1
 
 fig, axes = plt.subplots(2, 2, figsize=(12, 9), layout="constrained")
 model = LinearSVC(lam=1e-3, solver="sdca").fit(X, y)
-ConvergenceDisplay.from_estimator(LinearSVC(lam=1e-3, solver="sdca"), X, y, ax=axes[0, 0], quantity="gap")
+slow = LinearSVC(lam=1e-4, solver="sdca", tol=1e-5)
+ConvergenceDisplay.from_estimator(slow, X, y, ax=axes[0, 0], quantity="gap")
 ParetoFrontDisplay.from_estimator(LinearSVC(), X, y, points=12, ax=axes[0, 1])
 LearningRuntimeDisplay.from_estimator(LinearSVC(lam=1e-3), X, y, X_test, y_test, ax=axes[1, 0])
 hard = HardRowsDisplay.from_estimator(model, X, y, noise=turned, ax=axes[1, 1])
