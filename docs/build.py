@@ -9,4 +9,4 @@ HERE = Path(__file__).resolve().parent
 
 if __name__ == "__main__":
     out = sys.argv[1] if len(sys.argv) > 1 else str(HERE.parent / "build" / "docs")
-    sys.exit(main(["-W", "--keep-going", "-q", "-b", "html", "-d", f"{out}.trees", str(HERE), out]))
+    sys.exit(main(["-W", "--keep-going", "-q", "-j", "auto", "-b", "html", "-d", f"{out}.trees", str(HERE), out]))

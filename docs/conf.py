@@ -4,10 +4,12 @@ import os
 import re
 import sys
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from docutils.parsers.rst.states import Inliner
+from sphinx.util.fileutil import copy_asset
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
@@ -35,7 +37,6 @@ extensions = [
     "sphinx.ext.viewcode",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
-    "sphinx-mathjax-offline",  # so that a page of formulas needs no network
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["unfolded", "_build", "**/GALLERY_HEADER.rst"]
@@ -64,7 +65,10 @@ html_css_files = ["site.css"]
 html_favicon = "_static/hinge.svg"
 html_show_sourcelink = False
 html_copy_source = False
+mathjax_path = "mathjax/tex-chtml.js"  # beside the pages, so that formulas need no network: see `_copy_mathjax`
 html_theme_options: dict[str, Any] = {
+    "collapse_navigation": True,  # of two hundred names of the reference, every page would have a list
+    "navigation_depth": 2,
     "logo": {"text": "hinge", "image_light": "_static/hinge.svg", "image_dark": "_static/hinge.svg"},
     "navbar_end": ["theme-switcher"],
     "navbar_align": "left",
@@ -127,7 +131,18 @@ def _a_bar_is_a_bar(_: Inliner, match: re.Match[str], __: int) -> tuple[str, lis
     return match.string[:end], [], match.string[end:], []
 
 
+def _copy_mathjax(app: Any, failure: Exception | None) -> None:
+    """Put MathJax beside the pages: of all that its package has, what sets formulas written in TeX."""
+    if failure is None:
+        package = find_spec("sphinx-mathjax-offline")
+        assert package is not None and package.origin is not None
+        source, target = Path(package.origin).parent / "static" / "mathjax", Path(app.outdir) / "_static" / "mathjax"
+        for part in ("tex-chtml.js", "output/chtml/fonts"):
+            copy_asset(source / part, (target / part).parent if part.endswith(".js") else target / part)
+
+
 def setup(app: Any) -> None:
     """Called by Sphinx."""
+    app.connect("build-finished", _copy_mathjax)
     Inliner.dispatch["|"] = _a_bar_is_a_bar
     app.connect("autodoc-skip-member", _is_ours)
