@@ -80,7 +80,7 @@ html_theme_options: dict[str, Any] = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"changelog": [], "faq": [], "start": [], "cite": []}
+html_sidebars = {"faq": [], "index": [], "start": [], "which_solver": []}  # pages without others below or beside them
 
 
 def _first_plot(gallery_conf: dict[str, Any], fname: str | None) -> None:
@@ -111,6 +111,7 @@ sphinx_gallery_conf = {
     "backreferences_dir": "gallery/backreferences",
     "doc_module": ("hinge",),
     "inspect_global_variables": False,
+    "capture_repr": (),
 }
 warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive", category=UserWarning)
 
