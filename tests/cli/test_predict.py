@@ -46,14 +46,14 @@ def test_features_without_labels(files):
     out, err = said(run("predict", files.model, files.features, "--no-labels"))
     assert out == labelled
     assert "Error" not in err
-    assert "csv and tsv" in sentence(run("predict", files.model, files.svm, "--no-labels"))
-    assert "found text" in sentence(run("predict", files.model, files.csv, "--no-labels"))
+    assert "csv, tsv, npy and Parquet" in sentence(run("predict", files.model, files.svm, "--no-labels"))
+    assert "has 8 columns, but 7 features" in sentence(run("predict", files.model, files.csv, "--no-labels"))
 
 
 def test_features_without_labels_of_another_width(files, tmp_path):
     narrow = tmp_path / "narrow.csv"
     narrow.write_text("1,2\n3,4\n")
-    assert "has 2 columns, but the model has 7 features" in sentence(run("predict", files.model, narrow, "--no-labels"))
+    assert "has 2 columns, but 7 features were learned" in sentence(run("predict", files.model, narrow, "--no-labels"))
 
 
 @pytest.mark.slow
