@@ -75,6 +75,7 @@ ATTRIBUTES = tuple(
             "slack_",
             "n_kernel_evals_",
             "n_kernel_asked_",
+            "training_",
         )
     )
 )
