@@ -161,6 +161,7 @@ def _show(found: dict[str, Any]) -> None:
     if found["weights"]:
         typer.echo("")
         several = len({one["of"] for one in found["weights"]}) > 1
-        head = ("feature", "weight", "of") if several else ("feature", "weight")
+        speaks = f" (+ speaks for {found['weights'][0]['of']})" if found["weights"][0]["of"] else ""
+        head = ("feature", "weight", "of") if several else ("feature", f"weight{speaks}")
         rows = [(one["feature"], f"{one['weight']:+.4g}", one["of"])[: len(head)] for one in found["weights"]]
         show_table([head, *rows])

@@ -64,19 +64,13 @@ def machine(name: str, given: dict[str, Any]) -> Any:
 
 def implied_loss(given: dict[str, Any]) -> dict[str, Any]:
     """The loss of a LinearSVC where none was given: Python's, or the papers' where only that will do."""
-    from hinge.problems import Regularized
-    from hinge.problems.svm.losses import SQUARED_HINGE
     from hinge.solvers import registry
 
     if "loss" in given or given.get("multi_class") == "crammer_singer" or given.get("penalty") == "l1":
         return given
-    if "slack" in given:
+    entry = registry.entries("linear", "cells").get(given.get("solver", "auto"))
+    if "slack" in given or (entry is not None and not entry.needs and not entry.load().any_loss):
         return {"loss": "hinge", **given}
-    entry = registry.BY_NAME.get(given.get("solver", "auto"))
-    if entry is not None and entry.solves in ("linear", "cells") and not entry.needs:
-        tiny = Regularized(np.array([[1.0], [-1.0]]), [1, -1], 1.0, bias="penalized", loss=SQUARED_HINGE)
-        if entry.load()().rejects(tiny) is not None:
-            return {"loss": "hinge", **given}
     return given
 
 

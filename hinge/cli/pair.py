@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from hinge.cli.options import Json, Label, ZeroBased
+from hinge.cli.rows import PAIR_HEADER
 from hinge.cli.show import say
 from hinge.datasets.base import Parts
 from hinge.datasets.delimited import LABEL_NAMES
@@ -74,7 +75,9 @@ def _rows_and_labels(
     data: str, label: str | None, positive: str | None, nbytes: int, zero_based: bool
 ) -> tuple[Any, np.ndarray | None, tuple[int, int] | None]:
     """What `write_pair` takes, the labels where there are any, and the shape where X does not tell it."""
-    kind = Path(data).suffix
+    kind = Path(data).suffix.lower()
+    if kind == ".pq" or (Path(data).is_dir() and not (Path(data) / PAIR_HEADER).exists()):
+        kind = ".parquet"
     if kind not in (".npy", ".parquet"):
         from hinge.cli.data import training_data
         from hinge.cli.rows import Reading, is_file

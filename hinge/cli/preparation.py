@@ -82,16 +82,16 @@ def keep_names(model: Any, names: list[str] | None) -> None:
         return
     steps = steps_of(model)
     first = steps[0] if steps else model
-    for part in [first, *(step for _, step in getattr(first, "steps", [])[:1])]:
-        part.feature_names_in_ = np.array(names, object)
-    for _, part, columns in getattr(first, "transformers_", []):
-        for one in [part, *(step for _, step in getattr(part, "steps", []))]:
-            if hasattr(one, "n_features_in_"):
-                _name(one, [names[j] for j in columns])
+    _name(first, names)
+    for _, part, columns in _transformers(first):
+        if hasattr(part, "transform"):
+            _name(part, [names[j] for j in columns])
 
 
 def _name(part: Any, names: list[str]) -> None:
-    if not hasattr(part, "steps"):  # the names of a pipeline are those of its first step
+    if hasattr(part, "steps"):  # the names of a pipeline are those of its first step
+        _name(part.steps[0][1], names)
+    else:
         part.feature_names_in_ = np.array(names, object)
 
 

@@ -123,7 +123,13 @@ def read_rows(data: str, how: Reading, wanted: Columns | None = None, labelled: 
         Whether labels are needed where there is no model yet.
     """
     if data == STDIN:
-        data = str(_standard_input())
+        path = _standard_input()
+        try:
+            found = read_rows(str(path), how, wanted, labelled)
+            place = found.place
+            return found if place is None else found._replace(place=lambda row: f"Standard input, {_line(place, row)}")
+        except ValueError as error:
+            raise ValueError(str(error).replace(str(path), "Standard input")) from error
     path = Path(data)
     if path.is_dir() and (path / PAIR_HEADER).exists():
         return _pair(path, how, wanted)
@@ -144,6 +150,11 @@ def read_rows(data: str, how: Reading, wanted: Columns | None = None, labelled: 
     width = None if wanted is None else wanted.width
     X, y = read(path, n_features=width, label=column_of(how.label), zero_based=how.zero_based)
     return Rows(X, labels_from(how.labels, X.shape[0]) if how.labels else y)
+
+
+def _line(place: Callable[[int], str], row: int) -> str:
+    """The place of a row without the name of the file."""
+    return place(row).rpartition(", ")[2]
 
 
 def column_of(label: str | None) -> str | int | None:

@@ -117,7 +117,7 @@ def train(
     Columns of words become one column of 0 and 1 for each word; that, and what missing values are filled
     with, is part of the model.
     """
-    from hinge.cli.machines import gamma_of
+    from hinge.cli.machines import gamma_of, machine
     from hinge.cli.rows import Reading, megabytes, split_names
 
     trade_off = {"C": C, "lam": lam, "slack": slack}
@@ -156,6 +156,7 @@ def train(
     elif probability and model is not ModelName.linearsvc:
         raise typer.BadParameter("--probability is for classifiers: linearsvc, svc and nusvc.")
     how = Reading(label, labels, sample_weight_column, split_names(drop), split_names(categorical), zero_based, fetch)
+    machine(model.value, given)  # complains of settings before data is read
     if output is not None:
         _check_output(output)
     on_disk = max_memory is not None or checkpoint is not None

@@ -207,7 +207,7 @@ def parse_by_cell(text: TextIO, layout: Layout, path: Path, above: int) -> tuple
             if value is None or not math.isfinite(value):
                 raise DataFormatError(
                     f"{where}, column {name}: found {cell[:40]!r} where a finite number was expected; encode words "
-                    "first, say by scikit-learn's OneHotEncoder (hinge train does so by itself)."
+                    "first, say by scikit-learn's OneHotEncoder (hinge train does so by itself, of rows in memory)."
                 )
             values.append(value)
         table.append(values)

@@ -97,7 +97,7 @@ def test_kernels(tmp_path):
     assert "libsvm has a bias" in result.stdout
     assert (tmp_path / "out" / "figures" / "race-evals.png").stat().st_size > 1000
     page = (tmp_path / "out" / "report.html").read_text()
-    assert "block-dual" in page
+    assert "blockdual" in page
     assert "No claim" not in page  # a race makes none
     for name in said(result).partition("Written to ")[2].partition(": ")[2].strip(". ").split(", "):
         assert (tmp_path / "out" / name).exists()
