@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import shlex
 import sys
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
-
-import numpy as np
 
 from hinge.cli.options import (
     Categorical,
@@ -86,7 +85,7 @@ def compare(
     kind, value = target
     if kind not in ("gap", "error"):
         raise typer.BadParameter(f"--target is 'gap' or 'error' and a number, not {kind!r}.")
-    if not (0 < value < np.inf and max_time > 0):
+    if not (0 < value < math.inf and max_time > 0):
         raise typer.BadParameter("--target and --max-time take positive numbers.")
     if kind == "error" and value >= 1:
         raise typer.BadParameter("an error is a share of the rows, below 1.")
@@ -158,6 +157,8 @@ def _course(
     seed: int,
 ) -> Course:
     """Rows, test rows and the objective."""
+    import numpy as np
+
     from hinge.kernels import Gaussian
     from hinge.racing import Course
     from hinge.racing.course import with_bias

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 ModelName = Enum(
     "ModelName",
@@ -86,6 +87,8 @@ def gamma_of(text: str | None) -> float | str | None:
 
 def class_weight_of(text: str | None, y: np.ndarray | None) -> Any:
     """Weights of classes: "balanced", or JSON such as {"spam": 5}, whose names are those of the labels."""
+    import numpy as np
+
     if text is None or text == "balanced":
         return text
     try:

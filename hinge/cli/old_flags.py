@@ -6,9 +6,10 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 
 class Flags(NamedTuple):
@@ -65,6 +66,8 @@ def files_of(flags: Flags, names: tuple[str, ...], optional: int = 0) -> list[st
 
 def class_weights(weights: Mapping[str, float], y: np.ndarray) -> dict[Any, float] | None:
     """Weights by the labels themselves; those of labels that do not occur are ignored, as the old programs do."""
+    import numpy as np
+
     if not weights:
         return None
     labels = {float(value): value for value in np.unique(y).tolist()}
@@ -74,6 +77,7 @@ def class_weights(weights: Mapping[str, float], y: np.ndarray) -> dict[Any, floa
 
 def cross_validated(model: Any, X: Any, y: np.ndarray, folds: int, numbers: bool) -> str:
     """What ``-v`` writes."""
+    import numpy as np
     from sklearn.model_selection import cross_val_predict
 
     if folds < 2:
@@ -89,6 +93,8 @@ def cross_validated(model: Any, X: Any, y: np.ndarray, folds: int, numbers: bool
 
 def verdict(said: np.ndarray, y: np.ndarray, numbers: bool, words: tuple[str, str]) -> str:
     """What the old programs say after a prediction."""
+    import numpy as np
+
     if not numbers:
         right = int(np.sum(said == y))
         return f"Accuracy = {100 * right / len(y):g}% ({right}/{len(y)}){words[0]}"
@@ -99,6 +105,8 @@ def verdict(said: np.ndarray, y: np.ndarray, numbers: bool, words: tuple[str, st
 
 
 def _squared_correlation(said: np.ndarray, y: np.ndarray) -> float:
+    import numpy as np
+
     with np.errstate(invalid="ignore", divide="ignore"):
         a, b = said - said.mean(), y - y.mean()
         return float((a @ b) ** 2 / ((a @ a) * (b @ b)))

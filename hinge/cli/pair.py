@@ -5,17 +5,10 @@ from __future__ import annotations
 import json
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Annotated, Any
 
 from hinge.cli.options import Json, Label, ZeroBased
-from hinge.cli.rows import PAIR_HEADER
 from hinge.cli.show import say
-from hinge.datasets.base import Parts
-from hinge.datasets.delimited import LABEL_NAMES
-from hinge.datasets.tasks import binary
-from hinge.files.replacing import replacing
 
 try:
     import typer
@@ -23,6 +16,9 @@ try:
     from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
 except ImportError:  # `hinge.cli.app.main` says how to get them
     typer = None  # type: ignore[assignment]
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 def pair(
@@ -37,7 +33,10 @@ def pair(
     as_json: Json = False,
 ) -> None:
     """Write a matrix by rows and by columns, out of core, for fits that read only part of it."""
+    import numpy as np
+
     from hinge.access.two_way.writer import write_pair
+    from hinge.files.replacing import replacing
 
     X, y, shape = _rows_and_labels(data, label, positive, memory << 20, zero_based)
     if y is None and labels is not None:
@@ -75,13 +74,15 @@ def _rows_and_labels(
     data: str, label: str | None, positive: str | None, nbytes: int, zero_based: bool
 ) -> tuple[Any, np.ndarray | None, tuple[int, int] | None]:
     """What `write_pair` takes, the labels where there are any, and the shape where X does not tell it."""
+    from hinge.cli.data import training_data
+    from hinge.cli.rows import PAIR_HEADER, Reading, is_file
+    from hinge.datasets.base import Parts
+    from hinge.datasets.tasks import binary
+
     kind = Path(data).suffix.lower()
     if kind == ".pq" or (Path(data).is_dir() and not (Path(data) / PAIR_HEADER).exists()):
         kind = ".parquet"
     if kind not in (".npy", ".parquet"):
-        from hinge.cli.data import training_data
-        from hinge.cli.rows import Reading, is_file
-
         found = training_data(data, None, Reading(label, zero_based=zero_based), None if is_file(data) else positive)
         X, y = found.train.X, found.train.y
         if found.train.words:
@@ -101,6 +102,9 @@ def _from_parquet(
     path: Path, label: str | None, positive: str | None, nbytes: int
 ) -> tuple[Any, np.ndarray | None, tuple[int, int] | None]:
     from hinge.access.tables.columnar import parquet_blocks, parquet_labels, parquet_names
+    from hinge.datasets.base import Parts
+    from hinge.datasets.delimited import LABEL_NAMES
+    from hinge.datasets.tasks import binary
 
     names = parquet_names(path)
     if label is None:
