@@ -17,6 +17,7 @@ _PARTS = (
     "estimators",
     "experiments",
     "explain",
+    "export",
     "files",
     "kernels",
     "monitoring",

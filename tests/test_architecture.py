@@ -41,6 +41,7 @@ MAY_IMPORT |= {  # clients, which see all of the above
     "saddle": {"compiled", "access", "problems", "monitoring", "solvers"},
     "selection": PARTS | {"threads"},
     "files": PARTS | {"files.replacing", "version"},
+    "export": {"estimators", "kernels", "files.replacing"},
     "report": {"files.replacing", "version"},
     "display": PARTS | {"report"},
     "explain": PARTS,
