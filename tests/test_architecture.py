@@ -49,7 +49,9 @@ MAY_IMPORT |= {  # clients, which see all of the above
     "racing": PARTS | {"report", "experiments", "files.replacing"},
     "accel": {"estimators"},
     "dask": PARTS | {"compiled", "threads"},
-    "cli": PARTS | {"selection", "files", "files.replacing", "version", "report", "display", "experiments", "racing"},
+    "cli": PARTS
+    | {"compiled", "explain", "export", "selection", "files", "files.replacing", "version", "report", "display"}
+    | {"experiments", "racing"},
 }
 
 

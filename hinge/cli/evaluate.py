@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from hinge.cli.options import Data, Json, Label, Labels, ModelFile, Positive, ZeroBased
-from hinge.cli.show import number, percent, say, show_table
+from hinge.cli.show import percent, say, show_table
 
 try:
     import typer
@@ -70,39 +70,9 @@ def evaluate(
         say(f"Written to {html}.")
 
 
-def lines_of(result: dict[str, Any]) -> list[tuple[str, str]]:
-    """What was measured, in words."""
-    lines = [("rows", f"{result['rows']:,}")]
-    if result["kind"] == "numbers":
-        return [
-            *lines,
-            ("mean abs. error", number(result["mean_absolute_error"])),
-            ("root mean sq. error", number(result["root_mean_squared_error"])),
-            ("median abs. error", number(result["median_absolute_error"])),
-            ("largest error", number(result["largest_error"])),
-            ("R²", number(result["r2"]) or "not known: all labels are the same"),
-        ]
-    if result["kind"] == "one class":
-        lines.append(("outside", percent(result["outside"])))
-    if "accuracy" in result:
-        lines.append(("accuracy", percent(result["accuracy"])))
-    if result.get("balanced_accuracy") is not None:
-        lines.append(("balanced accuracy", percent(result["balanced_accuracy"])))
-    if result.get("roc_auc") is not None:
-        of = f" (of {result['positive']})" if result.get("positive") else " (mean of each class against the rest)"
-        lines.append(("ROC-AUC", f"{result['roc_auc']:.4f}{of}"))
-    if "log_loss" in result:
-        lines += [
-            ("log-loss", f"{result['log_loss']:.4f}"),
-            ("Brier score", f"{result['brier']:.4f}"),
-            ("calibration error", f"{percent(result['calibration_error'])} between what was said and what was so"),
-        ]
-    if result.get("unknown_labels"):
-        lines.append(("labels unknown to it", ", ".join(result["unknown_labels"][:10])))
-    return lines
-
-
 def _show(result: dict[str, Any]) -> None:
+    from hinge.cli.measures import lines_of
+
     show_table(lines_of(result))
     classes = result.get("classes", [])
     if "confusion" in result and len(classes) <= MOST_CLASSES:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from hinge.cli.evaluate import lines_of
+from hinge.cli.measures import lines_of
 
 SIZE, EDGE = 260, 34
 STYLE = """

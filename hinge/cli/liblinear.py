@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from hinge.cli.libsvm import fitted_width
 from hinge.cli.old_flags import class_weights, cross_validated, files_of, parsed, spelled, verdict, write_lines
 from hinge.cli.show import compiling_told
 
@@ -35,13 +34,13 @@ def linear_train(ctx: typer.Context) -> None:
     -s 1, 2 squared hinge (the default), 3 hinge, 4 all classes at once, 5 1-norm, 11, 12, 13 regression, 21 one
     class; logistic regression (0, 6, 7) is not there. -c cost, -p epsilon, -n nu, -e tolerance (of the certified
     relative gap), -B bias (none by default), -R not penalised, -wLABEL weight, -v folds, -C choose the cost,
-    -q quiet.
+    -q quiet. The model file is LIBLINEAR's own text form, of one class LIBSVM's.
     """
     import warnings
 
-    from hinge.cli.libsvm import write_model
     from hinge.cli.machines import machine
     from hinge.datasets import read
+    from hinge.export import write_liblinear, write_libsvm
 
     flags = parsed(ctx.args, "scpneBwv", alone="qCR")
     data, *rest = files_of(flags, ("TRAINING_FILE", "MODEL_FILE"), optional=1)
@@ -75,7 +74,8 @@ def linear_train(ctx: typer.Context) -> None:
             typer.echo(cross_validated(model, X, y, int(flags.values["v"]), name == "linearsvr"))
             return
         model.fit(X) if name == "oneclass" else model.fit(X, y)
-    write_model(model, rest[0] if rest else f"{Path(data).name}.model")
+    write = write_libsvm if name == "oneclass" else write_liblinear  # the former has it, too
+    write(model, rest[0] if rest else f"{Path(data).name}.model")
     if not quiet:
         typer.echo(f"certified gap = {model.gap_:.2e}, {model.stop_reason_}")
 
@@ -94,9 +94,12 @@ def linear_predict(ctx: typer.Context) -> None:
         raise ValueError("-b 1 is for logistic regression, which is not there: use hinge train --probability.")
     model = read_model(place)
     X, y = read(data)
+    width = model.n_features_in_
+    X = X[:, :width]  # features that were not learned say nothing to a linear machine
+    X.resize((X.shape[0], width))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        said = model.predict(fitted_width(X, model.n_features_in_))
+        said = model.predict(X)
     write_lines(output, [spelled(value) for value in said.tolist()])
     if "q" not in flags.values:
         numbers = not hasattr(model, "classes_") and not is_one_class(model)

@@ -24,12 +24,13 @@ def svm_train(ctx: typer.Context) -> None:
     -s 0 C-SVC, 1 nu-SVC, 2 one-class, 3 epsilon-SVR, 4 nu-SVR; -t 0 linear, 1 polynomial, 2 Gaussian, 3 sigmoid,
     4 precomputed; -d degree, -g gamma (1/features), -r coef0, -c cost, -n nu, -p epsilon, -m cache in MB,
     -e tolerance (of the certified relative gap), -h shrinking (ignored), -b 1 probabilities, -wLABEL weight,
-    -v folds, -q quiet.
+    -v folds, -q quiet. The model file is LIBSVM's own text form.
     """
     import warnings
 
     from hinge.cli.machines import machine
     from hinge.datasets import read
+    from hinge.export import write_libsvm
 
     flags = parsed(ctx.args, "stdgrcnpmehbwv")
     data, *rest = files_of(flags, ("TRAINING_FILE", "MODEL_FILE"), optional=1)
@@ -59,7 +60,7 @@ def svm_train(ctx: typer.Context) -> None:
             return
         model.fit(X) if name == "oneclass" else model.fit(X, y)
     place = rest[0] if rest else f"{Path(data).name}.model"
-    write_model(model, place)
+    write_libsvm(model, place)
     if not quiet:
         typer.echo(f"nSV = {len(model.support_)}, certified gap = {model.gap_:.2e}, {model.stop_reason_}")
 
@@ -78,7 +79,12 @@ def svm_predict(ctx: typer.Context) -> None:
     model = read_model(place)
     given = str(getattr(model, "kernel", "")) == "precomputed"
     X, y = read(data, zero_based=given)
-    X = _kernel_values(X, data) if given else fitted_width(X, model.n_features_in_)
+    if given:
+        X = _kernel_values(X, data)
+    elif X.shape[1] > model.n_features_in_:
+        model = read_model(place, X.shape[1])
+    else:
+        X.resize((X.shape[0], model.n_features_in_))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         said = model.predict(X)
@@ -95,14 +101,6 @@ def svm_predict(ctx: typer.Context) -> None:
         typer.echo(verdict(said, y, numbers, WORDS))
 
 
-def fitted_width(X: Any, width: int) -> Any:
-    """The features that a model knows: the old programs ignore others, and take what is left out for zero."""
-    X = X[:, :width] if X.shape[1] > width else X
-    if X.shape[1] < width:
-        X.resize((X.shape[0], width))
-    return X
-
-
 def _kernel_values(X: Any, data: str) -> Any:
     """Kernel values of LIBSVM's form: feature 0 is the number of the row, the others are the values."""
     values = X.toarray()[:, 1:]
@@ -111,15 +109,16 @@ def _kernel_values(X: Any, data: str) -> Any:
     return values
 
 
-def write_model(model: Any, place: str) -> None:
-    """Write a model in LIBSVM's text form."""
+def read_model(place: str, width: int | None = None) -> Any:
+    """A model of LIBSVM's or LIBLINEAR's text form, or of ours, which the first bytes tell.
+
+    LIBSVM's form does not say how many features there are: rows may have more than its support vectors.
+    """
+    from hinge.export import read_liblinear, read_libsvm
     from hinge.files import model_files
 
-    model_files.save(model, place)
-
-
-def read_model(place: str) -> Any:
-    """Read a model, of LIBSVM's text form or ours."""
-    from hinge.files import model_files
-
-    return model_files.load(place)
+    with Path(place).open("rb") as stream:
+        head = stream.read(16)
+    if head.startswith(b"PK"):
+        return model_files.load(place)
+    return read_liblinear(place) if head.startswith(b"solver_type") else read_libsvm(place, n_features=width)

@@ -48,7 +48,7 @@ def machine(name: str, given: dict[str, Any]) -> Any:
     ValueError
         If one of them is not a parameter of the estimator.
     """
-    from hinge import estimators
+    import hinge.estimators as estimators
 
     cls: Any = getattr(estimators, CLASSES[name])
     takes = set(cls._get_param_names())

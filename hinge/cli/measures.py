@@ -8,6 +8,7 @@ import numpy as np
 
 from hinge.cli.data import error_rate, in_classes
 from hinge.cli.preparation import machine_of
+from hinge.cli.show import number, percent
 
 BINS = 10
 
@@ -37,6 +38,38 @@ def measured(model: Any, X: Any, y: np.ndarray | None, positive: str | None = No
     if not hasattr(machine, "classes_"):
         return _of_numbers(model.predict(X), y)
     return _of_classes(model, X, in_classes(y, machine.classes_, positive), positive)
+
+
+def lines_of(result: dict[str, Any]) -> list[tuple[str, str]]:
+    """What was measured, in words."""
+    lines = [("rows", f"{result['rows']:,}")]
+    if result["kind"] == "numbers":
+        return [
+            *lines,
+            ("mean abs. error", number(result["mean_absolute_error"])),
+            ("root mean sq. error", number(result["root_mean_squared_error"])),
+            ("median abs. error", number(result["median_absolute_error"])),
+            ("largest error", number(result["largest_error"])),
+            ("R²", number(result["r2"]) or "not known: all labels are the same"),
+        ]
+    if result["kind"] == "one class":
+        lines.append(("outside", percent(result["outside"])))
+    if "accuracy" in result:
+        lines.append(("accuracy", percent(result["accuracy"])))
+    if result.get("balanced_accuracy") is not None:
+        lines.append(("balanced accuracy", percent(result["balanced_accuracy"])))
+    if result.get("roc_auc") is not None:
+        of = f" (of {result['positive']})" if result.get("positive") else " (mean of each class against the rest)"
+        lines.append(("ROC-AUC", f"{result['roc_auc']:.4f}{of}"))
+    if "log_loss" in result:
+        lines += [
+            ("log-loss", f"{result['log_loss']:.4f}"),
+            ("Brier score", f"{result['brier']:.4f}"),
+            ("calibration error", f"{percent(result['calibration_error'])} between what was said and what was so"),
+        ]
+    if result.get("unknown_labels"):
+        lines.append(("labels unknown to it", ", ".join(result["unknown_labels"][:10])))
+    return lines
 
 
 # --- classes ------------------------------------------------------------------------------------

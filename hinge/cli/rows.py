@@ -125,9 +125,9 @@ def read_rows(data: str, how: Reading, wanted: Columns | None = None, labelled: 
     if data == STDIN:
         path = _standard_input()
         try:
-            found = read_rows(str(path), how, wanted, labelled)
-            place = found.place
-            return found if place is None else found._replace(place=lambda row: f"Standard input, {_line(place, row)}")
+            rows = read_rows(str(path), how, wanted, labelled)
+            place = rows.place
+            return rows if place is None else rows._replace(place=lambda row: f"Standard input, {_line(place, row)}")
         except ValueError as error:
             raise ValueError(str(error).replace(str(path), "Standard input")) from error
     path = Path(data)

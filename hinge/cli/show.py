@@ -68,10 +68,10 @@ def compiling_told(quiet: bool = False) -> Iterator[None]:
     if quiet or not Console(stderr=True).is_terminal:
         yield
         return
-    from hinge import compiled
+    from hinge.compiled import when_waiting
 
-    compiled.when_waiting(lambda: say("Compiling for this machine: only the first fit of its kind waits for it."))
+    when_waiting(lambda: say("Compiling for this machine: only the first fit of its kind waits for it."))
     try:
         yield
     finally:
-        compiled.when_waiting(None)
+        when_waiting(None)

@@ -143,6 +143,7 @@ def panel(panel: Panel, ax: Axes, look: Mapping[str, Style] | None = None, *, le
 
 
 def check_installed() -> None:
+    """Raise, with what to install, if matplotlib is missing."""
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:

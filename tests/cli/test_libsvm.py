@@ -22,6 +22,7 @@ def test_a_script_of_old(iris, tmp_path):
     _, data, X, y = iris
     model, output = tmp_path / "iris.model", tmp_path / "out.txt"
     said(run("svm-train", "-s", 0, "-t", 2, "-g", 0.25, "-c", 10, "-w1", 2, "-e", 1e-5, "-q", data, model))
+    assert model.read_text().startswith("svm_type c_svc\nkernel_type rbf\n")
     out, _ = said(run("svm-predict", data, model, output))
     theirs = SVC(C=10, gamma=0.25, class_weight={1: 2.0}, tol=1e-5).fit(X, y).predict(X)
     assert [int(line) for line in output.read_text().split()] == theirs.tolist()
