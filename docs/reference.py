@@ -31,6 +31,7 @@ PARTS = (
     Part("hinge.kernels", "Kernels", "By name in ``kernel=``, or as a value with its settings."),
     Part("hinge.dask", "On a Dask cluster", "Rows that lie with the workers of a cluster."),
     Part("hinge.datasets", "Data sets", "A catalog of the papers' sets, readers, and generators with known answers."),
+    Part("hinge.export", "Models for others", "scikit-learn, ONNX, skops, and the text files of LIBSVM and LIBLINEAR."),
     Part("hinge.problems", "Problems", "What is wanted: data and parameters, and the certificate of an answer."),
     Part("hinge.solvers", "Solvers", "How: one algorithm a class, each in a file of its own, and what runs them."),
     Part("hinge.saddle", "Results of max-min problems", "What `hinge.max_margin` and its like give back."),

@@ -15,6 +15,7 @@ from hinge.access import Data, Matrix
 from hinge.estimators import checks
 from hinge.estimators.html import FittedHTML
 from hinge.estimators.parameters import RandomState
+from hinge.estimators.to_sklearn import ToSklearn
 from hinge.monitoring import Stop
 from hinge.monitoring.clock import left_of
 from hinge.problems import Penalized, Regularized
@@ -42,7 +43,7 @@ OF_A_FIT = (
 )
 
 
-class LinearMachine(FittedHTML, BaseEstimator):
+class LinearMachine(FittedHTML, ToSklearn, BaseEstimator):
     """A linear function of the features, learned by any solver of the linear problem."""
 
     C: float
