@@ -17,6 +17,7 @@ _PARTS = (
     "estimators",
     "experiments",
     "explain",
+    "export",
     "files",
     "kernels",
     "monitoring",
@@ -57,11 +58,13 @@ _WHERE = {
     "choose_threshold": "hinge.selection",
     "enclosing_ball": "hinge.saddle.front_doors",
     "l1_min_c": "hinge.estimators",
+    "load": "hinge.files.model_files",
     "max_margin": "hinge.saddle.front_doors",
     "maximize_semidefinite": "hinge.saddle.semidefinite_program",
     "maxmin": "hinge.saddle.front_doors",
     "open_pair": "hinge.access.two_way.reader",
     "patch_sklearn": "hinge.accel",
+    "save": "hinge.files.model_files",
     "semidefinite": "hinge.saddle.front_doors",
     "solve": "hinge.solvers",
     "solve_game": "hinge.saddle.front_doors",
@@ -91,6 +94,8 @@ if TYPE_CHECKING:
     from hinge.estimators import NuSVR as NuSVR
     from hinge.estimators import OneClassSVM as OneClassSVM
     from hinge.estimators import l1_min_c as l1_min_c
+    from hinge.files.model_files import load as load
+    from hinge.files.model_files import save as save
     from hinge.monitoring import Stop as Stop
     from hinge.problems import L1Regularized as L1Regularized
     from hinge.problems import NormConstrained as NormConstrained

@@ -23,6 +23,42 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import lambertw
 
+__all__ = [
+    "dca_gap",
+    "dca_over_sgd",
+    "dca_refined_gap",
+    "error_decomposition",
+    "generalization_gap",
+    "generic_iterations",
+    "kernel_learning_runtime",
+    "learning_runtime",
+    "online_runtime",
+    "pegasos_gap",
+    "pegasos_iterations",
+    "pegasos_kernel_evaluations",
+    "pegasos_runtime",
+    "perceptron_mistakes",
+    "perceptron_runtime",
+    "sample_size",
+    "sample_size_low_noise",
+    "sbp_kernel_evaluations",
+    "sdca_kernel_iterations",
+    "sdp_iterations",
+    "sdp_runtime",
+    "sgd_gap",
+    "sgd_runtime_more_data",
+    "simba_gain",
+    "simba_iterations",
+    "simba_learning_runtime",
+    "simba_runtime",
+    "slack_accuracy",
+    "smo_runtime",
+    "sublinear_perceptron_gap",
+    "sublinear_perceptron_iterations",
+    "sublinear_perceptron_runtime",
+    "svm_perf_runtime",
+]
+
 Numbers = float | NDArray[Any]
 P = ParamSpec("P")
 Result = TypeVar("Result")
@@ -78,7 +114,14 @@ def _chosen(method: str, table: dict[str, Any]) -> Any:
 def pegasos_gap(T: Numbers, lam: Numbers, R: Numbers = 1.0, delta: Numbers = 1.0) -> Numbers:
     r"""Excess objective after T iterations: :math:`(\sqrt\lambda + R)^2 \ln T / (\delta\lambda T)`.
 
-    Pegasos, Theorem 2 (δ = 1: the mean), Theorem 3 (with chance 1 − δ), Corollary 1 (whole passes). Exact."""
+    Pegasos, Theorem 2 (δ = 1: the mean), Theorem 3 (with chance 1 − δ), Corollary 1 (whole passes). Exact.
+
+    Examples
+    --------
+    >>> from hinge.bounds import pegasos_gap
+    >>> f"{pegasos_gap(T=1e6, lam=1e-4):.3g}"
+    '0.141'
+    """
     return (np.sqrt(lam) + R) ** 2 * np.log(T) / (delta * lam * T)
 
 
@@ -87,14 +130,28 @@ def pegasos_iterations(lam: Numbers, eps: Numbers, R: Numbers = 1.0, delta: Numb
     r"""The T from which `pegasos_gap` is at most ε: :math:`\tilde O(R^2/(\delta\lambda\epsilon))`.
 
     Pegasos, after Corollary 1 and Theorem 3. Exact: :math:`T = a \ln T` with :math:`a = (\sqrt\lambda +
-    R)^2/(\delta\lambda\epsilon)` is solved by Lambert's function; T is at least 3, as in the theorems."""
+    R)^2/(\delta\lambda\epsilon)` is solved by Lambert's function; T is at least 3, as in the theorems.
+
+    Examples
+    --------
+    >>> from hinge.bounds import pegasos_iterations
+    >>> f"{pegasos_iterations(lam=1e-4, eps=0.01):.3g}"
+    '1.7e+07'
+    """
     a = np.maximum((np.sqrt(lam) + R) ** 2 / (delta * lam * eps), 3 / np.log(3))
     return np.maximum(3.0, -a * np.real(lambertw(-1 / a, -1)))
 
 
 @_bound()
 def pegasos_runtime(lam: Numbers, eps: Numbers, d: Numbers, R: Numbers = 1.0, delta: Numbers = 1.0) -> Numbers:
-    r"""Operations: :math:`d R^2/(\delta\lambda\epsilon)`, whatever m. Pegasos, abstract, Section 3. Õ."""
+    r"""Operations: :math:`d R^2/(\delta\lambda\epsilon)`, whatever m. Pegasos, abstract, Section 3. Õ.
+
+    Examples
+    --------
+    >>> from hinge.bounds import pegasos_runtime
+    >>> f"{pegasos_runtime(lam=1e-4, eps=0.01, d=100):.3g}"
+    '1e+08'
+    """
     return d * R**2 / (delta * lam * eps)
 
 
@@ -102,7 +159,14 @@ def pegasos_runtime(lam: Numbers, eps: Numbers, d: Numbers, R: Numbers = 1.0, de
 def pegasos_kernel_evaluations(lam: Numbers, eps: Numbers, m: Numbers, delta: Numbers = 1.0) -> Numbers:
     r"""Kernel values: :math:`T \min(m, T)` with :math:`T = 1/(\delta\lambda\epsilon)`.
 
-    Pegasos, Section 4, "Using Mercer kernels". Õ."""
+    Pegasos, Section 4, "Using Mercer kernels". Õ.
+
+    Examples
+    --------
+    >>> from hinge.bounds import pegasos_kernel_evaluations
+    >>> f"{pegasos_kernel_evaluations(lam=1e-3, eps=0.1, m=1000):.3g}"
+    '1e+07'
+    """
     T = 1 / (delta * lam * eps)
     return T * np.minimum(m, T)
 
@@ -111,7 +175,14 @@ def pegasos_kernel_evaluations(lam: Numbers, eps: Numbers, m: Numbers, delta: Nu
 def svm_perf_runtime(m: Numbers, d: Numbers, lam: Numbers, eps: Numbers, R: Numbers = 1.0) -> Numbers:
     r"""Operations of SVM-Perf: :math:`m d R^2 / (\lambda\epsilon^2)`.
 
-    Pegasos, Sections 1 and 3, of Joachims 2006. O. The talk has the later :math:`m/(\lambda\rho)`."""
+    Pegasos, Sections 1 and 3, of Joachims 2006. O. The talk has the later :math:`m/(\lambda\rho)`.
+
+    Examples
+    --------
+    >>> from hinge.bounds import svm_perf_runtime
+    >>> f"{svm_perf_runtime(m=1000, d=100, lam=1e-3, eps=0.1):.3g}"
+    '1e+10'
+    """
     return m * d * R**2 / (lam * eps**2)
 
 
@@ -124,25 +195,53 @@ def error_decomposition(
 ) -> tuple[Numbers, Numbers, Numbers]:
     r"""Excess error of a ρ-accurate solution: :math:`\lambda B^2/2`, :math:`c\ln(1/\delta)/(\lambda m)`, 2ρ.
 
-    Talk, the theorem of "S, Srebro '08", with chance 1 − δ. Exact up to c, which is not given."""
+    Talk, the theorem of "S, Srebro '08", with chance 1 − δ. Exact up to c, which is not given.
+
+    Examples
+    --------
+    >>> from hinge.bounds import error_decomposition
+    >>> [f"{part:.3g}" for part in error_decomposition(lam=1e-3, m=1000, rho=0.01, B=5)]
+    ['0.0125', '1', '0.02']
+    """
     return lam * B**2 / 2, c * np.log(1 / delta) / (lam * m), 2 * rho
 
 
 @_bound()
 def sample_size(B: Numbers, eps: Numbers) -> Numbers:
-    r"""Examples that learning needs: :math:`(B/\epsilon)^2`. Talk, "Intermediate Summary". Õ (and Ω)."""
+    r"""Examples that learning needs: :math:`(B/\epsilon)^2`. Talk, "Intermediate Summary". Õ (and Ω).
+
+    Examples
+    --------
+    >>> from hinge.bounds import sample_size
+    >>> f"{sample_size(B=10, eps=0.1):.3g}"
+    '1e+04'
+    """
     return (B / eps) ** 2
 
 
 @_bound(rho=(_TINY, 1))
 def smo_runtime(m: Numbers, rho: Numbers) -> Numbers:
-    r"""SMO's time: :math:`m^2 \log(1/\rho)`. Talk, "Approximated Optimization". O. ρ ≤ 1."""
+    r"""SMO's time: :math:`m^2 \log(1/\rho)`. Talk, "Approximated Optimization". O. ρ ≤ 1.
+
+    Examples
+    --------
+    >>> from hinge.bounds import smo_runtime
+    >>> f"{smo_runtime(m=1000, rho=0.01):.3g}"
+    '4.61e+06'
+    """
     return m**2 * np.log(1 / rho)
 
 
 @_bound(T=(3, _INF))
 def sgd_gap(T: Numbers, lam: Numbers) -> Numbers:
-    r"""ρ of SGD (Pegasos): :math:`\log(T)/(\lambda T)`. Talk, "Comparing SGD and DCA". O. T ≥ 3."""
+    r"""ρ of SGD (Pegasos): :math:`\log(T)/(\lambda T)`. Talk, "Comparing SGD and DCA". O. T ≥ 3.
+
+    Examples
+    --------
+    >>> from hinge.bounds import sgd_gap
+    >>> f"{sgd_gap(T=1e6, lam=1e-4):.3g}"
+    '0.138'
+    """
     return np.log(T) / (lam * T)
 
 
@@ -150,7 +249,14 @@ def sgd_gap(T: Numbers, lam: Numbers) -> Numbers:
 def dca_gap(T: Numbers, m: Numbers, lam: Numbers, delta: Numbers = 1 / np.e, c: Numbers = 8.0) -> Numbers:
     r"""ρ of stochastic dual coordinate ascent: :math:`8\ln(1/\delta)(1/\lambda + m)/T`.
 
-    Talk, the theorem of "S '08", with chance 1 − δ. Exact; c = 1 is the O of "Comparing SGD and DCA"."""
+    Talk, the theorem of "S '08", with chance 1 − δ. Exact; c = 1 is the O of "Comparing SGD and DCA".
+
+    Examples
+    --------
+    >>> from hinge.bounds import dca_gap
+    >>> f"{dca_gap(T=1e6, m=1000, lam=1e-4):.3g}"
+    '0.088'
+    """
     return c * np.log(1 / delta) * (1 / lam + m) / T
 
 
@@ -158,7 +264,14 @@ def dca_gap(T: Numbers, m: Numbers, lam: Numbers, delta: Numbers = 1 / np.e, c: 
 def dca_refined_gap(T: Numbers, m: Numbers, lam: Numbers, B: Numbers, c: Numbers = 1.0) -> Numbers:
     r"""The same, refined: :math:`c(1/\lambda + \lambda m B^2 + B\sqrt m)/(T - m)`, or one epoch is enough.
 
-    Talk, "DCA refined analysis", with high probability. O: c is not given. Infinite where T ≤ m."""
+    Talk, "DCA refined analysis", with high probability. O: c is not given. Infinite where T ≤ m.
+
+    Examples
+    --------
+    >>> from hinge.bounds import dca_refined_gap
+    >>> f"{dca_refined_gap(T=1e6, m=1000, lam=1e-4, B=10):.3g}"
+    '0.0103'
+    """
     ahead = np.asarray(T - m, dtype=float)
     left = np.where(ahead > 0, ahead, 1.0)
     return np.where(ahead > 0, c * (1 / lam + lam * m * B**2 + B * np.sqrt(m)) / left, np.inf)[()]
@@ -168,7 +281,14 @@ def dca_refined_gap(T: Numbers, m: Numbers, lam: Numbers, B: Numbers, c: Numbers
 def dca_over_sgd(T: Numbers, m: Numbers, lam: Numbers) -> Numbers:
     r"""ρ of DCA over ρ of SGD: :math:`(1 + \lambda m)/\log T`; below 1, DCA is ahead.
 
-    Talk, "Comparing SGD and DCA", whose conclusion :math:`\lambda m < \log T` drops the 1. O. T ≥ 3."""
+    Talk, "Comparing SGD and DCA", whose conclusion :math:`\lambda m < \log T` drops the 1. O. T ≥ 3.
+
+    Examples
+    --------
+    >>> from hinge.bounds import dca_over_sgd
+    >>> f"{dca_over_sgd(T=1e6, m=1000, lam=1e-4):.3g}"
+    '0.0796'
+    """
     return (1 + lam * m) / np.log(T)
 
 
@@ -177,7 +297,14 @@ def learning_runtime(method: str, B: Numbers, eps: Numbers) -> Numbers:
     r"""Time to excess error ε: :math:`B^2/\epsilon^2` (sgd, dca_refined), :math:`B^2/\epsilon^3` (dca),
     :math:`B^4/\epsilon^4` (smo, svm_perf).
 
-    Talk, the table T(m, B, ε), and the slides on DCA; λ and m are the best ones. Õ."""
+    Talk, the table T(m, B, ε), and the slides on DCA; λ and m are the best ones. Õ.
+
+    Examples
+    --------
+    >>> from hinge.bounds import learning_runtime
+    >>> f"{learning_runtime('sgd', B=10, eps=0.1):.3g}"
+    '1e+04'
+    """
     exponents = {"sgd": (2, 2), "dca_refined": (2, 2), "dca": (2, 3), "smo": (4, 4), "svm_perf": (4, 4)}
     of_norm, of_eps = _chosen(method, exponents)
     return B**of_norm / eps**of_eps
@@ -187,7 +314,14 @@ def learning_runtime(method: str, B: Numbers, eps: Numbers) -> Numbers:
 def sgd_runtime_more_data(m: Numbers, B: Numbers, eps: Numbers) -> Numbers:
     r"""Iterations of Pegasos to excess error ε with m examples: :math:`(\epsilon/B - 1/\sqrt m)^{-2}`.
 
-    Talk, "Dependence on Data Set Size". Õ. Infinite where m ≤ (B/ε)²: no time is enough."""
+    Talk, "Dependence on Data Set Size". Õ. Infinite where m ≤ (B/ε)²: no time is enough.
+
+    Examples
+    --------
+    >>> from hinge.bounds import sgd_runtime_more_data
+    >>> f"{sgd_runtime_more_data(m=1e6, B=10, eps=0.1):.3g}"
+    '1.23e+04'
+    """
     room = np.asarray(eps / B - 1 / np.sqrt(m))
     return np.where(room > 0, np.where(room > 0, room, 1.0) ** -2.0, np.inf)[()]
 
@@ -199,7 +333,14 @@ def sgd_runtime_more_data(m: Numbers, B: Numbers, eps: Numbers) -> Numbers:
 def simba_iterations(n: Numbers, eps: Numbers, constant: Numbers = 100.0) -> Numbers:
     r"""Iterations to an ε-approximate margin with probability 1/2: :math:`100^2 \log n / \epsilon^2`.
 
-    SIMBA, Algorithm 1 and Theorem 4.3. Exact, but the proof is a sketch; `constant` may replace the 100."""
+    SIMBA, Algorithm 1 and Theorem 4.3. Exact, but the proof is a sketch; `constant` may replace the 100.
+
+    Examples
+    --------
+    >>> from hinge.bounds import simba_iterations
+    >>> f"{simba_iterations(n=1000, eps=0.1):.3g}"
+    '6.91e+06'
+    """
     return constant**2 * np.log(n) / eps**2
 
 
@@ -207,7 +348,14 @@ def simba_iterations(n: Numbers, eps: Numbers, constant: Numbers = 100.0) -> Num
 def simba_runtime(n: Numbers, d: Numbers, eps: Numbers, sparsity: Numbers = 1.0) -> Numbers:
     r"""Time to an ε-approximate margin: :math:`\alpha(n + d)/\epsilon^2`, α the share of nonzeros.
 
-    SIMBA, Theorem 4.3, and "The sparse case" for α < 1. Õ."""
+    SIMBA, Theorem 4.3, and "The sparse case" for α < 1. Õ.
+
+    Examples
+    --------
+    >>> from hinge.bounds import simba_runtime
+    >>> f"{simba_runtime(n=1000, d=500, eps=0.1):.3g}"
+    '1.5e+05'
+    """
     return sparsity * (n + d) / eps**2
 
 
@@ -215,19 +363,40 @@ def simba_runtime(n: Numbers, d: Numbers, eps: Numbers, sparsity: Numbers = 1.0)
 def generalization_gap(n: Numbers, B: Numbers, loss: Numbers) -> Numbers:
     r"""Test error above the mean hinge loss of n examples: :math:`B^2/n + \sqrt{B^2 \ell/n}`.
 
-    SIMBA, Eq. (8), of Srebro et al. 2010; here `loss` is that on the sample. Õ."""
+    SIMBA, Eq. (8), of Srebro et al. 2010; here `loss` is that on the sample. Õ.
+
+    Examples
+    --------
+    >>> from hinge.bounds import generalization_gap
+    >>> f"{generalization_gap(n=1000, B=10, loss=0.1):.3g}"
+    '0.2'
+    """
     return B**2 / n + np.sqrt(B**2 * loss / n)
 
 
 @_bound()
 def sample_size_low_noise(B: Numbers, eps: Numbers, loss: Numbers) -> Numbers:
-    r"""Examples enough for an error of ℓ + ε: :math:`r B^2/\epsilon`. SIMBA, Eq. (9); SBP, Eq. (3.5). Õ."""
+    r"""Examples enough for an error of ℓ + ε: :math:`r B^2/\epsilon`. SIMBA, Eq. (9); SBP, Eq. (3.5). Õ.
+
+    Examples
+    --------
+    >>> from hinge.bounds import sample_size_low_noise
+    >>> f"{sample_size_low_noise(B=10, eps=0.1, loss=0.05):.3g}"
+    '1.5e+03'
+    """
     return B**2 / eps * (loss + eps) / eps
 
 
 @_bound()
 def online_runtime(d: Numbers, B: Numbers, eps: Numbers, loss: Numbers) -> Numbers:
-    r"""One online pass over that sample: :math:`d\,r B^2/\epsilon`. SIMBA, Eq. (10). Õ."""
+    r"""One online pass over that sample: :math:`d\,r B^2/\epsilon`. SIMBA, Eq. (10). Õ.
+
+    Examples
+    --------
+    >>> from hinge.bounds import online_runtime
+    >>> f"{online_runtime(d=100, B=10, eps=0.1, loss=0.05):.3g}"
+    '1.5e+05'
+    """
     return d * sample_size_low_noise(B, eps, loss)
 
 
@@ -235,7 +404,14 @@ def online_runtime(d: Numbers, B: Numbers, eps: Numbers, loss: Numbers) -> Numbe
 def simba_learning_runtime(d: Numbers, B: Numbers, eps: Numbers, loss: Numbers) -> Numbers:
     r"""SIMBA's time to an error of ℓ + ε: :math:`(B^2 d + B^4 r/\epsilon)\, r^2`.
 
-    SIMBA, Corollary 5.1 (survey, Corollary 5.3). Õ. B ≥ 1."""
+    SIMBA, Corollary 5.1 (survey, Corollary 5.3). Õ. B ≥ 1.
+
+    Examples
+    --------
+    >>> from hinge.bounds import simba_learning_runtime
+    >>> f"{simba_learning_runtime(d=100, B=10, eps=0.1, loss=0.05):.3g}"
+    '3.6e+05'
+    """
     r = (loss + eps) / eps
     return (B**2 * d + B**4 * r / eps) * r**2
 
@@ -245,7 +421,14 @@ def simba_gain(d: Numbers, B: Numbers, eps: Numbers, loss: Numbers) -> Numbers:
     r"""`online_runtime` over `simba_learning_runtime`: :math:`1/((\ell + \epsilon) + B^2 r^2/d)`.
 
     SIMBA, Eq. (10) over Eq. (11). Õ. B ≥ 1. The text's gain of 1/(ℓ + ε) is the limit for large d: it needs
-    :math:`d \gg B^2 r^2/(\ell + \epsilon)`. The text's :math:`d \gg B^2 r^2` gives only some gain."""
+    :math:`d \gg B^2 r^2/(\ell + \epsilon)`. The text's :math:`d \gg B^2 r^2` gives only some gain.
+
+    Examples
+    --------
+    >>> from hinge.bounds import simba_gain
+    >>> f"{simba_gain(d=1e5, B=10, eps=0.1, loss=0.05):.3g}"
+    '6.57'
+    """
     return online_runtime(d, B, eps, loss) / simba_learning_runtime(d, B, eps, loss)
 
 
@@ -256,7 +439,14 @@ def simba_gain(d: Numbers, B: Numbers, eps: Numbers, loss: Numbers) -> Numbers:
 def slack_accuracy(B: Numbers, eps: Numbers, loss: Numbers) -> Numbers:
     r"""How well to solve the slack-constrained problem: :math:`\min(\epsilon/(2\ell + \epsilon), 1/2)/B`.
 
-    SBP, Eq. (3.7). Exact. *Differs*: the paper has no 1/2, but its ‖w‖ ≤ 2B needs one where 2ℓ < ε."""
+    SBP, Eq. (3.7). Exact. *Differs*: the paper has no 1/2, but its ‖w‖ ≤ 2B needs one where 2ℓ < ε.
+
+    Examples
+    --------
+    >>> from hinge.bounds import slack_accuracy
+    >>> f"{slack_accuracy(B=10, eps=0.1, loss=0.05):.3g}"
+    '0.05'
+    """
     return np.minimum(eps / (2 * loss + eps), 0.5) / B
 
 
@@ -264,7 +454,14 @@ def slack_accuracy(B: Numbers, eps: Numbers, loss: Numbers) -> Numbers:
 def sbp_kernel_evaluations(n: Numbers, eps: Numbers, delta: Numbers = 1 / np.e) -> Numbers:
     r"""Kernel values to a margin within ε, with chance 1 − δ: :math:`n \log(1/\delta)/\epsilon^2`.
 
-    SBP, Lemma 3.2 and what follows it; n in each iteration. O."""
+    SBP, Lemma 3.2 and what follows it; n in each iteration. O.
+
+    Examples
+    --------
+    >>> from hinge.bounds import sbp_kernel_evaluations
+    >>> f"{sbp_kernel_evaluations(n=1000, eps=0.1):.3g}"
+    '1e+05'
+    """
     return n * np.log(1 / delta) / eps**2
 
 
@@ -273,7 +470,14 @@ def kernel_learning_runtime(method: str, B: Numbers, eps: Numbers, loss: Numbers
     r"""Kernel values to an error of ℓ + ε: :math:`r^k B^4/\epsilon^{4-k}`.
 
     SBP, Table 1 and Section 4.5. k is 3 for sbp and perceptron, 2 for dual_decomposition (SMO), 1 for sgd
-    (Pegasos); ``loss=0`` is the column ε = Ω(L(u)). Õ."""
+    (Pegasos); ``loss=0`` is the column ε = Ω(L(u)). Õ.
+
+    Examples
+    --------
+    >>> from hinge.bounds import kernel_learning_runtime
+    >>> f"{kernel_learning_runtime('sbp', B=10, eps=0.1, loss=0.05):.3g}"
+    '3.38e+05'
+    """
     k = _chosen(method, {"sbp": 3, "perceptron": 3, "dual_decomposition": 2, "sgd": 1})
     return ((loss + eps) / eps) ** k * B**4 / eps ** (4 - k)
 
@@ -282,7 +486,14 @@ def kernel_learning_runtime(method: str, B: Numbers, eps: Numbers, loss: Numbers
 def perceptron_mistakes(n: Numbers, B: Numbers, loss: Numbers) -> Numbers:
     r"""Mistakes of one pass of the Perceptron: :math:`M = n\ell + B\sqrt{n\ell} + B^2`; kernel values are nM.
 
-    SBP, Section 4.5; in the mean. Exact. The scan has B² in the root: below :math:`M = n\ell + B\sqrt M`."""
+    SBP, Section 4.5; in the mean. Exact. The scan has B² in the root: below :math:`M = n\ell + B\sqrt M`.
+
+    Examples
+    --------
+    >>> from hinge.bounds import perceptron_mistakes
+    >>> f"{perceptron_mistakes(n=1000, B=10, loss=0.05):.3g}"
+    '221'
+    """
     return n * loss + B * np.sqrt(n * loss) + B**2
 
 
@@ -290,7 +501,14 @@ def perceptron_mistakes(n: Numbers, B: Numbers, loss: Numbers) -> Numbers:
 def sdca_kernel_iterations(n: Numbers, lam: Numbers, eps: Numbers) -> Numbers:
     r"""Iterations of SDCA: :math:`n/(\lambda\epsilon)`, n times those of Pegasos; each costs n kernel values.
 
-    SBP, Section 4.4, "not satisfying". Õ. `dca_gap` of the talk is better."""
+    SBP, Section 4.4, "not satisfying". Õ. `dca_gap` of the talk is better.
+
+    Examples
+    --------
+    >>> from hinge.bounds import sdca_kernel_iterations
+    >>> f"{sdca_kernel_iterations(n=1000, lam=1e-3, eps=0.1):.3g}"
+    '1e+07'
+    """
     return n / (lam * eps)
 
 
@@ -299,7 +517,14 @@ def sdca_kernel_iterations(n: Numbers, lam: Numbers, eps: Numbers) -> Numbers:
 
 @_bound()
 def perceptron_runtime(nonzeros: Numbers, eps: Numbers) -> Numbers:
-    r"""The classical Perceptron's time: :math:`M/\epsilon^2`, M the nonzeros. Survey, Section 2.2. O."""
+    r"""The classical Perceptron's time: :math:`M/\epsilon^2`, M the nonzeros. Survey, Section 2.2. O.
+
+    Examples
+    --------
+    >>> from hinge.bounds import perceptron_runtime
+    >>> f"{perceptron_runtime(nonzeros=1e6, eps=0.1):.3g}"
+    '1e+08'
+    """
     return nonzeros / eps**2
 
 
@@ -307,7 +532,14 @@ def perceptron_runtime(nonzeros: Numbers, eps: Numbers) -> Numbers:
 def sublinear_perceptron_iterations(n: Numbers, eps: Numbers, constant: Numbers = 200.0) -> Numbers:
     r"""Iterations to ε with probability 1/2: :math:`200^2 \log n/\epsilon^2`.
 
-    Survey, Algorithm 1 and Theorem 2.8. Exact. The remark after the proof says that 30 "should work" too."""
+    Survey, Algorithm 1 and Theorem 2.8. Exact. The remark after the proof says that 30 "should work" too.
+
+    Examples
+    --------
+    >>> from hinge.bounds import sublinear_perceptron_iterations
+    >>> f"{sublinear_perceptron_iterations(n=1000, eps=0.1):.3g}"
+    '2.76e+07'
+    """
     return constant**2 * np.log(n) / eps**2
 
 
@@ -315,13 +547,27 @@ def sublinear_perceptron_iterations(n: Numbers, eps: Numbers, constant: Numbers 
 def sublinear_perceptron_gap(T: Numbers, n: Numbers) -> Numbers:
     r"""Loss of margin after T iterations, with probability 1/2: :math:`23\sqrt{\log n/T} + 2\sqrt{2/T}`.
 
-    Survey, proof of Theorem 2.8. Exact, with the last term, which the end of the proof drops."""
+    Survey, proof of Theorem 2.8. Exact, with the last term, which the end of the proof drops.
+
+    Examples
+    --------
+    >>> from hinge.bounds import sublinear_perceptron_gap
+    >>> f"{sublinear_perceptron_gap(T=1e6, n=1000):.3g}"
+    '0.0633'
+    """
     return 23 * np.sqrt(np.log(n) / T) + 2 * np.sqrt(2 / T)
 
 
 @_bound()
 def sublinear_perceptron_runtime(n: Numbers, d: Numbers, eps: Numbers) -> Numbers:
-    r"""Time of this method, and of any other at least: :math:`(n + d)/\epsilon^2`. Survey, Section 2.2. Õ."""
+    r"""Time of this method, and of any other at least: :math:`(n + d)/\epsilon^2`. Survey, Section 2.2. Õ.
+
+    Examples
+    --------
+    >>> from hinge.bounds import sublinear_perceptron_runtime
+    >>> f"{sublinear_perceptron_runtime(n=1000, d=500, eps=0.1):.3g}"
+    '1.5e+05'
+    """
     return (n + d) / eps**2
 
 
@@ -329,13 +575,27 @@ def sublinear_perceptron_runtime(n: Numbers, d: Numbers, eps: Numbers) -> Number
 def generic_iterations(n: Numbers, eps: Numbers, lra_iterations: Numbers | None = None) -> Numbers:
     r"""Iterations of the generic primal-dual method: :math:`\max(T_\epsilon(LRA), \log n/\epsilon^2)`.
 
-    Survey, Theorem 3.1. O. If none is given, the LRA is that of Lemma 2.7: :math:`8/\epsilon^2`."""
+    Survey, Theorem 3.1. O. If none is given, the LRA is that of Lemma 2.7: :math:`8/\epsilon^2`.
+
+    Examples
+    --------
+    >>> from hinge.bounds import generic_iterations
+    >>> f"{generic_iterations(n=1000, eps=0.1):.3g}"
+    '800'
+    """
     return np.maximum(8 / eps**2 if lra_iterations is None else lra_iterations, np.log(n) / eps**2)
 
 
 @_bound(m=(2, _INF))
 def sdp_iterations(m: Numbers, eps: Numbers, constant: Numbers = 60.0) -> Numbers:
-    r"""Iterations of the sublinear SDP: :math:`60^2 \log m/\epsilon^2`. Survey, Theorem 4.6. Exact. m ≥ 2."""
+    r"""Iterations of the sublinear SDP: :math:`60^2 \log m/\epsilon^2`. Survey, Theorem 4.6. Exact. m ≥ 2.
+
+    Examples
+    --------
+    >>> from hinge.bounds import sdp_iterations
+    >>> f"{sdp_iterations(m=1000, eps=0.1):.3g}"
+    '2.49e+06'
+    """
     return constant**2 * np.log(m) / eps**2
 
 
@@ -343,5 +603,12 @@ def sdp_iterations(m: Numbers, eps: Numbers, constant: Numbers = 60.0) -> Number
 def sdp_runtime(m: Numbers, n: Numbers, eps: Numbers, power: Numbers = 5.0) -> Numbers:
     r"""Time for m constraints on n × n matrices: :math:`m/\epsilon^2 + n^2/\epsilon^{power}`.
 
-    Survey, end of Section 4.3: power 5 is Algorithm 3, 2.5 Garber and Hazan 2012, 2 the lower bound. Õ."""
+    Survey, end of Section 4.3: power 5 is Algorithm 3, 2.5 Garber and Hazan 2012, 2 the lower bound. Õ.
+
+    Examples
+    --------
+    >>> from hinge.bounds import sdp_runtime
+    >>> f"{sdp_runtime(m=1000, n=50, eps=0.1):.3g}"
+    '2.5e+08'
+    """
     return m / eps**2 + n**2 / eps**power

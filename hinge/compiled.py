@@ -2,6 +2,7 @@
 
 import secrets
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
@@ -109,9 +110,40 @@ def _aside(work: Callable) -> Callable:
                 future.set_exception(error)
 
         threading.Thread(target=compile, name="hinge compiler", daemon=True).start()
-        return future.result()
+        return _waited_for(future)
 
     return run
+
+
+PATIENCE = 1.0
+"""Seconds of compiling after which somebody who waits is told."""
+
+
+class _Waiting:
+    """Who is told that a compilation takes a while, and for how long it has taken."""
+
+    tell: Callable[[], None] | None = None
+    seconds = 0.0
+
+
+def when_waiting(tell: Callable[[], None] | None) -> None:
+    """Call this once if the functions that are compiled from now on take more than a moment; None for nobody."""
+    _Waiting.tell, _Waiting.seconds = tell, 0.0
+
+
+def _waited_for(future: "Future[Any]") -> Any:
+    if _Waiting.tell is None:
+        return future.result()
+    began = time.perf_counter()
+    try:
+        return future.result(max(0.0, PATIENCE - _Waiting.seconds))
+    except TimeoutError:
+        if not future.done():
+            tell, _Waiting.tell = _Waiting.tell, None
+            tell()
+        return future.result()
+    finally:
+        _Waiting.seconds += time.perf_counter() - began
 
 
 class _Cache(FunctionCache):

@@ -43,6 +43,7 @@ MAY_IMPORT |= {  # clients, which see all of the above
     "saddle": {"compiled", "access", "problems", "monitoring", "solvers"},
     "selection": PARTS | {"threads"},
     "files": PARTS | {"files.replacing", "version"},
+    "export": {"estimators", "kernels", "files.replacing"},
     "report": {"files.replacing", "version"},
     "display": PARTS | {"report"},
     "explain": PARTS,
@@ -50,7 +51,9 @@ MAY_IMPORT |= {  # clients, which see all of the above
     "racing": PARTS | {"report", "experiments", "files.replacing"},
     "accel": {"estimators"},
     "dask": PARTS | {"compiled", "threads"},
-    "cli": PARTS | {"selection", "files", "files.replacing", "version", "report", "display", "experiments", "racing"},
+    "cli": PARTS
+    | {"compiled", "explain", "export", "selection", "files", "files.replacing", "version", "report", "display"}
+    | {"experiments", "racing"},
 }
 
 

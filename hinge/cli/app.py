@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import Annotated, Any, NoReturn
 
+from hinge.cli.options import CODES
 from hinge.cli.show import INTERRUPTED, say
 from hinge.version import __version__
 
@@ -50,18 +51,25 @@ def _leave() -> NoReturn:
 
 def application() -> typer.Typer:
     """The commands, ready to be called."""
-    app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
-    app.callback()(_common)
+    app = typer.Typer(add_completion=True, no_args_is_help=True, pretty_exceptions_enable=False)
+    app.callback(epilog=CODES)(_common)
     from hinge.cli.compare import compare
     from hinge.cli.datasets import datasets
+    from hinge.cli.evaluate import evaluate
+    from hinge.cli.inspect import inspect
+    from hinge.cli.liblinear import linear_predict, linear_train
+    from hinge.cli.libsvm import svm_predict, svm_train
     from hinge.cli.pair import pair
     from hinge.cli.path import path
     from hinge.cli.predict import predict
     from hinge.cli.reproduce import reproduce
     from hinge.cli.train import train
 
-    for command in (train, predict, datasets, pair, compare, path, reproduce):
-        app.command()(_in_sentences(command))
+    for command in (train, predict, evaluate, inspect, datasets, pair, compare, path, reproduce):
+        app.command(epilog=CODES)(_in_sentences(command))
+    raw = {"ignore_unknown_options": True, "allow_extra_args": True, "allow_interspersed_args": True}
+    for old in (svm_train, svm_predict, linear_train, linear_predict):
+        app.command(old.__name__.replace("_", "-"), context_settings=raw, epilog=CODES)(_in_sentences(old))
     return app
 
 

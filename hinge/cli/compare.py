@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import json
+import math
 import shlex
 import sys
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
-
-from hinge.cli.data import two_classes
-from hinge.cli.options import DEFAULT_LAM, Format
+from hinge.cli.options import (
+    Categorical,
+    Data,
+    Drop,
+    Fetch,
+    Fill,
+    Format,
+    Json,
+    Label,
+    NoIntercept,
+    OldFormat,
+    Positive,
+    ZeroBased,
+)
 from hinge.cli.show import INTERRUPTED, console, made, say
 
 try:
@@ -24,6 +35,7 @@ except ImportError:  # `hinge.cli.app.main` says how to get them
     typer = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
+    from hinge.cli.data import TwoClasses
     from hinge.racing import Contestant, Course, Race, Standing
 
 KernelName = Enum("KernelName", {"rbf": "rbf"})
@@ -31,10 +43,11 @@ KernelName = Enum("KernelName", {"rbf": "rbf"})
 
 def compare(
     ctx: typer.Context,
-    data: Annotated[str, typer.Argument(metavar="DATA", help="A name that 'hinge datasets' lists, or a file.")],
+    data: Data,
     solvers: Annotated[str | None, typer.Option(help="Names with commas between; 'all' for all.")] = None,
-    lam: Annotated[float | None, typer.Option(help="Weight of the norm, 0.0001 by default.")] = None,
-    C: Annotated[float | None, typer.Option("--C", help="Weight of the losses.")] = None,
+    lam: Annotated[float | None, typer.Option(help="Weight of the norm, in place of C: 1/(C rows).")] = None,
+    C: Annotated[float | None, typer.Option("--C", help="Weight of the losses, 1 by default.")] = None,
+    no_intercept: NoIntercept = False,
     test: Annotated[str | None, typer.Option(help="Data to measure the test error on.")] = None,
     kernel: Annotated[KernelName | None, typer.Option(help="Race kernel solvers.")] = None,
     gamma: Annotated[float | None, typer.Option(help="Of exp(-gamma |x - z|^2).")] = None,
@@ -46,18 +59,25 @@ def compare(
     repeats: Annotated[int, typer.Option(min=1, help="Runs of each solver.")] = 3,
     rows: Annotated[int | None, typer.Option(min=2, help="At most so many training rows.")] = None,
     seed: Annotated[int, typer.Option(help="Of the first run; the next ones count on.")] = 0,
-    positive: Annotated[str | None, typer.Option(help="The class to tell from all others.")] = None,
-    label: Annotated[str | None, typer.Option(help="Label column of a csv file: name or position.")] = None,
-    fetch: Annotated[bool, typer.Option("--fetch", help="Download a set that is not here.")] = False,
+    positive: Positive = None,
+    label: Label = None,
+    impute: Fill = None,
+    drop: Drop = None,
+    categorical: Categorical = None,
+    zero_based: ZeroBased = False,
+    fetch: Fetch = False,
     out: Annotated[Path | None, typer.Option(help="Folder for curves, tables and a report.")] = None,
-    format_: Annotated[Format, typer.Option("--format", help="Form of the result.")] = Format.table,
+    as_json: Json = False,
+    format_: OldFormat = Format.table,
 ) -> None:
     """Race solvers to a common target on the same rows. Ctrl-C ends the race and shows what there is.
 
-    All solve the same problem without a bias (LIBSVM always has one), with one thread, in turns; clocks hold
-    no evaluation.
+    All solve the same problem: that of 'hinge train --loss hinge', with a penalised bias and C = 1; kernel
+    solvers have no bias (LIBSVM always has one). One thread, in turns; clocks hold no evaluation.
     Without test rows a fifth of the rows is held out.
     """
+    from hinge.cli.data import two_classes
+    from hinge.cli.rows import Reading, split_names
     from hinge.racing import PEERS, Target, find, known, results, run_race, usual
 
     if lam is not None and C is not None:
@@ -65,7 +85,7 @@ def compare(
     kind, value = target
     if kind not in ("gap", "error"):
         raise typer.BadParameter(f"--target is 'gap' or 'error' and a number, not {kind!r}.")
-    if not (0 < value < np.inf and max_time > 0):
+    if not (0 < value < math.inf and max_time > 0):
         raise typer.BadParameter("--target and --max-time take positive numbers.")
     if kind == "error" and value >= 1:
         raise typer.BadParameter("an error is a share of the rows, below 1.")
@@ -78,7 +98,11 @@ def compare(
     made(out)
     if asked is not None and "all" not in asked:
         find(asked)  # complains of a name before data is read
-    course = _course(data, test, label, positive, fetch, rows, lam, C, kernel is not None, gamma, seed)
+    how = Reading(
+        label, drop=split_names(drop), categorical=split_names(categorical), zero_based=zero_based, fetch=fetch
+    )
+    found = two_classes(data, test, how, positive, seed, impute and impute.value)
+    course = _course(found, rows, lam, C, not no_intercept, kernel is not None, gamma, seed)
     if kind == "error" and len(course.y_test) == 0:
         raise ValueError("There are no test rows to measure an error on: give some with --test.")
     if asked is None:
@@ -109,7 +133,7 @@ def compare(
         for peer in PEERS
         if everybody and peer.name not in asked and not _is_other_kind(peer, course) and (reason := peer.missing())
     ]
-    if format_ is Format.json:
+    if as_json or format_ is Format.json:
         whole = {**results.as_json(done), "not_installed": absent, "out": None if out is None else str(out)}
         typer.echo(json.dumps(whole, indent=1, allow_nan=False))
     else:
@@ -123,23 +147,23 @@ def compare(
 
 
 def _course(
-    data: str,
-    test: str | None,
-    label: str | None,
-    positive: str | None,
-    fetch: bool,
+    found: TwoClasses,
     rows: int | None,
     lam: float | None,
     C: float | None,
+    intercept: bool,
     kernel: bool,
     gamma: float | None,
     seed: int,
 ) -> Course:
     """Rows, test rows and the objective."""
+    import numpy as np
+
     from hinge.kernels import Gaussian
     from hinge.racing import Course
+    from hinge.racing.course import with_bias
 
-    X, y, X_test, y_test, name = two_classes(data, test, label, positive, fetch, seed)
+    X, y, X_test, y_test, name = found
     if rows is not None and rows < len(y):
         some = np.sort(np.random.default_rng(seed).permutation(len(y))[:rows])
         X, y = X[some], y[some]
@@ -147,11 +171,15 @@ def _course(
         raise ValueError("The training rows are of one class: 2 classes are needed. Give more --rows.")
     if not all(np.isfinite(value) and value > 0 for value in (lam, C, gamma) if value is not None):
         raise ValueError("--lam, --C and --gamma take positive numbers.")
-    lam = 1.0 / (C * len(y)) if C is not None else lam if lam is not None else DEFAULT_LAM
+    lam = 1.0 / ((1.0 if C is None else C) * len(y)) if lam is None else lam
     if kernel and gamma is None:
         spread = float(X.multiply(X).mean() - X.mean() ** 2) if hasattr(X, "multiply") else float(X.var())
         gamma = 1.0 / (X.shape[1] * (spread or 1.0))  # "scale" of scikit-learn
-    return Course(X, y, X_test, y_test, lam, Gaussian(gamma) if kernel and gamma else None, name)
+    if kernel:
+        return Course(X, y, X_test, y_test, lam, Gaussian(gamma) if gamma else None, name)
+    if intercept:
+        X, X_test = with_bias(X), with_bias(X_test)
+    return Course(X, y, X_test, y_test, lam, None, name, intercept)
 
 
 def _is_other_kind(contestant: Contestant, course: Course) -> bool:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+
+from hinge.cli.options import Json
 from hinge.cli.show import PIPED_WIDTH, console, show_table
 
 try:
@@ -10,10 +13,18 @@ except ImportError:  # `hinge.cli.app.main` says how to get it
     typer = None  # type: ignore[assignment]
 
 
-def datasets(ctx: typer.Context) -> None:
+def datasets(ctx: typer.Context, as_json: Json = False) -> None:
     """List the data sets that have a name."""
     from hinge.datasets import catalog
 
+    if as_json:
+        entries = [
+            {"name": e.name, "rows": e.rows, "features": e.features or None, "task": e.task, "paper": e.paper}
+            | {"found": str(e.found) if e.found else None, "how": e.how}
+            for e in catalog()
+        ]
+        typer.echo(json.dumps(entries, indent=1))
+        return
     lines = [["name", "rows", "features", "task", "paper", "where, or how to get it"]]
     for e in catalog():
         features = f"{e.features:,}" if e.features else ""

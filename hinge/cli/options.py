@@ -1,6 +1,38 @@
-"""What several commands take."""
+"""What several commands take, and what they say in common."""
+
+from __future__ import annotations
 
 from enum import Enum
+from pathlib import Path
+from typing import Annotated
 
-DEFAULT_LAM = 1e-4
+try:
+    import typer
+except ImportError:  # `hinge.cli.app.main` says how to get it
+    typer = None  # type: ignore[assignment]
+
 Format = Enum("Format", {"table": "table", "json": "json"})
+Impute = Enum("Impute", {"median": "median", "mean": "mean", "most_frequent": "most_frequent"})
+
+CODES = (
+    "Exit codes: 0 it is done (a training may have ended before it converged, and says so), 1 an error, told in a "
+    "sentence, 2 wrong options, 130 interrupted by Ctrl-C."
+)
+DATA = "A name that 'hinge datasets' lists; a csv, tsv, svmlight, npz, npy or Parquet file; - for standard input."
+
+if typer is not None:
+    Data = Annotated[str, typer.Argument(metavar="DATA", help=DATA)]
+    ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that 'hinge train -o' wrote.")]
+    Label = Annotated[str | None, typer.Option(help="Label column of a csv or Parquet file: name or position.")]
+    Labels = Annotated[Path | None, typer.Option(help="File of the labels: .npy, or text with one a line.")]
+    Drop = Annotated[str | None, typer.Option(help="Columns to leave out, with commas between.")]
+    Categorical = Annotated[str | None, typer.Option(help="Columns of numbers that are names, with commas between.")]
+    ZeroBased = Annotated[bool, typer.Option("--zero-based", help="Features of svmlight files count from 0.")]
+    Positive = Annotated[str | None, typer.Option(help="The class to tell from all others.")]
+    Fetch = Annotated[bool, typer.Option("--fetch", help="Download a set that is not here.")]
+    Fill = Annotated[
+        Impute | None, typer.Option(help="Fill in missing values: numbers by this, words by the commonest.")
+    ]
+    Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
+    OldFormat = Annotated[Format, typer.Option("--format", hidden=True, help="The same as --json.")]
+    NoIntercept = Annotated[bool, typer.Option("--no-intercept", help="Learn no bias.")]

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
-
-from hinge.cli.data import training_data
+from hinge.cli.options import Json, Label, ZeroBased
 from hinge.cli.show import say
-from hinge.datasets.base import Parts
-from hinge.datasets.delimited import LABEL_NAMES
-from hinge.datasets.tasks import binary
-from hinge.files.replacing import replacing
 
 try:
     import typer
@@ -21,6 +16,9 @@ try:
     from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
 except ImportError:  # `hinge.cli.app.main` says how to get them
     typer = None  # type: ignore[assignment]
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 def pair(
@@ -30,12 +28,17 @@ def pair(
     labels: Annotated[Path | None, typer.Option(help="File for the labels, FOLDER.labels.npy by default.")] = None,
     memory: Annotated[int, typer.Option(min=1, help="Megabytes to work with.")] = 256,
     positive: Annotated[str | None, typer.Option(help="The class to tell from all others.")] = None,
-    label: Annotated[str | None, typer.Option(help="Label column of a csv or Parquet file: name or position.")] = None,
+    label: Label = None,
+    zero_based: ZeroBased = False,
+    as_json: Json = False,
 ) -> None:
     """Write a matrix by rows and by columns, out of core, for fits that read only part of it."""
-    from hinge.access.two_way.writer import write_pair
+    import numpy as np
 
-    X, y, shape = _rows_and_labels(data, label, positive, memory << 20)
+    from hinge.access.two_way.writer import write_pair
+    from hinge.files.replacing import replacing
+
+    X, y, shape = _rows_and_labels(data, label, positive, memory << 20, zero_based)
     if y is None and labels is not None:
         raise ValueError(f"{data} is taken as a matrix without labels: leave --labels out.")
     bar = Progress(
@@ -59,16 +62,33 @@ def pair(
             memory=memory << 20,
             progress=lambda done, total: bar.update(task, completed=done, total=total),
         )
+    if as_json:
+        from hinge.access.two_way.reader import open_pair
+
+        n, d = open_pair(folder).shape
+        labelled = None if y is None else str(labels or folder.with_name(f"{folder.name}.labels.npy"))
+        typer.echo(json.dumps({"folder": str(folder), "rows": n, "features": d, "labels": labelled}, indent=1))
 
 
 def _rows_and_labels(
-    data: str, label: str | None, positive: str | None, nbytes: int
+    data: str, label: str | None, positive: str | None, nbytes: int, zero_based: bool
 ) -> tuple[Any, np.ndarray | None, tuple[int, int] | None]:
     """What `write_pair` takes, the labels where there are any, and the shape where X does not tell it."""
-    kind = Path(data).suffix
+    from hinge.cli.data import training_data
+    from hinge.cli.rows import PAIR_HEADER, Reading, is_file
+    from hinge.datasets.base import Parts
+    from hinge.datasets.tasks import binary
+
+    kind = Path(data).suffix.lower()
+    if kind == ".pq" or (Path(data).is_dir() and not (Path(data) / PAIR_HEADER).exists()):
+        kind = ".parquet"
     if kind not in (".npy", ".parquet"):
-        found = training_data(data, None, label, positive)
-        return found.X_train, np.asarray(found.y_train), None
+        found = training_data(data, None, Reading(label, zero_based=zero_based), None if is_file(data) else positive)
+        X, y = found.train.X, found.train.y
+        if found.train.words:
+            raise ValueError(f"{data} has columns of words, and a pair holds numbers: encode them first.")
+        assert y is not None
+        return X, binary(Parts(X, y), positive if is_file(data) else None, None, data).y_train, None
     if kind == ".npy" and label is not None:
         raise ValueError(f"{data} is taken as a matrix without labels: leave --label out.")
     if label is None and positive is not None:
@@ -82,6 +102,9 @@ def _from_parquet(
     path: Path, label: str | None, positive: str | None, nbytes: int
 ) -> tuple[Any, np.ndarray | None, tuple[int, int] | None]:
     from hinge.access.tables.columnar import parquet_blocks, parquet_labels, parquet_names
+    from hinge.datasets.base import Parts
+    from hinge.datasets.delimited import LABEL_NAMES
+    from hinge.datasets.tasks import binary
 
     names = parquet_names(path)
     if label is None:

@@ -5,10 +5,22 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from hinge.cli.data import two_classes
-from hinge.cli.options import Format
+from hinge.cli.options import (
+    Categorical,
+    Data,
+    Drop,
+    Fetch,
+    Fill,
+    Format,
+    Json,
+    Label,
+    NoIntercept,
+    OldFormat,
+    Positive,
+    ZeroBased,
+)
 from hinge.cli.show import INTERRUPTED, console, made, say
 from hinge.report.plain import csv_text, finite, write_text
 
@@ -39,31 +51,46 @@ HEADS = {
 
 def path(
     ctx: typer.Context,
-    data: Annotated[str, typer.Argument(metavar="DATA", help="A name that 'hinge datasets' lists, or a file.")],
+    data: Data,
     points: Annotated[int, typer.Option(min=2, help="Values of λ.")] = 20,
     lam_from: Annotated[float | None, typer.Option(help="Largest λ; by default all rows err there.")] = None,
     lam_to: Annotated[float | None, typer.Option(help="Smallest λ.")] = None,
     test: Annotated[str | None, typer.Option(help="Data to measure the test error on.")] = None,
     tol: Annotated[float, typer.Option(help="Certified relative gap of each answer.")] = 1e-3,
     max_time: Annotated[float, typer.Option(help="Limit in seconds for one λ.")] = 10.0,
-    intercept: Annotated[bool, typer.Option("--intercept", help="Learn a bias, not penalised.")] = False,
+    no_intercept: NoIntercept = False,
+    free_intercept: Annotated[
+        bool, typer.Option("--free-intercept", "--intercept", help="A bias that is not penalised.")
+    ] = False,
     seed: Annotated[int, typer.Option(help="Same seed, same answers.")] = 0,
-    positive: Annotated[str | None, typer.Option(help="The class to tell from all others.")] = None,
-    label: Annotated[str | None, typer.Option(help="Label column of a csv file: name or position.")] = None,
-    fetch: Annotated[bool, typer.Option("--fetch", help="Download a set that is not here.")] = False,
+    positive: Positive = None,
+    label: Label = None,
+    impute: Fill = None,
+    drop: Drop = None,
+    categorical: Categorical = None,
+    zero_based: ZeroBased = False,
+    fetch: Fetch = False,
     out: Annotated[Path | None, typer.Option(help="Folder for the figure and the table.")] = None,
-    format_: Annotated[Format, typer.Option("--format", help="Form of the result.")] = Format.table,
+    as_json: Json = False,
+    format_: OldFormat = Format.table,
 ) -> None:
     """Follow the trade-off of margin and slack over a grid of λ, each answer with a proof of how good it is.
 
-    Without test rows a fifth of the rows is held out. Ctrl-C shows the points that are there.
+    The problem is that of 'hinge train --loss hinge', whose C is 1/(λ rows). Without test rows a fifth of the
+    rows is held out. Ctrl-C shows the points that are there.
     """
-    from hinge.display.pareto import front_figure, pareto_points, spread_lams
+    from hinge.cli.data import two_classes
+    from hinge.cli.rows import Reading, split_names
+    from hinge.display.pareto import best_of, front_figure, pareto_points, spread_lams
 
     if not (tol > 0 and max_time > 0):
         raise typer.BadParameter("--tol and --max-time take positive numbers.")
     made(out)
-    X, y, X_test, y_test, name = two_classes(data, test, label, positive, fetch, seed)
+    how = Reading(
+        label, drop=split_names(drop), categorical=split_names(categorical), zero_based=zero_based, fetch=fetch
+    )
+    X, y, X_test, y_test, name = two_classes(data, test, how, positive, seed, impute and impute.value)
+    bias: Literal["none", "free", "penalized"] = "none" if no_intercept else "free" if free_intercept else "penalized"
     lams = spread_lams(X, y, points)
     if lam_from is not None or lam_to is not None:
         lams = _between(
@@ -86,7 +113,7 @@ def path(
                 y_test=y_test,
                 tol=tol,
                 max_time=max_time,
-                bias="free" if intercept else "none",
+                bias=bias,
                 seed=seed,
             ):
                 found.append(point)
@@ -96,14 +123,20 @@ def path(
         interrupted = True
         if not found:
             raise
-    bias = "a free bias" if intercept else "no bias"
+    words = {"none": "no bias", "free": "a free bias", "penalized": "a penalised bias"}[bias]
     late = sum(point.gap > tol for point in found)
     cut = f", but {late} that the time limit cut short" if late else ""
     caption = (
-        f"{name}: {X.shape[0]:,} rows of {X.shape[1]:,} features, {bias}; {len(found)} values of λ, each "
+        f"{name}: {X.shape[0]:,} rows of {X.shape[1]:,} features, {words}; {len(found)} values of λ, each "
         f"answer certified to a relative gap of {tol:g} or less{cut}. "
         "No answer at all lies in the shaded region: the dual values prove it."
     )
+    best = ""
+    if any(math.isfinite(point.test_error) for point in found):
+        least = best_of(found)
+        n = X.shape[0]
+        best = f" The lowest held-out error, {100 * least.test_error:.2f} %, is at λ = {least.lam:.3g}"
+        best += f" (--C {1 / (least.lam * n):.3g} of hinge train)."
     if out is not None:
         rows = [finite(point._asdict()).values() for point in found]
         write_text(out / "path.csv", csv_text(found[0]._fields, rows))
@@ -115,19 +148,20 @@ def path(
             written += ["path.png", "path.svg"]
         except ImportError as error:
             say(f"No figure was drawn. {error}")
-    if format_ is Format.json:
+    if as_json or format_ is Format.json:
         whole = {
             "data": name,
             "rows": int(X.shape[0]),
             "features": int(X.shape[1]),
-            "intercept": intercept,
+            "intercept": bias,
             "interrupted": interrupted,
+            "best_lam": best_of(found).lam if best else None,
             "points": [finite(point._asdict()) for point in found],
             "out": None if out is None else str(out),
         }
         typer.echo(json.dumps(whole, indent=1, allow_nan=False))
     else:
-        _show(found, caption, tol)
+        _show(found, caption + best, tol)
     if out is not None:
         say(f"Written to {out}: {', '.join(written)}.")
     if interrupted:

@@ -2,69 +2,148 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import warnings
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
-
-from hinge.cli.show import percent, say
+from hinge.cli.options import Data, Json, Label, Labels, ModelFile, Positive, ZeroBased
+from hinge.cli.show import number, percent, say
 
 try:
     import typer
 except ImportError:  # `hinge.cli.app.main` says how to get it
     typer = None  # type: ignore[assignment]
 
+if TYPE_CHECKING:
+    from hinge.cli.rows import Reading, Rows
+
 
 def predict(
     ctx: typer.Context,
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A file that 'hinge train -o' wrote.")],
-    data: Annotated[str, typer.Argument(metavar="DATA", help="A name that 'hinge datasets' lists, or a file.")],
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="File for the labels.")] = None,
+    model: ModelFile,
+    data: Data,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", "--out", help="File for the labels; - is standard output.")
+    ] = None,
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities", help="Add the classes' probabilities, after tabs.")
+    ] = False,
     scores: Annotated[bool, typer.Option("--scores", help="Add the scores, after tabs.")] = False,
-    positive: Annotated[str | None, typer.Option(help="The class told from all others.")] = None,
-    label: Annotated[str | None, typer.Option(help="Label column of a csv file: name or position.")] = None,
-    no_labels: Annotated[bool, typer.Option("--no-labels", help="A csv file of features only.")] = False,
+    positive: Positive = None,
+    label: Label = None,
+    labels: Labels = None,
+    no_labels: Annotated[bool, typer.Option("--no-labels", help="The file holds features only.")] = False,
+    zero_based: ZeroBased = False,
+    as_json: Json = False,
 ) -> None:
-    """Write one predicted label a line, and the error rate, if there are labels, to standard error.
+    """Write one prediction a line, and the error, if there are labels, to standard error.
 
-    Of a set with a test part, that part is taken.
+    Columns that have names are taken by name. Of a set with a test part, that part is taken.
     """
-    from hinge.cli.data import error_rate, rows, unlabelled_rows
+    import numpy as np
+
+    from hinge.cli.preparation import machine_of
+    from hinge.cli.rows import Reading
     from hinge.files import model_files
     from hinge.files.replacing import replacing
-    from hinge.kernels import Precomputed
 
     fitted = model_files.load(model)
-    if not hasattr(fitted, "classes_"):
-        raise ValueError(f"{model} holds a {type(fitted).__name__}, which has no classes: use its predict from Python.")
+    output = None if output is not None and str(output) == "-" else output
     inputs = [Path(name) for name in (model, data) if Path(name).is_file()]
     if output is not None and output.exists() and any(output.samefile(name) for name in inputs):
         raise ValueError(f"{output} is an input, so it is not overwritten.")
-    if no_labels:
-        X, y = unlabelled_rows(data, fitted.n_features_in_), None
-    else:
-        X, y = rows(data, label, positive, fitted.n_features_in_)
-    if isinstance(getattr(fitted, "kernel_", None), Precomputed) and hasattr(X, "toarray"):
-        X = X.toarray()
+    found = rows_for(fitted, data, Reading(label, labels, zero_based=zero_based), no_labels)
+    machine = machine_of(fitted)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # files have no column names, and a model may
-        predicted = fitted.predict(X)
-        columns = [predicted.tolist()]
+        warnings.simplefilter("ignore")  # rows have no column names here, and a model may
+        predicted = fitted.predict(found.X)
+        columns: list[list[Any]] = [predicted.tolist()]
+        if probabilities:
+            said = _probabilities(fitted, machine, found.X, model)
+            columns += said.T.tolist()
         if scores:
-            columns += np.atleast_2d(fitted.decision_function(X).T).tolist()
-    lines = ("\t".join(map(str, row)) + "\n" for row in zip(*columns, strict=True))
+            if not hasattr(fitted, "decision_function"):
+                raise ValueError(f"{model} predicts numbers, and has no scores besides: leave --scores out.")
+            columns += np.atleast_2d(fitted.decision_function(found.X).T).tolist()
+    if as_json:
+        result = _as_json(columns, machine, probabilities, scores)
+        lines = iter([json.dumps(result, allow_nan=False) + "\n"])
+    else:
+        lines = ("\t".join(map(str, row)) + "\n" for row in zip(*columns, strict=True))
     if output is None:
         sys.stdout.writelines(lines)
         sys.stdout.flush()
     else:
         with replacing(output) as stream:
             stream.writelines(line.encode() for line in lines)
+    _summary(machine, predicted, found, positive)
+
+
+def rows_for(fitted: Any, data: str, how: Reading, no_labels: bool = False) -> Rows:
+    """Rows in the form that a model takes them, with labels where there are some."""
+    from hinge.cli.data import rows
+    from hinge.cli.preparation import check_missing, columns_of, fills_gaps, machine_of
+    from hinge.datasets.compressed import inner_suffix
+    from hinge.kernels import Precomputed
+
+    wanted = columns_of(fitted)
+    if no_labels:
+        if inner_suffix(Path(data)) not in (".csv", ".tsv", ".npy", ".parquet", ".pq"):
+            raise ValueError(
+                "--no-labels is for csv, tsv, npy and Parquet files; in svmlight files put 0 for unknown labels."
+            )
+        how = how._replace(unlabelled=True)
+    found = rows(data, how, wanted)
+    if not fills_gaps(fitted):
+        check_missing(found)
+    if isinstance(getattr(machine_of(fitted), "kernel_", None), Precomputed) and hasattr(found.X, "toarray"):
+        found = found._replace(X=found.X.toarray())
+    return found._replace(y=None) if no_labels else found
+
+
+def _probabilities(fitted: Any, machine: Any, X: Any, model: Path) -> Any:
+    if not hasattr(fitted, "predict_proba"):
+        raise ValueError(f"{model} has learned no probabilities: train it with --probability.")
+    try:
+        return fitted.predict_proba(X)
+    except AttributeError as error:
+        raise ValueError(f"{model} has learned no probabilities: train it with --probability.") from error
+
+
+def _as_json(columns: list[list[Any]], machine: Any, probabilities: bool, scores: bool) -> dict[str, Any]:
+    """Predictions in JSON's terms; probabilities by class."""
+    result: dict[str, Any] = {"predictions": columns[0]}
+    names = [str(name) for name in getattr(machine, "classes_", [])]
+    rest = columns[1:]
+    if probabilities:
+        result["classes"] = names
+        result["probabilities"] = [list(row) for row in zip(*rest[: len(names)], strict=True)]
+        rest = rest[len(names) :]
+    if scores:
+        result["scores"] = [list(row) for row in zip(*rest, strict=True)]
+    return result
+
+
+def _summary(machine: Any, predicted: Any, found: Rows, positive: str | None) -> None:
+    """How many rows went where, and how many wrongly."""
+    import numpy as np
+
+    from hinge.cli.data import error_rate, in_classes
+    from hinge.cli.measures import is_one_class
+
+    if not hasattr(machine, "classes_") and not is_one_class(machine):
+        say(f"{len(predicted):,} rows, from {number(float(predicted.min()))} to {number(float(predicted.max()))}.")
+        if found.y is not None and found.y.dtype.kind in "iuf":
+            say(f"Mean absolute error: {number(float(np.abs(predicted - found.y).mean()))}.")
+        return
     counts = zip(*np.unique(predicted, return_counts=True), strict=True)
     say(f"{len(predicted):,} rows: {', '.join(f'{count:,} of {name}' for name, count in counts)}.")
-    error = None if y is None else error_rate(fitted.classes_, predicted, y)
+    if found.y is None or is_one_class(machine):
+        return
+    error = error_rate(machine.classes_, predicted, in_classes(found.y, machine.classes_, positive))
     if error is not None:
         say(f"Error rate: {percent(error)}.")
-    elif y is not None:
+    else:
         say("Error rate: not measured, since no label of the data is a class of the model.")

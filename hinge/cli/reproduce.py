@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import signal
 import time
 from enum import Enum
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
+from hinge.cli.options import Json
 from hinge.cli.show import INTERRUPTED, PIPED_WIDTH, console, made, number, say, show_table
 from hinge.experiments import Experiment, find, registry
+from hinge.report.plain import finite
 
 if TYPE_CHECKING:
     from hinge.experiments.base import Cell, Outcome
@@ -35,13 +38,14 @@ def reproduce(
     scale: Annotated[Scale, typer.Option(help="tiny shows that all runs; full takes an hour.")] = Scale.tiny,
     out: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("hinge_report"),
     jobs: Annotated[int, typer.Option(min=1, help="Processes for cells that measure no time.")] = 1,
+    as_json: Json = False,
 ) -> None:
     """Measure tables and figures of the papers again, and write a report that puts ours beside them.
 
     Finished cells are kept in the folder of the report: after Ctrl-C the same command goes on where it was.
     """
     if not names:
-        _show_names()
+        _show_names(as_json)
         return
     chosen = find(names)
     missing = [package for package in ("matplotlib", "plotly") if find_spec(package) is None]
@@ -74,7 +78,10 @@ def reproduce(
     command = f"hinge reproduce {shlex.join(names)} --scale {scale.value}"
     title = "The papers' tables and figures, beside ours"
     page = write_report(out, sections, title=title, scale=scale.value, machine=machine(), command=command)
-    _show_claims(outcomes)
+    if as_json:
+        typer.echo(json.dumps(_claims(outcomes, page), indent=1, allow_nan=False))
+    else:
+        _show_claims(outcomes)
     for note in dict.fromkeys(note for _, outcome in outcomes for note in outcome.notes):
         say(note)
     for line in failures:
@@ -137,12 +144,27 @@ class _Bars:
 # --- showing --------------------------------------------------------------------------------------
 
 
-def _show_names() -> None:
+def _show_names(as_json: bool) -> None:
+    if as_json:
+        names = [{"name": e.name, "title": e.title, "paper": e.paper, "place": e.place} for e in find(["all"])]
+        typer.echo(json.dumps(names, indent=1))
+        return
     lines = [(e.name, e.title, f"{e.paper}, {e.place}") for e in find(["all"])]
     if console().width < PIPED_WIDTH:  # no terminal is wide enough for three columns
         lines = [(name, f"{title}\n{paper}", "") for name, title, paper in lines]
     show_table([("name", "what", "paper"), *lines] if lines[0][2] else [line[:2] for line in lines])
     say("Run some of them with 'hinge reproduce NAME …', or all with 'hinge reproduce all'.")
+
+
+def _claims(outcomes: list[tuple[Experiment, Outcome]], page: Path) -> dict[str, Any]:
+    """What was found beside the papers' claims, in JSON's terms."""
+    claims = [
+        {"experiment": e.name, "claim": c.what, "ours": c.ours, "paper": c.paper, "unit": c.unit}
+        | {"verdict": c.verdict.value, "conditions": c.conditions}
+        for e, outcome in outcomes
+        for c in outcome.claims
+    ]
+    return {"report": str(page), "claims": finite(claims)}
 
 
 def _show_claims(outcomes: list[tuple[Experiment, Outcome]]) -> None:

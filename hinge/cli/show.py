@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 try:
@@ -59,3 +60,18 @@ def number(value: float | str | None) -> str:
 def percent(share: float | None) -> str:
     """A share in per cent."""
     return "not measured" if share is None else f"{100 * share:.2f} %"
+
+
+@contextmanager
+def compiling_told(quiet: bool = False) -> Iterator[None]:
+    """Say on a terminal that a first fit waits for the compiler, if it does for a while."""
+    if quiet or not Console(stderr=True).is_terminal:
+        yield
+        return
+    from hinge.compiled import when_waiting
+
+    when_waiting(lambda: say("Compiling for this machine: only the first fit of its kind waits for it."))
+    try:
+        yield
+    finally:
+        when_waiting(None)

@@ -1,4 +1,4 @@
-"""``hinge train``: a linear model, and how good it is."""
+"""``hinge train``: a machine of any kind, and how good it is."""
 
 from __future__ import annotations
 
@@ -11,10 +11,23 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
-
-from hinge.cli.options import DEFAULT_LAM, Format
-from hinge.cli.show import INTERRUPTED, percent, show_table
+from hinge.cli.machines import ModelName, plain_name
+from hinge.cli.options import (
+    Categorical,
+    Data,
+    Drop,
+    Fetch,
+    Fill,
+    Format,
+    Json,
+    Label,
+    Labels,
+    NoIntercept,
+    OldFormat,
+    Positive,
+    ZeroBased,
+)
+from hinge.cli.show import INTERRUPTED, compiling_told, number, percent, say, show_table
 
 try:
     import typer
@@ -23,115 +36,308 @@ except ImportError:  # `hinge.cli.app.main` says how to get it
     typer = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
-    from hinge.datasets import Dataset
-    from hinge.estimators import LinearSVC
+    from hinge.cli.data import Training
+    from hinge.cli.rows import Reading
 
 Penalty = Enum("Penalty", {"l2": "l2", "l1": "l1"})
-Loss = Enum("Loss", {"hinge": "hinge", "squared_hinge": "squared_hinge"})
+Loss = Enum(
+    "Loss",
+    {
+        "hinge": "hinge",
+        "squared_hinge": "squared_hinge",
+        "epsilon_insensitive": "epsilon_insensitive",
+        "squared_epsilon_insensitive": "squared_epsilon_insensitive",
+    },
+)
 MultiClass = Enum("MultiClass", {"ovr": "ovr", "crammer_singer": "crammer_singer"})
-ClassWeight = Enum("ClassWeight", {"balanced": "balanced"})
+KernelName = Enum(
+    "KernelName",
+    {
+        "linear": "linear",
+        "rbf": "rbf",
+        "poly": "poly",
+        "sigmoid": "sigmoid",
+        "laplacian": "laplacian",
+        "precomputed": "precomputed",
+    },
+)
 
 
 def train(
     ctx: typer.Context,
-    data: Annotated[str, typer.Argument(metavar="DATA", help="A name that 'hinge datasets' lists, or a file.")],
+    data: Data,
     test: Annotated[str | None, typer.Option(help="Data to measure the test error on.")] = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="File for the model.")] = None,
-    C: Annotated[float | None, typer.Option("--C", help="Weight of the losses.")] = None,
-    lam: Annotated[float | None, typer.Option(help="Weight of the norm, 0.0001 by default.")] = None,
-    slack: Annotated[float | None, typer.Option(help="Mean slack allowed at unit norm.")] = None,
-    tune: Annotated[bool, typer.Option("--tune", help="Choose C by five folds, and foretell the error.")] = False,
-    penalty: Annotated[Penalty, typer.Option(help="Pay for the squared norm, or for the 1-norm.")] = Penalty.l2,
-    loss: Annotated[
-        Loss | None, typer.Option(help="The papers' hinge, or scikit-learn's square of it, which l1 has.")
-    ] = None,
-    multi_class: Annotated[
-        MultiClass, typer.Option(help="Each class against the rest, or all at once.")
-    ] = MultiClass.ovr,
-    solver: Annotated[str, typer.Option(help="auto, newton, sdca, pegasos, ...")] = "auto",
-    tol: Annotated[float, typer.Option(help="Stop at this certified relative gap.")] = 1e-3,
+    output: Annotated[Path | None, typer.Option("-o", "--output", "--out", help="File for the model.")] = None,
+    model: Annotated[ModelName, typer.Option(help="The estimator.")] = ModelName.linearsvc,
+    C: Annotated[float | None, typer.Option("--C", help="Weight of the losses, 1 by default.")] = None,
+    lam: Annotated[float | None, typer.Option(help="Weight of the norm, in place of C: 1/(C rows).")] = None,
+    slack: Annotated[float | None, typer.Option(help="Mean slack allowed at unit norm, in place of C.")] = None,
+    nu: Annotated[float | None, typer.Option(help="Of nusvc, nusvr, oneclass.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="Errors that cost nothing in a regression.")] = None,
+    kernel: Annotated[KernelName | None, typer.Option(help="Of kernel machines, rbf by default.")] = None,
+    gamma: Annotated[str | None, typer.Option(help="Of the kernel: a number, scale or auto.")] = None,
+    degree: Annotated[int | None, typer.Option(help="Of the polynomial kernel.")] = None,
+    coef0: Annotated[float | None, typer.Option(help="Of the polynomial and sigmoid kernel.")] = None,
+    penalty: Annotated[Penalty | None, typer.Option(help="Pay for the squared norm (l2), or the 1-norm.")] = None,
+    loss: Annotated[Loss | None, typer.Option(help="Of linear machines; squared_hinge by default.")] = None,
+    multi_class: Annotated[MultiClass | None, typer.Option(help="Each class against the rest, or all at once.")] = None,
+    no_intercept: NoIntercept = False,
+    free_intercept: Annotated[bool, typer.Option("--free-intercept", help="A bias that is not penalised.")] = False,
+    probability: Annotated[bool, typer.Option("--probability", help="Learn probabilities of the classes.")] = False,
+    tune: Annotated[
+        bool, typer.Option("--tune", help="Choose C (and gamma) by folds, and foretell the error.")
+    ] = False,
+    cv: Annotated[int | None, typer.Option(min=2, help="Also show the scores of so many folds.")] = None,
+    class_weight: Annotated[str | None, typer.Option(help="balanced, or JSON: '{\"spam\": 5}'.")] = None,
+    sample_weight_column: Annotated[str | None, typer.Option(help="Column of the rows' weights.")] = None,
+    impute: Fill = None,
+    scale: Annotated[bool, typer.Option("--scale", help="Bring numbers to mean 0 and spread 1 first.")] = False,
+    solver: Annotated[str | None, typer.Option(help="auto, newton, sdca, pegasos, ...")] = None,
+    tol: Annotated[float | None, typer.Option(help="Stop at this certified relative gap.")] = None,
     max_time: Annotated[float | None, typer.Option(help="Limit in seconds.")] = None,
     max_reads: Annotated[int | None, typer.Option(help="Limit in cells of the data read.")] = None,
+    max_memory: Annotated[str | None, typer.Option(help="Rows stay on disk beyond this: 800M, 2G.")] = None,
+    checkpoint: Annotated[Path | None, typer.Option(help="Folder to go on from; rows stay on disk.")] = None,
     target_error: Annotated[float | None, typer.Option(help="Stop at this error on held-out rows.")] = None,
-    no_intercept: Annotated[bool, typer.Option("--no-intercept", help="Learn no bias.")] = False,
-    class_weight: Annotated[ClassWeight | None, typer.Option(help="Give classes equal weight.")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Threads, -1 for all.")] = None,
     seed: Annotated[int, typer.Option(help="Same seed, same model.")] = 0,
-    positive: Annotated[str | None, typer.Option(help="The class to tell from all others.")] = None,
-    label: Annotated[str | None, typer.Option(help="Label column of a csv file: name or position.")] = None,
-    zero_based: Annotated[bool, typer.Option("--zero-based", help="Features of svmlight files count from 0.")] = False,
-    fetch: Annotated[bool, typer.Option("--fetch", help="Download a set that is not here.")] = False,
-    format_: Annotated[Format, typer.Option("--format", help="Form of the result.")] = Format.table,
+    positive: Positive = None,
+    label: Label = None,
+    labels: Labels = None,
+    drop: Drop = None,
+    categorical: Categorical = None,
+    zero_based: ZeroBased = False,
+    fetch: Fetch = False,
+    as_json: Json = False,
+    format_: OldFormat = Format.table,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show nothing but errors.")] = False,
 ) -> None:
-    """Train a model and show how good it is. Ctrl-C ends the training and keeps the best model so far."""
-    from hinge.cli.data import training_data
-    from hinge.estimators import LinearSVC
-    from hinge.files import model_files
+    """Train a model and show how good it is. Ctrl-C ends the training and keeps the best model so far.
 
-    given = {"C": C, "lam": lam, "slack": slack}
-    trade_off: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    if len(trade_off) > 1:
+    Columns of words become one column of 0 and 1 for each word; that, and what missing values are filled
+    with, is part of the model.
+    """
+    from hinge.cli.machines import gamma_of, machine
+    from hinge.cli.rows import Reading, megabytes, split_names
+
+    trade_off = {"C": C, "lam": lam, "slack": slack}
+    if sum(value is not None for value in trade_off.values()) > 1:
         raise typer.BadParameter("give one of --C, --lam and --slack.")
-    if tune and trade_off:
+    if tune and any(value is not None for value in trade_off.values()):
         raise typer.BadParameter("--tune chooses C: leave out --C, --lam and --slack.")
+    if no_intercept and free_intercept:
+        raise typer.BadParameter("give one of --no-intercept and --free-intercept.")
+    chosen = {
+        **trade_off,
+        "nu": nu,
+        "epsilon": epsilon,
+        "kernel": kernel and kernel.value,
+        "gamma": gamma_of(gamma),
+        "degree": degree,
+        "coef0": coef0,
+        "penalty": penalty and penalty.value,
+        "loss": loss and loss.value,
+        "multi_class": multi_class and multi_class.value,
+        "fit_intercept": False if no_intercept else None,
+        "intercept": "free" if free_intercept else None,
+        "solver": solver and plain_name(solver),
+        "tol": tol,
+        "max_time": max_time,
+        "max_reads": max_reads,
+        "max_memory": megabytes(max_memory),
+        "checkpoint": checkpoint and str(checkpoint),
+        "target_error": target_error,
+        "n_jobs": jobs,
+        "random_state": seed,
+    }
+    given = {name: value for name, value in chosen.items() if value is not None}
+    if probability and model in (ModelName.svc, ModelName.nusvc):
+        given["probability"] = True
+    elif probability and model is not ModelName.linearsvc:
+        raise typer.BadParameter("--probability is for classifiers: linearsvc, svc and nusvc.")
+    how = Reading(label, labels, sample_weight_column, split_names(drop), split_names(categorical), zero_based, fetch)
+    machine(model.value, given)  # complains of settings before data is read
     if output is not None:
         _check_output(output)
-    dataset = training_data(data, test, label, positive, fetch=fetch, zero_based=zero_based)
-    model = LinearSVC(
-        penalty=penalty.value,
-        loss=loss.value if loss is not None else "squared_hinge" if penalty is Penalty.l1 else "hinge",
-        multi_class=multi_class.value,
-        intercept="free" if multi_class is MultiClass.ovr else "penalized",
-        **(trade_off or ({} if tune else {"lam": DEFAULT_LAM})),
-        solver=solver.lower(),
-        tol=tol,
-        max_time=max_time,
-        max_reads=max_reads,
-        target_error=target_error,
-        fit_intercept=not no_intercept,
-        class_weight=class_weight and class_weight.value,
-        random_state=seed,
-        on_interrupt="keep",
-    )
-    if not tune and not quiet and Console(stderr=True).is_terminal:
-        from hinge.monitoring.progress import ProgressBar
-
-        model.set_callbacks(ProgressBar())
-    began = time.perf_counter()
-    with warnings.catch_warnings():
+    on_disk = max_memory is not None or checkpoint is not None
+    if on_disk and (tune or cv or impute or scale or how.drop or how.categorical or how.weight or probability or test):
+        raise typer.BadParameter(
+            "rows that stay on disk (--max-memory, --checkpoint) are trained on as they are: without --test, --tune, "
+            "--cv, --impute, --scale, --drop, --categorical, --sample-weight-column and --probability."
+        )
+    job = _Job(model.value, given, class_weight, impute and impute.value, scale, probability, tune, cv, quiet)
+    with warnings.catch_warnings(), compiling_told(quiet):
         warnings.simplefilter("ignore")  # the result says in words how the training ended
-        if tune:
-            from hinge.selection import tune as choose
-
-            found = choose(model, dataset.X_train, dataset.y_train, max_time=max_time, verbose=int(not quiet))
-            model = found.model
-        else:
-            model.fit(dataset.X_train, dataset.y_train)
-    seconds = time.perf_counter() - began
+        fitted, result = _streamed(job, data, how) if on_disk else _trained(job, data, test, how, positive)
+    result["model_file"] = None if output is None else str(output)
     if output is not None:
-        model_files.save(model, output)
+        from hinge.files import model_files
+
+        model_files.save(fitted, output)
     if not quiet:
-        result = _result(model, dataset, seconds, output)
-        if tune:
-            known = math.isfinite(found.error)
-            result["expected_error"] = found.error if known else None
-            result["expected_error_std"] = found.error_std if known else None
-            result["scores"] = [
-                {"C": float(C), "mean_score": float(mean) if math.isfinite(mean) else None}
-                for C, mean in zip(found.Cs, found.scores.mean(axis=(1, 2)), strict=True)
-            ]
-        if format_ is Format.json:
+        if as_json or format_ is Format.json:
             typer.echo(json.dumps(result, indent=1, allow_nan=False))
         else:
-            _show_result(result, by_default=not trade_off)
-    if model.stop_reason_ == "interrupted":
+            _show_result(result, by_default=not any(value is not None for value in trade_off.values()))
+    if result["stop_reason"] == "interrupted":
         raise typer.Exit(INTERRUPTED)
+
+
+class _Job:
+    """What is to be trained, and how."""
+
+    def __init__(
+        self,
+        name: str,
+        given: dict[str, Any],
+        class_weight: str | None,
+        impute: str | None,
+        scale: bool,
+        probability: bool,
+        tune: bool,
+        cv: int | None,
+        quiet: bool,
+    ) -> None:
+        self.name, self.given, self.class_weight = name, given, class_weight
+        self.impute, self.scale, self.probability = impute, scale, probability
+        self.tune, self.cv, self.quiet = tune, cv, quiet
+
+    def machine(self, y: Any) -> Any:
+        """The estimator, not fitted."""
+        from hinge.cli.machines import class_weight_of, implied_loss, machine
+
+        weights = class_weight_of(self.class_weight, y)
+        given = self.given if weights is None else {**self.given, "class_weight": weights}
+        model = machine(self.name, implied_loss(given) if self.name == "linearsvc" else given)
+        if not self.tune and not self.quiet and Console(stderr=True).is_terminal:
+            from hinge.monitoring.progress import ProgressBar
+
+            if hasattr(model, "set_callbacks"):
+                model.set_callbacks(ProgressBar())
+        return model
+
+
+def _trained(job: _Job, data: str, test: str | None, how: Reading, positive: str | None) -> tuple[Any, dict[str, Any]]:
+    """Rows in memory, or a pair on disk: the fitted model, and what there is to say of it."""
+    from hinge.cli import data as source
+    from hinge.cli.preparation import MODEL, check_missing, joined, keep_names, machine_of, preparation_of
+
+    found = source.training_data(data, test, how, positive, labelled=job.name != "oneclass")
+    rows = found.train
+    if rows.y is None and job.name != "oneclass":
+        raise ValueError(f"{data} has no labels to learn: name their column with --label, or their file with --labels.")
+    for part in (rows, found.test):
+        if part is not None and job.impute is None:
+            check_missing(part)
+    preparation = preparation_of(rows, job.impute, job.scale)
+    machine = job.machine(rows.y)
+    X, y = rows.X, None if job.name == "oneclass" else rows.y
+    extra: dict[str, Any] = {}
+    facts: dict[str, Any] = {}
+    if job.cv is not None:
+        facts["cv_scores"] = _folds(job, joined(preparation, machine), X, y, rows.weight)
+    began = time.perf_counter()
+    if job.tune:
+        prepared = X if preparation is None else preparation.fit_transform(X)
+        machine, extra = _tuned(job, machine, prepared, y, rows.weight)
+        fitted = joined(preparation, machine)
+    else:
+        fitted = joined(preparation, machine)
+        name = "sample_weight" if preparation is None else f"{MODEL}__sample_weight"
+        weights = {} if rows.weight is None else {name: rows.weight}
+        fitted.fit(X, **weights) if y is None else fitted.fit(X, y, **weights)
+    machine = machine_of(fitted)
+    if job.probability and job.name == "linearsvc":
+        machine.calibrate(X if preparation is None else preparation.transform(X), y, rows.weight)
+    facts["seconds"] = time.perf_counter() - began
+    keep_names(fitted, rows.names)
+    result = {**_result(fitted, found, job, positive), **extra, **facts}
+    machine.training_ = {
+        name: result.get(name)
+        for name in ("data", "rows", "features", "label", "positive", "train_error", "test_error", "cv_scores")
+        if result.get(name) is not None
+    }
+    if "cv_scores" in machine.training_:
+        machine.training_["cv_scores"] = tuple(machine.training_["cv_scores"])
+    return fitted, result
+
+
+def _folds(job: _Job, estimator: Any, X: Any, y: Any, weight: Any) -> list[float]:
+    """Accuracies, or R², of folds whose rows were not trained on."""
+    from sklearn.base import clone
+    from sklearn.model_selection import cross_val_score
+
+    from hinge.cli.preparation import MODEL
+
+    if y is None or hasattr(X, "row_blocks"):
+        raise ValueError("--cv needs labels, and rows in memory.")
+    name = f"{MODEL}__sample_weight" if hasattr(estimator, "steps") else "sample_weight"
+    weights = None if weight is None else {name: weight}
+    return [float(score) for score in cross_val_score(clone(estimator), X, y, cv=job.cv, params=weights)]
+
+
+def _tuned(job: _Job, machine: Any, X: Any, y: Any, weight: Any) -> tuple[Any, dict[str, Any]]:
+    """The machine with the C, and γ, that folds prefer, and what they said."""
+    from hinge.selection import tune as choose
+
+    options: dict[str, Any] = {}
+    if isinstance(job.given.get("gamma"), float):
+        options["gammas"] = [job.given["gamma"]]
+    found = choose(
+        machine, X, y, sample_weight=weight, max_time=job.given.get("max_time"), verbose=int(not job.quiet), **options
+    )
+    known = math.isfinite(found.error)
+    means = found.scores.mean(axis=2)
+    scores = [
+        {
+            "C": float(C),
+            **({} if gamma is None else {"gamma": float(gamma)}),
+            "mean_score": float(mean) if math.isfinite(mean) else None,
+        }
+        for C, line in zip(found.Cs, means, strict=True)
+        for gamma, mean in zip(found.gammas, line, strict=True)
+    ]
+    extra = {
+        "expected_error": found.error if known else None,
+        "expected_error_std": found.error_std if known else None,
+        "scores": scores,
+    }
+    return found.model, extra
+
+
+def _streamed(job: _Job, data: str, how: Reading) -> tuple[Any, dict[str, Any]]:
+    """Rows that are read from a disk as they are needed."""
+    from hinge.access.streams.opening import as_stream
+    from hinge.cli.data import Training
+    from hinge.cli.rows import STDIN, Rows, labels_from, stream_label
+
+    if data == STDIN:
+        raise ValueError("Standard input cannot be read twice: write it to a file for --max-memory.")
+    label = stream_label(data, how)
+    stream = as_stream(data, label)
+    if stream is None:
+        raise ValueError(f"{data} is no file or folder of rows: --max-memory is for those.")
+    shape, names = stream.shape, stream.names
+    y: Any = label
+    if how.labels is not None:
+        y = labels_from(how.labels, shape[0])
+    machine = job.machine(None)
+    began = time.perf_counter()
+    machine.fit(data, y)
+    seconds = time.perf_counter() - began
+    result = _result(machine, Training(Path(data).name, Rows(stream, None, names, label=label)), job, None)
+    machine.training_ = {
+        name: result[name] for name in ("data", "rows", "features", "label") if result[name] is not None
+    }
+    return machine, {**result, "seconds": seconds}
 
 
 def _check_output(output: Path) -> None:
     """Complain before the training, not after it, of a model file that cannot or must not be written."""
     from hinge.files import model_files
 
+    if str(output) == "-":
+        raise ValueError("A model is no text for standard output: give the name of a file after -o.")
     if output.is_dir():
         raise ValueError(f"{output} is a folder: give the name of a file for the model.")
     if not output.parent.is_dir():
@@ -146,38 +352,67 @@ def _check_output(output: Path) -> None:
             raise ValueError(f"{output} exists and is not a model, so it is not overwritten.") from error
 
 
-def _result(model: LinearSVC, dataset: Dataset, seconds: float, output: Path | None) -> dict[str, Any]:
+def _result(fitted: Any, found: Training, job: _Job, positive: str | None) -> dict[str, Any]:
     """What there is to say of a training, in JSON's terms."""
-    from hinge.cli.data import error_rate
+    import numpy as np
 
-    X, X_test, y_test = dataset.X_train, dataset.X_test, dataset.y_test
+    from hinge.cli.measures import error_of
+    from hinge.cli.preparation import machine_of
+
+    model, rows = machine_of(fitted), found.train
     objectives = [float(value) if np.isfinite(value) else None for value in np.atleast_1d(model.objective_)]
     parameters = {name: value for name, value in model.get_params().items() if value is not None}
     if {"lam", "slack"} & set(parameters):
-        del parameters["C"]
+        parameters.pop("C", None)
+    parameters = {
+        name: value if isinstance(value, int | float | str | dict) else str(value) for name, value in parameters.items()
+    }
+    if isinstance(parameters.get("class_weight"), dict):
+        parameters["class_weight"] = {str(name): value for name, value in parameters["class_weight"].items()}
     solver = type(model.solver_).__name__.lower()
-    reason = "chosen for its shape and progress" if model.solver == "auto" else "as asked"
-    test_error = None
-    if X_test is not None and y_test is not None:
-        test_error = error_rate(model.classes_, model.predict(X_test), y_test)
+    asked = getattr(model, "solver", "auto")
+    in_memory = isinstance(rows.X, np.ndarray) or hasattr(rows.X, "indptr")
+    train_error = error_of(fitted, rows.X, rows.y) if in_memory else None
+    classifies = job.name in ("linearsvc", "svc", "nusvc") and in_memory and rows.y is not None
+    if classifies and model.stop_reason_ == "converged":
+        _warn_of_one_class(fitted, rows.X, rows.y, job)
+    test = found.test
+    cells = int(rows.X.size) if in_memory else int(rows.X.shape[0]) * int(rows.X.shape[1])
     return {
-        "data": dataset.name,
-        "rows": X.shape[0],
-        "features": X.shape[1],
-        "cells": int(X.size),
-        "train_error": error_rate(model.classes_, model.predict(X), dataset.y_train),
-        "test_error": test_error,
-        "gap": model.gap_ if math.isfinite(model.gap_) else None,
+        "data": found.name,
+        "model": job.name,
+        "rows": int(rows.X.shape[0]),
+        "features": int(rows.X.shape[1]),
+        "cells": cells,
+        "label": rows.label,
+        "positive": positive,
+        "train_error": train_error,
+        "test_error": None if test is None or test.y is None else error_of(fitted, test.X, test.y),
+        "gap": float(model.gap_) if math.isfinite(model.gap_) else None,
         "objective": objectives if len(objectives) > 1 else objectives[0],
-        "reads": model.n_feature_reads_,
-        "seconds": seconds,
+        "reads": int(getattr(model, "n_feature_reads_", 0)) or None,
+        "kernel_values": int(getattr(model, "n_kernel_evals_", 0)) or None,
+        "seconds": 0.0,
         "stop_reason": model.stop_reason_,
         "solver": solver,
-        "solver_reason": reason,
+        "solver_reason": "chosen for its shape and progress" if asked == "auto" else "as asked",
         "support_vectors": len(model.support_) if hasattr(model, "support_") else None,
-        "model_file": None if output is None else str(output),
+        "model_file": None,
         "parameters": parameters,
     }
+
+
+def _warn_of_one_class(fitted: Any, X: Any, y: Any, job: _Job) -> None:
+    """Say so if a classifier tells no classes apart."""
+    import numpy as np
+
+    said = np.unique(fitted.predict(X))
+    if len(said) == 1 and not job.quiet:
+        say(
+            f"Every training row is predicted to be {said[0]!s}: the other classes are too few for this trade-off. Try "
+            "--class-weight balanced, a larger --C, or --tune.",
+            style="yellow",
+        )
 
 
 def _show_result(result: dict[str, Any], by_default: bool) -> None:
@@ -188,26 +423,46 @@ def _show_result(result: dict[str, Any], by_default: bool) -> None:
     verdict = result["stop_reason"] if status.is_success else "NOT converged"
     gap = "none" if result["gap"] is None else f"{result['gap']:.2e}"
     choice = " (chosen by five folds)" if "scores" in result else " (the default)"
-    kind = next(name for name in ("slack", "lam", "C") if name in parameters)
+    kinds = [name for name in ("slack", "lam", "nu", "C") if name in parameters]
     objectives = result["objective"] if isinstance(result["objective"], list) else [result["objective"]]
     expected = []
     if "expected_error" in result:
         foretold = result["expected_error"]
         expected = [("expected error", "not known" if foretold is None else _foretold(result))]
+    if "cv_scores" in result:
+        scores = result["cv_scores"]
+        mean = sum(scores) / len(scores)
+        spread = math.sqrt(sum((score - mean) ** 2 for score in scores) / len(scores))
+        shown = ", ".join(f"{score:.4f}" for score in scores)
+        expected.append((f"scores of {len(scores)} folds", f"{mean:.4f} ± {spread:.4f} ({shown})"))
+    work = []
+    if result["reads"]:
+        work.append(("reads", f"{result['reads']:,} ({result['reads'] / max(1, cells):,.2f} for each stored cell)"))
+    if result["kernel_values"]:
+        share = result["kernel_values"] / max(1, result["rows"]) ** 2
+        work.append(("kernel values", f"{result['kernel_values']:,} ({share:,.2f} for each pair of rows)"))
+    name = {"linearsvr": "mean abs. error", "svr": "mean abs. error", "nusvr": "mean abs. error", "oneclass": "outside"}
+    kind = name.get(result["model"], "error")
+    as_share = number if kind == "mean abs. error" else percent
     show_table(
         [
             ("data", result["data"]),
             ("rows x features", f"{result['rows']:,} x {result['features']:,}, {cells:,} cells stored"),
-            ("trade-off", f"{kind} = {parameters[kind]:g}{choice if by_default else ''}"),
+            *([("label", f"column {result['label']}")] if result["label"] else []),
+            (
+                "trade-off",
+                ", ".join(f"{one} = {parameters[one]:g}" for one in kinds[:1])
+                + (choice if by_default and kinds[:1] != ["nu"] else ""),
+            ),
             *expected,
-            ("train error", percent(result["train_error"])),
-            ("test error", percent(result["test_error"])),
+            (f"train {kind}", as_share(result["train_error"]) or "not measured"),
+            (f"test {kind}", as_share(result["test_error"]) or "not measured"),
             ("certified gap", f"{gap} (asked for: {parameters['tol']:g})"),
             (
-                "margin" if kind == "slack" else "objective",
+                "margin" if kinds[:1] == ["slack"] else "objective",
                 ", ".join("none" if value is None else f"{value:.6g}" for value in objectives),
             ),
-            ("reads", f"{result['reads']:,} ({result['reads'] / max(1, cells):,.2f} for each stored cell)"),
+            *work,
             ("seconds", f"{result['seconds']:.2f}"),
             ("stop reason", f"{verdict}: {status.value}"),
             ("solver", f"{result['solver']} ({result['solver_reason']})"),

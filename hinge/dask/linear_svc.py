@@ -54,6 +54,17 @@ class LinearSVC(OnCluster, LocalLinearSVC):
     ----------
     C. Ma, V. Smith, M. Jaggi, M. I. Jordan, P. Richtárik, M. Takáč, *Adding vs. Averaging in Distributed Primal-Dual
     Optimization*, 2015.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dask.array as da
+    >>> from hinge.dask import LinearSVC
+    >>> X = np.random.default_rng(0).standard_normal((200, 3))
+    >>> rows, labels = da.from_array(X, chunks=(50, 3)), da.from_array(X[:, 0] > 0, chunks=50)
+    >>> model = LinearSVC(lam=0.1).fit(rows, labels)  # without a cluster all is done here
+    >>> bool(model.gap_ <= 1e-4), model.to_local().coef_.shape
+    (True, (1, 3))
     """
 
     @with_callbacks

@@ -38,6 +38,17 @@ class LinearSVR(OnCluster, LocalLinearSVR):
         What the client sent and received.
     others
         As for `hinge.LinearSVR`, but for `dual_coef_` and `support_`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dask.array as da
+    >>> from hinge.dask import LinearSVR
+    >>> X = np.random.default_rng(0).standard_normal((200, 3))
+    >>> rows, targets = da.from_array(X, chunks=(50, 3)), da.from_array(X[:, 0], chunks=50)
+    >>> model = LinearSVR(lam=0.1).fit(rows, targets)  # without a cluster all is done here
+    >>> bool(model.gap_ <= 1e-4), model.to_local().coef_.shape
+    (True, (3,))
     """
 
     @with_callbacks

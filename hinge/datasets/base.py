@@ -13,11 +13,35 @@ DataMatrix: TypeAlias = "NDArray[Any] | sp.csr_matrix"
 
 
 class DatasetNotFoundError(FileNotFoundError, LookupError):
-    """The named data set is unknown, or known but not on this machine."""
+    """The named data set is unknown, or known but not on this machine.
+
+    Examples
+    --------
+    >>> from hinge.datasets import DatasetNotFoundError, load
+    >>> try:
+    ...     load("nothing of that name")
+    ... except DatasetNotFoundError:
+    ...     print("not here")
+    not here
+    """
 
 
 class DataFormatError(ValueError):
-    """A data file does not hold what its format promises."""
+    """A data file does not hold what its format promises.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from hinge.datasets import DataFormatError, read
+    >>> file = Path(tempfile.mkdtemp(), "rows.svm")
+    >>> _ = file.write_text("+1 3:1 2:1")
+    >>> try:
+    ...     read(file)
+    ... except DataFormatError:
+    ...     print("refused")
+    refused
+    """
 
 
 class Parts(NamedTuple):
@@ -49,6 +73,13 @@ class Dataset:
         Where this copy came from.
     license : str
         The terms of the data, or who to ask.
+
+    Examples
+    --------
+    >>> from hinge.datasets import load
+    >>> adult = load("adult")
+    >>> adult.name, adult.X_train.shape, adult.license
+    ('adult', (32561, 123), 'CC BY 4.0 (Barry Becker and Ronny Kohavi, 1996)')
     """
 
     name: str

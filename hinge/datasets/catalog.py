@@ -46,6 +46,12 @@ def catalog(home: str | os.PathLike[str] | None = None) -> list[Entry]:
     -------
     list of Entry
         One for each set; `Entry.found` says whether and where it is on this machine.
+
+    Examples
+    --------
+    >>> from hinge.datasets import catalog
+    >>> "adult" in [entry.name for entry in catalog()]
+    True
     """
     folder = _home(home)
     known = []

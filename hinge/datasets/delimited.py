@@ -6,7 +6,7 @@ import csv
 import difflib
 import io
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
@@ -19,6 +19,8 @@ from .compressed import inner_suffix, opened
 
 LABEL_NAMES = ("label", "target", "class", "y")
 MISSING = ("", "na", "nan", "null", "?")
+PIECE = 1 << 21
+"""Characters that are parsed at once."""
 
 
 class Layout(NamedTuple):
@@ -32,37 +34,76 @@ class Layout(NamedTuple):
 
 
 def read_delimited(
-    path: Path, n_features: int | None = None, label: str | int | None = None
+    path: Path, n_features: int | None = None, label: str | int | None = None, known: Collection[str] = ()
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Rows and labels of a csv or tsv file; see :func:`hinge.datasets.read`."""
+    with in_words(path):
+        layout = layout_of(path, label, known)
+        if n_features is not None and layout.width - 1 != n_features:
+            raise DataFormatError(
+                f"{path} has {layout.width - 1} columns beside its label, but {n_features} were asked for."
+            )
+        blocks, codes, names = _pieces(path, layout)
+        if len({block.dtype for block in blocks}) > 1:  # the first were rounded before a later one needed float64
+            blocks, codes, names = _pieces(path, layout, wide=True)
+    if not sum(map(len, blocks)):
+        raise DataFormatError(f"{path} holds no rows: expected lines of numbers and a label.")
+    return np.concatenate(blocks), labels_of(np.concatenate(codes), names)
+
+
+def _pieces(path: Path, layout: Layout, wide: bool = False) -> tuple[list[NDArray[Any]], list[NDArray[Any]], list[str]]:
+    """The rows in blocks, their labels as positions in a list of names, and that list."""
+    blocks, codes, known, above = list[NDArray[Any]](), list[NDArray[Any]](), dict[str, int](), layout.skip
+    with lines_of(path, layout.skip) as text:
+        while piece := _piece(text):
+            rows, own, names = parse(piece, layout, path, above, wide)
+            blocks.append(rows)
+            codes.append(np.array([known.setdefault(name, len(known)) for name in names], np.intp)[own])
+            above += piece.count("\n")
+    return blocks, codes, list(known)
+
+
+def parse(
+    text: str, layout: Layout, path: Path, above: int, wide: bool = False
+) -> tuple[NDArray[Any], NDArray[Any], list[str]]:
+    """Rows of whole lines, the labels as positions in a list of names, and that list; `above` lines come before.
+
+    With `wide` rows are float64 whatever they hold.
+    """
+    if not text.strip():
+        return np.zeros((0, layout.width - 1), np.float32), np.zeros(0, np.intp), []
     try:
-        layout = layout_of(path, label)
-        try:
-            with _text(path, layout.skip) as text:
-                table, names = parse_fast(text, layout)
-        except DataFormatError:
-            raise
-        except (ValueError, OverflowError):
-            table = np.full((1, 1), np.nan)
-        if not np.isfinite(table).all():
-            with _text(path, layout.skip) as text:
-                table, names = parse_by_cell(text, layout, path, layout.skip)
-        if not len(table):
-            raise DataFormatError(f"{path} holds no rows: expected lines of numbers and a label.")
+        table, names = parse_fast(io.StringIO(text), layout)
+    except (ValueError, OverflowError):
+        table = np.full((1, 1), np.nan)
+    if not np.isfinite(table).all():
+        table, names = parse_by_cell(io.StringIO(text), layout, path, above)
+    rows = np.delete(table, layout.label, axis=1)
+    rows = np.ascontiguousarray(rows if wide else smallest_float(rows))
+    return rows, table[:, layout.label].astype(np.intp), names
+
+
+def _piece(text: TextIO) -> str:
+    """The next lines, at most some megabytes, so that few cells are in memory twice; none where a quote is open."""
+    piece = text.read(PIECE) + text.readline()
+    while piece.count('"') % 2 and (line := text.readline()):
+        piece += line
+    return piece
+
+
+@contextmanager
+def in_words(path: Path) -> Iterator[None]:
+    """Say which file it is that is no text, or no table."""
+    try:
+        yield
     except UnicodeDecodeError as error:
         raise DataFormatError(f"{path} is not UTF-8 text: save it again in that encoding.") from error
     except csv.Error as error:
         raise DataFormatError(f"{path} is not readable as delimited text: {error}.") from error
-    if n_features is not None and layout.width - 1 != n_features:
-        raise DataFormatError(
-            f"{path} has {layout.width - 1} columns beside its label, but {n_features} were asked for."
-        )
-    X = np.ascontiguousarray(smallest_float(np.delete(table, layout.label, axis=1)))
-    return X, labels_of(table[:, layout.label].astype(np.intp), names)
 
 
 @contextmanager
-def _text(path: Path, skip: int = 0) -> Iterator[TextIO]:
+def lines_of(path: Path, skip: int = 0) -> Iterator[TextIO]:
     """The lines of a file after the first `skip`."""
     with opened(path) as stream:
         text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
@@ -71,21 +112,21 @@ def _text(path: Path, skip: int = 0) -> Iterator[TextIO]:
         yield text
 
 
-def layout_of(path: Path, label: str | int | None) -> Layout:
-    """Delimiter, header and label column, told from the first lines."""
-    with _text(path) as text:
+def layout_of(path: Path, label: str | int | None, known: Collection[str] = ()) -> Layout:
+    """Delimiter, header and label column, told from the first lines; one of the `known` names proves a header."""
+    with lines_of(path) as text:
         first_line = next((line for line in text if line.strip()), "")
     delimiter = "\t" if inner_suffix(path) == ".tsv" else ","
     if delimiter not in first_line:
         delimiter = next((mark for mark in (",", ";", "\t") if mark in first_line), delimiter)
-    with _text(path) as text:
+    with lines_of(path) as text:
         rows = csv.reader(text, delimiter=delimiter)
         first = next((row for row in rows if any(cell.strip() for cell in row)), None)
         if first is None:
             raise DataFormatError(f"{path} holds no rows: expected lines of numbers and a label.")
         first_end = rows.line_num
         first = [cell.strip() for cell in first]
-        has_header = _is_header(first, label)
+        has_header = _is_header(first, label) or any(name in first for name in known)
         if has_header and not any(cell.strip() for row in rows for cell in row):
             raise DataFormatError(f"{path} holds a header but no rows below it.")
     if len(first) < 2:
@@ -155,14 +196,18 @@ def parse_by_cell(text: TextIO, layout: Layout, path: Path, above: int) -> tuple
             name = layout.header[column] if layout.header else str(column + 1)
             cell = cell.strip()
             if cell.lower() in MISSING:
-                raise DataFormatError(f"{where}, column {name}: the value is missing; fill it or drop the row.")
+                raise DataFormatError(
+                    f"{where}, column {name}: the value is missing; fill it or drop the row "
+                    "(hinge train --impute median fills it)."
+                )
             if column == layout.label:
                 values.append(codes.setdefault(cell, float(len(codes))))
                 continue
             value = number_of(cell)
             if value is None or not math.isfinite(value):
                 raise DataFormatError(
-                    f"{where}, column {name}: found {cell[:40]!r} where a finite number was expected."
+                    f"{where}, column {name}: found {cell[:40]!r} where a finite number was expected; encode words "
+                    "first, say by scikit-learn's OneHotEncoder (hinge train does so by itself, of rows in memory)."
                 )
             values.append(value)
         table.append(values)

@@ -50,6 +50,13 @@ class Entry:
         "bundled", the file it would be read from, or nothing.
     stand_in : str
         What is like it and always at hand.
+
+    Examples
+    --------
+    >>> from hinge.datasets import catalog
+    >>> entry = next(entry for entry in catalog() if entry.name == "adult")
+    >>> entry.features, entry.license
+    (123, 'CC BY 4.0 (Barry Becker and Ronny Kohavi, 1996)')
     """
 
     name: str

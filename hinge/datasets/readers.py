@@ -73,6 +73,17 @@ def read(
     -----
     In csv the first line is taken for a header if no cell of it is a number, if it holds the column `label`,
     or if a cell reads label, target or class. Missing values are refused, never filled.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from hinge.datasets import read
+    >>> file = Path(tempfile.mkdtemp(), "rows.svm")
+    >>> _ = file.write_text("+1 1:0.5 3:2" + chr(10) + "-1 2:1" + chr(10))
+    >>> X, y = read(file)
+    >>> X.toarray().tolist(), y.tolist()
+    ([[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]], [1, -1])
     """
     if n_features is not None and n_features < 1:
         raise ValueError(f"n_features must be at least 1, but is {n_features}.")

@@ -26,6 +26,13 @@ class Separable(Dataset):
         max over unit w of min_i y_i <w, x_i>, attained at `w_star`.
     p_star : ndarray of shape (n_train,)
         The distribution over rows that proves it: the norm of sum_i p_i y_i x_i is `margin`.
+
+    Examples
+    --------
+    >>> from hinge.datasets import make_separable
+    >>> made = make_separable(100, 5, 0.25)
+    >>> float((made.y_train * (made.X_train @ made.w_star)).min().round(6))
+    0.25
     """
 
     w_star: NDArray[Any]
@@ -47,6 +54,15 @@ class KnownOptimum(Dataset):
         A dual solution in [0, 1]: w_star = sum_i alpha_i y_i x_i / (lam n).
     objective : float
         The minimum.
+
+    Examples
+    --------
+    >>> from hinge import Regularized, Solution
+    >>> from hinge.datasets import make_known_optimum
+    >>> made = make_known_optimum(100, 5, 0.01)
+    >>> problem = Regularized(made.X_train, made.y_train, lam=made.lam)
+    >>> bool(abs(problem.objective(Solution(made.w_star)) - made.objective) < 1e-9)
+    True
     """
 
     lam: float
@@ -79,6 +95,13 @@ def make_separable(n: int, d: int, margin: float, *, density: float = 1.0, seed:
     -------
     Separable
         A data set in float64 without a test part, with `w_star`, `margin` and `p_star`.
+
+    Examples
+    --------
+    >>> from hinge.datasets import make_separable
+    >>> made = make_separable(100, 5, 0.25)
+    >>> made.margin, made.X_train.shape
+    (0.25, (100, 5))
     """
     k = _row_size(n, d, density)
     m = min(d // k, n // 2)
@@ -152,6 +175,13 @@ def make_known_optimum(
     -------
     KnownOptimum
         A data set in float64 without a test part, with `lam`, `w_star`, `alpha_star` and `objective`.
+
+    Examples
+    --------
+    >>> from hinge.datasets import make_known_optimum
+    >>> made = make_known_optimum(100, 5, 0.01)
+    >>> made.X_train.shape, made.w_star.shape
+    ((100, 5), (5,))
     """
     k = _row_size(n, d, density)
     if not 0 <= noise < 0.5:

@@ -72,6 +72,13 @@ def make_text(
     -----
     Time and memory grow with n x nnz_per_row; 780,000 rows of 69 words take about 1.4 GB at the peak. Another
     version of NumPy or another processor may round differently and so draw a few other words.
+
+    Examples
+    --------
+    >>> from hinge.datasets import make_text
+    >>> made = make_text(100, d=500, nnz_per_row=10, n_test=20)
+    >>> made.X_train.shape, made.X_test.shape
+    ((100, 500), (20, 500))
     """
     _check(n, d, nnz_per_row, topics, noise, n_test)
     setup, train_seed, test_seed, pilot_seed = np.random.SeedSequence(seed).spawn(4)

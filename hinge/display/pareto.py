@@ -93,7 +93,7 @@ def pareto_points(
     y_test: ArrayLike | None = None,
     tol: float = 1e-3,
     max_time: float | None = None,
-    bias: Literal["none", "free"] = "none",
+    bias: Literal["none", "free", "penalized"] = "none",
     solver: Solver | None = None,
     seed: int = 0,
 ) -> Iterator[FrontPoint]:
@@ -109,7 +109,8 @@ def pareto_points(
         Relative gap.
     max_time : float, optional
         Seconds for one λ.
-    bias : {"none", "free"}
+    bias : {"none", "free", "penalized"}
+        Penalised: ‖w‖ is that of w and the bias, as in `LinearSVC`.
     solver : Solver, optional
         By default the one that suits the data.
     seed : int
@@ -155,6 +156,11 @@ def least_loss(points: Sequence[FrontPoint], norm: np.ndarray | float) -> np.nda
     return np.maximum(0.0, np.max(bounds, axis=0)) if bounds else np.zeros_like(at)
 
 
+def best_of(points: Sequence[FrontPoint]) -> FrontPoint:
+    """The point of the lowest error on held-out rows; of several the one with the largest λ, which is the simplest."""
+    return min((point for point in points if np.isfinite(point.test_error)), key=lambda p: (p.test_error, -p.lam))
+
+
 def front_figure(points: Sequence[FrontPoint], name: str, caption: str = "") -> Figure:
     """The front with the empty region below it; and the errors along it."""
     points = [point for point in points if np.isfinite(point.margin)]
@@ -169,6 +175,8 @@ def front_figure(points: Sequence[FrontPoint], name: str, caption: str = "") -> 
     errors = [Series("training error", lams, [point.train_error for point in points])]
     if any(np.isfinite(point.test_error) for point in points):
         errors.append(Series("held-out error", lams, [point.test_error for point in points]))
+        best = best_of(points)
+        errors.append(Series(f"lowest, at λ = {best.lam:.3g}", [best.lam], [best.test_error], kind="points"))
     panels = (
         Panel(name, "margin 1/‖w‖, units of the rows", "mean hinge loss", (front, *bounded), log_x=True),
         Panel(name, "λ", "share of rows on the wrong side", errors, log_x=True),
@@ -268,7 +276,7 @@ class ParetoFrontDisplay:
             spread_lams(rows, signs, points) if lams is None else lams,
             tol=estimator.tol,
             max_time=estimator.max_time,
-            bias="free" if estimator.fit_intercept else "none",
+            bias=estimator.intercept if estimator.fit_intercept else "none",
             solver=solver,
             seed=seed,
         ):

@@ -18,6 +18,7 @@ from hinge.estimators.kernel_input import dense_if_small, is_precomputed, new_da
 from hinge.estimators.kernel_tasks import Runs, Task
 from hinge.estimators.one_vs_rest import how_all_ended
 from hinge.estimators.parameters import KernelChoice, KernelData
+from hinge.estimators.to_sklearn import ToSklearn
 from hinge.kernels import Function, Kernel, Linear
 from hinge.monitoring import Stop
 from hinge.monitoring.clock import left_of
@@ -34,7 +35,7 @@ FLOAT64_POINTS = 1024
 """Up to this many points, few enough for the whole matrix, kernel values are computed in float64."""
 
 
-class KernelMachine(FittedHTML):
+class KernelMachine(FittedHTML, ToSklearn):
     """The parts of a fit and of a prediction, for estimators with the parameters of `SVC`.
 
     Those of `SVC` alone have a value here that means nothing of the kind.

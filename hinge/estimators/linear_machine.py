@@ -17,6 +17,7 @@ from hinge.estimators import checks
 from hinge.estimators.html import FittedHTML
 from hinge.estimators.parameters import RandomState
 from hinge.estimators.tables import scores_of
+from hinge.estimators.to_sklearn import ToSklearn
 from hinge.monitoring import Stop
 from hinge.monitoring.clock import left_of
 from hinge.problems import Penalized, Regularized
@@ -44,7 +45,7 @@ OF_A_FIT = (
 )
 
 
-class LinearMachine(FittedHTML, BaseEstimator):
+class LinearMachine(FittedHTML, ToSklearn, BaseEstimator):
     """A linear function of the features, learned by any solver of the linear problem."""
 
     C: float

@@ -31,6 +31,16 @@ class FeatureTable(NamedTuple):
         can be compared: they stay what they are in other units of measurement.
     share : ndarray of float
         |effect| over the sum of all of the same decision value.
+
+    Examples
+    --------
+    >>> from hinge import LinearSVC
+    >>> from hinge.explain import feature_table
+    >>> X, y = [[0.0, 900.0], [1.0, 100.0], [2.0, 500.0], [3.0, 400.0]], ["no", "no", "yes", "yes"]
+    >>> model = LinearSVC().fit(X, y)
+    >>> table = feature_table(model, X, names=["age", "pay"])
+    >>> table.feature.tolist(), bool(abs(table.share.sum() - 1) < 1e-9)
+    (['age', 'pay'], True)
     """
 
     feature: np.ndarray

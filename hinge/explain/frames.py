@@ -21,6 +21,15 @@ def frame(table: FeatureTable | RowTable) -> DataFrame:
     Returns
     -------
     DataFrame
+
+    Examples
+    --------
+    >>> from hinge import LinearSVC
+    >>> from hinge.explain import feature_table, frame
+    >>> X, y = [[0.0, 900.0], [1.0, 100.0], [2.0, 500.0], [3.0, 400.0]], ["no", "no", "yes", "yes"]
+    >>> model = LinearSVC().fit(X, y)
+    >>> frame(feature_table(model, X, names=["age", "pay"])).columns.tolist()
+    ['feature', 'of', 'weight', 'spread', 'effect', 'share']
     """
     try:
         import pandas as pd

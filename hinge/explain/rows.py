@@ -36,6 +36,17 @@ class RowTable(NamedTuple):
         How much of its margin the row owes to itself: ``margin - without``, never negative.
     p_label : ndarray of float
         The probability of its label by the machine without it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from hinge import LinearSVC
+    >>> from hinge.explain import row_table
+    >>> X, y = make_blobs(60, centers=2, random_state=1)
+    >>> y[0] = 1 - y[0]  # a wrong label
+    >>> model = LinearSVC(C=0.1).fit(X, y)
+    >>> row_table(model, X, y)._fields
+    ('row', 'label', 'of', 'dual', 'margin', 'without', 'influence', 'p_label')
     """
 
     row: np.ndarray
@@ -65,6 +76,18 @@ def row_table(model: Any, X: Items, y: ArrayLike, sample_weight: ArrayLike | Non
     Notes
     -----
     Costs what `calibrate` does, for all rows; no fit.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from hinge import LinearSVC
+    >>> from hinge.explain import row_table
+    >>> X, y = make_blobs(60, centers=2, random_state=1)
+    >>> y[0] = 1 - y[0]  # a wrong label
+    >>> model = LinearSVC(C=0.1).fit(X, y)
+    >>> table = row_table(model, X, y)
+    >>> len(table.row), bool(table.p_label.argmin() == 0)
+    (60, True)
     """
     check_is_fitted(model)
     if not hasattr(model, "_left_out"):
@@ -99,7 +122,19 @@ def row_table(model: Any, X: Items, y: ArrayLike, sample_weight: ArrayLike | Non
 def influential_rows(
     model: Any, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None, *, top: int | None = None
 ) -> RowTable:
-    """The rows whose decision value would move most, had they been left out of the fit; the most first."""
+    """The rows whose decision value would move most, had they been left out of the fit; the most first.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from hinge import LinearSVC
+    >>> from hinge.explain import influential_rows
+    >>> X, y = make_blobs(60, centers=2, random_state=1)
+    >>> y[0] = 1 - y[0]  # a wrong label
+    >>> model = LinearSVC(C=0.1).fit(X, y)
+    >>> influential_rows(model, X, y, top=1).row.tolist()
+    [0]
+    """
     table = row_table(model, X, y, sample_weight)
     return _some(table, np.argsort(-table.influence, kind="stable")[: checked(top)])
 
@@ -107,7 +142,20 @@ def influential_rows(
 def margin_rows(
     model: Any, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None, *, top: int | None = None
 ) -> RowTable:
-    """The rows that the machine is made of, those with a dual weight; the nearest to the margin first."""
+    """The rows that the machine is made of, those with a dual weight; the nearest to the margin first.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from hinge import LinearSVC
+    >>> from hinge.explain import margin_rows
+    >>> X, y = make_blobs(60, centers=2, random_state=1)
+    >>> y[0] = 1 - y[0]  # a wrong label
+    >>> model = LinearSVC(C=0.1).fit(X, y)
+    >>> table = margin_rows(model, X, y)
+    >>> bool((table.dual > 0).all())
+    True
+    """
     table = row_table(model, X, y, sample_weight)
     held = np.flatnonzero(table.dual > 0.0)
     return _some(table, held[np.argsort(np.abs(1.0 - table.margin[held]), kind="stable")][: checked(top)])
@@ -120,6 +168,17 @@ def suspicious_rows(
 
     The least probable labels come first. A row of large influence pulls the machine to its label, and only
     leave-one-out shows that nothing else speaks for it: margins alone, of separable data, are suspicious of no row.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from hinge import LinearSVC
+    >>> from hinge.explain import suspicious_rows
+    >>> X, y = make_blobs(60, centers=2, random_state=1)
+    >>> y[0] = 1 - y[0]  # a wrong label
+    >>> model = LinearSVC(C=0.1).fit(X, y)
+    >>> suspicious_rows(model, X, y).row.tolist()
+    [0]
     """
     table = row_table(model, X, y, sample_weight)
     wrong = np.flatnonzero(table.without < 0.0)

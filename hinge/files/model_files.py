@@ -7,141 +7,74 @@ for everything else, and ``sha256.txt``, the checksum of both.
 import hashlib
 import io
 import json
-import math
 import os
 import zipfile
-from collections.abc import Callable
-from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
-from sklearn.utils.validation import check_is_fitted
+import sklearn
+from sklearn.pipeline import Pipeline
 
 from hinge.datasets.plain_arrays import members_of, plain_array
-from hinge.estimators import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM, checks, linear_machine
-from hinge.estimators.fitted_shapes import check_kernel_machine, check_linear, check_sigmoids, check_steps
+from hinge.files.machines import MACHINES, Machine
+from hinge.files.pipelines import PIPELINE, check_widths, chosen, part_of, stored_part
 from hinge.files.replacing import replacing
-from hinge.kernels import Function, Kernel
-from hinge.kernels import registry as kernels
-from hinge.solvers import Solver
-from hinge.solvers import registry as solvers
 from hinge.version import __version__
 
 VERSION = 1
 HEADER = "hinge.json"
 CHECKSUM = "sha256.txt"
-Model: TypeAlias = LinearSVC | LinearSVR | SVC | SVR | NuSVC | NuSVR | OneClassSVM
-"""What a file can hold."""
-LINEAR = ("intercept_", "n_features_in_", "coef_")
-MACHINE = (
-    "intercept_",
-    "n_features_in_",
-    "kernel_",
-    "shape_fit_",
-    "support_",
-    "support_vectors_",
-    "n_support_",
-    "dual_coef_",
-)
-NEEDED: dict[Any, tuple[str, ...]] = {
-    LinearSVC: ("classes_", *LINEAR),
-    LinearSVR: LINEAR,
-    SVC: ("classes_", *MACHINE),
-    SVR: MACHINE,
-    NuSVC: ("classes_", *MACHINE),
-    NuSVR: MACHINE,
-    OneClassSVM: MACHINE,
-}
-"""Attributes without which a model does not predict."""
-MODELS: dict[str, Any] = {f"hinge.{cls.__name__}": cls for cls in NEEDED}
-"""By the name of their format."""
-PARAMETERS: dict[Any, Callable[[Any], None]] = {
-    LinearSVC: lambda model: checks.check_linear_svc(model, solvers.names(*linear_machine.SOLVES)),
-    LinearSVR: lambda model: checks.check_linear_svr(model, solvers.names(*linear_machine.SOLVES)),
-    SVC: lambda model: checks.check_svc(model, solvers.names("kernel")),
-    SVR: lambda model: checks.check_svr(model, solvers.names("kernel")),
-    NuSVC: lambda model: checks.check_nu_svc(model, solvers.names("nu")),
-    NuSVR: lambda model: checks.check_nu_svr(model, solvers.names("nu")),
-    OneClassSVM: checks.check_one_class,
-}
-"""Who checks its parameters."""
-ATTRIBUTES = tuple(
-    dict.fromkeys(
-        (
-            *NEEDED[LinearSVC],
-            *NEEDED[SVC],
-            "offset_",
-            "radius_",
-            "feature_names_in_",
-            "gap_",
-            "objective_",
-            "stop_reason_",
-            "n_iter_",
-            "n_feature_reads_",
-            "_mass",
-            "_weights",
-            "class_weight_",
-            "probA_",
-            "probB_",
-            "_step_cuts",
-            "_step_scores",
-            "_step_values",
-            "fit_status_",
-            "lam_",
-            "slack_",
-            "n_kernel_evals_",
-            "n_kernel_asked_",
-        )
-    )
-)
-CSR: dict[str, Any] = {cls.__name__: cls for cls in (sp.csr_array, sp.csr_matrix)}
-UNKNOWN = ("gap_", "objective_", "lam_", "slack_", "radius_")
-"""Attributes that are infinite or nan where there is no certificate, or no ball."""
-KINDS: dict[str, Any] = {"solver": Solver, "kernel": Kernel}
-"""What has settings and is stored by the name of its class."""
-CSR_PARTS = ("data", "indices", "indptr")
+MODELS = (*MACHINES, PIPELINE)
+"""Formats of what a file can hold."""
+Model: TypeAlias = Machine | Pipeline
 
 
 class ModelFileError(ValueError):
     """A file does not hold a whole model that this version of hinge can read."""
 
 
-def save(model: Model, path: str | os.PathLike[str]) -> None:
+def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted model into one file, which appears whole or not at all.
 
     Parameters
     ----------
-    model : estimator of hinge
-        A fitted one; not one whose kernel is a function, which is code.
+    model : estimator of hinge, or a Pipeline that ends with one
+        A fitted one; not one whose kernel is a function, which is code. Of those that choose their own C, and of
+        scikit-learn's searches, the model that was chosen is kept; of those on a cluster, the local one.
+
+        The other steps of a pipeline may be scikit-learn's scalers, encoders, imputers, text vectorisers, selectors
+        of features and the like (`hinge.files.transformers.LEARNED` lists them), ``FeatureUnion`` and
+        ``ColumnTransformer``. Anything else is refused.
     path : str or path-like
         The file. One that is there already stays as it is until the new one is on the disk.
 
     Notes
     -----
-    Parameters that are not numbers, text, dicts of these or solvers of hinge, such as a ``RandomState``,
-    are left out: in the loaded model they have their defaults. `history_` and what `warm_start` keeps are
-    left out too.
+    Of the estimators of hinge, parameters that are not numbers, text, dicts of these or solvers of hinge, such as a
+    ``RandomState``, are left out: in the loaded model they have their defaults. `history_` and what `warm_start` keeps
+    are left out too, and of pipelines `memory`.
 
     Examples
     --------
-    >>> from hinge import LinearSVC, model_files
-    >>> model = LinearSVC().fit([[0.0], [1.0]], ["no", "yes"])
-    >>> model_files.save(model, "yes_or_no.hinge")  # doctest: +SKIP
-    >>> model_files.load("yes_or_no.hinge").predict([[2.0]])  # doctest: +SKIP
+    >>> import hinge
+    >>> model = hinge.LinearSVC().fit([[0.0], [1.0]], ["no", "yes"])
+    >>> hinge.save(model, "yes_or_no.hinge")  # doctest: +SKIP
+    >>> hinge.load("yes_or_no.hinge").predict([[2.0]])  # doctest: +SKIP
     array(['yes'], dtype='<U3')
     """
-    if type(model) not in MODELS.values():
-        names = ", ".join(cls.__name__ for cls in NEEDED)
-        raise TypeError(f"Model files hold a fitted {names}, not a {type(model).__name__}: use pickle for that.")
-    check_is_fitted(model)
-    if isinstance(getattr(model, "kernel_", None), Function):
-        raise ValueError(
-            "The kernel of this model is a function, and model files hold no code: use pickle for that, or "
-            "fit the matrix of kernel values with kernel='precomputed'."
+    model = chosen(model)
+    arrays: dict[str, bytes] = {}
+    found = stored_part(model, "", arrays)
+    machine = model.steps[-1][1] if isinstance(model, Pipeline) and model.steps else model
+    if type(chosen(machine)) not in MACHINES.values():
+        raise TypeError(
+            f"Model files hold an estimator of hinge, or a Pipeline that ends with one, not a {type(model).__name__} "
+            f"that ends with {type(machine).__name__}: use pickle for that."
         )
-    members = _members(model)
+    versions = {"version": VERSION, "hinge": __version__, "sklearn": sklearn.__version__}
+    header = {"format": found["format"], **versions, **found}
+    members = {HEADER: json.dumps(header, indent=1, allow_nan=False).encode(), **arrays}
     members[CHECKSUM] = _checksum(members)
     with replacing(path) as stream, zipfile.ZipFile(stream, "w") as archive:
         for name, content in members.items():
@@ -158,8 +91,8 @@ def load(path: str | os.PathLike[str]) -> Model:
 
     Returns
     -------
-    estimator
-        It predicts what the saved one did, bit for bit.
+    estimator, or Pipeline
+        It predicts what the saved one did, bit for bit; a pipeline, where scikit-learn has the same version.
 
     Raises
     ------
@@ -178,67 +111,6 @@ def load(path: str | os.PathLike[str]) -> Model:
         return _model(header, members)
     except Exception as error:  # whatever a well-formed file of wrong content leads to
         raise ModelFileError(f"{path} does not hold a model that fits together: {error}") from error
-
-
-# --- from a model to the members of an archive -------------------------------------------------
-
-
-def _members(model: Model) -> dict[str, bytes]:
-    """The header and the arrays of a model, as bytes by name."""
-    attributes, arrays = {}, {}
-    for name in ATTRIBUTES:
-        value: Any = vars(model).get(name)
-        if sp.issparse(value):
-            arrays.update({f"{name}.{part}.npy": _npy(getattr(value, part)) for part in CSR_PARTS})
-            attributes[name] = {"csr": type(value).__name__, "shape": list(value.shape)}
-        elif isinstance(value, np.ndarray) and value.dtype.kind in "biufU":
-            arrays[f"{name}.npy"] = _npy(value)
-        elif value is not None:
-            try:
-                attributes[name] = _plain(value)
-            except TypeError as error:
-                raise ValueError(f"{name} cannot be stored in a model file: {error}") from error
-    parameters = {}
-    for name, value in model.get_params(deep=False).items():
-        try:
-            parameters[name] = _plain(value)
-        except TypeError:
-            continue  # the loaded model has the default
-    header = {
-        "format": f"hinge.{type(model).__name__}",
-        "version": VERSION,
-        "hinge": __version__,
-        "parameters": parameters,
-        "attributes": attributes,
-    }
-    return {HEADER: json.dumps(header, indent=1, allow_nan=False).encode(), **arrays}
-
-
-def _npy(array: np.ndarray) -> bytes:
-    stream = io.BytesIO()
-    np.lib.format.write_array(stream, array, allow_pickle=False)
-    return stream.getvalue()
-
-
-def _plain(value: Any) -> Any:
-    """A value in JSON's terms; what JSON has no word for becomes an object of one or two known keys."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else {"float": repr(value)}
-    if isinstance(value, dict):
-        return {"dict": [[_plain(key), _plain(item)] for key, item in value.items()]}
-    if isinstance(value, tuple):
-        return {"tuple": [_plain(item) for item in value]}
-    for kind, base in KINDS.items():
-        if isinstance(value, base) and type(value) is _registered(kind, type(value).__name__):
-            settings = {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
-            return {kind: type(value).__name__, "settings": settings}
-    if isinstance(value, np.ndarray) and value.ndim == 1 and all(type(item) is str for item in value):
-        return {"strings": value.tolist()}
-    raise TypeError(f"{value!r} is neither numbers nor text.")
 
 
 def _checksum(members: dict[str, bytes]) -> bytes:
@@ -289,76 +161,14 @@ def _check_version(header: Any, path: Path) -> None:
 
 
 def _model(header: dict[str, Any], members: dict[str, bytes]) -> Model:
-    cls = MODELS[header["format"]]
-    arrays = {name.removesuffix(".npy"): plain_array(content) for name, content in members.items() if name != HEADER}
-    values: dict[str, Any] = {}
-    for name, stored in header["attributes"].items():
-        if isinstance(stored, dict) and "csr" in stored:
-            parts = tuple(arrays.pop(f"{name}.{part}") for part in CSR_PARTS)
-            values[name] = CSR[stored["csr"]](parts, shape=tuple(stored["shape"]))
-            values[name].check_format(full_check=True)
-        else:
-            values[name] = _value(stored)
-    values.update(arrays)
-    unknown, absent = set(values) - set(ATTRIBUTES), set(NEEDED[cls]) - set(values)
-    if unknown or absent:
-        raise ValueError(f"{min(unknown or absent)} is {'not an attribute' if unknown else 'missing'}.")
-    if not isinstance(values.get("stop_reason_", ""), str):
-        raise ValueError("stop_reason_ is not text.")
-    for name, value in values.items():
-        if name not in UNKNOWN and not _is_finite(value):
-            raise ValueError(f"{name} is not finite.")
-    check = check_linear if "coef_" in NEEDED[cls] else check_kernel_machine
-    check(**{name: values[name] for name in NEEDED[cls]})
-    if {"probA_", "probB_"} & set(values):
-        check_sigmoids(values.get("probA_"), values.get("probB_"), len(values["intercept_"]))
-    if {"_step_cuts", "_step_scores", "_step_values"} & set(values):
-        cuts, scores, steps = (values.get(f"_step_{part}") for part in ("cuts", "scores", "values"))
-        check_steps(cuts, scores, steps, len(values["intercept_"]))
-    if cls is OneClassSVM:
-        values["offset_"] = -values["intercept_"]
-        if "_weights" in values and values["_weights"].shape != (1, values["n_features_in_"]):
-            raise ValueError("_weights does not have one number for each feature.")
-    given = {name: _value(value) for name, value in header["parameters"].items()}
-    if cls is LinearSVC:  # files from before there was another loss name none
-        given = {"loss": "hinge", **given}
-    model: Model = cls(**given)
-    PARAMETERS[cls](model)
-    for name, value in values.items():
-        setattr(model, name, value)
+    arrays: dict[str, np.ndarray] = {
+        name.removesuffix(".npy"): plain_array(content) for name, content in members.items() if name != HEADER
+    }
+    model: Model = part_of(header, "", arrays)
+    if arrays:
+        raise ValueError(f"{min(arrays)} is no part of it.")
+    if isinstance(model, Pipeline):
+        if not model.steps or type(model.steps[-1][1]) not in MACHINES.values():
+            raise ValueError("the pipeline does not end with an estimator of hinge.")
+        check_widths(model)
     return model
-
-
-def _is_finite(value: Any) -> bool:
-    if isinstance(value, Kernel):
-        return all(map(_is_finite, asdict(value).values()))
-    value = value.data if sp.issparse(value) else value
-    numbers = isinstance(value, float) or (isinstance(value, np.ndarray) and value.dtype.kind == "f")
-    return not numbers or bool(np.isfinite(value).all())
-
-
-def _value(stored: Any) -> Any:
-    """The inverse of `_plain`."""
-    if not isinstance(stored, dict):
-        return stored
-    if "float" in stored:
-        return float(stored["float"])
-    if "dict" in stored:
-        return {_value(key): _value(item) for key, item in stored["dict"]}
-    if "tuple" in stored:
-        return tuple(_value(item) for item in stored["tuple"])
-    if "strings" in stored:
-        return np.array([str(item) for item in stored["strings"]], dtype=object)
-    kind = "kernel" if "kernel" in stored else "solver"
-    cls = _registered(kind, stored.get(kind))
-    if cls is None:
-        raise ValueError(f"{stored} names no {kind} of hinge {__version__}.")
-    return cls(**{name: _value(item) for name, item in stored["settings"].items()})
-
-
-def _registered(kind: str, name: str | None) -> Any:
-    """The solver or kernel whose class has this name: only what is registered is ever made from a file."""
-    if name is None:
-        return None
-    entry = kernels.of_class(name) if kind == "kernel" else solvers.of_class(name)
-    return None if entry is None else entry.load()

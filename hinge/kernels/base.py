@@ -9,7 +9,15 @@ from hinge.types import Array
 
 
 def namespace(A: "Array | np.generic") -> Any:
-    """The module whose functions work on `A`: NumPy, or torch where `A` is one of its tensors."""
+    """The module whose functions work on `A`: NumPy, or torch where `A` is one of its tensors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hinge.kernels import namespace
+    >>> namespace(np.zeros(3)) is np
+    True
+    """
     return np if isinstance(A, np.ndarray | np.generic) else __import__(type(A).__module__.split(".")[0])
 
 
@@ -20,6 +28,12 @@ class Kernel:
     A subclass says by `of_dots` how a block of inner products becomes kernel values, or, where inner products
     do not tell (`needs_points`), by `__call__` and `diag` what the values of points are; and by `errors` how
     far computed values may be off. That is all that the counted access in `hinge.access` needs.
+
+    Examples
+    --------
+    >>> from hinge.kernels import Gaussian, Kernel
+    >>> isinstance(Gaussian(gamma=0.5), Kernel), Gaussian(gamma=0.5) == Gaussian(gamma=0.5)
+    (True, True)
     """
 
     shifts: ClassVar[bool] = False

@@ -12,7 +12,15 @@ from hinge.types import Array
 
 @dataclass(frozen=True)
 class Gaussian(Kernel):
-    """:math:`\\exp(-\\gamma\\|x - z\\|^2)`, with :math:`\\gamma = 1/(2\\sigma^2)` in the SBP paper."""
+    """:math:`\\exp(-\\gamma\\|x - z\\|^2)`, with :math:`\\gamma = 1/(2\\sigma^2)` in the SBP paper.
+
+    Examples
+    --------
+    >>> from hinge import SVC
+    >>> from hinge.kernels import Gaussian
+    >>> SVC(kernel=Gaussian(gamma=0.5)).fit([[0.0, 0.0], [1.0, 1.0]], [0, 1]).predict([[0.9, 0.9]])
+    array([1])
+    """
 
     gamma: float = 1.0
     shifts = True

@@ -9,7 +9,16 @@ from hinge.kernels.base import Kernel
 
 @dataclass(frozen=True)
 class Precomputed(Kernel):
-    """The Gram matrix is given in place of points."""
+    """The Gram matrix is given in place of points.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hinge import SVC
+    >>> X = np.array([[0.0, 0.0], [1.0, 1.0]])
+    >>> SVC(kernel="precomputed").fit(X @ X.T, [0, 1]).predict([[0.0, 1.8]])
+    array([1])
+    """
 
 
 @dataclass(frozen=True)
@@ -23,6 +32,16 @@ class Function(Kernel):
         values for two lists of items (or arrays of rows).
     on : {"pairs", "blocks", "indices"}
         What it is called with: two items, two lists of items, or the numbers of two items.
+
+    Examples
+    --------
+    >>> from hinge import SVC
+    >>> from hinge.kernels import Function
+    >>> def shared(a, b):
+    ...     return len(set(a) & set(b))
+    >>> words = ["spam", "maps", "ham", "eggs"]
+    >>> SVC(kernel=Function(shared, on="pairs"), C=10.0).fit(words, [1, 1, 0, 0]).predict(["amps"])
+    array([1])
     """
 
     function: Callable[[Any, Any], Any]

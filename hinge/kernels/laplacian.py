@@ -11,7 +11,15 @@ from hinge.types import Array, Stored
 
 @dataclass(frozen=True)
 class Laplacian(Kernel):
-    """:math:`\\exp(-\\gamma\\|x - z\\|_1)`."""
+    """:math:`\\exp(-\\gamma\\|x - z\\|_1)`.
+
+    Examples
+    --------
+    >>> from hinge import SVC
+    >>> from hinge.kernels import Laplacian
+    >>> SVC(kernel=Laplacian(gamma=0.5)).fit([[0.0, 0.0], [1.0, 1.0]], [0, 1]).predict([[0.9, 0.9]])
+    array([1])
+    """
 
     gamma: float = 1.0
     shifts = True

@@ -10,7 +10,15 @@ from hinge.types import Array
 
 @dataclass(frozen=True)
 class Linear(Kernel):
-    """:math:`\\langle x, z\\rangle`."""
+    """:math:`\\langle x, z\\rangle`.
+
+    Examples
+    --------
+    >>> from hinge import SVC
+    >>> from hinge.kernels import Linear
+    >>> SVC(kernel=Linear()).fit([[0.0, 0.0], [1.0, 1.0]], [0, 1]).predict([[0.9, 0.9]])
+    array([1])
+    """
 
     def of_dots(self, G: Array, sq_x: Array, sq_z: Array | None) -> Array:
         """The inner products themselves."""

@@ -10,7 +10,15 @@ from hinge.types import Array
 
 @dataclass(frozen=True)
 class Polynomial(Kernel):
-    """:math:`(\\gamma\\langle x, z\\rangle + c_0)^p`."""
+    """:math:`(\\gamma\\langle x, z\\rangle + c_0)^p`.
+
+    Examples
+    --------
+    >>> from hinge import SVC
+    >>> from hinge.kernels import Polynomial
+    >>> SVC(kernel=Polynomial(degree=2, coef0=1.0)).fit([[0.0, 0.0], [1.0, 1.0]], [0, 1]).predict([[0.9, 0.9]])
+    array([1])
+    """
 
     degree: int = 3
     gamma: float = 1.0

@@ -10,7 +10,14 @@ from hinge.types import Array
 
 @dataclass(frozen=True)
 class Sigmoid(Kernel):
-    """:math:`\\tanh(\\gamma\\langle x, z\\rangle + c_0)`, which is not positive for all settings."""
+    """:math:`\\tanh(\\gamma\\langle x, z\\rangle + c_0)`, which is not positive for all settings.
+
+    Examples
+    --------
+    >>> from hinge.kernels import Sigmoid
+    >>> Sigmoid(gamma=0.01, coef0=-1.0)
+    Sigmoid(gamma=0.01, coef0=-1.0)
+    """
 
     gamma: float = 1.0
     coef0: float = 0.0

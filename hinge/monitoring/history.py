@@ -19,6 +19,17 @@ class Record(NamedTuple):
         Upper bound on the suboptimality; inf where none is known.
     score : float
         Error on held-out rows; nan where none is asked for.
+
+    Examples
+    --------
+    >>> from hinge import Regularized, Stop, solve
+    >>> from hinge.datasets import make_known_optimum
+    >>> from hinge.solvers import SDCA
+    >>> made = make_known_optimum(200, 5, 0.01)
+    >>> problem = Regularized(made.X_train, made.y_train, lam=made.lam)
+    >>> result = solve(problem, SDCA(), stop=Stop(tol=1e-3, max_iter=10**6))
+    >>> result.history[-1].certificate == result.certificate.gap
+    True
     """
 
     iteration: int
@@ -31,7 +42,19 @@ class Record(NamedTuple):
 
 
 class History(list[Record]):
-    """Records in order, with columns by name."""
+    """Records in order, with columns by name.
+
+    Examples
+    --------
+    >>> from hinge import Regularized, Stop, solve
+    >>> from hinge.datasets import make_known_optimum
+    >>> from hinge.solvers import SDCA
+    >>> made = make_known_optimum(200, 5, 0.01)
+    >>> problem = Regularized(made.X_train, made.y_train, lam=made.lam)
+    >>> result = solve(problem, SDCA(), stop=Stop(tol=1e-3, max_iter=10**6))
+    >>> min(result.history.column("certificate")) <= 1e-3
+    True
+    """
 
     def column(self, name: str) -> list[float]:
         """One field of all records."""

@@ -7,7 +7,14 @@ import numpy as np
 
 
 class Status(Enum):
-    """Why a run ended; the value is the sentence for people."""
+    """Why a run ended; the value is the sentence for people.
+
+    Examples
+    --------
+    >>> from hinge.monitoring import Status
+    >>> Status.MAX_TIME.is_success, Status.MAX_TIME.value
+    (False, 'the time limit was reached')
+    """
 
     CONVERGED = "the certified gap is within tol"
     STATIONARY = "the answer is stationary; the kernel is not positive, so there is no certificate"
@@ -50,6 +57,12 @@ class Stop:
         Price of the cells read; never exceeded.
     target : float, optional
         Stop when the score, an error on held-out rows, is at most this.
+
+    Examples
+    --------
+    >>> from hinge import Stop
+    >>> Stop(tol=1e-2, max_time=5.0)
+    Stop(tol=0.01, max_iter=None, max_time=5.0, max_reads=None, target=None, max_kernel_evals=None, max_cost=None)
     """
 
     tol: float = 1e-3

@@ -20,6 +20,14 @@ class Solution(NamedTuple):
     alpha : ndarray of shape (n,) or None
         Dual weights within the bounds of the loss: :math:`0 \\le \\alpha_i \\le 1` for the hinge. Of k
         classes that learn together, of shape (n, k).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hinge import Regularized, Solution
+    >>> problem = Regularized([[1.0, 0.0], [0.0, -1.0]], [1, -1], lam=0.5)
+    >>> problem.objective(Solution(np.array([0.5, 0.5])))
+    0.625
     """
 
     w: np.ndarray
@@ -45,6 +53,12 @@ class Certificate(NamedTuple):
         The gap as if nothing that it was computed from had been rounded; nan where that is not known.
     scale : float
         By what w is multiplied: `objective` is that of such a multiple, which `finished` gives out.
+
+    Examples
+    --------
+    >>> from hinge.problems import Certificate
+    >>> Certificate.unknown().gap
+    inf
     """
 
     objective: float
@@ -70,7 +84,15 @@ Answer = TypeVar("Answer")
 
 
 class Problem(Generic[Answer]):
-    """Immutable: data access and parameters, no algorithm. All that the driver uses, with defaults."""
+    """Immutable: data access and parameters, no algorithm. All that the driver uses, with defaults.
+
+    Examples
+    --------
+    >>> from hinge.problems import Problem, Regularized
+    >>> problem = Regularized([[1.0, 0.0], [0.0, -1.0]], [1, -1], lam=0.1)
+    >>> isinstance(problem, Problem), problem.n, problem.reads
+    (True, 2, 0)
+    """
 
     n: int
 

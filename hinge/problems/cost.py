@@ -20,6 +20,12 @@ class Cost(NamedTuple):
         Cells that a certificate reads; None for two passes over the data.
     a_pass : int
         Iterations that read as much as one pass over the data.
+
+    Examples
+    --------
+    >>> from hinge.problems import Cost
+    >>> Cost(rows=1, columns=1).rows
+    1
     """
 
     rows: int = 0

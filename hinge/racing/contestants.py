@@ -21,8 +21,8 @@ WALL = 2.0
 LOOKS_SHARE = 0.5
 """Between two looks the solver works for at least this share of the time that the last look took."""
 
-TAKEN = {"sgd": "hinge-sgd"}
-"""Solvers of ours that are renamed in races, since a peer has the name."""
+FORMER = {"hingesgd": "sgd"}
+"""What solvers of ours were once called in races."""
 
 
 class Contestant(Protocol):
@@ -140,12 +140,7 @@ class Ours:
 
 def ours() -> dict[str, Ours]:
     """Every solver of this library that solves an SVM, by its name."""
-    found = {}
-    for entry in registry.entries("linear", "cells", "kernel").values():
-        plain = hyphenated(entry.class_name)
-        name = TAKEN.get(plain, plain)
-        found[name] = Ours(entry.load()(), name)
-    return found
+    return {name: Ours(entry.load()(), name) for name, entry in registry.entries("linear", "cells", "kernel").items()}
 
 
 def known() -> dict[str, Contestant]:
@@ -162,7 +157,7 @@ def find(names: Sequence[str]) -> list[Contestant]:
     found: dict[str, Contestant] = {}
     for asked in names:
         bare = re.sub("[-_ ]", "", asked.lower())
-        name = plain.get(bare) or nearest(asked.lower(), tuple(everyone), "solver")
+        name = plain.get(FORMER.get(bare, bare)) or nearest(asked.lower(), tuple(everyone), "solver")
         found[name] = everyone[name]
     return list(found.values())
 
@@ -170,11 +165,6 @@ def find(names: Sequence[str]) -> list[Contestant]:
 def usual(course: Course) -> list[str]:
     """A sensible field for a course: ours of each kind, and what most people use."""
     if course.kernel is not None:
-        return ["block-dual", "sbp", "kernel-pegasos", "libsvm"]
+        return ["blockdual", "sbp", "kernelpegasos", "libsvm"]
     newton = ["newton"] if isinstance(choose(course.regularized()).solver, Adaptive) else []
-    return ["sdca", *newton, "pegasos", "liblinear", "sgd"]
-
-
-def hyphenated(name: str) -> str:
-    """The name of a class as it is typed: KernelSDCA is kernel-sdca."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
+    return ["sdca", *newton, "pegasos", "liblinear", "sklearn-sgd"]

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from hinge.access import Gram, as_points
 from hinge.estimators.expansions import kernel_sums
@@ -66,7 +67,10 @@ class Reference(NamedTuple):
 
 @dataclass
 class Course:
-    """Rows and an objective: ½λ‖w‖² + the mean hinge loss, without a bias.
+    """Rows and an objective: ½λ‖w‖² + the mean hinge loss.
+
+    A bias is a last feature that is 1 in every row, whose weight is penalised like the others': what `LinearSVC` and
+    LIBLINEAR have, and every solver can.
 
     Parameters
     ----------
@@ -77,6 +81,8 @@ class Course:
         For kernel machines; None for linear ones.
     name : str
         Of the data, for captions.
+    biased : bool
+        Whether the last feature is the bias, see `with_bias`.
     """
 
     X: Stored
@@ -86,6 +92,7 @@ class Course:
     lam: float
     kernel: Kernel | None = None
     name: str = "data"
+    biased: bool = False
     references: dict[str, Reference] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -116,6 +123,7 @@ class Course:
             self.lam,
             self.kernel,
             self.name,
+            self.biased,
             dict(self.references),
         )
 
@@ -208,6 +216,12 @@ class Course:
             return np.zeros(rows.shape[0])
         cuts = np.array([0, len(used)])
         return kernel_sums(self.kernel, rows, self.X[used], beta[used][None], cuts)[:, 0, 0]
+
+
+def with_bias(X: Stored) -> Stored:
+    """The rows with a last feature that is 1 in all of them."""
+    ones = np.ones((X.shape[0], 1), X.dtype)
+    return np.hstack([X, ones]) if isinstance(X, np.ndarray) else sp.hstack([X, ones], format="csr")
 
 
 def _wrong(scores: np.ndarray, y: np.ndarray) -> float:

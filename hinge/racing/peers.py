@@ -160,7 +160,7 @@ def _liblinear_official(course: Course, effort: float, seed: int) -> Fitted:
 
 PEERS = (
     Peer("liblinear", "scikit-learn LinearSVC (LIBLINEAR)", "sklearn", "scikit-learn", _liblinear),
-    Peer("sgd", "scikit-learn SGDClassifier", "sklearn", "scikit-learn", _sgd),
+    Peer("sklearn-sgd", "scikit-learn SGDClassifier", "sklearn", "scikit-learn", _sgd),
     Peer(
         "libsvm",
         "scikit-learn SVC (LIBSVM), with a bias",
@@ -181,4 +181,4 @@ PEERS = (
         integer_effort=False,
     ),
 )
-"""Each with the objective of the course: no bias, C = 1/(λn)."""
+"""Each with the objective of the course, C = 1/(λn): a bias is a feature of the course, and none of theirs."""

@@ -15,6 +15,8 @@ from hinge.racing.race import Race, Run
 from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.report.plain import csv_text, finite, write_text
 
+ALWAYS = ("solver", "what it is", "seconds to target", "status")
+"""Columns of the standings that are shown even if they are empty."""
 FLOOR = 1e-12  # of suboptimalities on a logarithmic axis
 CURVES = ("solver", "run", "seconds", "reads", "kernel evaluations", "objective", "suboptimality", "test error")
 
@@ -46,8 +48,8 @@ def _figure(race: Race, amount: str, label: str) -> Figure:
         target.append(Series("target", [min(xs), max(xs)], [race.target.value] * 2, kind="theory"))
     counted = "" if amount == "seconds" else " Nobody counts for the peers, so they are not here."
     panels = (
-        Panel(race.course.name, label, "objective above the minimum, relative", above, True, True),
-        Panel(race.course.name, label, "test error, share of rows", errors, log_x=True),
+        Panel(f"{race.course.name}: objective", label, "above the minimum, relative", above, True, True),
+        Panel(f"{race.course.name}: test error", label, "share of rows", errors, log_x=True),
     )
     return Figure(f"race-{amount}", f"{conditions(race)} Lines are runs of median time.{counted}", panels)
 
@@ -67,9 +69,10 @@ def conditions(race: Race) -> str:
     gaps = [course.references["none"].gap] if "none" in course.references else []
     gaps += [(min(objectives) - bound) / bound] if objectives and bound > 0 else []
     known = f" The minimum is known to within {max(min(gaps), 1e-16):.1g} of itself." if gaps else ""
+    bias = "a penalised bias" if course.biased else "no bias"
     return (
-        f"{course.name}: {course.X.shape[0]:,} training rows of {course.X.shape[1]:,} features, "
-        f"{len(course.y_test):,} test rows; {space}, lambda = {course.lam:g}, no bias. "
+        f"{course.name}: {course.X.shape[0]:,} training rows of {course.X.shape[1] - course.biased:,} features, "
+        f"{len(course.y_test):,} test rows; {space}, C = {course.C:g} (lambda = {course.lam:g}), {bias}. "
         f"Target: {race.target}. One thread, at most {race.max_time:g} s a run, medians of the runs.{known}"
     )
 
@@ -101,7 +104,19 @@ def table(race: Race) -> ReportTable:
         ]
         for line in race.standings()
     ]
-    return ReportTable("standings", conditions(race), columns, rows, digits=4)
+    used = [k for k, name in enumerate(columns) if name in ALWAYS or any(row[k] for row in rows)]
+    shown = [[row[k] for k in used] for row in rows]
+    return ReportTable("standings", conditions(race), [columns[k] for k in used], shown, digits=4)
+
+
+def answer(race: Race) -> str:
+    """Who comes first, in a sentence."""
+    there = [line for line in race.standings() if line.seconds is not None]
+    if not there:
+        return f"Nobody reached it in {race.max_time:g} s."
+    rest = [f"{line.solver} ({line.seconds:.3g} s)" for line in there[1:4]]
+    then = f"; then {', '.join(rest)}" if rest else ""
+    return f"{there[0].solver}, after {there[0].seconds:.3g} s{then}."
 
 
 def as_json(race: Race) -> dict[str, Any]:
@@ -111,7 +126,8 @@ def as_json(race: Race) -> dict[str, Any]:
     return {
         "data": course.name,
         "rows": int(course.X.shape[0]),
-        "features": int(course.X.shape[1]),
+        "features": int(course.X.shape[1]) - course.biased,
+        "intercept": course.biased,
         "test_rows": len(course.y_test),
         "lam": course.lam,
         "C": course.C,
@@ -164,7 +180,7 @@ def write(race: Race, folder: Path, command: str) -> tuple[list[str], list[str]]
             f"Solvers on {race.course.name}",
             "Your data",
             "a race",
-            f"Which solver comes first to {race.target}?",
+            f"Which solver comes first to {race.target}? {answer(race)}",
             Outcome((), drawn, (shown,)),
             results,
         )

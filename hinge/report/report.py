@@ -55,6 +55,7 @@ def write_report(out: Path, sections: Sequence[Section], *, title: str, scale: s
     Path
         Of the page.
     """
+    static.check_installed()  # before folders are made that would stay empty
     figures, data = out / "figures", out / "data"
     for folder in (figures, data):
         folder.mkdir(parents=True, exist_ok=True)

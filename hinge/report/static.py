@@ -60,7 +60,7 @@ def draw(figure: Figure, axes: Sequence[Axes] | None = None) -> Drawn:
     -------
     matplotlib.figure.Figure
     """
-    _check()
+    check_installed()
     if axes is not None:
         if len(axes) < max(1, len(figure.panels)):
             raise ValueError(f"{figure.name} has {len(figure.panels)} panels, but {len(axes)} axes were given.")
@@ -83,7 +83,7 @@ def save(figure: Figure, folder: Path, formats: Sequence[str] = ("png", "svg")) 
     list of Path
         In the order of the formats.
     """
-    _check()
+    check_installed()
     import matplotlib
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -142,7 +142,8 @@ def panel(panel: Panel, ax: Axes, look: Mapping[str, Style] | None = None, *, le
         _explain(ax, look, {series.label for series in panel.series})
 
 
-def _check() -> None:
+def check_installed() -> None:
+    """Raise, with what to install, if matplotlib is missing."""
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:

@@ -78,6 +78,14 @@ def maxmin(
     Returns
     -------
     MaxMinResult
+
+    Examples
+    --------
+    >>> import hinge
+    >>> from hinge.problems import MatrixGame
+    >>> found = hinge.maxmin(MatrixGame([[3.0, 1.0], [0.0, 2.0]]), eps=1e-3)
+    >>> bool(found.lower <= 1.5 <= found.upper), found.x.round(2).tolist()
+    (True, [0.25, 0.75])
     """
     if not isinstance(problem, MaxMin):
         raise TypeError(f"problem must be a hinge.MaxMin, got {type(problem).__name__}.")
@@ -295,6 +303,14 @@ def semidefinite(
     Feasibility
         With `x`, the matrix; `feasible`; the interval; and p, whose Σ p_i A_i has no positive eigenvalue
         where it is infeasible.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import hinge
+    >>> found = hinge.semidefinite([np.diag([1.0, -1.0]), np.diag([-0.5, 1.0])], eps=1e-3)
+    >>> found.feasible, bool(found.lower <= 1 / 7 <= found.upper)
+    (True, True)
     """
     with within(options.get("max_time")):
         problem = A if isinstance(A, Semidefinite) else Semidefinite(A, symmetrize=symmetrize)

@@ -18,6 +18,12 @@ class Guarantee:
         "exact": σ lies in it. "fraction": its lower end holds for all but a fraction `rho` of the functions,
         with probability 1 - `delta`. "none": there is no lower end.
     rho, delta : float
+
+    Examples
+    --------
+    >>> from hinge.saddle import Guarantee
+    >>> print(Guarantee("exact"))
+    the value lies in the interval
     """
 
     kind: str
@@ -60,6 +66,13 @@ class MaxMinResult:
         The solver that ran.
     negligible : float
         Values up to this count as none.
+
+    Examples
+    --------
+    >>> import hinge
+    >>> found = hinge.solve_game([[1.0, -1.0], [-1.0, 1.0]])
+    >>> found.status.name, found.method, str(found.certificate)
+    ('CONVERGED', 'PDHG', 'the value lies in the interval')
     """
 
     x: Any
@@ -78,7 +91,15 @@ class MaxMinResult:
 
 
 class Margin(MaxMinResult):
-    """The answer of `max_margin`."""
+    """The answer of `max_margin`.
+
+    Examples
+    --------
+    >>> import hinge
+    >>> found = hinge.max_margin([[2.0, 0.0], [-1.0, 0.0]], [1, -1])
+    >>> found.separable, found.direction.round(3).tolist()
+    (True, [1.0, 0.0])
+    """
 
     @property
     def direction(self) -> np.ndarray:
@@ -103,7 +124,15 @@ class Margin(MaxMinResult):
 
 
 class Ball(MaxMinResult):
-    """The answer of `enclosing_ball`; `lower` and `upper` bound minus the squared radius."""
+    """The answer of `enclosing_ball`; `lower` and `upper` bound minus the squared radius.
+
+    Examples
+    --------
+    >>> import hinge
+    >>> ball = hinge.enclosing_ball([[0.0, 0.0], [2.0, 0.0]])
+    >>> ball.center.round(3).tolist(), round(ball.radius[1], 3)
+    ([1.0, 0.0], 1.0)
+    """
 
     @property
     def center(self) -> np.ndarray:
@@ -118,7 +147,15 @@ class Ball(MaxMinResult):
 
 
 class Game(MaxMinResult):
-    """The answer of `solve_game`."""
+    """The answer of `solve_game`.
+
+    Examples
+    --------
+    >>> import hinge
+    >>> game = hinge.solve_game([[3.0, 1.0], [0.0, 2.0]])
+    >>> round(game.value, 1), game.p.round(2).tolist()
+    (1.5, [0.5, 0.5])
+    """
 
     @property
     def value(self) -> float:
@@ -127,7 +164,15 @@ class Game(MaxMinResult):
 
 
 class Feasibility(MaxMinResult):
-    """The answer of `semidefinite`; `x` is the matrix X."""
+    """The answer of `semidefinite`; `x` is the matrix X.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import hinge
+    >>> hinge.semidefinite([np.diag([1.0, -1.0]), np.diag([-0.5, 1.0])]).feasible
+    True
+    """
 
     @property
     def feasible(self) -> bool | None:

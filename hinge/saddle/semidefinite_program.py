@@ -157,6 +157,14 @@ def maximize_semidefinite(
     SemidefiniteResult
         With ``Status.CONVERGED`` where the interval is narrow enough and X is feasible. Where no strictly
         feasible X exists, X may violate constraints, by `violation`: then it is ``Status.FINISHED``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import hinge
+    >>> best = hinge.maximize_semidefinite(np.diag([3.0, 1.0]), [np.diag([-1.0, 1.0])], eps=1e-3)
+    >>> bool(best.lower <= 2.0 <= best.upper), best.X.round(2).tolist()
+    (True, [[0.5, 0.0], [0.0, 0.5]])
     """
     if not 0 < eps < np.inf:
         raise ValueError(f"eps must be a positive number, got {eps!r}.")

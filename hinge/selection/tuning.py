@@ -62,6 +62,15 @@ class Tuned(NamedTuple):
         error: the share of wrong classes, or the mean absolute error of a regression. nan where they are not known.
     n_fits : int
         Scores that were computed.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from hinge import LinearSVC, tune
+    >>> X, y = load_iris(return_X_y=True)
+    >>> found = tune(LinearSVC(), X, y, Cs=[0.01, 1.0, 100.0])
+    >>> found.C in found.Cs, found.scores.shape, bool(found.best_score > 0.9)
+    (True, (3, 1, 5), True)
     """
 
     model: Any

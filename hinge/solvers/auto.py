@@ -35,6 +35,14 @@ def frugal_for(cells: int, max_reads: float, tol: float = 1e-3) -> Solver | None
     """The frugal learner, where a limit of reads is too low for whole passes over so many cells.
 
     Below one pass it stops when little changes; from one pass on it goes on to the SVM of all rows.
+
+    Examples
+    --------
+    >>> from hinge.solvers import frugal_for
+    >>> frugal_for(10**6, max_reads=10**5)
+    Frugal(mode='auto', flips=0.15, gamma=0.7, least=0.05, checks=0.01, levels=12, tol=0.001)
+    >>> frugal_for(10**6, max_reads=10**8) is None  # enough for many passes
+    True
     """
     if max_reads >= MANY_PASSES * cells:
         return None
@@ -49,6 +57,16 @@ def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3)
     reads are limited to a few passes, or the data is not in memory, the frugal learner, which keeps what it has read
     and needs no second pass. For kernel problems the block dual method, which certifies; for those with a given slack
     the Stochastic Batch Perceptron, in batches that grow with n. For the 1-norm coordinate descent over columns.
+
+    Examples
+    --------
+    >>> from hinge import Regularized
+    >>> from hinge.datasets import make_known_optimum
+    >>> from hinge.solvers import choose
+    >>> made = make_known_optimum(200, 5, 0.01)
+    >>> choice = choose(Regularized(made.X_train, made.y_train, lam=0.01), max_reads=500)
+    >>> type(choice.solver).__name__, choice.reason
+    ('Frugal', 'reads are limited, and cells once read are kept')
     """
     if isinstance(problem, KernelRegularized):
         if problem.n <= MOST and not problem.gram.by_value and problem.gram.narrows:

@@ -49,6 +49,17 @@ class Solver(Settings, Generic[P, S]):
     A run is ``state = init(problem, seed)``, then ``state = advance(problem, state, n_iter)`` as often
     as wanted, then ``solution(problem, state)``. `advance` consumes the state it is given, and ``state.t`` is
     the number of iterations so far. Cutting a run into pieces changes nothing, bit for bit.
+
+    Examples
+    --------
+    >>> from hinge import Regularized, Stop, solve
+    >>> from hinge.datasets import make_known_optimum
+    >>> from hinge.solvers import SDCA
+    >>> made = make_known_optimum(200, 5, 0.01)
+    >>> problem = Regularized(made.X_train, made.y_train, lam=made.lam)
+    >>> result = solve(problem, SDCA(), stop=Stop(tol=1e-3, max_iter=10**6))
+    >>> isinstance(result.solver, SDCA), result.solver.paper.year
+    (True, 2008)
     """
 
     paper: ClassVar[Paper]

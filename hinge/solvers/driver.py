@@ -77,6 +77,21 @@ def solve(
     Returns
     -------
     Result
+
+    Examples
+    --------
+    >>> from hinge import Regularized, Stop, solve
+    >>> from hinge.datasets import make_known_optimum
+    >>> from hinge.solvers import Pegasos, SDCA
+    >>> made = make_known_optimum(200, 5, 0.01)
+    >>> problem = Regularized(made.X_train, made.y_train, lam=made.lam)
+    >>> result = solve(problem, SDCA(), stop=Stop(tol=1e-4))
+    >>> result.status.name, bool(result.certificate.objective <= (1 + 1e-4) * made.objective)
+    ('CONVERGED', True)
+    >>> half = solve(problem, Pegasos(), stop=Stop(tol=0, max_iter=500))
+    >>> whole = solve(problem, Pegasos(), stop=Stop(tol=0, max_iter=1000), state=half.state)  # goes on
+    >>> whole.n_iter
+    1000
     """
     stop = Stop() if stop is None else stop
     if on_interrupt not in ("raise", "keep"):

@@ -26,6 +26,17 @@ class Result:
         Continue with ``solve(..., state=state)``.
     solver : Solver
         The solver that ran.
+
+    Examples
+    --------
+    >>> from hinge import Regularized, Stop, solve
+    >>> from hinge.datasets import make_known_optimum
+    >>> from hinge.solvers import SDCA
+    >>> made = make_known_optimum(200, 5, 0.01)
+    >>> problem = Regularized(made.X_train, made.y_train, lam=made.lam)
+    >>> result = solve(problem, SDCA(), stop=Stop(tol=1e-3, max_iter=10**6))
+    >>> result.status.name, result.solution.w.shape, result.solver
+    ('CONVERGED', (5,), SDCA(first_pass='auto', shrinking=True, block_rows=None))
     """
 
     solution: Any

@@ -46,6 +46,15 @@ def solve_slack(
     -------
     Result
         Its solution has the scale of the regularised one: w/‖w‖ is the slack-constrained answer.
+
+    Examples
+    --------
+    >>> from hinge import SlackConstrained, Stop, solve_slack
+    >>> from hinge.datasets import make_known_optimum
+    >>> made = make_known_optimum(200, 5, 0.01)
+    >>> result = solve_slack(SlackConstrained(made.X_train, made.y_train, nu=0.1), stop=Stop(tol=1e-3))
+    >>> result.certificate.gap <= 1e-3
+    True
     """
     from hinge.solvers.auto import choose
     from hinge.solvers.linear.sdca import SDCA

@@ -31,6 +31,16 @@ class Snapshot(NamedTuple):
         The answer so far, a copy.
     state : tuple
         The state of the solver; it is overwritten when the next snapshot is asked for.
+
+    Examples
+    --------
+    >>> from hinge import Regularized, trace
+    >>> from hinge.datasets import make_known_optimum
+    >>> from hinge.solvers import SDCA
+    >>> made = make_known_optimum(200, 5, 0.01)
+    >>> problem = Regularized(made.X_train, made.y_train, lam=0.01)
+    >>> [(look.iteration, look.feature_reads) for look in trace(problem, SDCA(), [200, 400])]
+    [(200, 1000), (400, 2000)]
     """
 
     iteration: int

@@ -163,3 +163,28 @@ def test_a_fault_of_ours_is_one_line_too(tmp_path, monkeypatch):
     assert "IndexError: list index out of range" in err
     assert "--debug" in err
     assert isinstance(run("--debug", "predict", tmp_path, tmp_path).exception, IndexError)
+
+
+# --- the start, completion, codes ------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_help_needs_no_numbers():
+    code = "import sys; from hinge.cli.app import application; application(); print('numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
+@pytest.mark.slow
+def test_completion_and_exit_codes_are_in_the_help():
+    said = " ".join(run("--help").stdout.split())
+    assert "--install-completion" in said and "130 interrupted" in said
+    assert "130 interrupted" in " ".join(run("train", "--help").stdout.split())
+
+
+def test_everything_has_json():
+    commands = {command.name or command.callback.__name__: command for command in cli.application().registered_commands}
+    plain = [name for name in commands if not name.startswith(("svm-", "linear-"))]
+    assert len(plain) == 9
+    for name in plain:
+        assert "as_json" in commands[name].callback.__annotations__, name

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from hinge.racing import Ours
+from hinge.racing import Course, Ours, Race, Target
 
 typer = pytest.importorskip("typer", reason="the command line needs typer")
 
@@ -97,7 +97,7 @@ def test_kernels(tmp_path):
     assert "libsvm has a bias" in result.stdout
     assert (tmp_path / "out" / "figures" / "race-evals.png").stat().st_size > 1000
     page = (tmp_path / "out" / "report.html").read_text()
-    assert "block-dual" in page
+    assert "blockdual" in page
     assert "No claim" not in page  # a race makes none
     for name in said(result).partition("Written to ")[2].partition(": ")[2].strip(". ").split(", "):
         assert (tmp_path / "out" / name).exists()
@@ -196,3 +196,38 @@ def test_three_rows_leave_none_to_test_on(tmp_path):
     refused = run(path, "--solvers", "newton", "--target", "error", "0.1")
     assert refused.exit_code == 1
     assert "no test rows" in said(refused)
+
+
+@pytest.mark.slow
+def test_the_model_is_that_of_train(tmp_path):
+    """Rows far from the origin, which need a bias: the same error and objective as `LinearSVC(loss="hinge")`."""
+    from hinge import LinearSVC
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3)) + 5.0
+    y = np.where(X[:, 0] + 0.5 * rng.normal(size=200) > 5, 1, -1)
+    rows = [f"{','.join(map(str, row))},{label}\n" for row, label in zip(X.tolist(), y.tolist(), strict=True)]
+    (tmp_path / "x.csv").write_text("".join(rows))
+    same = LinearSVC(loss="hinge", tol=1e-6).fit(X, y)
+    options = ("--test", tmp_path / "x.csv", "--solvers", "sdca", "--repeats", 1, "--target", "gap", 1e-5, "--json")
+    found = json.loads(run(tmp_path / "x.csv", *options).stdout)
+    assert found["C"] == pytest.approx(1.0) and found["intercept"] and found["features"] == 3
+    (line,) = found["solvers"]
+    assert line["objective"] == pytest.approx(same.objective_, rel=1e-4)
+    assert line["test_error"] == pytest.approx(1 - same.score(X, y), abs=0.006)
+    worse = json.loads(run(tmp_path / "x.csv", *options, "--no-intercept").stdout)
+    assert worse["solvers"][0]["test_error"] > line["test_error"] and not worse["intercept"]
+
+
+def test_without_matplotlib_no_folder_stays_empty(tmp_path, monkeypatch):
+    from hinge.racing.results import write
+    from hinge.report import static
+
+    def missing():
+        raise ImportError("Figures need matplotlib.")
+
+    monkeypatch.setattr(static, "check_installed", missing)
+    course = Course(np.eye(4), np.array([1, -1, 1, -1]), np.eye(4), np.array([1, -1, 1, -1]), 0.1)
+    written, sentences = write(Race(course, Target(), 1.0, []), tmp_path / "out", "hinge compare")
+    assert sentences == ["No figures were drawn. Figures need matplotlib."] and "figures" not in written
+    assert {path.name for path in (tmp_path / "out").iterdir()} == set(written)

@@ -17,7 +17,7 @@ def test_parts_of_different_width(files, tmp_path):
         assert 0 <= shown["test_error"] < 0.6
     dense = tmp_path / "narrow.csv"
     dense.write_text("1,2,1\n3,4,-1\n")
-    assert "has 7 features, but" in sentence(run("train", files.svm, "--test", dense))
+    assert "has 2 columns beside its label, but 7 features" in sentence(run("train", files.svm, "--test", dense))
 
 
 def test_positive_holds_for_both_parts(files, tmp_path):

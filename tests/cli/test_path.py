@@ -116,3 +116,20 @@ def test_a_narrow_terminal_cuts_no_number(monkeypatch):
     shown = CliRunner().invoke(app, arguments, env={"COLUMNS": "80"}).stdout
     assert "…" not in shown
     assert shown.splitlines()[0].split()[-1] == "gap"
+
+
+@pytest.mark.slow
+def test_a_point_is_the_model_of_train(tmp_path):
+    from hinge import LinearSVC
+    from hinge.datasets import load
+
+    found = json.loads(
+        run("adult", "--points", 2, "--lam-from", 0.01, "--lam-to", 0.001, "--tol", 1e-4, "--json").stdout
+    )
+    adult = load("adult")
+    same = LinearSVC(loss="hinge", lam=0.01).fit(adult.X_train, adult.y_train)
+    first = found["points"][0]
+    assert found["intercept"] == "penalized"
+    assert 0.5 * 0.01 * first["norm"] ** 2 + first["loss"] == pytest.approx(same.objective_, rel=1e-3)
+    assert first["test_error"] == pytest.approx(1 - same.score(adult.X_test, adult.y_test), abs=2e-3)
+    assert found["best_lam"] == min(found["points"], key=lambda point: point["test_error"])["lam"]

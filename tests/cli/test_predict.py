@@ -1,3 +1,4 @@
+import json
 import re
 
 import numpy as np
@@ -46,14 +47,14 @@ def test_features_without_labels(files):
     out, err = said(run("predict", files.model, files.features, "--no-labels"))
     assert out == labelled
     assert "Error" not in err
-    assert "csv and tsv" in sentence(run("predict", files.model, files.svm, "--no-labels"))
-    assert "found text" in sentence(run("predict", files.model, files.csv, "--no-labels"))
+    assert "csv, tsv, npy and Parquet" in sentence(run("predict", files.model, files.svm, "--no-labels"))
+    assert "has 8 columns, but 7 features" in sentence(run("predict", files.model, files.csv, "--no-labels"))
 
 
 def test_features_without_labels_of_another_width(files, tmp_path):
     narrow = tmp_path / "narrow.csv"
     narrow.write_text("1,2\n3,4\n")
-    assert "has 2 columns, but the model has 7 features" in sentence(run("predict", files.model, narrow, "--no-labels"))
+    assert "has 2 columns, but 7 features were learned" in sentence(run("predict", files.model, narrow, "--no-labels"))
 
 
 @pytest.mark.slow
@@ -102,3 +103,36 @@ def test_rows_of_a_sparse_file_as_kernel_values(tmp_path):
     out, err = said(run("predict", tmp_path / "model", data))
     assert out.split() == ["0", "1", "0", "1", "1", "0"]
     assert "Error rate: 0.00 %" in err
+
+
+# --- forms of data and of results ------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_columns_by_name_a_dash_and_json(files, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    said(run("train", files.csv, "--label", "verdict", "--probability", "-o", "m", "--quiet"))
+    out, err = said(run("predict", "m", files.csv, "-o", "-"))
+    assert "Error rate" in err and not (tmp_path / "-").exists()
+    rows = [line.split(",")[::-1] for line in files.csv.read_text().splitlines()]
+    (tmp_path / "turned.csv").write_text("".join(",".join(row) + "\n" for row in rows))
+    assert said(run("predict", "m", "turned.csv")) == (out, err)
+    (tmp_path / "other.csv").write_text((tmp_path / "turned.csv").read_text().replace("f3", "g3"))
+    assert "no column 'f3'" in sentence(run("predict", "m", "other.csv"))
+    found = json.loads(said(run("predict", "m", files.csv, "--json", "--probabilities", "--scores"))[0])
+    assert found["predictions"] == out.split() and found["classes"] == ["no", "yes"]
+    assert np.allclose(np.sum(found["probabilities"], axis=1), 1) and len(found["scores"]) == 60
+
+
+def test_probabilities_that_were_not_learned(files):
+    assert "train it with --probability" in sentence(run("predict", files.model, files.svm, "--probabilities"))
+
+
+@pytest.mark.slow
+def test_features_that_count_from_zero(files, tmp_path):
+    text = re.sub(r"(\d+):", lambda found: f"{int(found[1]) - 1}:", files.svm.read_text())
+    (tmp_path / "zero.svm").write_text(text)
+    assert "--zero-based" in sentence(run("predict", files.model, tmp_path / "zero.svm"))
+    assert said(run("predict", files.model, tmp_path / "zero.svm", "--zero-based")) == said(
+        run("predict", files.model, files.svm)
+    )

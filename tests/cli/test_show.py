@@ -29,3 +29,18 @@ def test_a_reader_who_leaves_is_no_error(large, tmp_path, monkeypatch):
     assert len(first.split()) == 2
     assert err == b""
     assert process.returncode in (0, 1)
+
+
+def test_a_first_fit_that_waits_for_the_compiler_says_so(monkeypatch, capsys):
+    from hinge import compiled
+    from hinge.cli import show
+
+    monkeypatch.setattr(compiled, "PATIENCE", 0.0)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+
+    with show.compiling_told():
+        assert compiled.compiled(lambda x: x + 2.0)(1.0) == 3.0
+    assert capsys.readouterr().err.count("Compiling for this machine") == 1
+    with show.compiling_told(quiet=True):
+        assert compiled.compiled(lambda x: x + 3.0)(1.0) == 4.0
+    assert capsys.readouterr().err == ""

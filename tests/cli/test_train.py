@@ -3,6 +3,7 @@ import json
 import numpy as np
 import pytest
 from command_line import run, said, sentence, svmlight, table
+from shop_table import shop
 
 from hinge import LinearSVC, datasets
 from hinge.cli import data as cli_data
@@ -17,9 +18,9 @@ def test_train_adult_needs_nothing_else():
     shown = table(out)
     assert err == ""
     assert shown["rows x features"] == "32,561 x 123, 451,592 cells stored"
-    assert shown["trade-off"] == "lam = 0.0001 (the default)"
+    assert shown["trade-off"] == "C = 1 (the default)"
     assert 14.5 < float(shown["test error"].removesuffix(" %")) < 15.5
-    assert float(shown["certified gap"].split()[0]) <= 1e-3
+    assert float(shown["certified gap"].split()[0]) <= 1e-4
     assert shown["stop reason"] == "converged: the certified gap is within tol"
     assert shown["model file"].startswith("none")
     assert max(map(len, out.splitlines())) <= 80
@@ -32,7 +33,7 @@ def test_json_holds_what_the_model_holds(files, tmp_path):
     shown = json.loads(out, parse_constant=pytest.fail)
     model = model_files.load(model_file)
     X, y = datasets.read(files.svm)
-    same = LinearSVC(loss="hinge", intercept="free", tol=1e-3, C=2, random_state=3).fit(X, y)
+    same = LinearSVC(C=2, random_state=3).fit(X, y)  # Python's model is the command line's
     assert model.coef_.tobytes() == same.coef_.tobytes()
     assert (shown["rows"], shown["features"], shown["cells"]) == (*files.X.shape, X.nnz)
     assert shown["train_error"] == pytest.approx(1 - same.score(X, y))
@@ -61,7 +62,7 @@ def test_the_1_norm(files, tmp_path):
     assert shown["gap"] <= 1e-3
     model = model_files.load(model_file)
     X, y = datasets.read(files.svm)
-    same = LinearSVC("l1", intercept="free", tol=1e-3, C=0.05).fit(X, y)
+    same = LinearSVC("l1", C=0.05).fit(X, y)
     np.testing.assert_array_equal(model.coef_, same.coef_)
     assert "loss='squared_hinge'" in sentence(run("train", files.svm, "--penalty", "l1", "--loss", "hinge"))
 
@@ -123,7 +124,10 @@ def test_csv_by_label_column(files, tmp_path):
         assert model_files.load(model_file).classes_.tolist() == ["no", "yes"]
     out, err = said(run("predict", model_file, files.csv, "--label", "verdict"))
     X, y = datasets.read(files.csv, label="verdict")
-    expected = model_files.load(model_file).predict(X)
+    model = model_files.load(model_file)
+    assert model.feature_names_in_.tolist() == [f"f{j}" for j in range(7)]
+    del model.feature_names_in_
+    expected = model.predict(X)
     assert out.split() == expected.tolist()
     assert f"Error rate: {100 * np.mean(expected != y):.2f} %." in err
 
@@ -192,3 +196,80 @@ def test_tune_chooses_C(files, tmp_path):
     assert "chosen by five folds" in table(out)["trade-off"] and "by leave-one-out" in table(out)["expected error"]
     result = run("train", files.svm, "--tune", "--C", 1)
     assert result.exit_code == 2 and "--tune chooses C" in result.stderr
+
+
+# --- every estimator -------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "options", "parameters"),
+    [
+        ("svc", ["--kernel", "poly", "--degree", 2, "--coef0", 1, "--gamma", 0.5, "--C", 3], dict(C=3.0, degree=2)),
+        ("nusvc", ["--nu", 0.3, "--class-weight", '{"1": 2}'], dict(nu=0.3, class_weight={1: 2.0})),
+        ("linearsvr", ["--epsilon", 0.1, "--loss", "squared_epsilon_insensitive"], dict(epsilon=0.1)),
+        ("svr", ["--epsilon", 0.2], dict(epsilon=0.2)),
+        ("nusvr", ["--nu", 0.4, "--C", 2], dict(nu=0.4, C=2.0)),
+        ("oneclass", ["--nu", 0.1], dict(nu=0.1)),
+    ],
+)
+def test_every_estimator(name, options, parameters, files, tmp_path):
+    out, _ = said(run("train", files.svm, "--model", name, *options, "--json", "-o", tmp_path / "m"))
+    shown, model = json.loads(out, parse_constant=pytest.fail), model_files.load(tmp_path / "m")
+    assert shown["stop_reason"] == "converged" and shown["model"] == name
+    assert {key: getattr(model, key) for key in parameters} == parameters
+    X, y = datasets.read(files.svm)
+    same = type(model)(**{**model.get_params(), "on_interrupt": "raise"}).fit(X, y)
+    assert np.array_equal(same.predict(X), model.predict(X))
+    assert said(run("train", files.svm, "--model", name, *options))[1] == ""
+
+
+def test_settings_of_another_estimator_are_told_before_data_is_read():
+    assert "--kernel is no setting of linearsvc; it is one of svc" in sentence(run("train", "none", "--kernel", "rbf"))
+
+
+@pytest.mark.slow
+def test_folds_weights_and_words(tmp_path):
+    data = shop(tmp_path / "data.csv", 90)
+    text = data.read_text().splitlines()
+    weighted = [f"{line},{'w' if i == 0 else 1 + i % 2}" for i, line in enumerate(text)]
+    data.write_text("\n".join(weighted) + "\n")
+    options = ["--label", "bought", "--sample-weight-column", "w", "--impute", "mean", "--cv", 3]
+    out, _ = said(run("train", data, *options, "--json", "-o", tmp_path / "m"))
+    shown = json.loads(out)
+    assert shown["features"] == 4 and len(shown["cv_scores"]) == 3 and min(shown["cv_scores"]) > 0.6
+    assert model_files.load(tmp_path / "m").named_steps["model"].training_["cv_scores"] == tuple(shown["cv_scores"])
+    assert "± " in table(said(run("train", data, *options))[0])["scores of 3 folds"]
+    assert "did you mean 'city'?" in run("train", data, *options, "--categorical", "ctiy").stderr
+
+
+@pytest.mark.slow
+def test_one_class_against_the_others_keeps_its_name(files, tmp_path):
+    kinds = np.array(["fox", "dog", "cat"])[np.where(files.y > 0, 0, 1 + np.arange(60) % 2)]
+    lines = [f"{','.join(map(str, row))},{kind}\n" for row, kind in zip(files.X.tolist(), kinds, strict=True)]
+    (tmp_path / "x.csv").write_text("".join(lines))
+    out, _ = said(run("train", tmp_path / "x.csv", "--positive", "fox", "--json", "-o", tmp_path / "m"))
+    predicted, err = said(run("predict", tmp_path / "m", tmp_path / "x.csv"))
+    assert set(predicted.splitlines()) == {"fox", "not fox"}
+    assert f"Error rate: {100 * json.loads(out)['train_error']:.2f} %." in err
+    assert "no class 'wolf'" in sentence(run("train", tmp_path / "x.csv", "--positive", "wolf"))
+
+
+@pytest.mark.slow
+def test_solvers_are_spelled_freely_and_bring_their_loss(files):
+    out, _ = said(run("train", files.svm, "--solver", "Cutting-Plane", "--json"))
+    shown = json.loads(out)
+    assert (shown["solver"], shown["parameters"]["loss"]) == ("cuttingplane", "hinge")
+
+
+@pytest.mark.slow
+def test_a_model_that_tells_nothing_apart_says_so(tmp_path):
+    y = np.ones(60, int)
+    y[:2] = -1
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    _, err = said(run("train", svmlight(tmp_path / "rare.svm", X, y)))
+    assert "Every training row is predicted to be 1" in err and "--class-weight balanced" in err
+
+
+def test_a_model_is_no_text(files):
+    assert "give the name of a file" in sentence(run("train", files.svm, "-o", "-"))

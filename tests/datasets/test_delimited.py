@@ -103,3 +103,20 @@ def test_csv_label_column_that_is_not_there(tmp_path):
 def test_csv_in_another_encoding(tmp_path):
     with pytest.raises(DataFormatError, match="not UTF-8"):
         read(written(tmp_path, "a.csv", "1,2,Zürich\n".encode("latin-1")))
+
+
+def test_pieces_are_one_table(tmp_path, monkeypatch):
+    """Small pieces, a cell with a line end, labels that come late, and a number that wants float64 at the end."""
+    lines = [f'{i}.5,{0.1 * i},"class\n{i % 3}"\n' for i in range(40)]
+    (tmp_path / "x.csv").write_text("".join(lines) + "\n\n")
+    X, y = read(tmp_path / "x.csv")
+    monkeypatch.setattr("hinge.datasets.delimited.PIECE", 50)
+    pieces, labels = read(tmp_path / "x.csv")
+    assert X.dtype == pieces.dtype == np.float32
+    assert (pieces == X).all() and (y == labels).all() and y[4] == "class\n1"
+    (tmp_path / "x.csv").write_text("".join(lines) + "1e-300,1,last\n")
+    X, y = read(tmp_path / "x.csv")
+    assert X.dtype == np.float64 and X[1, 1] == 0.1 and y[-1] == "last"
+    (tmp_path / "x.csv").write_text("".join(lines) + "1,,last\n")
+    with pytest.raises(DataFormatError, match="line 81, column 2: the value is missing"):
+        read(tmp_path / "x.csv")

@@ -16,7 +16,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from hinge import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
-from hinge.files import model_files
+from hinge.files import machines, model_files
 from hinge.files.model_files import ModelFileError, load, save
 from hinge.kernels import Function, Gaussian, Laplacian, Polynomial
 from hinge.solvers import SDCA, Amplified, BlockDual, LevelBlocks, Newton, Pegasos
@@ -57,7 +57,7 @@ def folder(tmp_path_factory):
 def assert_same(a, b):
     assert type(a) is type(b)
     assert a.get_params(deep=False) == b.get_params(deep=False)
-    for name in model_files.ATTRIBUTES:
+    for name in machines.ATTRIBUTES:
         assert hasattr(a, name) == hasattr(b, name), name
         if hasattr(a, name):
             one, other = getattr(a, name), getattr(b, name)
@@ -142,7 +142,7 @@ def test_nested_solver(fitted, tmp_path):
 def load_of(fitted, tmp_path, **parameters):
     """The fitted model with other parameters, saved and loaded."""
     model = LinearSVC(**parameters)
-    for name in model_files.ATTRIBUTES:
+    for name in machines.ATTRIBUTES:
         if hasattr(fitted, name):
             setattr(model, name, getattr(fitted, name))
     save(model, tmp_path / "m.hinge")

@@ -20,6 +20,7 @@ TARGETS: tuple[str, ...] = (
     "sparse",
     "arrays",
     "model_file",
+    "foreign_models",
     "pair_folder",
     "row_store",
     "data_file",

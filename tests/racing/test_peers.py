@@ -62,13 +62,13 @@ def test_one_that_has_converged_is_not_run_again(course):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["liblinear", "sgd", "liblinear-official"])
+@pytest.mark.parametrize("name", ["liblinear", "sklearn-sgd", "liblinear-official"])
 def test_linear_peers_solve_our_problem(name, course):
     (contestant,) = find([name])
     if contestant.missing():
         pytest.skip(contestant.missing())
     bound = course.find_reference(1e-6, 60.0).bound
-    target = 1e-3 if name != "sgd" else 0.05
+    target = 1e-3 if name != "sklearn-sgd" else 0.05
     looks = list(contestant.looks(course, 0, 20.0, lambda look: look.objective <= (1 + target) * bound, 1e-3))
     assert bound * (1 - 1e-9) <= min(look.objective for look in looks) <= (1 + target) * bound
     assert looks[-1].error < 0.3

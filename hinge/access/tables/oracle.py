@@ -38,6 +38,18 @@ class FeatureOracle(Protocol):
     Two more names are used where they are there: ``cells(i, columns)``, the numbers of row i in a list of
     columns, in their order; and ``prices``, the price of a cell in each column. Rows and columns are asked
     for by plain integers.
+
+    Examples
+    --------
+    >>> from hinge import FeatureOracle
+    >>> class Squares:
+    ...     shape = (3, 4)
+    ...     def row(self, i):
+    ...         return [i * j * j for j in range(4)]
+    ...     def column(self, j):
+    ...         return [i * j * j for i in range(3)]
+    >>> isinstance(Squares(), FeatureOracle)
+    True
     """
 
     @property

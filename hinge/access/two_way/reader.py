@@ -40,6 +40,17 @@ def open_pair(
         If there is no such folder.
     ValueError
         If it is no pair, or one that is damaged, cut short or of a newer version.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from hinge import open_pair, write_pair
+    >>> folder = tempfile.mkdtemp()
+    >>> write_pair(np.arange(6.0).reshape(2, 3), folder)
+    >>> table = open_pair(folder)
+    >>> table.column(1).values.tolist(), table.bill.cells
+    ([1.0, 4.0], 2)
     """
     return DiskTable(folder, prices, keep=keep, page_cache=page_cache)
 

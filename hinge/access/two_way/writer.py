@@ -54,6 +54,16 @@ def write_pair(
     ------
     ValueError
         If a cell is not a finite number, blocks do not fit together, or `folder` is something else.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from hinge import open_pair, write_pair
+    >>> folder = tempfile.mkdtemp()
+    >>> write_pair(np.arange(6.0).reshape(2, 3), folder)
+    >>> open_pair(folder).shape
+    (2, 3)
     """
     target = Path(os.path.realpath(folder))
     if target.exists() and not (is_pair(target) or (target.is_dir() and not any(target.iterdir()))):

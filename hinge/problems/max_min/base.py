@@ -25,6 +25,14 @@ class Strategies(NamedTuple):
         A point of the simplex; None where the method has none.
     combined : ndarray or None
         :math:`\\sum_i p_i g_i`, where the method keeps it, as a sum of so many `terms`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hinge.problems import MatrixGame, Strategies
+    >>> half = np.array([0.5, 0.5])
+    >>> bool(abs(MatrixGame([[1.0, -1.0], [-1.0, 1.0]]).objective(Strategies(half, half))) < 1e-9)
+    True
     """
 
     x: np.ndarray
@@ -73,6 +81,28 @@ class MaxMin(Problem[Strategies]):
         The primal player of Algorithm 2: gradient steps and `project`; the mean of the points whose
         functions were drawn, for strongly concave functions; multiplicative weights on a simplex; or the best
         response to p (Plotkin, Shmoys and Tardos), by `respond`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import hinge
+    >>> class Box(hinge.MaxMin):
+    ...     def __init__(self, G):
+    ...         self.G, self.n = G, len(G)
+    ...     def start(self):
+    ...         return np.zeros(self.G.shape[1])
+    ...     def values(self, x):
+    ...         return self.G @ x
+    ...     def combine(self, p):
+    ...         return self.G.T @ p
+    ...     def project(self, x):
+    ...         return np.clip(x, -1, 1)
+    ...     def support(self, g):
+    ...         return float(np.abs(g).sum())
+    >>> problem = Box(np.array([[1.0, 0.0], [0.5, 0.5]]))
+    >>> found = hinge.maxmin(problem, eps=1e-3)
+    >>> bool(found.lower <= 1.0 <= found.upper)
+    True
     """
 
     n: int

@@ -24,6 +24,13 @@ def check_problem(problem: MaxMin, seed: int = 0, draws: int = DRAWS) -> list[st
     -------
     list of str
         What was tested.
+
+    Examples
+    --------
+    >>> import hinge
+    >>> from hinge.problems import MatrixGame
+    >>> "combine" in hinge.check_problem(MatrixGame([[3.0, 1.0], [0.0, 2.0]]))
+    True
     """
     if not isinstance(problem, MaxMin):
         raise TypeError(f"check_problem takes a hinge.MaxMin, not {type(problem).__name__}.")

@@ -43,6 +43,14 @@ class EnclosingBall(LinearMaxMin):
         The points.
     relative, fraction
         As for `LinearMaxMin`.
+
+    Examples
+    --------
+    >>> import hinge
+    >>> from hinge.problems import EnclosingBall
+    >>> found = hinge.maxmin(EnclosingBall([[0.0, 0.0], [2.0, 0.0]]), eps=1e-3)
+    >>> found.x.round(3).tolist(), bool(found.lower <= -1.0 <= found.upper)  # minus the squared radius
+    ([1.0, 0.0], True)
     """
 
     linear = False

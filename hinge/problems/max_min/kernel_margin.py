@@ -36,6 +36,16 @@ class KernelMaxMargin(MaxMin):
     -----
     *Differs* from Clarkson, Hazan and Woodruff, who estimate the kernel values of polynomials and Gaussians
     from sampled coordinates; here they are computed, and counted.
+
+    Examples
+    --------
+    >>> import hinge
+    >>> from hinge.kernels import Gaussian
+    >>> from hinge.problems import KernelMaxMargin
+    >>> X, y = [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]], [1, 1, -1, -1]  # no line separates them
+    >>> found = hinge.maxmin(KernelMaxMargin(X, y, Gaussian(gamma=1.0)), eps=0.1, relative=False)
+    >>> bool(found.lower > 0)
+    True
     """
 
     def __init__(

@@ -24,6 +24,14 @@ class LinearMaxMin(OnData[Strategies], MaxMin):  # type: ignore[override]  # cou
     fraction : Fraction, optional
         Certify the lower bound for all but a fraction of the rows, from a sample of them, instead of reading
         them all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hinge.problems import LinearMaxMin, MaxMargin
+    >>> problem = MaxMargin([[1.0, 0.0], [0.0, 1.0]])
+    >>> isinstance(problem, LinearMaxMin), problem.values(np.array([0.6, 0.8])).tolist()
+    (True, [0.6, 0.8])
     """
 
     def __init__(self, A: MatrixLike | Data, *, relative: bool = True, fraction: Fraction | None = None) -> None:

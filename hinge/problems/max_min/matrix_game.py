@@ -26,6 +26,14 @@ class MatrixGame(LinearMaxMin):
         A bound on all :math:`|A_{ij}|`, for data that is not in memory.
     relative, fraction
         As for `LinearMaxMin`.
+
+    Examples
+    --------
+    >>> import hinge
+    >>> from hinge.problems import MatrixGame
+    >>> found = hinge.maxmin(MatrixGame([[1.0, -1.0], [-1.0, 1.0]]), eps=1e-3)
+    >>> bool(found.lower <= 0.0 <= found.upper)
+    True
     """
 
     primal = "multiplicative"

@@ -33,6 +33,14 @@ class MaxMargin(LinearMaxMin):
         A bound on the norms of the rows, for data that is not in memory; where it is, they are looked at.
     relative, fraction
         As for `LinearMaxMin`.
+
+    Examples
+    --------
+    >>> import hinge
+    >>> from hinge.problems import MaxMargin
+    >>> found = hinge.maxmin(MaxMargin([[1.0, 1.0], [1.0, -1.0]]), eps=1e-3)
+    >>> bool(found.lower <= 1.0 <= found.upper)
+    True
     """
 
     paper_constant = 200.0

@@ -35,6 +35,15 @@ class Fraction:
     delta : float
         The probability to be wrong, at most; after 20 looks no more bounds are given.
     seed : int
+
+    Examples
+    --------
+    >>> import hinge
+    >>> from hinge.datasets import make_separable
+    >>> made = make_separable(2000, 10, 0.3)
+    >>> found = hinge.max_margin(made.X_train, made.y_train, eps=0.1, certificate="fraction")
+    >>> str(found.certificate)
+    'at most a fraction 0.01 of the rows is below the lower bound, with probability 0.9995'
     """
 
     def __init__(self, rho: float = 0.01, delta: float = 0.01, seed: int = 0) -> None:

@@ -27,6 +27,15 @@ class SlackGame(MaxMargin):
         The mean slack.
     bias : bool
         Whether there is a bias.
+
+    Examples
+    --------
+    >>> import hinge
+    >>> from hinge.problems import SlackGame
+    >>> X, y = [[0.9, 0.2], [0.8, -0.3], [-0.9, 0.1], [-0.8, -0.2]], [1, 1, -1, -1]
+    >>> found = hinge.maxmin(SlackGame(X, y, nu=0.1), eps=0.2, relative=False, max_iter=20_000)
+    >>> bool(found.upper > 0)
+    True
     """
 
     averages = True

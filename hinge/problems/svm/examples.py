@@ -36,6 +36,14 @@ class Examples(Problem[Answer]):
     weight : array of shape (n,), optional
         Nonnegative weights :math:`s_i`; all one where not given.
     loss : Loss
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hinge.problems import Examples
+    >>> rows = Examples(4, [1, 1, -1, -1])
+    >>> bool(-1.0 <= rows.best_bias(np.array([2.0, 1.0, -1.0, -2.0])) <= 1.0)
+    True
     """
 
     def __init__(self, n: int, y: ArrayLike, weight: ArrayLike | None = None, loss: Loss = HINGE) -> None:
@@ -217,6 +225,13 @@ def sorted_bias(r: Array, y: Array, c: Array | float, epsilon: float | None = No
     """`Examples.best_bias` by one sort, for NumPy or torch; `c` is a number where all weigh alike.
 
     Where `epsilon` is given, y are targets and the loss is the ε-insensitive one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hinge.problems import sorted_bias
+    >>> float(sorted_bias(np.array([3.0, 2.0, 0.0]), np.array([1.0, 1.0, -1.0]), 1 / 3))
+    -1.0
     """
     xp = namespace(r)
     kinks = y - r

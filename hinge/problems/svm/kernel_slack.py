@@ -20,6 +20,17 @@ class KernelSlackConstrained(KernelProblem):
     Any p of the simplex bounds the optimum from above by
     :math:`D(p) = \\|\\sum_i p_i y_i\\phi(x_i)\\| + \\nu\\max_i p_i/c_i`, with :math:`\\sum_i p_i y_i = 0`
     where the bias is free. The free choice p ∝ |β| is what `certificate` uses; `bound` takes any other.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from hinge import Stop, solve_slack
+    >>> from hinge.kernels import Gaussian
+    >>> from hinge.problems import KernelSlackConstrained
+    >>> X, y = make_moons(60, noise=0.1, random_state=0)
+    >>> problem = KernelSlackConstrained(X, 2 * y - 1, 0.05, Gaussian(gamma=2.0))
+    >>> bool(solve_slack(problem, stop=Stop(tol=1e-2)).certificate.gap <= 1e-2)
+    True
     """
 
     def __init__(

@@ -34,6 +34,19 @@ class Expansion(NamedTuple):
         relative to. Where it is None no β has ever moved back.
     terms : float
         Additions that made one response, at most; infinite where not all responses are there.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from hinge import Stop, solve
+    >>> from hinge.kernels import Gaussian
+    >>> from hinge.problems import KernelRegularized
+    >>> from hinge.solvers import BlockDual
+    >>> X, y = make_moons(60, noise=0.1, random_state=0)
+    >>> problem = KernelRegularized(X, 2 * y - 1, 0.01, Gaussian(gamma=2.0))
+    >>> result = solve(problem, BlockDual(), stop=Stop(tol=1e-2, max_iter=10**5))
+    >>> result.solution.beta.shape, result.solution.responses.shape
+    ((60,), (60,))
     """
 
     beta: np.ndarray
@@ -71,6 +84,14 @@ class KernelProblem(Examples[Expansion]):
     bias : {"none", "free"}
     loss : Loss
         The hinge, or the ε-insensitive loss.
+
+    Examples
+    --------
+    >>> from hinge.kernels import Gaussian
+    >>> from hinge.problems import KernelProblem, KernelRegularized
+    >>> problem = KernelRegularized([[0.0], [1.0]], [1, -1], 0.1, Gaussian(gamma=1.0))
+    >>> isinstance(problem, KernelProblem), problem.n
+    (True, 2)
     """
 
     def __init__(
@@ -198,6 +219,19 @@ class KernelRegularized(KernelProblem):
               - \\tfrac12\\|w\\|^2\\Big), \\qquad |\\beta_i| \\le c_i/\\lambda.
 
     Its optimum may be zero: a gap below 1e-9 of the loss of w = 0 is measured against that.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from hinge import Stop, solve
+    >>> from hinge.kernels import Gaussian
+    >>> from hinge.problems import KernelRegularized
+    >>> from hinge.solvers import BlockDual
+    >>> X, y = make_moons(60, noise=0.1, random_state=0)
+    >>> problem = KernelRegularized(X, 2 * y - 1, 0.01, Gaussian(gamma=2.0))
+    >>> result = solve(problem, BlockDual(), stop=Stop(tol=1e-3, max_iter=10**5))
+    >>> bool(result.certificate.gap <= 1e-3)
+    True
     """
 
     def __init__(

@@ -32,6 +32,17 @@ class L1Regularized(Penalized):
         As for `Regularized`; X is an array or CSR in memory.
     loss : Loss
         The squared hinge: no other is built.
+
+    Examples
+    --------
+    >>> from hinge import L1Regularized, Stop, solve
+    >>> from hinge.datasets import make_known_optimum
+    >>> from hinge.solvers import CDN
+    >>> made = make_known_optimum(100, 20, 0.01)
+    >>> problem = L1Regularized(made.X_train, made.y_train, lam=0.1)
+    >>> result = solve(problem, CDN(), stop=Stop(tol=1e-3))
+    >>> int((result.solution.w != 0).sum()) < 20
+    True
     """
 
     def __init__(

@@ -39,6 +39,14 @@ class LinearProblem(OnData[Solution], Examples[Solution]):
         Value of the constant feature.
     loss : Loss
         In place of the hinge; y are targets where it is one of regression.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hinge.problems import LinearProblem, Regularized
+    >>> problem = Regularized([[1.0, 0.0], [0.0, -1.0]], [1, -1], lam=0.1)
+    >>> isinstance(problem, LinearProblem), problem.responses(np.array([1.0, 2.0])).tolist()
+    (True, [1.0, -2.0])
     """
 
     def __init__(

@@ -59,6 +59,18 @@ class OneClass(Regularized):
     References
     ----------
     B. Schölkopf and others, *Estimating the Support of a High-Dimensional Distribution*, 2001.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hinge import Stop, solve
+    >>> from hinge.problems import OneClass
+    >>> from hinge.solvers import SDCA
+    >>> X = 2.0 + np.random.default_rng(0).standard_normal((200, 2))
+    >>> result = solve(OneClass(X, 0.1), SDCA(), stop=Stop(tol=1e-2))
+    >>> below = X @ result.solution.w + result.solution.b < 0
+    >>> bool(abs(below.mean() - 0.1) < 0.02)
+    True
     """
 
     def __init__(

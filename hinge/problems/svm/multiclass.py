@@ -55,6 +55,18 @@ class Multiclass(OnData[Solution], Examples[Solution]):
     ----------
     K. Crammer, Y. Singer, *On the Algorithmic Implementation of Multiclass Kernel-based Vector Machines*,
     JMLR 2, 2001.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from hinge import Stop, solve
+    >>> from hinge.problems import Multiclass
+    >>> from hinge.solvers import MulticlassSDCA
+    >>> X, y = load_iris(return_X_y=True)
+    >>> problem = Multiclass(X, y, lam=0.01, bias_scale=1.0)
+    >>> result = solve(problem, MulticlassSDCA(), stop=Stop(tol=1e-2, max_iter=10**6))
+    >>> result.certificate.gap <= 1e-2
+    True
     """
 
     def __init__(

@@ -20,6 +20,17 @@ class NormConstrained(LinearProblem):
     With a free bias the dual also asks for :math:`\\sum_i c_i\\alpha_i y_i = 0`. The certificate
     is the absolute gap of the two sides (the loss of w = 0 is 1); a w outside the ball is judged
     by its projection.
+
+    Examples
+    --------
+    >>> from hinge import NormConstrained, Stop, solve
+    >>> from hinge.datasets import make_known_optimum
+    >>> from hinge.solvers import SGD
+    >>> made = make_known_optimum(200, 5, 0.01)
+    >>> problem = NormConstrained(made.X_train, made.y_train, 2.0)
+    >>> result = solve(problem, SGD(average=True), stop=Stop(tol=0, max_iter=2000))
+    >>> bool(problem.norm(result.solution.w) <= 2.0)
+    True
     """
 
     def __init__(

@@ -39,6 +39,18 @@ class KernelNuClassification(KernelLevels):
         Where `X` is not a `Gram` already.
     weight : array of shape (n,), optional
         The :math:`s_i`, all one where not given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hinge import Stop, solve
+    >>> from hinge.kernels import Gaussian
+    >>> from hinge.problems import KernelNuClassification
+    >>> from hinge.solvers import LevelBlocks
+    >>> X = np.random.default_rng(0).standard_normal((50, 2))
+    >>> problem = KernelNuClassification(X, np.where(X[:, 0] > 0, 1, -1), 0.3, kernel=Gaussian(gamma=1.0))
+    >>> bool(solve(problem, LevelBlocks(), stop=Stop(tol=1e-3)).certificate.gap <= 1e-3)
+    True
     """
 
     form = CLASSES
@@ -103,6 +115,18 @@ class KernelNuRegression(KernelLevels):
         Where `X` is not a `Gram` already.
     weight : array of shape (n,), optional
         The :math:`s_i`, all one where not given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hinge import Stop, solve
+    >>> from hinge.kernels import Gaussian
+    >>> from hinge.problems import KernelNuRegression
+    >>> from hinge.solvers import LevelBlocks
+    >>> X = np.random.default_rng(0).standard_normal((50, 2))
+    >>> problem = KernelNuRegression(X, X[:, 0] ** 2, 0.3, kernel=Gaussian(gamma=1.0))
+    >>> bool(solve(problem, LevelBlocks(), stop=Stop(tol=1e-3)).certificate.gap <= 1e-3)
+    True
     """
 
     form = TARGETS

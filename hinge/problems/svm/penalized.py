@@ -20,6 +20,12 @@ class Penalized(LinearProblem):
     """λ times a penalty on w, plus the mean loss: the parameter λ or C, and the relative duality gap.
 
     A problem of this kind says what w pays (`penalty`) and what its dual is worth (`dual`).
+
+    Examples
+    --------
+    >>> from hinge.problems import L1Regularized, Penalized, Regularized
+    >>> issubclass(Regularized, Penalized), issubclass(L1Regularized, Penalized)
+    (True, True)
     """
 
     def __init__(

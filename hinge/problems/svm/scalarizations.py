@@ -22,6 +22,12 @@ class Scalarization(NamedTuple):
         ν of `SlackConstrained`: loss/norm (Lemma 2.1).
     B : float
         B of `NormConstrained`: the norm.
+
+    Examples
+    --------
+    >>> from hinge.problems import Scalarization
+    >>> Scalarization(norm=2.0, loss=0.5, lam=0.1, nu=0.25, B=2.0).nu
+    0.25
     """
 
     norm: float
@@ -41,6 +47,17 @@ def scalarizations(problem: LinearProblem, solution: Solution) -> Scalarization:
     Notes
     -----
     Reads of the rows with a positive α are billed.
+
+    Examples
+    --------
+    >>> from hinge import Regularized, Stop, scalarizations, solve
+    >>> from hinge.datasets import make_known_optimum
+    >>> from hinge.solvers import SDCA
+    >>> made = make_known_optimum(200, 5, 0.01)
+    >>> problem = Regularized(made.X_train, made.y_train, lam=0.01)
+    >>> found = scalarizations(problem, solve(problem, SDCA(), stop=Stop(tol=1e-8)).solution)
+    >>> round(found.lam, 4), bool(abs(found.nu - found.loss / found.norm) < 1e-12)
+    (0.01, True)
     """
     w, b = solution.w, solution.b
     slack = False

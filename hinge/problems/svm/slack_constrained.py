@@ -26,6 +26,16 @@ class SlackConstrained(LinearProblem):
     with :math:`\\sum_i p_i y_i = 0` where the bias is free. The certificate is the relative gap
     :math:`(D - \\gamma)/\\gamma`, which by Lemma 2.1 bounds both criteria of w/γ against the Pareto
     front: each is within 1/(1 - gap) of it.
+
+    Examples
+    --------
+    >>> from hinge import SlackConstrained, Stop, solve_slack
+    >>> from hinge.datasets import make_known_optimum
+    >>> made = make_known_optimum(200, 5, 0.01)
+    >>> problem = SlackConstrained(made.X_train, made.y_train, nu=0.2)
+    >>> result = solve_slack(problem, stop=Stop(tol=1e-2))
+    >>> result.certificate.objective <= result.certificate.bound  # the margin, and a bound on it
+    True
     """
 
     def __init__(

@@ -75,6 +75,18 @@ class Frugal(Solver[Regularized, FrugalState]):
     References
     ----------
     D. G. Horvitz, D. J. Thompson, 1952, for the weights 1/π.
+
+    Examples
+    --------
+    >>> from hinge import Regularized, Stop, solve
+    >>> from hinge.access import as_table
+    >>> from hinge.datasets import load
+    >>> from hinge.solvers import Frugal
+    >>> adult = load("adult")
+    >>> problem = Regularized(as_table(adult.X_train[:4000]), adult.y_train[:4000], lam=1e-3)
+    >>> result = solve(problem, Frugal(), stop=Stop(max_reads=100_000))
+    >>> result.history[-1].feature_reads <= 100_000
+    True
     """
 
     mode: Literal["auto", "scan", "rows"] = "auto"

@@ -92,6 +92,18 @@ class Probe(Solver[Regularized, ProbeState]):
     among the random rows, which stand for many, can spoil a run and have it stop too early.
 
     Labels are free. Rows of weight zero are never read whole.
+
+    Examples
+    --------
+    >>> from hinge import Regularized, Stop, solve
+    >>> from hinge.access import as_table
+    >>> from hinge.datasets import make_separable
+    >>> from hinge.solvers import Probe
+    >>> made = make_separable(500, 100, 0.3)
+    >>> problem = Regularized(as_table(made.X_train), made.y_train, lam=1e-3)
+    >>> result = solve(problem, Probe(), stop=Stop(tol=0, max_reads=40_000))
+    >>> bool((made.y_train * (made.X_train @ result.solution.w) > 0).mean() > 0.9)
+    True
     """
 
     columns: int = 50

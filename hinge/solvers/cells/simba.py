@@ -104,6 +104,17 @@ class Simba(Solver[SlackConstrained, SimbaState]):
     References
     ----------
     E. Hazan, T. Koren, N. Srebro, *Beating SGD: Learning SVMs in Sublinear Time*, NIPS 2011.
+
+    Examples
+    --------
+    >>> from hinge import SlackConstrained, Stop, solve
+    >>> from hinge.datasets import make_separable
+    >>> from hinge.solvers import Simba
+    >>> made = make_separable(100, 50, 0.3)
+    >>> problem = SlackConstrained(made.X_train, made.y_train, nu=0.01)
+    >>> result = solve(problem, Simba(), stop=Stop(tol=0, max_iter=2000))
+    >>> bool((made.y_train * (made.X_train @ result.solution.w) > 0).mean() > 0.9)
+    True
     """
 
     form: Literal["auto", "exact", "lazy", "capped"] = "auto"

@@ -77,6 +77,19 @@ class ActiveSet(Solver[KernelRegularized, ActiveState]):
     ----------
     R.-E. Fan, P.-H. Chen, C.-J. Lin, *Working Set Selection Using Second Order Information*, 2005;
     K. Scheinberg, *An Efficient Implementation of an Active Set Method for SVMs*, 2006.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from hinge import Stop, solve
+    >>> from hinge.kernels import Gaussian
+    >>> from hinge.problems import KernelRegularized
+    >>> from hinge.solvers import ActiveSet
+    >>> X, y = make_moons(60, noise=0.1, random_state=0)
+    >>> problem = KernelRegularized(X, 2 * y - 1, 0.01, Gaussian(gamma=2.0))
+    >>> result = solve(problem, ActiveSet(), stop=Stop(tol=1e-3, max_iter=10**5))
+    >>> bool(result.certificate.gap <= 1e-3)
+    True
     """
 
     paper = Paper(

@@ -106,6 +106,19 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
     ----------
     A. Cotter, S. Shalev-Shwartz, N. Srebro, *The Kernelized Stochastic Batch Perceptron*, 2012, section 4.3;
     R.-E. Fan, P.-H. Chen, C.-J. Lin, *Working Set Selection Using Second Order Information*, 2005.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from hinge import Stop, solve
+    >>> from hinge.kernels import Gaussian
+    >>> from hinge.problems import KernelRegularized
+    >>> from hinge.solvers import BlockDual
+    >>> X, y = make_moons(60, noise=0.1, random_state=0)
+    >>> problem = KernelRegularized(X, 2 * y - 1, 0.01, Gaussian(gamma=2.0))
+    >>> result = solve(problem, BlockDual(), stop=Stop(tol=1e-3, max_iter=10**5))
+    >>> bool(result.certificate.gap <= 1e-3)
+    True
     """
 
     block: int | None = None

@@ -71,6 +71,19 @@ class KernelPegasos(Solver[KernelRegularized, KernelPegasosState]):
     ----------
     S. Shalev-Shwartz, Y. Singer, N. Srebro, *Pegasos: Primal Estimated sub-GrAdient SOlver for SVM*,
     ICML 2007, Figure 1 and section 4.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from hinge import Stop, solve
+    >>> from hinge.kernels import Gaussian
+    >>> from hinge.problems import KernelRegularized
+    >>> from hinge.solvers import KernelPegasos
+    >>> X, y = make_moons(60, noise=0.1, random_state=0)
+    >>> problem = KernelRegularized(X, 2 * y - 1, 0.01, Gaussian(gamma=2.0))
+    >>> result = solve(problem, KernelPegasos(), stop=Stop(tol=0, max_iter=1000))
+    >>> bool(((result.solution.responses > 0) == (y == 1)).mean() > 0.9)
+    True
     """
 
     batch_size: int = 1

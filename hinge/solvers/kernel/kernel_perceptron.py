@@ -62,6 +62,19 @@ class KernelPerceptron(Solver[KernelProblem, KernelPerceptronState]):
     F. Rosenblatt, 1958; Y. Freund, R. Schapire, *Large Margin Classification Using the Perceptron
     Algorithm*, 1999; N. Cesa-Bianchi, A. Conconi, C. Gentile, *On the Generalization Ability of On-line
     Learning Algorithms*, 2004.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from hinge import Stop, solve
+    >>> from hinge.kernels import Gaussian
+    >>> from hinge.problems import KernelRegularized
+    >>> from hinge.solvers import KernelPerceptron
+    >>> X, y = make_moons(60, noise=0.1, random_state=0)
+    >>> problem = KernelRegularized(X, 2 * y - 1, 0.01, Gaussian(gamma=2.0))
+    >>> result = solve(problem, KernelPerceptron(), stop=Stop(tol=0, max_iter=10**5))
+    >>> result.status.name, result.n_iter
+    ('FINISHED', 60)
     """
 
     average: bool = True

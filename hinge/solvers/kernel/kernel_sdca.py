@@ -58,6 +58,19 @@ class KernelSDCA(Solver[KernelRegularized, KernelSDCAState]):
     S. Shalev-Shwartz, *SVM Optimization: a Machine Learning Perspective*, 2008; C.-J. Hsieh, K.-W. Chang,
     C.-J. Lin, S. S. Keerthi, S. Sundararajan, *A Dual Coordinate Descent Method for Large-scale Linear SVM*,
     2008; section 4.3 of the SBP paper.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from hinge import Stop, solve
+    >>> from hinge.kernels import Gaussian
+    >>> from hinge.problems import KernelRegularized
+    >>> from hinge.solvers import KernelSDCA
+    >>> X, y = make_moons(60, noise=0.1, random_state=0)
+    >>> problem = KernelRegularized(X, 2 * y - 1, 0.01, Gaussian(gamma=2.0))
+    >>> result = solve(problem, KernelSDCA(), stop=Stop(tol=1e-2, max_iter=10**5))
+    >>> bool(result.certificate.gap <= 1e-2)
+    True
     """
 
     block: int = 32

@@ -93,6 +93,19 @@ class LevelBlocks(Solver[KernelLevels, LevelState]):
     B. Schölkopf and others, *Estimating the Support of a High-Dimensional Distribution*, 2001;
     C.-C. Chang, C.-J. Lin, *Training ν-Support Vector Classifiers: Theory and Algorithms*, 2001;
     R.-E. Fan, P.-H. Chen, C.-J. Lin, *Working Set Selection Using Second Order Information*, 2005.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hinge import Stop, solve
+    >>> from hinge.kernels import Gaussian
+    >>> from hinge.problems import KernelNuClassification
+    >>> from hinge.solvers import LevelBlocks
+    >>> X = np.random.default_rng(0).standard_normal((60, 2))
+    >>> problem = KernelNuClassification(X, np.where(X[:, 0] > 0, 1, -1), 0.3, Gaussian(gamma=1.0))
+    >>> result = solve(problem, LevelBlocks(), stop=Stop(tol=1e-3))
+    >>> bool(result.certificate.gap <= 1e-3)
+    True
     """
 
     block: int = 512

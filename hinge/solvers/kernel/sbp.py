@@ -85,6 +85,19 @@ class SBP(Solver[KernelSlackConstrained, SBPState]):
     References
     ----------
     A. Cotter, S. Shalev-Shwartz, N. Srebro, *The Kernelized Stochastic Batch Perceptron*, ICML 2012.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from hinge import Stop, solve
+    >>> from hinge.kernels import Gaussian
+    >>> from hinge.problems import KernelSlackConstrained
+    >>> from hinge.solvers import SBP
+    >>> X, y = make_moons(60, noise=0.1, random_state=0)
+    >>> problem = KernelSlackConstrained(X, 2 * y - 1, 0.05, Gaussian(gamma=2.0))
+    >>> result = solve(problem, SBP(), stop=Stop(tol=0, max_iter=500))
+    >>> bool(((result.solution.responses > 0) == (y == 1)).mean() > 0.9)
+    True
     """
 
     batch_size: int = 1

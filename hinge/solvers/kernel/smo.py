@@ -55,6 +55,19 @@ class SMO(Solver[KernelRegularized, SMOState]):
     R.-E. Fan, P.-H. Chen, C.-J. Lin, *Working Set Selection Using Second Order Information for Training
     Support Vector Machines*, JMLR 2005; J. Platt, *Fast Training of Support Vector Machines Using
     Sequential Minimal Optimization*, 1998.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from hinge import Stop, solve
+    >>> from hinge.kernels import Gaussian
+    >>> from hinge.problems import KernelRegularized
+    >>> from hinge.solvers import SMO
+    >>> X, y = make_moons(60, noise=0.1, random_state=0)
+    >>> problem = KernelRegularized(X, 2 * y - 1, 0.01, Gaussian(gamma=2.0))
+    >>> result = solve(problem, SMO(), stop=Stop(tol=1e-3, max_iter=10**5))
+    >>> bool(result.certificate.gap <= 1e-3)
+    True
     """
 
     paper = Paper(

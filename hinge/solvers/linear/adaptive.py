@@ -88,6 +88,17 @@ class Adaptive(Solver[Regularized, AdaptiveState]):
     newton : Newton
     price : float, optional
         Passes that Newton's method is thought to cost; by default as the sizes of the problem tell.
+
+    Examples
+    --------
+    >>> from hinge import Regularized, Stop, solve
+    >>> from hinge.datasets import make_known_optimum
+    >>> from hinge.solvers import Adaptive
+    >>> made = make_known_optimum(200, 5, 0.01)
+    >>> problem = Regularized(made.X_train, made.y_train, lam=made.lam)
+    >>> result = solve(problem, Adaptive(tol=1e-3), stop=Stop(tol=1e-3, max_iter=10**6))
+    >>> result.certificate.gap <= 1e-3
+    True
     """
 
     tol: float = 1e-3

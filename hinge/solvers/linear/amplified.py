@@ -46,6 +46,17 @@ class Amplified(Solver[LinearProblem, AmplifiedState]):
     -----
     On validation rows the zero-one error decides, as the paper recommends: it needs
     :math:`O(1/\\epsilon^2)` rows, the objective :math:`O(1/(\\lambda\\epsilon^2))`.
+
+    Examples
+    --------
+    >>> from hinge import Regularized, Stop, solve
+    >>> from hinge.datasets import make_known_optimum
+    >>> from hinge.solvers import Amplified
+    >>> made = make_known_optimum(200, 5, 0.01)
+    >>> problem = Regularized(made.X_train, made.y_train, lam=made.lam)
+    >>> result = solve(problem, Amplified(horizon=2000), stop=Stop(tol=0, max_iter=10**5))
+    >>> bool(problem.objective(result.solution) < 1.2 * made.objective)
+    True
     """
 
     solver: Solver = field(default_factory=lambda: Pegasos(output="random"))

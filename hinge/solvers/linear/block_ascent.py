@@ -94,6 +94,17 @@ class BlockAscent(Solver[Regularized, BlockAscentState]):
     References
     ----------
     H.-F. Yu, C.-J. Hsieh, K.-W. Chang, C.-J. Lin, *Large Linear Classification When Data Cannot Fit in Memory*, 2010.
+
+    Examples
+    --------
+    >>> from hinge import Regularized, Stop, solve
+    >>> from hinge.datasets import make_known_optimum
+    >>> from hinge.solvers import BlockAscent
+    >>> made = make_known_optimum(200, 5, 0.01)
+    >>> problem = Regularized(made.X_train, made.y_train, lam=made.lam)
+    >>> result = solve(problem, BlockAscent(), stop=Stop(tol=1e-3, max_iter=10**6))
+    >>> result.certificate.gap <= 1e-3
+    True
     """
 
     epochs: int = 3

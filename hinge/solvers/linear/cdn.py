@@ -108,6 +108,16 @@ class CDN(Solver[L1Regularized, CDNState]):
     G.-X. Yuan, K.-W. Chang, C.-J. Hsieh, C.-J. Lin, *A Comparison of Optimization Methods and Software for
     Large-scale L1-regularized Linear Classification*, 2010. Working sets: M. Massias, A. Gramfort, J. Salmon,
     *Celer: a Fast Solver for the Lasso with Dual Extrapolation*, 2018.
+
+    Examples
+    --------
+    >>> from hinge import L1Regularized, Stop, solve
+    >>> from hinge.datasets import make_known_optimum
+    >>> from hinge.solvers import CDN
+    >>> made = make_known_optimum(200, 30, 0.01)
+    >>> result = solve(L1Regularized(made.X_train, made.y_train, lam=0.05), CDN(), stop=Stop(tol=1e-3))
+    >>> result.certificate.gap <= 1e-3, bool((result.solution.w == 0).any())
+    (True, True)
     """
 
     first: int = 64

@@ -84,6 +84,17 @@ class CoCoA(Solver[Regularized, CoCoAState]):
     C. Ma, V. Smith, M. Jaggi, M. I. Jordan, P. Richtárik, M. Takáč, *Adding vs. Averaging in Distributed Primal-Dual
     Optimization*, 2015. N. Ioannou, C. Mendler-Dünner, T. Parnell, *SySCD: A System-Aware Parallel Coordinate Descent
     Algorithm*, 2019.
+
+    Examples
+    --------
+    >>> from hinge import Regularized, Stop, solve
+    >>> from hinge.datasets import make_known_optimum
+    >>> from hinge.solvers import CoCoA
+    >>> made = make_known_optimum(200, 5, 0.01)
+    >>> problem = Regularized(made.X_train, made.y_train, lam=made.lam)
+    >>> result = solve(problem, CoCoA(parts=2, least=1), stop=Stop(tol=1e-3, max_iter=10**6))
+    >>> result.certificate.gap <= 1e-3
+    True
     """
 
     parts: int = 2

@@ -93,6 +93,17 @@ class CuttingPlane(Solver[Regularized, CuttingPlaneState]):
     T. Joachims, *Training Linear SVMs in Linear Time*, KDD 2006. C. H. Teo, S. V. N. Vishwanathan, A. Smola,
     Q. Le, *Bundle Methods for Regularized Risk Minimization*, 2010. K. Kiwiel, *An aggregate subgradient
     method for nonsmooth convex minimization*, 1983.
+
+    Examples
+    --------
+    >>> from hinge import Regularized, Stop, solve
+    >>> from hinge.datasets import make_known_optimum
+    >>> from hinge.solvers import CuttingPlane
+    >>> made = make_known_optimum(200, 5, 0.01)
+    >>> problem = Regularized(made.X_train, made.y_train, lam=made.lam)
+    >>> result = solve(problem, CuttingPlane(), stop=Stop(tol=1e-2, max_iter=10**6))
+    >>> result.certificate.gap <= 1e-2
+    True
     """
 
     capacity: int = 500

@@ -46,6 +46,17 @@ class InteriorPoint(Solver[Regularized, InteriorPointState]):
     ----------
     P. Goulart, Y. Chen, *Clarabel: An interior-point solver for conic programs with quadratic
     objectives*, 2024.
+
+    Examples
+    --------
+    >>> from hinge import Regularized, Stop, solve
+    >>> from hinge.datasets import make_known_optimum
+    >>> from hinge.solvers import InteriorPoint
+    >>> made = make_known_optimum(200, 5, 0.01)
+    >>> problem = Regularized(made.X_train, made.y_train, lam=made.lam)
+    >>> result = solve(problem, InteriorPoint(), stop=Stop(tol=1e-6, max_iter=10**6))
+    >>> result.certificate.gap <= 1e-6
+    True
     """
 
     tol: float = 1e-8

@@ -56,6 +56,18 @@ class MulticlassPegasos(Solver[Multiclass, MulticlassPegasosState]):
     ----------
     S. Shalev-Shwartz, Y. Singer, N. Srebro, *Pegasos: Primal Estimated sub-GrAdient SOlver for SVM*,
     ICML 2007, section 4; the loss is that of K. Crammer and Y. Singer, JMLR 2, 2001.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from hinge import Stop, solve
+    >>> from hinge.problems import Multiclass
+    >>> from hinge.solvers import MulticlassPegasos
+    >>> X, y = load_iris(return_X_y=True)
+    >>> problem = Multiclass(X, y, lam=0.01, bias_scale=1.0)
+    >>> result = solve(problem, MulticlassPegasos(), stop=Stop(tol=0.1, max_iter=20000))
+    >>> result.solution.w.shape
+    (5, 3)
     """
 
     projection: bool = True

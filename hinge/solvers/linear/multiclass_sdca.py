@@ -103,6 +103,18 @@ class MulticlassSDCA(Solver[Multiclass, MulticlassSDCAState]):
     K. Crammer, Y. Singer, *On the Algorithmic Implementation of Multiclass Kernel-based Vector Machines*, JMLR 2,
     2001, section 6. Order and shrinking: S. S. Keerthi, S. Sundararajan, K.-W. Chang, C.-J. Hsieh, C.-J. Lin, *A
     Sequential Dual Method for Large Scale Multi-class Linear SVMs*, KDD 2008.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from hinge import Stop, solve
+    >>> from hinge.problems import Multiclass
+    >>> from hinge.solvers import MulticlassSDCA
+    >>> X, y = load_iris(return_X_y=True)
+    >>> problem = Multiclass(X, y, lam=0.01, bias_scale=1.0)
+    >>> result = solve(problem, MulticlassSDCA(), stop=Stop(tol=1e-3, max_iter=10**6))
+    >>> result.certificate.gap <= 1e-3, result.solution.w.shape
+    (True, (5, 3))
     """
 
     shrinking: bool = True

@@ -30,6 +30,17 @@ class Norma(OneRow[Regularized]):
     References
     ----------
     J. Kivinen, A. Smola, R. Williamson, *Online Learning with Kernels*, 2002.
+
+    Examples
+    --------
+    >>> from hinge import Regularized, Stop, solve
+    >>> from hinge.datasets import make_known_optimum
+    >>> from hinge.solvers import Norma
+    >>> made = make_known_optimum(200, 5, 0.01)
+    >>> problem = Regularized(made.X_train, made.y_train, lam=made.lam)
+    >>> result = solve(problem, Norma(), stop=Stop(tol=0, max_iter=5000))
+    >>> bool(result.solution.w @ made.w_star > 0), result.status.name
+    (True, 'MAX_ITER')
     """
 
     p: float = 0.71

@@ -81,6 +81,17 @@ class Pegasos(Solver[Regularized, PegasosState]):
     ----------
     S. Shalev-Shwartz, Y. Singer, N. Srebro, *Pegasos: Primal Estimated sub-GrAdient SOlver for SVM*,
     ICML 2007.
+
+    Examples
+    --------
+    >>> from hinge import Regularized, Stop, solve
+    >>> from hinge.datasets import make_known_optimum
+    >>> from hinge.solvers import Pegasos
+    >>> made = make_known_optimum(200, 5, 0.01)
+    >>> problem = Regularized(made.X_train, made.y_train, lam=made.lam)
+    >>> result = solve(problem, Pegasos(batch_size=10), stop=Stop(tol=0.1, max_iter=10**6))
+    >>> result.certificate.gap <= 0.1
+    True
     """
 
     batch_size: int = 1

@@ -39,6 +39,17 @@ class Perceptron(OneRow[LinearProblem]):
     ----------
     F. Rosenblatt, 1958; N. Cesa-Bianchi, A. Conconi, C. Gentile, *On the Generalization Ability of
     On-line Learning Algorithms*, 2004.
+
+    Examples
+    --------
+    >>> from hinge import Regularized, Stop, solve
+    >>> from hinge.datasets import make_known_optimum
+    >>> from hinge.solvers import Perceptron
+    >>> made = make_known_optimum(200, 5, 0.01)
+    >>> problem = Regularized(made.X_train, made.y_train, lam=made.lam)
+    >>> result = solve(problem, Perceptron(), stop=Stop(tol=0, max_iter=10**6))
+    >>> result.status.name, result.n_iter
+    ('FINISHED', 200)
     """
 
     average: bool = True

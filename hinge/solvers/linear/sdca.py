@@ -105,6 +105,17 @@ class SDCA(Solver[Regularized, SDCAState]):
     S. Shalev-Shwartz, *Large-Scale SVM Optimization: Taking a Machine Learning Perspective*, 2008.
     Squares and shrinking: C.-J. Hsieh et al., *A Dual Coordinate Descent Method for Large-scale Linear SVM*,
     2008; regression: C.-H. Ho, C.-J. Lin, *Large-scale Linear Support Vector Regression*, 2012.
+
+    Examples
+    --------
+    >>> from hinge import Regularized, Stop, solve
+    >>> from hinge.datasets import make_known_optimum
+    >>> from hinge.solvers import SDCA
+    >>> made = make_known_optimum(200, 5, 0.01)
+    >>> problem = Regularized(made.X_train, made.y_train, lam=made.lam)
+    >>> result = solve(problem, SDCA(), stop=Stop(tol=1e-3, max_iter=10**6))
+    >>> result.certificate.gap <= 1e-3
+    True
     """
 
     first_pass: str = "auto"

@@ -30,6 +30,17 @@ class SGD(OneRow[LinearProblem]):
     ----------
     T. Zhang, *Solving Large Scale Linear Prediction Problems Using Stochastic Gradient Descent
     Algorithms*, ICML 2004.
+
+    Examples
+    --------
+    >>> from hinge import Regularized, Stop, solve
+    >>> from hinge.datasets import make_known_optimum
+    >>> from hinge.solvers import SGD
+    >>> made = make_known_optimum(200, 5, 0.01)
+    >>> problem = Regularized(made.X_train, made.y_train, lam=made.lam)
+    >>> result = solve(problem, SGD(eta=0.1, average=True), stop=Stop(tol=0, max_iter=5000))
+    >>> bool(problem.objective(result.solution) < 1.1 * made.objective)
+    True
     """
 
     eta: float = 0.1

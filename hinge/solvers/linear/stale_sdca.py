@@ -69,6 +69,17 @@ class StaleSDCA(Solver[Regularized, StaleState]):
     ----------
     S. Shalev-Shwartz, *Large-Scale SVM Optimization: Taking a Machine Learning Perspective*, 2008, for the
     ascent; the probabilities are our own.
+
+    Examples
+    --------
+    >>> from hinge import Regularized, Stop, solve
+    >>> from hinge.datasets import make_known_optimum
+    >>> from hinge.solvers import StaleSDCA
+    >>> made = make_known_optimum(200, 5, 0.01)
+    >>> problem = Regularized(made.X_train, made.y_train, lam=made.lam)
+    >>> result = solve(problem, StaleSDCA(), stop=Stop(tol=1e-2, max_iter=10**6))
+    >>> result.certificate.gap <= 1e-2
+    True
     """
 
     least: float = 0.1

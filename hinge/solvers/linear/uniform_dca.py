@@ -23,6 +23,17 @@ class UniformDCA(SDCA):
 
     The talk's theorem is about this form: :math:`\\rho \\le \\frac{8\\ln(1/\\delta)}{T}(\\frac1\\lambda + m)`
     with probability 1 - δ. It is here to be compared with; `SDCA` reaches the same accuracy sooner.
+
+    Examples
+    --------
+    >>> from hinge import Regularized, Stop, solve
+    >>> from hinge.datasets import make_known_optimum
+    >>> from hinge.solvers import UniformDCA
+    >>> made = make_known_optimum(200, 5, 0.01)
+    >>> problem = Regularized(made.X_train, made.y_train, lam=made.lam)
+    >>> result = solve(problem, UniformDCA(), stop=Stop(tol=1e-2, max_iter=10**6))
+    >>> result.certificate.gap <= 1e-2
+    True
     """
 
     first_pass: str = "plain"

@@ -69,6 +69,16 @@ class CoreSet(Solver[EnclosingBall, CoreSetState]):
     M. Bădoiu, K. L. Clarkson, *Smaller core-sets for balls*, SODA 2003, of which this takes many points at a
     time; P. Kumar, J. S. B. Mitchell, E. A. Yıldırım, *Approximate minimum enclosing balls in high
     dimensions using core-sets*, 2003.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import hinge
+    >>> from hinge.solvers import CoreSet
+    >>> X = np.random.default_rng(0).standard_normal((200, 3))
+    >>> ball = hinge.enclosing_ball(X, eps=1e-3, method=CoreSet())
+    >>> bool(np.linalg.norm(X - ball.center, axis=1).max() <= ball.radius[1] * (1 + 1e-9))
+    True
     """
 
     first: int = 64

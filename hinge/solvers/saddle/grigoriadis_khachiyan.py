@@ -52,6 +52,14 @@ class GrigoriadisKhachiyan(Solver[MatrixGame, GameState]):
     ----------
     M. D. Grigoriadis, L. G. Khachiyan, *A sublinear-time randomized approximation algorithm for matrix
     games*, 1995.
+
+    Examples
+    --------
+    >>> import hinge
+    >>> from hinge.solvers import GrigoriadisKhachiyan
+    >>> game = hinge.solve_game([[1.0, -1.0], [-1.0, 1.0]], eps=0.1, method=GrigoriadisKhachiyan())
+    >>> game.lower <= 0.0 <= game.upper, bool(game.gap <= 0.1)
+    (True, True)
     """
 
     rate: float = 1.0

@@ -95,6 +95,16 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
     ----------
     K. L. Clarkson, E. Hazan, D. P. Woodruff, *Sublinear Optimization for Machine Learning*, JACM 2012.
     A. Irpan, R. Kwan, *Sublinear Algorithms for Optimization and Machine Learning*, 2015.
+
+    Examples
+    --------
+    >>> import hinge
+    >>> from hinge.datasets import make_separable
+    >>> from hinge.solvers import PrimalDual
+    >>> made = make_separable(200, 20, 0.3)
+    >>> found = hinge.max_margin(made.X_train, made.y_train, eps=0.1, method=PrimalDual())
+    >>> found.lower <= made.margin <= found.upper, bool(found.gap <= 0.1)
+    (True, True)
     """
 
     steps: Literal["adaptive", "fixed"] = "adaptive"

@@ -81,6 +81,16 @@ class WorkingSet(Solver[MaxMargin, WorkingSetState]):
     ----------
     C.-J. Hsieh et al., *A Dual Coordinate Descent Method for Large-scale Linear SVM*, ICML 2008, for the
     step.
+
+    Examples
+    --------
+    >>> import hinge
+    >>> from hinge.datasets import make_separable
+    >>> from hinge.solvers import WorkingSet
+    >>> made = make_separable(200, 20, 0.3)
+    >>> found = hinge.max_margin(made.X_train, made.y_train, eps=1e-3, method=WorkingSet())
+    >>> found.lower <= made.margin <= found.upper, bool(found.gap <= 1e-3)
+    (True, True)
     """
 
     first: int = FIRST

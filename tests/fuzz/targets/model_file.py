@@ -1,15 +1,27 @@
 """Model files with damage, sealed again or not, loaded and asked to predict, by a call and by the command."""
 
+import contextlib
 import io
 import json
+import warnings
 import zipfile
 from functools import lru_cache
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
+from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import PCA
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.feature_selection import SelectKBest
+from sklearn.impute import SimpleImputer
+from sklearn.kernel_approximation import Nystroem
+from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, OrdinalEncoder, StandardScaler
 
 import hinge
 from hinge.files import model_files
+from hinge.files.plain_values import npy
 from hinge.solvers import SDCA
 
 from ..damage import damaged, folder_of
@@ -39,6 +51,16 @@ WILD = (
     {"kernel": "Linear", "settings": {"x": 1}},
     {"kernel": "Function", "settings": {}},
     {"csr": "csr_array", "shape": [1 << 40, 3]},
+    {"list": [1, {"strings": ["a"]}]},
+    {"slice": [0, 2, None]},
+    {"dtype": "float64", "of": "type"},
+    {"dtype": "object", "of": "dtype"},
+    {"function": "chi2"},
+    {"array": "1.coef_"},
+    {"format": "sklearn.StandardScaler", "parameters": {}, "attributes": {}},
+    {"format": "sklearn.Pipeline", "steps": []},
+    "drop",
+    "passthrough",
 )
 
 
@@ -46,6 +68,9 @@ def case(rng):
     """A damaged model file, through `load` or ``hinge predict``."""
     content, X = stored()[int(rng.integers(len(stored())))]
     content = _resealed(content, rng) if rng.random() < 0.6 else damaged(content, rng)
+    if isinstance(X, pd.DataFrame):
+        _pipeline_case(content, X)
+        return
     rows = b"".join(b"1 " + b" ".join(b"%d:%.3f" % (j + 1, v) for j, v in enumerate(x)) + b"\n" for x in X[:4])
     with folder_of({"model": content, "rows.svm": rows}) as folder:
         if rng.random() < 0.2:
@@ -58,6 +83,35 @@ def case(rng):
             check_finite("decision_function", model.decision_function(X))
         if hasattr(model, "classes_"):
             assert set(model.predict(X).tolist()) <= set(model.classes_.tolist())
+
+
+def _pipeline_case(content, X):
+    """What loads may answer or refuse, in scikit-learn's words too; it may not end the process."""
+    with folder_of({"model": content}) as folder:
+        model = model_files.load(folder / "model")
+    with contextlib.suppress(Exception), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.predict(X)
+
+
+def _pipelines(X, y):
+    """Pipelines of every kind of transformer, and a frame for each."""
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    frame["city"] = np.array(["Oslo", "Rom", np.nan], dtype=object)[y]
+    frame["text"] = np.array(["good dog", "bad dog", "good cat"])[y]
+    frame.loc[::5, "a"] = np.nan
+    words = make_pipeline(SimpleImputer(strategy="constant", fill_value="?"), OneHotEncoder())
+    rare = OneHotEncoder(min_frequency=5, drop="first", sparse_output=False, handle_unknown="infrequent_if_exist")
+    numbers = make_pipeline(SimpleImputer(add_indicator=True), StandardScaler(), PCA(2))
+    parts = [("w", words, ["city"]), ("n", numbers, ["a", "b"]), ("t", TfidfVectorizer(), "text")]
+    all_kinds = ColumnTransformer([*parts, ("r", rare, ["text"])], remainder=MinMaxScaler())
+    union = FeatureUnion([("s", StandardScaler()), ("k", Nystroem(n_components=3))])
+    codes = ColumnTransformer([("o", OrdinalEncoder(encoded_missing_value=-1), ["city", "text"])], remainder="drop")
+    return [
+        (make_pipeline(all_kinds, SelectKBest(k=3), hinge.LinearSVC()).fit(frame, y), frame),
+        (make_pipeline(union, hinge.SVR()).fit(frame[["b", "c"]], y), frame[["b", "c"]]),
+        (make_pipeline(codes, hinge.OneClassSVM(nu=0.3)).fit(frame), frame),
+    ]
 
 
 @lru_cache
@@ -78,7 +132,7 @@ def stored():
         hinge.NuSVR(kernel="linear").fit(X, y),
     ]
     K = X @ X.T
-    found = [(_bytes_of(model), X) for model in models]
+    found = [(_bytes_of(model), rows) for model, rows in [*((model, X) for model in models), *_pipelines(X, y)]]
     return [*found, (_bytes_of(hinge.SVC(kernel="precomputed").fit(K, y > 0)), K)]
 
 
@@ -97,8 +151,8 @@ def _resealed(content, rng):
     name = names[int(rng.integers(len(names)))] if rng.random() < 0.6 else model_files.HEADER
     if name == model_files.HEADER:
         header = json.loads(members[name])
-        place = header[str(rng.choice(["attributes", "attributes", "parameters"]))]
-        place = header if rng.random() < 0.1 else place
+        places = list(_dicts_in(header))
+        place = header if rng.random() < 0.1 else places[int(rng.integers(len(places)))]
         key = str(rng.choice(sorted(place)))
         if rng.random() < 0.1:
             del place[key]
@@ -120,6 +174,14 @@ def _resealed(content, rng):
     return stream.getvalue()
 
 
+def _dicts_in(value):
+    """All objects of a header that have keys, from the outermost on."""
+    if isinstance(value, dict) and value:
+        yield value
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _dicts_in(item)
+
+
 def _other_array(rng):
     """A sound .npy file of another type, shape or content."""
     shape = [(), (0,), (1,), (3,), (2, 3), (1, 3), (12,), (3, 3), (1, 12)][int(rng.integers(9))]
@@ -127,4 +189,4 @@ def _other_array(rng):
     array = np.full(shape, int(rng.choice([0, 1, 2, 100])), dtype="i8").astype(kind)
     if array.dtype.kind == "f" and rng.random() < 0.3:
         array[...] = float(rng.choice([np.nan, np.inf, 1e300]))
-    return model_files._npy(np.asfortranarray(array) if rng.random() < 0.3 else array)
+    return npy(np.asfortranarray(array) if rng.random() < 0.3 else array)

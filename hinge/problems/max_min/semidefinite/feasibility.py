@@ -56,6 +56,15 @@ class Semidefinite(LinearMaxMin):
     ----------
     order : int
         n, the order of the matrices.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import hinge
+    >>> from hinge.problems import Semidefinite
+    >>> problem = Semidefinite(np.array([np.diag([1.0, -1.0]), np.diag([-0.5, 1.0])]))
+    >>> bool(hinge.maxmin(problem, eps=1e-3).lower > 0.14)
+    True
     """
 
     paper_constant = 60.0

@@ -1,0 +1,104 @@
+"""The page of ``hinge evaluate --html``: tables and two pictures, in one file that needs nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+from hinge.cli.measures import lines_of
+
+SIZE, EDGE = 260, 34
+STYLE = """
+:root{color-scheme:light dark}
+body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}
+table{border-collapse:collapse;margin:.5rem 0 1.5rem}
+th,td{padding:.25rem .7rem;text-align:right;border-bottom:1px solid #8884}
+th:first-child,td:first-child{text-align:left}
+.wide{overflow-x:auto}
+figure{display:inline-block;margin:0 1.5rem 1rem 0}
+figcaption{max-width:18rem;font-size:.9em}
+"""
+
+
+def page(result: dict[str, Any]) -> str:
+    """One page of HTML."""
+    title = f"{escape(result['model'])} on {escape(result['data'])}"
+    parts = [f"<h1>{title}</h1>", _table([], lines_of(result))]
+    if result.get("confusion"):
+        classes = result["classes"]
+        rows = [(name, *row) for name, row in zip(classes, result["confusion"], strict=True)]
+        parts += ["<h2>Confusion matrix</h2><p>Rows are what is so, columns what was predicted.</p>"]
+        parts += [_shaded(classes, rows)]
+    if result.get("by_class"):
+        rows = [
+            (one["class"], one["rows"], _share(one["recall"]), _share(one["precision"])) for one in result["by_class"]
+        ]
+        parts += ["<h2>By class</h2>", _table(("class", "rows", "recall", "precision"), rows)]
+    pictures = []
+    if result.get("roc"):
+        pictures.append(
+            _picture(
+                result["roc"],
+                "wrongly taken for it",
+                "rightly",
+                f"ROC of {result['positive']}: area {result['roc_auc']:.4f}",
+            )
+        )
+    if result.get("calibration"):
+        points = [(line["said"], line["so"]) for line in result["calibration"]]
+        of = f" of {result['positive']}" if result.get("positive") else ""
+        words = f"Probabilities{of} against what was so, in bins of as many rows; on the diagonal they are right"
+        pictures.append(_picture(points, "said", "so", words, dots=True))
+    if pictures:
+        parts += ["<h2>Pictures</h2>", *pictures]
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f"<style>{STYLE}</style></head><body>{''.join(parts)}</body></html>\n"
+    )
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:.2f} %"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    top = f"<tr>{''.join(f'<th>{escape(str(cell))}</th>' for cell in head)}</tr>" if head else ""
+    body = "".join(f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in row)}</tr>" for row in rows)
+    return f'<div class="wide"><table>{top}{body}</table></div>'
+
+
+def _shaded(classes: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """A confusion matrix whose cells are the darker the more of their row they hold."""
+    body = ""
+    for row in rows:
+        total = max(1, sum(row[1:]))
+        cells = "".join(
+            f'<td style="background:rgb(70 130 200 / {0.75 * count / total:.2f})">{count:,}</td>' for count in row[1:]
+        )
+        body += f"<tr><th>{escape(str(row[0]))}</th>{cells}</tr>"
+    head = "".join(f"<th>{escape(name)}</th>" for name in classes)
+    return f'<div class="wide"><table><tr><th></th>{head}</tr>{body}</table></div>'
+
+
+def _picture(points: Sequence[Sequence[float]], x: str, y: str, words: str, dots: bool = False) -> str:
+    """A curve within the unit square, with its diagonal."""
+    inner = SIZE - 2 * EDGE
+    places = [(EDGE + inner * a, SIZE - EDGE - inner * b) for a, b in points]
+    path = " ".join(f"{a:.1f},{b:.1f}" for a, b in places)
+    marks = "".join(f'<circle cx="{a:.1f}" cy="{b:.1f}" r="3" fill="#3b7dd8"/>' for a, b in places if dots)
+    low, high = EDGE, SIZE - EDGE
+    return (
+        f'<figure><svg width="{SIZE}" height="{SIZE}" role="img" aria-label="{escape(words)}">'
+        f'<rect x="{low}" y="{low}" width="{inner}" height="{inner}" fill="none" stroke="currentColor" '
+        'stroke-opacity=".4"/>'
+        f'<line x1="{low}" y1="{high}" x2="{high}" y2="{low}" stroke="currentColor" stroke-dasharray="4 3" '
+        'stroke-opacity=".5"/>'
+        f'<polyline points="{path}" fill="none" stroke="#3b7dd8" stroke-width="2"/>{marks}'
+        f'<g fill="currentColor" font-size="11"><text x="{low}" y="{SIZE - 20}">0</text>'
+        f'<text x="{high}" y="{SIZE - 20}" text-anchor="end">1</text>'
+        f'<text x="{SIZE / 2}" y="{SIZE - 6}" text-anchor="middle">{escape(x)}</text>'
+        f'<text x="12" y="{SIZE / 2}" text-anchor="middle" transform="rotate(-90 12 {SIZE / 2})">{escape(y)}</text></g>'
+        f"</svg><figcaption>{escape(words)}.</figcaption></figure>"
+    )

@@ -1,0 +1,167 @@
+"""``hinge inspect``: what a model file holds."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Annotated, Any
+
+from hinge.cli.options import Json, ModelFile
+from hinge.cli.show import number, percent, show_table
+
+try:
+    import typer
+except ImportError:  # `hinge.cli.app.main` says how to get it
+    typer = None  # type: ignore[assignment]
+
+
+def inspect(
+    ctx: typer.Context,
+    model: ModelFile,
+    top: Annotated[int, typer.Option(min=1, help="So many of the largest weights.")] = 10,
+    as_json: Json = False,
+) -> None:
+    """Show what a model is: its settings, certificate, support vectors, largest weights, and how it was trained."""
+    from hinge.files import model_files
+
+    found = described(model_files.load(model), top)
+    found = {"file": str(model), **found}
+    if as_json:
+        typer.echo(json.dumps(found, indent=1, allow_nan=False))
+    else:
+        _show(found)
+
+
+def described(fitted: Any, top: int) -> dict[str, Any]:
+    """All there is to say of a fitted model, in JSON's terms."""
+    import numpy as np
+
+    from hinge.cli.preparation import columns_of, machine_of, steps_of, told
+
+    machine, columns = machine_of(fitted), columns_of(fitted)
+    plain = type(machine)().get_params()
+    settings = {
+        name: value if isinstance(value, int | float | str | None) else str(value)
+        for name, value in machine.get_params().items()
+        if value is not None and value != plain.get(name) and name not in ("on_interrupt",)
+    }
+    trade = next((name for name in ("slack", "lam", "C", "nu") if getattr(machine, name, None) is not None), None)
+    if trade is not None:
+        settings = {trade: getattr(machine, trade), **settings}
+    objectives = [float(v) if np.isfinite(v) else None for v in np.atleast_1d(getattr(machine, "objective_", []))]
+    gap = float(getattr(machine, "gap_", math.inf))
+    support = getattr(machine, "support_", None)
+    per_class = getattr(machine, "n_support_", None)
+    return {
+        "model": type(machine).__name__,
+        "prepared_by": [_step(step) for step in steps_of(fitted)],
+        "settings": settings,
+        "kernel": str(machine.kernel_) if hasattr(machine, "kernel_") else None,
+        "classes": [str(name) for name in machine.classes_] if hasattr(machine, "classes_") else None,
+        "columns": columns.names or columns.width,
+        "features": int(machine.n_features_in_),
+        "probabilities": bool(_has_probabilities(machine)),
+        "certificate": {
+            "gap": gap if math.isfinite(gap) else None,
+            "tol": float(machine.tol),
+            "objective": objectives if len(objectives) > 1 else (objectives or [None])[0],
+            "stop_reason": getattr(machine, "stop_reason_", None),
+        },
+        "reads": int(getattr(machine, "n_feature_reads_", 0)) or None,
+        "kernel_values": int(getattr(machine, "n_kernel_evals_", 0)) or None,
+        "support_vectors": None if support is None else len(support),
+        "support_vectors_by_class": None if per_class is None else [int(n) for n in np.atleast_1d(per_class)],
+        "training": told(fitted) or None,
+        "weights": _weights(fitted, machine, top),
+        "intercept": [float(b) for b in np.atleast_1d(machine.intercept_)],
+    }
+
+
+def _step(step: Any) -> str:
+    """A transformer in words."""
+    if hasattr(step, "transformers_"):
+        parts = [
+            f"{type(part).__name__ if not hasattr(part, 'steps') else _step(part)} of {len(at)} columns"
+            for _, part, at in step.transformers_
+            if len(at)
+        ]
+        return "; ".join(parts)
+    if hasattr(step, "steps"):
+        return " then ".join(type(one).__name__ for _, one in step.steps)
+    return type(step).__name__
+
+
+def _has_probabilities(machine: Any) -> bool:
+    return any(hasattr(machine, name) and len(getattr(machine, name)) for name in ("probA_", "_step_cuts"))
+
+
+def _weights(fitted: Any, machine: Any, top: int) -> list[dict[str, Any]] | None:
+    """The largest weights by the names of features; None where the machine has none."""
+    import numpy as np
+    import scipy.sparse as sp
+
+    from hinge.cli.preparation import feature_names
+    from hinge.explain.features import runs_of
+
+    try:
+        coef: Any = machine.coef_
+    except AttributeError:
+        return None
+    coef = np.atleast_2d(coef.toarray() if sp.issparse(coef) else np.asarray(coef))
+    names, runs = feature_names(fitted), runs_of(machine, len(coef))
+    order = np.argsort(-np.abs(coef), axis=None, kind="stable")[:top]
+    at = zip(*np.unravel_index(order, coef.shape), strict=True)
+    return [{"feature": names[j], "of": runs[k], "weight": float(coef[k, j])} for k, j in at if coef[k, j]]
+
+
+def _show(found: dict[str, Any]) -> None:
+    certificate, training = found["certificate"], found["training"] or {}
+    gap = "none" if certificate["gap"] is None else f"{certificate['gap']:.2e} (asked for: {certificate['tol']:g})"
+    ended = f", {certificate['stop_reason']}" if certificate["stop_reason"] else ""
+    columns = found["columns"]
+    lines = [
+        ("model", found["model"]),
+        ("settings", ", ".join(f"{name} = {value}" for name, value in found["settings"].items()) or "the defaults"),
+    ]
+    if found["kernel"]:
+        lines.append(("kernel", found["kernel"]))
+    if found["prepared_by"]:
+        lines.append(("prepared by", ", then ".join(found["prepared_by"])))
+    if found["classes"]:
+        lines.append(("classes", ", ".join(found["classes"])))
+    lines += [
+        (
+            "columns",
+            f"{columns:,}"
+            if isinstance(columns, int)
+            else f"{len(columns):,}: {', '.join(columns[:12])}" + (", …" if len(columns) > 12 else ""),
+        ),
+        ("features", f"{found['features']:,}"),
+        ("probabilities", "yes" if found["probabilities"] else "no"),
+        ("certified gap", gap + ended),
+    ]
+    for name, words in (("reads", "reads"), ("kernel_values", "kernel values")):
+        if found[name]:
+            lines.append((words, f"{found[name]:,}"))
+    support, by_class = found["support_vectors"], found["support_vectors_by_class"]
+    if support is not None:
+        parts = f" ({', '.join(f'{n:,}' for n in by_class)})" if by_class and len(by_class) > 1 else ""
+        lines.append(("support vectors", f"{support:,}{parts}"))
+    if training:
+        told = [f"{training.get('data')}, {training.get('rows'):,} rows"]
+        told += [f"label {training['label']}"] if "label" in training else []
+        as_words = percent if found["classes"] else number
+        told += [
+            f"{part} error {as_words(training[f'{part}_error'])}"
+            for part in ("train", "test")
+            if f"{part}_error" in training
+        ]
+        lines.append(("trained on", ", ".join(told)))
+    show_table(lines)
+    if found["weights"]:
+        typer.echo("")
+        several = len({one["of"] for one in found["weights"]}) > 1
+        speaks = f" (+ speaks for {found['weights'][0]['of']})" if found["weights"][0]["of"] else ""
+        head = ("feature", "weight", "of") if several else ("feature", f"weight{speaks}")
+        rows = [(one["feature"], f"{one['weight']:+.4g}", one["of"])[: len(head)] for one in found["weights"]]
+        show_table([head, *rows])

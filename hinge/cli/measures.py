@@ -1,0 +1,231 @@
+"""How good a model is on rows with labels: errors of classes, of numbers, and of what is said to be probable."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hinge.cli.data import error_rate, in_classes
+from hinge.cli.preparation import machine_of
+from hinge.cli.show import number, percent
+
+BINS = 10
+
+
+def error_of(model: Any, X: Any, y: np.ndarray | None) -> float | None:
+    """The share of wrong labels, the mean absolute error of a regression, or the share of rows outside of one class."""
+    machine = machine_of(model)
+    predicted = model.predict(X)
+    if not hasattr(machine, "classes_"):
+        if is_one_class(machine):
+            return float(np.mean(predicted < 0))
+        return None if y is None or y.dtype.kind not in "iuf" else float(np.mean(np.abs(predicted - y)))
+    return None if y is None else error_rate(machine.classes_, predicted, y)
+
+
+def is_one_class(machine: Any) -> bool:
+    """Whether it tells rows that belong from rows that do not."""
+    return hasattr(machine, "offset_")
+
+
+def measured(model: Any, X: Any, y: np.ndarray | None, positive: str | None = None) -> dict[str, Any]:
+    """All that can be measured, in JSON's terms, by kind of model."""
+    machine = machine_of(model)
+    if is_one_class(machine):
+        return _of_one_class(model, X, y)
+    assert y is not None  # whoever asks has said so
+    if not hasattr(machine, "classes_"):
+        return _of_numbers(model.predict(X), y)
+    return _of_classes(model, X, in_classes(y, machine.classes_, positive), positive)
+
+
+def lines_of(result: dict[str, Any]) -> list[tuple[str, str]]:
+    """What was measured, in words."""
+    lines = [("rows", f"{result['rows']:,}")]
+    if result["kind"] == "numbers":
+        return [
+            *lines,
+            ("mean abs. error", number(result["mean_absolute_error"])),
+            ("root mean sq. error", number(result["root_mean_squared_error"])),
+            ("median abs. error", number(result["median_absolute_error"])),
+            ("largest error", number(result["largest_error"])),
+            ("R²", number(result["r2"]) or "not known: all labels are the same"),
+        ]
+    if result["kind"] == "one class":
+        lines.append(("outside", percent(result["outside"])))
+    if "accuracy" in result:
+        lines.append(("accuracy", percent(result["accuracy"])))
+    if result.get("balanced_accuracy") is not None:
+        lines.append(("balanced accuracy", percent(result["balanced_accuracy"])))
+    if result.get("roc_auc") is not None:
+        of = f" (of {result['positive']})" if result.get("positive") else " (mean of each class against the rest)"
+        lines.append(("ROC-AUC", f"{result['roc_auc']:.4f}{of}"))
+    if "log_loss" in result:
+        lines += [
+            ("log-loss", f"{result['log_loss']:.4f}"),
+            ("Brier score", f"{result['brier']:.4f}"),
+            ("calibration error", f"{percent(result['calibration_error'])} between what was said and what was so"),
+        ]
+    if result.get("unknown_labels"):
+        lines.append(("labels unknown to it", ", ".join(result["unknown_labels"][:10])))
+    return lines
+
+
+# --- classes ------------------------------------------------------------------------------------
+
+
+def _of_classes(model: Any, X: Any, y: np.ndarray, positive: str | None) -> dict[str, Any]:
+    from sklearn.metrics import confusion_matrix
+
+    classes = machine_of(model).classes_
+    unknown = sorted({str(value) for value in np.unique(y).tolist()} - {str(value) for value in classes.tolist()})
+    if len(unknown) == len(np.unique(y)):
+        raise ValueError(
+            f"No label of the data is a class of the model: labels are {', '.join(unknown[:10])}, classes "
+            f"{', '.join(map(str, classes[:10]))}. Choose the column with --label."
+        )
+    predicted = model.predict(X)
+    known = np.isin(y, classes)
+    matrix = confusion_matrix(y[known], predicted[known], labels=classes)
+    result: dict[str, Any] = {
+        "kind": "classes",
+        "rows": len(y),
+        "classes": [str(name) for name in classes],
+        "accuracy": float(np.mean(y == predicted)),
+        "balanced_accuracy": _balanced(matrix),
+        "confusion": matrix.tolist(),
+        "by_class": _by_class(matrix, classes),
+        "unknown_labels": unknown,
+    }
+    scores = _scores(model, X, len(classes))
+    which = _positive_at(classes, positive)
+    if scores is not None:
+        result["roc_auc"], result["roc"] = _roc(scores[known], y[known], classes, which)
+    said = _probabilities(model, X)
+    if said is not None:
+        result.update(_calibration(said[known], y[known], classes, which))
+    result["positive"] = str(classes[which]) if len(classes) == 2 else None
+    return result
+
+
+def _balanced(matrix: np.ndarray) -> float | None:
+    there = matrix.sum(axis=1) > 0
+    return float(np.mean(np.diag(matrix)[there] / matrix.sum(axis=1)[there])) if there.any() else None
+
+
+def _by_class(matrix: np.ndarray, classes: np.ndarray) -> list[dict[str, Any]]:
+    """Of each class the share of its rows that were found, and of rows said to be of it that are."""
+    right, rows, said = np.diag(matrix), matrix.sum(axis=1), matrix.sum(axis=0)
+    return [
+        {
+            "class": str(name),
+            "rows": int(rows[k]),
+            "recall": float(right[k] / rows[k]) if rows[k] else None,
+            "precision": float(right[k] / said[k]) if said[k] else None,
+        }
+        for k, name in enumerate(classes)
+    ]
+
+
+def _positive_at(classes: np.ndarray, positive: str | None) -> int:
+    """Which of two classes is looked for: the one that was named, told from the rest, or the second."""
+    names = [str(name) for name in classes]
+    if positive in names:
+        return names.index(positive)
+    for k, name in enumerate(names if len(names) == 2 else []):
+        if f"not {name}" in names:
+            return k
+    return 1
+
+
+def _scores(model: Any, X: Any, n_classes: int) -> np.ndarray | None:
+    """Decision values, a column for each class."""
+    values = np.asarray(model.decision_function(X))
+    if values.ndim == 1:
+        return np.column_stack([-values, values])
+    return values if values.shape[1] == n_classes else None  # class pairs say nothing of one class
+
+
+def _probabilities(model: Any, X: Any) -> np.ndarray | None:
+    if not hasattr(model, "predict_proba"):
+        return None
+    try:
+        return np.asarray(model.predict_proba(X))
+    except (AttributeError, ValueError):  # those of a machine that was not calibrated
+        return None
+
+
+def _roc(
+    scores: np.ndarray, y: np.ndarray, classes: np.ndarray, which: int
+) -> tuple[float | None, list[list[float]] | None]:
+    """The area under the curve, of several classes the mean over each against the rest; and the curve of two."""
+    from sklearn.metrics import roc_auc_score, roc_curve
+
+    if len(classes) == 2:
+        is_one = y == classes[which]
+        if is_one.all() or not is_one.any():
+            return None, None
+        falsely, truly, _ = roc_curve(is_one, scores[:, which])
+        at = np.unique(np.linspace(0, len(falsely) - 1, 200).astype(int))
+        return float(roc_auc_score(is_one, scores[:, which])), np.column_stack([falsely, truly])[at].tolist()
+    areas = [
+        roc_auc_score(y == name, scores[:, k])
+        for k, name in enumerate(classes)
+        if (y == name).any() and not (y == name).all()
+    ]
+    return (float(np.mean(areas)) if areas else None), None
+
+
+def _calibration(said: np.ndarray, y: np.ndarray, classes: np.ndarray, which: int) -> dict[str, Any]:
+    """Log-loss, Brier score, and what was said against what was so, in bins of as many rows each."""
+    truth = (y[:, None] == classes[None, :]).astype(float)
+    own = np.clip((said * truth).sum(axis=1), np.finfo(float).tiny, 1.0)
+    brier = float(np.mean(((said - truth) ** 2).sum(axis=1))) / (2.0 if len(classes) == 2 else 1.0)
+    # Of two classes the one that is looked for; of several the one that is predicted.
+    column = np.full(len(said), which) if len(classes) == 2 else said.argmax(axis=1)
+    every = np.arange(len(said))
+    sure, so = said[every, column], truth[every, column]
+    order = np.argsort(sure, kind="stable")
+    bins = [part for part in np.array_split(order, min(BINS, max(1, len(order) // 5))) if len(part)]
+    table = [{"rows": len(part), "said": float(sure[part].mean()), "so": float(so[part].mean())} for part in bins]
+    error = sum(line["rows"] * abs(line["said"] - line["so"]) for line in table) / max(1, len(order))
+    return {
+        "log_loss": float(-np.mean(np.log(own))),
+        "brier": brier,
+        "calibration_error": float(error),
+        "calibration": table,
+    }
+
+
+# --- others -------------------------------------------------------------------------------------
+
+
+def _of_numbers(predicted: np.ndarray, y: np.ndarray) -> dict[str, Any]:
+    if y.dtype.kind not in "iuf":
+        raise ValueError("The model predicts numbers, but the labels are text: choose their column with --label.")
+    off = predicted - y
+    total = float(((y - y.mean()) ** 2).sum())
+    return {
+        "kind": "numbers",
+        "rows": len(y),
+        "mean_absolute_error": float(np.abs(off).mean()),
+        "root_mean_squared_error": float(np.sqrt((off**2).mean())),
+        "median_absolute_error": float(np.median(np.abs(off))),
+        "largest_error": float(np.abs(off).max()),
+        "r2": None if total == 0 else float(1.0 - (off**2).sum() / total),
+    }
+
+
+def _of_one_class(model: Any, X: Any, y: np.ndarray | None) -> dict[str, Any]:
+    from sklearn.metrics import confusion_matrix
+
+    predicted, scores = model.predict(X), np.asarray(model.decision_function(X)).ravel()
+    result: dict[str, Any] = {"kind": "one class", "rows": len(predicted), "outside": float(np.mean(predicted < 0))}
+    if y is not None and set(np.unique(y).tolist()) <= {-1, 1}:
+        result["classes"] = ["-1", "1"]
+        result["accuracy"] = float(np.mean(predicted == y))
+        result["confusion"] = confusion_matrix(y, predicted, labels=[-1, 1]).tolist()
+        result["roc_auc"], result["roc"] = _roc(np.column_stack([-scores, scores]), y, np.array([-1, 1]), 1)
+        result["positive"] = "1"
+    return result

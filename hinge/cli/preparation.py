@@ -1,0 +1,149 @@
+"""What happens to columns before a machine sees them: gaps are filled, words become columns of 0 and 1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from hinge.cli.rows import Columns, Rows
+from hinge.datasets.frames import is_missing
+
+PREPARE, MODEL = "prepare", "model"
+"""Names of the steps of a pipeline."""
+
+
+def preparation_of(rows: Rows, impute: str | None = None, scale: bool = False) -> Any:
+    """The transformer that a machine for these rows needs, made of scikit-learn's; None where it needs none.
+
+    Words become one column of 0 and 1 for each word that was learned; a word that was not is none of them.
+    """
+    from sklearn.compose import ColumnTransformer
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    sparse = sp.issparse(rows.X)
+    filled = [] if impute is None else [SimpleImputer(strategy=impute, keep_empty_features=True)]
+    scaled = [StandardScaler(with_mean=not sparse)] if scale else []
+    if not rows.words:
+        steps = [*filled, *scaled]
+        return (make_pipeline(*steps) if len(steps) > 1 else steps[0]) if steps else None
+    # Without a step a column of objects would stay one: a scaler that does nothing makes numbers of it.
+    steps = [*filled, *scaled] or [StandardScaler(with_mean=False, with_std=False)]
+    numbers = [j for j in range(rows.X.shape[1]) if j not in rows.words]
+    spelled = [] if impute is None else [SimpleImputer(strategy="most_frequent", keep_empty_features=True)]
+    encoder = OneHotEncoder(handle_unknown="ignore")
+    parts = [
+        ("numbers", make_pipeline(*steps) if len(steps) > 1 else steps[0], numbers),
+        ("words", make_pipeline(*spelled, encoder) if spelled else encoder, list(rows.words)),
+    ]
+    return ColumnTransformer([part for part in parts if part[2]])
+
+
+def check_missing(rows: Rows) -> None:
+    """Raise, with the place of the first one, if a value is missing."""
+    X = rows.X
+    if sp.issparse(X) or not isinstance(X, np.ndarray) or X.dtype.kind not in "fO":
+        return
+    for j in range(X.shape[1]):
+        absent = np.flatnonzero(is_missing(X[:, j]))
+        if len(absent):
+            where = f"Row {int(absent[0]) + 1}" if rows.place is None else rows.place(int(absent[0]))
+            name = str(j + 1) if rows.names is None else rows.names[j]
+            others = f" (and {len(absent) - 1:,} more of that column)" if len(absent) > 1 else ""
+            raise ValueError(
+                f"{where}, column {name}: the value is missing{others}; fill it, drop the row, or train with "
+                "--impute median, which keeps what to fill in with the model."
+            )
+
+
+def joined(preparation: Any, model: Any) -> Any:
+    """One estimator that prepares and learns."""
+    from sklearn.pipeline import Pipeline
+
+    return model if preparation is None else Pipeline([(PREPARE, preparation), (MODEL, model)])
+
+
+def machine_of(model: Any) -> Any:
+    """The machine itself, without what prepares its rows."""
+    return model.steps[-1][1] if hasattr(model, "steps") else model
+
+
+def steps_of(model: Any) -> list[Any]:
+    """What comes before the machine."""
+    return [step for _, step in model.steps[:-1]] if hasattr(model, "steps") else []
+
+
+def keep_names(model: Any, names: list[str] | None) -> None:
+    """Tell a fitted model what its columns are called, so that it takes those of a file or a frame by name."""
+    if names is None:
+        return
+    steps = steps_of(model)
+    first = steps[0] if steps else model
+    _name(first, names)
+    for _, part, columns in _transformers(first):
+        if hasattr(part, "transform"):
+            _name(part, [names[j] for j in columns])
+
+
+def _name(part: Any, names: list[str]) -> None:
+    if hasattr(part, "steps"):  # the names of a pipeline are those of its first step
+        _name(part.steps[0][1], names)
+    else:
+        part.feature_names_in_ = np.array(names, object)
+
+
+def columns_of(model: Any) -> Columns:
+    """The columns that a fitted model takes."""
+    steps = steps_of(model)
+    first = steps[0] if steps else model
+    names = getattr(first, "feature_names_in_", None)
+    spelled: tuple[int, ...] = ()
+    for part in _transformers(first):
+        if part[0] == "words":
+            spelled = tuple(int(j) for j in part[2])
+    label = told(model).get("label")
+    width = int(first.n_features_in_) if hasattr(first, "n_features_in_") else int(machine_of(model).n_features_in_)
+    return Columns(width, None if names is None else [str(name) for name in names], spelled, label)
+
+
+def fills_gaps(model: Any) -> bool:
+    """Whether the model knows what to put where a value is missing."""
+    return any(type(part).__name__ == "SimpleImputer" for part in _parts(model))
+
+
+def _parts(model: Any) -> list[Any]:
+    found: list[Any] = []
+    for step in steps_of(model):
+        for part in [step, *(one for _, one, _ in _transformers(step))]:
+            found += [part, *(one for _, one in getattr(part, "steps", []))]
+    return found
+
+
+def _transformers(step: Any) -> list[Any]:
+    return list(getattr(step, "transformers_", []))
+
+
+def feature_names(model: Any) -> list[str]:
+    """The names of the features that the machine itself sees; words are called column=word."""
+    columns, machine = columns_of(model), machine_of(model)
+    plain = columns.names or [f"x{j + 1}" for j in range(columns.width)]
+    parts = next((_transformers(step) for step in steps_of(model) if _transformers(step)), [])
+    if not parts:
+        return plain if len(plain) == machine.n_features_in_ else [f"x{j + 1}" for j in range(machine.n_features_in_)]
+    names: list[str] = []
+    for kind, part, at in parts:
+        own = [plain[int(j)] for j in at]
+        if kind == "words":
+            encoder = part.steps[-1][1] if hasattr(part, "steps") else part
+            own = [f"{name}={word}" for name, words in zip(own, encoder.categories_, strict=True) for word in words]
+        names += own if kind != "remainder" else []
+    return names
+
+
+def told(model: Any) -> dict[str, Any]:
+    """What the command line wrote down of a training, where it did."""
+    found = getattr(machine_of(model), "training_", None)
+    return found if isinstance(found, dict) else {}

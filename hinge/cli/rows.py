@@ -1,0 +1,427 @@
+"""What a file named on the command line holds: rows, labels, names of columns, weights."""
+
+from __future__ import annotations
+
+import atexit
+import difflib
+import glob
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hinge.datasets import DataFormatError, read
+from hinge.datasets.base import smallest_float
+from hinge.datasets.compressed import inner_suffix
+from hinge.datasets.delimited import LABEL_NAMES, layout_of, read_delimited
+from hinge.datasets.frames import PARQUET, Frame, as_words, check_categories, is_words, labels_in, read_frame
+from hinge.datasets.readers import DELIMITED
+
+PAIR_HEADER = "pair.json"
+SVMLIGHT_LINE = re.compile(rb"\s*[-+\w.]+(\s+(qid:)?\d+:\S+)+\s*(#.*)?$")
+STDIN = "-"
+
+
+class Reading(NamedTuple):
+    """How files are read: what the options say that several commands have.
+
+    Attributes
+    ----------
+    label : str, optional
+        The label column, by name or position.
+    labels : Path, optional
+        The file of the labels, for matrices without.
+    weight : str, optional
+        The column of the rows' weights.
+    drop, categorical : tuple of str
+        Columns to leave out, and those that hold words whatever they look like.
+    zero_based : bool
+        Whether features of svmlight files count from 0.
+    fetch : bool
+        Whether a set that is not here may be downloaded.
+    unlabelled : bool
+        Whether files hold features only.
+    """
+
+    label: str | None = None
+    labels: Path | None = None
+    weight: str | None = None
+    drop: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    zero_based: bool = False
+    fetch: bool = False
+    unlabelled: bool = False
+
+
+class Columns(NamedTuple):
+    """The columns that a model was trained on.
+
+    Attributes
+    ----------
+    width : int
+    names : list of str, optional
+    words : tuple of int
+        Which of them hold words.
+    label : str, optional
+        What the column of labels was called.
+    """
+
+    width: int
+    names: list[str] | None = None
+    words: tuple[int, ...] = ()
+    label: str | None = None
+
+
+class Rows(NamedTuple):
+    """What a file holds.
+
+    Attributes
+    ----------
+    X : array, CSR matrix, table on disk, or array of objects where some columns are words
+    y : ndarray, optional
+    names : list of str, optional
+        Of the features.
+    words : tuple of int
+        Columns that hold words.
+    weight : ndarray, optional
+    label : str, optional
+        What the column of the labels is called.
+    place : callable, optional
+        From the number of a row to where it stands in the file, in words.
+    """
+
+    X: Any
+    y: np.ndarray | None
+    names: list[str] | None = None
+    words: tuple[int, ...] = ()
+    weight: np.ndarray | None = None
+    label: str | None = None
+    place: Callable[[int], str] | None = None
+
+    @property
+    def columns(self) -> Columns:
+        """What a model learns that is trained on these."""
+        return Columns(self.X.shape[1], self.names, self.words, self.label)
+
+
+def read_rows(data: str, how: Reading, wanted: Columns | None = None, labelled: bool = True) -> Rows:
+    """The rows of a file, a folder, a pattern with ``*``, or standard input.
+
+    Parameters
+    ----------
+    data : str
+    how : Reading
+    wanted : Columns, optional
+        Those of the model that the rows are for: taken by name where both have names. Such rows may lack labels.
+    labelled : bool
+        Whether labels are needed where there is no model yet.
+    """
+    if data == STDIN:
+        path = _standard_input()
+        try:
+            rows = read_rows(str(path), how, wanted, labelled)
+            place = rows.place
+            return rows if place is None else rows._replace(place=lambda row: f"Standard input, {_line(place, row)}")
+        except ValueError as error:
+            raise ValueError(str(error).replace(str(path), "Standard input")) from error
+    path = Path(data)
+    if path.is_dir() and (path / PAIR_HEADER).exists():
+        return _pair(path, how, wanted)
+    if glob.has_magic(data) and not path.exists():
+        found = sorted(glob.glob(data, recursive=True))
+        if not found:
+            raise FileNotFoundError(f"There is no file {data}: check the pattern.")
+        return _of_frame([Path(name) for name in found], how, wanted, labelled)
+    if path.is_dir() or path.suffix.lower() in PARQUET:
+        return _of_frame(path, how, wanted, labelled)
+    if inner_suffix(path) in DELIMITED:
+        return _numbers_only(path, how, wanted, labelled) or _of_frame(path, how, wanted, labelled)
+    for option, value in (("drop", how.drop), ("categorical", how.categorical), ("sample-weight-column", how.weight)):
+        if value:
+            raise ValueError(f"--{option} names a column, and {data} is neither csv, tsv nor Parquet.")
+    if path.suffix.lower() == ".npy":
+        return _array(path, how, wanted, labelled)
+    width = None if wanted is None else wanted.width
+    X, y = read(path, n_features=width, label=column_of(how.label), zero_based=how.zero_based)
+    return Rows(X, labels_from(how.labels, X.shape[0]) if how.labels else y)
+
+
+def _line(place: Callable[[int], str], row: int) -> str:
+    """The place of a row without the name of the file."""
+    return place(row).rpartition(", ")[2]
+
+
+def column_of(label: str | None) -> str | int | None:
+    """A column by position if that is a number, else by name."""
+    return int(label) if label is not None and label.removeprefix("-").isdecimal() else label
+
+
+def _standard_input() -> Path:
+    """Standard input as a file, whose first bytes tell its format."""
+    folder = Path(tempfile.mkdtemp(prefix="hinge-stdin-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    path = folder / "stdin"
+    with path.open("wb") as stream:
+        shutil.copyfileobj(sys.stdin.buffer, stream)
+    with path.open("rb") as stream:
+        head = stream.read(1 << 16)
+    if not head:
+        raise ValueError("Standard input is empty: there are no rows in it.")
+    marks = {b"PAR1": ".parquet", b"\x93NUMPY": ".npy", b"PK": ".npz", b"\x1f\x8b": ".csv.gz"}
+    suffix = next((end for mark, end in marks.items() if head.startswith(mark)), None)
+    if suffix is None:
+        first = next((line for line in head.splitlines() if line.strip()), b"")
+        suffix = ".svm" if SVMLIGHT_LINE.match(first) else ".csv"
+    return path.rename(folder / f"stdin{suffix}")
+
+
+# --- columns with names -------------------------------------------------------------------------
+
+
+def _numbers_only(path: Path, how: Reading, wanted: Columns | None, labelled: bool) -> Rows | None:
+    """The rows of a text file that holds nothing but numbers and labels, in little memory; None where it does not."""
+    if how.categorical or (wanted is not None and wanted.words):
+        return None
+    known = _proofs(how, wanted)
+    layout = layout_of(path, 0, known)
+    names = layout.header or [str(j + 1) for j in range(layout.width)]
+    label, weight, features = _chosen(names, layout.header is not None, str(path), how, wanted, labelled)
+    try:
+        X, y = read_delimited(path, label=0 if label is None else label, known=known)
+    except DataFormatError:  # some column holds words or gaps, or what the next reader has a sentence for
+        return None
+    if label is None:
+        if y.dtype.kind not in "if":
+            return None
+        X = smallest_float(np.column_stack([y, X]))
+    place = [j for j in range(layout.width) if j != label]
+    mass = None if weight is None else X[:, place.index(weight)].astype(np.float64)
+    chosen = [place.index(j) for j in features]
+    X = X if chosen == list(range(X.shape[1])) else np.ascontiguousarray(X[:, chosen])
+    named = [names[j] for j in features] if layout.header else None
+    own = None if label is None else y
+    return Rows(X, _labels(own, how, len(X)), named, (), mass, None if label is None else names[label])
+
+
+def _of_frame(path: Path | list[Path], how: Reading, wanted: Columns | None, labelled: bool) -> Rows:
+    """The rows of a table that may have words and gaps."""
+    words = list(how.categorical)
+    if wanted is not None and wanted.names is not None:
+        words += [wanted.names[j] for j in wanted.words]
+    drop = how.drop if wanted is None or wanted.names is None else ()
+    frame = read_frame(path, words, _proofs(how, wanted), drop)
+    label, weight, features = _chosen(frame.names, frame.named, frame.source, how, wanted, labelled)
+    columns = [frame.columns[j] for j in features]
+    for k, j in enumerate(features if wanted is not None else ()):
+        assert wanted is not None
+        if is_words(columns[k]) and k not in wanted.words:
+            raise ValueError(f"{frame.source}, column {frame.names[j]}: holds words, but numbers when it was learned.")
+        if k in wanted.words and not is_words(columns[k]):
+            columns[k] = as_words(columns[k])
+    spelled = tuple(k for k, column in enumerate(columns) if is_words(column))
+    check_categories(frame, [features[k] for k in spelled if wanted is None and frame.names[features[k]] not in words])
+    if spelled:
+        X = np.empty((len(columns[0]), len(columns)), object)
+        for k, column in enumerate(columns):
+            X[:, k] = column
+    else:
+        X = np.column_stack(columns) if columns else np.zeros((len(frame.columns[0]), 0))
+        X = smallest_float(X) if np.isfinite(X).all() else X
+    y = None if label is None else labels_in(frame, label)
+    mass = None if weight is None else _weights(frame, weight)
+    named = [frame.names[j] for j in features] if frame.named else None
+    return Rows(
+        X, _labels(y, how, len(X)), named, spelled, mass, None if label is None else frame.names[label], frame.place
+    )
+
+
+def _proofs(how: Reading, wanted: Columns | None) -> list[str]:
+    """Names that prove a first line to be a header."""
+    asked = [name for name in (how.label, how.weight, *how.drop, *how.categorical) if isinstance(column_of(name), str)]
+    return [*(name for name in asked if name), *((wanted.names if wanted else None) or ())]
+
+
+def _chosen(
+    names: list[str], named: bool, source: str, how: Reading, wanted: Columns | None, labelled: bool
+) -> tuple[int | None, int | None, list[int]]:
+    """Positions of the label, of the weights, and of the features."""
+    weight = None if how.weight is None else _position(names, how.weight, source)
+    label = None if how.label is None else _position(names, how.label, source)
+    if wanted is not None and wanted.names is not None and named:
+        absent = [name for name in wanted.names if name not in names]
+        if absent:
+            near = difflib.get_close_matches(absent[0], names, 1)
+            hint = f"did {near[0]!r} mean it?" if near else f"its columns are {', '.join(names[:20])}."
+            raise ValueError(f"{source} has no column {absent[0]!r}, which the model was trained on: {hint}")
+        if label is None and not how.unlabelled:
+            label = _label_beside(names, wanted)
+        return label, weight, [names.index(name) for name in wanted.names]
+    dropped = {_position(names, name, source) for name in how.drop if name in names or not named}
+    if label is None and how.labels is None and not how.unlabelled:
+        label = _usual_label(names, named, len(names) - len(dropped) - (weight is not None), wanted, labelled)
+    features = [j for j in range(len(names)) if j not in (label, weight) and j not in dropped]
+    if wanted is not None and len(features) != wanted.width:
+        beside = " beside its label" if label is not None else ""
+        raise ValueError(
+            f"{source} has {len(features)} columns{beside}, but {wanted.width} features "
+            "were learned: give those columns in their order, with the label or (--no-labels) without."
+        )
+    return label, weight, features
+
+
+def _label_beside(names: list[str], wanted: Columns) -> int | None:
+    """The label among columns that are no features of the model."""
+    assert wanted.names is not None
+    rest = [name for name in names if name not in wanted.names]
+    if wanted.label is not None:
+        return names.index(wanted.label) if wanted.label in rest else None
+    alike = [name for name in rest if name.lower() in LABEL_NAMES]
+    return names.index((alike or rest)[0]) if len(alike or rest) == 1 else None
+
+
+def _usual_label(names: list[str], named: bool, width: int, wanted: Columns | None, labelled: bool) -> int | None:
+    """The label where nobody named it: the column called so, else the last; none where all columns are features."""
+    if wanted is not None and width == wanted.width:
+        return None
+    lowered = [name.lower() for name in names] if named else []
+    alike = next((lowered.index(name) for name in LABEL_NAMES if name in lowered), None)
+    return alike if alike is not None or not labelled else len(names) - 1
+
+
+def _position(names: list[str], column: str, source: str) -> int:
+    """A column by name, else by position."""
+    if column in names and not column.isdecimal():
+        return names.index(column)
+    at = column_of(column)
+    if isinstance(at, str):
+        near = difflib.get_close_matches(column, names, 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"the columns are {', '.join(names[:20])}."
+        raise ValueError(f"{source} has no column {column!r}: {hint}")
+    if at is None or not -len(names) <= at < len(names):
+        raise ValueError(f"{source} has {len(names)} columns, so position {column} lies outside them.")
+    return at % len(names)
+
+
+def _weights(frame: Frame, column: int) -> np.ndarray:
+    values = frame.columns[column]
+    if is_words(values) or not np.isfinite(values).all():
+        raise ValueError(f"{frame.source}, column {frame.names[column]}: weights are numbers, one a row, none missing.")
+    return values
+
+
+# --- matrices -----------------------------------------------------------------------------------
+
+
+def _array(path: Path, how: Reading, wanted: Columns | None, labelled: bool) -> Rows:
+    """An .npy file: labels are one of its columns, or lie in a file of their own."""
+    try:
+        X = np.load(path, allow_pickle=False)
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"There is no file {path}: check the name and the current folder.") from error
+    except (ValueError, EOFError, OSError) as error:
+        raise DataFormatError(f"{path} is not a NumPy array of numbers, or damaged: {error}") from error
+    if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "fiub":
+        raise DataFormatError(f"{path} is not a matrix of numbers: rows and columns are needed.")
+    if how.label is not None:
+        at = _position([str(j) for j in range(X.shape[1])], how.label, str(path))
+        return Rows(np.ascontiguousarray(np.delete(X, at, axis=1)), _as_labels(X[:, at]), label=str(at))
+    beside = path.with_name(f"{path.stem}.labels.npy")
+    return Rows(X, _beside(path, beside, how, X.shape[0], labelled and wanted is None))
+
+
+def _pair(path: Path, how: Reading, wanted: Columns | None) -> Rows:
+    from hinge.access.two_way.reader import open_pair
+
+    if wanted is not None:
+        raise ValueError(f"{path} is a pair, which is for training: give the file that it was made from.")
+    table = open_pair(path)
+    return Rows(table, _beside(path, path.with_name(f"{path.name}.labels.npy"), how, table.shape[0], True))
+
+
+def _beside(path: Path, usual: Path, how: Reading, n: int, needed: bool) -> np.ndarray | None:
+    """Labels from the file that was named, else from the one that lies beside a matrix."""
+    place = how.labels or (usual if usual.exists() else None)
+    if place is None and needed:
+        raise ValueError(f"{path} holds no labels: give their file with --labels, or name it {usual.name}.")
+    return None if place is None else labels_from(place, n)
+
+
+def labels_from(path: Path, n: int) -> np.ndarray:
+    """Labels from a .npy file, or one a line from a text file."""
+    if path.suffix.lower() == ".npy":
+        y = np.load(path, allow_pickle=False)
+    else:
+        lines = [line.strip() for line in path.read_text().splitlines() if line.strip()]
+        try:
+            y = np.array(lines, np.float64)
+        except ValueError:
+            y = np.array(lines)
+    if y.ndim != 1 or len(y) != n:
+        raise ValueError(f"{path} holds {y.size} labels, but there are {n} rows: one each is needed.")
+    return _as_labels(y)
+
+
+def _labels(own: np.ndarray | None, how: Reading, n: int) -> np.ndarray | None:
+    return labels_from(how.labels, n) if how.labels is not None else own
+
+
+def _as_labels(y: np.ndarray) -> np.ndarray:
+    from hinge.datasets.base import whole_labels
+
+    return whole_labels(y) if y.dtype.kind in "fb" else y
+
+
+def split_names(text: str | None) -> tuple[str, ...]:
+    """Names with commas between."""
+    return tuple(name.strip() for name in (text or "").split(",") if name.strip())
+
+
+def megabytes(text: str | None) -> float | None:
+    """Bytes from a number with a unit, such as 800M, 2G or 2GB; megabytes where there is none."""
+    if text is None:
+        return None
+    found = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([kKmMgGtT]?)(i?[bB])?\s*", text)
+    if found is None:
+        raise ValueError(f"--max-memory is a number of megabytes or one with a unit, such as 800M or 2G, not {text!r}.")
+    power = {"": 2, "k": 1, "m": 2, "g": 3, "t": 4}[found[2].lower()]
+    return float(found[1]) * 1024**power
+
+
+def is_file(data: str) -> bool:
+    """Whether something names files and not a set of the catalog: names of the catalog come first."""
+    from hinge.datasets.entries import ENTRIES
+
+    if any(data.lower() in (e.name, *e.aliases) for e in ENTRIES):
+        return False
+    return data == STDIN or os.path.exists(data) or bool(glob.has_magic(data) and glob.glob(data, recursive=True))
+
+
+def many(names: Sequence[str], most: int = 6) -> str:
+    """Some names, and how many more there are."""
+    rest = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + rest
+
+
+def stream_label(data: str, how: Reading) -> str | None:
+    """The label column of rows that stay on disk, by name; None where the file says it, or there is another file."""
+    path = Path(data)
+    columnar = glob.has_magic(data) or path.is_dir() or path.suffix.lower() in PARQUET
+    if not columnar:
+        return how.label
+    if how.labels is not None:
+        return None
+    from hinge.access.tables.columnar import parquet_names
+
+    files = sorted(glob.glob(data, recursive=True)) if glob.has_magic(data) else [data]
+    if not files:
+        raise FileNotFoundError(f"There is no file {data}: check the pattern.")
+    names = parquet_names(Path(files[0]))
+    at = _usual_label(names, True, len(names), None, True) if how.label is None else _position(names, how.label, data)
+    assert at is not None
+    return names[at]

@@ -1,0 +1,278 @@
+"""LIBSVM's model files, as ``svm-train`` writes and ``svm-predict`` reads them, both ways.
+
+A file is lines of names and numbers, and after ``SV`` a line for each support vector: its coefficients, then its cells
+as ``index:value``, counted from 1. The decision value of classes i < j, in the order of ``label``, is positive for i,
+
+.. math:: f_{ij}(x) = \\sum_{z \\in i} c_{j-1}(z)K(z, x) + \\sum_{z \\in j} c_i(z)K(z, x) - \\rho_{ij}.
+
+Ours are positive for the second of two classes, and have classes in sorted order, so signs and orders change here.
+"""
+
+import os
+from itertools import combinations
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from hinge.estimators import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from hinge.files.replacing import replacing
+from hinge.kernels import Gaussian, Kernel, Linear, Polynomial, Precomputed, Sigmoid
+
+TYPES: dict[str, Any] = {"c_svc": SVC, "nu_svc": NuSVC, "one_class": OneClassSVM, "epsilon_svr": SVR, "nu_svr": NuSVR}
+KERNELS: dict[str, type[Kernel]] = {
+    "linear": Linear,
+    "polynomial": Polynomial,
+    "rbf": Gaussian,
+    "sigmoid": Sigmoid,
+    "precomputed": Precomputed,
+}
+OURS = {"polynomial": "poly"}
+"""Names of kernels that are others here."""
+MOST_FEATURES = 1 << 31
+
+
+class Parts(NamedTuple):
+    """What a file says.
+
+    Attributes
+    ----------
+    said : dict of list of str
+        The words after each name, up to the support vectors.
+    dual : ndarray of shape (n_classes - 1, n_SV)
+    vectors : csr_matrix of shape (n_SV, n_features + 1)
+        With column 0, in which a precomputed kernel has the number of its row.
+    """
+
+    said: dict[str, list[str]]
+    dual: np.ndarray
+    vectors: sp.csr_matrix
+
+
+def write_libsvm(model: Any, path: str | os.PathLike[str], *, number_classes: bool = False) -> None:
+    """Write a fitted kernel machine as a model file of LIBSVM.
+
+    Parameters
+    ----------
+    model : SVC, NuSVC, SVR, NuSVR or OneClassSVM
+        A fitted one, whose kernel is one of LIBSVM's; classes each against each other. Sigmoids of probabilities are
+        written too.
+    path : str or path-like
+        The file, which appears whole or not at all.
+    number_classes : bool, default=False
+        Write 0, 1, ... for `classes_`, in their order: LIBSVM's labels are whole numbers.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from hinge import SVC
+    >>> from hinge.export import read_libsvm, write_libsvm
+    >>> file = Path(tempfile.mkdtemp(), "rows.model")
+    >>> write_libsvm(SVC(gamma=0.5).fit([[0.0, 0.0], [1.0, 1.0]], [0, 1]), file)
+    >>> file.read_text().splitlines()[:2]
+    ['svm_type c_svc', 'kernel_type rbf']
+    """
+    made = model.to_sklearn()
+    kind = next((name for name, cls in TYPES.items() if isinstance(model, cls)), None)
+    if kind is None:
+        raise TypeError(f"LIBSVM has no {type(model).__name__}: use write_liblinear for linear models.")
+    kernel = next((name for name, cls in KERNELS.items() if type(model.kernel_) is cls), None)
+    if kernel is None:
+        raise ValueError(f"LIBSVM has no {type(model.kernel_).__name__} kernel.")
+    lines = [f"svm_type {kind}", f"kernel_type {kernel}"]
+    settings = {"degree": made.degree, "gamma": made._gamma, "coef0": made.coef0}
+    has = {"polynomial": ("degree", "gamma", "coef0"), "rbf": ("gamma",), "sigmoid": ("gamma", "coef0")}
+    lines += [f"{name} {digits(settings[name])}" for name in has.get(kernel, ())]
+    classes = getattr(model, "classes_", None)
+    lines += [f"nr_class {2 if classes is None else len(classes)}", f"total_sv {len(made.support_)}"]
+    lines += [f"rho {_joined(-made._intercept_)}"]
+    if classes is not None:
+        lines += [f"label {' '.join(map(str, labels_of(classes, number_classes)))}"]
+        if len(made._probA):
+            lines += [f"probA {_joined(made._probA)}", f"probB {_joined(made._probB)}"]
+        lines += [f"nr_sv {' '.join(map(str, made._n_support))}"]
+    dual = made._dual_coef_.toarray() if sp.issparse(made._dual_coef_) else made._dual_coef_
+    rows = sp.csr_matrix(made.support_vectors_)
+    with replacing(path) as stream:
+        stream.write("\n".join([*lines, "SV", ""]).encode())
+        for k in range(len(made.support_)):
+            if kernel == "precomputed":
+                cells = f"0:{made.support_[k] + 1}"
+            else:
+                part = slice(rows.indptr[k], rows.indptr[k + 1])
+                cells = " ".join(
+                    f"{j + 1}:{digits(v)}" for j, v in zip(rows.indices[part], rows.data[part], strict=True)
+                )
+            stream.write(f"{_joined(dual[:, k])} {cells}\n".encode())
+
+
+def read_libsvm(path: str | os.PathLike[str], *, n_features: int | None = None) -> Any:
+    """Read a model file of LIBSVM.
+
+    Parameters
+    ----------
+    path : str or path-like
+    n_features : int, optional
+        The number of features, or of training rows where the kernel is precomputed; by default the largest index in
+        the file.
+
+    Returns
+    -------
+    SVC, NuSVC, SVR, NuSVR or OneClassSVM
+        Fitted, without a certificate, as the file has none. Of its parameters only those of the kernel are known, the
+        others have their defaults; `support_` counts the support vectors, unless the kernel is precomputed.
+
+    Raises
+    ------
+    ValueError
+        If the file is no such model, or its parts do not fit together.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from hinge import SVC
+    >>> from hinge.export import read_libsvm, write_libsvm
+    >>> file = Path(tempfile.mkdtemp(), "rows.model")
+    >>> write_libsvm(SVC(gamma=0.5).fit([[0.0, 0.0], [1.0, 1.0]], [0, 1]), file)
+    >>> read_libsvm(file).predict([[0.9, 0.8]])
+    array([1])
+    """
+    path = Path(path)
+    try:
+        return _model_of(_parts_of(path.read_text(encoding="ascii")), n_features)
+    except (ValueError, KeyError, IndexError, OverflowError, MemoryError) as error:
+        raise ValueError(f"{path} is not a model file of LIBSVM that fits together: {error}.") from error
+
+
+def labels_of(classes: np.ndarray, number_classes: bool) -> list[int]:
+    """Labels that are whole numbers, for files that hold no others."""
+    if number_classes:
+        return list(range(len(classes)))
+    if classes.dtype.kind in "biu" or (classes.dtype.kind == "f" and (classes == np.rint(classes)).all()):
+        return [int(label) for label in classes]
+    raise ValueError(
+        f"Labels in these files are whole numbers, and those of this model are {classes.tolist()}: with "
+        "number_classes=True they are written as 0, 1, ... in this order."
+    )
+
+
+def digits(number: float) -> str:
+    """A number with all its digits."""
+    return format(float(number), ".17g")
+
+
+def _joined(numbers: np.ndarray) -> str:
+    return " ".join(map(digits, numbers))
+
+
+# --- and back ------------------------------------------------------------------------------------
+
+
+def _parts_of(text: str) -> Parts:
+    head, separator, tail = text.partition("\nSV")
+    if not separator:
+        raise ValueError("it has no support vectors")
+    said = {words[0]: words[1:] for words in (line.split() for line in head.splitlines()) if words}
+    rows = [line.split() for line in tail.splitlines()[1:] if line.strip()]
+    count = int(said["nr_class"][0]) - 1
+    if len(rows) != int(said["total_sv"][0]) or count < 1:
+        raise ValueError(f"it has {len(rows)} support vectors where it says {said['total_sv'][0]}")
+    dual = np.array([[float(word) for word in row[:count]] for row in rows]).reshape(len(rows), count).T
+    cells = [[word.split(":") for word in row[count:]] for row in rows]
+    indices = np.array([int(cell[0]) for row in cells for cell in row], dtype=np.int64)
+    values = np.array([float(cell[1]) for row in cells for cell in row])
+    if len(indices) and not 0 <= indices.min() <= indices.max() < MOST_FEATURES:
+        raise ValueError("it has an index that is no number of a feature")
+    indptr = np.concatenate([[0], np.cumsum([len(row) for row in cells])]).astype(np.int64)
+    width = int(indices.max(initial=0)) + 1
+    vectors = sp.csr_matrix((values, indices, indptr), shape=(len(rows), width))
+    vectors.sum_duplicates()
+    return Parts(said, dual, vectors)
+
+
+def _model_of(parts: Parts, n_features: int | None) -> Any:
+    said, dual, vectors = parts
+    cls, kind = TYPES[said["svm_type"][0]], KERNELS[said["kernel_type"][0]]
+    name = OURS.get(said["kernel_type"][0], said["kernel_type"][0])
+    settings: dict[str, Any] = {key: float(said[key][0]) for key in ("gamma", "coef0") if key in said}
+    if "degree" in said:
+        settings["degree"] = int(float(said["degree"][0]))
+    model = cls(kernel=name, **settings)
+    model.kernel_ = kind(**{key: value for key, value in settings.items() if hasattr(kind(), key)})
+    rho, order = np.array([float(word) for word in said["rho"]]), np.arange(dual.shape[1])
+    if cls in (SVC, NuSVC):
+        order, dual, rho = _sorted_classes(model, said, dual, rho)
+    elif dual.shape[0] != 1 or len(rho) != 1:
+        raise ValueError("it has coefficients of several decision values, where one is meant")
+    else:
+        model.n_support_ = np.array([dual.shape[1]], np.int32)
+    model.intercept_, model.dual_coef_ = -rho, dual
+    if not (np.isfinite(rho).all() and np.isfinite(dual).all() and np.isfinite(vectors.data).all()):
+        raise ValueError("it has a number that is not finite")
+    vectors = vectors[order]
+    if kind is Precomputed:
+        numbers = vectors[:, :1].toarray().ravel()
+        model.support_, vectors = numbers.astype(np.int32) - 1, np.empty((0, 0))
+        width = int(numbers.max(initial=0))
+        if (numbers < 1).any():
+            raise ValueError("it has a support vector without the number of its row, as 0:number")
+    else:
+        model.support_, width = np.arange(vectors.shape[0], dtype=np.int32), vectors.shape[1] - 1
+        vectors = vectors[:, 1:]
+    width = max(1, width) if n_features is None else n_features
+    if kind is not Precomputed:
+        if vectors.shape[1] > width:
+            raise ValueError(f"it has {vectors.shape[1]} features, more than {width}")
+        vectors.resize((vectors.shape[0], width))
+        sparse = vectors.nnz * 2 < vectors.shape[0] * width
+        vectors = vectors if sparse else vectors.toarray()
+        model.dual_coef_ = sp.csr_matrix(dual) if sparse else dual
+    model.support_vectors_, model.n_features_in_ = vectors, width
+    model.shape_fit_ = (max(width, 1) if kind is Precomputed else dual.shape[1], width)
+    if isinstance(model, OneClassSVM):
+        model.offset_ = rho
+    return model
+
+
+def _sorted_classes(
+    model: Any, said: dict[str, list[str]], dual: np.ndarray, rho: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The order of support vectors by sorted classes, and the coefficients, levels and sigmoids in this order."""
+    labels, sizes = (np.array([int(float(word)) for word in said[key]]) for key in ("label", "nr_sv"))
+    k, n = len(labels), dual.shape[1]
+    pairs = list(combinations(range(k), 2))
+    if len(set(labels.tolist())) != k or k < 2 or len(sizes) != k or sizes.min() < 0 or sizes.sum() != n:
+        raise ValueError("its classes are not told apart, or their support vectors not counted")
+    if dual.shape[0] != k - 1 or len(rho) != len(pairs):
+        raise ValueError(f"it has not the coefficients of {len(pairs)} pairs of classes")
+    rank = np.argsort(np.argsort(labels))  # of each class of the file among all
+    sign = -1.0 if k == 2 else 1.0  # of two classes, ours have the second as the positive one
+    probabilities = {
+        name: np.array([float(word) for word in said[name]]) for name in ("probA", "probB") if name in said
+    }
+    if any(values.shape != rho.shape for values in probabilities.values()) or len(probabilities) == 1:
+        raise ValueError("it has not the two numbers of a sigmoid for each pair of classes")
+    own = np.repeat(np.arange(k), sizes)
+    order = np.argsort(rank[own], kind="stable")
+    place = {pair: at for at, pair in enumerate(pairs)}
+    new_dual, new_rho = np.zeros_like(dual), np.zeros_like(rho)
+    turned = np.ones(len(pairs))
+    for at, (i, j) in enumerate(pairs):
+        a, b = int(rank[i]), int(rank[j])
+        flip = (1.0 if a < b else -1.0) * sign
+        new_rho[place[min(a, b), max(a, b)]] = flip * rho[at]
+        turned[place[min(a, b), max(a, b)]] = flip
+        new_dual[b - 1 if b > a else b, own == i] = flip * dual[j - 1, own == i]
+        new_dual[a - 1 if a > b else a, own == j] = flip * dual[i, own == j]
+    if probabilities:
+        there = [place[min(pair), max(pair)] for pair in ((int(rank[i]), int(rank[j])) for i, j in pairs)]
+        model.probA_, model.probB_ = np.zeros(len(pairs)), np.zeros(len(pairs))
+        model.probA_[there], model.probB_[there] = probabilities["probA"], probabilities["probB"]
+        model.probB_ *= turned
+    model.classes_ = np.sort(labels)
+    model.class_weight_ = np.ones(k)
+    model.n_support_ = np.bincount(rank[own], minlength=k).astype(np.int32)
+    return order, new_dual[:, order], new_rho

@@ -1,0 +1,165 @@
+"""hinge's own estimators in model files: which of their attributes, and the checks when they are read again."""
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
+
+from hinge.estimators import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM, checks, linear_machine
+from hinge.estimators.fitted_shapes import check_kernel_machine, check_linear, check_sigmoids, check_steps
+from hinge.files.plain_values import NUMBERS_AND_TEXT, npy, plain, restored_csr, stored_csr, value_of
+from hinge.kernels import Function, Kernel
+from hinge.solvers import registry as solvers
+
+Machine: TypeAlias = LinearSVC | LinearSVR | SVC | SVR | NuSVC | NuSVR | OneClassSVM
+"""What a file can hold."""
+LINEAR = ("intercept_", "n_features_in_", "coef_")
+MACHINE = (
+    "intercept_",
+    "n_features_in_",
+    "kernel_",
+    "shape_fit_",
+    "support_",
+    "support_vectors_",
+    "n_support_",
+    "dual_coef_",
+)
+NEEDED: dict[Any, tuple[str, ...]] = {
+    LinearSVC: ("classes_", *LINEAR),
+    LinearSVR: LINEAR,
+    SVC: ("classes_", *MACHINE),
+    SVR: MACHINE,
+    NuSVC: ("classes_", *MACHINE),
+    NuSVR: MACHINE,
+    OneClassSVM: MACHINE,
+}
+"""Attributes without which a model does not predict."""
+MACHINES: dict[str, Any] = {f"hinge.{cls.__name__}": cls for cls in NEEDED}
+"""By the name of their format."""
+PARAMETERS: dict[Any, Callable[[Any], None]] = {
+    LinearSVC: lambda model: checks.check_linear_svc(model, solvers.names(*linear_machine.SOLVES)),
+    LinearSVR: lambda model: checks.check_linear_svr(model, solvers.names(*linear_machine.SOLVES)),
+    SVC: lambda model: checks.check_svc(model, solvers.names("kernel")),
+    SVR: lambda model: checks.check_svr(model, solvers.names("kernel")),
+    NuSVC: lambda model: checks.check_nu_svc(model, solvers.names("nu")),
+    NuSVR: lambda model: checks.check_nu_svr(model, solvers.names("nu")),
+    OneClassSVM: checks.check_one_class,
+}
+"""Who checks its parameters."""
+ATTRIBUTES = tuple(
+    dict.fromkeys(
+        (
+            *NEEDED[LinearSVC],
+            *NEEDED[SVC],
+            "offset_",
+            "radius_",
+            "feature_names_in_",
+            "gap_",
+            "objective_",
+            "stop_reason_",
+            "n_iter_",
+            "n_feature_reads_",
+            "_mass",
+            "_weights",
+            "class_weight_",
+            "probA_",
+            "probB_",
+            "_step_cuts",
+            "_step_scores",
+            "_step_values",
+            "fit_status_",
+            "lam_",
+            "slack_",
+            "n_kernel_evals_",
+            "n_kernel_asked_",
+            "training_",
+        )
+    )
+)
+UNKNOWN = ("gap_", "objective_", "lam_", "slack_", "radius_")
+"""Attributes that are infinite or nan where there is no certificate, or no ball."""
+
+
+def stored_machine(model: Machine, prefix: str, arrays: dict[str, bytes]) -> dict[str, Any]:
+    """A fitted machine in JSON's terms; its arrays are put aside, under names that begin with `prefix`."""
+    check_is_fitted(model)
+    if isinstance(getattr(model, "kernel_", None), Function):
+        raise ValueError(
+            "The kernel of this model is a function, and model files hold no code: use pickle for that, or "
+            "fit the matrix of kernel values with kernel='precomputed'."
+        )
+    attributes = {}
+    for name in ATTRIBUTES:
+        value: Any = vars(model).get(name)
+        if sp.issparse(value):
+            attributes[name] = stored_csr(value, prefix + name, arrays)
+        elif isinstance(value, np.ndarray) and value.dtype.kind in NUMBERS_AND_TEXT:
+            arrays[f"{prefix}{name}.npy"] = npy(value)
+        elif value is not None:
+            try:
+                attributes[name] = plain(value)
+            except TypeError as error:
+                raise ValueError(f"{name} cannot be stored in a model file: {error}") from error
+    parameters = {}
+    for name, value in model.get_params(deep=False).items():
+        try:
+            parameters[name] = plain(value)
+        except TypeError:
+            continue  # the loaded model has the default
+    return {"format": f"hinge.{type(model).__name__}", "parameters": parameters, "attributes": attributes}
+
+
+def machine_of(found: dict[str, Any], prefix: str, arrays: dict[str, np.ndarray]) -> Machine:
+    """The inverse of `stored_machine`; takes its arrays out of `arrays`."""
+    cls = MACHINES[found["format"]]
+    values: dict[str, Any] = {}
+    for name, stored in found["attributes"].items():
+        is_csr = isinstance(stored, dict) and "csr" in stored
+        values[name] = restored_csr(stored, prefix + name, arrays) if is_csr else value_of(stored)
+    own = [name for name in arrays if name.startswith(prefix)]
+    values.update({name.removeprefix(prefix): arrays.pop(name) for name in own})
+    _check(cls, values)
+    given = {name: value_of(value) for name, value in found["parameters"].items()}
+    if cls is LinearSVC:  # files from before there was another loss name none
+        given = {"loss": "hinge", **given}
+    model: Machine = cls(**given)
+    PARAMETERS[cls](model)
+    for name, value in values.items():
+        setattr(model, name, value)
+    return model
+
+
+def _check(cls: Any, values: dict[str, Any]) -> None:
+    """Raise if these are not the attributes of one fitted model."""
+    unknown, absent = set(values) - set(ATTRIBUTES), set(NEEDED[cls]) - set(values)
+    if unknown or absent:
+        raise ValueError(f"{min(unknown or absent)} is {'not an attribute' if unknown else 'missing'}.")
+    if not isinstance(values.get("stop_reason_", ""), str):
+        raise ValueError("stop_reason_ is not text.")
+    for name, value in values.items():
+        if name not in UNKNOWN and not _is_finite(value):
+            raise ValueError(f"{name} is not finite.")
+    if "kernel_" in values:
+        checks.check_settings(values["kernel_"])
+    check = check_linear if "coef_" in NEEDED[cls] else check_kernel_machine
+    check(**{name: values[name] for name in NEEDED[cls]})
+    if {"probA_", "probB_"} & set(values):
+        check_sigmoids(values.get("probA_"), values.get("probB_"), len(values["intercept_"]))
+    if {"_step_cuts", "_step_scores", "_step_values"} & set(values):
+        cuts, scores, steps = (values.get(f"_step_{part}") for part in ("cuts", "scores", "values"))
+        check_steps(cuts, scores, steps, len(values["intercept_"]))
+    if cls is OneClassSVM:
+        values["offset_"] = -values["intercept_"]
+        if "_weights" in values and values["_weights"].shape != (1, values["n_features_in_"]):
+            raise ValueError("_weights does not have one number for each feature.")
+
+
+def _is_finite(value: Any) -> bool:
+    if isinstance(value, Kernel):
+        return all(map(_is_finite, asdict(value).values()))
+    value = value.data if sp.issparse(value) else value
+    numbers = isinstance(value, float) or (isinstance(value, np.ndarray) and value.dtype.kind == "f")
+    return not numbers or bool(np.isfinite(value).all())

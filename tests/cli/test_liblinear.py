@@ -1,0 +1,40 @@
+"""LIBLINEAR's programs: the flags, files and sentences that old scripts rely on."""
+
+import numpy as np
+import pytest
+from command_line import run, said, sentence, svmlight
+from sklearn.svm import LinearSVC
+
+
+@pytest.fixture(scope="module")
+def data(tiny, tmp_path_factory):
+    X, y = tiny
+    return svmlight(tmp_path_factory.mktemp("rows") / "rows.svm", X, y), X, y
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "loss"), [(1, "squared_hinge"), (3, "hinge")])
+def test_a_script_of_old(kind, loss, data, tmp_path):
+    path, X, y = data
+    model, output = tmp_path / "m", tmp_path / "out"
+    said(run("linear-train", "-s", kind, "-c", 2, "-B", 1, "-w1", 3, "-e", 1e-6, "-q", path, model))
+    assert model.read_text().startswith("solver_type ")
+    out, _ = said(run("linear-predict", path, model, output))
+    theirs = LinearSVC(C=2, loss=loss, class_weight={1: 3.0}, tol=1e-9, max_iter=100000, random_state=0).fit(X, y)
+    assert np.loadtxt(output).tolist() == theirs.predict(X).tolist()
+    assert out == f"Accuracy = {100 * theirs.score(X, y):g}% ({round(60 * theirs.score(X, y))}/60)\n"
+
+
+@pytest.mark.slow
+def test_folds_costs_and_regression(data, tmp_path):
+    path, _, _ = data
+    assert said(run("linear-train", "-v", 3, "-q", path))[0].startswith("Cross Validation Accuracy = ")
+    assert said(run("linear-train", "-C", "-q", path))[0].startswith("Best C = ")
+    said(run("linear-train", "-s", 11, "-q", path, tmp_path / "r"))
+    assert "Mean squared error" in said(run("linear-predict", path, tmp_path / "r", tmp_path / "out"))[0]
+
+
+def test_what_is_refused(data, tmp_path):
+    path, _, _ = data
+    assert "logistic regression" in sentence(run("linear-train", "-s", 0, path))
+    assert "logistic regression" in sentence(run("linear-predict", "-b", 1, path, path, tmp_path / "out"))

@@ -1,0 +1,57 @@
+"""Gaps and words before a machine: what is fitted, named and kept."""
+
+import numpy as np
+import pytest
+from command_line import run, said, sentence
+from shop_table import HEAD, shop
+
+import hinge
+from hinge.cli.preparation import (
+    check_missing,
+    columns_of,
+    feature_names,
+    fills_gaps,
+    joined,
+    keep_names,
+    machine_of,
+    preparation_of,
+)
+from hinge.cli.rows import Reading, Rows, read_rows
+
+
+@pytest.mark.parametrize(("impute", "scale"), [(None, False), ("mean", False), (None, True), ("median", True)])
+def test_what_is_prepared_is_known_afterwards(impute, scale, tmp_path):
+    rows = read_rows(str(shop(tmp_path / "x.csv", 30, gaps=0.05 if impute else 0)), Reading())
+    model = joined(preparation_of(rows, impute, scale), hinge.LinearSVC()).fit(rows.X, rows.y)
+    keep_names(model, rows.names)
+    assert columns_of(model)[:3] == (4, HEAD[:4], (1, 3))
+    assert fills_gaps(model) == (impute is not None)
+    assert feature_names(model) == ["age", "income", "city=Lima", "city=Oslo", "city=Rome", "member=no", "member=yes"]
+    hinge.save(model, tmp_path / "m")
+    again = hinge.load(tmp_path / "m")
+    assert columns_of(again)[:3] == columns_of(model)[:3] and feature_names(again) == feature_names(model)
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(rows.X, columns=rows.names)[["member", "income", "city", "age"]]
+    scores = machine_of(model).decision_function(model[:-1].transform(pd.DataFrame(rows.X, columns=rows.names)))
+    assert np.array_equal(again.decision_function(frame), scores)  # by name from Python, too, without a warning
+
+
+def test_numbers_alone_need_nothing():
+    rows = Rows(np.ones((3, 2)), np.arange(3))
+    assert preparation_of(rows) is None
+    assert type(preparation_of(rows, "mean")).__name__ == "SimpleImputer"
+
+
+def test_a_gap_is_named_with_its_remedy():
+    X = np.array([[1.0, 2.0], [np.nan, 3.0], [np.nan, 4.0]])
+    with pytest.raises(ValueError, match=r"Row 2, column age: the value is missing \(and 1 more.*--impute median"):
+        check_missing(Rows(X, None, ["age", "b"]))
+
+
+@pytest.mark.slow
+def test_gaps_in_rows_to_predict(tmp_path):
+    whole, holed = shop(tmp_path / "a.csv", 40, gaps=0), shop(tmp_path / "b.csv", 40, gaps=0.2)
+    said(run("train", whole, "-o", tmp_path / "m", "--quiet"))
+    assert "the value is missing" in sentence(run("predict", tmp_path / "m", holed))
+    said(run("train", whole, "--impute", "most_frequent", "-o", tmp_path / "m", "--quiet"))
+    assert len(said(run("predict", tmp_path / "m", holed))[0].split()) == 40

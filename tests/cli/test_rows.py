@@ -1,0 +1,109 @@
+"""What files are found to hold: labels, names, words, weights; by name where there are names."""
+
+import numpy as np
+import pytest
+from command_line import run, said, sentence
+from typer.testing import CliRunner
+
+from hinge.cli.app import application
+from hinge.cli.rows import Columns, Reading, megabytes, read_rows, split_names, stream_label
+
+HOW = Reading()
+
+
+def write(folder, text, name="x.csv"):
+    (folder / name).write_text(text)
+    return str(folder / name)
+
+
+def test_columns_are_taken_by_name(tmp_path):
+    wanted = Columns(2, ["a", "b"], (), "y")
+    found = read_rows(write(tmp_path, "id,b,y,a\n7,2,1,1\n8,4,0,3\n"), HOW, wanted)
+    assert found.X.tolist() == [[1, 2], [3, 4]] and found.y.tolist() == [1, 0]
+    assert read_rows(write(tmp_path, "b,a\n2,1\n"), HOW, wanted).y is None
+    with pytest.raises(ValueError, match="no column 'b', which the model was trained on"):
+        read_rows(write(tmp_path, "a,c\n1,2\n"), HOW, wanted)
+    with pytest.raises(ValueError, match="column b: holds words, but numbers"):
+        read_rows(write(tmp_path, "a,b\n1,x\n2,y\n"), HOW, wanted)
+
+
+def test_without_names_the_width_says_whether_there_are_labels(tmp_path):
+    assert read_rows(write(tmp_path, "1,2,1\n3,4,0\n"), HOW, Columns(2)).y.tolist() == [1, 0]
+    assert read_rows(write(tmp_path, "1,2\n3,4\n"), HOW, Columns(2)).y is None
+    with pytest.raises(ValueError, match=r"--no-labels"):
+        read_rows(write(tmp_path, "1,2,3,4\n"), HOW, Columns(2))
+
+
+def test_weights_labels_and_columns_left_out(tmp_path):
+    path = write(tmp_path, "id,w,a,kind\n1,0.5,3,x\n2,1.5,4,y\n")
+    found = read_rows(path, Reading(weight="w", drop=("id",)))
+    assert found.names == ["a"] and found.weight.tolist() == [0.5, 1.5] and found.label == "kind"
+    (tmp_path / "y.txt").write_text("no\nyes\n")
+    found = read_rows(path, Reading(drop=("id", "kind"), labels=tmp_path / "y.txt"))
+    assert found.y.tolist() == ["no", "yes"] and found.X.shape == (2, 2)
+    found = read_rows(path, Reading(categorical=("a",), drop=("id",)))
+    assert found.words == (1,) and found.X[:, 1].tolist() == ["3", "4"]
+
+
+def test_arrays(tmp_path):
+    X = np.arange(8.0).reshape(4, 2)
+    np.save(tmp_path / "x.npy", X)
+    with pytest.raises(ValueError, match=r"--labels, or name it x\.labels\.npy"):
+        read_rows(str(tmp_path / "x.npy"), HOW)
+    assert read_rows(str(tmp_path / "x.npy"), Reading(label="-1")).y.tolist() == [1, 3, 5, 7]
+    np.save(tmp_path / "x.labels.npy", [0, 1, 0, 1])
+    assert read_rows(str(tmp_path / "x.npy"), HOW).y.tolist() == [0, 1, 0, 1]
+    with pytest.raises(ValueError, match="--drop names a column"):
+        read_rows(str(tmp_path / "x.npy"), Reading(drop=("a",)))
+
+
+@pytest.mark.slow
+def test_a_pair_is_trained_on(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    np.save(tmp_path / "x.npy", X)
+    np.save(tmp_path / "x.labels.npy", X[:, 0] > 0)
+    said(run("pair", tmp_path / "x.npy", tmp_path / "p"))
+    assert "holds no labels" in sentence(run("train", tmp_path / "p"))
+    said(run("train", tmp_path / "p", "--labels", tmp_path / "x.labels.npy", "-o", tmp_path / "m", "--quiet"))
+    _, err = said(run("predict", tmp_path / "m", tmp_path / "x.npy"))
+    assert "Error rate: 0.00 %" in err or "Error rate: 2.50 %" in err
+    assert "which is for training" in sentence(run("predict", tmp_path / "m", tmp_path / "p"))
+
+
+@pytest.mark.slow
+def test_rows_stay_on_disk(tmp_path):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    rng = np.random.default_rng(0)
+    (tmp_path / "rows").mkdir()
+    for k in range(2):
+        X = rng.normal(size=(50, 2))
+        kind = np.array(["no", "yes"])[(X[:, 0] > 0).astype(int)]
+        pq.write_table(pa.table({"a": X[:, 0], "b": X[:, 1], "kind": kind}), tmp_path / "rows" / f"{k}.parquet")
+    pattern = f"{tmp_path}/rows/*.parquet"
+    options = ["--max-memory", "4G", "--checkpoint", tmp_path / "state", "-o", tmp_path / "m", "--quiet"]
+    said(run("train", pattern, *options))
+    for source in (pattern, tmp_path / "rows", tmp_path / "rows" / "1.parquet"):
+        assert "Error rate: 0.00 %" in said(run("predict", tmp_path / "m", source))[1]
+    assert stream_label(pattern, HOW) == "kind" and stream_label(pattern, Reading("a")) == "a"
+    result = run("train", pattern, "--max-memory", "1G", "--impute", "mean")
+    assert result.exit_code == 2 and "stay on disk" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"), [("a,b,y\n1,2,x\n3,4,z\n5,6,z\n", 3), ("+1 1:2 3:1\n-1 2:1 # note\n", 2), ("1,2,x\n3,4,z\n", 2)]
+)
+def test_standard_input(text, rows):
+    result = CliRunner().invoke(application(), ["train", "-", "--json"], input=text)
+    assert result.exit_code == 0, result.output
+    assert f'"rows": {rows}' in result.stdout and '"data": "standard input"' in result.stdout
+    assert "Standard input is empty" in CliRunner().invoke(application(), ["train", "-"], input="").stderr
+    failed = CliRunner().invoke(application(), ["train", "-"], input="a,y\n1,x\n,z\n")
+    assert "Standard input" in failed.stderr and "line 3, column a" in failed.stderr and "--impute" in failed.stderr
+
+
+def test_small_words():
+    assert split_names(" a, b,") == ("a", "b") and split_names(None) == ()
+    assert megabytes("2G") == megabytes("2GiB") == megabytes("2048") == 2 * 1024**3 and megabytes(None) is None
+    with pytest.raises(ValueError, match="800M or 2G"):
+        megabytes("lots")

@@ -1,0 +1,40 @@
+"""skops files: the same predictions, and nothing to trust."""
+
+import numpy as np
+import pytest
+from export.made_up import KERNEL, LINEAR, fitted
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import hinge
+from hinge.export import to_skops
+
+skops_io = pytest.importorskip("skops.io", reason="skops is not installed: pip install skops")
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("name", [*LINEAR, *KERNEL])
+def test_the_same_predictions_and_nothing_to_trust(name, sparse, tmp_path):
+    model, X = fitted(name, sparse)
+    to_skops(model, tmp_path / "m.skops")
+    assert skops_io.get_untrusted_types(file=tmp_path / "m.skops") == []
+    made = skops_io.load(tmp_path / "m.skops")
+    what = "decision_function" if hasattr(model, "decision_function") else "predict"
+    assert np.allclose(getattr(made, what)(X), getattr(model, what)(X), rtol=1e-9, atol=1e-9)
+
+
+def test_a_pipeline(tmp_path):
+    model, X = fitted("two svc", probability=True)
+    pipeline = make_pipeline(StandardScaler(with_mean=False, with_std=False).fit(X), model)
+    to_skops(pipeline, tmp_path / "m.skops")
+    made = skops_io.load(tmp_path / "m.skops")
+    assert (made.predict(X) == model.predict(X)).all()
+    assert hasattr(made, "predict_proba")
+
+
+def test_a_kernel_that_skops_does_not_trust(tmp_path):
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    model = hinge.SVC(kernel=lambda a, b: a @ b.T).fit(X, X[:, 0] > 0)
+    with pytest.raises(ValueError, match="skops does not trust"):
+        to_skops(model, tmp_path / "m.skops")
+    assert list(tmp_path.iterdir()) == []
