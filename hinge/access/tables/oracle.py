@@ -126,13 +126,13 @@ class Oracle(Fetched):
     ...         return [i * j * j for j in range(4)]
     ...     def column(self, j):
     ...         return [i * j * j for i in range(3)]
-    >>> table = Oracle(Squares(), max_reads=7)
+    >>> table = Oracle(Squares(), max_reads=9)
     >>> table.column(2).values.tolist()
     [0.0, 4.0, 8.0]
     >>> table.row(1).at.tolist(), table.row(1).values.tolist()  # what is not zero
     ([1, 2, 3], [1.0, 4.0, 9.0])
-    >>> table.calls, table.bill.cells
-    (2, 6)
+    >>> table.calls, table.bill.cells, table.bill.distinct  # the row came with a cell that was known
+    (2, 7, 6)
     """
 
     def __init__(
