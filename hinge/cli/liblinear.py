@@ -39,16 +39,16 @@ def linear_train(ctx: typer.Context) -> None:
     import warnings
 
     from hinge.cli.machines import machine
-    from hinge.datasets import read
+    from hinge.datasets.svmlight import read_svmlight
     from hinge.export import write_liblinear, write_libsvm
 
     flags = parsed(ctx.args, "scpneBwv", alone="qCR")
     data, *rest = files_of(flags, ("TRAINING_FILE", "MODEL_FILE"), optional=1)
-    kind = int(flags.values.get("s", 1))
+    kind = flags.whole("s", 1)
     name = "linearsvc" if kind in CLASSIFIERS else "linearsvr" if kind in REGRESSORS else "oneclass"
     if name == "oneclass" and kind != ONE_CLASS:
         raise ValueError(f"-s {kind} is logistic regression, or nothing: -s is 1 to 5, 11 to 13, or 21.")
-    X, y = read(data)
+    X, y = read_svmlight(Path(data))
     given: dict[str, Any] = {**CLASSIFIERS.get(kind, {}), **REGRESSORS.get(kind, {}), "random_state": 0}
     bias = flags.values.get("B", -1.0)
     if name == "oneclass":
@@ -67,11 +67,11 @@ def linear_train(ctx: typer.Context) -> None:
         if "C" in flags.values:
             from hinge.selection import tune
 
-            found = tune(model, X, y, cv=int(flags.values.get("v", 5)), refit=False)
+            found = tune(model, X, y, cv=flags.whole("v", 5), refit=False)
             typer.echo(f"Best C = {found.C:g}  CV accuracy = {100 * found.best_score:g}%")
             return
         if "v" in flags.values and name != "oneclass":
-            typer.echo(cross_validated(model, X, y, int(flags.values["v"]), name == "linearsvr"))
+            typer.echo(cross_validated(model, X, y, flags.whole("v", 5), name == "linearsvr"))
             return
         model.fit(X) if name == "oneclass" else model.fit(X, y)
     write = write_libsvm if name == "oneclass" else write_liblinear  # the former has it, too
@@ -86,14 +86,14 @@ def linear_predict(ctx: typer.Context) -> None:
 
     from hinge.cli.libsvm import read_model
     from hinge.cli.measures import is_one_class
-    from hinge.datasets import read
+    from hinge.datasets.svmlight import read_svmlight
 
     flags = parsed(ctx.args, "b")
     data, place, output = files_of(flags, ("TEST_FILE", "MODEL_FILE", "OUTPUT_FILE"))
     if flags.values.get("b"):
         raise ValueError("-b 1 is for logistic regression, which is not there: use hinge train --probability.")
     model = read_model(place)
-    X, y = read(data)
+    X, y = read_svmlight(Path(data))
     width = model.n_features_in_
     X = X[:, :width]  # features that were not learned say nothing to a linear machine
     X.resize((X.shape[0], width))

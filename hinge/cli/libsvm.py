@@ -29,18 +29,18 @@ def svm_train(ctx: typer.Context) -> None:
     import warnings
 
     from hinge.cli.machines import machine
-    from hinge.datasets import read
+    from hinge.datasets.svmlight import read_svmlight
     from hinge.export import write_libsvm
 
     flags = parsed(ctx.args, "stdgrcnpmehbwv")
     data, *rest = files_of(flags, ("TRAINING_FILE", "MODEL_FILE"), optional=1)
-    kind, kernel = int(flags.values.get("s", 0)), int(flags.values.get("t", 2))
+    kind, kernel = flags.whole("s", 0), flags.whole("t", 2)
     if not (0 <= kind < len(MODELS) and 0 <= kernel < len(KERNELS)):
         raise ValueError(f"-s goes from 0 to {len(MODELS) - 1} and -t from 0 to {len(KERNELS) - 1}.")
-    X, y = read(data, zero_based=KERNELS[kernel] == "precomputed")
+    X, y = read_svmlight(Path(data), zero_based=KERNELS[kernel] == "precomputed")
     X = _kernel_values(X, data) if KERNELS[kernel] == "precomputed" else X
     name = MODELS[kind]
-    given: dict[str, Any] = {"kernel": KERNELS[kernel], "degree": int(flags.values.get("d", 3))}
+    given: dict[str, Any] = {"kernel": KERNELS[kernel], "degree": flags.whole("d", 3)}
     gamma = flags.values.get("g", 0.0)
     given["gamma"] = gamma if gamma else 1.0 / X.shape[1]
     letters = {"r": "coef0", "m": "cache_size", "e": "tol"}
@@ -56,7 +56,7 @@ def svm_train(ctx: typer.Context) -> None:
     with warnings.catch_warnings(), compiling_told(quiet):
         warnings.simplefilter("ignore")
         if "v" in flags.values and name != "oneclass":
-            typer.echo(cross_validated(model, X, y, int(flags.values["v"]), name in ("svr", "nusvr")))
+            typer.echo(cross_validated(model, X, y, flags.whole("v", 5), name in ("svr", "nusvr")))
             return
         model.fit(X) if name == "oneclass" else model.fit(X, y)
     place = rest[0] if rest else f"{Path(data).name}.model"
@@ -72,13 +72,13 @@ def svm_predict(ctx: typer.Context) -> None:
     import numpy as np
 
     from hinge.cli.measures import is_one_class
-    from hinge.datasets import read
+    from hinge.datasets.svmlight import read_svmlight
 
     flags = parsed(ctx.args, "b")
     data, place, output = files_of(flags, ("TEST_FILE", "MODEL_FILE", "OUTPUT_FILE"))
     model = read_model(place)
     given = str(getattr(model, "kernel", "")) == "precomputed"
-    X, y = read(data, zero_based=given)
+    X, y = read_svmlight(Path(data), zero_based=given)
     if given:
         X = _kernel_values(X, data)
     elif X.shape[1] > model.n_features_in_:

@@ -19,6 +19,13 @@ class Flags(NamedTuple):
     weights: dict[str, float]
     files: list[str]
 
+    def whole(self, letter: str, usual: int) -> int:
+        """The value after a letter, where that is a whole number."""
+        value = self.values.get(letter, float(usual))
+        if not value.is_integer():
+            raise ValueError(f"A whole number is needed after -{letter}, not {value:g}.")
+        return int(value)
+
 
 def parsed(arguments: list[str], known: str, alone: str = "q") -> Flags:
     """Read flags the way the old programs do.

@@ -7,6 +7,8 @@ import math
 import os
 import time
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -245,7 +247,8 @@ def _trained(job: _Job, data: str, test: str | None, how: Reading, positive: str
         fitted = joined(preparation, machine)
         name = "sample_weight" if preparation is None else f"{MODEL}__sample_weight"
         weights = {} if rows.weight is None else {name: rows.weight}
-        fitted.fit(X, **weights) if y is None else fitted.fit(X, y, **weights)
+        with _one_class_told(job.quiet):
+            fitted.fit(X, **weights) if y is None else fitted.fit(X, y, **weights)
     machine = machine_of(fitted)
     if job.probability and job.name == "linearsvc":
         machine.calibrate(X if preparation is None else preparation.transform(X), y, rows.weight)
@@ -373,9 +376,6 @@ def _result(fitted: Any, found: Training, job: _Job, positive: str | None) -> di
     asked = getattr(model, "solver", "auto")
     in_memory = isinstance(rows.X, np.ndarray) or hasattr(rows.X, "indptr")
     train_error = error_of(fitted, rows.X, rows.y) if in_memory else None
-    classifies = job.name in ("linearsvc", "svc", "nusvc") and in_memory and rows.y is not None
-    if classifies and model.stop_reason_ == "converged":
-        _warn_of_one_class(fitted, rows.X, rows.y, job)
     test = found.test
     cells = int(rows.X.size) if in_memory else int(rows.X.shape[0]) * int(rows.X.shape[1])
     return {
@@ -402,17 +402,18 @@ def _result(fitted: Any, found: Training, job: _Job, positive: str | None) -> di
     }
 
 
-def _warn_of_one_class(fitted: Any, X: Any, y: Any, job: _Job) -> None:
-    """Say so if a classifier tells no classes apart."""
-    import numpy as np
+@contextmanager
+def _one_class_told(quiet: bool) -> Iterator[None]:
+    """Say so if a classifier predicts one class for all of its rows."""
+    from hinge.estimators.constant_predictions import ConstantPredictionWarning
 
-    said = np.unique(fitted.predict(X))
-    if len(said) == 1 and not job.quiet:
-        say(
-            f"Every training row is predicted to be {said[0]!s}: the other classes are too few for this trade-off. Try "
-            "--class-weight balanced, a larger --C, or --tune.",
-            style="yellow",
-        )
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", ConstantPredictionWarning)
+        yield
+    for warning in heard[-1:] if not quiet else []:
+        found = str(warning.message).partition(" Give ")[0]
+        say(f"{found} Try --class-weight balanced, a larger --C, or --tune.", style="yellow")
 
 
 def _show_result(result: dict[str, Any], by_default: bool) -> None:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Sequence
 from os import PathLike
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,8 +18,9 @@ from hinge.access.streams.streamed import Streamed
 from hinge.access.tables.oracle import FeatureOracle, as_oracle
 from hinge.estimators import checks, crammer_singer, streams, tables, weights
 from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
+from hinge.estimators.constant_predictions import warn_if_constant
 from hinge.estimators.leave_one_out import Judged, without_linear_rows
-from hinge.estimators.linear_machine import SOLVES, LinearMachine
+from hinge.estimators.linear_machine import SOLVES, LinearMachine, linear_scores
 from hinge.estimators.one_vs_rest import Plan, Report, coefficients, keep_results, run_all, starts
 from hinge.estimators.parameters import ClassWeight, RandomState, Source
 from hinge.estimators.probabilities import Probabilities
@@ -307,6 +308,9 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, Probabilit
         self._forget_probabilities()
         keep_results(self, results, problems)
         streams.set_names(self, names)
+        if table is None and self.stop_reason_ == "converged":
+            rows_of, coef, intercept = cast(Stored, X), self.coef_, self.intercept_
+            warn_if_constant(codes, classes, lambda some: self._codes_of(linear_scores(rows_of[some], coef, intercept)))
         return self
 
     def _fit_stream(

@@ -14,6 +14,7 @@ from hinge.report.palette import Style, styles
 
 Row = tuple[float, float | None, float | None, float | None]
 MOST_MARKERS = 14
+MOST_POWERS = 5  # of ten, along an axis
 DIGITS = 6  # of the numbers in the page; the data files hold all
 
 
@@ -61,6 +62,7 @@ def _panel(panel: Panel, look: dict[str, Style]) -> dict[str, Any]:
             "title": panel.title,
             "empty": not ys,
             "linear": {"xaxis": _plain_ticks(xs), "yaxis": _plain_ticks(ys)},
+            "logarithmic": {"xaxis": _powers(xs), "yaxis": _powers(ys)},
             "switches": [axis for axis, values in (("x", xs), ("y", ys)) if values and min(values) > 0],
         },
     }
@@ -68,10 +70,6 @@ def _panel(panel: Panel, look: dict[str, Style]) -> dict[str, Any]:
 
 
 def _axis(title: list[str], logarithmic: bool, values: Sequence[float]) -> dict[str, Any]:
-    positive = [value for value in values if value > 0]
-    decades = math.log10(max(positive) / min(positive)) if positive else 0.0
-    # Plotly labels every 2, 3, 4 ... between the powers of ten where it is allowed many ticks.
-    ticks = max(2, min(7, int(decades / 0.33))) if logarithmic and decades > 0.8 else 5
     return {
         "title": {"text": "<br>".join(html.escape(line) for line in title), "standoff": 8, "font": {"size": 11.5}},
         "type": "log" if logarithmic else "linear",
@@ -80,9 +78,25 @@ def _axis(title: list[str], logarithmic: bool, values: Sequence[float]) -> dict[
         "tickangle": 0,
         "tickformat": "" if logarithmic else _plain_ticks(values),
         "tickfont": {"size": 11},
-        "nticks": ticks,
+        "nticks": 5,
         "zeroline": False,
     }
+
+
+def _powers(values: Sequence[float]) -> dict[str, Any]:
+    """Where a logarithmic axis has its ticks: at powers of ten, or at 1, 2 and 5 of one or two of them.
+
+    Left to itself, plotly writes a small 2 and 5 between powers of ten, and in a narrow panel 10² and 2 read as one.
+    """
+    positive = [value for value in values if value > 0]
+    decades = math.log10(max(positive) / min(positive)) if positive else 0.0
+    if decades < 0.8:
+        return {}
+    if decades >= 2.0:
+        return {"dtick": math.ceil(decades / MOST_POWERS)}
+    lowest, highest = math.floor(math.log10(min(positive))), math.ceil(math.log10(max(positive)))
+    at = [digit * 10.0**power for power in range(lowest - 1, highest + 1) for digit in (1, 2, 5)]
+    return {"tickvals": at, "ticktext": [f"{value:,.6g}" for value in at]}
 
 
 def _plain_ticks(values: Sequence[float]) -> str:

@@ -20,7 +20,11 @@
     count.textContent = kind === "all" ? "" : `${shown} of ${rows.length} claims shown`;
   };
   for (const chip of chips)
-    chip.addEventListener("click", () => show(chip.getAttribute("aria-pressed") === "true" ? "all" : chip.dataset.show));
+    chip.addEventListener("click", () => {
+      const all = chip.getAttribute("aria-pressed") === "true";
+      show(all ? "all" : chip.dataset.show);
+      document.getElementById("folded-claims").open = true;
+    });
 
   // --- where the reader is -----------------------------------------------------------------------
   const links = new Map([...document.querySelectorAll("nav a")].map((a) => [a.hash.slice(1), a]));
@@ -63,8 +67,12 @@
   function arranged(panel) {
     const style = getComputedStyle(root);
     const colour = (name) => style.getPropertyValue(name).trim();
+    const powers = (name) => {
+      const ticks = panel.types[name] === "log" ? panel.layout.meta.logarithmic[name] : {};
+      return ticks.dtick && small.matches ? { dtick: 2 * ticks.dtick } : ticks;
+    };
     const axis = (name) => ({
-      ...panel.layout[name], type: panel.types[name], uirevision: panel.types[name],
+      ...panel.layout[name], type: panel.types[name], uirevision: panel.types[name], ...powers(name),
       nticks: Math.max(2, Math.ceil((small.matches ? 0.5 : 1) * panel.layout[name].nticks)),
       gridcolor: colour("--grid"), linecolor: colour("--soft"), tickcolor: colour("--soft"), showline: true, ticks: "outside",
       ticklen: 4, tickformat: panel.types[name] === "log" ? "" : panel.layout.meta.linear[name],

@@ -153,12 +153,14 @@ def _summary(sections: Sequence[Section]) -> str:
 <h2 id="summary-title">What was found again</h2>
 <div class="chips" role="group" aria-label="Show claims by verdict">{"".join(chips)}</div>
 <p class="count" role="status" aria-live="polite"></p>
+<details id="folded-claims" class="folded"><summary>All {len(claims)} claims, the papers' numbers beside ours</summary>
 <table class="claims stack" id="claims">
 <caption class="hidden">Every claim, the paper's number beside ours</caption>
 <thead><tr><th scope="col">Claim</th><th scope="col" class="n">Paper</th>
 <th scope="col" class="n">Ours</th><th scope="col" class="n">Ratio</th><th scope="col">Verdict</th></tr>
 </thead>
 {bodies}</table>
+</details>
 <p class="links">All claims with rules and conditions: <a href="data/claims.csv">claims.csv</a></p>
 </section>"""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from itertools import cycle
+from itertools import count, cycle
 from typing import Literal, NamedTuple
 
 from hinge.report.figure import Panel
@@ -68,19 +69,40 @@ ROUNDS: tuple[Dash, ...] = ("solid", "dashdot", "dot", "longdash")  # of line, e
 THEORY: tuple[Dash, ...] = ("dash", "dot", "dashdot", "longdash")
 
 
+OWN = {
+    **dict.fromkeys(("sdca", "blockdual", "kernelsdca"), 0),
+    **dict.fromkeys(("newton", "sbp"), 1),
+    **dict.fromkeys(("pegasos", "kernelpegasos"), 2),
+    **dict.fromkeys(("liblinear", "libsvm"), 3),
+    **dict.fromkeys(("sklearnsgd", "smo"), 4),
+    **dict.fromkeys(("simba", "activeset"), 5),
+    **dict.fromkeys(("cuttingplane", "svmperf", "perceptron", "kernelperceptron"), 6),
+    **dict.fromkeys(("sgd", "norma"), 7),
+    **dict.fromkeys(("frugal", "adaptive", "cocoa"), 8),
+}
+"""Solvers that have a look of their own, the same in every figure. Those of linear and of kernel machines share them,
+and where two of one look meet, the second one has the next that is free."""
+
+
 def styles(panels: Iterable[Panel]) -> dict[str, Style]:
-    """The look of each label, the same in all panels, in order of first appearance."""
+    """The look of each label, the same in all panels: a solver's own, for others in order of first appearance."""
+    every = [series for panel in panels for series in panel.series]
+    theory, places = cycle(THEORY), dict[str, int]()
+    measured = dict.fromkeys(series.label for series in every if series.kind != "theory")
+    for known in (True, False):
+        for label in measured:
+            own = OWN.get(re.sub("[^a-z]", "", label.lower()))
+            if (own is not None) == known:
+                free = (k for k in count() if k not in places.values())
+                places[label] = own if own is not None and own not in places.values() else next(free)
     chosen: dict[str, Style] = {}
-    theory = cycle(THEORY)
-    measured = 0
-    for series in (series for panel in panels for series in panel.series):
+    for series in every:
         if series.label in chosen:
             continue
-        if series.kind == "theory":
+        if series.label not in places:
             chosen[series.label] = Style(*GREY, None, next(theory))
-        else:
-            turn, colour = divmod(measured, len(COLOURS))
-            marker = MARKERS[measured % len(MARKERS)]
-            chosen[series.label] = Style(*COLOURS[colour], marker, ROUNDS[turn % len(ROUNDS)])
-            measured += 1
+            continue
+        at = places[series.label]
+        turn, colour = divmod(at, len(COLOURS))
+        chosen[series.label] = Style(*COLOURS[colour], MARKERS[at % len(MARKERS)], ROUNDS[turn % len(ROUNDS)])
     return chosen

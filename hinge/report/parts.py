@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import NamedTuple
@@ -119,8 +120,8 @@ def section_html(section: Section, pictures: Mapping[tuple[str, int], Picture]) 
             f'<p class="eyebrow">{escape(section.paper)} · {escape(section.place)}</p>',
             f'<h2 id="{anchor}-title">{escape(section.title)}</h2>',
             f'<p class="question">{escape(section.question)}</p>',
-            _claims(outcome.claims, bool(outcome.tables or outcome.figures)),
             *figures,
+            _claims(outcome.claims, bool(outcome.tables or outcome.figures)),
             *(_table(table) for table in outcome.tables),
             _list("Notes on the data", outcome.notes, "notes"),
             _list(f"Failures ({len(section.failures)})", section.failures, "failures"),
@@ -139,11 +140,14 @@ def _claims(claims: Sequence[Claim], shown: bool) -> str:
         f"</dl></th>{numbers_of(claim)}</tr>"
         for claim in claims
     )
+    counts = Counter(claim.verdict.value for claim in claims)
+    said = ", ".join(f"{counts[name]} {name}" for name in VERDICTS if counts[name])
     return (
+        f'<details class="folded"><summary>{many(len(claims), "claim")}: {said}</summary>'
         '<table class="claims stack"><caption class="hidden">Claims of the paper</caption><thead><tr>'
         '<th scope="col">Claim</th><th scope="col" class="n">Paper</th><th scope="col" class="n">Ours</th>'
         '<th scope="col" class="n">Ratio</th><th scope="col">Verdict</th></tr></thead>'
-        f"<tbody>{rows}</tbody></table>"
+        f"<tbody>{rows}</tbody></table></details>"
     )
 
 

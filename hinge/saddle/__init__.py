@@ -1,7 +1,7 @@
 """The front doors of max-min problems, and what they give back."""
 
 from hinge.saddle.front_doors import enclosing_ball, max_margin, maxmin, semidefinite, solve_game
-from hinge.saddle.results import Ball, Feasibility, Game, Guarantee, Margin, MaxMinResult
+from hinge.saddle.results import Ball, Feasibility, Game, Guarantee, Interval, Margin, MaxMinResult
 from hinge.saddle.semidefinite_program import maximize_semidefinite
 
 __all__ = [
@@ -9,6 +9,7 @@ __all__ = [
     "Feasibility",
     "Game",
     "Guarantee",
+    "Interval",
     "Margin",
     "MaxMinResult",
     "enclosing_ball",

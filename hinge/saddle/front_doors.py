@@ -21,6 +21,7 @@ from hinge.problems.max_min.semidefinite.spectral import few_threads
 from hinge.saddle.results import Ball, Feasibility, Game, Guarantee, Margin, MaxMinResult
 from hinge.solvers.base import Solver
 from hinge.solvers.driver import solve
+from hinge.solvers.saddle.by_turns import ByTurns
 from hinge.solvers.saddle.core_set import CoreSet
 from hinge.solvers.saddle.grigoriadis_khachiyan import GrigoriadisKhachiyan
 from hinge.solvers.saddle.pdhg import PDHG
@@ -62,9 +63,10 @@ def maxmin(
         fraction of the functions; "none" runs the iterations of the theorem. By default exact in memory, and
         fraction elsewhere.
     method : {"auto", "workingset", "coreset", "pdhg", "sublinear"} or Solver
-        By default what is fastest to a certified answer: the working set for margins, core-sets for balls,
-        restarted primal-dual hybrid gradient for games and semidefinite programs; for data that is not in
-        memory the sublinear methods, which read single rows and columns.
+        By default what is fastest to a certified answer: the working set for margins, in turns with restarted
+        primal-dual hybrid gradient where it takes long (`ByTurns`), core-sets for balls, the hybrid gradient for games
+        and semidefinite programs; for data that is not in memory the sublinear methods, which read single rows and
+        columns.
     constants : {"practical", "paper"} or float, optional
         Run the sublinear method with the fixed steps of the theorem, T = c² log n / ε² for an absolute ε.
     max_time, max_iter, max_reads
@@ -96,7 +98,10 @@ def maxmin(
     _check_size(problem)
     problem = copy.copy(problem)
     problem.relative = relative
-    solver = method if isinstance(method, Solver) else _solver_for(problem, method, eps if relative else 0.0)
+    if isinstance(method, Solver):
+        solver = method
+    else:
+        solver = _solver_for(problem, method, eps if relative else 0.0, limited=max_reads is not None)
     free = isinstance(solver, GrigoriadisKhachiyan)  # its exact certificate reads nothing
     if certificate == "auto":
         certificate = "exact" if free or getattr(problem, "in_memory", True) else "fraction"
@@ -154,8 +159,8 @@ def _guarantee(problem: MaxMin, lower: float) -> Guarantee:
     return Guarantee("fraction", problem.fraction.rho, problem.fraction.delta)
 
 
-def _solver_for(problem: MaxMin, method: str, tol: float) -> Solver:
-    """The solver that a method's name stands for."""
+def _solver_for(problem: MaxMin, method: str, tol: float, limited: bool) -> Solver:
+    """The solver that a method's name stands for; where reads are limited, one whose steps read little."""
     sublinear: Solver = GrigoriadisKhachiyan() if isinstance(problem, MatrixGame) else PrimalDual()
     named: dict[str, Solver] = {"workingset": WorkingSet(tol=tol), "coreset": CoreSet(), "pdhg": PDHG()}
     named["sublinear"] = sublinear
@@ -166,7 +171,7 @@ def _solver_for(problem: MaxMin, method: str, tol: float) -> Solver:
     if not getattr(problem, "in_memory", True):
         return sublinear
     if type(problem) is MaxMargin:
-        return named["workingset"]
+        return named["workingset"] if limited else ByTurns(tol=tol)
     if isinstance(problem, EnclosingBall):
         return CoreSet()
     full = problem.linear and offers(problem, "values", "combine", "project", "support")
@@ -265,13 +270,13 @@ def solve_game(A: MatrixLike | Data, eps: float = 1e-3, **options: Any) -> Game:
     Returns
     -------
     Game
-        With `x`, `p`, `value` and the interval `lower`, `upper`.
+        With `x`, `p` and `value` (an interval).
 
     Examples
     --------
     >>> import hinge
     >>> game = hinge.solve_game([[1.0, -1.0], [-1.0, 1.0]])
-    >>> bool(abs(game.value) < 1e-3), game.x.round(2).tolist()
+    >>> bool(abs(game.value.middle) < 1e-3), game.x.round(2).tolist()
     (True, [0.5, 0.5])
     """
     with within(options.get("max_time")):

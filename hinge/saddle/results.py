@@ -1,7 +1,7 @@
 """What the solvers of max-min problems give back."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,7 +39,19 @@ class Guarantee:
         return {"exact": "the value lies in the interval", "none": "nothing is certified"}[self.kind]
 
 
-@dataclass(frozen=True)
+class Interval(NamedTuple):
+    """Two numbers between which the best value lies, as far as the certificate says."""
+
+    lower: float
+    upper: float
+
+    @property
+    def middle(self) -> float:
+        """The number halfway."""
+        return 0.5 * (self.lower + self.upper)
+
+
+@dataclass(frozen=True, repr=False)
 class MaxMinResult:
     """The answer of `maxmin`.
 
@@ -89,6 +101,21 @@ class MaxMinResult:
     method: str
     negligible: float = 0.0
 
+    def __repr__(self) -> str:
+        """How it ended, in a line: strategies have an entry for each row."""
+        return (
+            f"{type(self).__name__}({self._quantity} in [{self._interval.lower:.6g}, {self._interval.upper:.6g}], "
+            f"gap={self.gap:.2g}, certificate={self.certificate.kind!r}, status={self.status.name.lower()!r}, "
+            f"method={self.method!r}, n_iter={self.n_iter}, passes={self.passes:.3g})"
+        )
+
+    @property
+    def _interval(self) -> Interval:
+        return Interval(self.lower, self.upper)
+
+    _quantity = "value"
+    """What the interval is of."""
+
 
 class Margin(MaxMinResult):
     """The answer of `max_margin`.
@@ -107,10 +134,12 @@ class Margin(MaxMinResult):
         norm = float(np.linalg.norm(self.x))
         return self.x / norm if self.lower > 0 and norm > 0 else np.zeros_like(self.x)
 
+    _quantity = "margin"
+
     @property
-    def margin(self) -> tuple[float, float]:
-        """The interval that holds the widest margin."""
-        return self.lower, self.upper
+    def margin(self) -> Interval:
+        """The interval that holds the widest margin; `direction` has the lower end."""
+        return self._interval
 
     @property
     def separable(self) -> bool | None:
@@ -139,11 +168,17 @@ class Ball(MaxMinResult):
         """The centre."""
         return np.asarray(self.x)
 
+    _quantity = "radius"
+
     @property
-    def radius(self) -> tuple[float, float]:
-        """The interval that holds the smallest radius; the ball about `center` needs the upper one."""
+    def radius(self) -> Interval:
+        """The interval that holds the smallest radius; the ball about `center` needs the upper end."""
+        return self._interval
+
+    @property
+    def _interval(self) -> Interval:
         least = 0.0 if np.isnan(self.upper) else float(np.sqrt(max(0.0, -self.upper)))
-        return least, np.inf if np.isnan(self.lower) else float(np.sqrt(max(0.0, -self.lower)))
+        return Interval(least, np.inf if np.isnan(self.lower) else float(np.sqrt(max(0.0, -self.lower))))
 
 
 class Game(MaxMinResult):
@@ -158,9 +193,9 @@ class Game(MaxMinResult):
     """
 
     @property
-    def value(self) -> float:
-        """The middle of the interval that holds the value."""
-        return 0.5 * (self.lower + self.upper)
+    def value(self) -> Interval:
+        """The interval that holds the value; `x` is paid the lower end at least, and `p` pays the upper one at most."""
+        return self._interval
 
 
 class Feasibility(MaxMinResult):

@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import _safe_split
 
 from hinge.estimators import LinearSVC
+from hinge.estimators.constant_predictions import ConstantPredictionWarning
 from hinge.monitoring import Status
 from hinge.selection.training import Training
 
@@ -48,6 +49,7 @@ class Refits:
                 model.set_params(probability=True) if "probability" in model.get_params() else None
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)  # a limit that cuts it off is said of the search
+                warnings.simplefilter("ignore", ConstantPredictionWarning)  # as some C are too small
                 model.fit(X, y, sample_weight=weight)
                 if self.likely and isinstance(model, LinearSVC):
                     model.calibrate(X, y, weight)

@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from hinge.solvers.linear.stale_sdca import StaleSDCA as StaleSDCA
     from hinge.solvers.linear.uniform_dca import UniformDCA as UniformDCA
     from hinge.solvers.result import Result as Result
+    from hinge.solvers.saddle.by_turns import ByTurns as ByTurns
     from hinge.solvers.saddle.core_set import CoreSet as CoreSet
     from hinge.solvers.saddle.grigoriadis_khachiyan import GrigoriadisKhachiyan as GrigoriadisKhachiyan
     from hinge.solvers.saddle.pdhg import PDHG as PDHG

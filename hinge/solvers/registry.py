@@ -71,6 +71,7 @@ BY_NAME: dict[str, Entry] = {
     "levelblocks": Entry("hinge.solvers.kernel.level_blocks", "LevelBlocks", "nu"),
     "primaldual": Entry("hinge.solvers.saddle.primal_dual", "PrimalDual", "max-min"),
     "workingset": Entry("hinge.solvers.saddle.working_set", "WorkingSet", "max-min"),
+    "byturns": Entry("hinge.solvers.saddle.by_turns", "ByTurns", "max-min"),
     "coreset": Entry("hinge.solvers.saddle.core_set", "CoreSet", "max-min"),
     "pdhg": Entry("hinge.solvers.saddle.pdhg", "PDHG", "max-min"),
     "grigoriadiskhachiyan": Entry("hinge.solvers.saddle.grigoriadis_khachiyan", "GrigoriadisKhachiyan", "max-min"),

@@ -19,6 +19,7 @@ def test_it_is_scikit_learns(make, loss, options, labels, request):
 
 @pytest.mark.parametrize("options", [{"fit_intercept": False}, {"intercept_scaling": 10.0}, {}])
 @pytest.mark.parametrize("labels", ["two", "three"])
+@pytest.mark.filterwarnings("ignore::hinge.ConstantPredictionWarning")
 def test_all_weights_are_zero_up_to_it_and_not_beyond(options, labels, request):
     X, y = request.getfixturevalue(labels)
     C = l1_min_c(X, y, **options)

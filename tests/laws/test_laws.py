@@ -410,7 +410,7 @@ EXACT = (
     "SMO",
     "Frugal",
 )
-EXACT += ("CDN", "WorkingSet", "CoreSet", "PDHG", "LevelBlocks")
+EXACT += ("CDN", "WorkingSet", "ByTurns", "CoreSet", "PDHG", "LevelBlocks")
 
 
 @every_case()

@@ -81,3 +81,12 @@ def test_large_numbers_are_short_along_an_axis():
     (panel,) = panels(Figure("f", "", [Panel("t", "x", "y", [Series("a", [0, 90_000], [0, 1])])]))
     assert panel["layout"]["xaxis"]["tickformat"] == "~s"
     assert panel["layout"]["yaxis"]["tickformat"] == ",.6~g"
+
+
+@pytest.mark.parametrize(("x", "ticks"), [([1, 3], set()), ([1, 1e6], {"dtick"}), ([2, 40], {"tickvals", "ticktext"})])
+def test_ticks_of_a_logarithmic_axis_are_whole_numbers_and_do_not_collide(x, ticks):
+    panel = Panel("t", "x", "y", [Series("a", x, [1.0, 2.0])], log_x=True)
+    found = panels(Figure("f", "c", [panel]))[0]["layout"]["meta"]["logarithmic"]["xaxis"]
+    assert set(found) == ticks
+    assert found.get("dtick", 2) == 2
+    assert not ticks & {"ticktext"} or {"2", "5", "10", "20"} <= set(found["ticktext"])

@@ -47,3 +47,11 @@ def test_colours_are_seen_on_their_page():
         assert contrast(light, "#FFFFFF") > 1.9
         assert contrast(dark, "#16181D") > 5
     assert len({marker.static for marker in MARKERS}) == len({marker.path for marker in MARKERS}) == len(MARKERS)
+
+
+def test_a_solver_keeps_its_colour_in_every_figure():
+    one, two = styles([panel("newton", "Pegasos", "other")]), styles([panel("mine", "pegasos", "sdca", "newton")])
+    assert one["newton"] == two["newton"] and one["Pegasos"] == two["pegasos"]
+    assert len({style.light for style in two.values()}) == 4
+    both = styles([panel("liblinear", "libsvm")])
+    assert both["liblinear"] != both["libsvm"]

@@ -23,7 +23,7 @@ WIDE = {"margin": 0.3, "ball": 3.0, "game": 0.2, "semidefinite": 2.0}  # in unit
 @pytest.mark.parametrize(
     "call, method",
     [
-        (lambda **o: hinge.max_margin(ROWS, **o), "WorkingSet"),
+        (lambda **o: hinge.max_margin(ROWS, **o), "ByTurns"),
         (lambda **o: hinge.enclosing_ball(POINTS, **o), "CoreSet"),
         (lambda **o: hinge.solve_game(PAYOFFS, **o), "PDHG"),
         (lambda **o: hinge.semidefinite(MATRICES, **o), "PDHG"),
@@ -163,7 +163,7 @@ def test_on_disk_rows_and_columns_are_read_and_a_fraction_certified(tmp_path):
 
 def test_a_table_in_memory_is_read_as_fast_as_an_array():
     found = hinge.max_margin(DenseTable(ROWS), eps=1e-3)
-    assert found.method == "WorkingSet"
+    assert found.method == "ByTurns"
 
 
 def test_simbas_game_goes_to_algorithm_2():

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from hinge.monitoring import History, Status
-from hinge.saddle.results import Ball, Feasibility, Game, Guarantee, Margin
+from hinge.saddle.results import Ball, Feasibility, Game, Guarantee, Interval, Margin
 
 
 def result(kind, x, lower, upper, guarantee="exact", **options):
@@ -47,7 +47,8 @@ def test_a_ball_has_an_interval_of_radii():
 
 
 def test_a_game_and_matrices():
-    assert result(Game, [1.0], 0.2, 0.4).value == pytest.approx(0.3)
+    assert result(Game, [1.0], 0.2, 0.4).value == (0.2, 0.4)
+    assert result(Game, [1.0], 0.2, 0.4).value.middle == pytest.approx(0.3)
     intervals = {(0.1, 1): True, (-1, -0.1): False, (-1, 1): None, (0, 0): False}
     for ends, feasible in intervals.items():
         assert result(Feasibility, [1.0], *ends).feasible is feasible
@@ -58,3 +59,12 @@ def test_guarantees_in_words():
     assert str(Guarantee("none")) == "nothing is certified"
     words = str(Guarantee("fraction", 0.01, 0.05))
     assert "fraction 0.01" in words and "probability 0.95" in words
+
+
+@pytest.mark.parametrize(("kind", "what"), [(Margin, "margin"), (Ball, "radius"), (Game, "value")])
+def test_each_has_an_interval_of_its_own_name_and_a_short_repr(kind, what):
+    found = result(kind, np.zeros(10**5), -4.0, -1.0)
+    interval = getattr(found, what)
+    assert isinstance(interval, Interval) and interval.lower <= interval.upper
+    assert repr(found).startswith(f"{kind.__name__}({what} in [{interval.lower:g}, {interval.upper:g}], gap=3, ")
+    assert len(repr(found)) < 200

@@ -46,6 +46,7 @@ def test_below_the_smallest_C_nothing_is_learned(two, options):
     assert high >= 1000 * low
 
 
+@pytest.mark.filterwarnings("ignore::hinge.ConstantPredictionWarning")
 def test_bounds_of_a_kernel_and_of_targets(two, targets):
     low, high = bounds(SVC(), training_of(SVC(), *two, None), [0.1, 1.0])
     a, b = (SVC(C=C, gamma=0.1).fit(*two).predict(two[0]) for C in (low / 2, low / 8))

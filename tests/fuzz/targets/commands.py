@@ -10,8 +10,10 @@ from pathlib import Path
 import numpy as np
 from typer.testing import CliRunner
 
-from hinge import SVC, LinearSVC
+from hinge import SVC, SVR, LinearSVC, OneClassSVM
 from hinge.cli.app import application, main
+from hinge.cli.preparation import joined, keep_names, preparation_of
+from hinge.cli.rows import Rows
 from hinge.files import model_files
 
 from ..odd import one_of
@@ -34,8 +36,36 @@ NUMBERS = (
     "999999999999",
     "0x10",
 )
-COMMANDS = ("train", "train", "predict", "predict", "compare", "path", "pair", "datasets", "reproduce")
-DATA = ("a.svm", "b.csv", "c.npz", "d.npy", "e.tsv", "f.csv", "g.svm", "h.csv", "i.svm", "j.csv", "k.svm")
+COMMANDS = (
+    *("train", "train", "train", "predict", "predict", "evaluate", "evaluate", "inspect", "compare", "path", "pair"),
+    *("datasets", "reproduce", "svm-train", "svm-predict", "linear-train", "linear-predict"),
+)
+MODEL_FILES = ("lin.hinge", "svc.hinge", "given.hinge", "words.hinge", "table.hinge", "outside.hinge", "svr.hinge")
+READING = {
+    "--label": ("0", "-1", "y", "99", "", "town"),
+    "--drop": ("y", "x0", "town,x0", "99"),
+    "--categorical": ("x0", "town", "y", ""),
+    "--impute": ("median", "mean", "most_frequent", "x"),
+    "--zero-based": (),
+    "--json": (),
+}
+DATA = (
+    "l.csv",
+    "l.csv",
+    "m.parquet",
+    "n.csv",
+    "a.svm",
+    "b.csv",
+    "c.npz",
+    "d.npy",
+    "e.tsv",
+    "f.csv",
+    "g.svm",
+    "h.csv",
+    "i.svm",
+    "j.csv",
+    "k.svm",
+)
 FLAGS = {
     "train": {
         "--test": DATA,
@@ -51,18 +81,43 @@ FLAGS = {
         "--class-weight": ("balanced", "x"),
         "--seed": NUMBERS,
         "--positive": ("1", "-1", "a", ""),
-        "--label": ("0", "-1", "y", "99", ""),
-        "--zero-based": (),
         "--format": ("json", "table", "x"),
         "--quiet": (),
         "--max-time": NUMBERS,
+        "--model": ("linearsvc", "svc", "nusvc", "linearsvr", "svr", "nusvr", "oneclass"),
+        "--kernel": ("linear", "rbf", "poly", "sigmoid", "laplacian", "precomputed"),
+        "--gamma": (*NUMBERS, "scale"),
+        "--nu": NUMBERS,
+        "--epsilon": NUMBERS,
+        "--degree": NUMBERS,
+        "--coef0": NUMBERS,
+        "--probability": (),
+        "--scale": (),
+        "--cv": NUMBERS,
+        "--tune": (),
+        "--free-intercept": (),
+        "--loss": ("hinge", "squared_hinge", "epsilon_insensitive"),
+        "--penalty": ("l1", "l2"),
+        "--max-memory": ("2G", "1", "x", ""),
+        "--labels": ("l.npy", "none", "a.svm"),
+        "--sample-weight-column": ("x0", "town", "7"),
+        **READING,
     },
+    "evaluate": {"--html": ("page.html", "-", ".", "no/p"), "--positive": ("1", "a"), **READING},
+    "inspect": {"--top": NUMBERS, "--json": ()},
+    "svm-train": {f"-{letter}": NUMBERS for letter in "stdgrcnpmehbvqx"} | {"-w1": NUMBERS},
+    "svm-predict": {"-b": ("0", "1", "x"), "-q": ()},
+    "linear-train": {f"-{letter}": NUMBERS for letter in "scpneBvCRqx"} | {"-w-1": NUMBERS},
+    "linear-predict": {"-b": ("0", "1", "x"), "-q": ()},
     "predict": {
         "-o": ("p.txt", ".", "no/p", "lin.hinge"),
         "--scores": (),
         "--positive": ("1", "a"),
         "--label": ("0", "y", "99"),
         "--no-labels": (),
+        "--probabilities": (),
+        "--zero-based": (),
+        "--json": (),
     },
     "compare": {
         "--solvers": ("sdca", "newton,sdca", "liblinear", "all", "x", "", "sgd,sdca", "pegasos,simba", "libsvm"),
@@ -75,7 +130,8 @@ FLAGS = {
         "--rows": ("2", "5", "1", "x"),
         "--seed": NUMBERS,
         "--positive": ("1", "a"),
-        "--label": ("0", "y"),
+        **READING,
+        "--no-intercept": (),
         "--out": ("out", "a.svm"),
         "--format": ("json", "table"),
         "--target": ("gap", "error", "x"),
@@ -89,7 +145,8 @@ FLAGS = {
         "--intercept": (),
         "--seed": NUMBERS,
         "--positive": ("1", "a"),
-        "--label": ("0", "y"),
+        **READING,
+        "--no-intercept": (),
         "--format": ("json", "table"),
         "--max-time": ("0", "0.1", "x", "nan"),
     },
@@ -99,9 +156,23 @@ FLAGS = {
         "--positive": ("1", "a"),
         "--label": ("0", "y"),
     },
-    "datasets": {},
+    "datasets": {"--json": ()},
     "reproduce": {"--scale": ("x",), "--out": ("out", "a.svm")},
 }
+
+OLD_MODEL = """svm_type c_svc
+kernel_type rbf
+gamma 0.5
+nr_class 2
+total_sv 2
+rho 0.1
+label 1 -1
+nr_sv 1 1
+SV
+1 1:1
+-1 1:-1
+"""
+OLD_LINEAR = "solver_type L2R_L2LOSS_SVC_DUAL\nnr_class 2\nlabel 1 -1\nnr_feature 1\nbias -1\nw\n0.5\n"
 
 
 def case(rng):
@@ -157,10 +228,14 @@ def _arguments(rng):
     command = one_of(rng, COMMANDS)
     known = FLAGS[command]
     words = [command]
-    if command == "predict":
-        words.append(one_of(rng, ("lin.hinge", "svc.hinge", "given.hinge", "words.hinge", "a.svm", "none", ".")))
-    if command not in ("datasets", "reproduce") and rng.random() < 0.97:
+    if command in ("predict", "evaluate", "inspect"):
+        words.append(one_of(rng, (*MODEL_FILES, "a.svm", "none", ".")))
+    if command not in ("datasets", "reproduce", "inspect") and rng.random() < 0.97:
         words.append(one_of(rng, (*DATA, *DATA, *DATA, "none.svm", ".", "", "/dev/null")))
+    if command.endswith(("-train", "-predict")):
+        words.append(one_of(rng, (*MODEL_FILES, "out.model", "old.model", "old.linear", ".")))
+    if command.endswith("-predict"):
+        words.append(one_of(rng, ("out.txt", "no/p", ".")))
     if command == "pair" and rng.random() < 0.95:
         words.append(one_of(rng, ("pair", "a.svm", ".", "no/where")))
     if command == "reproduce":
@@ -186,6 +261,9 @@ def _arguments(rng):
 
 def _files(folder, rng):
     """Files of every kind, of few rows: plain, of one class, of huge or tiny values, empty, and models."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     n, d = int(rng.integers(4, 20)), int(rng.integers(1, 5))
     X, y = rng.normal(size=(n, d)), np.resize([1, -1], n)
     X *= 10.0 ** float(rng.choice([0, 0, 0, 0, -30, 20, 60, 150]))
@@ -210,8 +288,19 @@ def _files(folder, rng):
         "j.csv": delimited(X[:1], y[:1]),
         "k.svm": svm(X * 0, np.arange(n)),
     }
+    towns = np.resize(["Oslo", "Rome", "", "1"], n)
+    rows = [
+        f"{town},{'' if rng.random() < 0.1 else repr(v)},{'ab'[k % 2]}\n"
+        for k, (town, v) in enumerate(zip(towns, X[:, 0].tolist(), strict=True))
+    ]
+    texts["l.csv"] = "town,x0,y\n" + "".join(rows)
+    texts["n.csv"] = "x0,town\n" + "".join(f"{v!r},{town}\n" for town, v in zip(towns, X[:, 0].tolist(), strict=True))
+    texts["old.model"] = OLD_MODEL
+    texts["old.linear"] = OLD_LINEAR
     for name, text in texts.items():
         (folder / name).write_text(text)
+    pq.write_table(pa.table({"x0": X[:, 0], "town": towns, "y": y}), folder / "m.parquet")
+    np.save(folder / "l.npy", y)
     np.savez(folder / "c.npz", X=X, y=y)
     np.save(folder / "d.npy", X)
     for name in MODELS:
@@ -223,6 +312,8 @@ def _model(name, d):
     """A small model of d features, as a file's bytes."""
     rng = np.random.default_rng(d)
     X = np.eye(max(2, d)) if name == "given" else rng.normal(size=(12, d))
+    if name == "table":
+        X = np.array([[town, float(k)] for k, town in enumerate(np.resize(["Oslo", "Rome", "1"], 12).tolist())], object)
     y = np.arange(len(X)) % 2
     with tempfile.TemporaryDirectory() as folder:
         model_files.save(MODELS[name](X, y), Path(folder) / "m")
@@ -234,4 +325,14 @@ MODELS = {
     "words": lambda X, y: LinearSVC().fit(X, np.where(y > 0, "a", "b")),
     "svc": lambda X, y: SVC().fit(X, np.arange(len(y)) % 3),
     "given": lambda X, y: SVC(kernel="precomputed").fit(X, y),
+    "outside": lambda X, y: OneClassSVM().fit(X),
+    "svr": lambda X, y: SVR().fit(X, y),
+    "table": lambda X, y: _of_table(X, y),
 }
+
+
+def _of_table(X, y):
+    rows = Rows(X, y, ["town", "x0"], (0,))
+    model = joined(preparation_of(rows, "mean"), LinearSVC()).fit(X, y)
+    keep_names(model, rows.names)
+    return model

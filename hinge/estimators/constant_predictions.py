@@ -1,0 +1,51 @@
+"""A warning where a classifier gives one answer for all of its training rows, which a score can hide."""
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+FEW_ROWS = 100
+"""Of fewer rows than this nothing is said: one answer for all of them is no news."""
+LOOKS = 32
+"""So many rows of the rarest class, and of the others, are looked at first."""
+
+
+class ConstantPredictionWarning(UserWarning):
+    """A fitted classifier predicts the same class for all of its training rows."""
+
+
+def warn_if_constant(codes: np.ndarray, classes: np.ndarray, predicted: Callable[[Any], np.ndarray]) -> None:
+    """Warn if one class is predicted for all training rows.
+
+    A few rows tell of nearly every model that this is not so: some of the rarest class and some of the others, with two
+    answers among them. All rows are looked at only where these have one.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n,)
+        The numbers of the classes of the rows.
+    classes : ndarray
+    predicted : callable
+        The numbers of the classes that are predicted for some rows, given by their numbers or by a slice.
+    """
+    if len(codes) < FEW_ROWS:
+        return
+    counts = np.bincount(codes, minlength=len(classes))
+    rare = codes == int(counts.argmin())
+    parts = (np.flatnonzero(part) for part in (rare, ~rare))
+    some = np.sort(np.concatenate([part[:: max(1, len(part) // LOOKS)][:LOOKS] for part in parts]))
+    answer = predicted(some)
+    if (answer != answer[0]).any():
+        return
+    answer = predicted(slice(None))
+    if (answer != answer[0]).any():
+        return
+    label, others = classes.tolist()[answer[0]], len(codes) - int(counts[answer[0]])
+    warnings.warn(
+        f"This model predicts class {label!r} for all of its {len(codes):,} training rows, of which {others:,} are of "
+        "other classes. Give class_weight='balanced' or a larger C, or move the threshold: see hinge.choose_threshold.",
+        ConstantPredictionWarning,
+        stacklevel=4,  # the caller of what wraps `fit`
+    )
