@@ -13,7 +13,19 @@ LOOKS = 32
 
 
 class ConstantPredictionWarning(UserWarning):
-    """A fitted classifier predicts the same class for all of its training rows."""
+    """A fitted classifier predicts the same class for all of its training rows.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from hinge import ConstantPredictionWarning, LinearSVC
+    >>> X, y = [[0.1 * i] for i in range(200)], [0] * 199 + [1]  # one positive row, among many
+    >>> with warnings.catch_warnings(record=True) as said:
+    ...     warnings.simplefilter("always")
+    ...     model = LinearSVC(C=1e-3).fit(X, y)
+    >>> [issubclass(warning.category, ConstantPredictionWarning) for warning in said]
+    [True]
+    """
 
 
 def warn_if_constant(codes: np.ndarray, classes: np.ndarray, predicted: Callable[[Any], np.ndarray]) -> None:

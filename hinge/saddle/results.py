@@ -40,7 +40,15 @@ class Guarantee:
 
 
 class Interval(NamedTuple):
-    """Two numbers between which the best value lies, as far as the certificate says."""
+    """Two numbers between which the best value lies, as far as the certificate says.
+
+    Examples
+    --------
+    >>> import hinge
+    >>> game = hinge.solve_game([[3.0, 1.0], [0.0, 2.0]])
+    >>> game.value.lower <= 1.5 <= game.value.upper, round(game.value.middle, 2)
+    (True, 1.5)
+    """
 
     lower: float
     upper: float
@@ -188,7 +196,7 @@ class Game(MaxMinResult):
     --------
     >>> import hinge
     >>> game = hinge.solve_game([[3.0, 1.0], [0.0, 2.0]])
-    >>> round(game.value, 1), game.p.round(2).tolist()
+    >>> round(game.value.middle, 1), game.p.round(2).tolist()
     (1.5, [0.5, 0.5])
     """
 
