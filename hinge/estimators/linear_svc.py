@@ -318,10 +318,10 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, Probabilit
         rows = weights.row_weights(sample_weight, stream)
         per_class = weights.per_class_weights(self.class_weight, y, classes, rows)
         tasks = [1] if len(classes) == 2 else list(range(len(classes)))
-        data = streams.room_for(self, stream, len(tasks), rows is not None or per_class is not None)
-        problems: list[Any] = [self._problem(data, codes == k, rows, per_class, k) for k in tasks]
+        room = streams.room_for(self, stream, len(tasks), rows is not None or per_class is not None)
+        problems: list[Any] = [self._problem(room.data, codes == k, rows, per_class, k) for k in tasks]
         reports = self._reports(stream, y, classes, problems)
-        streams.fit_stream(self, problems, data, self._stop(began), checks.seed_of(self.random_state), reports)
+        streams.fit_stream(self, problems, room, self._stop(began), checks.seed_of(self.random_state), reports)
         self.classes_ = classes
         self._forget_probabilities()
         return self
