@@ -8,7 +8,6 @@ from hinge.compiled import Record, record
 from hinge.monitoring import Status
 from hinge.problems import Certificate, Problem, Regularized, Solution
 from hinge.problems.cost import Cost
-from hinge.sampling import key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.linear.adaptive import LEAST, passes_left
 from hinge.solvers.linear.block_ascent import BlockAscent, BlockAscentState, cut_of, dealt, taken
@@ -19,12 +18,12 @@ from hinge.solvers.linear.sdca import TYPICAL
 
 
 class ByPassesState(NamedTuple):
-    """The state of the ascent, or no such where Newton's method began; that of Newton's method, where it can be.
+    """The state of the ascent, and that of Newton's method, where it can be.
 
     `watch` has the blocks visited, `t`; who is at work, `by_newton`; and the logarithm of the gap after the last pass.
     """
 
-    ascent: BlockAscentState | tuple[()]
+    ascent: BlockAscentState
     newton: BlockNewtonState | tuple[()]
     watch: Record
 
@@ -77,16 +76,15 @@ class ByPasses(Solver[Regularized, ByPassesState]):
 
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> ByPassesState:
         able = problem.d <= min(self.most, MOST_DIRECT) and problem.n >= ROWS * problem.d
-        by_newton = False
-        if able:
-            cut = cut_of(problem)
-            block = dealt(cut, key_of(seed), 0, 0)
-            sq = taken(problem, block, block).typical_sq_norm(TYPICAL)
-            prices = self._prices(problem, plain_stiffness(problem, sq + problem.constant_sq))
-            by_newton = prices.newton < prices.ascent
-        ascent = () if by_newton else self.ascent.init(problem, seed, start)
-        newton = self.newton.init(problem, seed, start) if able else ()
-        return ByPassesState(ascent, newton, record(t=0, by_newton=by_newton, log=math.inf))
+        ascent, newton = self.ascent.init(problem, seed, start), self.newton.init(problem, seed, start) if able else ()
+        return ByPassesState(ascent, newton, record(t=0, by_newton=False, log=math.inf))
+
+    def _choose(self, problem: Regularized, state: ByPassesState) -> None:
+        """Who begins, by some rows of the first block; Newton's method leaves α of the ascent untouched."""
+        block = dealt(cut_of(problem), state.ascent.key, 0, 0)
+        rows = taken(problem, block, block)
+        prices = self._prices(problem, plain_stiffness(problem, rows.typical_sq_norm(TYPICAL) + problem.constant_sq))
+        state.watch.by_newton = prices.newton < prices.ascent
 
     def _prices(self, problem: Regularized, stiff: float = 0.0) -> PassPrices:
         matrix = problem.matrix
@@ -94,6 +92,8 @@ class ByPasses(Solver[Regularized, ByPassesState]):
 
     def advance(self, problem: Regularized, state: ByPassesState, n_iter: int) -> ByPassesState:
         watch, blocks = state.watch, cut_of(problem).blocks
+        if watch.t == 0 and n_iter > 0 and state.newton:
+            self._choose(problem, state)
         while n_iter > 0:
             method, own = at_work(self, state)
             n = min(n_iter, blocks - int(watch.t) % blocks)
@@ -107,7 +107,7 @@ class ByPasses(Solver[Regularized, ByPassesState]):
     def _look(self, problem: Regularized, state: ByPassesState) -> None:
         """After a pass of the ascent: whether the rest is for Newton's method."""
         watch, ascent, newton = state.watch, state.ascent, state.newton
-        assert isinstance(ascent, BlockAscentState) and isinstance(newton, BlockNewtonState)
+        assert isinstance(newton, BlockNewtonState)
         gap, wanted = self.ascent.estimate(problem, ascent).gap, max(self.tol, LEAST)
         if not wanted < gap < math.inf:
             return

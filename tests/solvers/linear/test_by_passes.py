@@ -37,13 +37,16 @@ def late(monkeypatch):
 
 
 def test_who_begins_follows_from_the_prices(stream):
-    solver = ByPasses()
-    large, small = (solver.init(Regularized(stream(), Y, lam)) for lam in (10.0, 1e-5))
-    assert not large.watch.by_newton and large.ascent and large.newton
-    assert small.watch.by_newton and not small.ascent
-    few = ByPasses(most=5).init(Regularized(stream(), Y, 1e-5))
+    def begun(problem, solver=None):
+        solver = ByPasses() if solver is None else solver
+        return solver.advance(problem, solver.init(problem), 1)
+
+    large, small = (begun(Regularized(stream(), Y, lam)) for lam in (10.0, 1e-5))
+    assert not large.watch.by_newton and large.ascent.t == 1 and large.newton.t == 0
+    assert small.watch.by_newton and small.newton.t == 1 and not small.ascent.alpha.any()
+    few = begun(Regularized(stream(), Y, 1e-5), ByPasses(most=5))
     assert not few.watch.by_newton and not few.newton
-    short = solver.init(Regularized(X[:40], Y[:40], 1e-5))
+    short = begun(Regularized(X[:40], Y[:40], 1e-5))
     assert not short.watch.by_newton and not short.newton
 
 
