@@ -20,11 +20,15 @@ STEPS = np.array([0.0, 1 / 16, 1 / 4, 1 / 2, 1.0, 2.0])
 """Lengths at which a pass knows the objective, of the one that it is made for."""
 TRIAL = 4  # the place of that one
 ENOUGH = 0.5  # share of the best decrease among them that is good enough
+FAILED, PATIENCE = (
+    0.05,
+    4,
+)  # share of its length below which a step tells that μ is too small, after so many flat passes
 SHRINK = 0.2  # by what μ falls from one pass to the next
 LEAVE = 1.0  # it does where Newton promises a decrease below this share of the smoothing error
 NARROW, WIDE = 0.1, 2.5  # μ for a beginning that other rows told, and for one that nothing is known of
 NOTHING = 1e-13  # a decrease, in units of the objective, that rounding may have made
-STALLED = 8  # passes without a thousandth of progress that end a run
+STALLED = 12  # passes without a thousandth of progress that end a run
 
 
 class Outline(NamedTuple):
@@ -42,7 +46,8 @@ class Walk(NamedTuple):
 
     `best` is the best answer that was certified. `place` has the length of the step that is tried, `tau`; the width of
     the smoothing that p was made for, `line`, and that of the next pass, `mu`; the objective of `best`, its bias, the
-    best bound on it and the unit of their gap; the least gap so far, not improved on in `still` passes.
+    best bound on it and the unit of their gap; the least gap so far, not improved on in `still` passes; the largest μ,
+    `widest`, by what it falls, `shrink`, and whether its last change was a fall.
     """
 
     x: np.ndarray
@@ -56,7 +61,20 @@ def begun(outline: Outline, spread: float, start: np.ndarray | None = None) -> W
     d = outline.d
     mu = 0.0 if outline.loss.curvature else spread * (WIDE if start is None else NARROW)
     x = np.zeros(d + 1) if start is None else start.copy()
-    numbers = record(tau=1.0, line=mu, mu=mu, primal=np.inf, b=0.0, bound=-np.inf, unit=0.0, least=np.inf, still=0)
+    numbers = record(
+        tau=1.0,
+        line=mu,
+        mu=mu,
+        primal=np.inf,
+        b=0.0,
+        bound=-np.inf,
+        unit=0.0,
+        least=np.inf,
+        still=0,
+        widest=WIDE * spread if mu else 0.0,
+        shrink=SHRINK,
+        fell=False,
+    )
     return Walk(x, np.zeros(d + 1), np.zeros(d), numbers)
 
 
@@ -84,6 +102,8 @@ def go_on(walk: Walk, outline: Outline, sums: Sums) -> None:
     if p.any():
         tau = _length(question, penalty, sums.along) * float(place.tau)
         if tau != place.tau:
+            if tau < FAILED * place.tau and place.still >= PATIENCE:
+                _widen(place)
             place.tau = tau
             return
     x[:] = question.u
@@ -94,7 +114,17 @@ def go_on(walk: Walk, outline: Outline, sums: Sums) -> None:
     place.tau, place.line = 1.0, question.mu
     paid = penalty > 0.0
     if 0.5 * float((g[paid] ** 2 / penalty[paid]).sum()) <= LEAVE * sums.costs[GAP]:
-        place.mu = SHRINK * question.mu
+        place.mu, place.fell = place.shrink * question.mu, True
+
+
+def _widen(place: Record) -> None:
+    """A step that is far too long was made for too narrow a parabola, which rows leave on the way.
+
+    Where that came of a fall of μ, it falls by less from now on.
+    """
+    if place.fell:
+        place.shrink, place.fell = np.sqrt(place.shrink), False
+    place.mu = min(place.mu / SHRINK, place.widest)
 
 
 def _length(question: Question, penalty: np.ndarray, along: np.ndarray) -> float:

@@ -58,6 +58,18 @@ def test_a_step_of_a_bad_length_is_tried_again_at_another(wrong):
 def test_progress_that_ends_is_counted():
     form = outline(SQUARED_HINGE)
     problem, walk = Regularized(X, Y, 1e-3, bias="free", loss=SQUARED_HINGE), begun(form, 1.0)
-    for _ in range(20):
+    for _ in range(24):
         go_on(walk, form, sums_of(problem, asked(walk)))
-    assert walk.place.still >= 8 and certificate_of(walk).gap < 1e-10
+    assert walk.place.still >= 12 and certificate_of(walk).gap < 1e-10
+
+
+def test_steps_that_stay_far_too_long_widen_the_parabola():
+    form = outline(HINGE)
+    problem, walk = Regularized(X, Y, 1e-3, bias="free"), begun(form, 1.0, np.zeros(5))
+    go_on(walk, form, sums_of(problem, asked(walk)))
+    walk.p[:] *= -1e3
+    widths = []
+    for _ in range(7):
+        go_on(walk, form, sums_of(problem, asked(walk)))
+        widths.append(float(walk.place.mu))
+    assert widths[0] == pytest.approx(NARROW) and max(widths) == pytest.approx(WIDE)
