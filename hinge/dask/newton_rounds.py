@@ -21,6 +21,9 @@ from hinge.solvers.linear.block_newton import ROWS, SAMPLE, sampled_start
 from hinge.solvers.linear.newton_sums import Question, Sums, added, no_sums, sums_of
 from hinge.solvers.linear.newton_walk import STALLED, STEPS, Outline, Walk, asked, begun, certificate_of, go_on
 
+FEW = 8
+"""One row in so many is in the sample, or fewer: one worker alone works on it."""
+
 
 class Asked(NamedTuple):
     """What a pass is to sum up, for each of the tasks that are still open."""
@@ -105,7 +108,8 @@ class NewtonRounds(ClientLoop):
         super().__init__(cluster, parts, stop, began, look)
         self.tasks, self.spread = tuple(tasks), spread
         self.outlines = [Outline(d, task.lam, task.loss, task.bias, task.bias_scale) for task in tasks]
-        self.every = max(1, rows // max(ROWS * d, SAMPLE * rows // max(1, cells)))
+        wanted = max(ROWS * d, min(SAMPLE * rows // max(1, cells), rows // FEW))
+        self.every = max(1, rows // wanted)
         self.walks: list[Walk] = [begun(outline, spread) for outline in self.outlines]
 
     def _turn(self, ends: float) -> float:
