@@ -173,7 +173,7 @@ class OnCluster(LinearMachine):
             asked = [report(0, record, answers[0]) for report in reports]  # type: ignore[arg-type]
             return any(asked)
 
-        given = dict(
+        given: dict[str, Any] = dict(
             d=facts[0].columns,
             spread=spread.width,
             stop=Stop(self.tol, int(self.max_iter), self.max_time),

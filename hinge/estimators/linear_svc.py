@@ -145,10 +145,10 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, Probabilit
 
     Notes
     -----
-    **Rows on a disk.** Where memory does not hold them, `BlockAscent` reads them in large blocks, all classes in the
-    same passes, and each pass certifies the answer that it began with; `bytes_read_` is what was read. This is for the
-    2-norm and one class against the rest, with limits in time and passes. Text, categories and missing values are
-    refused, with the name of the column. There is no `dual_coef_`.
+    **Rows on a disk.** Where memory does not hold them, `BlockNewton` or `BlockAscent`, as `ByPasses` chooses, read
+    them in large blocks, all classes in the same passes, which certify answers too; `bytes_read_` is what was read.
+    This is for the 2-norm and one class against the rest, with limits in time and passes. Text, categories and missing
+    values are refused, with the name of the column. There is no `dual_coef_`.
 
     ``multi_class="crammer_singer"`` minimises, whatever `loss`, `penalty` and `dual` are, as in scikit-learn,
 

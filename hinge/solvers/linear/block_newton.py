@@ -31,15 +31,11 @@ MOST_STEPS = 60
 class BlockNewtonState(NamedTuple):
     """Where the run is, and what the present pass has summed up so far.
 
-    `place` has the blocks visited, `t`, the passes done, the blocks of the present one, and numbers of `Sums`.
+    `place` has the blocks visited, `t`, the passes done, the blocks of the present one, and whether the run has begun.
     """
 
     walk: Walk
-    along: np.ndarray
-    z: np.ndarray
-    sides: np.ndarray
-    H: np.ndarray
-    costs: np.ndarray
+    sums: Sums
     place: Record
     key: np.uint64
 
@@ -92,10 +88,9 @@ class BlockNewton(Solver[Regularized, BlockNewtonState]):
 
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> BlockNewtonState:
         x = None if start is None else np.append(start.w, start.b)
-        place = record(t=0, passes=0, done=0, begun=x is not None, largest=0.0, terms=0)
-        empty = no_sums(problem.d, len(STEPS))
+        place = record(t=0, passes=0, done=0, begun=x is not None)
         walk = begun(outline_of(problem), problem.spread, x)
-        return BlockNewtonState(walk, *empty[:5], place, key_of(seed))
+        return BlockNewtonState(walk, no_sums(problem.d, len(STEPS)), place, key_of(seed))
 
     def advance(self, problem: Regularized, state: BlockNewtonState, n_iter: int) -> BlockNewtonState:
         cut, place = cut_of(problem), state.place
@@ -107,13 +102,15 @@ class BlockNewton(Solver[Regularized, BlockNewtonState]):
                 self._begin(problem, state, block, rows)
             part = part_of(problem, block, rows)
             if part is not None:
-                _add(state, sums_of(part, asked(state.walk)))
+                state = state._replace(sums=added(state.sums, sums_of(part, asked(state.walk))))
             if isinstance(problem.matrix, Matrix):
                 problem.matrix.count(rows.reads)
             place.t += 1
             place.done += 1
             if place.done == cut.blocks:
-                _end_pass(problem, state)
+                go_on(state.walk, outline_of(problem), state.sums)
+                state = state._replace(sums=no_sums(problem.d, len(STEPS)))
+                place.passes, place.done = place.passes + 1, 0
         return state
 
     def _begin(self, problem: Regularized, state: BlockNewtonState, block: Ranges, rows: Matrix) -> None:
@@ -184,26 +181,3 @@ def sampled_start(part: Regularized | None, lam: float) -> np.ndarray | None:
     answer = solve(sample, Newton(), stop=Stop(tol, max_iter=MOST_STEPS)).solution
     found = np.append(answer.w, answer.b)
     return found if np.isfinite(found).all() else None
-
-
-def _add(state: BlockNewtonState, more: Sums) -> None:
-    """What a block adds to the pass."""
-    found = added(_sums(state), more)
-    for own, total in zip(state[1:6], found[:5], strict=True):
-        own[:] = total
-    state.place.largest, state.place.terms = found.largest, found.terms
-
-
-def _sums(state: BlockNewtonState) -> Sums:
-    place = state.place
-    return Sums(state.along, state.z, state.sides, state.H, state.costs, float(place.largest), int(place.terms))
-
-
-def _end_pass(problem: Regularized, state: BlockNewtonState) -> None:
-    """Go on by the sums, and begin the next pass with none."""
-    place = state.place
-    go_on(state.walk, outline_of(problem), _sums(state))
-    for own in state[1:6]:
-        own[:] = 0.0
-    place.largest, place.terms, place.done = 0.0, 0, 0
-    place.passes += 1

@@ -97,7 +97,8 @@ class ByPasses(Solver[Regularized, ByPassesState]):
         while n_iter > 0:
             method, own = at_work(self, state)
             n = min(n_iter, blocks - int(watch.t) % blocks)
-            method.advance(problem, own, n)
+            own = method.advance(problem, own, n)
+            state = state._replace(newton=own) if watch.by_newton else state._replace(ascent=own)
             watch.t += n
             n_iter -= n
             if watch.t % blocks == 0 and not watch.by_newton and state.newton:

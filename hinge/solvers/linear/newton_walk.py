@@ -14,7 +14,7 @@ from hinge.problems.svm.linear import Bias
 from hinge.problems.svm.losses import Loss
 from hinge.problems.svm.penalized import primal_value, relative_gap
 from hinge.solvers.linear.hessians import by_features, penalty_of
-from hinge.solvers.linear.newton_sums import GAP, LOSS, UNIT, Question, Sums, dual_bound
+from hinge.solvers.linear.newton_sums import Question, Sums, dual_bound
 
 STEPS = np.array([0.0, 1 / 16, 1 / 4, 1 / 2, 1.0, 2.0])
 """Lengths at which a pass knows the objective, of the one that it is made for."""
@@ -113,7 +113,7 @@ def go_on(walk: Walk, outline: Outline, sums: Sums) -> None:
     p[:] = -by_features(outline, sums.H, g, 1.0 / (question.mu + outline.loss.curvature))
     place.tau, place.line = 1.0, question.mu
     paid = penalty > 0.0
-    if 0.5 * float((g[paid] ** 2 / penalty[paid]).sum()) <= LEAVE * sums.costs[GAP]:
+    if 0.5 * float((g[paid] ** 2 / penalty[paid]).sum()) <= LEAVE * sums.costs.gap:
         place.mu, place.fell = place.shrink * question.mu, True
 
 
@@ -149,12 +149,12 @@ def _certify(walk: Walk, outline: Outline, u: np.ndarray, sums: Sums) -> None:
     paid, constant_sq = 0.5 * float(w @ w), 0.0
     if outline.bias == "penalized":
         paid, constant_sq = paid + 0.5 * (b / outline.bias_scale) ** 2, outline.bias_scale**2
-    primal = primal_value(outline.lam, paid, len(w), float(sums.costs[LOSS]), sums.terms)
+    primal = primal_value(outline.lam, paid, len(w), float(sums.costs.loss), int(sums.costs.terms))
     place.bound = max(place.bound, dual_bound(sums, outline.lam, outline.loss, constant_sq, outline.bias == "free"))
     if primal < place.primal:
         walk.best[:] = w
         place.primal, place.b = primal, b
-    place.unit = sums.costs[UNIT]
+    place.unit = sums.costs.unit
     gap = certificate_of(walk).gap
     better = gap < 0.999 * place.least
     place.still = 0 if better else place.still + 1
