@@ -1,6 +1,7 @@
 """`hinge.dask.LinearSVC` on a LocalCluster: against the local fit, two workers against one, rounds by parts, kills.
 
     python benchmarks/dask_fit.py [--rows 800000] [--repeats 3] [--parts 2 4 8 16] [--kills 20] [--only NAME ...]
+                                  [--solver auto]
 
 First table: the same problem (hinge, a penalised bias) to the same certified gap by `hinge.LinearSVC`, and on clusters
 of one and of two worker processes of one thread each, rows loaded before the clock starts; runs interleaved, the least
@@ -175,14 +176,14 @@ def rounds(task: Task, parts: list[int]) -> str:
     return f"{task.label:10} {'   '.join(found)}"
 
 
-def kills(task: Task, spread: Spread, cluster: Cluster, count: int, seed: int = 0) -> str:
+def kills(task: Task, spread: Spread, cluster: Cluster, count: int, solver: str, seed: int = 0) -> str:
     """One row of the third table."""
     rng, same, took = np.random.default_rng(seed), 0, []
 
     def fit() -> tuple[float, LinearSVC]:
         cluster.ready()
         began = time.perf_counter()
-        model = LinearSVC(client=cluster.client, parts=2, **settings(task)).fit(*spread)
+        model = LinearSVC(client=cluster.client, parts=2, solver=solver, **settings(task)).fit(*spread)
         return time.perf_counter() - began, model
 
     fit()
@@ -207,6 +208,7 @@ def main() -> None:
     parser.add_argument("--parts", type=int, nargs="*", default=[2, 4, 8, 16])
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--solver", default="auto", help="of the fits that are killed")
     options = parser.parse_args()
     clusters = [Cluster(workers) for workers in (1, 2)]
     with tempfile.TemporaryDirectory() as folder:
@@ -219,7 +221,7 @@ def main() -> None:
                 print("objective and gap: local, 1 and 2 workers; seconds of each, ratio; CPU of the busiest, ratio")
                 print(against(task, spread, clusters, options.repeats), flush=True)
             if options.kills:
-                print(kills(task, spread, clusters[1], options.kills), flush=True)
+                print(kills(task, spread, clusters[1], options.kills, options.solver), flush=True)
     for cluster in clusters:
         cluster.close()
 

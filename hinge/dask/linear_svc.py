@@ -20,10 +20,11 @@ from hinge.solvers import registry
 class LinearSVC(OnCluster, LocalLinearSVC):
     """`hinge.LinearSVC` where the rows lie with the workers of a cluster: the same problem, certified in the same way.
 
-    Rows are cut into parts, which stay where they are. In a round every part ascends the dual on its own rows, for
-    some passes and for all classes at once, and what the parts changed of w is added up (CoCoA+, see
-    :mod:`hinge.dask.rounds`); a round sends one vector a class each way. When a worker is lost, what it had is computed
-    again, and the model is the same, bit for bit.
+    Rows are cut into parts, which stay where they are. Where there are many rows for each feature a round is a Newton
+    step: every part sums up gradient and Hessian over its rows, in one pass for all classes, and some rounds suffice
+    whatever C is (:mod:`hinge.dask.newton_rounds`). Else every part ascends the dual on its own rows, for some passes,
+    and what the parts changed of w is added up (CoCoA+, :mod:`hinge.dask.rounds`); a round then sends one vector a
+    class each way. When a worker is lost, what it had is computed again, and the model is the same, bit for bit.
 
     Parameters
     ----------
@@ -32,7 +33,9 @@ class LinearSVC(OnCluster, LocalLinearSVC):
     parts : int, optional
         Parts that are worked on at once, of neighbouring chunks each; by default as many as the cluster has threads
         when the fit begins, or as there are chunks, if these are fewer. The model depends on it, within `tol`, and on
-        nothing else of the cluster; more parts need more rounds.
+        nothing else of the cluster; more parts need more rounds of CoCoA+.
+    solver : {"auto", "cocoa", "blocknewton"}
+        CoCoA+, or Newton's method; by default as sizes and λ tell.
     others
         As for `hinge.LinearSVC`. There is no ``penalty="l1"``, ``multi_class="crammer_singer"``, `slack`, `max_reads`,
         `target_error` or `warm_start`; `n_jobs` is not looked at.
@@ -53,7 +56,7 @@ class LinearSVC(OnCluster, LocalLinearSVC):
     References
     ----------
     C. Ma, V. Smith, M. Jaggi, M. I. Jordan, P. Richtárik, M. Takáč, *Adding vs. Averaging in Distributed Primal-Dual
-    Optimization*, 2015.
+    Optimization*, 2015. O. Chapelle, *Training a Support Vector Machine in the Primal*, 2007.
 
     Examples
     --------

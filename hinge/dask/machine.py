@@ -11,9 +11,11 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from hinge.dask.chunks import chunks_of, row_chunks
+from hinge.dask.client_loop import ClientLoop, Outcome, RoundRecord
 from hinge.dask.cluster import Cluster, cluster_of, placed
+from hinge.dask.newton_rounds import NewtonRounds
 from hinge.dask.parts import Facts, Task, part_of, prepared
-from hinge.dask.rounds import Outcome, RoundRecord, Rounds, first_kappa
+from hinge.dask.rounds import Rounds, first_kappa
 from hinge.estimators import checks
 from hinge.estimators.linear_machine import LinearMachine
 from hinge.estimators.one_vs_rest import Report, how_all_ended
@@ -22,8 +24,13 @@ from hinge.problems import Solution
 from hinge.problems.svm.linear import Bias
 from hinge.problems.svm.losses import Loss
 from hinge.problems.svm.penalized import checked_lam, lam_of
-from hinge.solvers import CoCoA
+from hinge.solvers import BlockNewton, CoCoA
+from hinge.solvers.linear.block_newton import ROWS
+from hinge.solvers.linear.hessians import MOST_DIRECT
+from hinge.solvers.linear.prices import pass_prices
 
+MOST_BYTES = 1 << 26
+"""Of the sums that a part sends, of all classes: more are better left with the rows."""
 OWN = ("client", "parts")
 """Parameters that the local machines do not have."""
 NOT_HERE: dict[str, tuple[Any, str]] = {
@@ -110,8 +117,8 @@ class OnCluster(LinearMachine):
         for name, (default, instead) in NOT_HERE.items():
             if getattr(self, name, default) != default:
                 raise ValueError(f"{name}={getattr(self, name)!r} is not for hinge.dask: {instead}.")
-        if not (isinstance(self.solver, CoCoA) or self.solver in ("auto", "cocoa")):
-            raise ValueError(f"solver={self.solver!r} is not for hinge.dask, whose fits are CoCoA's: give 'auto'.")
+        if not (isinstance(self.solver, CoCoA | BlockNewton) or self.solver in ("auto", "cocoa", "blocknewton")):
+            raise ValueError(f"solver={self.solver!r} is not for hinge.dask: give 'auto', 'cocoa' or 'blocknewton'.")
         if self.parts is not None:
             checks.checked_count("parts", self.parts)
 
@@ -166,20 +173,37 @@ class OnCluster(LinearMachine):
             asked = [report(0, record, answers[0]) for report in reports]  # type: ignore[arg-type]
             return any(asked)
 
-        rounds = Rounds(
-            spread.cluster,
-            parts,
-            tasks,
-            cells=max(fact.cells for fact in facts),
+        given: dict[str, Any] = dict(
             d=facts[0].columns,
-            centre=centre,
             spread=spread.width,
-            seed=checks.seed_of(self.random_state),
             stop=Stop(self.tol, int(self.max_iter), self.max_time),
             began=began,
             look=look,
         )
+        rounds: ClientLoop
+        if self._by_newton(facts, tasks, len(parts)):
+            rows, cells = (sum(counts) for counts in zip(*((fact.rows, fact.cells) for fact in facts), strict=True))
+            rounds = NewtonRounds(spread.cluster, parts, tasks, rows=rows, cells=cells, **given)
+        else:
+            most, seed = max(fact.cells for fact in facts), checks.seed_of(self.random_state)
+            rounds = Rounds(spread.cluster, parts, tasks, cells=most, centre=centre, seed=seed, **given)
+        self.solver_ = BlockNewton() if isinstance(rounds, NewtonRounds) else CoCoA()
         return rounds.run(self.on_interrupt == "keep")
+
+    def _by_newton(self, facts: Sequence[Facts], tasks: Sequence[Task], parts: int) -> bool:
+        """Whether Newton's method should be the sooner done: sums of d² numbers, in rounds that are few in any case.
+
+        Parts that ascend at once go as if R²/Λ were larger by as many as they are, at worst.
+        """
+        rows, cells, d = sum(fact.rows for fact in facts), sum(fact.cells for fact in facts), facts[0].columns
+        if self.solver == "auto":
+            if d > MOST_DIRECT or rows < ROWS * d or 8 * len(tasks) * (d + 1) ** 2 > MOST_BYTES:
+                return False
+            typical = float(np.median([fact.typical for fact in facts]))
+            stiff = max((typical + task.constant_sq) / (task.Lam * facts[0].spread) for task in tasks)
+            prices = pass_prices(d, cells / rows, 2 * cells < rows * d, stiff * parts, self.tol, read=0.0)
+            return prices.newton < prices.ascent
+        return isinstance(self.solver, BlockNewton) or self.solver == "blocknewton"
 
     def _keep_outcome(self, outcome: Outcome, total: float) -> None:
         """Set the attributes of a fit, and warn if it was cut off."""
@@ -189,7 +213,7 @@ class OnCluster(LinearMachine):
         objectives = np.array([certificate.objective for certificate in outcome.certificates])
         self.objective_ = float(objectives[0]) if len(objectives) == 1 else objectives
         self.n_iter_, self.n_feature_reads_ = max(1, outcome.passes), outcome.reads
-        self.history_, self.solver_, self._mass = outcome.history, CoCoA(), total
+        self.history_, self._mass = outcome.history, total
         self.bytes_moved_ = outcome.moved
         self.stop_reason_ = how_all_ended([outcome.status], self.gap_, self.tol, 5).name.lower()
         for name in ("dual_coef_", "support_", "_streams", "_answers"):

@@ -83,6 +83,11 @@ class Task(NamedTuple):
         return self.lam * self.total
 
     @property
+    def constant_sq(self) -> float:
+        """Square of the constant feature's value, 0 where there is none."""
+        return self.bias_scale**2 if self.bias == "penalized" else 0.0
+
+    @property
     def free(self) -> bool:
         """Whether the bias is free."""
         return self.bias == "free"

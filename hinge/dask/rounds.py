@@ -23,19 +23,19 @@ The gap that the parts met on their way says when a certificate is worth its two
 summed from the parts.
 """
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from hinge.dask import local_rounds, shares
-from hinge.dask.cluster import Cluster, OutOfTime, summed
+from hinge.dask.client_loop import ClientLoop, Look, bytes_of, same
+from hinge.dask.cluster import Cluster, summed
 from hinge.dask.local_rounds import Message, Report
 from hinge.dask.parts import Task
 from hinge.dask.shares import Question
-from hinge.monitoring import History, Status, Stop
+from hinge.monitoring import Status, Stop
 from hinge.problems import Certificate, Solution
 from hinge.problems.rounding import EPS
 from hinge.problems.svm.examples import balance
@@ -55,37 +55,6 @@ FASTER, SLOWER = 2.0, 4.0
 SMALL = 1e-6
 CANDIDATES = 16
 """Biases that are tried at once, on either side of the best so far."""
-
-
-class RoundRecord(NamedTuple):
-    """One round, with the fields of `hinge.monitoring.Record`; reads are cells of the data.
-
-    `passes` are those over the data so far, `bytes_moved` what the client has sent and received, `sigma` the largest σ'
-    of the round, over all classes.
-    """
-
-    iteration: int
-    seconds: float
-    feature_reads: int
-    kernel_evals: int
-    objective: float
-    certificate: float
-    score: float
-    passes: int
-    bytes_moved: int
-    sigma: float
-
-
-class Outcome(NamedTuple):
-    """What a fit on a cluster gives back: an answer and a certificate for each task."""
-
-    answers: list[Solution]
-    certificates: list[Certificate]
-    status: Status
-    passes: int
-    reads: int
-    moved: int
-    history: History
 
 
 @dataclass
@@ -179,24 +148,17 @@ class Place:
         self.foreseen = self.gap * min(1.0, factor)
 
 
-class Rounds:
-    """The rounds of one fit.
+class Rounds(ClientLoop):
+    """The rounds of one fit, of which `ClientLoop` says what is given besides.
 
     Parameters
     ----------
-    cluster : Cluster
-    parts : sequence of jobs
-        Each gives a `Part`.
     tasks : sequence of Task
     cells : int
         Of the largest part.
     d : int
     centre, spread : float
         A bias to begin with, and what rows are short of before anything is learned.
-    stop : Stop
-        `max_iter` is in passes; `max_time` counts from `began`.
-    look : callable
-        Called with each record and the answers; True ends the fit.
     """
 
     def __init__(
@@ -212,10 +174,10 @@ class Rounds:
         seed: int,
         stop: Stop,
         began: float,
-        look: Callable[[RoundRecord, list[Solution]], bool],
+        look: Look,
     ) -> None:
-        self.cluster, self.parts, self.seed, self.stop, self.began, self.look = cluster, parts, seed, stop, began, look
-        count, self.spread = len(parts), spread
+        super().__init__(cluster, parts, stop, began, look)
+        count, self.spread, self.seed, self.since = len(parts), spread, seed, 0
         self.places = [
             Place(task, np.zeros(d), float(count), task.Lam >= SGD_PAYS * count, kappa=task.kappa) for task in tasks
         ]
@@ -223,51 +185,25 @@ class Rounds:
             place.b = place.beta = centre if place.task.free else 0.0
         self.kept = [cluster.submit("begin", local_rounds.first_kept, part, len(tasks)) for part in parts]
         self.round_passes = int(np.clip(-(-ROUND_CELLS // max(1, cells)), *PASSES))
-        self.history = History()
-        self.round = self.passes = self.reads = self.moved = self.since = 0
+
+    def _turn(self, ends: float) -> float:
+        limit, sigma = self.stop.max_iter, max(place.sigma for place in self._open)
+        self._round(self.round_passes if limit is None else min(self.round_passes, limit - self.passes), ends)
+        self._certify([place for place in self._open if self._is_promising(place)], self.ends)
+        return sigma
 
     @property
-    def ends(self) -> float:
-        """When the time limit is, on ``time.perf_counter``."""
-        return np.inf if self.stop.max_time is None else self.began + self.stop.max_time
+    def _answers(self) -> list[tuple[Solution, Certificate]]:
+        return [(place.answer, place.certificate) for place in self.places]
 
-    def run(self, keep: bool) -> Outcome:
-        """Rounds until a limit is met; after Ctrl-C the answer so far, if it is to be kept."""
-        try:
-            status = self._loop()
-        except KeyboardInterrupt:
-            if not keep:
-                raise
-            status = Status.INTERRUPTED
-        if status is not Status.INTERRUPTED:
-            self._certify([place for place in self.places if place.certificate.is_unknown], np.inf)
-        answers, found = [place.answer for place in self.places], [place.certificate for place in self.places]
-        return Outcome(answers, found, status, self.passes, self.reads, self.moved, self.history)
+    @property
+    def _ended(self) -> Status | None:
+        if not self._open:
+            return Status.CONVERGED
+        return Status.STALLED if all(place.flat >= STALLED for place in self._open) else None
 
-    def _loop(self) -> Status:
-        while True:
-            if self.stop.max_iter is not None and self.passes >= self.stop.max_iter:
-                return Status.MAX_ITER
-            if self.round and time.perf_counter() >= self.ends:
-                return Status.MAX_TIME
-            passes = (
-                self.round_passes
-                if self.stop.max_iter is None
-                else min(self.round_passes, self.stop.max_iter - self.passes)
-            )
-            sigma = max(place.sigma for place in self._open)
-            try:
-                self._round(passes, self.ends if self.round else np.inf)
-                promising = [place for place in self._open if self._is_promising(place)]
-                self._certify(promising, self.ends)
-            except OutOfTime:
-                return Status.MAX_TIME
-            if self._told(sigma):
-                return Status.CALLBACK
-            if not self._open:
-                return Status.CONVERGED
-            if all(place.flat >= STALLED for place in self._open):
-                return Status.STALLED
+    def _last_word(self) -> None:
+        self._certify([place for place in self.places if place.certificate.is_unknown], np.inf)
 
     @property
     def _open(self) -> list[Place]:
@@ -291,7 +227,7 @@ class Rounds:
             np.array([place.sigma for place in places]),
             np.array([place.growing for place in places]),
         )
-        sent = self.cluster.submit("message", _same, message)
+        sent = self.cluster.submit("message", same, message)
         ascended = [
             self.cluster.submit("ascend", local_rounds.ascend, part, kept, sent)
             for part, kept in zip(self.parts, self.kept, strict=True)
@@ -302,7 +238,7 @@ class Rounds:
         except BaseException:
             self.cluster.drop(ascended)
             raise
-        self.moved += _bytes(message) + sum(map(_bytes, reports))
+        self.moved += bytes_of(message) + sum(map(bytes_of, reports))
         report = local_rounds.added(*reports)
         for place in self.places:
             place.step = 1.0
@@ -346,14 +282,14 @@ class Rounds:
             np.array([side for side, _ in sides]),
             np.array([ratio for _, ratio in sides]),
         )
-        sent = self.cluster.submit("question", _same, question)
+        sent = self.cluster.submit("question", same, question)
         asked = [
             self.cluster.submit("certify", shares.asked, part, kept, sent)
             for part, kept in zip(self.parts, self.kept, strict=True)
         ]
         found = self.cluster.gather([self.cluster.submit("share", shares.shares_of, job) for job in asked], ends)
         self.reads += sum(cells for _, cells in found)
-        self.moved += _bytes(question) + sum(_bytes(part) for part in found)
+        self.moved += bytes_of(question) + sum(bytes_of(part) for part in found)
         totals = [
             shares.together(of_task, len(w))
             for of_task, w in zip(zip(*(part for part, _ in found), strict=True), question.w, strict=True)
@@ -398,25 +334,6 @@ class Rounds:
             away = np.concatenate([-np.arange(1, CANDIDATES + 1), np.arange(1, CANDIDATES + 1)]) / CANDIDATES
         return [total._replace(loss=float(value)) for total, value in zip(totals, loss, strict=True)], best.tolist()
 
-    def _told(self, sigma: float) -> bool:
-        """Write the record of a round, and ask who looks on."""
-        known = [place.certificate for place in self.places if not place.certificate.is_unknown]
-        whole = len(known) == len(self.places)
-        record = RoundRecord(
-            self.round,
-            time.perf_counter() - self.began,
-            self.reads,
-            0,
-            float(sum(certificate.objective for certificate in known)) if whole else np.nan,
-            max(certificate.gap for certificate in known) if whole else np.inf,
-            np.nan,
-            self.passes,
-            self.moved,
-            sigma,
-        )
-        self.history.append(record)  # type: ignore[arg-type]
-        return self.look(record, [place.answer for place in self.places])
-
 
 def first_kappa(lam: float, typical: float, spread: float) -> float:
     """κ to begin with: between what moves b as its own rows answer, some λ, and a share of the rows' squared norms."""
@@ -425,14 +342,3 @@ def first_kappa(lam: float, typical: float, spread: float) -> float:
 
 def _kept_of(ascended: local_rounds.Ascended) -> local_rounds.Kept:
     return ascended.kept
-
-
-def _same(value: Any) -> Any:
-    return value
-
-
-def _bytes(value: Any) -> int:
-    """Of all arrays in a value."""
-    if isinstance(value, np.ndarray):
-        return value.nbytes
-    return sum(map(_bytes, value)) if isinstance(value, tuple) else 0

@@ -148,10 +148,10 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
 
     Notes
     -----
-    **Rows on a disk.** Where memory does not hold them, `BlockAscent` reads them in large blocks, all classes in the
-    same passes, and each pass certifies the answer that it began with; `bytes_read_` is what was read. This is for the
-    2-norm and one class against the rest, with limits in time and passes. Text, categories and missing values are
-    refused, with the name of the column. There is no `dual_coef_`.
+    **Rows on a disk.** Where memory does not hold them, `BlockNewton` or `BlockAscent`, as `ByPasses` chooses, read
+    them in large blocks, all classes in the same passes, which certify answers too; `bytes_read_` is what was read.
+    This is for the 2-norm and one class against the rest, with limits in time and passes. Text, categories and missing
+    values are refused, with the name of the column. There is no `dual_coef_`.
 
     ``multi_class="crammer_singer"`` minimises, whatever `loss`, `penalty` and `dual` are, as in scikit-learn,
 
@@ -324,10 +324,10 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         rows = weights.row_weights(sample_weight, stream)
         per_class = weights.per_class_weights(self.class_weight, y, classes, rows)
         tasks = [1] if len(classes) == 2 else list(range(len(classes)))
-        data = streams.room_for(self, stream, len(tasks), rows is not None or per_class is not None)
-        problems: list[Any] = [self._problem(data, codes == k, rows, per_class, k) for k in tasks]
+        room = streams.room_for(self, stream, len(tasks), rows is not None or per_class is not None)
+        problems: list[Any] = [self._problem(room.data, codes == k, rows, per_class, k) for k in tasks]
         reports = self._reports(stream, y, classes, problems)
-        streams.fit_stream(self, problems, data, self._stop(began), checks.seed_of(self.random_state), reports)
+        streams.fit_stream(self, problems, room, self._stop(began), checks.seed_of(self.random_state), reports)
         self.classes_ = classes
         self._forget_probabilities()
         return self

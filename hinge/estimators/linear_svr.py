@@ -231,10 +231,10 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
         """Fit the model to rows that are read block by block."""
         y = checks.checked_targets(streams.labelled(self, stream, y))
         rows = weights.row_weights(sample_weight, stream)
-        data = streams.room_for(self, stream, 2, rows is not None)  # a target takes as much as a dual weight
-        problems = [self._problem(data, y, rows)]
+        room = streams.room_for(self, stream, 2, rows is not None)  # a target takes as much as a dual weight
+        problems = [self._problem(room.data, y, rows)]
         reports = reports_of(self, stream, y, [], _rebuilt)
-        streams.fit_stream(self, problems, data, self._stop(began), checks.seed_of(self.random_state), reports)
+        streams.fit_stream(self, problems, room, self._stop(began), checks.seed_of(self.random_state), reports)
         self.coef_ = self.coef_.ravel()
         return self
 

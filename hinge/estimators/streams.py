@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,14 +20,19 @@ from hinge.monitoring import Stop
 from hinge.monitoring.checkpoint import Checkpoint, notes_of
 from hinge.problems import Regularized
 from hinge.problems.svm.tasks import Tasks
-from hinge.solvers import Result, solve
-from hinge.solvers.linear.block_ascent import BlockAscent
+from hinge.solvers import Result, Solver, registry, solve
+from hinge.solvers.linear.by_passes import ByPasses
+from hinge.solvers.linear.hessians import MOST_DIRECT
 from hinge.solvers.side_by_side import SideBySide
 
 OF_A_ROW = 64
 """Bytes that a fit in memory has for each row besides the row itself: dual weights, norms, orders, labels."""
 RESERVE = 1 << 27
 """Bytes for compiled code and the libraries that come with the first rows."""
+HESSIANS = 4
+"""Arrays of d² numbers that Newton's method has at once: a sum, what is added to it, a factor, one to spare."""
+SHARE = 0.25
+"""Of what is left for rows, that they may take."""
 
 
 def opened(model: BaseEstimator, X: Any, y: ArrayLike | str | None) -> tuple[Any, Any, list[str] | None]:
@@ -81,12 +86,24 @@ def _refusal(model: BaseEstimator) -> str | None:
         value = getattr(model, name, usual)
         if value != usual:
             return f"{name}={value!r}"
-    if model.solver not in ("auto", "blockascent") and not isinstance(model.solver, BlockAscent):
-        return f"solver={model.solver!r}"
-    return None
+    if model.solver == "auto" or getattr(_solver_of(model.solver), "reads", None) == "blocks":
+        return None
+    return f"solver={model.solver!r}"
 
 
-def room_for(model: BaseEstimator, stream: RowStream, tasks: int, weighted: bool) -> Streamed:
+def _solver_of(given: Any) -> Any:
+    """The class of a solver that is named, or the solver that is given."""
+    return registry.BY_NAME[given].load() if isinstance(given, str) and given in registry.BY_NAME else given
+
+
+class Room(NamedTuple):
+    """Rows that are read within what memory allows, and the features up to which there is room for Hessians."""
+
+    data: Streamed
+    most: int
+
+
+def room_for(model: BaseEstimator, stream: RowStream, tasks: int, weighted: bool) -> Room:
     """The stream as data within what is allowed; cut as the checkpoint is, where there is one to go on from."""
     n, d = stream.shape
     vectors = tasks * (n * (8 + 1 + (8 if weighted else 0) + (8 if model.intercept == "free" else 0)) + 5 * 8 * d)
@@ -98,19 +115,18 @@ def room_for(model: BaseEstimator, stream: RowStream, tasks: int, weighted: bool
             f"max_memory allows {allowed:,} bytes, of which the process has {resident():,} already, and dual weights "
             f"and labels of {n:,} rows take {vectors:,}: allow {allowed - left + (64 << 20):,} or more."
         )
-    return Streamed(stream, left, None if known is None else Layout(*known.get("layout", (1, 1, 1))))
+    if known is not None:
+        return Room(Streamed(stream, left, Layout(*known.get("layout", (1, 1, 1)))), int(known.get("most", 0)))
+    hessians = 8 * HESSIANS * tasks * (d + 1) ** 2
+    able = d <= MOST_DIRECT and hessians <= SHARE * left
+    return Room(Streamed(stream, left - able * hessians), MOST_DIRECT if able else 0)
 
 
 def fit_stream(
-    model: BaseEstimator,
-    problems: Sequence[Regularized],
-    data: Streamed,
-    stop: Stop,
-    seed: int,
-    reports: Sequence[Report],
+    model: BaseEstimator, problems: Sequence[Regularized], room: Room, stop: Stop, seed: int, reports: Sequence[Report]
 ) -> None:
     """Solve all problems in the same passes, and set the attributes of the fit."""
-    one = model.solver if isinstance(model.solver, BlockAscent) else BlockAscent()
+    data, one = room.data, _chosen(model, room)
     together = len(problems) > 1
     problem: Any = Tasks(problems) if together else problems[0]
     solver: Any = SideBySide(one) if together else one
@@ -122,12 +138,21 @@ def fit_stream(
         seed=seed,
         callbacks=[partial(report, 0) for report in reports],
         on_interrupt=model.on_interrupt,
-        checkpoint=_checkpoint(model, problems, data, seed, one),
+        checkpoint=_checkpoint(model, problems, room, seed, one),
     )
     results = _apart(result, problem) if together else [replace(result, state=None)]
     set_counts(model, problems)
     model.bytes_read_ = data.bytes_read
     keep_results(model, results, problems)
+
+
+def _chosen(model: BaseEstimator, room: Room) -> Solver:
+    """The solver that was asked for, or one that chooses between those that there is memory for."""
+    if model.solver == "auto":
+        return ByPasses(tol=float(model.tol), most=room.most)
+    solver = _solver_of(model.solver)
+    made: Solver = solver if isinstance(solver, Solver) else solver()
+    return made
 
 
 def _apart(result: Result, problem: Tasks) -> list[Result]:
@@ -138,13 +163,14 @@ def _apart(result: Result, problem: Tasks) -> list[Result]:
 
 
 def _checkpoint(
-    model: BaseEstimator, problems: Sequence[Regularized], data: Streamed, seed: int, solver: BlockAscent
+    model: BaseEstimator, problems: Sequence[Regularized], room: Room, seed: int, solver: Solver
 ) -> Checkpoint | None:
     """Where the state is kept, if that was asked for: one of these rows, labels, weights and parameters."""
     if model.checkpoint is None:
         return None
+    data = room.data
     parts: list[str | np.ndarray] = [data.stream.fingerprint(), repr(solver), str(seed), repr(tuple(data.layout))]
     for problem in problems:
         parts += [problem.y, problem.target, problem.weight]
         parts.append(f"{problem.lam!r} {problem.bias} {problem.bias_scale!r} {tuple(problem.loss)!r}")
-    return Checkpoint(model.checkpoint, hash_of(*parts), layout=list(data.layout))
+    return Checkpoint(model.checkpoint, hash_of(*parts), layout=list(data.layout), most=room.most)

@@ -61,6 +61,8 @@ if TYPE_CHECKING:
     from hinge.solvers.kernel.smo import SMO as SMO
     from hinge.solvers.linear.amplified import Amplified as Amplified
     from hinge.solvers.linear.block_ascent import BlockAscent as BlockAscent
+    from hinge.solvers.linear.block_newton import BlockNewton as BlockNewton
+    from hinge.solvers.linear.by_passes import ByPasses as ByPasses
     from hinge.solvers.linear.cdn import CDN as CDN
     from hinge.solvers.linear.cocoa import CoCoA as CoCoA
     from hinge.solvers.linear.cutting_plane import CuttingPlane as CuttingPlane

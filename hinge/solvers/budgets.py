@@ -17,7 +17,7 @@ def cannot_read(problem: Problem, solver: Solver) -> str | None:
     if isinstance(problem.matrix, Streamed):
         if solver.reads == "blocks":
             return None
-        return f"{name} takes rows of arrays in memory, not of a stream: use BlockAscent, or read it into an array."
+        return f"{name} takes rows of arrays in memory, not of a stream: use ByPasses, or read it into an array."
     table = problem.table
     if table.in_memory:
         return (

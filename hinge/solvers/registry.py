@@ -45,6 +45,8 @@ BY_NAME: dict[str, Entry] = {
     "sdca": Entry("hinge.solvers.linear.sdca", "SDCA", "linear"),
     "cocoa": Entry("hinge.solvers.linear.cocoa", "CoCoA", "linear"),
     "blockascent": Entry("hinge.solvers.linear.block_ascent", "BlockAscent", "linear"),
+    "blocknewton": Entry("hinge.solvers.linear.block_newton", "BlockNewton", "linear"),
+    "bypasses": Entry("hinge.solvers.linear.by_passes", "ByPasses", "linear"),
     "stalesdca": Entry("hinge.solvers.linear.stale_sdca", "StaleSDCA", "linear"),
     "uniformdca": Entry("hinge.solvers.linear.uniform_dca", "UniformDCA", "linear"),
     "newton": Entry("hinge.solvers.linear.newton", "Newton", "linear"),

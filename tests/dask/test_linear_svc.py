@@ -96,10 +96,12 @@ def test_sparse_chunks_and_frames_give_the_same_model():
     assert model.feature_names_in_.tolist() == list("abcdef")
 
 
-def test_a_cluster_gives_the_same_bits_as_this_process_and_some_workers_may_have_nothing(client):
+@pytest.mark.parametrize("solver", ["cocoa", "blocknewton"])
+def test_a_cluster_gives_the_same_bits_as_this_process_and_some_workers_may_have_nothing(client, solver):
     dX, dy = chunked(X, y, 300)
-    model = LinearSVC(client=client, C=0.01, tol=1e-3).fit(dX, dy)
-    here = LinearSVC(parts=2, C=0.01, tol=1e-3).fit(dX, dy)
+    model = LinearSVC(client=client, C=0.01, tol=1e-3, solver=solver).fit(dX, dy)
+    here = LinearSVC(parts=2, C=0.01, tol=1e-3, solver=solver).fit(dX, dy)
+    assert type(model.solver_).__name__.lower() == solver
     assert model.coef_.tobytes() == here.coef_.tobytes()
     assert model.gap_ == here.gap_ <= 1e-3
     last = model.history_[-1]
@@ -122,13 +124,15 @@ def test_futures_and_persisted_arrays_are_used_where_they_lie(client):
 
 
 @pytest.mark.slow
-def test_a_worker_that_comes_late_and_one_that_leaves(monkeypatch):
+@pytest.mark.parametrize("solver", ["cocoa", "blocknewton"])
+def test_a_worker_that_comes_late_and_one_that_leaves(monkeypatch, solver):
     """The rounds go on, with the same bits."""
     with (
         LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster,
         Client(cluster, set_as_default=False) as own,
     ):
-        settings = dict(parts=4, tol=0.0, loss="hinge", C=0.1, max_iter=160)
+        passes = 160 if solver == "cocoa" else 10
+        settings = dict(parts=4, tol=0.0, loss="hinge", C=0.1, max_iter=passes, solver=solver)
         with pytest.warns(ConvergenceWarning):
             quiet = LinearSVC(**settings).fit(*chunked(X, y))
         assert len(quiet.history_) == 10
@@ -157,7 +161,7 @@ def test_a_killed_worker_costs_time_and_not_a_bit():
         LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
         Client(cluster, set_as_default=False) as own,
     ):
-        settings = dict(parts=2, tol=1e-9, loss="hinge", C=10.0, max_iter=300)
+        settings = dict(parts=2, tol=1e-9, loss="hinge", C=10.0, max_iter=300, solver="cocoa")
         with pytest.warns(ConvergenceWarning):
             quiet = LinearSVC(**settings).fit(*chunked(X, y, 300))
         pids = list(own.run(os.getpid).values())
@@ -175,7 +179,8 @@ def test_a_killed_worker_costs_time_and_not_a_bit():
 @pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("on_interrupt", ["keep", "raise"])
 def test_ctrl_c(on_interrupt, client, recwarn):
-    model = LinearSVC(client=client, tol=0.0, max_iter=10**6, on_interrupt=on_interrupt, C=100.0, loss="hinge")
+    endless = dict(tol=0.0, max_iter=10**6, C=100.0, loss="hinge", solver="cocoa")
+    model = LinearSVC(client=client, on_interrupt=on_interrupt, **endless)
     sent = interrupt_after(1.0)
     if on_interrupt == "raise":
         with pytest.raises(KeyboardInterrupt):
@@ -188,7 +193,7 @@ def test_ctrl_c(on_interrupt, client, recwarn):
 
 def test_limits_are_said():
     with pytest.warns(ConvergenceWarning, match="the iteration limit was reached"):
-        model = LinearSVC(tol=1e-12, max_iter=3).fit(*chunked(X, y))
+        model = LinearSVC(tol=1e-12, max_iter=3, solver="cocoa").fit(*chunked(X, y))
     assert model.n_iter_ == 3
     assert np.isfinite(model.gap_)
     with pytest.warns(ConvergenceWarning, match="the time limit was reached"):

@@ -10,7 +10,7 @@ import pytest
 from hinge import LinearSVC, LinearSVR
 from hinge.access.streams import streamed
 from hinge.estimators import streams
-from hinge.solvers import BlockAscent
+from hinge.solvers import ByPasses
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -47,7 +47,7 @@ def test_a_stream_gives_the_model_of_the_array(rows, small, settings):
     weight = RNG.integers(1, 4, 600)
     model = LinearSVC(tol=1e-3, **settings).fit(rows / "a.parquet", "answer", weight)
     best = LinearSVC(tol=1e-6, **settings).fit(X, Y, weight)
-    assert model.stop_reason_ == "converged" and model.gap_ <= 1e-3 and isinstance(model.solver_, BlockAscent)
+    assert model.stop_reason_ == "converged" and model.gap_ <= 1e-3 and isinstance(model.solver_, ByPasses)
     assert best.objective_ * (1 - 1e-6) <= model.objective_ <= best.objective_ * (1 + 1e-3)
     assert model.classes_.tolist() == ["no", "yes"] and model.feature_names_in_.tolist() == [f"x{j}" for j in range(5)]
     assert not hasattr(model, "dual_coef_") and model.bytes_read_ >= X.nbytes * (model.n_iter_ - 1)
@@ -79,16 +79,16 @@ def test_what_fits_is_loaded_or_used_where_it_lies(rows):
     model = LinearSVC().fit(rows / "a.parquet", "answer")
     plain = LinearSVC().fit(X, Y)
     np.testing.assert_array_equal(model.coef_, plain.coef_)
-    assert model.feature_names_in_[0] == "x0" and not isinstance(model.solver_, BlockAscent)
+    assert model.feature_names_in_[0] == "x0" and not isinstance(model.solver_, ByPasses)
     mapped = LinearSVC().fit(np.load(rows / "x.npy", mmap_mode="r"), Y)
     np.testing.assert_array_equal(mapped.coef_, plain.coef_)
 
 
 def test_a_map_that_does_not_fit_is_read_by_blocks_if_it_can_be(rows, small):
     mapped = np.load(rows / "x.npy", mmap_mode="r")
-    assert isinstance(LinearSVC(tol=1e-2).fit(mapped, Y).solver_, BlockAscent)
+    assert isinstance(LinearSVC(tol=1e-2).fit(mapped, Y).solver_, ByPasses)
     l1 = LinearSVC(penalty="l1", tol=1e-2).fit(mapped, Y)
-    assert not isinstance(l1.solver_, BlockAscent)
+    assert not isinstance(l1.solver_, ByPasses)
 
 
 @pytest.mark.parametrize(

@@ -511,6 +511,10 @@ LINEAR = {
     "sdca-level": LevelCase(S.SDCA(), T=300),
     "sdca-level-weighted": LevelCase(S.SDCA("plain", shrinking=False), weighted=True, T=300, nu=0.6),
     "cocoa": LinearCase(S.CoCoA(parts=3, cuts=2, least=1, first_pass="sgd")),
+    "blocknewton": LinearCase(S.BlockNewton(), T=40, seed_moves="state"),
+    "blocknewton-free": LinearCase(S.BlockNewton(), bias="free", weighted=True, T=40, seed_moves="state"),
+    "blocknewton-squared": LossCase(S.BlockNewton(), bias="penalized", weighted=True, T=40, seed_moves="state"),
+    "bypasses": LinearCase(S.ByPasses(), T=40),
     "blockascent": LinearCase(S.BlockAscent(), same_reads=False),  # rounding decides who is shrunk
     "cocoa-plain": LinearCase(
         S.CoCoA(parts=4, cuts=3, least=1, first_pass="plain", shrinking=False, block_rows=1), weighted=True

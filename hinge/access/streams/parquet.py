@@ -9,9 +9,12 @@ from hinge.access.streams.base import RowStream, Watched, hash_of
 from hinge.access.tables.columnar import RowGroup, groups_of, has_nulls, labels_of, parquet_files
 
 COLUMNS = 16
-"""Columns of a row group that are decoded at once: 64 bytes of a row in float32, what memory moves at once."""
-TALL = 1 << 12
-"""Rows of these columns that are turned at once, so that both sides of the copy stay near the processor."""
+"""Columns of a row group that are decoded at once, or more: 64 bytes of a row in float32, what memory moves at once."""
+DECODED = 1 << 24
+"""Bytes of columns that are decoded at once, where more of them take no more."""
+TALL = 2000
+"""Rows of these columns that are turned at once, so that both sides of the copy stay near the processor: no power of
+two, for which all columns would lie in the same few places of its cache."""
 
 
 class ParquetStream(RowStream):
@@ -68,8 +71,9 @@ class ParquetStream(RowStream):
         """Rows a to b of a row group."""
         self._files.check(group.path)
         d = self.shape[1]
-        for j in range(0, d, COLUMNS):
-            columns = group.read(list(range(j, min(j + COLUMNS, d))))
+        step = max(COLUMNS, DECODED // (len(group) * self.dtype.itemsize))
+        for j in range(0, d, step):
+            columns = group.read(list(range(j, min(j + step, d))))
             for k, column in enumerate(columns):
                 if column.null_count:
                     assert self.names is not None

@@ -151,7 +151,7 @@ class BlockAscent(Solver[Regularized, BlockAscentState]):
         for _ in range(n_iter):
             block = dealt(cut, state.key, int(place.passes), int(place.done))
             ahead = dealt(cut, state.key, *divmod(int(place.passes * cut.blocks + place.done) + 1, cut.blocks))
-            rows = _taken(problem, block, ahead)
+            rows = taken(problem, block, ahead)
             if place.t == 0:
                 free = problem.bias == "free"
                 sq = rows.typical_sq_norm(TYPICAL) if free else 0.0
@@ -210,7 +210,7 @@ def dealt(cut: Cut, key: np.uint64, passes: int, k: int) -> Ranges:
     return tuple(cut.stretches[at] for at in sorted(order[first:stop].tolist()))
 
 
-def _taken(problem: Regularized, block: Ranges, ahead: Ranges) -> Matrix:
+def taken(problem: Regularized, block: Ranges, ahead: Ranges) -> Matrix:
     """The rows of a block, in memory."""
     if isinstance(problem.matrix, Streamed):
         return problem.matrix.take(block, ahead)
@@ -221,7 +221,7 @@ def _bias(dual: Record) -> float:
     return float(dual.beta + dual.kappa * dual.u / (dual.Lam or 1.0))
 
 
-def _picked(a: np.ndarray, block: Ranges) -> np.ndarray:
+def picked(a: np.ndarray, block: Ranges) -> np.ndarray:
     """What an array has of the rows of a block; all of it, where there is one number for all rows."""
     return a if len(a) == 1 else np.concatenate([a[lo:hi] for lo, hi in block])
 
@@ -243,11 +243,11 @@ def _visit(problem: Regularized, state: BlockAscentState, block: Ranges, rows: M
         place.b, place.loss = _bias(dual), 0.0
     loss = _loss_of(problem, state, block, rows) if place.passes > 0 else 0.0
     known = matrix.sq_norms
-    sq = np.full(rows.n, np.nan) if known is None else _picked(known, block) if len(known) > 1 else known.copy()
-    alpha = _picked(state.alpha, block) if problem.n > 1 else state.alpha.copy()
+    sq = np.full(rows.n, np.nan) if known is None else picked(known, block) if len(known) > 1 else known.copy()
+    alpha = picked(state.alpha, block) if problem.n > 1 else state.alpha.copy()
     _ascend(problem, state, block, rows, alpha, sq, epochs)
-    weight = _picked(problem.weight, block)
-    coef, z = alpha * _picked(problem.y, block) * (weight / problem.total), np.zeros_like(state.sums)
+    weight = picked(problem.weight, block)
+    coef, z = alpha * picked(problem.y, block) * (weight / problem.total), np.zeros_like(state.sums)
     rows.combine(np.maximum(coef, 0.0), 0, rows.n, z[0])
     rows.combine(np.minimum(coef, 0.0), 0, rows.n, z[1])
     state.sums[:] += z
@@ -282,11 +282,11 @@ def _ascend(
 ) -> None:
     """Dual steps on the rows of a block, whose α and squared norms are given; v and u follow."""
     place, dual, deal = state.place, state.dual, np.zeros(1, np.uint32)
-    weight = frozen(_picked(problem.weight, block))
+    weight = frozen(picked(problem.weight, block))
     active = np.arange(rows.n) if len(problem.weight) == 1 else np.flatnonzero(weight)
     active, met = active.astype(np.uint32), np.inf
     listed, first = len(active), OWN + EPOCHS * int(place.t)  # whatever the number of epochs was before
-    part = Rows(rows.rows, _picked(problem.y, block), _picked(problem.target, block), weight, problem.loss, problem.lam)
+    part = Rows(rows.rows, picked(problem.y, block), picked(problem.target, block), weight, problem.loss, problem.lam)
     for epoch in range(epochs):
         share = Share(active, listed, deal, 0, 1, listed, GROUP, state.key, first + epoch)
         change = local_ascent(part, share, alpha, sq, state.v, dual, 1.0)

@@ -4,11 +4,12 @@ The Hessian is :math:`\\nabla^2F = P + B^TSB` with the penalties P on the diagon
 B, and their weights in S.
 """
 
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 
 from hinge.problems import Regularized
+from hinge.problems.svm.linear import Bias
 from hinge.solvers.linear.linear_systems import conjugate_gradient, solved
 from hinge.solvers.linear.row_sums import add_products, add_squares
 from hinge.solvers.linear.smoothed_hinge import came_and_went
@@ -23,6 +24,26 @@ CG_STEPS = 20
 CURVED = 3  # rows per feature that represent the Hessian where it is not formed
 
 Form = Literal["features", "rows", "products"]
+
+
+class Penalised(Protocol):
+    """What the penalties of a problem depend on."""
+
+    @property
+    def d(self) -> int:
+        """Features."""
+
+    @property
+    def lam(self) -> float:
+        """λ."""
+
+    @property
+    def bias(self) -> Bias:
+        """What the bias pays."""
+
+    @property
+    def bias_scale(self) -> float:
+        """By how much less, where it does."""
 
 
 def form_of(problem: Regularized) -> Form:
@@ -51,14 +72,14 @@ def room_for(problem: Regularized, n: int) -> np.ndarray:
     return np.zeros((size, size))
 
 
-def penalty_of(problem: Regularized) -> np.ndarray:
+def penalty_of(problem: Penalised) -> np.ndarray:
     """λ for each weight, and what the bias pays."""
     penalty = np.full(problem.d + 1, problem.lam)
     penalty[-1] = problem.lam / problem.bias_scale**2 if problem.bias == "penalized" else 0.0
     return penalty
 
 
-def by_features(problem: Regularized, H: np.ndarray, g: np.ndarray, scale: float) -> np.ndarray:
+def by_features(problem: Penalised, H: np.ndarray, g: np.ndarray, scale: float) -> np.ndarray:
     """:math:`(P + sH)^{-1}g` from the sum H of the rows on the parabola, where s is the scale."""
     H = H * scale
     H[np.diag_indices(len(H))] += penalty_of(problem)

@@ -5,6 +5,7 @@ decides by prices decides the same each time. The constants were measured on ran
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,6 +30,11 @@ SMALL_STEPS = 1.5  # what the steps on few rows cost, in steps on all of them
 WIDE_STEPS = 4.0  # steps on all rows where there are none on few: those of wide parabolas
 OTHER_STEPS, OTHER_SQUARED = 150.0, 50.0  # steps where there is no Hessian, and where nothing is smoothed either
 SQUARED = 0.1  # share of crowded steps where nothing is smoothed
+READ = 2.0  # a cell that is not in memory: read from a disk, decoded, put in its row
+VISITS, LOOKS = 3.0, 2.0  # visits to a row while its block is in memory, and products with it besides
+GAIN = 2.0  # by what these visits divide the passes
+NEWTON_PASSES, NEWTON_LOOKS = 6.0, 4.0  # passes of Newton's method, and products with a row in each
+CURVED = 0.3  # share of the rows that are on the parabola, about
 
 
 def visit_price(problem: Regularized) -> float:
@@ -55,10 +61,38 @@ def stiffness(problem: Regularized) -> float:
     of D directions have no eigenvalue much below :math:`R^2(1 - \\sqrt{m/D})^2`.
     """
     sq = problem.matrix.typical_sq_norm(TYPICAL) + problem.constant_sq
-    stiff = sq / (problem.lam * problem.total * (1.0 if problem.loss.curvature else problem.spread))
+    stiff = plain_stiffness(problem, sq)
     if SUPPORT * problem.n < problem.d and (crowd := SUPPORT * problem.n / directions(problem)) < 1.0:
         stiff = min(stiff, (1.0 - math.sqrt(crowd)) ** -2)
     return max(stiff, 1e-300)
+
+
+def plain_stiffness(problem: Regularized, sq: float) -> float:
+    """R²/Λ of many rows, by their typical squared norm."""
+    return sq / (problem.lam * problem.total * (1.0 if problem.loss.curvature else problem.spread))
+
+
+class PassPrices(NamedTuple):
+    """What all passes cost for each row, and one of the ascent."""
+
+    ascent: float
+    newton: float
+    ascent_pass: float
+
+
+def pass_prices(d: int, cells: float, sparse: bool, stiff: float, tol: float, read: float = READ) -> PassPrices:
+    """What dual ascent and Newton's method should cost where every pass reads rows that are not in memory.
+
+    Rows have so many `cells` of d each. `stiff` is R²/Λ, and `read` what it costs to get a cell.
+    """
+    digits = -math.log10(max(tol, 1e-16))
+    passes = DIGIT * max(0.0, math.log10(max(stiff, 1e-300)) + digits) + STIFF * stiff * max(1.0, digits) / 3.0
+    look = STEP_ROW + (STEP_SPARSE if sparse else STEP_FULL) * cells
+    visit = VISIT + FAR + (SPARSE_CELL if sparse else FULL_CELL) * cells
+    square = SPARSE_SQUARE * cells * cells if 3.0 * cells < d else FULL_SQUARE * d * d
+    one = read * cells + VISITS * visit + LOOKS * look
+    newton = NEWTON_PASSES * (read * cells + NEWTON_LOOKS * look + CURVED * square)
+    return PassPrices((FIRST + passes / GAIN) * one, newton, one)
 
 
 def directions(problem: Regularized) -> float:

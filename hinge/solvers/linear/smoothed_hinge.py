@@ -10,7 +10,7 @@ from hinge.problems.svm.losses import gap_share
 
 
 @compiled(inline="always")
-def _slope(loss, z, sharpness, spared):
+def slope_of(loss, z, sharpness, spared):
     """The dual weight where the loss is smoothed: z moved towards 0 by ε, in units of the parabola, and clipped.
 
     Unlike min and max, which look for NaN, this compiles to vector selects.
@@ -44,7 +44,7 @@ def slopes(A, rows, y, target, weight, loss, m, center, mu, alpha, z, curved):
         s = weight[i] if len(weight) > 1 else weight[0]
         t = target[i] if len(target) > 1 else target[0]
         e = t - m[k]
-        a = _slope(loss, e + mu * np.float64(center[k]), sharpness, spared)
+        a = slope_of(loss, e + mu * np.float64(center[k]), sharpness, spared)
         mass += s
         linear += s * (t * a - loss.epsilon * abs(a) - 0.5 * loss.curvature * a * a)
         curved[k] = loss.low < a < loss.high and a != 0.0
@@ -118,13 +118,13 @@ def slope_at(rows, target, weight, loss, m, q, center, mu, tau):
         for k in range(n):
             s = weight[rows[k]] if weighted else weight[0]
             t = target[rows[k]] if targets else target[0]
-            c = _slope(loss, t - m[k] - tau * q[k] + mu * np.float64(center[k]), sharpness, spared)
+            c = slope_of(loss, t - m[k] - tau * q[k] + mu * np.float64(center[k]), sharpness, spared)
             slope -= s * c * q[k]
             curvature += s * q[k] * q[k] if loss.low < c < loss.high and c != 0.0 else 0.0
         return slope, curvature
     common = target[0]
     for k in range(n):  # the same without the lookup, which would keep it from using vector instructions
-        c = _slope(loss, common - m[k] - tau * q[k] + mu * np.float64(center[k]), sharpness, 0.0)
+        c = slope_of(loss, common - m[k] - tau * q[k] + mu * np.float64(center[k]), sharpness, 0.0)
         slope -= c * q[k]
         curvature += q[k] * q[k] if 0.0 < c < loss.high else 0.0
     return weight[0] * slope, weight[0] * curvature

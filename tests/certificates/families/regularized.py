@@ -6,7 +6,19 @@ import numpy as np
 
 from hinge import Regularized, Stop, solve
 from hinge.problems import Solution
-from hinge.solvers import SDCA, Adaptive, BlockAscent, CoCoA, CuttingPlane, Frugal, Newton, Pegasos, StaleSDCA
+from hinge.solvers import (
+    SDCA,
+    Adaptive,
+    BlockAscent,
+    BlockNewton,
+    ByPasses,
+    CoCoA,
+    CuttingPlane,
+    Frugal,
+    Newton,
+    Pegasos,
+    StaleSDCA,
+)
 from tests.certificates import exact, references
 from tests.certificates.draws import cut, examples
 from tests.certificates.engine import Claim
@@ -21,6 +33,8 @@ SOLVERS = (  # the last has no free bias
     PARTS,
     TURNS,
     BlockAscent,
+    BlockNewton,
+    ByPasses,
     Newton,
     Newton,
     StaleSDCA,

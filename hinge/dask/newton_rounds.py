@@ -1,0 +1,161 @@
+"""Newton's method over parts that lie with workers: a round is a pass, and the client has all that is between passes.
+
+Of a row nothing is kept, see :mod:`hinge.solvers.linear.newton_sums`: the answer of a part is a function of its rows
+and of the question. Sums of d² numbers come back, added up by workers where there are many parts; a worker that is lost
+costs its share of one pass.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from hinge.access import as_matrix
+from hinge.dask.client_loop import ClientLoop, Look, bytes_of, same
+from hinge.dask.cluster import Cluster, summed
+from hinge.dask.parts import Block, Part, Task, problems_of
+from hinge.monitoring import Status, Stop
+from hinge.problems import Certificate, Solution
+from hinge.solvers.linear.block_newton import ROWS, SAMPLE, sampled_start
+from hinge.solvers.linear.newton_sums import Question, Sums, added, no_sums, sums_of
+from hinge.solvers.linear.newton_walk import STALLED, STEPS, Outline, Walk, asked, begun, certificate_of, go_on
+
+FEW = 8
+"""One row in so many is in the sample, or fewer: one worker alone works on it."""
+
+
+class Asked(NamedTuple):
+    """What a pass is to sum up, for each of the tasks that are still open."""
+
+    tasks: tuple[Task, ...]
+    questions: tuple[Question, ...]
+
+
+class Found(NamedTuple):
+    """The sums over a part, or over several, for each of those tasks; and the cells that were read."""
+
+    sums: tuple[Sums, ...]
+    cells: int
+
+
+def summed_up(part: Part, message: Asked) -> Found:
+    """The sums over a part. It reads its rows once, and those on the parabola again."""
+    found, cells = [], 0
+    for task, question in zip(message.tasks, message.questions, strict=True):
+        problems = [problem for problem in problems_of(part, task) if problem is not None]
+        sums = [sums_of(problem, question) for problem in problems]
+        found.append(added(*(sums or [no_sums(len(question.u) - 1, len(STEPS))])))
+        cells += sum(problem.reads for problem in problems)
+    return Found(tuple(found), cells)
+
+
+def found_together(*found: Found) -> Found:
+    """The sums of several parts, in their order."""
+    tasks = zip(*(one.sums for one in found), strict=True)
+    return Found(tuple(added(*sums) for sums in tasks), sum(one.cells for one in found))
+
+
+def sample_of(part: Part, every: int) -> Part:
+    """Some rows of a part, evenly spread."""
+    blocks = [
+        Block(block.X[::every], block.y[::every], None if block.weight is None else block.weight[::every], block.sq[:0])
+        for block in part.blocks
+    ]
+    return part._replace(blocks=tuple(blocks))
+
+
+def started(task: Task, *samples: Part) -> np.ndarray | None:
+    """Where to begin: w and b of the rows of some samples; None if they tell nothing."""
+    blocks = [block for sample in samples for block in sample.blocks]
+    Xs, weights = [block.X for block in blocks], [block.weight for block in blocks]
+    stack = sp.csr_array(sp.vstack(Xs, format="csr")) if any(map(sp.issparse, Xs)) else np.concatenate(Xs)
+    weight = None
+    if any(w is not None for w in weights):
+        sizes = zip(weights, blocks, strict=True)
+        weight = np.concatenate([np.ones(len(block.y)) if w is None else w for w, block in sizes])
+    y = np.concatenate([block.y for block in blocks])
+    (problem,) = problems_of(Part(0, (Block(as_matrix(stack).whole(), y, weight, np.zeros(0)),)), task)
+    return sampled_start(problem, task.lam)
+
+
+class NewtonRounds(ClientLoop):
+    """The passes of one fit, of which `ClientLoop` says what is given besides.
+
+    Parameters
+    ----------
+    tasks : sequence of Task
+    rows, cells, d : int
+        Of all parts.
+    spread : float
+        What rows are short of before anything is learned.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        parts: Sequence[Any],
+        tasks: Sequence[Task],
+        *,
+        rows: int,
+        cells: int,
+        d: int,
+        spread: float,
+        stop: Stop,
+        began: float,
+        look: Look,
+    ) -> None:
+        super().__init__(cluster, parts, stop, began, look)
+        self.tasks, self.spread = tuple(tasks), spread
+        self.outlines = [Outline(d, task.lam, task.loss, task.bias, task.bias_scale) for task in tasks]
+        wanted = max(ROWS * d, min(SAMPLE * rows // max(1, cells), rows // FEW))
+        self.every = max(1, rows // wanted)
+        self.walks: list[Walk] = [begun(outline, spread) for outline in self.outlines]
+
+    def _turn(self, ends: float) -> float:
+        if self.round == 0:
+            self._begin(ends)
+        places = self._open
+        message = Asked(tuple(self.tasks[k] for k in places), tuple(asked(self.walks[k]) for k in places))
+        sent = self.cluster.submit("message", same, message)
+        jobs = [self.cluster.submit("pass", summed_up, part, sent) for part in self.parts]
+        try:
+            found = self.cluster.gather(summed(self.cluster, jobs, found_together), ends)
+        except BaseException:
+            self.cluster.drop(jobs)
+            raise
+        self.moved += bytes_of(message) + sum(map(bytes_of, found))
+        whole = found_together(*found)
+        for k, sums in zip(places, whole.sums, strict=True):
+            go_on(self.walks[k], self.outlines[k], sums)
+        self.round, self.passes, self.reads = self.round + 1, self.passes + 1, self.reads + whole.cells
+        return np.nan
+
+    def _begin(self, ends: float) -> None:
+        """At the answers of some rows of all parts."""
+        samples = [self.cluster.submit("sample", sample_of, part, self.every) for part in self.parts]
+        jobs = [self.cluster.submit("start", started, task, *samples) for task in self.tasks]
+        for k, x in enumerate(self.cluster.gather(jobs, ends)):
+            if x is not None:
+                self.walks[k] = begun(self.outlines[k], self.spread, x)
+                self.moved += x.nbytes
+
+    @property
+    def _open(self) -> list[int]:
+        gaps = [certificate_of(walk).gap for walk in self.walks]
+        return [k for k, gap in enumerate(gaps) if not 0.0 <= gap <= self.stop.tol or self.stop.tol == 0.0]
+
+    @property
+    def _answers(self) -> list[tuple[Solution, Certificate]]:
+        found = []
+        for walk in self.walks:
+            known = walk.place.primal < np.inf
+            answer = Solution(walk.best, float(walk.place.b)) if known else Solution(walk.x[:-1], float(walk.x[-1]))
+            found.append((answer, certificate_of(walk)))
+        return found
+
+    @property
+    def _ended(self) -> Status | None:
+        if not self._open:
+            return Status.CONVERGED
+        return Status.STALLED if all(self.walks[k].place.still >= STALLED for k in self._open) else None

@@ -1,0 +1,161 @@
+"""The way of Newton's method from pass to pass: where to ask for sums, and where to go by them.
+
+A pass is asked for all that a step needs at the place where the last step should lead, and for the objective at other
+lengths of it: where that place is good enough, and it nearly always is, the next step is known after the same pass.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hinge.compiled import Record, record
+from hinge.problems import Certificate
+from hinge.problems.svm.linear import Bias
+from hinge.problems.svm.losses import Loss
+from hinge.problems.svm.penalized import primal_value, relative_gap
+from hinge.solvers.linear.hessians import by_features, penalty_of
+from hinge.solvers.linear.newton_sums import Question, Sums, dual_bound
+
+STEPS = np.array([0.0, 1 / 16, 1 / 4, 1 / 2, 1.0, 2.0])
+"""Lengths at which a pass knows the objective, of the one that it is made for."""
+TRIAL = 4  # the place of that one
+ENOUGH = 0.5  # share of the best decrease among them that is good enough
+FAILED, PATIENCE = (
+    0.05,
+    4,
+)  # share of its length below which a step tells that μ is too small, after so many flat passes
+SHRINK = 0.2  # by what μ falls from one pass to the next
+LEAVE = 1.0  # it does where Newton promises a decrease below this share of the smoothing error
+NARROW, WIDE = 0.1, 2.5  # μ for a beginning that other rows told, and for one that nothing is known of
+NOTHING = 1e-13  # a decrease, in units of the objective, that rounding may have made
+STALLED = 12  # passes without a thousandth of progress that end a run
+
+
+class Outline(NamedTuple):
+    """A problem without its rows."""
+
+    d: int
+    lam: float
+    loss: Loss
+    bias: Bias
+    bias_scale: float
+
+
+class Walk(NamedTuple):
+    """Where a run is: at `x`, to go along `p`; the bias is the last entry of both.
+
+    `best` is the best answer that was certified. `place` has the length of the step that is tried, `tau`; the width of
+    the smoothing that p was made for, `line`, and that of the next pass, `mu`; the objective of `best`, its bias, the
+    best bound on it and the unit of their gap; the least gap so far, not improved on in `still` passes; the largest μ,
+    `widest`, by what it falls, `shrink`, and whether its last change was a fall.
+    """
+
+    x: np.ndarray
+    p: np.ndarray
+    best: np.ndarray
+    place: Record
+
+
+def begun(outline: Outline, spread: float, start: np.ndarray | None = None) -> Walk:
+    """At a start, or at 0 where there is none; `spread` is what rows are short of before anything is learned."""
+    d = outline.d
+    mu = 0.0 if outline.loss.curvature else spread * (WIDE if start is None else NARROW)
+    x = np.zeros(d + 1) if start is None else start.copy()
+    numbers = record(
+        tau=1.0,
+        line=mu,
+        mu=mu,
+        primal=np.inf,
+        b=0.0,
+        bound=-np.inf,
+        unit=0.0,
+        least=np.inf,
+        still=0,
+        widest=WIDE * spread if mu else 0.0,
+        shrink=SHRINK,
+        fell=False,
+    )
+    return Walk(x, np.zeros(d + 1), np.zeros(d), numbers)
+
+
+def asked(walk: Walk) -> Question:
+    """What the next pass has to sum up."""
+    x, p, _, place = walk
+    tau = float(place.tau)
+    return Question(x + tau * p, p, (STEPS - 1.0) * tau, float(place.line), float(place.mu))
+
+
+def certificate_of(walk: Walk) -> Certificate:
+    """That of the best answer."""
+    place = walk.place
+    primal, bound = float(place.primal), float(place.bound)
+    if primal == np.inf:
+        return Certificate.unknown(float(walk.x[-1]))
+    return Certificate(primal, bound, relative_gap(primal, bound, float(place.unit)), float(place.b))
+
+
+def go_on(walk: Walk, outline: Outline, sums: Sums) -> None:
+    """Take what a pass has found: certify its place, and go there with a new step, or try another length."""
+    x, p, _, place = walk
+    question, penalty = asked(walk), penalty_of(outline)
+    _certify(walk, outline, question.u, sums)
+    if p.any():
+        tau = _length(question, penalty, sums.along) * float(place.tau)
+        if tau != place.tau:
+            if tau < FAILED * place.tau and place.still >= PATIENCE:
+                _widen(place)
+            place.tau = tau
+            return
+    x[:] = question.u
+    g = penalty * x - sums.z.sum(axis=0)
+    if outline.bias == "none":
+        g[-1] = 0.0
+    p[:] = -by_features(outline, sums.H, g, 1.0 / (question.mu + outline.loss.curvature))
+    place.tau, place.line = 1.0, question.mu
+    paid = penalty > 0.0
+    if 0.5 * float((g[paid] ** 2 / penalty[paid]).sum()) <= LEAVE * sums.costs.gap:
+        place.mu, place.fell = place.shrink * question.mu, True
+
+
+def _widen(place: Record) -> None:
+    """A step that is far too long was made for too narrow a parabola, which rows leave on the way.
+
+    Where that came of a fall of μ, it falls by less from now on.
+    """
+    if place.fell:
+        place.shrink, place.fell = np.sqrt(place.shrink), False
+    place.mu = min(place.mu / SHRINK, place.widest)
+
+
+def _length(question: Question, penalty: np.ndarray, along: np.ndarray) -> float:
+    """The length to try next, of the one that was tried; 1 if that was good enough."""
+    points = question.u + question.offsets[:, None] * question.p
+    F = 0.5 * (points**2) @ penalty + along
+    at = int(F.argmin())
+    if F[0] - F[TRIAL] >= ENOUGH * (F[0] - F[at]) - NOTHING * abs(F[0]):
+        return 1.0
+    if at in (0, len(F) - 1):
+        return float(STEPS[-1] if at else 0.25 * STEPS[1])
+    # The minimum of the parabola through the best and its neighbours, between which the minimum lies.
+    (a, b, c), (fa, fb, fc) = STEPS[at - 1 : at + 2], F[at - 1 : at + 2]
+    left, right = (b - a) * (fb - fc), (b - c) * (fb - fa)
+    low = float(b - 0.5 * ((b - a) * left - (b - c) * right) / (left - right))
+    return low if abs(low - 1.0) > 0.05 else float(b)
+
+
+def _certify(walk: Walk, outline: Outline, u: np.ndarray, sums: Sums) -> None:
+    """The objective at u at most, and a bound; what is better than before is kept."""
+    place, w, b = walk.place, u[:-1], float(u[-1])
+    paid, constant_sq = 0.5 * float(w @ w), 0.0
+    if outline.bias == "penalized":
+        paid, constant_sq = paid + 0.5 * (b / outline.bias_scale) ** 2, outline.bias_scale**2
+    primal = primal_value(outline.lam, paid, len(w), float(sums.costs.loss), int(sums.costs.terms))
+    place.bound = max(place.bound, dual_bound(sums, outline.lam, outline.loss, constant_sq, outline.bias == "free"))
+    if primal < place.primal:
+        walk.best[:] = w
+        place.primal, place.b = primal, b
+    place.unit = sums.costs.unit
+    gap = certificate_of(walk).gap
+    better = gap < 0.999 * place.least
+    place.still = 0 if better else place.still + 1
+    place.least = min(gap, place.least)
