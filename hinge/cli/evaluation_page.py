@@ -16,7 +16,7 @@ table{border-collapse:collapse;margin:.5rem 0 1.5rem}
 th,td{padding:.25rem .7rem;text-align:right;border-bottom:1px solid #8884}
 th:first-child,td:first-child{text-align:left}
 .wide{overflow-x:auto}
-figure{display:inline-block;margin:0 1.5rem 1rem 0}
+figure{display:inline-block;vertical-align:top;margin:0 1.5rem 1rem 0}
 figcaption{max-width:18rem;font-size:.9em}
 """
 
@@ -28,7 +28,7 @@ def page(result: dict[str, Any]) -> str:
     if result.get("confusion"):
         classes = result["classes"]
         rows = [(name, *row) for name, row in zip(classes, result["confusion"], strict=True)]
-        parts += ["<h2>Confusion matrix</h2><p>Rows are what is so, columns what was predicted.</p>"]
+        parts += ["<h2>Confusion matrix</h2><p>Rows are true classes, columns predicted ones.</p>"]
         parts += [_shaded(classes, rows)]
     if result.get("by_class"):
         rows = [
@@ -40,16 +40,16 @@ def page(result: dict[str, Any]) -> str:
         pictures.append(
             _picture(
                 result["roc"],
-                "wrongly taken for it",
-                "rightly",
+                "false positive rate",
+                "true positive rate",
                 f"ROC of {result['positive']}: area {result['roc_auc']:.4f}",
             )
         )
     if result.get("calibration"):
         points = [(line["said"], line["so"]) for line in result["calibration"]]
         of = f" of {result['positive']}" if result.get("positive") else ""
-        words = f"Probabilities{of} against what was so, in bins of as many rows; on the diagonal they are right"
-        pictures.append(_picture(points, "said", "so", words, dots=True))
+        words = f"Predicted probabilities{of} against observed shares, in bins of equal size; the diagonal is perfect"
+        pictures.append(_picture(points, "predicted probability", "observed share", words, dots=True))
     if pictures:
         parts += ["<h2>Pictures</h2>", *pictures]
     return (

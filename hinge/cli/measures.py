@@ -65,7 +65,7 @@ def lines_of(result: dict[str, Any]) -> list[tuple[str, str]]:
         lines += [
             ("log-loss", f"{result['log_loss']:.4f}"),
             ("Brier score", f"{result['brier']:.4f}"),
-            ("calibration error", f"{percent(result['calibration_error'])} between what was said and what was so"),
+            ("calibration error", f"{percent(result['calibration_error'])} between predicted and observed"),
         ]
     if result.get("unknown_labels"):
         lines.append(("labels unknown to it", ", ".join(result["unknown_labels"][:10])))

@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from hinge.cli.machines import ModelName, plain_name
 from hinge.cli.options import (
+    OF_DATA,
+    OF_ENDS,
+    OF_MODEL,
     Categorical,
     Data,
     Drop,
@@ -70,39 +73,84 @@ def train(
     data: Data,
     test: Annotated[str | None, typer.Option(help="Data to measure the test error on.")] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", "--out", help="File for the model.")] = None,
-    model: Annotated[ModelName, typer.Option(help="The estimator.")] = ModelName.linearsvc,
-    C: Annotated[float | None, typer.Option("--C", help="Weight of the losses, 1 by default.")] = None,
-    lam: Annotated[float | None, typer.Option(help="Weight of the norm, in place of C: 1/(C rows).")] = None,
-    slack: Annotated[float | None, typer.Option(help="Mean slack allowed at unit norm, in place of C.")] = None,
-    nu: Annotated[float | None, typer.Option(help="Of nusvc, nusvr, oneclass.")] = None,
-    epsilon: Annotated[float | None, typer.Option(help="Errors that cost nothing in a regression.")] = None,
-    kernel: Annotated[KernelName | None, typer.Option(help="Of kernel machines, rbf by default.")] = None,
-    gamma: Annotated[str | None, typer.Option(help="Of the kernel: a number, scale or auto.")] = None,
-    degree: Annotated[int | None, typer.Option(help="Of the polynomial kernel.")] = None,
-    coef0: Annotated[float | None, typer.Option(help="Of the polynomial and sigmoid kernel.")] = None,
-    penalty: Annotated[Penalty | None, typer.Option(help="Pay for the squared norm (l2), or the 1-norm.")] = None,
-    loss: Annotated[Loss | None, typer.Option(help="Of linear machines; squared_hinge by default.")] = None,
-    multi_class: Annotated[MultiClass | None, typer.Option(help="Each class against the rest, or all at once.")] = None,
+    model: Annotated[ModelName, typer.Option(help="The estimator.", rich_help_panel=OF_MODEL)] = ModelName.linearsvc,
+    C: Annotated[
+        float | None, typer.Option("--C", help="Weight of the losses, 1 by default.", rich_help_panel=OF_MODEL)
+    ] = None,
+    lam: Annotated[
+        float | None, typer.Option(help="Weight of the norm, in place of C: 1/(C rows).", rich_help_panel=OF_MODEL)
+    ] = None,
+    slack: Annotated[
+        float | None, typer.Option(help="Mean slack allowed at unit norm, in place of C.", rich_help_panel=OF_MODEL)
+    ] = None,
+    nu: Annotated[float | None, typer.Option(help="Of nusvc, nusvr, oneclass.", rich_help_panel=OF_MODEL)] = None,
+    epsilon: Annotated[
+        float | None, typer.Option(help="Errors that cost nothing in a regression.", rich_help_panel=OF_MODEL)
+    ] = None,
+    kernel: Annotated[
+        KernelName | None, typer.Option(help="Of kernel machines, rbf by default.", rich_help_panel=OF_MODEL)
+    ] = None,
+    gamma: Annotated[
+        str | None, typer.Option(help="Of the kernel: a number, scale or auto.", rich_help_panel=OF_MODEL)
+    ] = None,
+    degree: Annotated[int | None, typer.Option(help="Of the polynomial kernel.", rich_help_panel=OF_MODEL)] = None,
+    coef0: Annotated[
+        float | None, typer.Option(help="Of the polynomial and sigmoid kernel.", rich_help_panel=OF_MODEL)
+    ] = None,
+    penalty: Annotated[
+        Penalty | None, typer.Option(help="Pay for the squared norm (l2), or the 1-norm.", rich_help_panel=OF_MODEL)
+    ] = None,
+    loss: Annotated[
+        Loss | None, typer.Option(help="Of linear machines; squared_hinge by default.", rich_help_panel=OF_MODEL)
+    ] = None,
+    multi_class: Annotated[
+        MultiClass | None, typer.Option(help="Each class against the rest, or all at once.", rich_help_panel=OF_MODEL)
+    ] = None,
     no_intercept: NoIntercept = False,
-    free_intercept: Annotated[bool, typer.Option("--free-intercept", help="A bias that is not penalised.")] = False,
-    probability: Annotated[bool, typer.Option("--probability", help="Learn probabilities of the classes.")] = False,
-    tune: Annotated[
-        bool, typer.Option("--tune", help="Choose C (and gamma) by folds, and foretell the error.")
+    free_intercept: Annotated[
+        bool, typer.Option("--free-intercept", help="A bias that is not penalised.", rich_help_panel=OF_MODEL)
     ] = False,
-    cv: Annotated[int | None, typer.Option(min=2, help="Also show the scores of so many folds.")] = None,
-    class_weight: Annotated[str | None, typer.Option(help="balanced, or JSON: '{\"spam\": 5}'.")] = None,
-    sample_weight_column: Annotated[str | None, typer.Option(help="Column of the rows' weights.")] = None,
+    probability: Annotated[
+        bool, typer.Option("--probability", help="Learn probabilities of the classes.", rich_help_panel=OF_MODEL)
+    ] = False,
+    tune: Annotated[
+        bool,
+        typer.Option("--tune", help="Choose C (and gamma) by folds, and foretell the error.", rich_help_panel=OF_MODEL),
+    ] = False,
+    cv: Annotated[
+        int | None, typer.Option(min=2, help="Also show the scores of so many folds.", rich_help_panel=OF_MODEL)
+    ] = None,
+    class_weight: Annotated[
+        str | None, typer.Option(help="balanced, or JSON: '{\"spam\": 5}'.", rich_help_panel=OF_MODEL)
+    ] = None,
+    sample_weight_column: Annotated[
+        str | None, typer.Option(help="Column of the rows' weights.", rich_help_panel=OF_DATA)
+    ] = None,
     impute: Fill = None,
-    scale: Annotated[bool, typer.Option("--scale", help="Bring numbers to mean 0 and spread 1 first.")] = False,
-    solver: Annotated[str | None, typer.Option(help="auto, newton, sdca, pegasos, ...")] = None,
-    tol: Annotated[float | None, typer.Option(help="Stop at this certified relative gap.")] = None,
-    max_time: Annotated[float | None, typer.Option(help="Limit in seconds.")] = None,
-    max_reads: Annotated[int | None, typer.Option(help="Limit in cells of the data read.")] = None,
-    max_memory: Annotated[str | None, typer.Option(help="Rows stay on disk beyond this: 800M, 2G.")] = None,
-    checkpoint: Annotated[Path | None, typer.Option(help="Folder to go on from; rows stay on disk.")] = None,
-    target_error: Annotated[float | None, typer.Option(help="Stop at this error on held-out rows.")] = None,
-    jobs: Annotated[int | None, typer.Option(help="Threads, -1 for all.")] = None,
-    seed: Annotated[int, typer.Option(help="Same seed, same model.")] = 0,
+    scale: Annotated[
+        bool, typer.Option("--scale", help="Bring numbers to mean 0 and spread 1 first.", rich_help_panel=OF_DATA)
+    ] = False,
+    solver: Annotated[
+        str | None, typer.Option(help="auto, newton, sdca, pegasos, ...", rich_help_panel=OF_ENDS)
+    ] = None,
+    tol: Annotated[
+        float | None, typer.Option(help="Stop at this certified relative gap.", rich_help_panel=OF_ENDS)
+    ] = None,
+    max_time: Annotated[float | None, typer.Option(help="Limit in seconds.", rich_help_panel=OF_ENDS)] = None,
+    max_reads: Annotated[
+        int | None, typer.Option(help="Limit in cells of the data read.", rich_help_panel=OF_ENDS)
+    ] = None,
+    max_memory: Annotated[
+        str | None, typer.Option(help="Rows stay on disk beyond this: 800M, 2G.", rich_help_panel=OF_ENDS)
+    ] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="Folder to go on from; rows stay on disk.", rich_help_panel=OF_ENDS)
+    ] = None,
+    target_error: Annotated[
+        float | None, typer.Option(help="Stop at this error on held-out rows.", rich_help_panel=OF_ENDS)
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(help="Threads, -1 for all.", rich_help_panel=OF_ENDS)] = None,
+    seed: Annotated[int, typer.Option(help="Same seed, same model.", rich_help_panel=OF_ENDS)] = 0,
     positive: Positive = None,
     label: Label = None,
     labels: Labels = None,

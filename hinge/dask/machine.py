@@ -84,7 +84,7 @@ class OnCluster(LinearMachine):
         cls.__init__ = __init__  # type: ignore[method-assign]
 
     def to_local(self) -> Any:
-        """The plain estimator, fitted: it needs no Dask, and `hinge.model_files` keeps it.
+        """The plain estimator, fitted: it needs no Dask, and `hinge.save` keeps it.
 
         Returns
         -------

@@ -44,20 +44,26 @@ def warn_if_constant(codes: np.ndarray, classes: np.ndarray, predicted: Callable
     """
     if len(codes) < FEW_ROWS:
         return
-    counts = np.bincount(codes, minlength=len(classes))
-    rare = codes == int(counts.argmin())
+    rare = codes == int(np.bincount(codes, minlength=len(classes)).argmin())
     parts = (np.flatnonzero(part) for part in (rare, ~rare))
-    some = np.sort(np.concatenate([part[:: max(1, len(part) // LOOKS)][:LOOKS] for part in parts]))
-    answer = predicted(some)
-    if (answer != answer[0]).any():
+    some = np.concatenate([part[:: max(1, len(part) // LOOKS)][:LOOKS] for part in parts])
+    if _one_answer(predicted(some)):
+        warn_of_answers(codes, classes, predicted(slice(None)), 1)
+
+
+def warn_of_answers(codes: np.ndarray, classes: np.ndarray, answers: np.ndarray, depth: int = 0) -> None:
+    """Warn if these, the numbers of the classes predicted for all training rows, are one; called `depth` deep."""
+    if len(codes) < FEW_ROWS or not _one_answer(answers):
         return
-    answer = predicted(slice(None))
-    if (answer != answer[0]).any():
-        return
-    label, others = classes.tolist()[answer[0]], len(codes) - int(counts[answer[0]])
+    code = int(answers[0])
     warnings.warn(
-        f"This model predicts class {label!r} for all of its {len(codes):,} training rows, of which {others:,} are of "
-        "other classes. Give class_weight='balanced' or a larger C, or move the threshold: see hinge.choose_threshold.",
+        f"This model predicts class {classes.tolist()[code]!r} for all of its {len(codes):,} training rows, of which "
+        f"{np.count_nonzero(codes != code):,} are of other classes. Give class_weight='balanced' or a larger C, or "
+        "move the threshold: see hinge.choose_threshold.",
         ConstantPredictionWarning,
-        stacklevel=4,  # the caller of what wraps `fit`
+        stacklevel=4 + depth,  # the caller of what wraps `fit`
     )
+
+
+def _one_answer(answers: np.ndarray) -> bool:
+    return bool((answers == answers[0]).all())

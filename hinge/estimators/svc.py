@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from hinge.estimators import checks, kernel_input, weights
 from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
-from hinge.estimators.constant_predictions import warn_if_constant
+from hinge.estimators.constant_predictions import warn_of_answers
 from hinge.estimators.kernel_classifier import KernelClassifier
 from hinge.estimators.kernel_machine import HARD
 from hinge.estimators.kernel_tasks import Runs, check_mass, expanded
@@ -269,7 +269,7 @@ class_weight_
             self._keep_probabilities(self._left_out(X, y, codes, weight, runs.answers), codes, weight)
         f = runs.answers.f
         if len(classes) == 2 and self.stop_reason_ == "converged" and np.isfinite(f).all():
-            warn_if_constant(codes[runs.answers.rows], classes, lambda some: (f[some] > 0).astype(int))
+            warn_of_answers(codes[runs.answers.rows], classes, f > 0)
         return self
 
     def _bounds(self) -> tuple[float, ...]:

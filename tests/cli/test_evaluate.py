@@ -61,6 +61,7 @@ def test_labels_that_cannot_be_compared(calm, tmp_path):
     assert "no labels to compare with" in sentence(run("evaluate", calm / "m.hinge", tmp_path / "bare.csv"))
 
 
+@pytest.mark.slow
 def test_regression_and_one_class(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 2))

@@ -118,6 +118,19 @@ def test_probabilities_and_chosen_models(tiny, tmp_path):
     assert not (tmp_path / "n").exists()
 
 
+class Spread:
+    """A model on a cluster, as `hinge.dask` has them."""
+
+    def __init__(self, local):
+        self.to_local = lambda: local
+
+
+def test_models_of_a_cluster(tiny, tmp_path):
+    X, y = tiny
+    local = LinearSVC().fit(X, y)
+    assert there_and_back(Spread(local), tmp_path / "m").predict(X).tolist() == local.predict(X).tolist()
+
+
 @pytest.mark.parametrize(
     ("model", "sentence"),
     [
