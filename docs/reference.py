@@ -36,6 +36,7 @@ PARTS = (
     Part("hinge.solvers", "Solvers", "How: one algorithm a class, each in a file of its own, and what runs them."),
     Part("hinge.saddle", "Results of max-min problems", "What `hinge.max_margin` and its like give back."),
     Part("hinge.monitoring", "Watching a run", "Limits, reasons for an end, and what was seen on the way."),
+    Part("hinge.prediction", "Predictions that buy cells", "What `LinearSVC.learn_order` and `buy` give."),
     Part("hinge.bounds", "The papers' bounds", "What the five papers promise, as functions for plots."),
 )
 

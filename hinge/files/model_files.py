@@ -100,6 +100,16 @@ def load(path: str | os.PathLike[str]) -> Model:
         If the file is cut short, damaged, edited, of a newer version, or no model at all.
     FileNotFoundError
         If there is no such file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import hinge
+    >>> file = Path(tempfile.mkdtemp(), "yes_or_no.hinge")
+    >>> hinge.save(hinge.LinearSVC().fit([[0.0], [1.0]], ["no", "yes"]), file)
+    >>> hinge.load(file).predict([[2.0]]).tolist()
+    ['yes']
     """
     path = Path(path)
     if not path.exists():

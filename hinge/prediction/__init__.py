@@ -1,4 +1,6 @@
 """Predictions that pay for the cells they read, and stop as soon as the rest does not matter."""
 
-from hinge.prediction.buying import Purchase as Purchase
-from hinge.prediction.reading_order import ReadingOrder as ReadingOrder
+from hinge.prediction.buying import Purchase
+from hinge.prediction.reading_order import Looks, ReadingOrder
+
+__all__ = ["Looks", "Purchase", "ReadingOrder"]

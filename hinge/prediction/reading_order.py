@@ -17,7 +17,17 @@ FEW = 2_000
 
 
 class Looks(NamedTuple):
-    """What is known of the scores after a look: see `ReadingOrder`. Arrays of shape (looks, scores)."""
+    """What is known of the scores after a look: see `ReadingOrder`. Arrays of shape (looks, scores).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hinge.prediction import ReadingOrder
+    >>> X = np.random.default_rng(0).standard_normal((100, 3))
+    >>> order = ReadingOrder(np.ones((1, 3)), np.zeros(1), X)
+    >>> order.looks.spread.shape == (len(order.cuts), 1), float(order.looks.spread[-1, 0])
+    (True, 0.0)
+    """
 
     offset: np.ndarray
     slope: np.ndarray
@@ -61,6 +71,15 @@ class ReadingOrder:
     looks : Looks
     low, high : ndarray of shape (len(cuts), n_scores), or None
         The least and the most that cells not read can add to each score; None without `ranges`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hinge.prediction import ReadingOrder
+    >>> X = np.random.default_rng(0).standard_normal((400, 3)) * [1.0, 10.0, 0.1]
+    >>> order = ReadingOrder(np.ones((1, 3)), np.zeros(1), X)
+    >>> order.columns.tolist(), order.cuts.tolist()
+    ([1, 0, 2], [0, 1, 2, 3])
     """
 
     def __init__(
