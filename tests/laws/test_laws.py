@@ -491,9 +491,9 @@ def test_ctrl_c_at_a_look_keeps_the_answer_and_the_run_can_go_on(name):
 def test_a_time_limit_gives_the_answer_so_far(name):
     case = CASES[name]
     solve(case.problem(*case.data(200)), case.solver, stop=Stop(tol=0, max_iter=2))  # compiles
-    began = time.perf_counter()
+    began = time.process_time()  # others may use the machine, too
     result = solve(case.problem(*case.data(200)), case.solver, stop=Stop(tol=0, max_time=0.05))
-    assert time.perf_counter() - began < 2.0
+    assert time.process_time() - began < 2.0
     assert result.status in (Status.MAX_TIME, *ENDED)
     assert result.n_iter > 0
     assert finite(case, result.solution)
