@@ -35,7 +35,7 @@ class Purchase(NamedTuple):
     >>> from hinge import LinearSVC
     >>> X = np.random.default_rng(0).standard_normal((500, 4)) * [9.0, 1.0, 0.1, 0.01]
     >>> bought = LinearSVC().fit(X, X.sum(axis=1) > 0).learn_order(X).buy(X, confidence=0.95)
-    >>> bought.n_reads == bought.cells.sum(), bool(bought.cells.mean() < 2)
+    >>> bought.n_reads == int(bought.cells.sum()), bool(bought.cells.mean() < 2)
     (True, True)
     """
 

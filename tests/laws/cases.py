@@ -514,7 +514,7 @@ LINEAR = {
     "blocknewton": LinearCase(S.BlockNewton(), T=40, seed_moves="state"),
     "blocknewton-free": LinearCase(S.BlockNewton(), bias="free", weighted=True, T=40, seed_moves="state"),
     "blocknewton-squared": LossCase(S.BlockNewton(), bias="penalized", weighted=True, T=40, seed_moves="state"),
-    "bypasses": LinearCase(S.ByPasses(), T=40),
+    "bypasses": LinearCase(S.ByPasses(), T=40, same_reads=False),
     "blockascent": LinearCase(S.BlockAscent(), same_reads=False),  # rounding decides who is shrunk
     "cocoa-plain": LinearCase(
         S.CoCoA(parts=4, cuts=3, least=1, first_pass="plain", shrinking=False, block_rows=1), weighted=True

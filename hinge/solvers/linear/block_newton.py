@@ -70,6 +70,16 @@ class BlockNewton(Solver[Regularized, BlockNewtonState]):
     References
     ----------
     O. Chapelle, *Training a Support Vector Machine in the Primal*, 2007.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hinge import Regularized, Stop, solve
+    >>> from hinge.solvers import BlockNewton
+    >>> X = np.random.default_rng(0).standard_normal((500, 4))
+    >>> problem = Regularized(X, np.where(X[:, 0] > 0, 1, -1), 0.01)
+    >>> bool(solve(problem, BlockNewton(), stop=Stop(tol=1e-3)).certificate.gap <= 1e-3)
+    True
     """
 
     any_loss = True

@@ -52,6 +52,16 @@ class ByPasses(Solver[Regularized, ByPassesState]):
         Features up to which Newton's method is thought of: it needs 2d² numbers.
     ascent : BlockAscent
     newton : BlockNewton
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hinge import Regularized, Stop, solve
+    >>> from hinge.solvers import ByPasses
+    >>> X = np.random.default_rng(0).standard_normal((500, 4))
+    >>> problem = Regularized(X, np.where(X[:, 0] > 0, 1, -1), 0.01)
+    >>> bool(solve(problem, ByPasses(), stop=Stop(tol=1e-3)).certificate.gap <= 1e-3)
+    True
     """
 
     tol: float = 1e-3
