@@ -91,9 +91,7 @@ class ReadingOrder:
         ranges: tuple[ArrayLike, ArrayLike] | None = None,
     ) -> None:
         coef, d = np.atleast_2d(coef).astype(np.float64), coef.shape[-1]
-        price = np.ones(d) if prices is None else np.asarray(prices, np.float64)
-        if price.shape != (d,) or not (np.isfinite(price) & (price >= 0)).all():
-            raise ValueError(f"prices must be one number for each of the {d} columns, none of them negative.")
+        price = _checked_prices(prices, d)
         moved = np.sqrt((coef**2).sum(axis=0)) * _spreads(X)
         value = moved / np.maximum(price, 1e-300)  # what is free comes first
         used = np.flatnonzero((coef != 0).any(axis=0))
@@ -216,6 +214,16 @@ def _spreads(X: Stored) -> np.ndarray:
         mean, square = (np.asarray(part.sum(axis=0)).ravel() / X.shape[0] for part in (rows, rows.multiply(rows)))
         return np.sqrt(np.maximum(square - mean**2, 0.0))
     return X.std(axis=0, dtype=np.float64)
+
+
+def _checked_prices(prices: ArrayLike | None, d: int) -> np.ndarray:
+    try:
+        price = np.ones(d) if prices is None else np.asarray(prices, np.float64)
+    except (TypeError, ValueError):
+        price = np.zeros(0)
+    if price.shape != (d,) or not (np.isfinite(price) & (price >= 0)).all():
+        raise ValueError(f"prices must be one number for each of the {d} columns, none of them negative.")
+    return price
 
 
 def _checked_ranges(ranges: tuple[ArrayLike, ArrayLike], d: int) -> tuple[np.ndarray, np.ndarray]:

@@ -127,7 +127,10 @@ def test_bad_input(problem):
     order = ReadingOrder(w, b, known)
     with pytest.raises(ValueError, match="has 14 features, and the model expects 15"):
         buy(order, as_table(X[:, :14]), CLASSES)
-    with pytest.raises(ValueError, match="confidence must be"):
-        buy(order, as_table(X), CLASSES, 1.5)
+    for confidence in (1.5, 0.0, float("nan"), "high"):
+        with pytest.raises(ValueError, match="confidence must be"):
+            buy(order, as_table(X), CLASSES, confidence)
+    with pytest.raises(ValueError, match="max_cost must not be negative"):
+        buy(order, as_table(X), CLASSES, 0.9, "all")
     with pytest.raises(ValueError, match="max_cost must not be negative"):
         buy(order, as_table(X), CLASSES, 0.9, -1.0)

@@ -105,6 +105,8 @@ def test_nothing_to_read_and_bad_input():
     assert len(empty.columns) == 0 and empty.cuts.tolist() == [0]
     with pytest.raises(ValueError, match="one number for each of the 12 columns"):
         ReadingOrder(w, b, X, np.ones(11))
+    with pytest.raises(ValueError, match="one number for each of the 12 columns"):
+        ReadingOrder(w, b, X, ["dear"] * 12)
     with pytest.raises(ValueError, match="none of them negative"):
         ReadingOrder(w, b, X, -np.ones(12))
     with pytest.raises(ValueError, match="least value above the largest"):
