@@ -120,6 +120,15 @@ class Cluster:
         while len(self.client.nthreads()) != self.workers:
             time.sleep(0.05)
 
+    def processes(self) -> list[int]:
+        """Their numbers; asked again where a worker that was killed late is only now found to be gone."""
+        while True:
+            self.ready()
+            try:
+                return list(self.client.run(os.getpid).values())
+            except OSError:
+                time.sleep(0.5)
+
     def close(self) -> None:
         """End the processes."""
         self.client.close()
@@ -189,8 +198,7 @@ def kills(task: Task, spread: Spread, cluster: Cluster, count: int, solver: str,
     fit()
     plain, model = fit()
     for _ in range(count):
-        cluster.ready()
-        pids = list(cluster.client.run(os.getpid).values())
+        pids = cluster.processes()
         timer = threading.Timer(rng.uniform(0.0, plain), os.kill, (int(rng.choice(pids)), signal.SIGKILL))
         timer.start()
         seconds, again = fit()

@@ -110,12 +110,14 @@ def per_nonzero() -> None:
     near = text.X_train[:4000].copy()
     near.indices %= 4096
     floor, w, out = Matrix(near), np.ones(problem.d), np.empty(problem.n)
-    _responses(floor.rows, w, 0, 10, out)
+    _responses(floor.rows, w, 0, 10, out, False)
     solver.advance(problem, solver.init(problem), 10)
     states = [solver.init(problem, seed) for seed in range(3)]
     rows = {
-        "floor: gather and multiply-add in cache": best(lambda: _responses(floor.rows, w, 0, 4000, out), floor.n_cells),
-        "one pass of the certificate": best(lambda: _responses(problem.matrix.rows, w, 0, problem.n, out), nnz),
+        "floor: gather and multiply-add in cache": best(
+            lambda: _responses(floor.rows, w, 0, 4000, out, False), floor.n_cells
+        ),
+        "one pass of the certificate": best(lambda: _responses(problem.matrix.rows, w, 0, problem.n, out, False), nnz),
         "SDCA, first epoch": min(best(lambda s=s: solver.advance(problem, s, problem.n), nnz, 1) for s in states),
         "SDCA, second epoch": min(best(lambda s=s: solver.advance(problem, s, problem.n), nnz, 1) for s in states),
     }

@@ -1,6 +1,7 @@
 """Rows larger than memory: fits from Parquet, memory maps and svmlight text, and fits that are killed.
 
-    python benchmarks/out_of_core.py [--only parquet map svmlight kill] [--gigabytes 0.5] [--memory 1.0] [--folder DIR]
+    python benchmarks/out_of_core.py [--only parquet map svmlight kernel kill] [--gigabytes 0.5] [--memory 1.0]
+                                     [--seconds 240] [--folder DIR]
 
 parquet: dense float32 of `--columns` features and that size, to a certified gap of 1e-3 with `--memory` gigabytes
 allowed, by ``max_memory`` and by a limit of the process on its data (``prlimit --data``). The time of a fit is set
@@ -8,9 +9,10 @@ against as many plain passes as it made: the same stretches read into arrays, wi
 of resident memory. Rows are Gaussian, a tenth of the labels is turned over. A `--C` of 0.01 is λ = 100/n.
 
 map: a memory map that fits, against the array in memory. svmlight: text of text-like rows, first model of `LinearSVC`
-against scikit-learn's reader alone, a fifth of which times 1.5 is aimed at. kill: `--kills` fits that are killed (-9)
-at random moments and started again, against one that is left alone: the same bits. Every other one is by dual ascent
-(C = 0.001), the others are by Newton's method (C = 1).
+against scikit-learn's reader alone, a fifth of which times 1.5 is aimed at. kernel: `SVC` on 1,000,000 x 20 rows, .npy
+or Parquet, with `--memory` gigabytes, for `--seconds`: clusters of two classes, none or a twentieth of whose labels are
+turned over. kill: `--kills` fits that are killed (-9) at random moments and started again, against one that is left
+alone: the same bits. Every other one is by dual ascent (C = 0.001), the others are by Newton's method (C = 1).
 
 Wall-clock and CPU seconds: on a machine that has other work compare the latter.
 """
@@ -173,6 +175,67 @@ def svmlight(folder, args):
     )
 
 
+def clusters(n, k, noise):
+    """Block k of rows about 20 centres of two classes, in 20 dimensions."""
+    centres, rng = np.random.default_rng(0).standard_normal((20, 20)), np.random.default_rng([3, k])
+    own = rng.integers(0, 20, n)
+    X = (centres[own] + 0.6 * rng.standard_normal((n, 20))).astype(np.float32)
+    return X, ((own % 2 == 1) ^ (rng.random(n) < noise)).astype(np.int8)
+
+
+def fit_kernel(path, label, memory, seconds):
+    """In the child: SVC on rows from a disk."""
+    import warnings
+
+    from hinge import SVC
+
+    warnings.simplefilter("ignore")
+    X, y = clusters(5000, 0, 0.05)
+    options = {"gamma": 0.05, "max_memory": memory, "cache_size": 1e6}
+    SVC(max_time=5.0, **options).fit(X, y)  # compiles
+    y = "label" if label == "label" else np.load(label)
+    model, wall, cpu = clocks(lambda: SVC(max_time=seconds, **options).fit(path, y))
+    X, y = clusters(20_000, 999, 0.0)
+    return {
+        "gap": model.gap_,
+        "why": model.stop_reason_,
+        "vectors": len(model.support_),
+        "values": model.n_kernel_evals_,
+        "error": float(np.mean(model.predict(X) != y)),
+        "wall": wall,
+        "cpu": cpu,
+        "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+    }
+
+
+def kernel(folder, args):
+    """The table of kernel machines."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    n = args.kernel_rows
+    print(f"\nSVC, rbf, {n:,} x 20 float32, {args.memory} GB allowed, max_time={args.seconds:g}")
+    for noise in (0.0, 0.05):
+        blocks = [clusters(min(50_000, n - lo), k, noise) for k, lo in enumerate(range(0, n, 50_000))]
+        X, y = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+        np.save(folder / "k.npy", X)
+        np.save(folder / "k_y.npy", y)
+        pq.write_table(pa.table({f"x{j}": X[:, j] for j in range(20)} | {"label": y}), folder / "k.parquet")
+        del X, y, blocks
+        for path, label in (("k.npy", folder / "k_y.npy"), ("k.parquet", "label"))[: 1 + (noise == 0.0)]:
+            found = child("kernel", folder / path, label, args.memory * 1e9, args.seconds)
+            said = found.get("error") if "gap" not in found else None
+            print(
+                f"  {path}, {noise:.0%} of labels turned: "
+                + (
+                    said
+                    or f"{found['why']}, gap {found['gap']:.2g}, {found['vectors']:,} vectors,"
+                    f" {found['values']:.1e} values, error {found['error']:.3f}; {found['wall']:.0f} s"
+                    f" ({found['cpu']:.0f} s CPU), peak {found['peak'] / 1e9:.2f} GB"
+                )
+            )
+
+
 def fit_kept(path, folder, C):
     """In the child: a fit with a checkpoint at every block."""
     from hinge import LinearSVC
@@ -211,26 +274,32 @@ def kill(folder, args):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--only", nargs="+", default=["parquet", "map", "svmlight", "kill"])
+    parser.add_argument("--only", nargs="+", default=["parquet", "map", "svmlight", "kernel", "kill"])
     parser.add_argument("--gigabytes", type=float, default=0.5)
     parser.add_argument("--columns", type=int, default=50)
     parser.add_argument("--memory", type=float, default=1.0)
     parser.add_argument("--C", type=float, nargs="+", default=[0.01])
     parser.add_argument("--text-gigabytes", type=float, default=0.1)
+    parser.add_argument("--kernel-rows", type=int, default=1_000_000)
+    parser.add_argument("--seconds", type=float, default=240.0)
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--folder")
     parser.add_argument("--child", nargs="+")
     args = parser.parse_args()
     if args.child:
         task, *rest = args.child
-        found = fit_parquet(rest[0], *map(float, rest[1:])) if task == "parquet" else fit_kept(*rest)
+        if task == "parquet":
+            found = fit_parquet(rest[0], *map(float, rest[1:]))
+        else:
+            found = fit_kernel(*rest[:2], *map(float, rest[2:])) if task == "kernel" else fit_kept(*rest)
         print(json.dumps(found))
         return
     folder = Path(tempfile.mkdtemp(dir=args.folder))
     try:
-        for name, work in (("parquet", parquet), ("map", mapped), ("svmlight", svmlight), ("kill", kill)):
+        every = {"parquet": parquet, "map": mapped, "svmlight": svmlight, "kernel": kernel, "kill": kill}
+        for name in every:
             if name in args.only:
-                work(folder, args)
+                every[name](folder, args)
     finally:
         shutil.rmtree(folder)
 

@@ -65,6 +65,7 @@ _WHERE = {
     "maxmin": "hinge.saddle.front_doors",
     "open_pair": "hinge.access.two_way.reader",
     "patch_sklearn": "hinge.accel",
+    "plan_cost": "hinge.selection",
     "save": "hinge.files.model_files",
     "semidefinite": "hinge.saddle.front_doors",
     "solve": "hinge.solvers",
@@ -118,6 +119,7 @@ if TYPE_CHECKING:
     from hinge.selection import LinearSVCCV as LinearSVCCV
     from hinge.selection import LinearSVRCV as LinearSVRCV
     from hinge.selection import choose_threshold as choose_threshold
+    from hinge.selection import plan_cost as plan_cost
     from hinge.selection import tune as tune
     from hinge.solvers import Snapshot as Snapshot
     from hinge.solvers import solve as solve

@@ -1,5 +1,6 @@
 """What all tests share: a cache of compiled code that no edit survives, and small problems."""
 
+import gc
 import hashlib
 import os
 import shutil
@@ -48,6 +49,17 @@ def pytest_xdist_make_scheduler(config, log):
     from xdist.scheduler import WorkStealingScheduling
 
     return WorkStealingScheduling(config, log)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Ten thousand tests and the modules they import stay to the end: the garbage collector need not walk them."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items):

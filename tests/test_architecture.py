@@ -99,21 +99,11 @@ def imports_of(path):
 
 TESTS = Path(__file__).resolve().parent
 
-RUN_TOGETHER = "experiments/test_experiments.py runs every experiment and judges what it says"
 EXCEPTIONS = {
     "__main__": "three lines, run from a shell by cli/test_app.py",
     "access.gram.fused": "runs on a GPU only: access/gram/test_device.py compares it there",
     "cli.options": "constants",
     "types": "names of types, which mypy checks",
-    **{
-        f"experiments.{name}": RUN_TOGETHER
-        for name in (
-            *("pegasos.bias", "pegasos.figure2", "pegasos.figure3", "pegasos.projection", "pegasos.scaling"),
-            *("pegasos.table1", "sbp.figure2", "sbp.runtimes", "sbp.table1", "sbp.table2", "simba.figure1"),
-            *("simba.runtime", "survey.perceptron", "survey.primal_dual", "survey.sdp", "talk.combination"),
-            *("talk.more_data", "talk.runtimes", "talk.sgd_dca"),
-        )
-    },
 }
 """Files that no test file of their own name mirrors, with the reason."""
 
@@ -283,6 +273,7 @@ def compiled_functions():
     return [function for path in SOURCES for function in functions_of(tree_of(path)) if is_compiled(function)]
 
 
+@pytest.mark.slow
 def test_no_compiled_function_is_longer_than_a_page():
     found = compiled_functions()
     lines = {function.name: function.end_lineno - function.lineno + 1 for function in found}

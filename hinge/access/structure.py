@@ -181,3 +181,15 @@ def _repeats(indices, indptr, d):
                 return True
             seen[indices[p]] = i
     return False
+
+
+def only_columns(X: sp.csr_array, kept: np.ndarray) -> sp.csr_array:
+    """X with zeros in all columns but those that are flagged; they are not stored."""
+    cells = kept[X.indices]
+    ends = np.concatenate([[0], np.cumsum(cells)])[X.indptr]
+    return sp.csr_array((X.data[cells], X.indices[cells], ends.astype(X.indptr.dtype)), shape=X.shape)
+
+
+def cells_and_counts(X: sp.csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The stored numbers in float64, their columns, and how many there are of each row."""
+    return X.data.astype(np.float64), X.indices.astype(np.int32), np.diff(X.indptr).astype(np.int64)

@@ -1,6 +1,8 @@
 """Rows of a linear machine with the feature of their bias."""
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,7 +17,8 @@ A_FEW = 8
 """Rows that a typical norm is taken of."""
 
 
-class Features(NamedTuple):
+@dataclass(frozen=True)
+class Features:
     """Rows as a linear machine sees them.
 
     Attributes
@@ -32,7 +35,7 @@ class Features(NamedTuple):
     constant: float
     penalty: np.ndarray
 
-    @property
+    @cached_property
     def matrix(self) -> Matrix:
         """The rows for compiled code, with a counter of their own."""
         return as_matrix(self.X, checked=True)

@@ -161,6 +161,7 @@ def _claims(outcomes: list[tuple[Experiment, Outcome]], page: Path) -> dict[str,
     claims = [
         {"experiment": e.name, "claim": c.what, "ours": c.ours, "paper": c.paper, "unit": c.unit}
         | {"verdict": c.verdict.value, "conditions": c.conditions}
+        | {"verdict_before": None if c.earlier is None else c.earlier.verdict.value}
         for e, outcome in outcomes
         for c in outcome.claims
     ]

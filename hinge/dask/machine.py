@@ -39,6 +39,7 @@ NOT_HERE: dict[str, tuple[Any, str]] = {
     "slack": (None, "give C or lam"),
     "max_reads": (None, "give max_time or max_iter"),
     "target_error": (None, "give tol, max_time or max_iter"),
+    "device": (None, "workers compute on their processors"),
     "warm_start": (False, "a fit keeps no dual weights: they stay with the rows"),
 }
 """What the local machines have and these do not, with what to do."""

@@ -107,7 +107,8 @@ class NewtonRounds(ClientLoop):
     ) -> None:
         super().__init__(cluster, parts, stop, began, look)
         self.tasks, self.spread = tuple(tasks), spread
-        self.outlines = [Outline(d, task.lam, task.loss, task.bias, task.bias_scale) for task in tasks]
+        keep = min(1.0, SAMPLE / max(1, cells * len(tasks)))
+        self.outlines = [Outline(d, task.lam, task.loss, task.bias, task.bias_scale, keep) for task in tasks]
         wanted = max(ROWS * d, min(SAMPLE * rows // max(1, cells), rows // FEW))
         self.every = max(1, rows // wanted)
         self.walks: list[Walk] = [begun(outline, spread) for outline in self.outlines]

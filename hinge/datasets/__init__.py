@@ -4,6 +4,7 @@ from .base import DataFormatError, Dataset, DatasetNotFoundError
 from .catalog import catalog, load
 from .entries import Entry
 from .readers import read
+from .subtle_text import make_subtle_text
 from .synthetic import KnownOptimum, Separable, make_known_optimum, make_separable
 from .text import make_text
 
@@ -18,6 +19,7 @@ __all__ = [
     "load",
     "make_known_optimum",
     "make_separable",
+    "make_subtle_text",
     "make_text",
     "read",
 ]

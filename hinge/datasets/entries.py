@@ -103,7 +103,7 @@ ENTRIES = (
         positive="CCAT",
         aliases=("rcv1", "rcv1-ccat"),
         fetcher="fetch_rcv1",
-        stand_in="hinge.datasets.make_text(780_000, n_test=23_149)",
+        stand_in="hinge.datasets.make_subtle_text(780_000, n_test=23_149)",
     ),
     Entry(
         name="astro-ph",
@@ -116,7 +116,7 @@ ENTRIES = (
         source="Joachims (2006), Training linear SVMs in linear time, KDD",
         license="unknown",
         aliases=("astroph",),
-        stand_in="hinge.datasets.make_text(29_882, 99_757, 77, n_test=32_487)",
+        stand_in="hinge.datasets.make_subtle_text(29_882, 99_757, 77, n_test=32_487)",
     ),
     Entry(
         name="covertype",

@@ -80,7 +80,11 @@ def make_text(
     >>> made.X_train.shape, made.X_test.shape
     ((100, 500), (20, 500))
     """
-    _check(n, d, nnz_per_row, topics, noise, n_test)
+    check_sizes(n, d, nnz_per_row, n_test)
+    if topics < 2:
+        raise ValueError(f"Two classes need at least 2 topics, but topics={topics}.")
+    if not 0 <= noise <= 0.5:
+        raise ValueError(f"noise must lie in [0, 0.5], but is {noise}.")
     setup, train_seed, test_seed, pilot_seed = np.random.SeedSequence(seed).spawn(4)
     orders = _word_orders(topics, d, np.random.default_rng(setup))
     words = _words_for(nnz_per_row, orders, pilot_seed)
@@ -98,15 +102,12 @@ def make_text(
     return Dataset("text", _weighted(X, idf), y, X_test, y_test, description, source, LICENSE)
 
 
-def _check(n: int, d: int, nnz_per_row: int, topics: int, noise: float, n_test: int) -> None:
+def check_sizes(n: int, d: int, nnz_per_row: int, n_test: int) -> None:
+    """Whether there can be so many rows of so many words."""
     if n < 1 or n_test < 0:
         raise ValueError(f"At least 1 training row and 0 test rows are needed, but n={n} and n_test={n_test}.")
     if not 1 <= nnz_per_row <= d / 4:
         raise ValueError(f"nnz_per_row must lie in [1, d / 4], here at most {d // 4}, but is {nnz_per_row}.")
-    if topics < 2:
-        raise ValueError(f"Two classes need at least 2 topics, but topics={topics}.")
-    if not 0 <= noise <= 0.5:
-        raise ValueError(f"noise must lie in [0, 0.5], but is {noise}.")
 
 
 def _word_orders(topics: int, d: int, rng: np.random.Generator) -> NDArray[Any]:

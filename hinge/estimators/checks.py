@@ -178,6 +178,9 @@ def check_linear_svc(model: LinearClassifierParameters, solvers: tuple[str, ...]
     checked_choice("multi_class", model.multi_class, ("ovr", "crammer_singer"))
     if model.n_jobs is not None:
         checked_count("n_jobs", model.n_jobs, or_all=True)
+    checked_device(model.device)
+    if on_a_device(model.device):
+        check_device(model)
     if model.multi_class == "crammer_singer":
         check_crammer_singer(model)
         return
@@ -188,6 +191,28 @@ def check_linear_svc(model: LinearClassifierParameters, solvers: tuple[str, ...]
             raise ValueError("lam and slack both set the trade-off; give one of them.")
         if model.loss != "hinge":
             raise ValueError("slack is that of the hinge loss: give loss='hinge' with it.")
+
+
+def checked_device(device: str | None) -> None:
+    """Raise if it is no device."""
+    if device is not None and not str(device).startswith(("cpu", "cuda")):
+        raise ValueError(f"device must be 'cpu' or 'cuda', got {device!r}.")
+
+
+def on_a_device(device: str | None) -> bool:
+    """Whether torch computes: elsewhere than on the processor as it is."""
+    return device is not None and device != "cpu"
+
+
+def check_device(model: LinearClassifierParameters) -> None:
+    """Raise if something does not go with a fit on a device."""
+    named = {"penalty": "l2", "multi_class": "ovr", "slack": None, "solver": "auto"}
+    for name, usual in named.items():
+        if getattr(model, name) != usual:
+            raise ValueError(
+                f"device={model.device!r} is for {name}={usual!r}, not {name}={getattr(model, name)!r}: leave one of "
+                "them out."
+            )
 
 
 def check_crammer_singer(model: LinearClassifierParameters) -> None:
@@ -257,8 +282,7 @@ def check_kernel_machine(model: KernelMachineParameters, solvers: tuple[str, ...
     if model.cache_folder is not None and not isinstance(model.cache_folder, str | os.PathLike):
         raise ValueError(f"cache_folder must be a path, got {model.cache_folder!r}.")
     checked_choice("precision", model.precision, ("float32", "tf32", "bf16"))
-    if model.device is not None and not str(model.device).startswith(("cpu", "cuda")):
-        raise ValueError(f"device must be 'cpu' or 'cuda', got {model.device!r}.")
+    checked_device(model.device)
     if model.n_jobs is not None:
         checked_count("n_jobs", model.n_jobs, or_all=True)
     check_run(model, solvers, ("max_time", "max_kernel_evals", "target_error"))
@@ -277,6 +301,9 @@ def check_kernel(model: KernelParameters) -> None:
         check_settings(settings)
     checked_count("max_iter", model.max_iter, least=0, or_all=True)
     checked_scale("cache_size", model.cache_size)
+    memory = getattr(model, "max_memory", None)
+    if memory is not None:
+        checked_number("max_memory", memory)
     checked_flag("shrinking", model.shrinking)
 
 
@@ -348,26 +375,35 @@ def validated(model: BaseEstimator, X: MatrixLike, *, reset: bool = True) -> Sto
 
 @overload
 def validated(
-    model: BaseEstimator, X: MatrixLike, y: ArrayLike | None, *, reset: bool = True
+    model: BaseEstimator, X: MatrixLike, y: ArrayLike | None, *, reset: bool = True, sound: bool = False
 ) -> tuple[Stored, np.ndarray]: ...
 
 
-def validated(model: BaseEstimator, X: MatrixLike, y: ArrayLike | None = "no_validation", *, reset: bool = True) -> Any:
+def validated(
+    model: BaseEstimator,
+    X: MatrixLike,
+    y: ArrayLike | None = "no_validation",
+    *,
+    reset: bool = True,
+    sound: bool = False,
+) -> Any:
     """X, or X and y, as scikit-learn checks them: an array, or CSR by `as_csr`; copied only where needed.
 
-    To predict, tables of any kind will do: all their cells are read.
+    To predict, tables of any kind will do: all their cells are read. `sound` says that somebody has looked at the
+    values of X already.
     """
-    finite = False
+    finite = sound
     table = None if reset else as_oracle(X)
     if table is not None:
         X = table.block(np.arange(table.shape[0]), np.arange(table.shape[1]))
-    if sp.issparse(X):
+    if sp.issparse(X) and not sound:
         X, finite = as_csr(X)
     if _are_plain(model, X, y, finite, reset):
         if reset:
             model.n_features_in_ = cast(Stored, X).shape[1]
             model.__dict__.pop("feature_names_in_", None)
-        check_scale(cast(Stored, X))
+        if not sound:
+            check_scale(cast(Stored, X))
         return X if isinstance(y, str) else (X, y)
     shape: tuple[int, ...] = getattr(X, "shape", ())
     if not isinstance(X, np.ndarray) and len(shape) == 2 and shape[1] == 0:
@@ -399,7 +435,7 @@ def validated(model: BaseEstimator, X: MatrixLike, y: ArrayLike | None = "no_val
 def _are_plain(model: BaseEstimator, X: MatrixLike, y: ArrayLike | None, finite: bool, reset: bool) -> bool:
     """Whether X and y are plain arrays in which scikit-learn's checks, most of a millisecond, would find no fault.
 
-    `finite`: whether X is a CSR matrix whose values are known to be. Where a fault is possible they say which.
+    `finite`: whether the values of X are known to be. Where a fault is possible they say which.
     """
     if sp.issparse(X):
         plain = finite and cast(Stored, X).dtype in (np.float32, np.float64)

@@ -11,6 +11,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from hinge.access.gram.points.given import as_block
+from hinge.access.streams.memory import allowed_memory, resident
+from hinge.access.streams.opening import as_stream, is_source
 from hinge.estimators import checks
 from hinge.estimators.parameters import Gamma, KernelChoice, KernelData, KernelParameters
 from hinge.kernels import Function, Kernel, Precomputed, registry
@@ -67,6 +69,32 @@ def as_items(X: Items, kernel: KernelChoice) -> list[Any]:
             )
         return numbers.ravel().tolist()
     return items
+
+
+def loaded(model: BaseEstimator, X: Any, y: ArrayLike | str | None) -> tuple[Any, Any, list[str] | None]:
+    """X, y and the names of columns, where X is a source of rows on a disk: all of them, if memory holds them.
+
+    Whatever is no such source is given back as it is: a list of paths is a sequence of items here, and arrays that are
+    mapped are arrays.
+    """
+    if isinstance(X, np.ndarray | list | tuple) or is_function(model.kernel) or not is_source(X):
+        if isinstance(y, str):
+            raise ValueError(f"y={y!r} is the name of a column, which X has none of: give y as an array.")
+        return X, y, None
+    left = allowed_memory(model.max_memory) - resident()
+    stream = as_stream(X, y if isinstance(y, str) else None, left // 2)
+    assert stream is not None
+    if y is None or isinstance(y, str):
+        y = stream.labels()
+        if y is None:
+            raise ValueError("The source has no labels of its own: give y, an array or the name of a column.")
+    size = stream.shape[0] * stream.row_bytes
+    if 2 * size > left:
+        raise ValueError(
+            f"The rows take {size:,} bytes, twice while they are made ready, and {max(0, left):,} are left for them: a "
+            "kernel machine holds its rows in memory. Allow more by max_memory, or take LinearSVC, which does not."
+        )
+    return stream.load(), y, stream.names
 
 
 def training_data(model: BaseEstimator, X: Items, y: ArrayLike | None) -> tuple[KernelData, np.ndarray]:

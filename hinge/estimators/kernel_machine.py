@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hinge.access import Gram, as_points
 from hinge.access.gram.row_store import RowStore, open_store
+from hinge.access.streams.memory import free_memory, resident
 from hinge.estimators import one_vs_one
 from hinge.estimators.expansions import kernel_sums
 from hinge.estimators.html import FittedHTML
@@ -31,6 +32,8 @@ FLOAT64_BELOW = 1e-5
 """Tolerances below this need kernel values in float64."""
 HARD = 1e10
 """A C from which on no loss is meant to be left, as with infinity."""
+OF_A_POINT = 288
+"""Bytes that a fit has for each point besides the point and kernel values: coefficients, responses, orders, bounds."""
 FLOAT64_POINTS = 1024
 """Up to this many points, few enough for the whole matrix, kernel values are computed in float64."""
 
@@ -59,6 +62,7 @@ class KernelMachine(FittedHTML, ToSklearn):
     max_kernel_evals: int | None
     target_error: float | None
     cache_size: float
+    max_memory: float | None = None
     cache_folder: str | PathLike[str] | None
     device: str | None
     precision: Literal["float32", "tf32", "bf16"]
@@ -164,13 +168,21 @@ class KernelMachine(FittedHTML, ToSklearn):
             return DeviceGram(X, kernel, device=self.device, precision=self.precision)
         if isinstance(kernel, Function) and kernel.on == "indices":
             kernel = Function(kernel.function, on="pairs")  # X already holds the positions that it is called with
-        budget = int(float(self.cache_size) * 1e6)
+        budget = self._cache_bytes(len(X) if isinstance(X, list) else X.shape[0])
         few = (len(X) if isinstance(X, list) else X.shape[0]) <= FLOAT64_POINTS
         exact |= self.tol < FLOAT64_BELOW or few or self._needs_double(kernel)
         if few and not isinstance(kernel, Function):  # which takes what the user gave
             X = dense_if_small(X)
         points = as_points(X, kernel, exact=exact, most_bytes=budget // 2)
         return Gram(points, budget, threads, self._store(X, kernel))
+
+    def _cache_bytes(self, n: int) -> int:
+        """What kernel rows of n points may take, and the points with them."""
+        asked = int(float(self.cache_size) * 1e6)
+        if self.max_memory is None:
+            return asked
+        left = min(int(self.max_memory) - resident(), free_memory())
+        return max(0, min(asked, left - OF_A_POINT * n))
 
     def _needs_double(self, kernel: Kernel) -> bool:
         return self.slack is not None  # its certificate does not allow for rounding

@@ -131,7 +131,14 @@ def coefficients_of(model: Any, k: int, n: int) -> np.ndarray:
 
 
 def without_linear_rows(
-    X: Stored, problem: Penalized, w: np.ndarray, b: float, a: np.ndarray | None, *, every: bool = False
+    X: Stored,
+    problem: Penalized,
+    w: np.ndarray,
+    b: float,
+    a: np.ndarray | None,
+    *,
+    f: np.ndarray | None = None,
+    every: bool = False,
 ) -> Judged:
     """The rows of a linear problem.
 
@@ -142,10 +149,12 @@ def without_linear_rows(
     w, b : ndarray of shape (n_features,) and float
     a : ndarray of shape (n,), optional
         Dual weights in units of w; not needed where the loss is curved, which they are the slope of.
+    f : ndarray of shape (n,), optional
+        Decision values, where they are known.
     every : bool
         Whether all rows are looked at, however many.
     """
-    f = problem.responses(w) + b
+    f = problem.responses(w) + b if f is None else f
     bound = np.broadcast_to(problem.share() / problem.lam, (problem.n,))
     if a is None:
         a = np.maximum(0.0, 1.0 - problem.y * f) * bound / problem.loss.curvature

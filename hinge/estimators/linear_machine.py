@@ -61,6 +61,7 @@ class LinearMachine(FittedHTML, ToSklearn, BaseEstimator):
     random_state: RandomState
     max_memory: float | None
     checkpoint: str | PathLike[str] | None
+    device: str | None = None
     coef_: np.ndarray
     intercept_: np.ndarray
     n_feature_reads_: int
@@ -129,6 +130,10 @@ class LinearMachine(FittedHTML, ToSklearn, BaseEstimator):
 
     def _solver(self, threads: int = 1) -> Solver | None:
         """The solver that was asked for; one by name that works in parts has one for each thread."""
+        if checks.on_a_device(self.device):
+            there: Any = registry.BY_NAME["devicenewton"].load()
+            made: Solver = there(tol=float(self.tol), device=str(self.device))
+            return made
         if isinstance(self.solver, Solver):
             return self.solver
         if self.solver == "auto":

@@ -1,9 +1,9 @@
 """`LinearSVC`: the linear support vector machine for scikit-learn pipelines."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,6 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from hinge.access import Matrix, Table, as_matrix
+from hinge.access.device_rows import sent_soundly
 from hinge.access.streams.base import RowStream
 from hinge.access.streams.streamed import Streamed
 from hinge.access.tables.oracle import FeatureOracle, as_oracle
@@ -114,6 +115,9 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         A folder for the state of a fit on rows that are read block by block, written whole or not at all every ten
         seconds or more. A fit that was killed goes on from there when it is called again, to the same model, bit for
         bit; one of other data or with other parameters is refused. Rows are then never loaded.
+    device : {"cpu", "cuda"}, optional
+        Where `fit` computes, as torch names it, by `DeviceNewton`: all classes at once, certified. For the 2-norm, one
+        class against the rest, with rows in memory; `solver` is left at "auto". Predictions are made on the processor.
 
     Attributes
     ----------
@@ -203,6 +207,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         on_interrupt: Literal["raise", "keep"] = "raise",
         max_memory: float | None = None,
         checkpoint: str | PathLike[str] | None = None,
+        device: str | None = None,
     ) -> None:
         self.penalty = penalty
         self.loss = loss
@@ -229,6 +234,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         self.on_interrupt = on_interrupt
         self.max_memory = max_memory
         self.checkpoint = checkpoint
+        self.device = device
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -263,8 +269,9 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         if isinstance(X, RowStream):
             return self._fit_stream(X, y, sample_weight, began)
         table = as_oracle(X)
+        there = sent_soundly(X, str(self.device)) if checks.on_a_device(self.device) and table is None else None
         if table is None:
-            X, y = checks.validated(self, X, y)
+            X, y = checks.validated(self, X, y, sound=there is not None)
         else:
             X, y = table, checks.validated_labels(self, table, y)
         classes, codes = checks.encoded_labels(y)
@@ -276,7 +283,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
             aside = checks.held_out(codes, self.validation_fraction, seed)
             rows = np.ones(len(codes)) if rows is None else rows.copy()
             rows[aside] = 0.0  # leaves them out of the problem without copying X
-        matrix: Matrix | Table = as_matrix(X, checked=True)
+        matrix: Matrix | Table = as_matrix(X, checked=True) if there is None else there
         problems: list[Any]
         together = self.multi_class == "crammer_singer"
         if together:
@@ -286,8 +293,12 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
             tasks = [1] if len(classes) == 2 else list(range(len(classes)))
             asked = self._solver(max(1, threads_of(self.n_jobs) // len(tasks)))
             solver, matrix = tables.solver_and_data(self, matrix, asked, len(tasks))
-            problems = [self._problem(matrix.fork(), codes == k, rows, per_class, k, solver) for k in tasks]
-            for problem in problems:
+            shared = solver is not None and solver.at_once
+            problems = [
+                self._problem(matrix if shared else matrix.fork(), codes == k, rows, per_class, k, solver)
+                for k in tasks
+            ]
+            for problem in [] if rows is None and per_class is None else problems:
                 if min(problem.class_mass(np.ones(problem.n))) < 1e-12:
                     raise ValueError("The rows with a positive weight are of one class: 2 classes are needed.")
         last = getattr(self, "_answers", None)
@@ -299,7 +310,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
             seed,
             self.on_interrupt,
             aside,
-            self._reports(X, y, classes, problems),
+            self._reports(X, y, classes, problems, solver),
             starts(last if same else None, matrix.shape),
         )
         # A table keeps the cells that it has read for all classes, so these run one after the other.
@@ -311,8 +322,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         keep_results(self, results, problems)
         streams.set_names(self, names)
         if table is None and self.stop_reason_ == "converged":
-            rows_of, coef, intercept = cast(Stored, X), self.coef_, self.intercept_
-            warn_if_constant(codes, classes, lambda some: self._codes_of(linear_scores(rows_of[some], coef, intercept)))
+            warn_if_constant(codes, classes, self._predicted_by(X, matrix))
         return self
 
     def _fit_stream(
@@ -410,6 +420,19 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
     def _codes_of(self, scores: np.ndarray) -> np.ndarray:
         return first_class(scores)
 
+    def _predicted_by(self, X: Any, matrix: Matrix | Table) -> Callable[[Any], np.ndarray]:
+        """What finds the classes of some training rows; of neighbours it takes some microseconds."""
+        coef, intercept = self.coef_, self.intercept_
+
+        def predicted(some: Any) -> np.ndarray:
+            if not (isinstance(some, range) and isinstance(matrix, Matrix)):
+                rows = slice(some.start, some.stop) if isinstance(some, range) else some
+                return self._codes_of(linear_scores(X[rows], coef, intercept))
+            scores = [matrix.responses(w, some.start, some.stop, billed=False) for w in coef.astype(np.float64)]
+            return self._codes_of(np.stack(scores, axis=1) + intercept)
+
+        return predicted
+
     # --- parts of calibrate ---------------------------------------------------------------
 
     def _rows_to_judge(
@@ -487,9 +510,10 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         y: np.ndarray,
         classes: np.ndarray,
         problems: Sequence[LinearProblem | Multiclass],
+        solver: Solver | None = None,
     ) -> tuple[Report, ...]:
-        streamed = isinstance(X, RowStream)
-        if len(problems) > 1 and not streamed:  # a run is one class against the rest, which is no model yet
+        together = isinstance(X, RowStream) or (solver is not None and solver.at_once)
+        if len(problems) > 1 and not together:  # a run is one class against the rest, which is no model yet
             return reports_of(self, X, y, [f"class {label}" for label in classes], None)
 
         def rebuilt(answer: Solution | Answers) -> dict[str, Any]:

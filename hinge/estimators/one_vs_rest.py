@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -16,6 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from hinge.estimators import crammer_singer
 from hinge.monitoring import Record, Status, Stop
+from hinge.monitoring.checkpoint import Checkpoint
 from hinge.monitoring.clock import left_of, within
 from hinge.monitoring.interrupts import called_off_by
 from hinge.problems import (
@@ -28,6 +30,7 @@ from hinge.problems import (
     SlackConstrained,
     Solution,
 )
+from hinge.problems.svm.tasks import Answers, Tasks
 from hinge.solvers import Result, Simba, Solver, choose, solve, solve_slack
 from hinge.solvers.in_parts import in_parts
 from hinge.threads import one_blas_thread, threads_of
@@ -64,12 +67,49 @@ def starts(last: list[Solution] | None, shape: tuple[int, int]) -> list[Solution
 def run_all(problems: Sequence[LinearProblem | Multiclass], plan: Plan, n_jobs: int | None) -> list[Result]:
     """Solve every problem, in `n_jobs` threads; Ctrl-C ends all of them.
 
-    Where there are more threads than problems, several work on each.
+    Where there are more threads than problems, several work on each. A solver that takes all at once has them so.
     """
+    if plan.solver is not None and plan.solver.at_once and all(isinstance(one, Regularized) for one in problems):
+        return run_at_once(cast(Sequence[Regularized], problems), plan)
     count, threads = len(problems), threads_of(n_jobs)
     plan = plan._replace(threads=max(1, threads // count))
     with one_blas_thread() if plan.threads > 1 else nullcontext():
         return run_each(count, lambda k, own: run_one(problems[k], k, own), plan, threads)
+
+
+def run_at_once(problems: Sequence[Regularized], plan: Plan, checkpoint: Checkpoint | None = None) -> list[Result]:
+    """One run for all problems, which are over one matrix."""
+    solver, together = plan.solver, len(problems) > 1
+    assert solver is not None
+    problem: Any = Tasks(problems) if together else problems[0]
+    scores = [] if plan.aside is None else [_error_on(one, plan.aside, may_compute=True) for one in problems]
+
+    def score(answer: Answers | Solution) -> float:
+        """The largest error: the run ends when all are small enough."""
+        answers = answer.tasks if isinstance(answer, Answers) else [answer]
+        return max(error(one) for error, one in zip(scores, answers, strict=True))
+
+    stop = plan.stop
+    if stop.max_iter is None and plan.passes is not None:
+        stop = replace(stop, max_iter=plan.passes * solver.cost(problem).a_pass)
+    starts: Any = list(plan.starts) or None
+    result = solve(
+        problem,
+        solver,
+        stop=stop,
+        seed=plan.seed,
+        start=starts if together or starts is None else starts[0],
+        score=score if scores else None,
+        callbacks=[partial(report, 0) for report in plan.reports],
+        on_interrupt=plan.on_interrupt,
+        checkpoint=checkpoint,
+    )
+    if not together:
+        return [replace(result, state=None)]
+    used: Any = result.solver
+    shown = getattr(used, "solver", used)  # of turns, whose they are
+    pairs = zip(result.solution.tasks, used.certificates(problem, result.state), strict=True)
+    return [replace(result, solution=a, certificate=c, state=None, solver=shown) for a, c in pairs]
 
 
 def run_each(count: int, run_task: Callable[[int, Plan], Result], plan: Plan, threads: int) -> list[Result]:

@@ -67,6 +67,7 @@ class LinearClassifierParameters(LinearParameters, Protocol):
     n_jobs: int | None
     slack: float | None
     class_weight: ClassWeight
+    device: str | None
 
 
 class LinearRegressorParameters(LinearParameters, Protocol):

@@ -1,8 +1,6 @@
 """Fits on rows that lie on a disk: loaded where memory holds them, else read block by block."""
 
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,13 +12,13 @@ from hinge.access.streams.memory import allowed_memory, resident
 from hinge.access.streams.opening import as_stream, is_source
 from hinge.access.streams.streamed import Layout, Streamed
 from hinge.estimators import checks
-from hinge.estimators.one_vs_rest import Report, keep_results
+from hinge.estimators.one_vs_rest import Plan, Report, keep_results, run_at_once
 from hinge.estimators.tables import set_counts
 from hinge.monitoring import Stop
 from hinge.monitoring.checkpoint import Checkpoint, notes_of
 from hinge.problems import Regularized
-from hinge.problems.svm.tasks import Tasks
-from hinge.solvers import Result, Solver, registry, solve
+from hinge.solvers import Solver, registry
+from hinge.solvers.linear.block_newton import SAMPLE, BlockNewton
 from hinge.solvers.linear.by_passes import ByPasses
 from hinge.solvers.linear.hessians import MOST_DIRECT
 from hinge.solvers.side_by_side import SideBySide
@@ -29,6 +27,8 @@ OF_A_ROW = 64
 """Bytes that a fit in memory has for each row besides the row itself: dual weights, norms, orders, labels."""
 RESERVE = 1 << 27
 """Bytes for compiled code and the libraries that come with the first rows."""
+HELD = 48
+"""Bytes that a cell of a row takes which Newton's method holds: what is added up, twice, and the problem made of it."""
 HESSIANS = 4
 """Arrays of d² numbers that Newton's method has at once: a sum, what is added to it, a factor, one to spare."""
 SHARE = 0.25
@@ -82,6 +82,8 @@ def set_names(model: BaseEstimator, names: list[str] | None) -> None:
 def _refusal(model: BaseEstimator) -> str | None:
     """What was asked for that only rows in memory can give; None if nothing."""
     named = {"penalty": "l2", "multi_class": "ovr", "slack": None, "target_error": None, "max_reads": None}
+    if checks.on_a_device(getattr(model, "device", None)):
+        return f"device={model.device!r}"
     for name, usual in named.items():
         value = getattr(model, name, usual)
         if value != usual:
@@ -97,10 +99,13 @@ def _solver_of(given: Any) -> Any:
 
 
 class Room(NamedTuple):
-    """Rows that are read within what memory allows, and the features up to which there is room for Hessians."""
+    """Rows that are read within what memory allows; the features up to which there is room for Hessians, and for how
+    many cells of rows that are held besides.
+    """
 
     data: Streamed
     most: int
+    cells: int
 
 
 def room_for(model: BaseEstimator, stream: RowStream, tasks: int, weighted: bool) -> Room:
@@ -116,10 +121,15 @@ def room_for(model: BaseEstimator, stream: RowStream, tasks: int, weighted: bool
             f"and labels of {n:,} rows take {vectors:,}: allow {allowed - left + (64 << 20):,} or more."
         )
     if known is not None:
-        return Room(Streamed(stream, left, Layout(*known.get("layout", (1, 1, 1)))), int(known.get("most", 0)))
+        layout, most, cells = (
+            known.get(name, usual) for name, usual in (("layout", (1, 1, 1)), ("most", 0), ("cells", 1))
+        )
+        return Room(Streamed(stream, left, Layout(*layout)), int(most), int(cells))
     hessians = 8 * HESSIANS * tasks * (d + 1) ** 2
     able = d <= MOST_DIRECT and hessians <= SHARE * left
-    return Room(Streamed(stream, left - able * hessians), MOST_DIRECT if able else 0)
+    cells = max(1, min(SAMPLE, int(SHARE * left) // HELD) // tasks)
+    taken = able * (hessians + HELD * tasks * cells)
+    return Room(Streamed(stream, left - taken), MOST_DIRECT if able else 0, cells)
 
 
 def fit_stream(
@@ -127,20 +137,9 @@ def fit_stream(
 ) -> None:
     """Solve all problems in the same passes, and set the attributes of the fit."""
     data, one = room.data, _chosen(model, room)
-    together = len(problems) > 1
-    problem: Any = Tasks(problems) if together else problems[0]
-    solver: Any = SideBySide(one) if together else one
-    stop = replace(stop, max_iter=int(model.max_iter) * solver.cost(problem).a_pass)
-    result = solve(
-        problem,
-        solver,
-        stop=stop,
-        seed=seed,
-        callbacks=[partial(report, 0) for report in reports],
-        on_interrupt=model.on_interrupt,
-        checkpoint=_checkpoint(model, problems, room, seed, one),
-    )
-    results = _apart(result, problem) if together else [replace(result, state=None)]
+    solver = SideBySide(one) if len(problems) > 1 else one
+    plan = Plan(solver, stop, int(model.max_iter), seed, model.on_interrupt, None, tuple(reports))
+    results = run_at_once(problems, plan, _checkpoint(model, problems, room, seed, one))
     set_counts(model, problems)
     model.bytes_read_ = data.bytes_read
     keep_results(model, results, problems)
@@ -149,17 +148,10 @@ def fit_stream(
 def _chosen(model: BaseEstimator, room: Room) -> Solver:
     """The solver that was asked for, or one that chooses between those that there is memory for."""
     if model.solver == "auto":
-        return ByPasses(tol=float(model.tol), most=room.most)
+        return ByPasses(tol=float(model.tol), most=room.most, newton=BlockNewton(room.cells))
     solver = _solver_of(model.solver)
     made: Solver = solver if isinstance(solver, Solver) else solver()
     return made
-
-
-def _apart(result: Result, problem: Tasks) -> list[Result]:
-    """The result of each task."""
-    solver: Any = result.solver
-    pairs = zip(result.solution.tasks, solver.certificates(problem, result.state), strict=True)
-    return [replace(result, solution=a, certificate=c, state=None, solver=solver.solver) for a, c in pairs]
 
 
 def _checkpoint(
@@ -173,4 +165,4 @@ def _checkpoint(
     for problem in problems:
         parts += [problem.y, problem.target, problem.weight]
         parts.append(f"{problem.lam!r} {problem.bias} {problem.bias_scale!r} {tuple(problem.loss)!r}")
-    return Checkpoint(model.checkpoint, hash_of(*parts), layout=list(data.layout), most=room.most)
+    return Checkpoint(model.checkpoint, hash_of(*parts), layout=list(data.layout), most=room.most, cells=room.cells)

@@ -16,6 +16,7 @@ from hinge.estimators.kernel_machine import HARD
 from hinge.estimators.kernel_tasks import Runs, check_mass, expanded
 from hinge.estimators.parameters import ClassWeight, Gamma, KernelChoice, RandomState
 from hinge.estimators.small_tasks import are_small, run_together
+from hinge.estimators.streams import set_names
 from hinge.kernels import Function, Kernel
 from hinge.solvers import Solver, registry
 from hinge.types import Items
@@ -73,6 +74,9 @@ class SVC(CallbackSupportMixin, KernelClassifier, ClassifierMixin, BaseEstimator
         Fraction of the rows held out for `target_error`, stratified.
     cache_size : float, default=200
         Megabytes in which kernel rows are kept.
+    max_memory : float, optional
+        Bytes that this process may have, besides the pages of files that it maps: `cache_size` is less where there is
+        no room for it, and rows on a disk that would not fit are refused.
     cache_folder : path-like, optional
         Where kernel values are kept for later fits on the same data.
     class_weight : dict or "balanced", optional
@@ -156,6 +160,7 @@ class_weight_
         target_error: float | None = None,
         validation_fraction: float = 0.1,
         cache_size: float = 200,
+        max_memory: float | None = None,
         cache_folder: str | PathLike[str] | None = None,
         class_weight: ClassWeight = None,
         multiclass: Literal["ovo", "ovr"] = "ovo",
@@ -186,6 +191,7 @@ class_weight_
         self.target_error = target_error
         self.validation_fraction = validation_fraction
         self.cache_size = cache_size
+        self.max_memory = max_memory
         self.cache_folder = cache_folder
         self.class_weight = class_weight
         self.multiclass = multiclass
@@ -206,8 +212,11 @@ class_weight_
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
-            Kernel values of shape (n_samples, n_samples) where the kernel is precomputed.
-        y : array-like of shape (n_samples,)
+            Kernel values of shape (n_samples, n_samples) where the kernel is precomputed. Or a source of rows on a
+            disk, as `LinearSVC.fit` takes it: .npy, Parquet, Zarr, Arrow, polars, svmlight or CSV. The rows are loaded,
+            in the precision that they have there; kernel values of all pairs need not fit anywhere.
+        y : array-like of shape (n_samples,), or str
+            The name of a column, where the source has one.
         sample_weight : array-like of shape (n_samples,), optional
             Rows whose weight is zero or negative take no part.
 
@@ -217,7 +226,9 @@ class_weight_
         """
         began = time.perf_counter()
         checks.check_svc(self, registry.names("kernel"))
+        X, y, names = kernel_input.loaded(self, X, y)
         X, y = kernel_input.training_data(self, X, y)
+        set_names(self, names)
         classes, codes = checks.encoded_labels(y)
         weight = weights.row_weights(sample_weight, X)
         # "balanced" counts rows whatever their weights, as in scikit-learn.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
-from hinge.report.outcome import Claim, Outcome, Verdict
+from hinge.report.outcome import Claim, Earlier, Outcome, Verdict
 
 Scale = Literal["tiny", "full"]
 OPEN = "open question"
@@ -27,6 +27,7 @@ def claim(
     at_most: tuple[float, float] | None = None,
     within: tuple[float, float] | None = None,
     unit: str = "",
+    sure: str = "",
 ) -> Claim:
     """A claim with its verdict; of the three rules exactly one is given.
 
@@ -36,6 +37,9 @@ def claim(
         The number from which on, or up to which, the claim counts as reproduced, and as partly.
     within : (float, float)
         The relative distance from the paper's number that counts as reproduced, and as partly.
+    sure : str
+        Why a claim can hardly fail, whatever the paper's worth: then it does not count as reproduced where it
+        is met. One that fails all the same counts like any other.
     """
     if sum(rule is not None for rule in (at_least, at_most, within)) != 1:
         raise ValueError("A claim is judged by exactly one of at_least, at_most and within.")
@@ -60,9 +64,18 @@ def claim(
     elif paper == OPEN:
         verdict = Verdict.BEYOND
         rule = rule.replace("reproduced", "yes")
+    elif met[0]:
+        verdict = Verdict.SURE if sure else Verdict.REPRODUCED
     else:
-        verdict = Verdict.REPRODUCED if met[0] else Verdict.PARTLY if met[1] else Verdict.NOT
+        verdict = Verdict.PARTLY if met[1] else Verdict.NOT
+    if sure:
+        rule += f"; it can hardly fail: {sure}"
     return Claim(what, paper, ours, verdict, rule, conditions, unit)
+
+
+def mended(new: Claim, old: Claim, why: str) -> Claim:
+    """The new claim with what the old rule says of the same cells beside it, and why it was changed."""
+    return replace(new, earlier=Earlier(old.ours, old.verdict, old.rule, why))
 
 
 @dataclass(frozen=True)

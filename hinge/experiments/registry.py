@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 BY_NAME: dict[str, str] = {
     "pegasos-table1": "hinge.experiments.pegasos.table1",
+    "pegasos-covertype": "hinge.experiments.pegasos.covertype",
     "pegasos-figure2": "hinge.experiments.pegasos.figure2",
     "pegasos-figure3": "hinge.experiments.pegasos.figure3",
     "pegasos-projection": "hinge.experiments.pegasos.projection",
@@ -24,6 +25,8 @@ BY_NAME: dict[str, str] = {
     "talk-runtimes": "hinge.experiments.talk.runtimes",
     "simba-figure1": "hinge.experiments.simba.figure1",
     "simba-runtime": "hinge.experiments.simba.runtime",
+    "simba-rates": "hinge.experiments.simba.rates",
+    "simba-regime": "hinge.experiments.simba.regime",
     "sbp-table1": "hinge.experiments.sbp.table1",
     "sbp-table2": "hinge.experiments.sbp.table2",
     "sbp-figure2": "hinge.experiments.sbp.figure2",

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from hinge.experiments.base import Cell, CellResult, CellResults, Experiment, Scale
-from hinge.experiments.sets import is_own
+from hinge.experiments.sets import is_own, stood_in_by
 from hinge.files.replacing import replacing
 
 
@@ -105,7 +105,9 @@ def _model() -> str:
 
 
 def _key(experiment: Experiment, cell: Cell) -> str:
-    own = is_own(cell["set"]) if "set" in cell else None  # results of a stand-in are not those of the set itself
+    own: bool | str | None = None  # results of a stand-in are not those of the set itself, nor of another stand-in
+    if "set" in cell:
+        own = is_own(cell["set"]) or stood_in_by(cell["set"])
     said = json.dumps([experiment.name, experiment.version, cell, own], sort_keys=True)
     return hashlib.sha256(said.encode()).hexdigest()[:16]
 

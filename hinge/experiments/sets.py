@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hinge.datasets import Dataset, DatasetNotFoundError, catalog, load, make_text
+from hinge.datasets import Dataset, DatasetNotFoundError, catalog, load, make_subtle_text, make_text
 from hinge.types import Stored
 
 SHUFFLED = 20_120_626  # seed of the permutation whose first rows make a smaller part
@@ -56,6 +56,14 @@ def _text(n: int, d: int, nnz: int, n_test: int) -> Callable[[int | None], Datas
     return made
 
 
+def _subtle(n: int, d: int, nnz: int, n_test: int) -> Callable[[int | None], Dataset]:
+    def made(rows: int | None) -> Dataset:
+        share = 1.0 if rows is None else min(1.0, rows / n)
+        return make_subtle_text(int(share * n), d, nnz, n_test=max(1000, int(share * n_test)), seed=0)
+
+    return made
+
+
 def _digits(rows: int | None) -> Dataset:
     from sklearn.datasets import load_digits
 
@@ -88,8 +96,8 @@ def _clusters(n: int, d: int, n_test: int) -> Callable[[int | None], Dataset]:
 
 
 STAND_INS = {
-    "ccat": StandIn((), _text(780_000, 47_236, 69, 23_149), "synthetic text of CCAT's shape"),
-    "astro-ph": StandIn((), _text(29_882, 99_757, 77, 32_487), "synthetic text of astro-ph's shape"),
+    "ccat": StandIn((), _subtle(780_000, 47_236, 69, 23_149), "synthetic subtle text of CCAT's shape"),
+    "astro-ph": StandIn((), _subtle(29_882, 99_757, 77, 32_487), "synthetic subtle text of astro-ph's shape"),
     "news20": StandIn((), _text(8_000, 300_000, 400, 4_000), "synthetic wide text in place of news20"),
     "real-sim": StandIn(
         (("reuters", "Reuters money-fx in place of real-sim"),),
@@ -145,6 +153,11 @@ def choose(name: str, rows: int | None = None) -> Chosen:
 def is_own(name: str) -> bool:
     """Whether the set itself is on this machine, so that nothing stands in for it."""
     return any(entry.found for entry in catalog() if name in (entry.name, *entry.aliases))
+
+
+def stood_in_by(name: str) -> str:
+    """What the stand-in of a set is called, where it would be used; empty where the set itself is here."""
+    return "" if is_own(name) or name not in STAND_INS else STAND_INS[name].called
 
 
 def held_out(

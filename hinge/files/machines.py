@@ -12,6 +12,7 @@ from hinge.estimators import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneCl
 from hinge.estimators.fitted_shapes import check_kernel_machine, check_linear, check_sigmoids, check_steps
 from hinge.files.plain_values import NUMBERS_AND_TEXT, npy, plain, restored_csr, stored_csr, value_of
 from hinge.kernels import Function, Kernel
+from hinge.prediction import ReadingOrder
 from hinge.solvers import registry as solvers
 
 Machine: TypeAlias = LinearSVC | LinearSVR | SVC | SVR | NuSVC | NuSVR | OneClassSVM
@@ -79,6 +80,8 @@ ATTRIBUTES = tuple(
         )
     )
 )
+ORDER = "reading_order_"
+"""What `learn_order` has learned: arrays with names of their own."""
 UNKNOWN = ("gap_", "objective_", "lam_", "slack_", "radius_")
 """Attributes that are infinite or nan where there is no certificate, or no ball."""
 
@@ -103,6 +106,8 @@ def stored_machine(model: Machine, prefix: str, arrays: dict[str, bytes]) -> dic
                 attributes[name] = plain(value)
             except TypeError as error:
                 raise ValueError(f"{name} cannot be stored in a model file: {error}") from error
+    if isinstance(order := vars(model).get(ORDER), ReadingOrder):
+        arrays.update({f"{prefix}{ORDER}.{part}.npy": npy(value) for part, value in order.parts().items()})
     parameters = {}
     for name, value in model.get_params(deep=False).items():
         try:
@@ -121,6 +126,7 @@ def machine_of(found: dict[str, Any], prefix: str, arrays: dict[str, np.ndarray]
         values[name] = restored_csr(stored, prefix + name, arrays) if is_csr else value_of(stored)
     own = [name for name in arrays if name.startswith(prefix)]
     values.update({name.removeprefix(prefix): arrays.pop(name) for name in own})
+    order = {name.removeprefix(f"{ORDER}."): values.pop(name) for name in list(values) if name.startswith(f"{ORDER}.")}
     _check(cls, values)
     given = {name: value_of(value) for name, value in found["parameters"].items()}
     if cls is LinearSVC:  # files from before there was another loss name none
@@ -129,6 +135,12 @@ def machine_of(found: dict[str, Any], prefix: str, arrays: dict[str, np.ndarray]
     PARAMETERS[cls](model)
     for name, value in values.items():
         setattr(model, name, value)
+    if order:
+        if cls is not LinearSVC:
+            raise ValueError("a reading order is no part of it.")
+        coef: Any = values["coef_"]
+        coef = coef.toarray() if sp.issparse(coef) else coef
+        setattr(model, ORDER, ReadingOrder.of_parts(coef, values["intercept_"], order))
     return model
 
 

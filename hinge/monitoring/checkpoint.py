@@ -107,6 +107,9 @@ def _filled(fresh: Any, parts: Iterator[np.ndarray]) -> Any:
     found = next(parts)
     if fresh.dtype.names and found.nbytes == fresh.dtype.itemsize:  # a record, which compiled code writes to
         return np.frombuffer(bytearray(found.tobytes()), fresh.dtype)[0]
-    if found.shape != np.shape(fresh) or found.dtype != fresh.dtype:
+    grown = (
+        np.ndim(fresh) and not len(fresh) and found.shape[1:] == fresh.shape[1:]
+    )  # what begins empty is of any length
+    if (found.shape != np.shape(fresh) and not grown) or found.dtype != fresh.dtype:
         raise ValueError("A part of the state has another form.")
     return found if found.shape else fresh.dtype.type(found)

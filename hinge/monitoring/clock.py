@@ -36,6 +36,11 @@ def limited(max_time: float | None) -> float | None:
     return max_time if left == math.inf else left if max_time is None else min(max_time, left)
 
 
+def is_over(ends: float | None) -> bool:
+    """Whether a time has come, on ``time.perf_counter``; None never does."""
+    return ends is not None and time.perf_counter() >= ends
+
+
 _hurried: ContextVar[bool] = ContextVar("hurried", default=False)
 
 

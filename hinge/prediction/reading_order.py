@@ -1,6 +1,6 @@
 """In which order to read the cells of a row, and after how many its class is known well enough."""
 
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -94,18 +94,58 @@ class ReadingOrder:
         price = _checked_prices(prices, d)
         moved = np.sqrt((coef**2).sum(axis=0)) * _spreads(X)
         value = moved / np.maximum(price, 1e-300)  # what is free comes first
-        used = np.flatnonzero((coef != 0).any(axis=0))
-        self.columns = used[np.argsort(-value[used], kind="stable")]
-        self.n_features, self.prices = d, price[self.columns]
-        self.weights, self.intercept = coef[:, self.columns], np.asarray(intercept, np.float64)
-        m = len(self.columns)
-        self.cuts = np.unique(np.append(0, np.rint(np.geomspace(1, max(m, 1), LOOKS)).astype(int)).clip(max=m))
-        self.low, self.high, self.bounds = None, None, None
-        if ranges is not None:
-            self.bounds = _checked_ranges(ranges, d)
-            least, most = (side[self.columns] * self.weights for side in self.bounds)
-            self.low, self.high = self._left(np.minimum(least, most)), self._left(np.maximum(least, most))
+        used = _used(coef)
+        columns = used[np.argsort(-value[used], kind="stable")]
+        m = len(columns)
+        cuts = np.unique(np.append(0, np.rint(np.geomspace(1, max(m, 1), LOOKS)).astype(int)).clip(max=m))
+        bounds = None if ranges is None else _checked_ranges(ranges, d)
+        self._place(coef, intercept, columns, price[columns], cuts, bounds)
         self._learn(X[:: max(1, X.shape[0] // max(FEW, ROWS // len(coef)))])
+
+    def _place(
+        self,
+        coef: np.ndarray,
+        intercept: np.ndarray,
+        columns: np.ndarray,
+        prices: np.ndarray,
+        cuts: np.ndarray,
+        bounds: tuple[np.ndarray, np.ndarray] | None,
+    ) -> None:
+        """Where the looks are, and what is left to add behind each."""
+        self.columns, self.prices, self.cuts, self.bounds = columns, prices, cuts, bounds
+        self.n_features = coef.shape[1]
+        self.weights, self.intercept = coef[:, columns], np.asarray(intercept, np.float64)
+        self.low, self.high = None, None
+        if bounds is not None:
+            least, most = (side[columns] * self.weights for side in bounds)
+            self.low, self.high = self._left(np.minimum(least, most)), self._left(np.maximum(least, most))
+
+    def parts(self) -> dict[str, np.ndarray]:
+        """All that was learned, as arrays with names."""
+        found = {"columns": self.columns, "prices": self.prices, "cuts": self.cuts, **self.looks._asdict()}
+        if self.bounds is not None:
+            found["lowest"], found["highest"] = self.bounds
+        return found | {"ahead": self._ahead, "wrong": self._wrong}
+
+    @classmethod
+    def of_parts(cls, coef: np.ndarray, intercept: np.ndarray, parts: dict[str, np.ndarray]) -> Self:
+        """The inverse of `parts`, for the same weights.
+
+        Raises
+        ------
+        ValueError
+            Where the parts are not those of one order for such weights.
+        """
+        coef = np.atleast_2d(coef).astype(np.float64)
+        _check_parts(coef, parts)
+        order = cls.__new__(cls)
+        bounds = None
+        if "lowest" in parts:
+            bounds = _checked_ranges((parts["lowest"], parts["highest"]), coef.shape[1])
+        order._place(coef, intercept, parts["columns"], parts["prices"], parts["cuts"], bounds)
+        order.looks = Looks(*(parts[name] for name in Looks._fields))
+        order._ahead, order._wrong = parts["ahead"], parts["wrong"]
+        return order
 
     def _left(self, terms: np.ndarray) -> np.ndarray:
         """Sums of the terms of the columns that are not read yet, at each look."""
@@ -205,6 +245,29 @@ class ReadingOrder:
 def first_class(scores: np.ndarray) -> np.ndarray:
     """The class of each row, as predictions have it: where a single score is above zero, or the largest of several."""
     return (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
+
+
+def _used(coef: np.ndarray) -> np.ndarray:
+    """Columns with a weight."""
+    return np.flatnonzero((coef != 0).any(axis=0))
+
+
+def _check_parts(coef: np.ndarray, parts: dict[str, np.ndarray]) -> None:
+    """Raise if these are not the parts of an order for these weights."""
+    names = {"columns", "prices", "cuts", *Looks._fields, "ahead", "wrong"}
+    if not names <= set(parts) <= names | {"lowest", "highest"} or len(set(parts) - names) == 1:
+        raise ValueError("the parts of its reading order are not those that make one.")
+    columns, prices, cuts, ahead, wrong = (parts[name] for name in ("columns", "prices", "cuts", "ahead", "wrong"))
+    kinds = columns.dtype.kind + cuts.dtype.kind + prices.dtype.kind + ahead.dtype.kind + wrong.dtype.kind
+    if kinds != "iiffb" or columns.ndim != 1 or not np.array_equal(np.sort(columns), _used(coef)):
+        raise ValueError("its reading order is not one of the columns that have a weight.")
+    steps = cuts.ndim == 1 and len(cuts) > 0 and cuts[0] == 0 and cuts[-1] == len(columns)
+    if not steps or (np.diff(cuts) <= 0).any() or prices.shape != columns.shape or not (prices >= 0).all():
+        raise ValueError("the looks of its reading order do not go from no cell to all of them.")
+    looks = [parts[name] for name in Looks._fields]
+    each = all(look.shape == (len(cuts), len(coef)) and np.isfinite(look).all() for look in looks)
+    if not each or wrong.ndim != 2 or ahead.shape != wrong.shape or len(wrong) != len(cuts) or np.isnan(ahead).any():
+        raise ValueError("the estimates of its reading order are not one for each look.")
 
 
 def _spreads(X: Stored) -> np.ndarray:

@@ -14,6 +14,8 @@ class Cost(NamedTuple):
         Cells beside those, wherever they are.
     kernel_values : int
         Kernel values of the iteration and of a look at the answer after it.
+    answer : int
+        Kernel values of such a look alone, as the run stands.
     setup : int
         Cells that the first iteration reads besides.
     certificate : int or None
@@ -32,6 +34,7 @@ class Cost(NamedTuple):
     columns: int = 0
     cells: int = 0
     kernel_values: int = 0
+    answer: int = 0
     setup: int = 0
     certificate: int | None = None
     a_pass: int = 1

@@ -17,6 +17,26 @@ class Verdict(Enum):
     NOT = "not reproduced"
     UNKNOWN = "not measured"
     BEYOND = "beyond the paper"
+    SURE = "could hardly fail"
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """What was said of the same measurements before a rule or an axis was changed, after the fact.
+
+    Attributes
+    ----------
+    ours : float or None
+    verdict : Verdict
+    rule : str
+    why : str
+        What was wrong with it, in a line.
+    """
+
+    ours: float | None
+    verdict: Verdict
+    rule: str
+    why: str
 
 
 @dataclass(frozen=True)
@@ -37,6 +57,8 @@ class Claim:
     conditions : str
         Data (stand-ins and synthetic sets by that name), sizes, seeds, what was tuned on which rows.
     unit : str
+    earlier : Earlier, optional
+        What stood here before, where the rule was changed after the numbers were known.
     """
 
     what: str
@@ -46,6 +68,7 @@ class Claim:
     rule: str
     conditions: str
     unit: str = ""
+    earlier: Earlier | None = None
 
     @property
     def ratio(self) -> float | None:

@@ -10,7 +10,7 @@ from importlib import resources
 from itertools import groupby
 from typing import NamedTuple
 
-from hinge.report.outcome import Claim
+from hinge.report.outcome import Claim, Verdict
 from hinge.report.parts import VERDICTS, Picture, anchor_of, duration, many, numbers_of, section_html
 from hinge.report.section import Section
 from hinge.version import __version__
@@ -24,6 +24,13 @@ TINY = (
     "iterations. It shows that everything runs. The verdicts below are not verdicts on the papers; those "
     "need <code>--scale full</code>."
 )
+
+
+HEAD = (
+    '<thead><tr><th scope="col">Claim</th><th scope="col" class="n">Paper</th><th scope="col" class="n">Ours</th>'
+    '<th scope="col" class="n">Ratio</th><th scope="col">Verdict</th></tr></thead>'
+)
+"""The columns of a table of claims."""
 
 
 class Heading(NamedTuple):
@@ -128,9 +135,10 @@ def _header(heading: Heading, sections: Sequence[Section]) -> str:
 
 
 def _summary(sections: Sequence[Section]) -> str:
-    claims = [claim for section in sections for claim in section.outcome.claims]
-    if not claims:
+    every = [claim for section in sections for claim in section.outcome.claims]
+    if not every:
         return '<div id="summary"></div>'  # a race has standings, not claims
+    claims = [claim for claim in every if claim.verdict is not Verdict.SURE]
     counts = Counter(claim.verdict.value for claim in claims)
     chips = [
         f'<button type="button" class="chip" data-show="all" aria-pressed="true"><b>{len(claims)}</b>'
@@ -141,14 +149,10 @@ def _summary(sections: Sequence[Section]) -> str:
         f"{'' if counts[name] else ' disabled'}>"
         f'<span class="v {kind}" aria-hidden="true">{sign}</span> <b>{counts[name]}</b> {name}</button>'
         for name, (sign, kind) in VERDICTS.items()
+        if name != Verdict.SURE.value
     ]
-    bodies = "".join(
-        f'<tbody><tr class="group"><th colspan="5" scope="rowgroup"><a href="#{anchor_of(s)}">'
-        f'{escape(s.place)}: {escape(s.title)}</a> <span class="unit">{escape(s.paper)}</span></th></tr>'
-        f"{''.join(_summary_row(claim) for claim in s.outcome.claims)}</tbody>"
-        for s in sections
-        if s.outcome.claims
-    )
+    bodies = "".join(_summary_group(s, sure=False) for s in sections)
+    apart = "".join(_summary_group(s, sure=True) for s in sections)
     return f"""<section id="summary" aria-labelledby="summary-title">
 <h2 id="summary-title">What was found again</h2>
 <div class="chips" role="group" aria-label="Show claims by verdict">{"".join(chips)}</div>
@@ -156,13 +160,37 @@ def _summary(sections: Sequence[Section]) -> str:
 <details id="folded-claims" class="folded"><summary>All {len(claims)} claims, the papers' numbers beside ours</summary>
 <table class="claims stack" id="claims">
 <caption class="hidden">Every claim, the paper's number beside ours</caption>
-<thead><tr><th scope="col">Claim</th><th scope="col" class="n">Paper</th>
-<th scope="col" class="n">Ours</th><th scope="col" class="n">Ratio</th><th scope="col">Verdict</th></tr>
-</thead>
+{HEAD}
 {bodies}</table>
 </details>
+{_apart(apart, len(every) - len(claims))}
 <p class="links">All claims with rules and conditions: <a href="data/claims.csv">claims.csv</a></p>
 </section>"""
+
+
+def _summary_group(section: Section, sure: bool) -> str:
+    """The claims of one experiment: those that can fail, or those that can hardly."""
+    claims = [claim for claim in section.outcome.claims if (claim.verdict is Verdict.SURE) == sure]
+    if not claims:
+        return ""
+    return (
+        f'<tbody><tr class="group"><th colspan="5" scope="rowgroup"><a href="#{anchor_of(section)}">'
+        f"{escape(section.place)}: {escape(section.title)}</a>"
+        f' <span class="unit">{escape(section.paper)}</span></th></tr>'
+        f"{''.join(_summary_row(claim) for claim in claims)}</tbody>"
+    )
+
+
+def _apart(bodies: str, count: int) -> str:
+    """Claims that could hardly fail, in a table of their own."""
+    if not bodies:
+        return ""
+    return (
+        f'<details class="folded"><summary>{many(count, "claim")} apart, which could hardly fail: they check '
+        "our own work, and count for no paper</summary>"
+        f'<table class="claims stack"><caption class="hidden">Claims that could hardly fail</caption>{HEAD}'
+        f"{bodies}</table></details>"
+    )
 
 
 def _summary_row(claim: Claim) -> str:

@@ -23,6 +23,7 @@ VERDICTS = {
     "not reproduced": ("✗", "no"),
     "not measured": ("–", "unknown"),
     "beyond the paper": ("+", "beyond"),
+    "could hardly fail": ("≡", "sure"),
 }
 """The sign and the CSS class of each verdict."""
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -88,12 +89,13 @@ def numbers_of(claim: Claim) -> str:
     words = isinstance(claim.paper, str)
     theirs = f"{escape(number(claim.paper))}{'' if words or claim.paper is None else unit}"
     ours = f"{number(claim.ours)}{unit if claim.ours is not None else ''}"
+    was = "" if claim.earlier is None else f'<span class="was">was: {claim.earlier.verdict.value}</span>'
     return (
         f'<td class="{"words" if words else "n"}" data-label="Paper"><span>{theirs}</span></td>'
         f'<td class="n" data-label="Ours"><span>{ours}</span></td>'
         f'<td class="n{" nil" if claim.ratio is None else ""}" data-label="Ratio">{number(claim.ratio)}</td>'
         f'<td class="verdict" data-label="Verdict"><span class="badge {kind}">'
-        f'<span aria-hidden="true">{sign}</span> {claim.verdict.value}</span></td>'
+        f'<span aria-hidden="true">{sign}</span> {claim.verdict.value}</span>{was}</td>'
     )
 
 
@@ -137,7 +139,7 @@ def _claims(claims: Sequence[Claim], shown: bool) -> str:
     rows = "".join(
         f'<tr><th scope="row">{escape(claim.what)}<dl class="terms"><div><dt>Rule</dt>'
         f"<dd>{escape(claim.rule)}</dd></div><div><dt>Conditions</dt><dd>{escape(claim.conditions)}</dd></div>"
-        f"</dl></th>{numbers_of(claim)}</tr>"
+        f"{_earlier(claim)}</dl></th>{numbers_of(claim)}</tr>"
         for claim in claims
     )
     counts = Counter(claim.verdict.value for claim in claims)
@@ -149,6 +151,15 @@ def _claims(claims: Sequence[Claim], shown: bool) -> str:
         '<th scope="col" class="n">Ratio</th><th scope="col">Verdict</th></tr></thead>'
         f"<tbody>{rows}</tbody></table></details>"
     )
+
+
+def _earlier(claim: Claim) -> str:
+    """What stood here before the rule was changed."""
+    old = claim.earlier
+    if old is None:
+        return ""
+    said = f"{old.verdict.value}, ours {number(old.ours)}, {old.rule}. Changed after the fact: {old.why}"
+    return f"<div><dt>Before</dt><dd>{escape(said)}</dd></div>"
 
 
 def _figure(figure: Figure, picture: Picture) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from hinge.report import page, static
 from hinge.report.figure import Figure
+from hinge.report.outcome import Earlier
 from hinge.report.parts import Picture, plain_name
 from hinge.report.plain import csv_text, finite, write_text
 from hinge.report.section import Measured, Section
@@ -28,6 +29,10 @@ CLAIM_COLUMNS = (
     "rule",
     "conditions",
     "scale",
+    "ours before",
+    "verdict before",
+    "rule before",
+    "why it was changed",
 )
 
 
@@ -142,7 +147,12 @@ def _claim_rows(sections: Sequence[Section], scale: str) -> list[list[Any]]:
             c.rule,
             c.conditions,
             scale,
+            *((None,) * 4 if c.earlier is None else _earlier_row(c.earlier)),
         ]
         for section in sections
         for c in section.outcome.claims
     ]
+
+
+def _earlier_row(old: Earlier) -> tuple[float | None, str, str, str]:
+    return old.ours, old.verdict.value, old.rule, old.why

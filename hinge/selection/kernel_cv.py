@@ -51,8 +51,8 @@ multiclass, decision_function_shape, break_ties, device, precision, random_state
     Cs_, gammas_ : ndarray
         Those tried; there may be no γ.
     scores_ : ndarray of shape (n_Cs, n_gammas, n_folds)
-        The score of each fold, or of all rows with "loo"; nan where the candidate could not be chosen any more,
-        whatever the fold would have brought, or where time was up.
+        The score of each fold, or of all rows with "loo"; nan where the candidate was given up, see `hinge.tune`, or
+        where time was up.
     mean_scores_ : ndarray of shape (n_Cs, n_gammas)
         Their means; nan where one is missing.
     best_score_ : float

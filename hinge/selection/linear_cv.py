@@ -14,8 +14,8 @@ from hinge.solvers import Solver
 class LinearSVCCV(Searching, LinearSVC):  # type: ignore[override]
     """`LinearSVC` with the C that does best on rows held out.
 
-    Folds are weights of zero in the same data, fits along C begin where the last one ended, and end at a certified gap
-    that is enough for their scores: see `hinge.tune`. The chosen model is fitted to all rows, to `tol`.
+    Folds are weights of zero in the same data, fits along C begin where the last one ended, and end at a gap that
+    is enough for their scores: see `hinge.tune`. The chosen model is fitted to all rows, to `tol`.
 
     Parameters
     ----------
@@ -46,8 +46,8 @@ class_weight, random_state, on_interrupt
     Cs_ : ndarray of shape (n_Cs,)
         Those tried.
     scores_ : ndarray of shape (n_Cs, n_folds)
-        The score of each fold, or of all rows with "loo"; nan where the candidate could not be chosen any more,
-        whatever the fold would have brought, or where time was up.
+        The score of each fold, or of all rows with "loo"; nan where the candidate was given up, see `hinge.tune`, or
+        where time was up.
     mean_scores_ : ndarray of shape (n_Cs,)
         Their means; nan where one is missing.
     best_score_ : float
@@ -79,6 +79,7 @@ class_weight, random_state, on_interrupt
     target_error = None
     validation_fraction = 0.1
     warm_start = False
+    device = None
     _plain_class = LinearSVC
 
     def __init__(

@@ -3,22 +3,27 @@
 import time
 from collections.abc import Iterator, Sequence
 from copy import copy
-from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
 import numpy as np
+import scipy.sparse as sp
 
 from hinge.access import Matrix, as_matrix
 from hinge.estimators import checks, weights
 from hinge.estimators.leave_one_out import without_linear_rows
 from hinge.estimators.one_vs_rest import Plan, run_one
 from hinge.monitoring import Status, Stop
+from hinge.monitoring.clock import is_over
 from hinge.problems import L1Regularized, Penalized, Solution
+from hinge.problems.svm.penalized import lam_of
 from hinge.selection.scoring import with_values
 from hinge.selection.settled import until_settled
 from hinge.selection.training import Training
 from hinge.selection.without_rows import row_spans, spread_over, without_targets
-from hinge.solvers import Result, Solver, choose
+from hinge.solvers import choose
+from hinge.solvers.linear.brief import Brief, Way, brief, way_to
+from hinge.solvers.linear.sdca import TYPICAL
+from hinge.solvers.linear.subspace_ascent import Tools, tools_for
 from hinge.types import Stored
 
 FULL = 1e-9
@@ -29,7 +34,7 @@ class _AtC(NamedTuple):
     """The problems of a C, and what was found."""
 
     problems: list[Penalized]
-    results: list[Result]
+    runs: list[Brief]
 
 
 class LinearPath:
@@ -47,9 +52,11 @@ class LinearPath:
 
     def __init__(self, model: Any, data: Training) -> None:
         self.model, self.data = model, data
-        self.matrix: Matrix = as_matrix(cast(Stored, data.X), checked=True)
+        self.X = without_empty_columns(cast(Stored, data.X))
+        self.matrix: Matrix = as_matrix(self.X, checked=True)
         self.seed = checks.seed_of(model.random_state)
-        self.chosen: dict[tuple[int, float], Solver] = {}
+        self.ways: dict[float, Way | None] = {}
+        self.typical = self.matrix.typical_sq_norm(TYPICAL)
 
     def along(
         self, train: np.ndarray, test: np.ndarray, Cs: Sequence[float], tol: float, ends: float | None
@@ -66,25 +73,25 @@ class LinearPath:
         ends : float, optional
             When to stop, by `time.perf_counter`.
         """
-        for problems, results in self._solved(train, Cs, tol, ends):
-            values = np.stack(
-                [
-                    problem.matrix.responses_at(test, result.solution.w, billed=False) + result.solution.b
-                    for problem, result in zip(problems, results, strict=True)
-                ],
-                axis=1,
-            )
-            yield with_values(self.model, self.data, values)
+        for problems, runs in self._solved(train, Cs, tol, ends):
+            values = [
+                problem.matrix.responses_at(test, run.answer.w, billed=False) + run.answer.b
+                if run.responses is None
+                else run.responses[test]
+                for problem, run in zip(problems, runs, strict=True)
+            ]
+            yield with_values(self.model, self.data, np.stack(values, axis=1))
 
     def without(self, Cs: Sequence[float], tol: float, ends: float | None) -> Iterator[Any]:
         """For each C a model that knows the decision values of all rows by machines trained without them."""
-        for problems, results in self._solved(None, Cs, tol, ends):
-            found = [self._left_out(*one) for one in zip(problems, results, strict=True)]
+        for problems, runs in self._solved(None, Cs, tol, ends):
+            found = [self._left_out(*one) for one in zip(problems, runs, strict=True)]
             yield with_values(self.model, self.data, np.stack(found, axis=1))
 
-    def _left_out(self, problem: Penalized, result: Result) -> np.ndarray:
-        w, b, alpha = result.solution
-        X, f = cast(Stored, self.data.X), problem.responses(w, billed=False) + b
+    def _left_out(self, problem: Penalized, run: Brief) -> np.ndarray:
+        w, b, alpha = run.answer
+        X = self.X
+        f = problem.responses(w, billed=False) + b if run.responses is None else run.responses
         bound = np.broadcast_to(problem.share() / problem.lam, (problem.n,))
         curved = bool(problem.loss.curvature)
         if alpha is None and not curved:
@@ -97,53 +104,72 @@ class LinearPath:
             return without_targets(
                 f, self.data.y, slopes * bound, bound, problem.loss, row_spans(X, cast(Any, problem))
             )
-        one = without_linear_rows(X, problem, w, b, None if curved or alpha is None else alpha * bound)
+        one = without_linear_rows(X, problem, w, b, None if curved or alpha is None else alpha * bound, f=f)
         return spread_over(f, problem.y, one.rows, one.f)
 
     def _solved(self, train: np.ndarray | None, Cs: Sequence[float], tol: float, ends: float | None) -> Iterator[_AtC]:
         """The problems of each C with their answers."""
-        matrix = self.matrix.fork()
+        at_one = self._problems(train)
+        tools = [tools_for(cast(Any, problem), self.seed, self.typical) for problem in at_one]
 
         def solved(C: float, last: _AtC | None) -> _AtC | None:
-            problems, results = self._problems(matrix, train, C), []
+            problems, runs = [at(problem, C) for problem in at_one], []
             for k, problem in enumerate(problems):
-                left = None if ends is None else ends - time.perf_counter()
-                if left is not None and left <= 0:
+                if is_over(ends):
                     return None
-                start = [scaled(last.problems[k], last.results[k].solution, problem)] if last else []
-                plan = Plan(
-                    self._solver(problem, (k, C), tol),
-                    Stop(tol, None, left),
-                    int(self.model.max_iter),
-                    self.seed,
-                    "raise",
-                    starts=[None] * k + start,
-                )
-                result = run_one(problem, k, plan)
-                if result.status is Status.MAX_TIME:
+                before = None if last is None else (last.problems[k], last.runs[k])
+                run = self._run(problem, C, tools[k], before, tol, ends)
+                if run is None:
                     return None
-                results.append(result)
-            return _AtC(problems, results)
+                runs.append(run)
+            return _AtC(problems, runs)
 
-        def as_for(at: _AtC, C: float) -> _AtC:
-            problems = self._problems(matrix, train, C)
-            return _AtC(problems, [_rescaled(*one) for one in zip(at.problems, at.results, problems, strict=True)])
+        def as_for(found: _AtC, C: float) -> _AtC:
+            problems = [at(problem, C) for problem in at_one]
+            return _AtC(problems, [_rescaled(*one) for one in zip(found.problems, found.runs, problems, strict=True)])
 
         yield from until_settled(Cs, solved, _holds_back, as_for)
 
-    def _solver(self, problem: Penalized, which: tuple[int, float], tol: float) -> Solver:
-        """The solver that was asked for, or that of the first fold for this C: to choose takes as long as some fits."""
+    def _run(
+        self,
+        problem: Penalized,
+        C: float,
+        tools: Tools,
+        last: tuple[Penalized, Brief] | None,
+        tol: float,
+        ends: float | None,
+    ) -> Brief | None:
+        """One answer, from that of a smaller C; None if time is up."""
         asked = self.model._solver()
-        if asked is not None:
-            return asked
-        if which not in self.chosen:
-            self.chosen[which] = choose(problem, tol=tol).solver
-        return self.chosen[which]
+        way = self._way(problem, C, tol) if asked is None else None
+        if way is not None:
+            before, passes = None if last is None else last[1], float(self.model.max_iter)
+            found = brief(cast(Any, problem), way, tools, tol, passes=passes, last=before, ends=ends)
+            if found is None or found.gap <= tol or way.passes == np.inf:
+                return found
+            last = problem, found  # it goes on with the driver, and all of its methods
+        left = None if ends is None else ends - time.perf_counter()
+        if left is not None and left <= 0:
+            return None
+        start = [] if last is None else [scaled(last[0], last[1].answer, problem)]
+        solver = choose(problem, tol=tol).solver if asked is None else asked
+        plan = Plan(solver, Stop(tol, None, left), int(self.model.max_iter), self.seed, "raise", starts=start)
+        result = run_one(problem, 0, plan)
+        if result.status is Status.MAX_TIME:
+            return None
+        return Brief(result.solution, result.certificate.gap)
 
-    def _problems(self, matrix: Matrix, train: np.ndarray | None, C: float) -> list[Penalized]:
-        data, rows = self.data, self.data.weight_of(train)
+    def _way(self, problem: Penalized, C: float, tol: float) -> Way | None:
+        """That of the first fold for this C: to look for it takes as long as a small fit."""
+        if C not in self.ways:
+            self.ways[C] = way_to(problem, tol)
+        return self.ways[C]
+
+    def _problems(self, train: np.ndarray | None) -> list[Penalized]:
+        """Those for C = 1, on rows with a counter of their own."""
+        data, rows, matrix = self.data, self.data.weight_of(train), self.matrix.fork()
         model = copy(self.model)
-        model.C = C
+        model.C = 1.0
         if data.codes is None:
             return [model._problem(matrix, data.y, rows)]
         assert data.classes is not None
@@ -152,10 +178,33 @@ class LinearPath:
         return [model._problem(matrix, data.codes == k, rows, per_class, k) for k in targets]
 
 
-def _holds_back(at: _AtC, C: float) -> bool:
+def without_empty_columns(X: Stored) -> Stored:
+    """The same rows without the columns in which none has anything, where those are most: w is no longer than it need.
+
+    Few rows of text have a small part of all words. It costs a copy of the indices.
+    """
+    if isinstance(X, np.ndarray):
+        return X
+    met = np.zeros(X.shape[1], bool)
+    met[X.indices] = True
+    count = int(np.count_nonzero(met))
+    if 2 * count > len(met):
+        return X
+    place = np.cumsum(met, dtype=X.indices.dtype) - 1
+    return sp.csr_array((X.data, place[X.indices], X.indptr), shape=(X.shape[0], max(1, count)))
+
+
+def at(problem: Penalized, C: float) -> Penalized:
+    """The same problem for another C."""
+    other = copy(problem)
+    other.lam = lam_of(C, problem.total)
+    return other
+
+
+def _holds_back(found: _AtC, C: float) -> bool:
     """Whether a dual weight would be at the bound that C is, or beyond; always, if bounds are not what holds them."""
-    for problem, result in zip(at.problems, at.results, strict=True):
-        alpha = result.solution.alpha
+    for problem, run in zip(found.problems, found.runs, strict=True):
+        alpha = run.answer.alpha
         if alpha is None or problem.loss.curvature or isinstance(problem, L1Regularized):
             return True
         if float(np.abs(alpha).max(initial=0.0)) >= (1.0 - FULL) * C * problem.lam * problem.total:
@@ -163,11 +212,11 @@ def _holds_back(at: _AtC, C: float) -> bool:
     return False
 
 
-def _rescaled(before: Penalized, result: Result, after: Penalized) -> Result:
+def _rescaled(before: Penalized, run: Brief, after: Penalized) -> Brief:
     """The same w and b, with their dual weights in the units of another λ."""
-    w, b, alpha = result.solution
+    w, b, alpha = run.answer
     assert alpha is not None
-    return replace(result, solution=Solution(w, b, alpha * (after.lam / before.lam)))
+    return Brief(Solution(w, b, alpha * (after.lam / before.lam)), run.gap, run.responses)
 
 
 def scaled(before: Penalized, answer: Solution, after: Penalized) -> Solution:

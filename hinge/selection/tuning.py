@@ -34,8 +34,8 @@ CV: TypeAlias = int | Literal["loo"] | BaseCrossValidator | Iterable[tuple[np.nd
 Fold: TypeAlias = tuple[np.ndarray, np.ndarray]
 """The rows to learn from, and those held out."""
 
-FOLD_TOL = 1e-2
-"""Relative gap to which fits are certified that are made for their scores."""
+FOLD_TOL, FEW_ROWS = 1e-2, 1000
+"""Relative gap of fits that are made for their scores; less where rows are fewer, and single ones decide."""
 LEFT_OUT_TOL = 1e-3
 """And those whose dual weights have to tell what leaving out a row changes."""
 FOR_THE_SEARCH = 0.8
@@ -54,7 +54,7 @@ class Tuned(NamedTuple):
     Cs, gammas : ndarray
         Those tried.
     scores : ndarray of shape (n_Cs, n_gammas, n_folds)
-        By fold; nan where the candidate could not be chosen any more, or time was up.
+        By fold; nan where the candidate was given up, or time was up.
     best_score : float
         The mean of those of the chosen one.
     error, error_std : float
@@ -104,9 +104,10 @@ def tune(
     """Choose C, and γ of a kernel, and fit the model that was chosen.
 
     For each γ all kernel values are computed once, for all folds; linear machines see folds as weights of zero. Along C
-    each fit begins where the last one ended, and ends at a certified gap of 1e-2, which is enough for its score; of
-    many rows, whose kernel values are in single precision, for these values as they are. A candidate is given up when
-    its scores so far say that it cannot be chosen, whatever the other folds bring.
+    each fit begins where the last one ended, and ends at a relative gap of 1e-2, or less of fewer than a thousand rows,
+    which is enough for its score; of many rows, whose kernel values are in single precision, for these values as they
+    are. A candidate is given up when its scores so far say that it cannot be chosen, whatever the other folds bring;
+    or, by the accuracy, that only a coincidence of four standard deviations would let it.
     With ``cv="loo"`` there is one fit for each C and γ, on all rows, and scores come from leave-one-out values that
     the solution itself tells.
 
@@ -223,6 +224,7 @@ class _Search:
         self.board = Board(len(Cs), len(gammas), 1 if folds is None else len(folds), scoring)
         self.linear = isinstance(model, LinearSVC | LinearSVR)
         self.cut_off = False
+        self.left_out: tuple[tuple[int, int], Any] | None = None  # the best so far, by leave-one-out
         if folds is None and not self._shares(None):
             raise ValueError(
                 "There is no cv='loo' for this search: scores that ask for more than decision values, "
@@ -275,7 +277,9 @@ class _Search:
         """Leave-one-out scores of all C."""
         everything, done = np.arange(len(self.data.y)), 0
         for c, model in enumerate(path.without(self.Cs.tolist(), LEFT_OUT_TOL, self.ends)):
-            self.board.scores[c, g, 0] = self.scoring.of(model, everything, self.data.y, self.data.weight)
+            self._judge((c, g, 0), model, everything, self.data.y, self.data.weight)
+            if self.board.best() == (c, g):
+                self.left_out = (c, g), model
             self._say(g, "leave-one-out", [c])
             done += 1
         self.cut_off |= done < len(self.Cs)
@@ -290,12 +294,20 @@ class _Search:
             path = Refits(self.model, data, self.gammas[g], self.scoring.likely)
         weight = None if data.weight is None else data.weight[test]
         X: Any = test if shares else _safe_split(self.model, data.X, data.y, test, train)[0]
-        done = 0
-        for c, model in zip(kept, path.along(train, test, self.Cs[kept].tolist(), FOLD_TOL, self.ends), strict=False):
-            self.board.scores[c, g, k] = self.scoring.of(model, X, data.y[test], weight)
+        done, tol = 0, FOLD_TOL * min(1.0, len(data.y) / FEW_ROWS)
+        for c, model in zip(kept, path.along(train, test, self.Cs[kept].tolist(), tol, self.ends), strict=False):
+            self._judge((int(c), g, k), model, X, data.y[test], weight)
             done += 1
         self.cut_off |= done < len(kept)
         self._say(g, f"fold {k + 1} of {len(self.folds)}", kept[:done])
+
+    def _judge(self, place: tuple[int, int, int], model: Any, X: Any, y: np.ndarray, weight: np.ndarray | None) -> None:
+        """Put the score of a model on the board."""
+        marks = self.scoring.marks(model, X, y, weight)
+        if marks is None:
+            self.board.scores[place] = self.scoring.of(model, X, y, weight)
+        else:
+            self.board.keep(*place, *marks)
 
     def _say(self, g: int, what: str, done: Sequence[int] | np.ndarray) -> None:
         if not self.verbose or len(done) == 0:
@@ -310,6 +322,9 @@ class _Search:
     def error_of(self, chosen: Any, place: tuple[int, int] | None) -> Estimate:
         """The error of the chosen model by leave-one-out; by its folds where there is none."""
         data = self.data
+        if self.left_out is not None and self.left_out[0] == place:
+            model = self.left_out[1]
+            return estimate(model, data.y, model._scores(None), data.weight)
         if self._shares(None) and chosen.stop_reason_ != "max_time":
             values = left_out_scores(chosen, data.X, data.y, data.weight)
             return estimate(with_values(chosen, data, values), data.y, values, data.weight)

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from hinge.solvers.cells.frugal import Frugal as Frugal
     from hinge.solvers.cells.probe import Probe as Probe
     from hinge.solvers.cells.simba import Simba as Simba
+    from hinge.solvers.cells.thrifty import Thrifty as Thrifty
     from hinge.solvers.driver import solve as solve
     from hinge.solvers.kernel.active_set import ActiveSet as ActiveSet
     from hinge.solvers.kernel.block_dual import BlockDual as BlockDual
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
     from hinge.solvers.linear.cdn import CDN as CDN
     from hinge.solvers.linear.cocoa import CoCoA as CoCoA
     from hinge.solvers.linear.cutting_plane import CuttingPlane as CuttingPlane
+    from hinge.solvers.linear.device_newton import DeviceNewton as DeviceNewton
     from hinge.solvers.linear.interior_point import InteriorPoint as InteriorPoint
     from hinge.solvers.linear.multiclass_pegasos import MulticlassPegasos as MulticlassPegasos
     from hinge.solvers.linear.multiclass_sdca import MulticlassSDCA as MulticlassSDCA
@@ -76,6 +78,7 @@ if TYPE_CHECKING:
     from hinge.solvers.linear.sdca import SDCA as SDCA
     from hinge.solvers.linear.sgd import SGD as SGD
     from hinge.solvers.linear.stale_sdca import StaleSDCA as StaleSDCA
+    from hinge.solvers.linear.subspace_sdca import SubspaceSDCA as SubspaceSDCA
     from hinge.solvers.linear.uniform_dca import UniformDCA as UniformDCA
     from hinge.solvers.result import Result as Result
     from hinge.solvers.saddle.by_turns import ByTurns as ByTurns

@@ -81,6 +81,9 @@ class Solver(Settings, Generic[P, S]):
     free_level: ClassVar[bool] = False
     """Whether it takes a free level in place of a margin, `pull` of the problem."""
 
+    at_once: ClassVar[bool] = False
+    """Whether it takes several problems over the same rows as one, `Tasks`."""
+
     exact_estimate: ClassVar[bool] = False
     """Whether `estimate` is more than a guess, so that no certificate is ever computed to check it."""
 

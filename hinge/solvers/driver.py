@@ -4,7 +4,6 @@ import copy
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, Literal, cast
 
@@ -18,6 +17,7 @@ from hinge.monitoring.clock import hurry, limited, within
 from hinge.monitoring.interrupts import Interrupts, called_off_by
 from hinge.problems import Certificate, Problem, Solution
 from hinge.problems.base import Answer
+from hinge.problems.cost import Cost
 from hinge.solvers.base import Solver, gap_of, reason_against
 from hinge.solvers.budgets import cannot_read, within_budget
 from hinge.solvers.meter import Meter, Spent
@@ -32,6 +32,9 @@ LAST_WORD_CELLS = 100_000_000
 
 LAST_WORD_EVALS = 10_000_000
 """Nor are more kernel values computed."""
+
+LAST_ANSWER = 0.2
+"""Share of a time limit that is left for the last answer, where a method trains on what it has kept."""
 
 Callback = Callable[[Record, Solution], bool | None]
 
@@ -110,7 +113,7 @@ def solve(
         start = None  # a warm start costs a pass over the data, which the limit does not allow
     with run.interrupts.heeded(), run.meter, allowing(solver.parts):
         fresh = solver.init(problem, seed, start)
-        if state is not None and _form(state) != _form(fresh):
+        if state is not None and not _is_like(state, fresh):
             raise ValueError(
                 f"The state is not one of {type(solver).__name__} on {problem.n} rows of such data: it "
                 "can only go on with the solver that it came from, on data of the same shape."
@@ -136,13 +139,16 @@ def solve(
         return run.result(status)
 
 
-def _form(state: Any) -> Any:
-    """Types and shapes of a state, all the way down."""
-    if hasattr(state, "dtype") and hasattr(state, "shape"):  # an array, on whatever device
-        return state.dtype, tuple(state.shape)
-    if isinstance(state, tuple):
-        return type(state), tuple(_form(part) for part in state)
-    return None
+def _is_like(state: Any, fresh: Any) -> bool:
+    """Whether types and shapes are those of a fresh state, all the way down; what is empty at first may have grown."""
+    if hasattr(fresh, "dtype") and hasattr(fresh, "shape"):  # an array, on whatever device
+        shape, form = tuple(getattr(state, "shape", ())), tuple(fresh.shape)
+        grown = form[:1] == (0,) and shape[1:] == form[1:] and len(shape) == len(form)
+        return getattr(state, "dtype", None) == fresh.dtype and (shape == form or grown)
+    if isinstance(fresh, tuple):
+        alike = type(state) is type(fresh) and len(state) == len(fresh)
+        return alike and all(map(_is_like, state, fresh))
+    return not isinstance(state, tuple) and not hasattr(state, "dtype")
 
 
 def copied(answer: Answer) -> Answer:
@@ -165,6 +171,8 @@ class _Run:
         # Reads that are reserved for the last certificate, unless that would be most of the budget.
         certificate = problem.certificate_cells(solver.cost(problem)) if stop.max_reads is not None else 0
         self.last_word = certificate if (stop.max_reads or 0) >= 4 * certificate else 0
+        kept = solver.reads == "kept cells" and stop.max_time is not None
+        self.last_answer = LAST_ANSWER * cast(float, stop.max_time) if kept else 0.0
         # A certificate is computed once the estimate is below this. It starts as the tolerance and is lowered
         # where a certificate failed only because of rounding.
         self.target = stop.tol
@@ -265,14 +273,22 @@ class _Run:
                 return 0, Status.MAX_KERNEL_EVALS
         seconds = CHUNK_SECONDS
         if stop.max_time is not None:
-            seconds = min(seconds, stop.max_time - self.spent.seconds)
-            if seconds <= 0 and (
-                self.rate or stop.max_time == 0
-            ):  # the first piece always runs, even if compiling has used up the time
+            left = stop.max_time - self.spent.seconds - max(self.last_answer, self.answer_seconds(cost))
+            # The first piece always runs, even if compiling has used up the time; and none that would end later than
+            # the run would be early without it.
+            if stop.max_time == 0 or (self.rate and left <= 0.5 / self.rate):
                 return 0, Status.MAX_TIME
+            seconds = min(seconds, left)
         # The first piece is small: it may compile.
         piece = max(self.rate * seconds, cost.a_pass // 128) if self.rate else cost.a_pass // 16
         return max(1, min(n, int(piece))), None
+
+    def answer_seconds(self, cost: Cost) -> float:
+        """What the kernel values of the last answer will take, at the pace so far, which is that of all work."""
+        spent, limit = self.spent, self.stop.max_time or 0.0
+        return (
+            min(LAST_ANSWER * limit, cost.answer * spent.seconds / spent.evals) if cost.answer and spent.evals else 0.0
+        )
 
     def look(self, final: bool = False) -> Status | None:
         """Certify if it may be good enough, write a record, ask the callbacks."""
@@ -300,7 +316,7 @@ class _Run:
         spent, score = self.spent, np.nan
         with self.meter.off_clock():
             if self.score or self.callbacks:
-                solution = copied(solver.solution(problem, self.state))
+                solution = copied(self.answer())
                 if np.isfinite(gap):
                     solution = problem.finished(solution, self.certify())
                 score = self.score(solution) if self.score else np.nan
@@ -312,6 +328,12 @@ class _Run:
         if stop.target is not None and score <= stop.target:
             return Status.TARGET
         return Status.CALLBACK if any(asked) else ended
+
+    def answer(self) -> Any:
+        """The present answer; one that takes a run of its own has the time that is left for it."""
+        limit = self.stop.max_time
+        with within(None if limit is None else max(self.last_answer, limit - self.spent.seconds)):
+            return self.solver.solution(self.problem, self.state)
 
     def estimate(self) -> float:
         """The gap as the solver sees it."""
@@ -346,15 +368,16 @@ class _Run:
         return certificate
 
     def result(self, status: Status) -> Result:
-        hurried = status is Status.INTERRUPTED
-        with hurry() if hurried else nullcontext():  # after Ctrl-C, skip whatever takes long
-            solution = self.solver.solution(self.problem, self.state)
-        if hurried and _is_dear(self.problem, solution, self.state.t):
+        dear = False
+        if status is Status.INTERRUPTED:
+            with hurry():  # skip whatever takes long
+                solution = self.answer()
+            dear = _is_dear(self.problem, solution, self.state.t)
+        if dear:
             certificate = Certificate.unknown(solution.b if isinstance(solution, Solution) else 0.0)
         else:
             certificate = self.certify()
-            solution = self.solver.solution(self.problem, self.state)
-            solution = self.problem.finished(solution, certificate)
+            solution = self.problem.finished(self.answer(), certificate)
             if hasattr(solution, "b"):  # answers of max-min problems have none
                 certificate = certificate._replace(b=solution.b)
         return Result(

@@ -8,6 +8,7 @@ from hinge.solvers.linear.adaptive import Adaptive
 from hinge.solvers.linear.cocoa import CoCoA
 from hinge.solvers.linear.newton import Newton
 from hinge.solvers.linear.sdca import SDCA
+from hinge.solvers.linear.subspace_sdca import SubspaceSDCA
 
 A_ROW = 16  # cells that are visited in the time that a row takes besides
 PART_CELLS = 1 << 20
@@ -19,7 +20,7 @@ WIDTH = 64
 
 
 def in_parts(solver: Solver, problem: Problem, threads: int) -> Solver:
-    """What up to so many threads can work on at once: `CoCoA` for `SDCA`, `Newton` in parts; else the solver itself."""
+    """What so many threads can work on at once: `CoCoA` for an ascent, `Newton` in parts; else the solver itself."""
     if threads == 1 or not isinstance(problem, Regularized) or not problem.in_memory:
         return solver
     if type(solver) is Adaptive:
@@ -28,7 +29,7 @@ def in_parts(solver: Solver, problem: Problem, threads: int) -> Solver:
         return replace(solver, ascent=in_parts(solver.ascent, problem, threads), newton=newton)
     cells = problem.matrix.n_cells + A_ROW * problem.n
     parts = min(threads, cells // PART_CELLS)
-    if type(solver) is SDCA and (parts := min(parts, cells // (WIDTH * problem.d))) > 1:
+    if isinstance(solver, SDCA | SubspaceSDCA) and (parts := min(parts, cells // (WIDTH * problem.d))) > 1:
         return CoCoA(parts, first_pass=solver.first_pass, shrinking=solver.shrinking, block_rows=solver.block_rows)
     if parts > 1 and type(solver) is Newton:
         return replace(solver, parts=parts)

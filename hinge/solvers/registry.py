@@ -43,6 +43,7 @@ class Entry(NamedTuple):
 BY_NAME: dict[str, Entry] = {
     "pegasos": Entry("hinge.solvers.linear.pegasos", "Pegasos", "linear"),
     "sdca": Entry("hinge.solvers.linear.sdca", "SDCA", "linear"),
+    "subspacesdca": Entry("hinge.solvers.linear.subspace_sdca", "SubspaceSDCA", "linear"),
     "cocoa": Entry("hinge.solvers.linear.cocoa", "CoCoA", "linear"),
     "blockascent": Entry("hinge.solvers.linear.block_ascent", "BlockAscent", "linear"),
     "blocknewton": Entry("hinge.solvers.linear.block_newton", "BlockNewton", "linear"),
@@ -50,6 +51,7 @@ BY_NAME: dict[str, Entry] = {
     "stalesdca": Entry("hinge.solvers.linear.stale_sdca", "StaleSDCA", "linear"),
     "uniformdca": Entry("hinge.solvers.linear.uniform_dca", "UniformDCA", "linear"),
     "newton": Entry("hinge.solvers.linear.newton", "Newton", "linear"),
+    "devicenewton": Entry("hinge.solvers.linear.device_newton", "DeviceNewton", "linear", "torch"),
     "adaptive": Entry("hinge.solvers.linear.adaptive", "Adaptive", "linear"),
     "cuttingplane": Entry("hinge.solvers.linear.cutting_plane", "CuttingPlane", "linear"),
     "norma": Entry("hinge.solvers.linear.norma", "Norma", "linear"),
@@ -62,6 +64,7 @@ BY_NAME: dict[str, Entry] = {
     "simba": Entry("hinge.solvers.cells.simba", "Simba", "cells"),
     "frugal": Entry("hinge.solvers.cells.frugal", "Frugal", "cells"),
     "probe": Entry("hinge.solvers.cells.probe", "Probe", "cells"),
+    "thrifty": Entry("hinge.solvers.cells.thrifty", "Thrifty", "cells"),
     "cdn": Entry("hinge.solvers.linear.cdn", "CDN", "1-norm"),
     "sbp": Entry("hinge.solvers.kernel.sbp", "SBP", "kernel"),
     "blockdual": Entry("hinge.solvers.kernel.block_dual", "BlockDual", "kernel"),

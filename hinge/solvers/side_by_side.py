@@ -40,6 +40,7 @@ class SideBySide(Solver[Tasks, SideBySideState]):
     solver: Solver = field(default_factory=BlockAscent)
 
     any_loss = True
+    at_once = True
     reads = "blocks"
     exact_estimate = True
     steps_are_short = True

@@ -60,7 +60,9 @@ def solve_slack(
     from hinge.solvers.linear.sdca import SDCA
 
     if problem.nu <= 0:
-        raise ValueError("nu = 0 is the limit of no λ: use SBP, whose last water is none.")
+        by_kernel = isinstance(problem, KernelSlackConstrained)
+        other = "SBP, whose last water is none" if by_kernel else "Simba, or hinge.max_margin"
+        raise ValueError(f"nu = 0 is the limit of no λ: use {other}.")
     stop = Stop() if stop is None else stop
     history = History()
     lam, low, high = problem.nu, SMALLEST, LARGEST

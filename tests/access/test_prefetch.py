@@ -24,6 +24,7 @@ def test_the_hint_is_in_the_code():
     assert "llvm.prefetch" in next(iter(code.inspect_llvm().values()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
 def test_rows_are_fetched_without_being_read(layout):
     X = np.random.default_rng(0).random((6, 300)) * (np.arange(6) > 0)[:, None]
@@ -35,6 +36,7 @@ def test_rows_are_fetched_without_being_read(layout):
     assert matrix.reads == 0
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("rows, far", [(100, False), (100_000, True)])
 def test_rows_that_stay_near_need_no_fetching(rows, far):
     X = np.ones((rows, 8), np.float32)

@@ -4,7 +4,7 @@ import scipy.sparse as sp
 
 import hinge
 from hinge.access import Gram, Matrix, SparseTable, as_matrix, as_points, as_table
-from hinge.access.structure import as_csr, check_parts
+from hinge.access.structure import as_csr, cells_and_counts, check_parts, only_columns
 from hinge.kernels import Gaussian
 
 DENSE = np.array([[1.0, 0, 2, 0], [0, 0, 0, 3], [0, 4, 0, 5], [6, 0, 7, 8.0], [0, 0, 0, 0], [9, 1, 0, 0]])
@@ -188,3 +188,13 @@ def test_empty_and_odd_shapes():
     assert (as_csr(strided)[0].toarray() == DENSE).all()
     mixed = csr(indptr=lambda p: p.astype(np.int64))
     assert (as_matrix(mixed).responses(np.ones(4), 0, 6) == DENSE.sum(axis=1)).all()
+
+
+def test_columns_that_are_left_out_and_cells_with_their_counts():
+    X = sp.csr_array(np.array([[1.0, 0.0, 2.0], [0.0, 0.0, 0.0], [3.0, 4.0, 0.0]], np.float32))
+    left = only_columns(X, np.array([True, False, True]))
+    np.testing.assert_array_equal(left.toarray(), [[1, 0, 2], [0, 0, 0], [3, 0, 0]])
+    assert left.nnz == 3 and left.indptr.dtype == X.indptr.dtype
+    values, columns, counts = cells_and_counts(X)
+    assert values.dtype == np.float64 and values.tolist() == [1.0, 2.0, 3.0, 4.0]
+    assert columns.tolist() == [0, 2, 0, 1] and counts.tolist() == [2, 0, 2]

@@ -20,6 +20,7 @@ def test_parts_of_different_width(files, tmp_path):
     assert "has 2 columns beside its label, but 7 features" in sentence(run("train", files.svm, "--test", dense))
 
 
+@pytest.mark.slow
 def test_positive_holds_for_both_parts(files, tmp_path):
     digits = np.where(files.y > 0, 8, np.arange(len(files.y)) % 8)
     train = svmlight(tmp_path / "digits.svm", files.X, digits)

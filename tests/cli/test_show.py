@@ -31,11 +31,12 @@ def test_a_reader_who_leaves_is_no_error(large, tmp_path, monkeypatch):
     assert process.returncode in (0, 1)
 
 
-def test_a_first_fit_that_waits_for_the_compiler_says_so(monkeypatch, capsys):
+def test_a_first_fit_that_waits_for_the_compiler_says_so(monkeypatch, capsys, tmp_path):
     from hinge import compiled
     from hinge.cli import show
 
     monkeypatch.setattr(compiled, "PATIENCE", 0.0)
+    monkeypatch.setattr(compiled.config, "CACHE_DIR", str(tmp_path))  # nothing is compiled that an earlier run kept
     monkeypatch.setenv("FORCE_COLOR", "1")
 
     with show.compiling_told():

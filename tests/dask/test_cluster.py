@@ -42,6 +42,7 @@ def test_without_a_client_all_is_done_here():
         cluster_of("tcp://there:8786")
 
 
+@pytest.mark.slow
 def test_a_cluster_without_workers_is_said_after_some_time(empty, monkeypatch):
     monkeypatch.setattr(clusters, "PATIENCE", 0.3)
     with pytest.raises(RuntimeError, match="The cluster has no workers"):
@@ -51,6 +52,7 @@ def test_a_cluster_without_workers_is_said_after_some_time(empty, monkeypatch):
         on.gather([on.submit("add", max, 2, 3)])
 
 
+@pytest.mark.slow
 def test_time_limits_and_clients_that_close(empty):
     on = OnClient(empty)
     job = on.submit("add", max, 2, 3)

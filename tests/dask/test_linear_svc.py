@@ -96,6 +96,7 @@ def test_sparse_chunks_and_frames_give_the_same_model():
     assert model.feature_names_in_.tolist() == list("abcdef")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["cocoa", "blocknewton"])
 def test_a_cluster_gives_the_same_bits_as_this_process_and_some_workers_may_have_nothing(client, solver):
     dX, dy = chunked(X, y, 300)

@@ -25,7 +25,7 @@ def test_catalog_lists_papers_sets_and_the_folders(no_home):
 
 
 def test_what_stands_in_for_a_missing_set_can_be_made(tmp_path):
-    with pytest.raises(DatasetNotFoundError, match=r"always at hand: hinge\.datasets\.make_text\(29_882"):
+    with pytest.raises(DatasetNotFoundError, match=r"always at hand: hinge\.datasets\.make_subtle_text\(29_882"):
         load("astro-ph", home=tmp_path)
     for entry in catalog():
         if entry.stand_in:

@@ -130,3 +130,37 @@ def test_few_cells_are_written_out_in_full():
     assert isinstance(dense_if_small(few), np.ndarray)
     for X in (many, WORDS, np.ones((2, 2))):
         assert dense_if_small(X) is X
+
+
+# --- rows on a disk -----------------------------------------------------------------------------
+
+
+def test_rows_on_a_disk_are_loaded_and_give_the_same_model(tmp_path):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((90, 3)).astype(np.float32)
+    y = np.where(X[:, 0] * X[:, 1] > 0, "in", "out")
+    np.save(tmp_path / "x.npy", X)
+    table = pa.table({name: X[:, j] for j, name in enumerate("abc")} | {"side": y})
+    pq.write_table(table.slice(0, 50), tmp_path / "0.parquet")
+    pq.write_table(table.slice(50), tmp_path / "1.parquet")
+    whole = SVC(gamma=0.5).fit(X, y)
+    for source, labels in ((tmp_path / "x.npy", y), (str(tmp_path / "*.parquet"), "side")):
+        found = SVC(gamma=0.5, max_memory=4e9).fit(source, labels)
+        assert found.dual_coef_.tobytes() == whole.dual_coef_.tobytes()
+        assert found.support_.tolist() == whole.support_.tolist()
+    assert list(found.feature_names_in_) == ["a", "b", "c"]
+
+
+def test_what_cannot_be_had_from_a_disk_is_said(tmp_path):
+    np.save(tmp_path / "x.npy", np.ones((6, 2)))
+    with pytest.raises(ValueError, match="no labels of its own"):
+        SVC().fit(tmp_path / "x.npy", None)
+    with pytest.raises(ValueError, match="name of a column"):
+        SVC().fit(np.ones((6, 2)), "side")
+    with pytest.raises(ValueError, match="Allow more by max_memory"):
+        SVC(max_memory=1.0).fit(tmp_path / "x.npy", [1, 1, 1, 2, 2, 2])
+    with pytest.raises(ValueError, match="max_memory"):
+        SVC(max_memory="much").fit(np.eye(2), [1, 2])
+    with pytest.raises(FileNotFoundError, match="no file or folder"):
+        SVC().fit(tmp_path / "y.npy", [1, 2])

@@ -55,6 +55,7 @@ def is_between(y, s, mass, m):
     return False
 
 
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("solver", ["auto", LevelBlocks(first=16, block=8)], ids=str)
 @pytest.mark.parametrize(
     ("options", "nu"),

@@ -89,6 +89,7 @@ def test_defaults_are_scikit_learns():
     assert list(ours)  # and more
 
 
+@pytest.mark.slow
 def test_many_rows_in_blocks():
     X, t = noisy(1500, 4)
     model = SVR(C=2.0).fit(X, t)

@@ -73,11 +73,12 @@ def test_budgets_of_either_side(data, budget):
 def test_prices(data):
     X, y = data
     prices = np.where(np.arange(D) < 30, 1.0, 50.0)
-    oracle = Oracle(Seller(X, prices), max_cost=20_000)
-    model = papers_svc(random_state=0).fit(oracle, y)
-    assert model.stop_reason_ == "max_cost" and 10_000 < model.cost_ <= 20_000
-    with pytest.raises(ValueError, match=r"too small: one iteration of Frugal costs up to 1530"):
-        papers_svc().fit(Oracle(Seller(X, prices), max_cost=100), y)
+    for solver, reason in (("thrifty", "finished"), ("auto", "max_cost")):
+        model = papers_svc(random_state=0, solver=solver).fit(Oracle(Seller(X, prices), max_cost=20_000), y)
+        assert model.stop_reason_ == reason and 10_000 < model.cost_ <= 20_000
+        name = "Frugal" if solver == "auto" else "Thrifty"
+        with pytest.raises(ValueError, match=rf"too small: one iteration of {name} costs up to 1530"):
+            papers_svc(solver=solver).fit(Oracle(Seller(X, prices), max_cost=100), y)
 
 
 @pytest.mark.slow
@@ -192,8 +193,8 @@ class CountingCells(CountingLines):
 
 
 @pytest.mark.parametrize("kind", [CountingLines, CountingCells])
-@pytest.mark.parametrize("solver", ["frugal", "probe", "simba"])
-@pytest.mark.parametrize("budget", [None, 31_000])
+@pytest.mark.parametrize("solver", ["frugal", "probe", "simba", "thrifty"])
+@pytest.mark.parametrize("budget", [31_000, pytest.param(None, marks=pytest.mark.slow)])
 def test_the_seller_counts_what_we_count(data, kind, solver, budget):
     X, y = data
     seller = kind(X)
@@ -205,6 +206,7 @@ def test_the_seller_counts_what_we_count(data, kind, solver, budget):
     assert budget is None or seller.sold <= budget
 
 
+@pytest.mark.slow
 def test_what_was_paid_for_serves_again(data, tmp_path):
     X, y = data
     settings = {"max_reads": 20_000, "cache": tmp_path}

@@ -69,6 +69,7 @@ def assert_same_predictions(ours, theirs, X):
         assert np.allclose(theirs.score_samples(X), ours.score_samples(X))
 
 
+@pytest.mark.sampled(21)
 @pytest.mark.filterwarnings("ignore:The kernel is not positive")
 @pytest.mark.parametrize("form", ["dense", "sparse"])
 @pytest.mark.parametrize("name", [*LINEAR, *KERNEL])

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from hinge.experiments import NAMES, CellResult, CellResults, Verdict, find, nearest
-from hinge.experiments.base import claim, grid
+from hinge.experiments.base import claim, grid, mended
 from hinge.report.figure import Series
 
 
@@ -45,6 +45,21 @@ def test_where_a_paper_only_asks_there_is_nothing_to_reproduce():
     assert found.verdict is Verdict.BEYOND
     assert "reproduced" not in found.rule
     assert claim("what", "open question", None, "", at_least=(2, 1)).verdict is Verdict.UNKNOWN
+
+
+def test_what_can_hardly_fail_counts_for_no_paper():
+    met = claim("what", 1.0, 3.0, "", at_least=(2, 1), sure="it stops there")
+    assert met.verdict is Verdict.SURE
+    assert met.rule.endswith("it can hardly fail: it stops there")
+    assert claim("what", 1.0, 1.5, "", at_least=(2, 1), sure="it stops there").verdict is Verdict.PARTLY
+    assert claim("what", 1.0, 0.5, "", at_least=(2, 1), sure="it stops there").verdict is Verdict.NOT
+
+
+def test_a_changed_rule_keeps_what_was_said_before():
+    old = claim("what", 1.0, 3.0, "", at_most=(1, 2))
+    found = mended(claim("what", 1.0, 3.0, "", at_least=(2, 1)), old, "it was turned over")
+    assert (found.verdict, found.earlier.verdict) == (Verdict.REPRODUCED, Verdict.NOT)
+    assert (found.earlier.ours, found.earlier.rule, found.earlier.why) == (3.0, old.rule, "it was turned over")
 
 
 def test_grids_and_what_is_picked_from_them():

@@ -35,6 +35,13 @@ def test_a_line_is_true(name):
     assert registry.load(name).name == name
 
 
+@pytest.mark.parametrize("name", registry.BY_NAME)
+def test_its_claims_are_tried_on_made_up_measurements(name):
+    _, _, paper, file = registry.BY_NAME[name].split(".")
+    tried = (ROOT / "tests" / "experiments" / paper / f"test_{file}.py").read_text(encoding="utf-8")
+    assert "= in_both_outcomes(" in tried or "Verdict.BEYOND" in tried
+
+
 @pytest.mark.slow
 def test_the_list_loads_no_experiment():
     code = "import sys; from hinge.experiments import registry; registry.names(); print('numba' in sys.modules)"

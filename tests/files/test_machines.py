@@ -7,6 +7,7 @@ from sklearn.exceptions import NotFittedError
 from hinge import SVC, LinearSVC
 from hinge.datasets.plain_arrays import plain_array
 from hinge.files.machines import ATTRIBUTES, MACHINES, NEEDED, PARAMETERS, machine_of, stored_machine
+from hinge.files.model_files import load, save
 
 
 def test_every_estimator_has_its_checks():
@@ -32,3 +33,31 @@ def test_a_machine_among_others(tiny):
 def test_only_fitted_ones():
     with pytest.raises(NotFittedError):
         stored_machine(SVC(), "", {})
+
+
+@pytest.mark.parametrize("ranges", [None, (-9.0, 9.0)])
+def test_a_reading_order_is_kept(tiny, tmp_path, ranges):
+    X, y = tiny
+    machine = LinearSVC().fit(X, y).learn_order(X, prices=np.arange(1.0, X.shape[1] + 1), ranges=ranges)
+    save(machine, tmp_path / "m.hinge")
+    again = load(tmp_path / "m.hinge")
+    for confidence in (0.8, 1.0):
+        ours, theirs = (model.buy(X, confidence=confidence) for model in (machine, again))
+        assert all(np.array_equal(a, b) for a, b in zip(ours, theirs, strict=True))
+    assert not hasattr(again.fit(X, y), "reading_order_")
+
+
+@pytest.mark.parametrize(
+    ("part", "message"),
+    [("columns", "have a weight"), ("cuts", "all of them"), ("wrong", "each look"), ("slope", "make")],
+)
+def test_an_order_that_does_not_fit_is_refused(tiny, part, message):
+    X, y = tiny
+    arrays = {}
+    found = stored_machine(LinearSVC().fit(X, y).learn_order(X), "", arrays)
+    unpacked = {name.removesuffix(".npy"): plain_array(content) for name, content in arrays.items()}
+    broken = unpacked.pop(f"reading_order_.{part}")
+    if part != "slope":
+        unpacked[f"reading_order_.{part}"] = broken[1:]
+    with pytest.raises(ValueError, match=message):
+        machine_of(found, "", unpacked)

@@ -523,6 +523,11 @@ LINEAR = {
     "cocoa-squared": LossCase(S.CoCoA(least=1), bias="penalized", weighted=True),
     "adaptive": LinearCase(S.Adaptive(price=0.0, ascent=S.SDCA("sgd")), T=420),  # Newton's turn comes at once
     "adaptive-squared": LossCase(S.Adaptive(price=0.0), bias="free", weighted=True, same_reads=False, T=420),
+    "subspace": LinearCase(S.SubspaceSDCA("plain")),
+    "subspace-plain": LinearCase(S.SubspaceSDCA("sgd", shrinking=False, block_rows=1), weighted=True),
+    "subspace-free": LinearCase(S.SubspaceSDCA(block_rows=3), bias="free", weighted=True, T=300),
+    "subspace-squared": LossCase(S.SubspaceSDCA(), bias="penalized", weighted=True, T=300),
+    "subspace-tube-free": LossCase(S.SubspaceSDCA("plain"), bias="free", T=300, loss=TUBE),
     "stale": LinearCase(S.StaleSDCA(block_rows=1)),
     "stale-blocks": LinearCase(S.StaleSDCA(least=0.3, width=0.1, block_rows=7)),
     "stale-free": LinearCase(S.StaleSDCA(), bias="free", weighted=True, T=300),
@@ -540,6 +545,13 @@ LINEAR = {
     ),
     "newton-level": LevelCase(S.Newton(), same_reads=False, T=8, seed_moves="state"),
     "newton-level-weighted": LevelCase(S.Newton(), same_reads=False, weighted=True, T=8, seed_moves="state", nu=0.6),
+    "devicenewton": LinearCase(S.DeviceNewton(device="cpu"), T=8, seed_moves="nothing", same_reads=False),
+    "devicenewton-free": LinearCase(
+        S.DeviceNewton(device="cpu"), bias="free", weighted=True, T=8, seed_moves="nothing", same_reads=False
+    ),
+    "devicenewton-squared": LossCase(
+        S.DeviceNewton(device="cpu"), bias="penalized", weighted=True, T=8, seed_moves="nothing", same_reads=False
+    ),
     "cutting": LinearCase(S.CuttingPlane(), T=12, seed_moves="nothing"),
     "cutting-last": LinearCase(S.CuttingPlane(4, "last"), weighted=True, T=12, seed_moves="nothing"),
     "cutting-penalized": LinearCase(S.CuttingPlane(6), bias="penalized", weighted=True, T=12, seed_moves="nothing"),
@@ -604,6 +616,8 @@ CELLS = {
     "simba-capped-3": CellCase(S.Simba("capped", refresh_every=3, cap=0.1, output="last", eta_scale=3.0), bias="free"),
     "frugal": CellCase(S.Frugal("scan", flips=0, levels=4), bias="penalized", T=300),
     "frugal-rows": CellCase(S.Frugal("rows", flips=0), bias="free", T=150),
+    "thrifty": CellCase(S.Thrifty(), bias="penalized", T=80),
+    "thrifty-free": CellCase(S.Thrifty(budget=2000.0), bias="free", T=60),
     "probe": CellCase(S.Probe(columns=5, rows=12), T=110),
     "probe-free": CellCase(S.Probe(columns=30, rows=3, patience=9), bias="free", T=180),
 }
@@ -650,7 +664,7 @@ for solves, cases in REGISTERED.items():  # with default settings, so that no so
     cases.update({name: make(cls()) for name, cls in wanted.items() if cls not in there})
 CASES = {name: case for family in FAMILIES.values() for name, case in family.items()}
 
-NEEDS = {S.InteriorPoint: "clarabel"}
+NEEDS = {S.InteriorPoint: "clarabel", S.DeviceNewton: "torch"}
 """Packages that a solver is nothing without."""
 
 

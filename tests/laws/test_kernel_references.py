@@ -41,6 +41,7 @@ def assert_is(answer, beta, K):
     np.testing.assert_allclose(answer.responses, K @ beta, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("average", [False, True])
 @pytest.mark.parametrize("projection", [False, True])
@@ -91,6 +92,7 @@ def test_smo_is_wss_3(bias, weighted, T):
     assert_is(answer_of(SMO(), problem, T), beta, K)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("bias", ["none", "free"])
 @pytest.mark.parametrize(("output", "mean"), [("last", "last"), ("uniform", "uniform"), ("average", "weighted")])

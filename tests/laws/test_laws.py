@@ -23,7 +23,17 @@ from hinge.monitoring import Status, Stop
 from hinge.problems import Regularized
 from hinge.solvers import registry, solve
 from laws.answers import run, tiny_answers
-from laws.cases import CASES, CellCase, KernelCase, LinearCase, MulticlassCase, OneClassCase, SaddleCase, every_case
+from laws.cases import (
+    CASES,
+    NEEDS,
+    CellCase,
+    KernelCase,
+    LinearCase,
+    MulticlassCase,
+    OneClassCase,
+    SaddleCase,
+    every_case,
+)
 from laws.contract import bound, by_kernel, certify, iterations, spent, value
 from laws.data import compressed, tiny_rows, weights
 
@@ -83,7 +93,7 @@ def assert_cut_is_uncut(name, inner):
     [
         pytest.param(list(range(300)), marks=pytest.mark.slow),
         pytest.param(list(range(0, 300, 7)), marks=pytest.mark.slow),
-        [0, 0, 1, 1],
+        pytest.param([0, 0, 1, 1], marks=pytest.mark.slow),
         [59, 60, 61, 79, 80, 81, 119, 120, 121],
     ],
     ids=["of one", "of seven", "empty", "about the ends of passes"],
@@ -106,7 +116,7 @@ def test_chunked_equals_unchunked_wherever_it_is_cut(name, inner):
 def test_chunked_equals_unchunked_on_compressed_rows(name, adult):
     case, options = CASES[name], {"lam": 1e-3}
     X, y = adult
-    T = 4200 if case.T > 20 else 12
+    T = 4200 if case.T > 20 else 7
     if isinstance(case, KernelCase):
         X, y, T = X[:600], y[:600], 700 if case.T > 20 else 8
         T = min(T, 40) if isinstance(case.solver, S.BlockDual) else T
@@ -178,7 +188,7 @@ def test_same_seed_same_result(name):
 
 
 @every_case()
-@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])
+@pytest.mark.parametrize("sparse", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["dense", "csr"])
 def test_data_is_never_written(name, sparse):
     case = CASES[name]
     X, y = case.data()
@@ -208,6 +218,7 @@ def test_an_answer_given_out_is_no_view_of_the_state(name):
 # --- 3: dense, compressed and mapped agree ------------------------------------------------------
 
 
+@pytest.mark.slow
 @every_case()
 def test_layouts_agree(name, tmp_path):
     case = CASES[name]
@@ -257,7 +268,7 @@ def test_layouts_agree_through_a_polynomial(name):
 
 
 @every_case()
-@pytest.mark.parametrize("how", ["dense", "csr", "no cache", "by value"])
+@pytest.mark.parametrize("how", ["dense", pytest.param("csr", marks=pytest.mark.slow), "no cache", "by value"])
 def test_what_an_iteration_reads_stays_within_the_bound(name, how):
     case, options = CASES[name], {}
     X, y = case.data(100)
@@ -297,6 +308,7 @@ def test_so_it_does_for_a_state_that_comes_to_an_empty_cache(name):
         state = case.solver.advance(problem, state, 1)
 
 
+@pytest.mark.slow
 @every_case()
 def test_a_budget_is_never_exceeded(name):
     case = CASES[name]
@@ -323,7 +335,7 @@ BEGINNINGS = [
     if name == "primal-dual-ball"
     else name
     for name in CASES
-    if not name.startswith("interior")
+    if type(CASES[name].solver) not in NEEDS
 ]
 
 
@@ -343,12 +355,13 @@ def test_state_is_a_plain_value(name):
     case = CASES[name]
     problem = case.problem(*case.data())
     state = case.solver.init(problem)
-    shapes = [b[:3] for b in bits(state)]
-    t = 0
+    shapes, t = [b[:3] for b in bits(state)], 0
     for n in (1, case.T // 3, case.T - case.T // 3 - 1):
         state = case.solver.advance(problem, state, n)
         t += n
-        assert [b[:3] for b in bits(state)] == shapes
+        for (kind, shape, dtype, _), (first, form, number) in zip(bits(state), shapes, strict=True):
+            length = shape[:1] if form[:1] == (0,) else form[:1]  # what is empty at first may grow
+            assert (kind, shape, dtype) == (first, length + form[1:], number)
         assert 0 < iterations(case.solver, state) <= t
         copy = pickle.loads(pickle.dumps(state))
         assert type(copy) is type(state)
@@ -360,6 +373,7 @@ def test_state_is_a_plain_value(name):
         assert bits(on) == bits(state)
 
 
+@pytest.mark.slow
 @every_case()
 def test_solving_on_from_a_state_equals_solving_through(name):
     case = CASES[name]
@@ -386,7 +400,7 @@ def stages(case):
 
 
 @every_case()
-@pytest.mark.parametrize("seed", [0, 1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_certificate_covers_the_optimum(name, seed):
     case = CASES[name]
     problem, check = case.certified(seed)
@@ -404,6 +418,7 @@ def test_certificate_covers_the_optimum(name, seed):
 EXACT = (
     "SDCA",
     "CoCoA",
+    "SubspaceSDCA",
     "Adaptive",
     "MulticlassSDCA",
     "StaleSDCA",
@@ -415,7 +430,7 @@ EXACT = (
     "SMO",
     "Frugal",
 )
-EXACT += ("CDN", "WorkingSet", "ByTurns", "CoreSet", "PDHG", "LevelBlocks")
+EXACT += ("CDN", "DeviceNewton", "WorkingSet", "ByTurns", "CoreSet", "PDHG", "LevelBlocks")
 
 
 @every_case()
@@ -487,13 +502,16 @@ def test_ctrl_c_at_a_look_keeps_the_answer_and_the_run_can_go_on(name):
         solve(case.problem(*case.data()), case.solver, stop=stop, callbacks=[press])
 
 
+@pytest.mark.slow
 @every_case()
 def test_a_time_limit_gives_the_answer_so_far(name):
     case = CASES[name]
-    solve(case.problem(*case.data(200)), case.solver, stop=Stop(tol=0, max_iter=2))  # compiles
-    began = time.process_time()  # others may use the machine, too
-    result = solve(case.problem(*case.data(200)), case.solver, stop=Stop(tol=0, max_time=0.05))
-    assert time.process_time() - began < 2.0
+    for _ in range(5):  # the first runs may compile what they meet
+        began = time.process_time()  # others may use the machine, too
+        result = solve(case.problem(*case.data(200)), case.solver, stop=Stop(tol=0, max_time=0.05))
+        if (took := time.process_time() - began) < 2.0:
+            break
+    assert took < 2.0
     assert result.status in (Status.MAX_TIME, *ENDED)
     assert result.n_iter > 0
     assert finite(case, result.solution)
@@ -504,7 +522,8 @@ def test_iteration_limit_is_exact(name):
     case = CASES[name]
     for limit in (0, 1, 7, 61):
         result = solve(case.problem(*case.data()), case.solver, stop=Stop(tol=0, max_iter=limit))
-        if isinstance(case, LinearCase | MulticlassCase) and not isinstance(case.solver, S.InteriorPoint | S.Newton):
+        few = S.InteriorPoint | S.Newton | S.DeviceNewton  # they come to an end
+        if isinstance(case, LinearCase | MulticlassCase) and not isinstance(case.solver, few):
             assert result.status is Status.MAX_ITER
         assert result.n_iter == limit or (result.status in ENDED and result.n_iter < limit)
 

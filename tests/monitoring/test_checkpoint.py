@@ -34,6 +34,15 @@ def test_a_state_comes_back_bit_for_bit(tmp_path):
     assert notes_of(tmp_path / "c")["layout"] == [1, 2]
 
 
+def test_what_is_empty_at_first_may_have_grown(tmp_path):
+    kept, rows = Checkpoint(tmp_path / "c", "print", every=0.0), np.arange(6.0).reshape(2, 3)
+    kept.offer(made(1.0)._replace(a=rows))
+    np.testing.assert_array_equal(kept.load(made(0.0)._replace(a=np.zeros((0, 3)))).a, rows)
+    for other in (np.zeros((0, 4)), np.zeros(0), np.zeros((0, 3), np.float32)):
+        with pytest.raises(ValueError, match="damaged"):
+            kept.load(made(0.0)._replace(a=other))
+
+
 def test_it_is_written_when_it_is_due(tmp_path):
     kept = Checkpoint(tmp_path / "c", "print", every=3600.0)
     kept.offer(made(1.0))

@@ -3,7 +3,7 @@ import time
 
 import pytest
 
-from hinge.monitoring.clock import LEAST, left_of, limited, within
+from hinge.monitoring.clock import LEAST, is_over, left_of, limited, within
 
 
 def test_what_is_left_of_a_limit():
@@ -40,3 +40,8 @@ def test_no_limit_is_none_and_an_error_restores_it():
     with pytest.raises(KeyError), within(1.0):
         raise KeyError
     assert limited(None) is None
+
+
+def test_a_time_that_has_come():
+    now = time.perf_counter()
+    assert is_over(now) and not is_over(now + 60.0) and not is_over(None)

@@ -25,4 +25,4 @@ def test_prices_are_the_owners(tiny):
 
 
 def test_nothing_costs_nothing():
-    assert Cost() == Cost(0, 0, 0, 0, 0, None, 1)
+    assert Cost() == Cost(0, 0, 0, 0, 0, 0, None, 1)

@@ -4,7 +4,11 @@ import re
 import pytest
 from report.made_up import sections
 
+from hinge.experiments.base import claim, mended
+from hinge.report.outcome import Outcome
+from hinge.report.page import Heading, page
 from hinge.report.report import write_report
+from hinge.report.section import Section
 
 
 @pytest.mark.slow
@@ -17,3 +21,19 @@ def test_titles_are_text_and_links_lead_somewhere(tmp_path):
     assert links and links <= anchors
     for section in sections():
         assert html.escape(section.title) in text
+
+
+def test_what_could_hardly_fail_stands_apart_and_what_was_changed_beside_what_was_said():
+    old = claim("Speed", 10.0, 3.0, "made up", at_least=(5, 2))
+    claims = [
+        mended(claim("Speed", 10.0, 6.0, "made up", at_least=(5, 2)), old, "another <axis>"),
+        claim("Own stopping rule", 1.0, 0.9, "made up", at_most=(1, 2), sure="it stops there"),
+    ]
+    made = Section("one", "One", "Nobody 2000", "Table 1", "What?", Outcome(claims))
+    text = page(Heading("T", "full", "m", "c"), [made], {})
+    summary, apart = text.split('id="claims"')[1].split("which could hardly fail")
+    assert "Speed" in summary and "Own stopping rule" not in summary
+    assert "Own stopping rule" in apart.split("</table>")[0]
+    assert "<b>1</b> reproduced</button>" in text and "<b>1</b> all claims" in text
+    assert "was: partly" in summary
+    assert "Changed after the fact: another &lt;axis&gt;" in text

@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 from hinge.selection.board import Board
 from hinge.selection.scoring import scoring_of
@@ -43,3 +44,31 @@ def test_a_search_that_was_cut_off_has_a_best_so_far():
     board = Board(3, 1, 2, scoring_of("accuracy", False))
     board.scores[:2, 0, 0] = 0.6, 0.8
     assert board.best() == (1, 0)
+
+
+def test_who_is_far_behind_on_the_same_rows_is_given_up():
+    """And only then: differences count by the rows on which two candidates differ, not by all."""
+    rng, board = np.random.default_rng(0), Board(4, 1, 5, scoring_of("accuracy", False))
+    right = rng.random(1000) < 0.9
+    worse, other = right & (rng.random(1000) < 0.95), rng.random(1000) < 0.885
+    for c, hits in enumerate((right, worse, other)):
+        board.keep(c, 0, 0, hits.astype(float), 1000.0)
+    assert board.scores[0, 0, 0] == right.mean() and abs(worse.mean() - other.mean()) < 0.04
+    assert board.in_the_running()[:, 0].tolist() == [True, False, True, True]  # of the last nothing is known
+
+
+@pytest.mark.slow
+def test_whoever_is_given_up_early_would_not_have_been_chosen():
+    """Rows of candidates that are about as good as each other, or not: the choice is that of all folds."""
+    rng, dropped, changed = np.random.default_rng(1), 0, 0
+    for _ in range(300):
+        hard, skill = rng.normal(size=2000), 0.5 + 0.3 * rng.random(6)
+        hits = hard + 0.5 * rng.normal(size=(6, 2000)) < skill[:, None] * 2.0
+        board = Board(6, 1, 5, scoring_of("accuracy", False))
+        for k in range(5):
+            for c in np.flatnonzero(board.in_the_running()[:, 0]):
+                board.keep(int(c), 0, k, hits[c, k * 400 : (k + 1) * 400].astype(float), 400.0)
+        dropped += int(np.isnan(board.scores).any(axis=2).sum())
+        right = hits.sum(axis=1)
+        changed += right[board.best()[0]] < right.max()
+    assert dropped > 600 and changed == 0

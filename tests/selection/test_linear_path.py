@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -71,6 +69,6 @@ def test_leave_one_out_and_the_clock(two):
         assert one.decision_function(None)[i] == pytest.approx(alone[0], abs=0.05)
     assert list(LinearPath(model, data).along(np.arange(100), np.arange(100, 120), CS, 1e-3, 0.0)) == []
     path = LinearPath(LinearSVC(loss="hinge"), data)
-    (problem,), (result,) = next(iter(path._solved(None, [0.1], 1e-2, None)))
+    (problem,), (run,) = next(iter(path._solved(None, [0.1], 1e-2, None)))
     with pytest.raises(ValueError, match="cv='loo' needs dual weights"):
-        path._left_out(problem, replace(result, solution=result.solution._replace(alpha=None)))
+        path._left_out(problem, run._replace(answer=run.answer._replace(alpha=None)))

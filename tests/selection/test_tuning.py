@@ -27,6 +27,7 @@ def test_the_scores_are_those_of_a_grid_search(three, model, grid):
     assert found.best_score == pytest.approx(np.nanmax(found.scores.mean(axis=2)))
 
 
+@pytest.mark.slow
 def test_candidates_that_are_given_up_change_nothing(three):
     """With a score of unknown limits nobody is given up, and the choice is the same."""
     options = {"Cs": CS, "gammas": [0.001, 0.3, 30.0], "cv": 5, "refit": False}
@@ -140,6 +141,7 @@ def test_what_is_wrong_is_said(two, options, sentence):
         tune(LinearSVC(), *two, **options)
 
 
+@pytest.mark.slow
 def test_time_limits(two):
     with pytest.warns(ConvergenceWarning) as said:
         found = tune(LinearSVC(), *two, Cs=CS, max_time=1e-6)

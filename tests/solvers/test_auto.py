@@ -9,6 +9,7 @@ from hinge.kernels import Gaussian
 from hinge.problems import KernelRegularized, NormConstrained, OneClass, Regularized, SlackConstrained
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE, epsilon_insensitive
 from hinge.solvers import SDCA, ActiveSet, BlockDual, Frugal, Newton, choose
+from hinge.solvers.auto import ascent_for
 
 
 def problem(n, d, lam=0.1, cells=None, loss=HINGE):
@@ -43,7 +44,7 @@ def test_the_choice_and_its_reason(n, d, lam, cells, begins, loss):
     if begins is not None:
         assert getattr(choice.solver, "begin", ASCENT) == begins  # SDCA alone where there is no doubt
     else:
-        assert choice.solver == SDCA()
+        assert choice.solver == ascent_for(made)
     assert str(d) in choice.reason
     assert choice.solver.rejects(made) is None
 

@@ -2,13 +2,15 @@ import pickle
 import signal
 import threading
 import time
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
+from hinge.kernels import Gaussian
 from hinge.monitoring import History, Status, Stop
-from hinge.problems import NormConstrained, Regularized
-from hinge.solvers import SDCA, Newton, Norma, Pegasos, Solver, solve
+from hinge.problems import KernelRegularized, NormConstrained, Regularized
+from hinge.solvers import SDCA, BlockDual, Newton, Norma, Pegasos, Solver, solve
 
 
 @pytest.fixture
@@ -254,6 +256,31 @@ def test_what_is_solved_within_a_step_ends_with_the_run(problem):
     result = solve(problem, Nested(), stop=Stop(0, max_time=0.3))
     assert time.perf_counter() - began < 1
     assert result.status is Status.MAX_TIME
+
+
+class Dear(BlockDual):
+    """Says that its last answer takes a million times as many kernel values as it has computed; notes its steps."""
+
+    steps: ClassVar[list[float]] = []
+
+    def cost(self, problem, state=None):
+        return super().cost(problem, state)._replace(answer=10**6 * max(1, problem.gram.evals))
+
+    def advance(self, problem, state, n_iter):
+        self.steps.append(time.perf_counter())
+        return super().advance(problem, state, n_iter)
+
+
+@pytest.mark.slow
+def test_a_fifth_of_the_time_is_kept_for_a_last_answer_that_takes_long(adult):
+    X, y = adult
+    problem = KernelRegularized(X, y, 1e-7, Gaussian(0.05), bias="free")
+    solve(problem, BlockDual(block=16), stop=Stop(0, max_iter=3))  # compiles
+    Dear.steps.clear()
+    began = time.perf_counter()
+    result = solve(problem, Dear(block=16), stop=Stop(0, max_time=1.0))
+    assert result.status is Status.MAX_TIME and len(Dear.steps) > 3
+    assert Dear.steps[-1] - began < 0.85
 
 
 class Long(SDCA):

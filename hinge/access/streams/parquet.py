@@ -7,6 +7,7 @@ import numpy as np
 
 from hinge.access.streams.base import RowStream, Watched, hash_of
 from hinge.access.tables.columnar import RowGroup, groups_of, has_nulls, labels_of, parquet_files
+from hinge.types import Stored
 
 COLUMNS = 16
 """Columns of a row group that are decoded at once, or more: 64 bytes of a row in float32, what memory moves at once."""
@@ -82,6 +83,14 @@ class ParquetStream(RowStream):
             for top in range(a, b, TALL):
                 end = min(top + TALL, b)
                 out[top - a : end - a, j : j + len(arrays)] = np.array([v[top:end] for v in arrays], out.dtype).T
+
+    def load(self) -> Stored:
+        """All rows, in memory, checked; what decoding them took is given back."""
+        import pyarrow as pa
+
+        rows = super().load()
+        pa.default_memory_pool().release_unused()
+        return rows
 
     def labels(self) -> np.ndarray | None:
         return None if self._label is None else labels_of(self._groups, self._label)

@@ -127,6 +127,7 @@ class PegasosScaling(Experiment):
                     f"{where}all of the above, R = {R:.2f}",
                     at_most=(1.0, 3.0),
                     unit="ratio",
+                    sure="a run is given up at a fifth of the bound",
                 ),
             ]
         return Outcome(claims, figures, notes=results.notes())

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from hinge.estimators import SVC
-from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, Verdict, claim
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, Verdict, claim, mended
 from hinge.experiments.sets import choose
 from hinge.report.figure import ReportTable
 
@@ -15,6 +15,7 @@ TOL = {"tiny": 1e-4, "full": 1e-5}
 CACHE = 2000  # MB
 SEPARABLE = 1e-4
 """A mean hinge loss at the optimum below this is no slack but the tolerance of the solver."""
+WHY_SEPARABLE = "where no row needs slack, the paper's number and ours are the tolerances of two solvers"
 
 LINES: tuple[dict[str, Any], ...] = (
     {"set": "reuters", "bias": False, "variance": 0.5, "C": 1.0, "paper": 6.34e-4},
@@ -101,7 +102,11 @@ class SBPTable2(Experiment):
                 within=(0.02, 0.2),
                 unit="mean slack at unit norm",
             )
-            claims.append(said if own else replace(said, verdict=Verdict.UNKNOWN))
+            if not own:
+                said = replace(said, verdict=Verdict.UNKNOWN)
+            elif found["hinge"] < SEPARABLE:
+                said = mended(replace(said, ours=None, verdict=Verdict.UNKNOWN), said, WHY_SEPARABLE)
+            claims.append(said)
             rows.append(
                 [
                     found["label"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -57,11 +58,20 @@ class Rare:
         rest = rng.standard_normal((n, NOISE))
         rest *= (np.sqrt(1 - (margins**2).sum(axis=1)) / np.linalg.norm(rest, axis=1))[:, None]
         self.axes = np.linalg.qr(turned)[0].T.astype(np.float32)
-        self.X = (self.y[:, None] * np.hstack([margins, rest])).astype(np.float32) @ self.axes
+        self.coordinates = (self.y[:, None] * np.hstack([margins, rest])).astype(np.float32)
+        """Of the rows along the axes, which are orthonormal."""
+
+    @property
+    def X(self) -> np.ndarray:
+        """The rows, n × d."""
+        return self.coordinates @ self.axes
 
     def error(self, w: np.ndarray) -> float:
-        """Error on the distribution itself: a margin is its part in three directions plus nearly normal noise."""
-        coordinates = self.axes @ w
+        """Error on the distribution itself."""
+        return self.error_along(self.axes @ w)
+
+    def error_along(self, coordinates: np.ndarray) -> float:
+        """The same of a w given along the axes: a margin is its part in three directions plus nearly normal noise."""
         along, across = coordinates[:3], float((coordinates[3:] ** 2).sum()) + 1e-300
 
         def wrong(margins: np.ndarray) -> float:
@@ -96,16 +106,18 @@ class SimbaRuntime(Experiment):
     def run(self, cell: Cell) -> dict[str, Any]:
         """Iterations and reads of each method, None where the error was not reached."""
         data = Rare(cell["n"], cell["d"], cell["r"], cell["shrink"], cell["seed"])
-        n, d = data.X.shape
-        table = DenseTable(data.X, columns=np.ascontiguousarray(data.X.T))
+        X = data.X
+        n, d = X.shape
+        table = DenseTable(X, columns=np.ascontiguousarray(X.T))
         simba = SlackConstrained(table, data.y, SLACK)
-        solver = Simba("exact", radius=1.0, certify=False)
-        found = {"SIMBA": _first_hit(simba, solver, data, 8 * n * d, cell["seed"])}
-        rows = Regularized(data.X, data.y, 1.0)  # the Perceptron ignores λ
-        found["Perceptron"] = _first_hit(rows, Perceptron(passes=20), data, 20 * n * d, cell["seed"])
+        solver: Solver = Simba("exact", radius=1.0, certify=False)
+        enough, seed = SHARE * data.r, cell["seed"]
+        found = {"SIMBA": first_hit(simba, solver, data.error, enough, 8 * n * d, seed)}
+        rows = Regularized(X, data.y, 1.0)  # the Perceptron ignores λ
+        found["Perceptron"] = first_hit(rows, Perceptron(passes=20), data.error, enough, 20 * n * d, seed)
         for lam in LAMS:
-            problem = Regularized(data.X, data.y, lam)
-            found[f"Pegasos {lam:g}"] = _first_hit(problem, Pegasos(output="last"), data, 20 * n * d, cell["seed"])
+            problem, solver = Regularized(X, data.y, lam), Pegasos(output="last")
+            found[f"Pegasos {lam:g}"] = first_hit(problem, solver, data.error, enough, 20 * n * d, seed)
         return {"found": found}
 
     def outcome(self, results: CellResults, scale: Scale) -> Outcome:
@@ -131,10 +143,12 @@ class SimbaRuntime(Experiment):
         return Outcome(claims, [Figure(self.name, caption, panels)], [table], results.notes())
 
 
-def _first_hit(problem: LinearProblem, solver: Solver, data: Rare, most: int, seed: int) -> list[float] | None:
+def first_hit(
+    problem: LinearProblem, solver: Solver, error: Callable[[np.ndarray], float], enough: float, most: float, seed: int
+) -> list[float] | None:
     """Iterations and reads at the first look at which the error is small enough; looks are 5% apart."""
     for now in trace(problem, solver, growing(), seed=seed):
-        if data.error(now.solution.w) <= SHARE * data.r:
+        if error(now.solution.w) <= enough:
             return [float(now.iteration), float(now.feature_reads)]
         if now.feature_reads >= most:
             break
@@ -278,6 +292,7 @@ def _claims(sweep: str, lines: dict[str, list[Point]]) -> list[Claim]:
                 where,
                 at_most=(100.0, 200.0),
                 unit="c",
+                sure="the constant allows more iterations than a run is given",
             ),
             claim(
                 "Online accesses grow as B²",

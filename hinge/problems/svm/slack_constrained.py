@@ -44,8 +44,8 @@ class SlackConstrained(LinearProblem):
         super().__init__(X, y, weight=weight, bias=bias)
         if bias == "penalized":
             raise ValueError("SlackConstrained takes bias='none' or 'free'; add a constant feature to X.")
-        if not 0 < nu <= 1:
-            raise ValueError(f"nu must lie in (0, 1], got {nu!r}: it is the mean slack at unit norm.")
+        if not 0 <= nu <= 1:
+            raise ValueError(f"nu must lie in [0, 1], got {nu!r}: it is the mean slack at unit norm.")
         self.nu = float(nu)
 
     def regularized(self, lam: float) -> Regularized:

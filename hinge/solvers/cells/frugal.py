@@ -55,10 +55,11 @@ class Frugal(Solver[Regularized, FrugalState]):
         back, twice as many each time: "auto" does so for n < 2000, n > 500 d, or cells that come in rows.
         C stays that of a row, so that few rows are not overfitted.
     flips : float
-        Stop after a pass that changes as few predictions as this share of the errors. Changes are counted
-        on the sample, errors on rows of the first pass that were new to the answer, both weighted by 1/π.
-        Answers of whole rows have weights that add up to all rows for it: at C a row, few rows change
-        little and err. 0 never stops by it. It is the second control: a limit of reads or cost is the first.
+        Stop after a pass that changes as few predictions of the sample as this share of the errors, weighted by 1/π.
+        Errors are the geometric mean of those on the sample and those on rows of the first pass that were new to the
+        answer: one that fits its rows far better than others changes less on them, too. Answers of whole rows have
+        weights that add up to all rows for it: at C a row, few rows change little and err. 0 never stops by it. It is
+        the second control: a limit of reads or cost is the first.
     gamma, least : float
         γ and π₀.
     checks : float
@@ -90,7 +91,7 @@ class Frugal(Solver[Regularized, FrugalState]):
     """
 
     mode: Literal["auto", "scan", "rows"] = "auto"
-    flips: float = 0.15
+    flips: float = 0.2
     gamma: float = 0.7
     least: float = 0.05
     checks: float = 0.01
@@ -163,20 +164,27 @@ class Frugal(Solver[Regularized, FrugalState]):
         return state
 
     def _learn(self, problem: Regularized, state: FrugalState) -> None:
-        """Train on the sample; see what changed, and how wrong the last answer was on rows new to it."""
+        """Train on the sample; see how many predictions changed since the last pass, and how many are wrong.
+
+        Of the new answer on the sample, and of the last one on rows new to it.
+        """
         s = state.s
         rows, inner = self.sample(problem, state)
         new = _fit(problem, state, rows, inner, self.tol)
         if not s.completing:
             whole = self.by_rows(problem)
             now = sampled.solve_for_all(problem, rows, new, READING_TOL) if whole and self.flips else new
-            last = Solution(state.before, s.b_before) if whole else Solution(state.w, s.b)
-            old = inner.responses(last.w) + last.b
-            s.flips = sampled.changed(inner, old > 0, inner.responses(now.w) + now.b > 0)
+            scanning = not whole and s.pass_number <= 1
+            last = Solution(state.w, s.b) if scanning else Solution(state.before, s.b_before)
+            old, labels = inner.responses(last.w) + last.b > 0, inner.responses(now.w) + now.b > 0
+            s.flips = sampled.changed(inner, old, labels)
+            if scanning and 0 < s.queued < s.scanned:  # the last batch of the first pass does not double the rows
+                s.flips /= np.log2(1.0 + s.queued / s.scanned)
+            s.fitted = np.average(labels != (inner.y > 0), weights=inner.weight)
             fresh = np.isin(rows, state.queue[: s.queued])
             if s.pass_number <= 1 and inner.weight @ fresh > 0:
-                s.error = np.average((old > 0) != (inner.y > 0), weights=inner.weight * fresh)
-            state.before[:], s.b_before = now[:2] if whole else last[:2]
+                s.error = np.average(old != (inner.y > 0), weights=inner.weight * fresh)
+            state.before[:], s.b_before = last[:2] if scanning else now[:2]
         state.w[:], s.b = new.w, new.b
         state.alpha[:], state.alpha[rows] = 0.0, new.alpha
 
@@ -191,7 +199,7 @@ class Frugal(Solver[Regularized, FrugalState]):
     def _next(self, problem: Regularized, state: FrugalState) -> None:
         """The next batch of the present phase, or the end."""
         s = state.s
-        still = bool(self.flips > 0 and s.flips <= self.flips * s.error)
+        still = bool(self.flips > 0 and s.flips <= self.flips * np.sqrt(s.error * s.fitted))
         if self.by_rows(problem):
             return _more_rows(problem, state, still)
         s.scanned += s.queued if s.pass_number <= 1 else 0
@@ -309,6 +317,7 @@ def _later_pass(problem: Regularized, state: FrugalState, still: bool) -> None:
     # The second pass keeps rows at the rate of the first, so a small change there proves nothing.
     s.over = s.exact or (not s.completing and s.pass_number != 2 and still)
     if not s.completing:
+        state.before[:], s.b_before = state.w, s.b
         s.pass_number = max(2, s.pass_number + 1)
         share = min(1.0, 0.1 * 2.0 ** (s.pass_number - 3)) if s.pass_number > 2 else 0.0
         rows = np.flatnonzero(~whole) if every and s.pass_number > MOST_PASSES else support

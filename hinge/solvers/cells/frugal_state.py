@@ -10,16 +10,17 @@ from hinge.compiled import Record, record
 class FrugalState(NamedTuple):
     """The sample and the answer that it gives.
 
-    `before` is the answer before; where whole rows are read, the last that weighs as much as all rows.
-    `pi` is the probability with which a row is in the sample, 0 if it is not; `random` are rows read whole
-    whatever they hold; `order` is that of the first pass; `queue` has the present batch, the first of it to
-    be read whole. `ranked` are columns in levels that end at `cuts`; `tails` is what to expect behind each.
+    `before` is the answer before, from the second pass on that of the pass before; where whole rows are read, the
+    last that weighs as much as all rows. `pi` is the probability with which a row is in the sample, 0 if it is not;
+    `random` are rows read whole whatever they hold; `order` is that of the first pass; `queue` has the present batch,
+    the first of it to be read whole. `ranked` are columns in levels that end at `cuts`; `tails` is what to expect
+    behind each.
 
-    `s` has the biases b and `b_before`; `drift`, how much margins still move, and the `flips` and the `error`
-    that the last batch has shown; t; the number of the present pass, and the rows `scanned` in the first one;
-    how many rows are queued, how many of them to be read `whole`, and how many are done; whether the batch is
-    `completing` the rows of support vectors; whether it is all `over`, and whether the answer is `exact`
-    then: nothing unread could change it.
+    `s` has the biases b and `b_before`; `drift`, how much margins still move; the `flips` of the sample, the `error` on
+    rows that were new, and the share of the sample that is wrong though `fitted`; t; the number of the present pass,
+    and the rows `scanned` in the first one; how many rows are queued, how many of them to be read `whole`, and how many
+    are done; whether the batch is `completing` the rows of support vectors; whether it is all `over`, and whether the
+    answer is `exact` then: nothing unread could change it.
     """
 
     w: np.ndarray
@@ -50,6 +51,7 @@ def empty_state(d: int, u: np.ndarray, order: np.ndarray, levels: int) -> Frugal
         drift=0.0,
         flips=0.0,
         error=0.0,
+        fitted=0.0,
         t=0,
         pass_number=0,
         scanned=0,

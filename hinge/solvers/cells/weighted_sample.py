@@ -1,8 +1,10 @@
 """A sample of rows, each with the inverse of its probability as weight: the problem it makes, its answer."""
 
 import numpy as np
+import scipy.sparse as sp
 
-from hinge.monitoring import Stop
+from hinge.access.structure import only_columns
+from hinge.monitoring import Status, Stop
 from hinge.problems import Regularized, Solution
 from hinge.solvers.driver import solve
 from hinge.solvers.linear.sdca import SDCA
@@ -16,12 +18,20 @@ def cost_of_a_row(problem: Regularized) -> float:
     return 1.0 / (problem.lam * problem.total)
 
 
-def sample_problem(problem: Regularized, rows: np.ndarray, share: np.ndarray) -> Regularized:
+def held_of(problem: Regularized, rows: np.ndarray, columns: np.ndarray | None = None) -> sp.csr_array:
+    """What was read of these rows, with zeros in all but some columns, where these are given as flags."""
+    held = problem.table.held(rows)
+    return held if columns is None or columns.all() else only_columns(held, columns)
+
+
+def sample_problem(
+    problem: Regularized, rows: np.ndarray, share: np.ndarray, columns: np.ndarray | None = None
+) -> Regularized:
     """The problem of these rows at the same C, with what was read of them and weights 1/share."""
     weight = 1.0 / share
     weight *= problem.weight[rows] if len(problem.weight) > 1 else 1.0
     return Regularized.from_C(
-        problem.table.held(rows),
+        held_of(problem, rows, columns),
         problem.y[rows],
         cost_of_a_row(problem),
         weight=weight,
@@ -41,10 +51,13 @@ def solve_sample(inner: Regularized, start: Solution, tol: float) -> Solution:
     """Its answer; it costs nothing, since all cells are held.
 
     Rows that come and go leave rounding errors in columns that no support vector has. These are made zero:
-    a column of w is one to read.
+    a column of w is one to read. Where time ran out before each row was visited, the start is the better answer.
     """
     stop = Stop(max(tol, 1e-9), max_iter=1000 * inner.n)
-    answer = solve(inner, SDCA(), stop=stop, start=start).solution
+    result = solve(inner, SDCA(), stop=stop, start=start)
+    if result.status is Status.MAX_TIME and result.n_iter < inner.n and start.w.any():
+        return start
+    answer = result.solution
     size = np.abs(answer.w)
     return answer._replace(w=np.where(size > ROUNDING * size.max(initial=0.0), answer.w, 0.0))
 

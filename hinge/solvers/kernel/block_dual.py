@@ -327,7 +327,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
             new = size + min(self.most, used)
             rows = new * n
         values = rows + (used + new) * (n - m)
-        return Cost(kernel_values=values, a_pass=max(1, n // max(1, size // 2)))
+        return Cost(kernel_values=values, answer=used * (n - m), a_pass=max(1, n // max(1, size // 2)))
 
     def _block(self, problem: KernelRegularized) -> int:
         usual = 32 if problem.gram.by_value else min(1024, max(32, 2 * (problem.n // 16)))

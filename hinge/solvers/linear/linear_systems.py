@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.lapack import dposv
 
 TRIES = 20  # ridges, each ten times the one before, from 1e-12 of the trace on
 
@@ -12,11 +12,11 @@ def solved(H: np.ndarray, g: np.ndarray) -> np.ndarray:
     """H⁻¹g from the lower triangle; a ridge where rounding or an idle bias made H singular, g where H is no use."""
     size, ridge = float(np.abs(np.diagonal(H)).sum()), 0.0
     for _ in range(TRIES):
-        try:
-            # The lower triangle of rows is the upper one of columns, in which LAPACK thinks: nothing is turned round.
-            return cho_solve(cho_factor((H + ridge * np.eye(len(g)) if ridge else H).T), g)
-        except LinAlgError:
-            ridge = max(10 * ridge, 1e-12 * size)
+        # The lower triangle of rows is the upper one of columns, in which LAPACK thinks: nothing is turned round.
+        _, x, failed = dposv((H + ridge * np.eye(len(g)) if ridge else H).T, g)
+        if not failed:
+            return x.reshape(g.shape)
+        ridge = max(10 * ridge, 1e-12 * size)
     return g / size if 0.0 < size < np.inf else g
 
 

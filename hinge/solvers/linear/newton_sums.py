@@ -16,6 +16,7 @@ from hinge.problems.svm.examples import FAINT, balance
 from hinge.problems.svm.losses import Loss, gap_share
 from hinge.problems.svm.regularized import DualShare, dual_value
 from hinge.solvers.linear.hessians import is_full
+from hinge.solvers.linear.near_rows import Split, both, no_split, split, squares_of
 from hinge.solvers.linear.row_sums import add_squares
 from hinge.solvers.linear.smoothed_hinge import slope_of
 
@@ -27,7 +28,9 @@ class Question(NamedTuple):
     """Where the sums are made: at `u`, whose last entry is the bias, and along `p` from there.
 
     The smoothed loss is asked for at u + δp for each δ of `offsets`, with the width `line`; the dual weights, and which
-    rows are on the parabola, at u, with the width `mu`.
+    rows are on the parabola, at u, with the width `mu`. Where `share` is positive, so many of the rows are wanted
+    themselves, and the others by groups, in place of the rows on the parabola; that needs the `squares` of features,
+    Σ s x², which are made where they are not known yet, zero. They are left out where nobody will want rows.
     """
 
     u: np.ndarray
@@ -35,6 +38,8 @@ class Question(NamedTuple):
     offsets: np.ndarray
     line: float
     mu: float
+    share: float = 0.0
+    squares: np.ndarray = np.zeros(0)
 
 
 class Sums(NamedTuple):
@@ -45,6 +50,7 @@ class Sums(NamedTuple):
     :math:`\\sum c_i|\\alpha_i|\\|x_i\\|`, and what `conjugates` has. `H` is made of the :math:`c_i(x_i, 1)(x_i, 1)^T`
     of rows on the parabola, the lower triangle of it. `costs` has the loss at u, at most, what smoothing adds to the
     `gap`, the `unit` of the problem, the largest size of an α, and how many numbers were added up one after the other.
+    `squares` and `rows` are what the question asks for besides, without the c.
     """
 
     along: np.ndarray
@@ -53,6 +59,8 @@ class Sums(NamedTuple):
     up: Record
     down: Record
     costs: Record
+    squares: np.ndarray
+    rows: Split
 
 
 class Way(NamedTuple):
@@ -79,7 +87,8 @@ def no_sums(d: int, steps: int, curved: bool = True) -> Sums:
     size = d + 1 if curved else 0
     up, down = (record(**dict.fromkeys(SIDE, 0.0)) for _ in range(2))
     costs = record(**dict.fromkeys(COSTS, 0.0), largest=0.0, terms=0)
-    return Sums(np.zeros(steps), np.zeros((2, d + 1)), np.zeros((size, size)), up, down, costs)
+    along, z, H, squares = np.zeros(steps), np.zeros((2, d + 1)), np.zeros((size, size)), np.zeros(d)
+    return Sums(along, z, H, up, down, costs, squares, no_split(d))
 
 
 def sums_of(problem: Regularized, question: Question) -> Sums:
@@ -90,24 +99,31 @@ def sums_of(problem: Regularized, question: Question) -> Sums:
     """
     matrix, u, d, loss = problem.matrix, question.u, problem.d, problem.loss
     cells = matrix.max_row_cells
-    way = Way(*question, center_of(loss), float(np.linalg.norm(u[:d])), (cells + FEW) * EPS, cells * TINY)
+    way = Way(*question[:5], center_of(loss), float(np.linalg.norm(u[:d])), (cells + FEW) * EPS, cells * TINY)
     curved, given = np.zeros(problem.n, bool), (problem.y, problem.target, problem.weight, loss)
+    wanted = question.share > 0.0
+    short = np.zeros(problem.n if wanted else 0)
 
     def part(data: Data, lo: int, hi: int) -> Sums:
         found = no_sums(d, len(question.offsets), curved=False)
         rows = data.rows  # type: ignore[attr-defined]
-        _sum_up(rows, lo, hi, *given, way, found.along, found.z, found.up, found.down, found.costs, curved)
+        _sum_up(rows, lo, hi, *given, way, found.along, found.z, found.up, found.down, found.costs, curved, short)
         found.costs.terms = hi - lo
         return found
 
     found = added(*matrix.each_block(part))
-    H = np.zeros((d + 1, d + 1))
-    add_squares(problem, np.flatnonzero(curved).astype(np.uint32), 1.0, H, is_full(problem), 1)
+    H, squares, rows = np.zeros((d + 1, d + 1)), found.squares, found.rows
+    if wanted:
+        rows = split(problem, short, question.share, question.squares)
+    else:
+        add_squares(problem, np.flatnonzero(curved).astype(np.uint32), 1.0, H, is_full(problem), 1)
+    if len(question.squares) and not question.squares.any():
+        squares = squares_of(problem)
     along, z, H = (a / problem.total for a in (found.along, found.z, H))
     for numbers, names in ((found.up, SIDE), (found.down, SIDE), (found.costs, COSTS)):
         for name in names:
             numbers[name] /= problem.total
-    return Sums(along, z, H, found.up, found.down, found.costs)
+    return Sums(along, z, H, found.up, found.down, found.costs, squares, rows)
 
 
 def added(*sums: Sums) -> Sums:
@@ -117,7 +133,8 @@ def added(*sums: Sums) -> Sums:
         along, z, H = total.along + more.along, total.z + more.z, total.H + more.H
         up, down, costs = _both(total.up, more.up, SIDE), _both(total.down, more.down, SIDE), total.costs
         largest, terms = max(costs.largest, more.costs.largest), max(costs.terms, more.costs.terms)
-        total = Sums(along, z, H, up, down, _both(costs, more.costs, COSTS))
+        squares, rows = total.squares + more.squares, both(total.rows, more.rows)
+        total = Sums(along, z, H, up, down, _both(costs, more.costs, COSTS), squares, rows)
         total.costs.largest, total.costs.terms = largest, terms
     costs = copied(total.costs)
     costs.terms += len(sums)
@@ -168,8 +185,8 @@ def _at_most(loss, e, error):
 
 
 @compiled
-def _sum_up(A, lo, hi, y, target, weight, loss, way, along, z, up, down, costs, curved):
-    """Rows lo to hi, weighted by s."""
+def _sum_up(A, lo, hi, y, target, weight, loss, way, along, z, up, down, costs, curved, short):
+    """Rows lo to hi, weighted by s; `short` is what they are short of, if somebody asks."""
     d = len(way.u) - 1
     w, b, p, beta = way.u[:d], way.u[d], way.p[:d], way.p[d]
     sharpness = 1.0 / (way.mu + loss.curvature)
@@ -181,6 +198,8 @@ def _sum_up(A, lo, hi, y, target, weight, loss, way, along, z, up, down, costs, 
         row = read_row(A, i)
         e, norm = t - y[i] * (dot(A, row, w) + b), np.sqrt(sq_norm(A, row))
         q = y[i] * (dot(A, row, p) + beta)
+        if len(short):
+            short[i] = e
         for k in range(len(along)):
             along[k] += s * _smoothed(loss, e - way.offsets[k] * q, way.line, way.center)
         a = slope_of(loss, e + way.mu * way.center, sharpness, loss.epsilon * sharpness)

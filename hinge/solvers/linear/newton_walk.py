@@ -14,31 +14,30 @@ from hinge.problems.svm.linear import Bias
 from hinge.problems.svm.losses import Loss
 from hinge.problems.svm.penalized import primal_value, relative_gap
 from hinge.solvers.linear.hessians import by_features, penalty_of
+from hinge.solvers.linear.near_rows import small_answer
 from hinge.solvers.linear.newton_sums import Question, Sums, dual_bound
 
 STEPS = np.array([0.0, 1 / 16, 1 / 4, 1 / 2, 1.0, 2.0])
 """Lengths at which a pass knows the objective, of the one that it is made for."""
 TRIAL = 4  # the place of that one
 ENOUGH = 0.5  # share of the best decrease among them that is good enough
-FAILED, PATIENCE = (
-    0.05,
-    4,
-)  # share of its length below which a step tells that μ is too small, after so many flat passes
 SHRINK = 0.2  # by what μ falls from one pass to the next
 LEAVE = 1.0  # it does where Newton promises a decrease below this share of the smoothing error
 NARROW, WIDE = 0.1, 2.5  # μ for a beginning that other rows told, and for one that nothing is known of
+SHARP = 1e-6  # μ, in units of the spread, at which the smoothed loss is the loss
 NOTHING = 1e-13  # a decrease, in units of the objective, that rounding may have made
 STALLED = 12  # passes without a thousandth of progress that end a run
 
 
 class Outline(NamedTuple):
-    """A problem without its rows."""
+    """A problem without its rows; `keep` is the share of these that may be held in memory between passes."""
 
     d: int
     lam: float
     loss: Loss
     bias: Bias
     bias_scale: float
+    keep: float = 0.0
 
 
 class Walk(NamedTuple):
@@ -46,13 +45,15 @@ class Walk(NamedTuple):
 
     `best` is the best answer that was certified. `place` has the length of the step that is tried, `tau`; the width of
     the smoothing that p was made for, `line`, and that of the next pass, `mu`; the objective of `best`, its bias, the
-    best bound on it and the unit of their gap; the least gap so far, not improved on in `still` passes; the largest μ,
-    `widest`, by what it falls, `shrink`, and whether its last change was a fall.
+    best bound on it and the unit of their gap; the least gap so far, not improved on in `still` passes; the width of a
+    loss that is hardly smoothed, `sharp`; and which `share` of the rows a pass is asked for. `squares` are those of
+    features, once they are known; there are none where losses are smooth.
     """
 
     x: np.ndarray
     p: np.ndarray
     best: np.ndarray
+    squares: np.ndarray
     place: Record
 
 
@@ -71,18 +72,17 @@ def begun(outline: Outline, spread: float, start: np.ndarray | None = None) -> W
         unit=0.0,
         least=np.inf,
         still=0,
-        widest=WIDE * spread if mu else 0.0,
-        shrink=SHRINK,
-        fell=False,
+        sharp=SHARP * spread,
+        share=0.0,
     )
-    return Walk(x, np.zeros(d + 1), np.zeros(d), numbers)
+    return Walk(x, np.zeros(d + 1), np.zeros(d), np.zeros(d if mu else 0), numbers)
 
 
 def asked(walk: Walk) -> Question:
     """What the next pass has to sum up."""
-    x, p, _, place = walk
-    tau = float(place.tau)
-    return Question(x + tau * p, p, (STEPS - 1.0) * tau, float(place.line), float(place.mu))
+    x, p, place = walk.x, walk.p, walk.place
+    tau, widths = float(place.tau), (float(place.line), float(place.mu))
+    return Question(x + tau * p, p, (STEPS - 1.0) * tau, *widths, float(place.share), walk.squares)
 
 
 def certificate_of(walk: Walk) -> Certificate:
@@ -95,36 +95,43 @@ def certificate_of(walk: Walk) -> Certificate:
 
 
 def go_on(walk: Walk, outline: Outline, sums: Sums) -> None:
-    """Take what a pass has found: certify its place, and go there with a new step, or try another length."""
-    x, p, _, place = walk
-    question, penalty = asked(walk), penalty_of(outline)
+    """Take what a pass has found: certify its place, and go there with a new step, or try another length.
+
+    A step of Newton's method that is far too long was made of too few rows: along features that none on the parabola
+    has, nothing but λ holds it. The next passes are asked for the rows within reach, and steps are those of the small
+    problem that :mod:`hinge.solvers.linear.near_rows` makes of them.
+    """
+    x, p, place = walk.x, walk.p, walk.place
+    question = asked(walk)
     _certify(walk, outline, question.u, sums)
+    if len(walk.squares) and not walk.squares.any():
+        walk.squares[:] = sums.squares
     if p.any():
-        tau = _length(question, penalty, sums.along) * float(place.tau)
+        tau = _length(question, penalty_of(outline), sums.along) * float(place.tau)
         if tau != place.tau:
-            if tau < FAILED * place.tau and place.still >= PATIENCE:
-                _widen(place)
-            place.tau = tau
+            place.tau, place.share = tau, outline.keep if len(walk.squares) else 0.0
             return
     x[:] = question.u
+    place.tau = 1.0
+    if question.share > 0.0:
+        gap, terms = certificate_of(walk).gap, int(sums.costs.terms)
+        to, bound = small_answer(outline, outline.loss, sums.rows, x, gap, terms)
+        p[:], place.bound, place.line = to - x, max(place.bound, bound), place.sharp
+    else:
+        _newton_step(walk, outline, sums)
+
+
+def _newton_step(walk: Walk, outline: Outline, sums: Sums) -> None:
+    """Go on from x by Newton's step, for the width of the pass; where that promises little, to a smaller one."""
+    x, p, place, penalty = walk.x, walk.p, walk.place, penalty_of(outline)
     g = penalty * x - sums.z.sum(axis=0)
     if outline.bias == "none":
         g[-1] = 0.0
-    p[:] = -by_features(outline, sums.H, g, 1.0 / (question.mu + outline.loss.curvature))
-    place.tau, place.line = 1.0, question.mu
+    p[:] = -by_features(outline, sums.H, g, 1.0 / (place.mu + outline.loss.curvature))
+    place.line = place.mu
     paid = penalty > 0.0
     if 0.5 * float((g[paid] ** 2 / penalty[paid]).sum()) <= LEAVE * sums.costs.gap:
-        place.mu, place.fell = place.shrink * question.mu, True
-
-
-def _widen(place: Record) -> None:
-    """A step that is far too long was made for too narrow a parabola, which rows leave on the way.
-
-    Where that came of a fall of μ, it falls by less from now on.
-    """
-    if place.fell:
-        place.shrink, place.fell = np.sqrt(place.shrink), False
-    place.mu = min(place.mu / SHRINK, place.widest)
+        place.mu *= SHRINK
 
 
 def _length(question: Question, penalty: np.ndarray, along: np.ndarray) -> float:

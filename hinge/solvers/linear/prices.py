@@ -30,6 +30,7 @@ SMALL_STEPS = 1.5  # what the steps on few rows cost, in steps on all of them
 WIDE_STEPS = 4.0  # steps on all rows where there are none on few: those of wide parabolas
 OTHER_STEPS, OTHER_SQUARED = 150.0, 50.0  # steps where there is no Hessian, and where nothing is smoothed either
 SQUARED = 0.1  # share of crowded steps where nothing is smoothed
+WARM_STEPS, WARM_STEP, WARM_MOVES = 2.0, 1.5e5, 0.1  # of a run that begins near: steps, one, rows that come or go
 READ = 2.0  # a cell that is not in memory: read from a disk, decoded, put in its row
 VISITS, LOOKS = 3.0, 2.0  # visits to a row while its block is in memory, and products with it besides
 GAIN = 2.0  # by what these visits divide the passes
@@ -132,3 +133,11 @@ def newton_price(problem: Regularized, stiff: float = math.inf) -> float:
         steps += WIDE_STEPS
     square = FULL_SQUARE * d * d if is_full(problem) else SPARSE_SQUARE * cells * cells
     return steps * (STEP + a_pass + CUBE * d**3) + square * n
+
+
+def warm_newton_price(problem: Regularized) -> float:
+    """What a run of Newton's method costs that begins near its end, with the Hessian that it had there."""
+    n, d, cells = float(problem.n), float(problem.d), problem.matrix.n_cells / problem.n
+    a_pass = n * (STEP_ROW + (STEP_SPARSE if problem.matrix.is_sparse else STEP_FULL) * cells)
+    square = FULL_SQUARE * d * d if is_full(problem) else SPARSE_SQUARE * cells * cells
+    return WARM_STEPS * (WARM_STEP + a_pass + CUBE * d**3) + WARM_MOVES * square * n

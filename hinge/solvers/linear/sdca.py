@@ -1,5 +1,6 @@
 """Stochastic dual coordinate ascent, begun by a stochastic gradient pass."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -26,8 +27,8 @@ class SDCAState(NamedTuple):
 
     `dual` has u = Σ sᵢαᵢyᵢ, the multiplier β, κ, its `pull` and the share that β `keep`s, the Λ in use and whether it
     still grows; of the dual's derivatives the bounds `upper` and `lower` beyond which rows leave the list, and this
-    epoch's extremes; the gap as this epoch has met it so far, and as the last one did. `epoch` is described in
-    `first_epoch`.
+    epoch's extremes; the gap as this epoch has met it so far, as the last one did and the one before, and whether it
+    was as small in the end as these foretell. `epoch` is described in `first_epoch`.
     """
 
     alpha: np.ndarray
@@ -201,7 +202,7 @@ class SDCA(Solver[Regularized, SDCAState]):
         return rows_to_look(problem, state.epoch)
 
     def estimate(self, problem: Regularized, state: SDCAState) -> float:
-        """The gap as the last epoch met the rows; after a long one a sample is asked again."""
+        """The gap as the last epochs foretell it; after a long one a sample is asked again."""
         full = problem.lam * problem.total
         if state.dual.growing:
             return np.inf
@@ -209,7 +210,10 @@ class SDCA(Solver[Regularized, SDCAState]):
         if isinstance(problem, OneClass) and problem.vanishes(float(state.v @ state.v) / full**2):
             return 0.0  # more epochs make w smaller still
         dual -= (state.v @ state.v + problem.constant_sq * state.dual.u**2) / (2 * full)
-        gap = state.dual.gap
+        gap, before = float(state.dual.gap), float(state.dual.gap_before)
+        if state.dual.trusted and gap < before < np.inf:
+            # Rows were met from the beginning of the epoch, when the gap was larger, to its end.
+            gap *= math.sqrt(gap / before)
         if state.epoch.rows > 16 * SAMPLE:
             gap = _sampled_gap(
                 problem.matrix.rows,
@@ -232,8 +236,8 @@ class SDCA(Solver[Regularized, SDCAState]):
         return problem.relative(dual + gap + infeasible, dual)
 
     def refresh(self, problem: Regularized, state: SDCAState) -> SDCAState:
-        """Bring all rows back."""
-        state.epoch.stale = True
+        """Bring all rows back; the gap is not foreseen any more."""
+        state.epoch.stale, state.dual.trusted = True, False
         return state
 
     def kappa(self, problem: Regularized) -> float:
@@ -272,6 +276,8 @@ def first_dual() -> Record:
         lowest=np.inf,
         gap_so_far=0.0,
         gap=np.inf,
+        gap_before=np.inf,
+        trusted=True,
     )
 
 
@@ -318,7 +324,7 @@ def _visit(
 def end_epoch(dual, epoch, active, full, moves, shrinking):
     """After the last row of an epoch: a bias `moves`, and rows that were marked leave the list."""
     growing, highest, lowest = dual.growing, dual.highest, dual.lowest
-    dual.gap = dual.gap_so_far if not growing else np.inf
+    dual.gap_before, dual.gap = dual.gap, dual.gap_so_far if not growing else np.inf
     dual.Lam = full
     if moves and not growing:
         dual.beta = dual.keep * (dual.beta + dual.kappa * dual.u / full) - dual.pull

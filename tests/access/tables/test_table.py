@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from read_sequences import Mirror, reads
 
 from hinge.access import DenseTable, SparseTable, as_table
+from hinge.access.tables.product import ProductTable
 from hinge.access.tables.table import Line
 
 
@@ -34,7 +35,11 @@ def both_sparse(X, prices=None, *, keep):
     return SparseTable(sp.csr_array(X), sp.csc_array(X), prices, keep=keep)
 
 
-KINDS = [dense, both_dense, sparse, both_sparse, Given, GivenNonzeros]
+def product(X, prices=None, *, keep):
+    return ProductTable(X, np.eye(X.shape[1]), prices, keep=keep)
+
+
+KINDS = [dense, both_dense, sparse, both_sparse, Given, GivenNonzeros, product]
 
 
 @pytest.mark.slow

@@ -1,5 +1,7 @@
 """`LinearSVC` as users call it: C, weights, limits, intercepts, slack."""
 
+from importlib.util import find_spec
+
 import numpy as np
 
 from hinge import LinearSVC, SlackConstrained
@@ -37,7 +39,9 @@ def case(rng):
         return _slack(model, full, y, c, nu, kind == "free", s, what)
     total = n if weight is None else float(weight.sum())
     C = 10.0 ** rng.uniform(-3, 6) / size**2
-    model = LinearSVC(loss="hinge", C=C, **options).fit(X, y, weight)
+    device = "cpu:0" if find_spec("torch") and rng.random() < 0.2 else None
+    model = LinearSVC(loss="hinge", C=C, device=device, **options).fit(X, y, weight)
+    what = f"{what} {device}"
     lam, scale = 1.0 / (C * total), scaling if kind == "penalized" else None
     w, b = model.coef_[0], model.intercept_[0]
     value, off = exact.regularized(full, y, c, lam, w, b, scale)

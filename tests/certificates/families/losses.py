@@ -1,5 +1,7 @@
 """The regularised problem with losses other than the hinge, and the estimators that have them."""
 
+from importlib.util import find_spec
+
 import numpy as np
 
 from hinge import LinearSVC, LinearSVR, Regularized, Stop, solve
@@ -10,7 +12,7 @@ from hinge.dask.shares import certificate as of_shares
 from hinge.problems import Solution
 from hinge.problems.svm.examples import FAINT, balance
 from hinge.problems.svm.losses import SQUARED_HINGE, epsilon_insensitive, squared_epsilon_insensitive
-from hinge.solvers import SDCA, BlockAscent, BlockNewton, CoCoA, Frugal, Newton
+from hinge.solvers import SDCA, BlockAscent, BlockNewton, CoCoA, DeviceNewton, Frugal, Newton
 from tests.certificates import exact, references
 from tests.certificates.draws import cut, examples
 from tests.certificates.engine import Claim
@@ -94,7 +96,9 @@ def _answer(rng, problem, X, y, weight):
             objective=model.objective_, gap=model.gap_, bound=bound, b=answer.b
         )
         return type(model).__name__, answer, certificate
-    every = SDCA(), CoCoA(2, least=1), BlockAscent(), BlockNewton(), Newton(), Newton() if loss.two_sided else Frugal()
+    every = [SDCA(), CoCoA(2, least=1), BlockAscent(), BlockNewton(30), Newton()]
+    if not loss.two_sided:
+        every += [Frugal(), DeviceNewton(device="cpu") if find_spec("torch") else Newton()]
     solver = every[rng.integers(len(every))]
     passes = int(10 ** rng.uniform(0, 2)) * solver.cost(problem).a_pass
     stop = Stop(tol, max_iter=max(1, int(passes * rng.uniform(0.1, 1))), **cut(rng, n * d))

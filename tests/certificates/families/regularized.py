@@ -1,6 +1,7 @@
 """The regularised problem: the duality gaps that its solvers stop by, and those of answers made up."""
 
 from functools import partial
+from importlib.util import find_spec
 
 import numpy as np
 
@@ -14,10 +15,12 @@ from hinge.solvers import (
     ByPasses,
     CoCoA,
     CuttingPlane,
+    DeviceNewton,
     Frugal,
     Newton,
     Pegasos,
     StaleSDCA,
+    SubspaceSDCA,
 )
 from tests.certificates import exact, references
 from tests.certificates.draws import cut, examples
@@ -26,15 +29,20 @@ from tests.certificates.engine import Claim
 REFERENCE = "Clarabel's quadratic program and our finished run, evaluated in long double"
 
 PARTS = partial(CoCoA, 3, least=1)
+NEAR = partial(BlockNewton, 30)  # few rows within reach, the others by means
 TURNS = partial(Adaptive, price=0.0)
+BY_TORCH = partial(DeviceNewton, device="cpu") if find_spec("torch") else Newton
 SOLVERS = (  # the last has no free bias
     SDCA,
-    SDCA,
+    SubspaceSDCA,
+    SubspaceSDCA,
     PARTS,
     TURNS,
     BlockAscent,
     BlockNewton,
+    NEAR,
     ByPasses,
+    BY_TORCH,
     Newton,
     Newton,
     StaleSDCA,

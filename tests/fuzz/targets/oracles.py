@@ -120,7 +120,9 @@ def case(rng):
         oracle = seller if honest else Oracle(seller, **options)
         with contextlib.closing(oracle) if isinstance(oracle, Oracle) else contextlib.nullcontext():
             if rng.random() < 0.7:
-                fit = {"solver": one_of(rng, ("auto", "auto", "frugal", "simba", "probe", "stalesdca", "sdca"))}
+                fit = {
+                    "solver": one_of(rng, ("auto", "auto", "frugal", "thrifty", "simba", "probe", "stalesdca", "sdca"))
+                }
                 if rng.random() < 0.3:
                     fit["slack"] = 0.1
                 if rng.random() < 0.3:

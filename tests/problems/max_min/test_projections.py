@@ -4,8 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hinge.problems.max_min.projections import onto_ball, onto_cap, onto_simplex
-from hinge.problems.max_min.semidefinite.sparse_projection import SMALL, project_sparsely, top_eigenpair
+from hinge.problems.max_min.semidefinite.sparse_projection import project_sparsely
 from hinge.problems.max_min.semidefinite.spectral import onto_bounded_cone, top_eigenvalue
+
+LARGE = 101
 
 
 def symmetric(n, seed, size=1.0):
@@ -74,17 +76,14 @@ def test_few_and_many_vectors_agree(n):
     np.testing.assert_array_equal(onto_bounded_cone(-np.eye(n)), np.zeros((n, n)))
 
 
-@pytest.mark.parametrize("n", [1, 5, 40, SMALL + 1])
+@pytest.mark.parametrize("n", [1, 5, 40, LARGE])
 def test_the_top_eigenvalue(n):
     M = symmetric(n, 3)
     assert top_eigenvalue(M) == pytest.approx(np.linalg.eigvalsh(M)[-1], abs=1e-12)
-    value, v = top_eigenpair(M)
-    assert value == pytest.approx(np.linalg.eigvalsh(M)[-1], abs=1e-9)
-    np.testing.assert_allclose(M @ v, value * v, atol=1e-6)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [1, 3, 20, SMALL + 1])
+@pytest.mark.parametrize("n", [1, 3, 20, LARGE])
 @pytest.mark.parametrize("eps", [0.3, 0.05])
 def test_the_sparse_projection_keeps_the_lemma(n, eps):
     for size in (0.01, 0.5, 3.0):
@@ -95,29 +94,18 @@ def test_the_sparse_projection_keeps_the_lemma(n, eps):
         assert -1e-9 <= excess <= found.gap + 1e-9
         assert found.gap <= eps or found.steps == int(np.ceil(1 / eps))
         assert np.linalg.norm(found.X - onto_bounded_cone(Y)) ** 2 <= excess + 1e-9  # as in Theorem 4.6
-        assert excess <= max(eps, 8.0 / (found.steps + 2))
+        assert excess <= max(eps, 18.0 / (found.steps + 2))  # 8 times (3/2)², of vertices with two thirds of the slope
         assert np.linalg.matrix_rank(found.X, tol=1e-9) <= found.steps
         assert np.linalg.eigvalsh(found.X)[0] >= -1e-12 and np.trace(found.X) <= 1 + 1e-9
 
 
 def test_the_sparse_projection_repeats_itself_and_leaves_zero_alone():
-    Y = symmetric(SMALL + 1, 5)
+    Y = symmetric(LARGE, 5)
     np.testing.assert_array_equal(project_sparsely(Y, 0.05).X, project_sparsely(Y, 0.05).X)
-    assert project_sparsely(-np.eye(SMALL + 1), 0.05).steps == 0
+    assert project_sparsely(-np.eye(LARGE), 0.05).steps == 0
     assert project_sparsely(np.zeros((25, 25)), 0.05).steps == 0
     with pytest.raises(ValueError, match="eps must be a positive number"):
         project_sparsely(Y, 0.0)
-
-
-def test_lanczos_that_fails_is_replaced(monkeypatch):
-    from scipy.sparse.linalg import ArpackNoConvergence
-
-    def fail(*args, **options):
-        raise ArpackNoConvergence("no", np.zeros(0), np.zeros((0, 0)))
-
-    M = symmetric(SMALL + 1, 2)
-    monkeypatch.setattr("hinge.problems.max_min.semidefinite.sparse_projection.eigsh", fail)
-    assert top_eigenpair(M)[0] == pytest.approx(np.linalg.eigvalsh(M)[-1])
 
 
 def test_entries_beside_which_the_total_vanishes():

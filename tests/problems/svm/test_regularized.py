@@ -137,6 +137,7 @@ def test_the_gap_in_its_unit():
     assert problem.relative(1.0, 0.0) == problem.relative(1.0, -1.0) == np.inf
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE], ids=lambda loss: loss.name)
 @given(
     m=st.lists(st.floats(-2.0, 3.0), min_size=1, max_size=8), sq=st.floats(1e-3, 10.0), c=st.lists(st.floats(0.01, 1.0))

@@ -5,8 +5,10 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq, linprog
 
 from hinge.datasets import make_known_optimum, make_separable
+from hinge.monitoring import Status, Stop
 from hinge.problems import SlackConstrained, Solution
 from hinge.problems.svm.slack_constrained import Basins
+from hinge.solvers import Simba, solve, solve_slack
 
 
 def water_level(m, c, nu):
@@ -156,10 +158,24 @@ def test_little_slack_is_maximum_margin():
     assert certificate.gap < 1e-6
 
 
-@pytest.mark.parametrize("nu", [0, -0.1, 1.01, np.nan, np.inf])
+@pytest.mark.parametrize("nu", [-0.1, 1.01, np.nan, np.inf])
 def test_slack_is_a_share(nu):
-    with pytest.raises(ValueError, match=r"nu must lie in \(0, 1\], got"):
+    with pytest.raises(ValueError, match=r"nu must lie in \[0, 1\], got"):
         SlackConstrained(np.eye(2), [1, -1], nu)
+
+
+@pytest.mark.slow
+def test_no_slack_at_all_is_the_widest_margin():
+    """As the papers have it: ν = 0 is a hard margin, which the certificate brackets."""
+    made = make_separable(200, 30, 0.25)
+    problem = SlackConstrained(made.X_train, made.y_train, 0.0)
+    certificate = problem.certificate(Solution(made.w_star, alpha=made.p_star))
+    assert certificate.objective == pytest.approx(0.25, rel=1e-6) == certificate.bound
+    found = solve(problem, Simba(), stop=Stop(tol=0.3, max_iter=20_000), seed=1)
+    assert found.status is Status.CONVERGED
+    assert found.certificate.objective <= 0.25 <= found.certificate.bound
+    with pytest.raises(ValueError, match=r"use Simba, or hinge\.max_margin"):
+        solve_slack(problem)
 
 
 def test_a_penalised_bias_is_refused():

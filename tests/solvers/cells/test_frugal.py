@@ -1,6 +1,7 @@
 import os
 import pickle
 import signal
+import time
 from functools import cache
 from itertools import pairwise
 
@@ -313,6 +314,20 @@ def test_rows_of_one_class_only(mode, bias, side):
     assert np.isfinite(result.solution.w).all()
     if bias != "none":
         assert (side * (X @ result.solution.w + result.solution.b) > 0).all()
+
+
+@pytest.mark.slow
+@every_mode
+def test_the_last_answer_is_within_the_time_limit(mode):
+    """Rows without a pattern, on which training to the tolerance takes minutes."""
+    rng = np.random.default_rng(0)
+    A, y = rng.standard_normal((6000, 300)), np.where(rng.random(6000) < 0.5, 1, -1)
+    solve(problem_of(A[:300], y[:300]), Frugal(mode, flips=0), stop=Stop(0, max_iter=400))  # compiled
+    began = time.process_time()
+    result = solve(problem_of(A, y), Frugal(mode, flips=0), stop=Stop(0, max_time=0.4))
+    assert time.process_time() - began < 0.8
+    assert result.status is Status.MAX_TIME
+    assert result.solution.w.any()
 
 
 # --- the sample -----------------------------------------------------------------------------

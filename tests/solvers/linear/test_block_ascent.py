@@ -24,7 +24,7 @@ def stream(tmp_path):
     return lambda: Streamed(NpyStream(tmp_path / "x.npy"), 1 << 20, LAYOUT)
 
 
-@pytest.mark.sampled
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", ["none", "penalized", "free"])
 @pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE, epsilon_insensitive(0.1)], ids=lambda loss: loss.name)
 def test_a_stream_is_solved_as_rows_in_memory_are(stream, bias, loss):

@@ -25,6 +25,7 @@ def stream(tmp_path):
     return lambda: Streamed(NpyStream(tmp_path / "x.npy"), 1 << 20, LAYOUT)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("bias", ["none", "penalized", "free"])
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
 def test_a_stream_is_solved_as_rows_in_memory_are_in_few_passes(stream, bias, loss):
@@ -48,6 +49,7 @@ def test_every_pass_reads_every_row_once(stream):
     assert solver.estimate(problem, state).gap < 1e-2
 
 
+@pytest.mark.slow
 def test_a_run_that_was_killed_goes_on_to_the_same_bits(stream, tmp_path):
     def problem():
         return Regularized(stream(), Y, 1e-3, bias="free")
@@ -72,6 +74,39 @@ def test_sparse_rows_agree_with_dense_ones_and_runs_end_where_rounding_is_all_th
     assert results[0].certificate.gap < 1e-12
 
 
+def rare_bits(n=20_000, d=60):
+    """Rows of bits, of which some features are in a few rows only, and labels by all of them."""
+    rng = np.random.default_rng(5)
+    bits = sp.csr_array((rng.random((n, d)) < np.geomspace(5e-4, 0.5, d)).astype(float))
+    response = bits @ rng.standard_normal(d)
+    return bits, np.where(response + rng.standard_normal(n) > np.median(response), 1, -1)
+
+
+@pytest.mark.parametrize("C", [1.0, 100.0])
+def test_rare_features_cost_few_passes(C):
+    bits, y = rare_bits()
+    problem = Regularized(bits, y, 1 / (C * len(y)), bias="free")
+    result = solve(problem, BlockNewton(cells=bits.nnz // 4), stop=Stop(1e-3, max_iter=12 * 8))
+    best = solve(problem, Newton(), stop=Stop(1e-6)).certificate
+    assert result.status is Status.CONVERGED
+    assert result.certificate.bound <= best.objective <= best.bound * (1 + 1e-5)
+    assert problem.objective(result.solution) <= result.certificate.objective <= 1.001 * best.objective
+
+
+@pytest.mark.slow
+def test_a_run_that_keeps_rows_goes_on_to_the_same_bits(tmp_path):
+    bits, y = rare_bits(3000, 30)
+    problem, solver = Regularized(bits, y, 1 / len(y), bias="free"), BlockNewton(cells=bits.nnz // 4)
+    stop = Stop(1e-6, max_iter=12 * 8)
+    whole = solve(problem, solver, stop=stop)
+    kept = Checkpoint(tmp_path / "kept", "rows", every=0.0)
+    for stopped in range(20, 80, 7):  # in the midst of passes that gather rows, too
+        solve(problem, solver, stop=Stop(1e-6, max_iter=stopped), checkpoint=kept)
+    result = solve(problem, solver, stop=stop, checkpoint=kept)
+    assert whole.state.walk.place.share > 0.0
+    assert result.solution.w.tobytes() == whole.solution.w.tobytes() and result.certificate == whole.certificate
+
+
 def test_a_sample_tells_where_to_begin_if_it_has_both_classes():
     problem = Regularized(X, Y, 1e-2, bias="free")
     best = solve(problem, Newton(), stop=Stop(1e-6)).solution
@@ -85,3 +120,5 @@ def test_what_it_cannot_do_is_said():
     assert "use SGD" in BlockNewton().rejects(NormConstrained(X, Y, 1.0))
     wide = Regularized(sp.csr_array((2, 5000)), [1, -1], 1.0)
     assert "use BlockAscent" in BlockNewton().rejects(wide)
+    with pytest.raises(ValueError, match="at least 1"):
+        BlockNewton(cells=0)

@@ -61,6 +61,7 @@ def test_the_same_bits_however_many_threads_there_are(bias, sparse, monkeypatch)
     assert len(set(read)) == 1
 
 
+@pytest.mark.slow
 def test_and_the_same_answer_with_its_certificate(monkeypatch):
     X, y = some_rows(30_000)
     monkeypatch.setattr("hinge.access.matrix.ROW_BLOCK_CELLS", 1 << 14)

@@ -63,6 +63,7 @@ def test_the_dual_never_falls_and_is_known(k, scale):
     assert before == pytest.approx(mass.sum() - (Z**2).sum() * problem.total / (2 * problem.lam), rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [3, pytest.param(10, marks=pytest.mark.slow)])
 def test_shrinking_changes_the_road_but_not_the_optimum(k):
     X, y = drawn(2, n=300, d=20, k=k)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from hinge.problems.max_min.semidefinite.sparse_projection import project_sparsely, top_eigenpair
+from hinge.problems.max_min.semidefinite.sparse_projection import project_sparsely, top_pair
 from hinge.problems.max_min.semidefinite.spectral import onto_bounded_cone
 
 
@@ -39,9 +39,21 @@ def test_what_is_negative_goes_to_zero():
 @pytest.mark.parametrize("n", [3, 130])
 def test_the_top_pair(n):
     M = symmetric(n, 1)
-    value, v = top_eigenpair(M)
-    assert value == pytest.approx(np.linalg.eigvalsh(M)[-1], rel=1e-8)
-    np.testing.assert_allclose(M @ v, value * v, atol=1e-6)
+    top = np.linalg.eigvalsh(M)[-1]
+    for accuracy in (0.1, 1e-8):
+        found = top_pair(M.__matmul__, np.random.default_rng(2).standard_normal(n), accuracy)
+        assert top - found.error - 1e-12 <= found.value <= top + 1e-12
+        assert found.vector @ M @ found.vector == pytest.approx(found.value, abs=1e-12)
+        assert found.error <= accuracy and found.products <= n
+    crude = top_pair(M.__matmul__, np.random.default_rng(2).standard_normal(n), 1e-8, beyond=-1.0)
+    assert crude.products <= found.products
+    assert np.linalg.norm(M @ crude.vector - crude.value * crude.vector) <= (crude.value + 1.0) / 2
+
+
+def test_products_are_few_where_little_is_asked():
+    """About log n/√ε of them a step, and not the n of an eigendecomposition."""
+    found = project_sparsely(symmetric(200, 3), 0.05)
+    assert found.products <= 60 * (found.steps + 1)
 
 
 @pytest.mark.parametrize("eps", [0, -1.0, np.inf, np.nan])

@@ -1,0 +1,317 @@
+"""Rows on a GPU, or wherever torch puts them: products with several vectors at once, in float64.
+
+The rows go there once, in the type that they are stored in, and are (xᵢ, 1) from then on: vectors have an entry for the
+bias. Needs torch.
+"""
+
+import warnings
+import weakref
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import scipy.sparse as sp
+
+from hinge.access.gram.device import import_torch
+from hinge.access.matrix import Matrix
+from hinge.access.rows import DenseRows
+from hinge.types import Stored
+
+if TYPE_CHECKING:  # imported by `import_torch` when a device is asked for
+    import torch
+
+ALIGNED = 8
+"""Vectors and full rows are filled up with zeros to a multiple of so many entries, which matrix products like."""
+FEW = 2048
+"""Features up to which compressed rows are stored as full ones, and sums of their squares are formed."""
+SHARE = 0.25
+"""Of the free memory, that such full rows may take."""
+AT_ONCE = 1 << 27
+"""Cells that are copied at once."""
+PIECE = 1 << 24
+"""Bytes that go to a card at once."""
+SHORT, STRETCH = 256, 256
+"""Entries of a row up to which sums of squares are made by stretches, and rows of a stretch."""
+LARGEST = 1e70
+"""Norms above this are looked at again by who says what is wrong with them."""
+FLOATS, BYTES = (np.float32, np.float64), (np.uint8, np.int8, np.bool_)
+MOST = 0.5
+"""Share of the rows above which no copy of some of them is worth while."""
+
+
+class UnsoundRows(ValueError):
+    """The parts of a sparse matrix do not fit together."""
+
+
+_PLACED: "weakref.WeakKeyDictionary[Matrix, dict[str, FullRows | CompressedRows]]" = weakref.WeakKeyDictionary()
+
+
+def sent_soundly(X: object, device: str) -> Matrix | None:
+    """Rows that are sent as they lie, bytes as bytes, if a look at them there finds nothing wrong.
+
+    That is sooner than a look here. None where only a processor can look, or say what is wrong.
+    """
+    if sp.issparse(X):
+        S = cast(sp.csr_array, X)
+        if S.format != "csr" or S.dtype not in FLOATS or S.indices.dtype != S.indptr.dtype:
+            return None
+        if len(S.indptr) != S.shape[0] + 1 or not len(S.data) == len(S.indices) == S.indptr[-1]:
+            return None
+    elif not (type(X) is np.ndarray and X.ndim == 2 and X.dtype in (*FLOATS, *BYTES) and X.flags.c_contiguous):
+        return None
+    given = cast(Stored, X)
+    if min(given.shape) == 0:
+        return None
+    matrix = Matrix(given, checked=True)
+    try:
+        return matrix if on_device(matrix, device, checked=False).largest_norm <= LARGEST else None
+    except UnsoundRows:
+        return None
+
+
+def on_device(matrix: Matrix, device: str, *, checked: bool = True) -> "FullRows | CompressedRows":
+    """The rows of a matrix on a device: sent by the first who asks, which counts as a pass; gone with the matrix.
+
+    `checked` says that the parts of a sparse one are known to fit together; else those whose columns do not ascend are
+    refused, too.
+    """
+    placed = _PLACED.setdefault(matrix, {})
+    if device not in placed:
+        torch = import_torch(device)
+        try:
+            placed[device] = _sent(torch, matrix, device, checked)
+        except torch.cuda.OutOfMemoryError:
+            raise MemoryError(
+                f"The memory of {device} does not hold {matrix.n_cells:,} cells in float64; use device='cpu'."
+            ) from None
+        matrix.count(matrix.n_cells)
+    return placed[device]
+
+
+def width_of(d: int) -> int:
+    """Entries of a vector there: of each feature, of the bias at place d, and zeros."""
+    return -(-(d + 1) // ALIGNED) * ALIGNED
+
+
+def free_memory(torch: Any, device: str) -> int:
+    """Bytes that are left there."""
+    return int(torch.cuda.mem_get_info(device)[0]) if str(device).startswith("cuda") else 1 << 33
+
+
+def sent(torch: Any, a: np.ndarray, device: "str | torch.device") -> "torch.Tensor":
+    """An array on a device, in its own type."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch warns of read-only arrays, but we do not write to it
+        here = torch.from_numpy(np.ascontiguousarray(a))
+    if not str(device).startswith("cuda") or a.nbytes < 2 * PIECE:
+        return here.to(device)
+    return _in_pieces(torch, here, device)
+
+
+def _in_pieces(torch: Any, here: "torch.Tensor", device: "str | torch.device") -> "torch.Tensor":
+    """The same by way of memory that the card reads by itself: one piece is on its way while the next is copied."""
+    there = torch.empty_like(here, device=device)
+    flat, target, step = here.view(-1), there.view(-1), PIECE // here.element_size()
+    room = [(torch.empty(step, dtype=here.dtype, pin_memory=True), torch.cuda.Event()) for _ in range(2)]
+    for k, lo in enumerate(range(0, len(flat), step)):
+        part, (buffer, left) = flat[lo : lo + step], room[k % 2]
+        left.synchronize()
+        buffer[: len(part)].copy_(part)
+        target[lo : lo + step].copy_(buffer[: len(part)], non_blocking=True)
+        left.record()
+    return there
+
+
+def _sent(torch: Any, matrix: Matrix, device: str, checked: bool) -> "FullRows | CompressedRows":
+    n, d = matrix.shape
+    A, width = matrix.rows, width_of(d)
+    if isinstance(A, DenseRows):
+        X = torch.zeros((n, width), dtype=torch.float64, device=device)
+        X[:, :d] = sent(torch, A.X, device)
+        X[:, d] = 1.0
+        return FullRows(torch, X, d, matrix.n_cells, A.reads)
+    pointers, columns = (sent(torch, a.view(f"i{a.dtype.itemsize}"), device) for a in (A.indptr, A.indices))
+    values = sent(torch, A.data, device).to(torch.float64)
+    if not (checked or _fit_together(torch, pointers, columns, d)):
+        raise UnsoundRows("The parts of the sparse matrix do not fit together.")
+    lines = torch.repeat_interleave(
+        torch.arange(n, device=device, dtype=columns.dtype), pointers.diff(), output_size=len(columns)
+    )
+    if d <= FEW and 8 * n * width <= SHARE * free_memory(torch, device):
+        X = torch.zeros((n, width), dtype=torch.float64, device=device)
+        X[lines.long(), columns.long()] = values
+        X[:, d] = 1.0
+        return FullRows(torch, X, d, matrix.n_cells, A.reads)
+    return CompressedRows(torch, Compressed(pointers, columns, values), lines, d, A.reads)
+
+
+def _fit_together(torch: Any, pointers: "torch.Tensor", columns: "torch.Tensor", d: int) -> bool:
+    """Whether rows end one after the other, and the columns of each ascend, within the matrix."""
+    m = len(columns)
+    ordered = (pointers.diff() >= 0).all() & (pointers[0] == 0) & (pointers[-1] == m)
+    if m == 0 or not bool(ordered):
+        return bool(ordered)
+    begins = torch.zeros(m + 1, dtype=torch.bool, device=columns.device)
+    begins[pointers.long()] = True
+    ascending = ((columns[1:] > columns[:-1]) | begins[1:m]).all()
+    return bool(ascending & (columns.min() >= 0) & (columns.max() < d))
+
+
+class FullRows:
+    """Rows with all their cells.
+
+    Attributes
+    ----------
+    n, d, width : int
+        Rows, features, and entries of a vector: the features, the bias at place d, and zeros.
+    forms_squares : bool
+        Whether `squares` can be had.
+    """
+
+    def __init__(self, torch: Any, X: "torch.Tensor", d: int, cells: int, reads: np.ndarray) -> None:
+        self.xp, self._X, self.d, self._cells, self._reads = torch, X, d, cells, reads
+        self.n, self.width = X.shape
+        self.forms_squares = d <= FEW
+
+    def responses(self, V: "torch.Tensor") -> "torch.Tensor":
+        """⟨v, (xᵢ, 1)⟩ of each row, for each column v of V: n numbers a column."""
+        self._reads[0] += self._cells
+        return self._X @ V
+
+    def combine(self, A: "torch.Tensor") -> "torch.Tensor":
+        """Σ aᵢ(xᵢ, 1) for each column a of A."""
+        self._reads[0] += self._cells
+        return self._X.T @ A
+
+    def squares(self, s: "torch.Tensor") -> "torch.Tensor":
+        """Σ sᵢ(xᵢ, 1)(xᵢ, 1)ᵀ over the rows whose s is not zero.
+
+        Of short rows a single product would leave most of a card idle: it is made of sums over stretches.
+        """
+        used = s.nonzero()[:, 0]
+        self._reads[0] += self._cells * len(used) // self.n
+        H, short = self._X.new_zeros((self.width, self.width)), self.width <= SHORT
+        for some in used.split(max(STRETCH, AT_ONCE // self.width // STRETCH * STRETCH)):
+            B = self._X if len(some) == self.n else self._X[some]
+            C = B * s[some, None]
+            whole = len(some) // STRETCH * STRETCH if short else 0
+            if whole:
+                left, right = (a[:whole].view(-1, STRETCH, self.width) for a in (C, B))
+                H += self.xp.bmm(left.transpose(1, 2), right).sum(0)
+            if whole < len(some):
+                H.addmm_(C[whole:].T, B[whole:])
+        return H
+
+    def diagonals(self, S: "torch.Tensor") -> "torch.Tensor":
+        """Σ sᵢ(xᵢ², 1) for each column s of S: the diagonals of such sums."""
+        self._reads[0] += self._cells
+        blocks = zip(*(a.split(max(1, AT_ONCE // self.width)) for a in (self._X, S)), strict=True)
+        return sum(((X * X).T @ s for X, s in blocks), S.new_zeros((self.width, S.shape[1])))
+
+    def some(self, on: "torch.Tensor") -> "tuple[FullRows, torch.Tensor | None]":
+        """A copy of the rows that are on, and which these are; all rows, and None, where most are."""
+        used = on.nonzero()[:, 0]
+        if len(used) > MOST * self.n:
+            return self, None
+        cells = self._cells * len(used) // self.n  # on average
+        self._reads[0] += cells
+        return FullRows(self.xp, self._X[used], self.d, cells, self._reads), used
+
+    @cached_property
+    def largest_norm(self) -> float:
+        """The largest norm of an xᵢ; no number where a cell is none."""
+        blocks = self._X.split(max(1, AT_ONCE // self.width))
+        return float(self.xp.stack([(X[:, : self.d] ** 2).sum(1).max() for X in blocks]).max()) ** 0.5
+
+
+class Compressed:
+    """Cells that are not zero, line by line: where lines end, and of each cell its place in the line."""
+
+    def __init__(self, ends: "torch.Tensor", places: "torch.Tensor", values: "torch.Tensor") -> None:
+        self.ends, self.places, self.values = ends, places, values
+
+    def of(self, torch: Any, shape: tuple[int, int], values: "torch.Tensor | None" = None) -> "torch.Tensor":
+        """The same as torch knows it, or with other values."""
+        values = self.values if values is None else values
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it calls this form new
+            return torch.sparse_csr_tensor(self.ends, self.places, values, size=shape, check_invariants=False)
+
+    def some(self, torch: Any, used: "torch.Tensor") -> "Compressed":
+        """A copy of some lines."""
+        begins, lengths = self.ends[used], self.ends[used + 1] - self.ends[used]
+        ends = torch.cat([lengths.new_zeros(1), lengths.cumsum(0, dtype=lengths.dtype)])
+        count = int(ends[-1])
+        at = torch.arange(count, dtype=lengths.dtype, device=used.device)
+        at += torch.repeat_interleave(begins - ends[:-1], lengths, output_size=count)
+        return Compressed(ends, self.places[at], self.values[at])
+
+    def turned(self, torch: Any, lines: "torch.Tensor", width: int) -> "Compressed":
+        """The same by columns, of which there are `width`; `lines` are those of the cells."""
+        order = torch.argsort(self.places, stable=True)
+        counts = torch.bincount(self.places, minlength=width)
+        ends = torch.cat([counts.new_zeros(1), counts.cumsum(0)]).to(self.ends.dtype)
+        return Compressed(ends, lines[order], self.values[order])
+
+
+class CompressedRows:
+    """Rows by their cells that are not zero, stored by rows and by columns.
+
+    Attributes
+    ----------
+    n, d, width : int
+        As of `FullRows`.
+    forms_squares : bool
+        Never: sums of squares have d² entries.
+    """
+
+    forms_squares = False
+
+    def __init__(self, torch: Any, by_rows: Compressed, lines: "torch.Tensor", d: int, reads: np.ndarray) -> None:
+        self.xp, self._by_rows, self._reads = torch, by_rows, reads
+        self.n, self.d, self.width = len(by_rows.ends) - 1, d, width_of(d)
+        self._by_columns, self._cells = by_rows.turned(torch, lines, d), len(by_rows.values)
+        self._S, self._T = by_rows.of(torch, (self.n, d)), self._by_columns.of(torch, (d, self.n))
+
+    def responses(self, V: "torch.Tensor") -> "torch.Tensor":
+        """⟨v, (xᵢ, 1)⟩ of each row, for each column v of V: n numbers a column."""
+        self._reads[0] += self._cells
+        return _product(self._S, V[: self.d]) + V[self.d]
+
+    def combine(self, A: "torch.Tensor") -> "torch.Tensor":
+        """Σ aᵢ(xᵢ, 1) for each column a of A."""
+        self._reads[0] += self._cells
+        return self._with_bias(_product(self._T, A), A)
+
+    def diagonals(self, S: "torch.Tensor") -> "torch.Tensor":
+        """Σ sᵢ(xᵢ², 1) for each column s of S: the diagonals of sums of squares."""
+        self._reads[0] += self._cells
+        squared = self._by_columns.of(self.xp, (self.d, self.n), self._by_columns.values**2)
+        return self._with_bias(_product(squared, S), S)
+
+    def _with_bias(self, sums: "torch.Tensor", A: "torch.Tensor") -> "torch.Tensor":
+        """Sums of rows, and of the constant feature."""
+        spare = A.new_zeros((self.width - self.d - 1, A.shape[1]))
+        return self.xp.cat([sums, A.sum(0, keepdim=True), spare])
+
+    def some(self, on: "torch.Tensor") -> "tuple[CompressedRows, torch.Tensor | None]":
+        """A copy of the rows that are on, and which these are; all rows, and None, where most are."""
+        used = on.nonzero()[:, 0]
+        if len(used) > MOST * self.n:
+            return self, None
+        torch, rows = self.xp, self._by_rows.some(self.xp, used)
+        self._reads[0] += len(rows.values)
+        lines = torch.arange(len(used), device=on.device, dtype=rows.places.dtype)
+        lines = torch.repeat_interleave(lines, rows.ends.diff(), output_size=len(rows.values))
+        return CompressedRows(torch, rows, lines, self.d, self._reads), used
+
+    @cached_property
+    def largest_norm(self) -> float:
+        """The largest norm of an xᵢ; no number where a cell is none."""
+        squared = self._by_rows.of(self.xp, (self.n, self.d), self._by_rows.values**2)
+        return float(_product(squared, squared.values().new_ones((self.d, 1))).max()) ** 0.5
+
+
+def _product(S: "torch.Tensor", V: "torch.Tensor") -> "torch.Tensor":
+    """S V; a single column as a vector, for which there are faster routines."""
+    return (S @ V[:, 0])[:, None] if V.shape[1] == 1 else S @ V

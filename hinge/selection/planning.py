@@ -1,0 +1,197 @@
+"""What an accuracy will probably cost, where cells have to be bought: told from a pilot."""
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from scipy.optimize import nnls
+from sklearn.base import clone
+from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
+
+from hinge.access import Table, as_table
+from hinge.access.tables.calls import is_number
+from hinge.access.tables.oracle import FeatureOracle, as_oracle
+from hinge.estimators import LinearSVC
+from hinge.types import MatrixLike
+
+FEWEST_ROWS = 40
+"""Rows of a pilot, at least."""
+HALVINGS, REPEATS, DRAWS = 4, 20, 400
+EXPONENTS = np.linspace(0.3, 1.2, 10)
+"""Of the learning curve: less than this is not learning, more was never seen."""
+
+
+class CostPlan(NamedTuple):
+    """What an error will probably cost.
+
+    Attributes
+    ----------
+    cost : float
+        Of all cells of as many random rows as it will probably take, those of the pilot included; infinite where the
+        error will probably not be reached with any number of rows.
+    low, high : float
+        What the cost lies between, with the confidence that was asked for.
+    rows : float
+        How many rows that is.
+    reachable : float
+        How probable it is that the error can be reached at all, with rows enough.
+    full_cost : float
+        Of all rows that there are.
+    pilot_cost : float
+        What was paid for the pilot; its cells are kept by the table.
+    sizes, errors : ndarray
+        The learning curve that the pilot has shown.
+
+    Examples
+    --------
+    >>> from hinge.selection import CostPlan
+    >>> CostPlan._fields[:3]
+    ('cost', 'low', 'high')
+    """
+
+    cost: float
+    low: float
+    high: float
+    rows: float
+    reachable: float
+    full_cost: float
+    pilot_cost: float
+    sizes: np.ndarray
+    errors: np.ndarray
+
+
+def plan_cost(
+    model: LinearSVC,
+    X: MatrixLike | Table | FeatureOracle,
+    y: ArrayLike,
+    *,
+    error: float,
+    pilot_cost: float,
+    confidence: float = 0.8,
+    seed: int = 0,
+) -> CostPlan:
+    """What it will probably cost to reach an error, from a pilot of a given cost.
+
+    Before the first cell is bought nothing is known of what the columns say of the labels, so the answer takes a
+    pilot: random rows, bought whole, which a fit on the same table afterwards does not pay for again. On a third of
+    them the errors of models from more and more of the others are counted, in many divisions, and a learning curve
+
+    .. math:: e(n) = a + b\\,n^{-c}, \\qquad a, b \\ge 0
+
+    is fitted and solved for n. The interval comes from divisions drawn again, each curve shifted by what the error of
+    so few rows may be off.
+
+    Parameters
+    ----------
+    model : LinearSVC
+        With the parameters that it will be trained with; it is not changed.
+    X : {array-like, sparse matrix, Table or FeatureOracle} of shape (n_samples, n_features)
+        What is for sale. Of an array a cell costs 1.
+    y : array-like of shape (n_samples,)
+        All labels, which are free.
+    error : float
+        The share of wrong predictions to reach.
+    pilot_cost : float
+        What may be spent to find out: at least the price of 40 rows.
+    confidence : float, default=0.8
+        Of the interval.
+    seed : int, default=0
+
+    Returns
+    -------
+    CostPlan
+
+    Notes
+    -----
+    The cost is that of whole random rows. The frugal learner, which ``fit`` uses where cells are sold, mostly pays
+    less; so does ``solver="thrifty"``, where columns differ in price. A curve that is followed for ten times the rows
+    of the pilot or more is a guess: the interval is wide there, and not wide enough where the curve has a second bend.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import hinge
+    >>> from hinge.access import DenseTable
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((5000, 20))
+    >>> y = X.sum(axis=1) + rng.standard_normal(5000) > 0
+    >>> table = DenseTable(X, prices=[5.0] * 20)
+    >>> plan = hinge.plan_cost(hinge.LinearSVC(C=0.1), table, y, error=0.1, pilot_cost=20_000)
+    >>> plan.pilot_cost, bool(plan.low <= plan.cost <= plan.high < plan.full_cost)
+    (20000.0, True)
+    """
+    table = as_oracle(X)
+    table = as_table(check_array(X, accept_sparse="csr", dtype=np.float64, order="C")) if table is None else table
+    labels = column_or_1d(y)
+    if table.shape[0] != len(labels):
+        check_consistent_length(np.empty(table.shape[0]), labels)
+    if not (is_number(error) and 0 < error < 1 and is_number(confidence) and 0 < confidence < 1):
+        raise ValueError(f"error and confidence must lie between 0 and 1, got {error!r} and {confidence!r}.")
+    price, before = table.bill.row_price, table.bill.cost
+    if not is_number(pilot_cost) or pilot_cost < FEWEST_ROWS * price:
+        raise ValueError(
+            f"A pilot takes {FEWEST_ROWS} rows at least, which cost {FEWEST_ROWS * price:g}; pilot_cost is "
+            f"{pilot_cost!r}."
+        )
+    rng = np.random.default_rng(seed)
+    m = int(min(table.shape[0], pilot_cost / max(price, 1e-300)))
+    rows = rng.permutation(len(labels))[:m]
+    if len(np.unique(labels[rows])) < 2:
+        raise ValueError(f"All {m} rows of the pilot have the same label: allow a larger pilot_cost.")
+    table.keep = True
+    table.read_whole(rows)
+    sizes, errors = _curve(model, table.held(rows), labels[rows], rng)
+    drawn = _rows_for(error, sizes, errors, m, rng)
+    low, middle, high = np.quantile(drawn, [0.5 - confidence / 2, 0.5, 0.5 + confidence / 2], method="nearest")
+    return CostPlan(
+        float(middle * price),
+        float(low * price),
+        float(high * price),
+        float(middle),
+        float(np.mean(np.isfinite(drawn))),
+        float(table.shape[0] * price),
+        float(table.bill.cost - before),
+        sizes,
+        errors.mean(axis=0),
+    )
+
+
+def _curve(model: LinearSVC, X: sp.csr_array, y: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Sizes of training sets, and the errors of models from them on other rows, by division."""
+    m = len(y)
+    aside = m // 3
+    sizes = np.unique(((m - aside) / 2.0 ** np.arange(HALVINGS)).astype(int))
+    errors = np.empty((REPEATS, len(sizes)))
+    for errors_of_one in errors:
+        order = rng.permutation(m)
+        test, rest = order[:aside], order[aside:]
+        for k, size in enumerate(sizes):
+            some = rest[:size]
+            if len(np.unique(y[some])) < 2:
+                errors_of_one[k] = np.mean(y[test] != y[some[0]])
+            else:
+                errors_of_one[k] = np.mean(clone(model).fit(X[some], y[some]).predict(X[test]) != y[test])
+    return sizes, errors
+
+
+def _rows_for(error: float, sizes: np.ndarray, errors: np.ndarray, m: int, rng: np.random.Generator) -> np.ndarray:
+    """Rows that the error takes, by curves through divisions drawn again; infinite where a curve stays above it."""
+    out = np.empty(DRAWS)
+    for k in range(DRAWS):
+        mean = errors[rng.integers(len(errors), size=len(errors))].mean(axis=0)
+        shift = rng.standard_normal() * np.sqrt(mean[-1] * (1.0 - mean[-1]) / m)
+        a, b, c = power_law(sizes, np.clip(mean + shift, 0.0, 1.0))
+        out[k] = (b / (error - a)) ** (1.0 / c) if error > a else np.inf
+    return np.maximum(out, 1.0)
+
+
+def power_law(sizes: np.ndarray, errors: np.ndarray) -> tuple[float, float, float]:
+    """a, b and c of :math:`a + b\\,n^{-c}` by least squares, larger training sets counting more."""
+    weight = np.sqrt(sizes / sizes.max())
+    best = (np.inf, 0.0, 0.0, 1.0)
+    for c in EXPONENTS:
+        terms = np.column_stack([np.ones(len(sizes)), (sizes / sizes.max()) ** -c])
+        (a, b), left = nnls(terms * weight[:, None], errors * weight)
+        best = min(best, (float(left), float(a), float(b * sizes.max() ** c), float(c)))
+    return best[1:]

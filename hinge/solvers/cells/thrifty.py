@@ -1,0 +1,216 @@
+"""A linear SVM from columns that are worth their price: what a row costs, afterwards too, is part of the choice."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from hinge.compiled import Record, record
+from hinge.problems import Certificate, Problem, Regularized, Solution
+from hinge.problems.cost import Cost
+from hinge.sampling import draw_units, key_of
+from hinge.solvers.base import Paper, Solver
+from hinge.solvers.cells import weighted_sample as sampled
+from hinge.solvers.cells.column_worth import column_worth, columns_to_buy, columns_to_use, kinds_of
+
+LAST_TOL = 1e-3
+FEWEST, A_COLUMN = 20, 4  # rows of the pilot at least; and enough, for each column
+JUDGING = 300  # most rows that columns are judged by
+
+
+class ThriftyState(NamedTuple):
+    """What was bought, the answer that it gives, and the batch at hand.
+
+    `bought` are the rows of which all `chosen` columns are known; `order` is a random order of the rows; `queue` has
+    the present batch. `s` has the bias b; rows t; the `budget`, and what of it is `spent` when the batch is there; how
+    many rows are queued, and how many of them are done; and whether it is `over`.
+    """
+
+    w: np.ndarray
+    bought: np.ndarray
+    chosen: np.ndarray
+    order: np.ndarray
+    queue: np.ndarray
+    s: Record
+
+    @property
+    def t(self) -> int:
+        """Rows bought so far, whole or in part."""
+        return int(self.s.t)
+
+
+@dataclass(frozen=True)
+class Thrifty(Solver[Regularized, ThriftyState]):
+    """Columns by what they explain for their price, rows by what is left of the budget.
+
+    Cells are paid for once and kept. A pilot of random rows is bought whole. From it follows what share :math:`v_j` of
+    the labels' variance each column is expected to explain (`column_worth`). Columns in the order of :math:`v_j/p_j`
+    make a path; its first k cost :math:`c_k` a row, so that money M buys :math:`n_k = M/c_k` rows, which explain
+
+    .. math:: V_k\\,\\frac{n_kV_k}{n_kV_k + k(1 - V_k)}, \\qquad V_k = \\sum_{j\\le k}v_j:
+
+    few columns say little, many leave money for few rows. The best k of them are bought of the next rows, and when as
+    much is spent as before, the choice is made again among them: a column that was left out does not come back. The
+    answer is the SVM of the columns that explain nearly all that can be explained. Every other column has a weight of
+    exactly zero: nobody has to pay for it in a new row.
+
+    Parameters
+    ----------
+    budget : float, optional
+        What it plans to spend; by default what the table allows, or the price of all cells. A limit on cost ends the
+        run at any rate, but columns that are chosen for a larger budget are not the best ones for a smaller.
+    pilot : float
+        Share of the budget for rows that are bought whole; more, up to a half, where it does not buy a row for each
+        column, and less where it buys more than four.
+    tol : float
+        Gap to which the answer is solved on what was bought.
+
+    Notes
+    -----
+    No certificate: the answer is the best one for its columns and rows, not for all. Labels are free. Between looks it
+    takes a few systems of the order of the chosen columns or of 300 rows, whichever is less.
+
+    References
+    ----------
+    H. D. Daetwyler, B. Villanueva, J. A. Woolliams, 2008, for what n rows explain.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hinge import Regularized, Stop, solve
+    >>> from hinge.access import DenseTable
+    >>> from hinge.solvers import Thrifty
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((2000, 10))
+    >>> y = np.where(X[:, :5].sum(axis=1) > 0, 1, -1)
+    >>> table = DenseTable(X, prices=[1.0] * 5 + [20.0] * 5)
+    >>> result = solve(Regularized(table, y, lam=1e-2), Thrifty(budget=5000.0), stop=Stop(tol=0))
+    >>> np.flatnonzero(result.solution.w).tolist(), bool(table.bill.cost <= 5000.0)
+    ([0, 1, 2, 3, 4], True)
+    """
+
+    budget: float | None = None
+    pilot: float = 0.3
+    tol: float = LAST_TOL
+
+    paper = Paper(
+        "Accuracy of predicting the genetic risk of disease using a genome-wide approach",
+        "Daetwyler, Villanueva, Woolliams",
+        2008,
+        "what n rows explain; the rest is our own",
+    )
+    reads = "kept cells"
+    any_loss = True
+
+    def __post_init__(self) -> None:
+        if not 0 < self.pilot <= 1:
+            raise ValueError("pilot is a share of the budget: it must lie in (0, 1].")
+        if self.tol < 0 or (self.budget is not None and not self.budget >= 0):
+            raise ValueError("budget and tol must not be negative.")
+
+    def rejects(self, problem: Problem) -> str | None:
+        if isinstance(problem, Regularized) and problem.loss.two_sided:
+            return "Thrifty learns classes, not numbers: use SDCA or Newton for regression."
+        if isinstance(problem, Regularized):
+            return None
+        return f"Thrifty solves Regularized, not {type(problem).__name__}; for a slack bound use Simba."
+
+    def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> ThriftyState:
+        n, d, table = problem.n, problem.d, problem.table
+        table.keep = True
+        order = np.argsort(draw_units(key_of(seed), 0, n) + (problem.weight == 0), kind="stable")  # no weight: last
+        row = max(table.bill.row_price, 1e-300)
+        most = n * row if table.max_cost is None else max(0.0, table.max_cost - table.bill.cost)
+        budget = float(most if self.budget is None else self.budget)
+        s = record(b=0.0, t=0, budget=budget, spent=0.0, queued=0, done=0, over=False)
+        state = ThriftyState(np.zeros(d), np.zeros(n, bool), np.ones(d, bool), order, np.zeros(n, np.int64), s)
+        affordable = budget / row
+        least, enough = FEWEST, max(FEWEST, A_COLUMN * d)
+        count = min(max(self.pilot * affordable, min(least, 0.5 * affordable)), enough)
+        _enqueue(problem, state, max(2, int(min(n, count))))
+        return state
+
+    # --- the run --------------------------------------------------------------------------
+
+    def advance(self, problem: Regularized, state: ThriftyState, n_iter: int) -> ThriftyState:
+        s = state.s
+        while n_iter > 0 and not s.over:
+            rows = state.queue[s.done : min(s.queued, s.done + n_iter)]
+            if state.chosen.all():
+                problem.table.read_whole(rows)
+            else:
+                problem.table.block(rows, np.flatnonzero(state.chosen))
+            state.bought[rows] = True
+            s.done += len(rows)
+            s.t += len(rows)
+            n_iter -= len(rows)
+            if s.done == s.queued:
+                self._next(problem, state)
+        return state
+
+    def _next(self, problem: Regularized, state: ThriftyState) -> None:
+        """The answer of what was bought; then the columns that stay, and rows for as much as was spent before."""
+        s, prices = state.s, _prices(problem)
+        if len(np.unique(problem.y[state.bought])) < 2:  # as many rows again, as long as there are some
+            return _enqueue(problem, state, int(state.bought.sum()))
+        left, bought = max(0.0, s.budget - s.spent), int(state.bought.sum())
+        worth = _worth(problem, state)
+        answer = self._answer(problem, state, worth)
+        state.w[:], s.b = answer.w, answer.b
+        columns = columns_to_buy(worth, prices, bought, left, problem.n)
+        state.chosen[:] = False
+        state.chosen[columns] = True
+        money = left if left < 2.0 * s.spent else s.spent
+        return _enqueue(problem, state, int(min(problem.n, money / max(prices[columns].sum(), 1e-300))))
+
+    def _answer(self, problem: Regularized, state: ThriftyState, worth: np.ndarray) -> Solution:
+        """The SVM of the columns that explain enough, on all rows that were bought."""
+        columns, rows = np.zeros(problem.d, bool), np.flatnonzero(state.bought)
+        columns[columns_to_use(worth, _prices(problem))] = True
+        inner = sampled.sample_problem(problem, rows, sampled.shares_at_C(problem.y, rows), columns)
+        start = Solution(np.zeros(problem.d), 0.0, np.zeros(len(rows)))
+        return sampled.solve_sample(inner, start, self.tol)._replace(alpha=None)
+
+    # --- what the driver asks -------------------------------------------------------------
+
+    def solution(self, problem: Regularized, state: ThriftyState) -> Solution:
+        s = state.s
+        if 0 < s.done < s.queued and len(np.unique(problem.y[state.bought])) == 2:  # cut off within a batch
+            return self._answer(problem, state, _worth(problem, state))
+        return Solution(state.w, float(s.b), None)
+
+    def cost(self, problem: Regularized, state: ThriftyState | None = None) -> Cost:
+        return Cost(rows=1, certificate=0, a_pass=problem.n)
+
+    def estimate(self, problem: Regularized, state: ThriftyState) -> Certificate:
+        """Unknown: what was not bought may say something else."""
+        return Certificate.unknown()
+
+    def pause(self, problem: Regularized, state: ThriftyState) -> int:
+        s = state.s
+        return 0 if s.over else max(1, int(s.queued - s.done))
+
+
+def _prices(problem: Regularized) -> np.ndarray:
+    """Of a cell in each column."""
+    prices = problem.table.bill.prices
+    return np.ones(problem.d) if prices is None else prices
+
+
+def _worth(problem: Regularized, state: ThriftyState) -> np.ndarray:
+    """What the chosen columns explain, by some of the rows that were bought."""
+    rows, columns = state.order[state.bought[state.order]][:JUDGING], np.flatnonzero(state.chosen)
+    X = problem.table.held(rows)[:, columns].toarray().astype(np.float64)
+    out = np.zeros(problem.d)
+    out[columns] = column_worth(X, problem.y[rows].astype(float), kinds_of(_prices(problem)[columns]))
+    return out
+
+
+def _enqueue(problem: Regularized, state: ThriftyState, count: int) -> None:
+    """The next batch: so many rows that were not bought, if there are; those without weight never."""
+    free = ~state.bought & (problem.weight > 0)
+    left = state.order[free[state.order]]
+    rows = sampled.alike(problem.y, left, min(len(left), count))
+    state.queue[: len(rows)] = rows
+    state.s.queued, state.s.done, state.s.over = len(rows), 0, len(rows) == 0
+    state.s.spent += len(rows) * float(_prices(problem)[state.chosen].sum())

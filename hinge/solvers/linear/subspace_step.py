@@ -1,0 +1,118 @@
+"""A step of the dual along what the last epoch changed, and along the last such step.
+
+Where C is large the epochs of dual coordinate ascent move ever the same way. With p for what the last epoch changed of
+α, and q for what the last step of this kind did, the dual is maximised over :math:`\\alpha + \\tau_0p + \\tau_1q`, a
+parabola in two variables: with :math:`v = \\sum_is_i\\alpha_iy_ix_i` and :math:`\\Lambda = \\lambda\\sum_is_i`, and
+:math:`v_p`, :math:`v_q` for the same sums over p and q,
+
+.. math:: H\\tau = g, \\qquad
+          g_p = \\sum_is_ip_i(t_i - \\ell^{*\\prime}(\\alpha_i)) - \\langle v, v_p\\rangle/\\Lambda, \\qquad
+          H_{pq} = \\kappa\\sum_is_ip_iq_i + \\langle v_p, v_q\\rangle/\\Lambda,
+
+with κ for the curvature of :math:`\\ell^*`. What leaves the bounds of α is projected onto them, v follows, and the best
+part of the way is gone: as conjugate gradients do, from one epoch to the next, and the dual never falls. It costs
+O(n + d), and a read of the rows that were projected.
+
+A bias adds :math:`-\\beta u - cu^2/2\\Lambda` to the dual, with :math:`u = \\sum_is_i\\alpha_iy_i`: one that is
+penalised as the weight of a feature of squared value c has β = 0; a free one has its multiplier, and the κ of `SDCA`.
+"""
+
+import numpy as np
+
+from hinge.access import add_row, read_row
+from hinge.compiled import compiled
+
+SUMS = {"reassoc", "contract", "nsz"}  # sums may be reordered, which lets them use vector instructions
+TINY = 1e-300  # of divisors
+PARALLEL = 1e-10  # the sine of two directions, squared, below which they are one
+LONGEST = 100.0  # times a direction: where the dual is a line the maximum is far away, and v would be rounding
+
+
+@compiled(fastmath=SUMS)
+def subspace_step(A, y, target, weight, loss, full, c, beta, alpha, v, dual, walk, p, v_p, q, v_q):
+    """α moves along p and q as far as the dual rises.
+
+    p, `v_p` and ``walk.u_before`` are α, v and u as they were at the beginning of the epoch, and then as they are at
+    the end of the step; q, `v_q` and ``walk.u_step`` are the last step, and then this one.
+    """
+    u, u_p, u_q = dual.u, dual.u - walk.u_before, walk.u_step
+    tau_p, tau_q = _best(target, weight, loss, full, c, beta, alpha, v, u, p, v_p, u_p, q, v_q, u_q)
+    for j in range(len(v)):
+        v_q[j] = tau_p * v_p[j] + tau_q * v_q[j]
+    u_q, pushed = tau_p * u_p + tau_q * u_q, False
+    for i in range(len(alpha)):
+        wanted = tau_p * p[i] + tau_q * q[i]
+        q[i] = wanted
+        if wanted != 0.0:
+            low = 0.0 if loss.epsilon > 0.0 and alpha[i] > 0.0 else loss.low  # the dual has a kink at 0
+            high = 0.0 if loss.epsilon > 0.0 and alpha[i] < 0.0 else loss.high
+            if not low <= alpha[i] + wanted <= high:
+                q[i] = min(high, max(low, alpha[i] + wanted)) - alpha[i]
+                s = weight[i] if len(weight) > 1 else weight[0]
+                u_q += s * (q[i] - wanted) * y[i]
+                add_row(A, read_row(A, i), s * (q[i] - wanted) * y[i], v_q)
+                pushed = True
+    tau = 1.0
+    if pushed:
+        slope, bend = _along(target, weight, loss, full, c, beta, alpha, v, u, q, v_q, u_q)
+        tau = min(1.0, max(0.0, slope / max(bend, TINY)))
+    for j in range(len(v)):
+        v_q[j] *= tau
+        v[j] += v_q[j]
+        v_p[j] = v[j]
+    for i in range(len(alpha)):
+        q[i] *= tau
+        alpha[i] = min(loss.high, max(loss.low, alpha[i] + q[i]))
+        p[i] = alpha[i]
+    walk.u_step = tau * u_q
+    dual.u = walk.u_before = u + walk.u_step
+
+
+@compiled(fastmath=SUMS)
+def _best(target, weight, loss, full, c, beta, alpha, v, u, p, v_p, u_p, q, v_q, u_q):
+    """τ of the maximum on the plane of p and q, or on the way there; p and `v_p` become what has changed."""
+    h_p, h_q, h_pq, g_p, g_q = c * u_p * u_p, c * u_q * u_q, c * u_p * u_q, c * u * u_p, c * u * u_q
+    for j in range(len(v)):
+        now, other = v[j], v_q[j]
+        change = now - v_p[j]
+        v_p[j] = change
+        h_p += change * change
+        h_q += other * other
+        h_pq += change * other
+        g_p += now * change
+        g_q += now * other
+    h_p, h_q, h_pq, g_p, g_q = h_p / full, h_q / full, h_pq / full, -g_p / full - beta * u_p, -g_q / full - beta * u_q
+    for i in range(len(alpha)):
+        a, other = alpha[i], q[i]
+        change = a - p[i]
+        p[i] = change
+        if change != 0.0 or other != 0.0:
+            s, t = weight[i] if len(weight) > 1 else weight[0], target[i] if len(target) > 1 else target[0]
+            rise, side = t - loss.curvature * a, np.sign(a)
+            g_p += s * change * (rise - loss.epsilon * (side if a != 0.0 else np.sign(change)))
+            g_q += s * other * (rise - loss.epsilon * (side if a != 0.0 else np.sign(other)))
+            h_p += loss.curvature * s * change * change
+            h_q += loss.curvature * s * other * other
+            h_pq += loss.curvature * s * change * other
+    apart = h_p * h_q - h_pq * h_pq
+    tau_p, tau_q = g_p / max(h_p, TINY), 0.0
+    if apart > PARALLEL * h_p * h_q:
+        tau_p, tau_q = (h_q * g_p - h_pq * g_q) / apart, (h_p * g_q - h_pq * g_p) / apart
+    shorter = 1.0 / max(1.0, abs(tau_p) / LONGEST, abs(tau_q))  # or the rounding of v_q would grow from step to step
+    return shorter * tau_p, shorter * tau_q
+
+
+@compiled(fastmath=SUMS)
+def _along(target, weight, loss, full, c, beta, alpha, v, u, p, v_p, u_p):
+    """By how much the dual rises along p, and how its slope falls: g and H as at the top of this file."""
+    slope, square, linear, bend = c * u * u_p, c * u_p * u_p, 0.0, 0.0
+    for j in range(len(v)):
+        slope += v[j] * v_p[j]
+        square += v_p[j] * v_p[j]
+    for i in range(len(alpha)):
+        if p[i] != 0.0:
+            a, s, t = alpha[i], weight[i] if len(weight) > 1 else weight[0], target[i] if len(target) > 1 else target[0]
+            side = np.sign(a) if a != 0.0 else np.sign(p[i])
+            linear += s * p[i] * (t - loss.epsilon * side - loss.curvature * a)
+            bend += s * p[i] * p[i]
+    return linear - beta * u_p - slope / full, loss.curvature * bend + square / full

@@ -1,0 +1,52 @@
+"""Three ways to a bias on made-up curves."""
+
+import pytest
+from experiments.made_up import in_both_outcomes, number
+
+from hinge.experiments.measure import spaced
+from hinge.experiments.pegasos.bias import OPTIMA, experiment
+
+FREE = 1.0  # the least objective (11)
+
+
+def world(without=2.0, constant=0.005, rate=0.6, slower=2.0, exact=1.0, small=5.0):
+    """At the end the sub-gradient's excess is 0.01; the rest follows from the ratios that the claims are about."""
+    optima = {"no bias": 0.1 * without, "constant feature": 0.1, "free bias": 0.1}
+
+    def made(cell):
+        said = {"label": cell["set"], "note": "", "positive": 0.1}
+        if "optimum" in cell:
+            above = constant if cell["optimum"] == "constant feature" else 0.0
+            own = {"objective": FREE + above, "own": FREE, "bound": FREE, "error": optima[cell["optimum"]]}
+            return {**said, **own}
+        way, last = cell["way"], cell["budget"]
+        end = {"sub-gradient": 0.01, "constant feature": 0.02, "exact, k = 1000": 0.01 * exact}
+        end = {**end, "exact, k = 10": 0.01 * exact * small}.get(way, 0.02)
+        own = 0.01 / slower  # of the constant feature, above the optimum of its own problem
+        looks = [
+            {
+                "rows": rows,
+                "objective": FREE + end * (last / rows) ** rate,
+                "own": FREE + own * (last / rows) ** rate,
+                "error": 0.1,
+            }
+            for rows in spaced(1000, last)
+        ]
+        return {**said, "looks": looks}
+
+    return made
+
+
+def test_both_outcomes_of_every_claim():
+    assert list(OPTIMA) == ["no bias", "constant feature", "free bias"]
+    held, (bad,) = in_both_outcomes(experiment, world(), world(1.0, 0.1, 0.2, 0.5, 4.0, 1.0))
+    expected = {
+        "A bias is crucial": 2.0,
+        "A constant feature": 0.005,
+        "The sub-gradient for b converges": 0.6,
+        "The sub-gradient for b is slower": 2.0,
+        "The exact bias has": 1.0,
+        "The exact bias is for": 5.0,
+    }
+    assert {begins: number(held, begins) for begins in expected} == pytest.approx(expected)
+    assert number(bad, "The sub-gradient for b converges") == pytest.approx(0.2)

@@ -1,0 +1,27 @@
+"""The projection step on made-up curves."""
+
+import pytest
+from experiments.made_up import in_both_outcomes, number
+
+from hinge.experiments.measure import spaced
+from hinge.experiments.pegasos.projection import experiment
+
+
+def world(early=2.0, late=1.0, norma=1.3):
+    """What leaving the projection out costs: Pegasos early and late, and Norma."""
+
+    def made(cell):
+        def cost(t):
+            return 1.0 if cell["projection"] else norma if cell["solver"] == "Norma" else early if t <= 1000 else late
+
+        looks = [{"iteration": t, "excess": cost(t) / t} for t in spaced(10, cell["T"])]
+        return {"looks": looks, "label": cell["set"], "note": ""}
+
+    return made
+
+
+def test_both_outcomes_of_every_claim():
+    held, (bad,) = in_both_outcomes(experiment, world(), world(1.05, 2.0, 0.9))
+    assert number(held, "The projection is important", 1) == pytest.approx(2.0)
+    assert number(held, "It matters less") == pytest.approx(1.0)
+    assert number(bad, "The projection also improves Norma") == pytest.approx(0.9)

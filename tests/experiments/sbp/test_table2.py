@@ -1,0 +1,34 @@
+"""Table 2 of the SBP paper on made-up optima."""
+
+import pytest
+from experiments.made_up import claims_in, in_both_outcomes, number
+
+from hinge.experiments import Verdict
+from hinge.experiments.sbp.table2 import LINES, experiment
+
+
+def world(times=1.0, note="", hinge=0.1):
+    """The paper's ν times a factor, on its own rows unless there is a note; the mean hinge loss there."""
+
+    def made(cell):
+        paper = next(line["paper"] for line in LINES if (line["set"], line["bias"]) == (cell["set"], cell["bias"]))
+        nu = times * paper
+        said = {"label": cell["set"], "note": note, "gap": 1e-5, "support": 10, "n": 1000, "error": 0.1}
+        return {**said, "nu": nu, "norm": 100.0, "hinge": hinge}
+
+    return made
+
+
+def test_both_outcomes_of_every_claim():
+    held, (bad,) = in_both_outcomes(experiment, world(), world(1.5))
+    assert number(held, "ν of the optimum, adult, without") == pytest.approx(1.10e-2)
+    assert number(bad, "ν of the optimum, adult, without") == pytest.approx(1.65e-2)
+
+
+def test_a_stand_in_says_nothing_of_the_papers_rows():
+    assert {claim.verdict for claim in claims_in(experiment, world(note="another set")).values()} == {Verdict.UNKNOWN}
+
+
+def test_two_tolerances_are_not_compared():
+    found = claims_in(experiment, world(hinge=1e-7))
+    assert {(c.verdict, c.earlier.verdict) for c in found.values()} == {(Verdict.UNKNOWN, Verdict.REPRODUCED)}

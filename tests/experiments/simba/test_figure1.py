@@ -1,0 +1,43 @@
+"""Figure 1 of the SIMBA paper on made-up curves."""
+
+import numpy as np
+import pytest
+from experiments.made_up import claims_in, in_both_outcomes, number
+
+from hinge.experiments import Verdict
+from hinge.experiments.simba.figure1 import experiment
+
+
+def curve(scale, floor=0.05):
+    """Errors that fall from a half to the floor over four decades of accesses, and stay there."""
+    at = scale * np.geomspace(1e2, 1e7, 60)
+    errors = np.interp(np.log(at / scale), np.log([1e2, 1e6]), [0.5, floor])
+    return [
+        {"cells": x, "nonzeros": x / 10, "val": e, "test": e} for x, e in zip(at.tolist(), errors.tolist(), strict=True)
+    ]
+
+
+def world(gain=100.0, floor=0.05):
+    """SIMBA with so many times fewer accesses, and a floor of its own; a second ν is a little worse."""
+
+    def made(cell):
+        simba = cell["method"] in ("SIMBA", "capped")
+        looks = curve(1 / gain, floor + cell["setting"] / 100) if simba else curve(1.0)
+        return {"looks": looks, "n": 1000, "d": 5000, "nonzeros": 10_000, "label": cell["set"], "note": ""}
+
+    return made
+
+
+def test_both_outcomes_of_every_claim():
+    held, (bad,) = in_both_outcomes(experiment, world(), world(1.0))
+    assert [number(held, "news20: fewer", k) for k in range(4)] == pytest.approx(
+        [100] * 4, rel=0.15
+    )  # looks: 21% apart
+    assert number(held, "news20: accesses of Pegasos") == pytest.approx(1000, rel=0.15)  # a tenth are nonzeros
+    assert all(c.verdict is Verdict.BEYOND for (what, _), c in held.items() if "counted in two ways" in what)
+    assert number(bad, "real vs.") == pytest.approx(1, rel=0.15)
+
+
+def test_what_never_arrives_gives_an_upper_bound_only_where_that_decides():
+    assert number(claims_in(experiment, world(1.0, floor=0.2)), "news20") < 1
+    assert number(claims_in(experiment, world(100.0, floor=0.2)), "news20") is None

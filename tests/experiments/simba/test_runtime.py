@@ -1,0 +1,39 @@
+"""The runtime of SIMBA for learning, on made-up power laws."""
+
+import math
+
+import pytest
+from experiments.made_up import in_both_outcomes, number
+
+from hinge.bounds import online_runtime, simba_learning_runtime
+from hinge.experiments.simba.runtime import MARGIN, SHARE, experiment
+
+
+def world(size=1.0, norm=2.0, online=1.0, fewer=1e-2, more=1.0):
+    """Accesses of the theory to these powers; `fewer` and `more` are the constants of SIMBA and of the others."""
+
+    def made(cell):
+        n, d, B, delta = cell["n"], cell["d"], 1 / (MARGIN * cell["shrink"]), SHARE * cell["r"]
+        if cell["sweep"] == "δ":
+            simba = float(simba_learning_runtime(d, B, delta, 0.0)) ** size
+            iterations = delta ** -(size - 1)
+            rows = float(online_runtime(d, B, delta, 0.0)) ** online
+        else:
+            simba, iterations, rows = (n + d) ** size, math.log(n) * B**norm, d**online * B ** (norm * online)
+        found = {"SIMBA": [more * iterations, fewer * simba], "Perceptron": [1.0, more * rows]}
+        return {
+            "found": {**found, "Pegasos 0.01": None, "Pegasos 0.001": [1.0, 2 * more * rows], "Pegasos 0.0001": None}
+        }
+
+    return made
+
+
+def test_both_outcomes_of_every_claim():
+    few_reads, flat = world(size=2.0, norm=4.0, online=1.6, fewer=1e9), world(online=0.3, fewer=1.0, more=1e7)
+    held, (bad, _) = in_both_outcomes(experiment, world(), few_reads, flat)
+    assert number(held, "SIMBA's accesses grow") == pytest.approx(1)
+    assert number(held, "SIMBA's iterations grow as B²") == pytest.approx(2)
+    assert number(held, "Online accesses grow as 1/δ") == pytest.approx(1)
+    assert number(held, "SIMBA's iterations do not depend") == pytest.approx(0, abs=1e-9)
+    assert number(bad, "SIMBA's iterations grow as B²") == pytest.approx(4)
+    assert number(bad, "SIMBA's iterations do not depend") == pytest.approx(1)

@@ -1,0 +1,36 @@
+"""SGD against dual coordinate ascent, on made-up curves."""
+
+import pytest
+from experiments.made_up import claims_in, in_both_outcomes, number
+
+from hinge.bounds import dca_gap, dca_over_sgd
+from hinge.experiments.talk.sgd_dca import EPOCHS, LAM_M, experiment
+
+M = 10_000
+
+
+def world(as_told=True, test=1.0, flat=False):
+    """ρ of DCA over that of SGD as the bounds have it, or turned over; DCA's test error over SGD's."""
+
+    def made(cell):
+        ratios = [float(dca_over_sgd(e * M, M, cell["lam_m"] / M)) for e in EPOCHS]
+        common = [{"iteration": e * M, "epoch": e, "validation": 0.1} for e in EPOCHS]
+        sgd = [{**look, "rho": 0.1 / look["epoch"], "test": 0.1} for look in common]
+        dca = [
+            {**look, "rho": look["rho"] * (r if as_told else 1 / r), "test": 0.1 * test}
+            for look, r in zip(sgd, ratios, strict=True)
+        ]
+        dca = [{**look, "rho": 0.5} for look in dca] if flat else dca
+        return {"m": M, "label": cell["set"], "note": "", "SGD": sgd, "DCA": dca}
+
+    return made
+
+
+def test_both_outcomes_of_every_claim():
+    held, (bad,) = in_both_outcomes(experiment, world(), world(as_told=False, test=1.3))
+    assert number(held, "DCA is ahead in ρ") == 1.0
+    assert number(bad, "DCA is ahead in ρ") == 0.0
+    bounds = [dca_gap(e * M, M, lam_m / M, 0.1) for e in EPOCHS for lam_m in LAM_M["full"]]
+    of_bound = number(claims_in(experiment, world(flat=True)), "ρ of DCA is within")
+    assert of_bound == pytest.approx(0.5 / min(bounds))
+    assert number(bad, "In test error") == pytest.approx(1.3)

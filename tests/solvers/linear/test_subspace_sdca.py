@@ -1,0 +1,53 @@
+import numpy as np
+import pytest
+
+from hinge import LinearSVC, Regularized, Stop, solve
+from hinge.problems.svm.losses import HINGE, SQUARED_HINGE
+from hinge.solvers import SDCA, SubspaceSDCA
+from hinge.solvers.auto import ascent_for
+
+
+def nearly_dependent(loss, bias, lam):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 40)) @ np.diag(np.geomspace(1.0, 0.05, 40))
+    y = np.where(X @ rng.normal(size=40) + 0.1 * rng.normal(size=300) > 0, 1, -1)
+    return Regularized(X, y, lam, bias=bias, loss=loss)
+
+
+@pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE], ids=lambda loss: loss.name)
+@pytest.mark.parametrize("bias", ["none", "free", "penalized"])
+def test_it_finds_the_same_optimum_in_fewer_passes(loss, bias):
+    problem = nearly_dependent(loss, bias, 1e-5)
+    ours, plain = (solve(problem, s, stop=Stop(1e-5, max_iter=10**7)) for s in (SubspaceSDCA(), SDCA()))
+    assert ours.certificate.gap <= 1e-5 and plain.certificate.gap <= 1e-5
+    assert ours.certificate.objective == pytest.approx(plain.certificate.objective, rel=3e-5)
+    assert ours.n_iter < 0.6 * plain.n_iter
+
+
+def test_parameters_are_those_of_the_ascent():
+    with pytest.raises(ValueError, match="first_pass is 'auto', 'sgd' or 'plain', not 'warm'"):
+        SubspaceSDCA("warm")
+    with pytest.raises(ValueError, match="block_rows must be at least 1"):
+        SubspaceSDCA(block_rows=0)
+
+
+def test_a_run_goes_on_from_an_answer():
+    problem = nearly_dependent(HINGE, "penalized", 1e-5)
+    first = solve(problem, SubspaceSDCA(), stop=Stop(1e-3, max_iter=10**7))
+    again = solve(problem, SubspaceSDCA(), stop=Stop(1e-3, max_iter=10**7), start=first.solution)
+    assert again.certificate.gap <= 1e-3 and again.n_iter <= 0.5 * first.n_iter
+
+
+def test_it_is_chosen_where_the_ascent_is_slow_and_a_step_cheap():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 300)), rng.choice([-1, 1], 400)
+    assert type(ascent_for(Regularized(X, y, 1e-6))) is SubspaceSDCA
+    assert type(ascent_for(Regularized(X, y, 1e-2))) is SDCA  # few epochs
+    assert type(ascent_for(Regularized(X[:, :6], y, 1e-6))) is SDCA  # few cells
+
+
+def test_by_its_name():
+    problem = nearly_dependent(HINGE, "none", 1e-5)
+    X, y = np.asarray(problem.matrix.rows.X), problem.y
+    model = LinearSVC(loss="hinge", lam=1e-5, solver="subspacesdca", tol=1e-4, fit_intercept=False).fit(X, y)
+    assert isinstance(model.solver_, SubspaceSDCA) and model.gap_ <= 1e-4
