@@ -23,6 +23,8 @@ T = TypeVar("T")
 ROW_BLOCK_CELLS = 1 << 21
 """Cells per compiled call of a whole pass: some milliseconds, so that Ctrl-C is heard."""
 
+FEW_ROWS = 64
+"""Compressed rows whose products with each other are soonest found one by one."""
 
 _TURNING = threading.Lock()  # of all matrices: a lock of its own could not be pickled with one
 
@@ -255,6 +257,10 @@ class Matrix(Data):
 
     def inner_products(self, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
         """⟨xᵢ, xⱼ⟩ of some rows, or of all, in float64."""
+        if self.is_sparse and not isinstance(rows, slice) and len(rows) <= FEW_ROWS:
+            G = np.zeros((len(rows), len(rows)))
+            self._reads[0] += _products_of_few(self.rows, rows, G, np.zeros(self.shape[1]))
+            return G
         some = (self._array[rows] if isinstance(rows, slice) else self._some(rows)).astype(np.float64, copy=False)
         self._reads[0] += some.nnz if self.is_sparse else some.size
         return (some @ some.T).toarray() if self.is_sparse else some @ some.T
@@ -369,6 +375,21 @@ def frozen(a: np.ndarray) -> np.ndarray:
     view = view[:]
     view.flags.writeable = False
     return view
+
+
+@compiled
+def _products_of_few(A, rows, G, z):
+    """Fill G with the inner products of some rows, with z, which is zero, for one of them; returns their cells."""
+    cells = 0
+    for a in range(len(rows)):
+        row = held_row(A, rows[a])
+        lo, hi = span(A, row)
+        cells += hi - lo
+        add_row(A, row, 1.0, z)
+        for b in range(a + 1):
+            G[a, b] = G[b, a] = dot(A, held_row(A, rows[b]), z)
+        add_row(A, row, -1.0, z)
+    return cells
 
 
 @compiled

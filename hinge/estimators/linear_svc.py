@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hinge.access import Matrix, Table, as_matrix
 from hinge.access.device_rows import sent_soundly
+from hinge.access.occupied import Occupied, occupied
 from hinge.access.streams.base import RowStream
 from hinge.access.streams.streamed import Streamed
 from hinge.access.tables.oracle import FeatureOracle, as_oracle
@@ -23,7 +24,7 @@ from hinge.estimators.constant_predictions import warn_if_constant
 from hinge.estimators.few_cells import FewCells
 from hinge.estimators.leave_one_out import Judged, without_linear_rows
 from hinge.estimators.linear_machine import SOLVES, LinearMachine, linear_scores
-from hinge.estimators.one_vs_rest import Plan, Report, coefficients, keep_results, run_all, starts
+from hinge.estimators.one_vs_rest import Plan, Report, coefficients, keep_results, run_all, starts, widened
 from hinge.estimators.parameters import ClassWeight, RandomState, Source
 from hinge.estimators.probabilities import Probabilities
 from hinge.estimators.reports import reports_of
@@ -284,6 +285,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
             rows = np.ones(len(codes)) if rows is None else rows.copy()
             rows[aside] = 0.0  # leaves them out of the problem without copying X
         matrix: Matrix | Table = as_matrix(X, checked=True) if there is None else there
+        seen = Occupied(matrix, None, matrix.shape[1])
         problems: list[Any]
         together = self.multi_class == "crammer_singer"
         if together:
@@ -294,6 +296,9 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
             asked = self._solver(max(1, threads_of(self.n_jobs) // len(tasks)))
             solver, matrix = tables.solver_and_data(self, matrix, asked, len(tasks))
             shared = solver is not None and solver.at_once
+            by_rows = solver is None or (solver.reads == "rows" and not shared)
+            seen = occupied(matrix) if by_rows else seen._replace(matrix=matrix)
+            matrix = seen.matrix
             problems = [
                 self._problem(matrix if shared else matrix.fork(), codes == k, rows, per_class, k, solver)
                 for k in tasks
@@ -310,11 +315,12 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
             seed,
             self.on_interrupt,
             aside,
-            self._reports(X, y, classes, problems, solver),
-            starts(last if same else None, matrix.shape),
+            self._reports(X, y, classes, problems, solver, seen),
+            starts(last if same else None, seen),
         )
         # A table keeps the cells that it has read for all classes, so these run one after the other.
         results = run_all(problems, plan, 1 if isinstance(matrix, Table) else self.n_jobs)
+        results = [widened(result, seen) for result in results]
         tables.check_begun(results, problems)
         self.classes_ = classes
         tables.set_counts(self, problems)
@@ -322,7 +328,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         keep_results(self, results, problems)
         streams.set_names(self, names)
         if table is None and self.stop_reason_ == "converged":
-            warn_if_constant(codes, classes, self._predicted_by(X, matrix))
+            warn_if_constant(codes, classes, self._predicted_by(X, seen))
         return self
 
     def _fit_stream(
@@ -420,15 +426,15 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
     def _codes_of(self, scores: np.ndarray) -> np.ndarray:
         return first_class(scores)
 
-    def _predicted_by(self, X: Any, matrix: Matrix | Table) -> Callable[[Any], np.ndarray]:
+    def _predicted_by(self, X: Any, seen: Occupied) -> Callable[[Any], np.ndarray]:
         """What finds the classes of some training rows; of neighbours it takes some microseconds."""
-        coef, intercept = self.coef_, self.intercept_
+        coef, intercept, matrix = self.coef_, self.intercept_, seen.matrix
 
         def predicted(some: Any) -> np.ndarray:
             if not (isinstance(some, range) and isinstance(matrix, Matrix)):
                 rows = slice(some.start, some.stop) if isinstance(some, range) else some
                 return self._codes_of(linear_scores(X[rows], coef, intercept))
-            scores = [matrix.responses(w, some.start, some.stop, billed=False) for w in coef.astype(np.float64)]
+            scores = [matrix.responses(w, some.start, some.stop, billed=False) for w in map(seen.narrow, coef)]
             return self._codes_of(np.stack(scores, axis=1) + intercept)
 
         return predicted
@@ -511,13 +517,17 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         classes: np.ndarray,
         problems: Sequence[LinearProblem | Multiclass],
         solver: Solver | None = None,
+        seen: Occupied | None = None,
     ) -> tuple[Report, ...]:
         together = isinstance(X, RowStream) or (solver is not None and solver.at_once)
         if len(problems) > 1 and not together:  # a run is one class against the rest, which is no model yet
             return reports_of(self, X, y, [f"class {label}" for label in classes], None)
 
         def rebuilt(answer: Solution | Answers) -> dict[str, Any]:
-            coef, intercept = coefficients(answer.tasks if isinstance(answer, Answers) else [answer], problems)
+            answers = answer.tasks if isinstance(answer, Answers) else [answer]
+            if seen is not None:
+                answers = [one._replace(w=seen.wide(one.w)) for one in answers]
+            coef, intercept = coefficients(answers, problems)
             return {"classes_": classes, "coef_": coef, "intercept_": intercept}
 
         return reports_of(self, X, y, [], rebuilt)

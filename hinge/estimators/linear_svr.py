@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 
-from hinge.access import Matrix, as_matrix
+from hinge.access import Matrix, Table, as_matrix
+from hinge.access.occupied import occupied
 from hinge.access.streams.base import RowStream
 from hinge.access.streams.streamed import Streamed
 from hinge.estimators import checks, streams, tables, weights
 from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
 from hinge.estimators.linear_machine import SOLVES, LinearMachine
-from hinge.estimators.one_vs_rest import Plan, keep_results, run_all, starts
+from hinge.estimators.one_vs_rest import Plan, keep_results, run_all, starts, widened
 from hinge.estimators.parameters import RandomState, Source
 from hinge.estimators.reports import reports_of
 from hinge.problems import Regularized, Solution
@@ -205,8 +206,8 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
             rows[aside] = 0.0  # out of the problem, without a copy of X
             if not rows.any():
                 raise ValueError("All rows with a weight are held out: give a smaller validation_fraction.")
-        matrix = as_matrix(X, checked=True)
-        problem = self._problem(matrix, y, rows)
+        seen = occupied(as_matrix(X, checked=True))
+        problem = self._problem(seen.matrix, y, rows)
         last = getattr(self, "_answers", None) if self.warm_start else None
         plan = Plan(
             self._solver(threads_of(None)),
@@ -215,10 +216,10 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
             seed,
             self.on_interrupt,
             aside,
-            reports_of(self, X, y, [], _rebuilt),
-            starts(last, matrix.shape),
+            reports_of(self, X, y, [], lambda answer: _rebuilt(answer._replace(w=seen.wide(answer.w)))),
+            starts(last, seen),
         )
-        results = run_all([problem], plan, None)
+        results = [widened(result, seen) for result in run_all([problem], plan, None)]
         tables.set_counts(self, [problem])
         keep_results(self, results, [problem])
         self.coef_ = self.coef_.ravel()
@@ -278,7 +279,7 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
 
     # --- parts of fit ---------------------------------------------------------------------
 
-    def _problem(self, matrix: Matrix | Streamed, y: np.ndarray, rows: np.ndarray | None) -> Regularized:
+    def _problem(self, matrix: Matrix | Table | Streamed, y: np.ndarray, rows: np.ndarray | None) -> Regularized:
         return self._penalized(Regularized, matrix, y, rows, LOSSES[self.loss](float(self.epsilon)))
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
+from hinge.access.occupied import Occupied
 from hinge.estimators import crammer_singer
 from hinge.monitoring import Record, Status, Stop
 from hinge.monitoring.checkpoint import Checkpoint
@@ -37,6 +38,8 @@ from hinge.threads import one_blas_thread, threads_of
 
 Report = Callable[[int, Record, Solution], bool]
 
+SHARED = 10_000  # length of a vector from which on BLAS sums it in several threads
+
 
 class Plan(NamedTuple):
     """How the runs are to be made: the same for every class.
@@ -56,12 +59,20 @@ class Plan(NamedTuple):
     threads: int = 1
 
 
-def starts(last: list[Solution] | None, shape: tuple[int, int]) -> list[Solution | None]:
-    """Earlier answers to start from on data of this shape; their α is dropped if the number of rows differs."""
-    if not last or len(last[0].w) != shape[1] + (last[0].w.ndim > 1):  # of several classes, with the constant feature
+def starts(last: list[Solution] | None, seen: Occupied) -> list[Solution | None]:
+    """Earlier answers to start from on such data; their α is dropped if the number of rows differs."""
+    if not last or len(last[0].w) != seen.width + (last[0].w.ndim > 1):  # of several classes, with the constant feature
         return []
-    same_rows = last[0].alpha is not None and len(last[0].alpha) == shape[0]
+    same_rows = last[0].alpha is not None and len(last[0].alpha) == seen.matrix.shape[0]
+    last = [answer._replace(w=seen.narrow(answer.w)) for answer in last]
     return [answer if same_rows else answer._replace(alpha=None) for answer in last]
+
+
+def widened(result: Result, seen: Occupied) -> Result:
+    """A result for all columns, those that were left out among them."""
+    if seen.columns is None:
+        return result
+    return replace(result, solution=result.solution._replace(w=seen.wide(result.solution.w)))
 
 
 def run_all(problems: Sequence[LinearProblem | Multiclass], plan: Plan, n_jobs: int | None) -> list[Result]:
@@ -73,8 +84,13 @@ def run_all(problems: Sequence[LinearProblem | Multiclass], plan: Plan, n_jobs: 
         return run_at_once(cast(Sequence[Regularized], problems), plan)
     count, threads = len(problems), threads_of(n_jobs)
     plan = plan._replace(threads=max(1, threads // count))
-    with one_blas_thread() if plan.threads > 1 else nullcontext():
+    with one_blas_thread() if plan.threads > 1 or _has_long_vectors(problems[0]) else nullcontext():
         return run_each(count, lambda k, own: run_one(problems[k], k, own), plan, threads)
+
+
+def _has_long_vectors(problem: LinearProblem | Multiclass) -> bool:
+    """Whether BLAS would share sums of compressed data's vectors among threads, who wait longer than they sum."""
+    return problem.matrix.is_sparse and max(problem.matrix.shape) >= SHARED
 
 
 def run_at_once(problems: Sequence[Regularized], plan: Plan, checkpoint: Checkpoint | None = None) -> list[Result]:

@@ -12,18 +12,16 @@ from hinge.solvers.linear.cdn import CDN
 from hinge.solvers.linear.hessians import form_of
 from hinge.solvers.linear.multiclass_sdca import MulticlassSDCA
 from hinge.solvers.linear.newton import Newton
-from hinge.solvers.linear.prices import ascent_price, newton_price, stiffness, visit_price
+from hinge.solvers.linear.prices import ascent_price, leaps_pay, newton_price, stiffness, visit_price
 from hinge.solvers.linear.sdca import SDCA
 from hinge.solvers.linear.subspace_sdca import SubspaceSDCA
 
 MOST_FEATURES = 1024  # of which Newton's method forms no Hessian
 PROBE = 3.0  # passes of the ascent that tell how fast it is
 CHEAP = 0.15  # share of the price of Newton's method that is worth knowing it
-HOPELESS = 4.0  # times that price from which on it is not
+HOPELESS = 2.0  # times that price from which on it is not
 CLEAR = 8.0  # times the price of the ascent that Newton's method must cost not to be thought of
 MANY_DIGITS, SOON = 1e-5, 2e7  # a tolerance at which Newton's steps are surer, where they take no longer than this
-MANY_EPOCHS = 0.2  # λ Σ s below which the ascent takes so many that each does much as the last one did
-LIGHT = 8  # cells of the data for each row and feature, from which on a step over these costs little
 MANY_PASSES = 8  # a budget of so many passes is enough for SDCA, which also certifies
 
 
@@ -102,7 +100,7 @@ def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3)
         return Choice(SDCA(), "reads are limited to many passes, and an iteration reads a single row")
     d, n, tol = problem.d, problem.n, min(tol, 1.0) ** 2 if problem.pull else tol  # of a free level, the root of a gap
     if form_of(problem) == "products" and not (d <= MOST_FEATURES and n >= d):
-        return Choice(ascent_for(problem), f"{d} features are many for {n} rows")
+        return Choice(ascent_for(problem, tol), f"{d} features are many for {n} rows")
     stiff = stiffness(problem)
     ascent, newton = ascent_price(problem, tol, stiff), newton_price(problem, stiff)
     work = f"{n} rows of {d} features: some {1e-6 * newton:.2g} ms against {1e-6 * ascent:.2g}"
@@ -110,9 +108,10 @@ def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3)
         return Choice(Newton(), f"{work} of dual ascent") if newton < ascent else Choice(SDCA(), f"{work} for Newton")
     if tol < MANY_DIGITS and newton < SOON and form_of(problem) == "features":
         # What is wanted is an exact w, whose error is the root of a gap: the last of Newton's steps has it all.
-        return Choice(Adaptive(tol, "newton", ascent_for(problem)), f"{d} features, and {tol:g} asks for many digits")
+        exact = Adaptive(tol, "newton", ascent_for(problem, tol))
+        return Choice(exact, f"{d} features, and {tol:g} asks for many digits")
     if CLEAR * ascent < newton:
-        return Choice(ascent_for(problem), f"{work} for Newton")
+        return Choice(ascent_for(problem, tol), f"{work} for Newton")
     price = newton / (n * visit_price(problem))  # in passes of the ascent
     tried = CHEAP * price > PROBE and ascent < HOPELESS * newton
     if form_of(problem) != "features":  # of few rows little is known beforehand
@@ -121,13 +120,13 @@ def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3)
         price *= newton / ascent
     price = float(f"{price:.3g}")
     if ascent <= newton or tried:
-        watched = Adaptive(tol, ascent=ascent_for(problem), price=price)
+        watched = Adaptive(tol, ascent=ascent_for(problem, tol), price=price)
         return Choice(watched, f"{work} for Newton, who takes over where it is slow")
-    return Choice(Adaptive(tol, "newton", ascent_for(problem), price=price), f"{work} of dual ascent")
+    return Choice(Adaptive(tol, "newton", ascent_for(problem, tol), price=price), f"{work} of dual ascent")
 
 
-def ascent_for(problem: Regularized) -> Solver:
-    """Dual coordinate ascent, with steps in two directions where it will take many epochs and they cost little.
+def ascent_for(problem: Regularized, tol: float = 1e-3) -> Solver:
+    """Dual coordinate ascent, with steps in two directions where they pay (`leaps_pay`).
 
     Examples
     --------
@@ -138,8 +137,7 @@ def ascent_for(problem: Regularized) -> Solver:
     >>> [type(ascent_for(Regularized(made.X_train, made.y_train, lam))).__name__ for lam in (0.1, 1e-4)]
     ['SDCA', 'SubspaceSDCA']
     """
-    slow, light = problem.lam * problem.total < MANY_EPOCHS, problem.matrix.n_cells >= LIGHT * (problem.n + problem.d)
-    return SubspaceSDCA() if slow and light and not problem.pull else SDCA()
+    return SubspaceSDCA() if leaps_pay(problem, tol) else SDCA()
 
 
 def _fits_alone(problem: KernelRegularized) -> bool:

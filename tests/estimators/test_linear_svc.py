@@ -404,7 +404,7 @@ def test_wrong_settings_are_answered_with_the_right_ones():
 
 
 def test_newton_refuses_too_many_features():
-    X = sp.random_array((6, MOST_FEATURES + 1), density=0.01, rng=0, format="csr", dtype=np.float32)
+    X = sp.random_array((6, MOST_FEATURES + 1), density=0.25, rng=0, format="csr", dtype=np.float32)
     with pytest.raises(ValueError, match="use SDCA"):
         papers_svc(solver="newton").fit(X, [0, 1] * 3)
     assert papers_svc().fit(X, [0, 1] * 3).gap_ <= 1e-3  # "auto" knows

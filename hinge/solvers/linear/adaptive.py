@@ -70,7 +70,7 @@ class Adaptive(Solver[Regularized, AdaptiveState]):
     the passes at worst; halfway, as :math:`1/\\sqrt k`, they are :math:`\\ell + \\ell^2/4k`. What Newton's method takes
     is known beforehand, see :mod:`hinge.solvers.linear.prices`. Where that is less it takes over: from w if the gap is
     small, and else from the beginning, which then is as quick. All this is asked again at each look. Where Newton's
-    method makes no more progress, the ascent goes on: from its dual, or from where it was if that is better.
+    method makes no more progress, the ascent goes on to the end: from its dual, or from where it was if that is better.
 
     Work is counted in rows, not measured by a clock: a run decides the same each time.
 
@@ -183,7 +183,8 @@ class Adaptive(Solver[Regularized, AdaptiveState]):
     def _turned(self, problem: Regularized, state: AdaptiveState) -> AdaptiveState:
         """The other method in place of the one at work, with its answer."""
         watch, answer = state.watch, self.solution(problem, state)
-        there = Watch(watch.t, watch.seed, not watch.by_newton, turns=watch.turns + 1, gap=watch.gap, log=watch.log)
+        turns = MOST_TURNS if watch.by_newton else watch.turns + 1  # who made no more progress is not asked again
+        there = Watch(watch.t, watch.seed, not watch.by_newton, turns=turns, gap=watch.gap, log=watch.log)
         if there.by_newton:
             start = answer if watch.gap <= NEAR_ENOUGH else None
             return AdaptiveState(state.ascent, self.newton.init(problem, watch.seed, start), there)

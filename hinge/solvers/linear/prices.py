@@ -19,7 +19,11 @@ NEAR = 1 << 22  # bytes of data that stay near the processor
 FAR = 30.0  # what a row costs besides, found in a random place, where there are more
 FIRST = 2.0  # passes of the ascent in any case: one of gradient steps, one that sees the gap
 DIGIT = 0.75  # passes for each digit beyond R²/Λ
-STIFF = 5.0  # passes for each unit of it, to a gap of 1e-3
+STIFF = 1.7  # passes for each unit of it and each digit
+LEAP = 3.5  # passes for each unit of its root and each digit, where there are steps in two directions besides
+MANY_EPOCHS = 3.0  # R²/Λ times digits after the first, from which on each epoch of the ascent does much as the last
+EVEN = 8.0  # rows for each feature at which that takes twice as much: the more there are, the less is left to a step
+LEAP_CELL = 40.0  # what such a step costs for each row and feature, against what it saves of an epoch
 SOME = 32  # rows, or up to twice as many, that tell how many directions there are
 SUPPORT = 0.5  # share of the rows that take part in the answer
 STEP, STEP_ROW, STEP_FULL, STEP_SPARSE = 4.5e5, 80.0, 0.8, 3.0  # a step of Newton's, each row in it, each cell
@@ -46,11 +50,31 @@ def visit_price(problem: Regularized) -> float:
 
 
 def ascent_price(problem: Regularized, tol: float, stiff: float | None = None) -> float:
-    """What dual coordinate ascent should cost, by R²/Λ (`stiffness`)."""
-    stiff, tol = stiffness(problem) if stiff is None else stiff, max(tol, 1e-16)
-    digits = -math.log10(tol)
-    passes = FIRST + DIGIT * max(0.0, math.log10(stiff) + digits) + STIFF * stiff * max(1.0, digits) / 3.0
+    """What dual coordinate ascent should cost, by R²/Λ (`stiffness`), with steps in two directions where these pay."""
+    stiff, digits = stiffness(problem) if stiff is None else stiff, digits_of(tol)
+    slow = min(STIFF * stiff, LEAP * math.sqrt(stiff)) if leaps_pay(problem, tol) else STIFF * stiff
+    passes = FIRST + DIGIT * max(0.0, math.log10(stiff) + digits) + slow * max(1.0, digits)
     return passes * problem.n * visit_price(problem)
+
+
+def leaps_pay(problem: Regularized, tol: float) -> bool:
+    """Whether dual ascent should take steps in two directions between its epochs, as `SubspaceSDCA` does.
+
+    They pay where it takes many epochs, all the more where steps over all rows and features cost much beside these.
+    Measured on text, both take as long at R²/Λ of about 5, 2 and 1 to a gap of 1e-2, 1e-3 and 1e-4.
+    """
+    n, d = problem.n, problem.d
+    if problem.pull:
+        return False
+    step = LEAP_CELL * (n + d) / (n * visit_price(problem))
+    enough = MANY_EPOCHS * (1.0 + n / (EVEN * d)) * (1.0 + step) / max(1.0, digits_of(tol) - 1.0)
+    sq = problem.matrix.typical_sq_norm(TYPICAL) + problem.constant_sq
+    return plain_stiffness(problem, sq) > enough and stiffness(problem) > enough  # the latter takes longer to know
+
+
+def digits_of(tol: float) -> float:
+    """How many a gap asks for."""
+    return -math.log10(max(tol, 1e-16))
 
 
 def stiffness(problem: Regularized) -> float:
@@ -86,8 +110,8 @@ def pass_prices(d: int, cells: float, sparse: bool, stiff: float, tol: float, re
 
     Rows have so many `cells` of d each. `stiff` is R²/Λ, and `read` what it costs to get a cell.
     """
-    digits = -math.log10(max(tol, 1e-16))
-    passes = DIGIT * max(0.0, math.log10(max(stiff, 1e-300)) + digits) + STIFF * stiff * max(1.0, digits) / 3.0
+    digits = digits_of(tol)
+    passes = DIGIT * max(0.0, math.log10(max(stiff, 1e-300)) + digits) + STIFF * stiff * max(1.0, digits)
     look = STEP_ROW + (STEP_SPARSE if sparse else STEP_FULL) * cells
     visit = VISIT + FAR + (SPARSE_CELL if sparse else FULL_CELL) * cells
     square = SPARSE_SQUARE * cells * cells if 3.0 * cells < d else FULL_SQUARE * d * d

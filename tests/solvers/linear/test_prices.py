@@ -4,7 +4,7 @@ import scipy.sparse as sp
 
 from hinge.problems import Regularized
 from hinge.problems.svm.losses import SQUARED_HINGE, epsilon_insensitive
-from hinge.solvers.linear.prices import ascent_price, directions, newton_price, stiffness, visit_price
+from hinge.solvers.linear.prices import ascent_price, directions, leaps_pay, newton_price, stiffness, visit_price
 
 
 def problem(n, d, lam=0.1, **options):
@@ -23,7 +23,11 @@ def test_stiffness_is_the_squared_norm_of_a_row_over_lambda_n():
 def test_the_ascent_takes_longer_for_more_digits_and_for_a_smaller_lambda():
     made = problem(5000, 100)
     assert ascent_price(made, 1e-2) < ascent_price(made, 1e-3) < ascent_price(made, 1e-9)
-    assert ascent_price(problem(5000, 100, 1e-5), 1e-3) > 100 * ascent_price(made, 1e-3)
+    assert ascent_price(problem(5000, 100, 1e-6), 1e-3) > 100 * ascent_price(made, 1e-3)
+    alone, leaping = problem(5000, 100, 1e-3), problem(5000, 100, 1e-5)
+    assert not leaps_pay(alone, 1e-2) and leaps_pay(leaping, 1e-2)
+    # with steps in two directions, by the root
+    assert ascent_price(problem(5000, 100, 1e-7), 1e-2) == pytest.approx(10 * ascent_price(leaping, 1e-2), rel=0.1)
 
 
 def test_few_rows_are_nearly_orthogonal():

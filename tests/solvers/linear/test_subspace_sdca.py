@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from hinge import LinearSVC, Regularized, Stop, solve
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE
@@ -42,8 +43,11 @@ def test_it_is_chosen_where_the_ascent_is_slow_and_a_step_cheap():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(400, 300)), rng.choice([-1, 1], 400)
     assert type(ascent_for(Regularized(X, y, 1e-6))) is SubspaceSDCA
-    assert type(ascent_for(Regularized(X, y, 1e-2))) is SDCA  # few epochs
-    assert type(ascent_for(Regularized(X[:, :6], y, 1e-6))) is SDCA  # few cells
+    assert type(ascent_for(Regularized(X, y, 1.0))) is SDCA  # few epochs
+    assert type(ascent_for(Regularized(X, y, 0.3), 1e-6)) is SubspaceSDCA  # more, where more digits are wanted
+    wide = sp.random_array((400, 50_000), density=1e-3, rng=rng, format="csr")
+    assert type(ascent_for(Regularized(wide, y, 1e-6))) is SDCA  # rows that are nearly orthogonal
+    assert type(ascent_for(Regularized(np.vstack([X[:, :30]] * 50), np.tile(y, 50), 2e-4))) is SDCA  # many rows
 
 
 def test_by_its_name():
