@@ -4,6 +4,7 @@ import copy
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, Literal, cast
 
@@ -313,9 +314,9 @@ class _Run:
                 ended = None if self.target > 0 else Status.STALLED
             elif gap > stop.tol and promising and not final:
                 self.state = solver.refresh(problem, self.state)
-        spent, score = self.spent, np.nan
-        with self.meter.off_clock():
-            if self.score or self.callbacks:
+        spent, score, watched = self.spent, np.nan, bool(self.score or self.callbacks)
+        with self.meter.off_clock() if watched else nullcontext():
+            if watched:
                 solution = copied(self.answer())
                 if np.isfinite(gap):
                     solution = problem.finished(solution, self.certify())
