@@ -8,9 +8,11 @@ from hinge.monitoring import Status
 from hinge.problems import Problem, Regularized, Solution
 from hinge.problems.cost import Cost
 from hinge.solvers.base import Paper, Solver, gap_of
+from hinge.solvers.linear.cocoa import CoCoAState
 from hinge.solvers.linear.newton import Newton, NewtonState
 from hinge.solvers.linear.prices import newton_price, visit_price
 from hinge.solvers.linear.sdca import SAMPLE, SDCA, SDCAState
+from hinge.solvers.linear.subspace_sdca import SubspaceState
 
 NEAR_ENOUGH = 0.5  # a gap from which on Newton's method goes on sooner than it begins anew
 LATER = 1.5  # growth of the work from one place where the gap is remembered to the next
@@ -241,7 +243,7 @@ def passes_left(k: float, rate: float, wanted: float) -> float:
     return left + left * left / (4.0 * k)
 
 
-def passes_of(problem: Regularized, state: Any) -> float:
+def passes_of(problem: Regularized, state: SDCAState | SubspaceState | CoCoAState) -> float:
     """Passes that the ascent has made so far."""
     ascent: SDCAState = state if isinstance(state, SDCAState) else state.ascent
     return ascent.t / problem.n
