@@ -22,6 +22,10 @@ CHEAP = 0.15  # share of the price of Newton's method that is worth knowing it
 HOPELESS = 4.0  # times that price from which on it is not
 CLEAR = 8.0  # times the price of the ascent that Newton's method must cost not to be thought of
 MANY_DIGITS, SOON = 1e-5, 2e7  # a tolerance at which Newton's steps are surer, where they take no longer than this
+BRIEF, EXPECTED_BRIEF = 2e6, 4e6  # a price of Newton's method at which to try the ascent first does not pay: if it
+# should be the dearer one, and if it should be the cheaper one
+ROWS_EACH = 4  # rows for each feature, from which on such a price holds where the loss is a square
+MANY_VISITS = 0.5  # R²/Λ from which on the ascent takes more than its first passes
 MANY_EPOCHS = 0.2  # λ Σ s below which the ascent takes so many that each does much as the last one did
 LIGHT = 8  # cells of the data for each row and feature, from which on a step over these costs little
 MANY_PASSES = 8  # a budget of so many passes is enough for SDCA, which also certifies
@@ -114,6 +118,9 @@ def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3)
     if CLEAR * ascent < newton:
         return Choice(ascent_for(problem), f"{work} for Newton")
     price = newton / (n * visit_price(problem))  # in passes of the ascent
+    if stiff >= MANY_VISITS and _is_brief(problem, newton, ascent):
+        few = f"{n} rows of {d} features: Newton's method needs some {1e-6 * newton:.2g} ms"
+        return Choice(Adaptive(tol, "newton", ascent_for(problem), price=float(f"{price:.3g}")), few)
     tried = CHEAP * price > PROBE and ascent < HOPELESS * newton
     if form_of(problem) != "features":  # of few rows little is known beforehand
         tried = True
@@ -124,6 +131,17 @@ def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3)
         watched = Adaptive(tol, ascent=ascent_for(problem), price=price)
         return Choice(watched, f"{work} for Newton, who takes over where it is slow")
     return Choice(Adaptive(tol, "newton", ascent_for(problem), price=price), f"{work} of dual ascent")
+
+
+def _is_brief(problem: Regularized, newton: float, ascent: float) -> bool:
+    """Whether Newton's method is done at once, so that there is little to gain by beginning with the ascent.
+
+    What is left to gain is less than it costs to hand over; and where no code is cached yet, the second method takes
+    seconds to compile.
+    """
+    if not problem.loss.curvature or form_of(problem) != "features" or problem.n < ROWS_EACH * (problem.d + 1):
+        return False
+    return newton < (EXPECTED_BRIEF if newton < ascent else BRIEF)
 
 
 def ascent_for(problem: Regularized) -> Solver:

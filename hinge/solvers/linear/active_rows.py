@@ -44,7 +44,7 @@ def rows_to_look(problem: Regularized | Multiclass, epoch: Record) -> int:
     return left if left >= step else step - t % step  # on a grid, wherever it is asked
 
 
-@compiled
+@compiled(inline="always")
 def begin(epoch, active, order, weight, block_rows, key):
     """Draw the order of an epoch's blocks, and say whether it visits all rows: those that have a weight."""
     everything = list_rows(epoch, active, weight)
@@ -52,7 +52,7 @@ def begin(epoch, active, order, weight, block_rows, key):
     return everything
 
 
-@compiled
+@compiled(inline="always")
 def list_rows(epoch, active, weight):
     """Put all rows that have a weight on the list, where that is due; whether it was."""
     everything = epoch.stale or epoch.active == 0
@@ -95,7 +95,7 @@ def counted(epoch, count):
     return True
 
 
-@compiled
+@compiled(inline="always")
 def shuffle(order, blocks, key, draws):
     """Put the blocks' numbers in a random order (Fisher and Yates); returns the draws made so far."""
     for k in range(blocks):
@@ -107,7 +107,7 @@ def shuffle(order, blocks, key, draws):
     return draws
 
 
-@compiled
+@compiled(inline="always")
 def unmarked(active, n_active):
     """Close the gaps that shrinking left in the list, which stays sorted."""
     kept = 0

@@ -320,7 +320,7 @@ def _visit(
             end_epoch(dual, epoch, active, full, moves, shrinking)
 
 
-@compiled
+@compiled(inline="always")
 def end_epoch(dual, epoch, active, full, moves, shrinking):
     """After the last row of an epoch: a bias `moves`, and rows that were marked leave the list."""
     growing, highest, lowest = dual.growing, dual.highest, dual.lowest
