@@ -3,7 +3,7 @@
 import numpy as np
 
 from hinge.access import Matrix
-from hinge.compiled import Record, compiled, record
+from hinge.compiled import Scalars, compiled, scalars
 from hinge.problems import Multiclass, Regularized
 from hinge.sampling import draw_index
 
@@ -15,14 +15,14 @@ SHRUNK = np.uint32(1 << 31)  # marks a row of the list that leaves it at the end
 # Short functions are inlined: that compiles sooner than a function of its own would.
 
 
-def first_epoch() -> Record:
+def first_epoch() -> Scalars:
     """The place in an epoch, before the first.
 
     `t`: rows visited in all; `draws`: random numbers used; `stale`: whether the next epoch visits all rows;
     `active`: rows on the list of this epoch, of which `visited` are done: the first `block` blocks and
     `offset` rows of the next one; `rows`: rows that the last epoch visited.
     """
-    return record(t=0, draws=0, stale=True, active=0, visited=0, block=0, offset=0, rows=0)
+    return scalars(t=0, draws=0, stale=True, active=0, visited=0, block=0, offset=0, rows=0)
 
 
 def rows_a_block(matrix: Matrix) -> int:
@@ -32,7 +32,7 @@ def rows_a_block(matrix: Matrix) -> int:
     return 2 if size <= IN_MEMORY else int(max(2, PAGES * matrix.n // size))
 
 
-def rows_to_look(problem: Regularized | Multiclass, epoch: Record) -> int:
+def rows_to_look(problem: Regularized | Multiclass, epoch: Scalars) -> int:
     """Rows to the end of the epoch, or later where epochs are short against a look at the answer."""
     if epoch.visited == 0 and (epoch.stale or epoch.active == 0):
         return problem.n if len(problem.weight) == 1 else int(np.count_nonzero(problem.weight))
