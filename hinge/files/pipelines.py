@@ -109,7 +109,7 @@ def check_widths(part: BaseEstimator) -> int | None:
             width = width if made is None else made
         return width
     if isinstance(part, ColumnTransformer):
-        widths = [_width_beside(step, columns, part) for name, step, columns in part.transformers_ if step != "drop"]
+        widths = [_width_beside(step, part) for _, step, _ in part.transformers_ if step != "drop"]
         return sum(widths)
     if isinstance(part, FeatureUnion):
         every = [(check_widths(step), _taken_by(step)) for _, step in part.transformer_list if step != "drop"]
@@ -128,7 +128,7 @@ def _taken_by(part: BaseEstimator) -> int | None:
     return int(part.n_features_in_)
 
 
-def _width_beside(step: BaseEstimator, columns: Any, part: ColumnTransformer) -> int:
+def _width_beside(step: BaseEstimator, part: ColumnTransformer) -> int:
     """The columns that one of several transformers makes of those that it is given."""
     given = [name for name, one, _ in part.transformers_ if one is step]
     count = len(part._transformer_to_input_indices[given[0]])

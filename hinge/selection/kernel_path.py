@@ -116,7 +116,7 @@ class KernelPath:
         X, data = self.data.X, self.data
         codes = np.zeros(self.n, np.int64) if data.codes is None else data.codes
         n_classes = 1 if data.classes is None else len(data.classes)
-        if are_small(X, kernel, codes, n_classes, 2.0 * MEMORY, one_vs_one=self.ovo) and self.model.solver == "auto":
+        if are_small(kernel, codes, n_classes, 2.0 * MEMORY, one_vs_one=self.ovo) and self.model.solver == "auto":
             return points_and_values(X, kernel)
         if isinstance(kernel, Function) and kernel.on == "indices":
             kernel = Function(kernel.function, on="pairs")
