@@ -16,18 +16,18 @@ from hinge.solvers.linear.prices import ascent_price, newton_price, stiffness, v
 from hinge.solvers.linear.sdca import SDCA
 from hinge.solvers.linear.subspace_sdca import SubspaceSDCA
 
-MOST_FEATURES = 1024  # of which Newton's method forms no Hessian
+MOST_FEATURES = 1024  # features up to which Newton's method without a Hessian is considered
 PROBE = 3.0  # passes of the ascent that tell how fast it is
-CHEAP = 0.15  # share of the price of Newton's method that is worth knowing it
-HOPELESS = 4.0  # times that price from which on it is not
-CLEAR = 8.0  # times the price of the ascent that Newton's method must cost not to be thought of
-MANY_DIGITS, SOON = 1e-5, 2e7  # a tolerance at which Newton's steps are surer, where they take no longer than this
-BRIEF, EXPECTED_BRIEF = 2e6, 4e6  # a price of Newton's method at which to try the ascent first does not pay: if it
-# should be the dearer one, and if it should be the cheaper one
-ROWS_EACH = 4  # rows for each feature, from which on such a price holds where the loss is a square
+CHEAP = 0.15  # the ascent is tried first if these passes cost less than this share of Newton's method
+HOPELESS = 4.0  # but not if the whole ascent should cost this many times as much as Newton's method
+CLEAR = 8.0  # the ascent runs alone if Newton's method should cost this many times as much
+MANY_DIGITS, SOON = 1e-5, 2e7  # below this tolerance Newton's method begins, if its price is below this one
+BRIEF = 2e6  # a price of Newton's method below which the ascent is not tried first
+CHEAPER_BRIEF = 4e6  # the same where the ascent should cost more than Newton's method
+ROWS_EACH = 4  # rows for each feature that such a price needs to be reliable
 MANY_VISITS = 0.5  # R²/Λ from which on the ascent takes more than its first passes
 MANY_EPOCHS = 0.2  # λ Σ s below which the ascent takes so many that each does much as the last one did
-LIGHT = 8  # cells of the data for each row and feature, from which on a step over these costs little
+LIGHT = 8  # cells for each row and feature from which on a step in the subspace is cheap beside an epoch
 MANY_PASSES = 8  # a budget of so many passes is enough for SDCA, which also certifies
 
 
@@ -141,7 +141,7 @@ def _is_brief(problem: Regularized, newton: float, ascent: float) -> bool:
     """
     if not problem.loss.curvature or form_of(problem) != "features" or problem.n < ROWS_EACH * (problem.d + 1):
         return False
-    return newton < (EXPECTED_BRIEF if newton < ascent else BRIEF)
+    return newton < (CHEAPER_BRIEF if newton < ascent else BRIEF)
 
 
 def ascent_for(problem: Regularized) -> Solver:

@@ -15,12 +15,12 @@ from hinge.solvers.linear.sdca import SAMPLE, SDCA, SDCAState
 from hinge.solvers.linear.subspace_sdca import SubspaceState
 
 NEAR_ENOUGH = 0.5  # a gap from which on Newton's method goes on sooner than it begins anew
-LATER = 1.5  # growth of the work from one place where the gap is remembered to the next
+LATER = 1.5  # the gap is remembered again once the passes have grown by this factor
 PATIENCE = 250.0  # passes that nobody waits for, however little each costs: limits are given in passes
 MOST_TURNS = 2
 EARLY = 0.15  # share of Newton's price before which the ascent is not judged: its first gaps tell little
 MOST_STEPS = 300  # of Newton's method: each should double the digits, in the end
-LEAST, LARGEST = 1e-16, 700.0  # of all gaps that are asked for; of all logarithms that are taken back
+LEAST, LARGEST = 1e-16, 700.0  # the smallest tolerance; the largest logarithm of a gap whose exponential is finite
 
 
 class Watch(NamedTuple):
