@@ -6,9 +6,9 @@ afterwards.
 
 import runpy
 import sys
-from typing import Any
 
 import sklearn.svm
+from sklearn.base import BaseEstimator
 
 from hinge.estimators import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
 
@@ -43,7 +43,7 @@ def unpatch_sklearn() -> None:
         setattr(sklearn.svm, name, theirs)
 
 
-def _standing_in(ours: Any) -> type:
+def _standing_in(ours: type[BaseEstimator]) -> type:
     """hinge's class in this module, under scikit-learn's name."""
     name = ours.__name__
     made = type(name, (ours,), {"__doc__": ours.__doc__, "__module__": __name__})

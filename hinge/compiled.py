@@ -38,8 +38,8 @@ def compiled(function: Callable | None = None, **options: Any) -> Any:
 _field = np.void.__getitem__
 
 
-class Record(np.record):  # type: ignore[misc]
-    """Numbers by name, see `record`."""
+class Scalars(np.record):  # type: ignore[misc]
+    """Numbers by name, see `scalars`."""
 
     if TYPE_CHECKING:  # for type checkers: fields have the types they were made with
 
@@ -52,31 +52,31 @@ class Record(np.record):  # type: ignore[misc]
             return super().__getattribute__(name)
 
     def __reduce__(self) -> Any:
-        # A record that NumPy unpickles ignores what is written to its fields, so we rebuild it from its bytes.
+        # What NumPy unpickles ignores what is written to its fields, so we rebuild it from its bytes.
         return _unpickled, (self.dtype, self.tobytes())
 
 
-def _unpickled(dtype: np.dtype, data: bytes) -> Record:
-    return cast(Record, np.frombuffer(bytearray(data), dtype)[0])
+def _unpickled(dtype: np.dtype, data: bytes) -> Scalars:
+    return cast(Scalars, np.frombuffer(bytearray(data), dtype)[0])
 
 
-def record(**values: float) -> Record:
-    """Numbers by name that compiled code changes in place: ``s = record(u=0.0, t=0)``, then ``s.u += 1.0``.
+def scalars(**values: float) -> Scalars:
+    """Numbers by name that compiled code changes in place: ``s = scalars(u=0.0, t=0)``, then ``s.u += 1.0``.
 
     A float becomes a float64, a whole number an int64, and True or False a bool. Compiled code reads and
     writes a field as fast as an array's entry. It compiles sooner, and is called sooner, than with a named
     tuple that it takes and returns; but a call takes some microseconds, too many where one does little.
     """
-    return cast(Record, record_array(**values)[()])
+    return cast(Scalars, scalars_array(**values)[()])
 
 
-def copied(numbers: Record) -> Record:
+def copied(numbers: Scalars) -> Scalars:
     """The same numbers once more: what is written to one is not in the other."""
     return _unpickled(numbers.dtype, numbers.tobytes())
 
 
-def record_array(**values: float) -> np.ndarray:
-    """A record in an array without dimensions, for functions that are called often: ``s[()]`` is the record.
+def scalars_array(**values: float) -> np.ndarray:
+    """The same in an array without dimensions, for functions that are called often: ``s[()]`` are the scalars.
 
     Compiled code takes it over as fast as any array.
     """
@@ -85,10 +85,10 @@ def record_array(**values: float) -> np.ndarray:
 
 @cache
 def _fields(kinds: tuple[tuple[str, type], ...]) -> np.dtype:
-    taken = [name for name, _ in kinds if hasattr(Record, name)]
-    if taken:  # a record would answer with the attribute of that name, not with the field
+    taken = [name for name, _ in kinds if hasattr(Scalars, name)]
+    if taken:  # they would answer with the attribute of that name, not with the field
         raise ValueError(f"A NumPy record has attributes of its own called {', '.join(taken)}.")
-    return np.dtype((Record, [(name, {float: "f8", int: "i8", bool: "?"}[kind]) for name, kind in kinds]))
+    return np.dtype((Scalars, [(name, {float: "f8", int: "i8", bool: "?"}[kind]) for name, kind in kinds]))
 
 
 def _aside(work: Callable) -> Callable:

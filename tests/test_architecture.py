@@ -273,6 +273,26 @@ def compiled_functions():
     return [function for path in SOURCES for function in functions_of(tree_of(path)) if is_compiled(function)]
 
 
+MOST_UNTYPED = 100
+"""Parameters of functions that are annotated `Any`: those that are handed on, or may be anything. Not to grow."""
+
+
+def untyped(tree):
+    """Parameters that are annotated `Any`, where a type would say more."""
+    for function in functions_of(tree):
+        arguments = function.args
+        named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+        for one in named:
+            if one is not None and one.annotation is not None and ast.unparse(one.annotation) == "Any":
+                yield f"{function.name}({one.arg})"
+
+
+def test_few_parameters_are_of_any_type():
+    assert list(untyped(ast.parse("def f(a: int, *b: Any, c: Any = 0, **d): ..."))) == ["f(c)", "f(b)"]
+    found = [f"{name_of(path)}.{one}" for path in SOURCES for one in untyped(tree_of(path))]
+    assert len(found) <= MOST_UNTYPED, "\n".join(found)
+
+
 @pytest.mark.slow
 def test_no_compiled_function_is_longer_than_a_page():
     found = compiled_functions()

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from hinge.compiled import compiled, copied, record, record_array
+from hinge.compiled import compiled, copied, scalars, scalars_array
 
 CODE = """
 from hinge import LinearSVC
@@ -52,7 +52,7 @@ def _count_in_array(s, n):
 
 
 def test_a_record_is_written_in_place_by_name():
-    s, a = record(t=0, total=1.0, odd=False), record_array(t=0, total=1.0, odd=False)
+    s, a = scalars(t=0, total=1.0, odd=False), scalars_array(t=0, total=1.0, odd=False)
     _count(s, 3)
     _count_in_array(a, 3)
     for found in (s, a[()]):
@@ -61,7 +61,7 @@ def test_a_record_is_written_in_place_by_name():
 
 
 def test_a_record_is_a_plain_value():
-    s = record(t=2, total=np.inf)
+    s = scalars(t=2, total=np.inf)
     for twin in (copy.deepcopy(s), pickle.loads(pickle.dumps(s))):
         assert type(twin) is type(s) and twin.dtype == s.dtype
         twin.t += 1
@@ -70,11 +70,11 @@ def test_a_record_is_a_plain_value():
 
 def test_fields_that_a_record_could_not_find_are_refused():
     with pytest.raises(ValueError, match="size, round"):
-        record(size=1, t=0, round=2)
+        scalars(size=1, t=0, round=2)
 
 
 def test_a_copy_of_a_record_is_a_record_of_its_own():
-    first = record(u=1.0, t=2, on=True)
+    first = scalars(u=1.0, t=2, on=True)
     second = copied(first)
     second.u = 5.0
     assert (first.u, second.u, second.t, second.on) == (1.0, 5.0, 2, True)

@@ -7,7 +7,8 @@ bias. Needs torch.
 import warnings
 import weakref
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from types import ModuleType
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -93,12 +94,12 @@ def width_of(d: int) -> int:
     return -(-(d + 1) // ALIGNED) * ALIGNED
 
 
-def free_memory(torch: Any, device: str) -> int:
+def free_memory(torch: ModuleType, device: str) -> int:
     """Bytes that are left there."""
     return int(torch.cuda.mem_get_info(device)[0]) if str(device).startswith("cuda") else 1 << 33
 
 
-def sent(torch: Any, a: np.ndarray, device: "str | torch.device") -> "torch.Tensor":
+def sent(torch: ModuleType, a: np.ndarray, device: "str | torch.device") -> "torch.Tensor":
     """An array on a device, in its own type."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch warns of read-only arrays, but we do not write to it
@@ -108,7 +109,7 @@ def sent(torch: Any, a: np.ndarray, device: "str | torch.device") -> "torch.Tens
     return _in_pieces(torch, here, device)
 
 
-def _in_pieces(torch: Any, here: "torch.Tensor", device: "str | torch.device") -> "torch.Tensor":
+def _in_pieces(torch: ModuleType, here: "torch.Tensor", device: "str | torch.device") -> "torch.Tensor":
     """The same by way of memory that the card reads by itself: one piece is on its way while the next is copied."""
     there = torch.empty_like(here, device=device)
     flat, target, step = here.view(-1), there.view(-1), PIECE // here.element_size()
@@ -122,7 +123,7 @@ def _in_pieces(torch: Any, here: "torch.Tensor", device: "str | torch.device") -
     return there
 
 
-def _sent(torch: Any, matrix: Matrix, device: str, checked: bool) -> "FullRows | CompressedRows":
+def _sent(torch: ModuleType, matrix: Matrix, device: str, checked: bool) -> "FullRows | CompressedRows":
     n, d = matrix.shape
     A, width = matrix.rows, width_of(d)
     if isinstance(A, DenseRows):
@@ -145,7 +146,7 @@ def _sent(torch: Any, matrix: Matrix, device: str, checked: bool) -> "FullRows |
     return CompressedRows(torch, Compressed(pointers, columns, values), lines, d, A.reads)
 
 
-def _fit_together(torch: Any, pointers: "torch.Tensor", columns: "torch.Tensor", d: int) -> bool:
+def _fit_together(torch: ModuleType, pointers: "torch.Tensor", columns: "torch.Tensor", d: int) -> bool:
     """Whether rows end one after the other, and the columns of each ascend, within the matrix."""
     m = len(columns)
     ordered = (pointers.diff() >= 0).all() & (pointers[0] == 0) & (pointers[-1] == m)
@@ -168,7 +169,7 @@ class FullRows:
         Whether `squares` can be had.
     """
 
-    def __init__(self, torch: Any, X: "torch.Tensor", d: int, cells: int, reads: np.ndarray) -> None:
+    def __init__(self, torch: ModuleType, X: "torch.Tensor", d: int, cells: int, reads: np.ndarray) -> None:
         self.xp, self._X, self.d, self._cells, self._reads = torch, X, d, cells, reads
         self.n, self.width = X.shape
         self.forms_squares = d <= FEW
@@ -230,14 +231,14 @@ class Compressed:
     def __init__(self, ends: "torch.Tensor", places: "torch.Tensor", values: "torch.Tensor") -> None:
         self.ends, self.places, self.values = ends, places, values
 
-    def of(self, torch: Any, shape: tuple[int, int], values: "torch.Tensor | None" = None) -> "torch.Tensor":
+    def of(self, torch: ModuleType, shape: tuple[int, int], values: "torch.Tensor | None" = None) -> "torch.Tensor":
         """The same as torch knows it, or with other values."""
         values = self.values if values is None else values
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # it calls this form new
             return torch.sparse_csr_tensor(self.ends, self.places, values, size=shape, check_invariants=False)
 
-    def some(self, torch: Any, used: "torch.Tensor") -> "Compressed":
+    def some(self, torch: ModuleType, used: "torch.Tensor") -> "Compressed":
         """A copy of some lines."""
         begins, lengths = self.ends[used], self.ends[used + 1] - self.ends[used]
         ends = torch.cat([lengths.new_zeros(1), lengths.cumsum(0, dtype=lengths.dtype)])
@@ -246,7 +247,7 @@ class Compressed:
         at += torch.repeat_interleave(begins - ends[:-1], lengths, output_size=count)
         return Compressed(ends, self.places[at], self.values[at])
 
-    def turned(self, torch: Any, lines: "torch.Tensor", width: int) -> "Compressed":
+    def turned(self, torch: ModuleType, lines: "torch.Tensor", width: int) -> "Compressed":
         """The same by columns, of which there are `width`; `lines` are those of the cells."""
         order = torch.argsort(self.places, stable=True)
         counts = torch.bincount(self.places, minlength=width)
@@ -267,7 +268,9 @@ class CompressedRows:
 
     forms_squares = False
 
-    def __init__(self, torch: Any, by_rows: Compressed, lines: "torch.Tensor", d: int, reads: np.ndarray) -> None:
+    def __init__(
+        self, torch: ModuleType, by_rows: Compressed, lines: "torch.Tensor", d: int, reads: np.ndarray
+    ) -> None:
         self.xp, self._by_rows, self._reads = torch, by_rows, reads
         self.n, self.d, self.width = len(by_rows.ends) - 1, d, width_of(d)
         self._by_columns, self._cells = by_rows.turned(torch, lines, d), len(by_rows.values)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from hinge.cli.options import Json, ModelFile
 from hinge.cli.show import number, percent, show_table
@@ -13,6 +13,9 @@ try:
     import typer
 except ImportError:  # `hinge.cli.app.main` says how to get it
     typer = None  # type: ignore[assignment]
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 
 def inspect(
@@ -32,7 +35,7 @@ def inspect(
         _show(found)
 
 
-def described(fitted: Any, top: int) -> dict[str, Any]:
+def described(fitted: BaseEstimator, top: int) -> dict[str, Any]:
     """All there is to say of a fitted model, in JSON's terms."""
     import numpy as np
 
@@ -77,7 +80,7 @@ def described(fitted: Any, top: int) -> dict[str, Any]:
     }
 
 
-def _step(step: Any) -> str:
+def _step(step: BaseEstimator) -> str:
     """A transformer in words."""
     if hasattr(step, "transformers_"):
         parts = [
@@ -91,11 +94,11 @@ def _step(step: Any) -> str:
     return type(step).__name__
 
 
-def _has_probabilities(machine: Any) -> bool:
+def _has_probabilities(machine: BaseEstimator) -> bool:
     return any(hasattr(machine, name) and len(getattr(machine, name)) for name in ("probA_", "_step_cuts"))
 
 
-def _weights(fitted: Any, machine: Any, top: int) -> list[dict[str, Any]] | None:
+def _weights(fitted: BaseEstimator, machine: BaseEstimator, top: int) -> list[dict[str, Any]] | None:
     """The largest weights by the names of features; None where the machine has none."""
     import numpy as np
     import scipy.sparse as sp

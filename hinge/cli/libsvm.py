@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hinge.cli.old_flags import class_weights, cross_validated, files_of, parsed, spelled, verdict, write_lines
 from hinge.cli.show import compiling_told
@@ -12,6 +12,9 @@ try:
     import typer
 except ImportError:  # `hinge.cli.app.main` says how to get it
     typer = None  # type: ignore[assignment]
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 MODELS = ("svc", "nusvc", "oneclass", "svr", "nusvr")
@@ -101,7 +104,7 @@ def svm_predict(ctx: typer.Context) -> None:
         typer.echo(verdict(said, y, numbers, WORDS))
 
 
-def _kernel_values(X: Any, data: str) -> Any:
+def _kernel_values(X: csr_array, data: str) -> Any:
     """Kernel values of LIBSVM's form: feature 0 is the number of the row, the others are the values."""
     values = X.toarray()[:, 1:]
     if not values.shape[1]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,10 +10,16 @@ from hinge.cli.data import error_rate, in_classes
 from hinge.cli.preparation import machine_of
 from hinge.cli.show import number, percent
 
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
+    from hinge.access import Table
+    from hinge.types import MatrixLike
+
 BINS = 10
 
 
-def error_of(model: Any, X: Any, y: np.ndarray | None) -> float | None:
+def error_of(model: BaseEstimator, X: MatrixLike | Table, y: np.ndarray | None) -> float | None:
     """The share of wrong labels, the mean absolute error of a regression, or the share of rows outside of one class."""
     machine = machine_of(model)
     predicted = model.predict(X)
@@ -24,12 +30,14 @@ def error_of(model: Any, X: Any, y: np.ndarray | None) -> float | None:
     return None if y is None else error_rate(machine.classes_, predicted, y)
 
 
-def is_one_class(machine: Any) -> bool:
+def is_one_class(machine: BaseEstimator) -> bool:
     """Whether it tells rows that belong from rows that do not."""
     return hasattr(machine, "offset_")
 
 
-def measured(model: Any, X: Any, y: np.ndarray | None, positive: str | None = None) -> dict[str, Any]:
+def measured(
+    model: BaseEstimator, X: MatrixLike | Table, y: np.ndarray | None, positive: str | None = None
+) -> dict[str, Any]:
     """All that can be measured, in JSON's terms, by kind of model."""
     machine = machine_of(model)
     if is_one_class(machine):
@@ -75,7 +83,7 @@ def lines_of(result: dict[str, Any]) -> list[tuple[str, str]]:
 # --- classes ------------------------------------------------------------------------------------
 
 
-def _of_classes(model: Any, X: Any, y: np.ndarray, positive: str | None) -> dict[str, Any]:
+def _of_classes(model: BaseEstimator, X: MatrixLike | Table, y: np.ndarray, positive: str | None) -> dict[str, Any]:
     from sklearn.metrics import confusion_matrix
 
     classes = machine_of(model).classes_
@@ -139,7 +147,7 @@ def _positive_at(classes: np.ndarray, positive: str | None) -> int:
     return 1
 
 
-def _scores(model: Any, X: Any, n_classes: int) -> np.ndarray | None:
+def _scores(model: BaseEstimator, X: MatrixLike | Table, n_classes: int) -> np.ndarray | None:
     """Decision values, a column for each class."""
     values = np.asarray(model.decision_function(X))
     if values.ndim == 1:
@@ -147,7 +155,7 @@ def _scores(model: Any, X: Any, n_classes: int) -> np.ndarray | None:
     return values if values.shape[1] == n_classes else None  # class pairs say nothing of one class
 
 
-def _probabilities(model: Any, X: Any) -> np.ndarray | None:
+def _probabilities(model: BaseEstimator, X: MatrixLike | Table) -> np.ndarray | None:
     if not hasattr(model, "predict_proba"):
         return None
     try:
@@ -217,7 +225,7 @@ def _of_numbers(predicted: np.ndarray, y: np.ndarray) -> dict[str, Any]:
     }
 
 
-def _of_one_class(model: Any, X: Any, y: np.ndarray | None) -> dict[str, Any]:
+def _of_one_class(model: BaseEstimator, X: MatrixLike | Table, y: np.ndarray | None) -> dict[str, Any]:
     from sklearn.metrics import confusion_matrix
 
     predicted, scores = model.predict(X), np.asarray(model.decision_function(X)).ravel()

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np
+    from sklearn.base import BaseEstimator
+
+    from hinge.types import Stored
 
 
 class Flags(NamedTuple):
@@ -82,7 +85,7 @@ def class_weights(weights: Mapping[str, float], y: np.ndarray) -> dict[Any, floa
     return {label: found.get(label, 1.0) for label in labels.values()}
 
 
-def cross_validated(model: Any, X: Any, y: np.ndarray, folds: int, numbers: bool) -> str:
+def cross_validated(model: BaseEstimator, X: Stored, y: np.ndarray, folds: int, numbers: bool) -> str:
     """What ``-v`` writes."""
     import numpy as np
     from sklearn.model_selection import cross_val_predict
@@ -129,6 +132,6 @@ def write_lines(path: str, lines: list[str]) -> None:
         stream.write("".join(line + "\n" for line in lines).encode())
 
 
-def spelled(value: Any) -> str:
+def spelled(value: float) -> str:
     """A label or a number the way the old programs write it."""
     return f"{float(value):.17g}" if isinstance(value, float) and not float(value).is_integer() else f"{value:g}"

@@ -17,7 +17,12 @@ except ImportError:  # `hinge.cli.app.main` says how to get it
     typer = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
+    import numpy as np
+    from sklearn.base import BaseEstimator
+
+    from hinge.access import Table
     from hinge.cli.rows import Reading, Rows
+    from hinge.types import MatrixLike
 
 
 def predict(
@@ -61,7 +66,7 @@ def predict(
         predicted = fitted.predict(found.X)
         columns: list[list[Any]] = [predicted.tolist()]
         if probabilities:
-            said = _probabilities(fitted, machine, found.X, model)
+            said = _probabilities(fitted, found.X, model)
             columns += said.T.tolist()
         if scores:
             if not hasattr(fitted, "decision_function"):
@@ -81,7 +86,7 @@ def predict(
     _summary(machine, predicted, found, positive)
 
 
-def rows_for(fitted: Any, data: str, how: Reading, no_labels: bool = False) -> Rows:
+def rows_for(fitted: BaseEstimator, data: str, how: Reading, no_labels: bool = False) -> Rows:
     """Rows in the form that a model takes them, with labels where there are some."""
     from hinge.cli.data import rows
     from hinge.cli.preparation import check_missing, columns_of, fills_gaps, machine_of
@@ -103,7 +108,7 @@ def rows_for(fitted: Any, data: str, how: Reading, no_labels: bool = False) -> R
     return found._replace(y=None) if no_labels else found
 
 
-def _probabilities(fitted: Any, machine: Any, X: Any, model: Path) -> Any:
+def _probabilities(fitted: BaseEstimator, X: MatrixLike | Table, model: Path) -> Any:
     if not hasattr(fitted, "predict_proba"):
         raise ValueError(f"{model} has learned no probabilities: train it with --probability.")
     try:
@@ -112,7 +117,7 @@ def _probabilities(fitted: Any, machine: Any, X: Any, model: Path) -> Any:
         raise ValueError(f"{model} has learned no probabilities: train it with --probability.") from error
 
 
-def _as_json(columns: list[list[Any]], machine: Any, probabilities: bool, scores: bool) -> dict[str, Any]:
+def _as_json(columns: list[list[Any]], machine: BaseEstimator, probabilities: bool, scores: bool) -> dict[str, Any]:
     """Predictions in JSON's terms; probabilities by class."""
     result: dict[str, Any] = {"predictions": columns[0]}
     names = [str(name) for name in getattr(machine, "classes_", [])]
@@ -126,7 +131,7 @@ def _as_json(columns: list[list[Any]], machine: Any, probabilities: bool, scores
     return result
 
 
-def _summary(machine: Any, predicted: Any, found: Rows, positive: str | None) -> None:
+def _summary(machine: BaseEstimator, predicted: np.ndarray, found: Rows, positive: str | None) -> None:
     """How many rows went where, and how many wrongly."""
     import numpy as np
 

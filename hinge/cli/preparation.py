@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from hinge.cli.rows import Columns, Rows
 from hinge.datasets.frames import is_missing
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 PREPARE, MODEL = "prepare", "model"
 """Names of the steps of a pipeline."""
@@ -59,24 +62,24 @@ def check_missing(rows: Rows) -> None:
             )
 
 
-def joined(preparation: Any, model: Any) -> Any:
+def joined(preparation: BaseEstimator | None, model: BaseEstimator) -> Any:
     """One estimator that prepares and learns."""
     from sklearn.pipeline import Pipeline
 
     return model if preparation is None else Pipeline([(PREPARE, preparation), (MODEL, model)])
 
 
-def machine_of(model: Any) -> Any:
+def machine_of(model: BaseEstimator) -> Any:
     """The machine itself, without what prepares its rows."""
     return model.steps[-1][1] if hasattr(model, "steps") else model
 
 
-def steps_of(model: Any) -> list[Any]:
+def steps_of(model: BaseEstimator) -> list[Any]:
     """What comes before the machine."""
     return [step for _, step in model.steps[:-1]] if hasattr(model, "steps") else []
 
 
-def keep_names(model: Any, names: list[str] | None) -> None:
+def keep_names(model: BaseEstimator, names: list[str] | None) -> None:
     """Tell a fitted model what its columns are called, so that it takes those of a file or a frame by name."""
     if names is None:
         return
@@ -88,14 +91,14 @@ def keep_names(model: Any, names: list[str] | None) -> None:
             _name(part, [names[j] for j in columns])
 
 
-def _name(part: Any, names: list[str]) -> None:
+def _name(part: BaseEstimator, names: list[str]) -> None:
     if hasattr(part, "steps"):  # the names of a pipeline are those of its first step
         _name(part.steps[0][1], names)
     else:
         part.feature_names_in_ = np.array(names, object)
 
 
-def columns_of(model: Any) -> Columns:
+def columns_of(model: BaseEstimator) -> Columns:
     """The columns that a fitted model takes."""
     steps = steps_of(model)
     first = steps[0] if steps else model
@@ -109,12 +112,12 @@ def columns_of(model: Any) -> Columns:
     return Columns(width, None if names is None else [str(name) for name in names], spelled, label)
 
 
-def fills_gaps(model: Any) -> bool:
+def fills_gaps(model: BaseEstimator) -> bool:
     """Whether the model knows what to put where a value is missing."""
     return any(type(part).__name__ == "SimpleImputer" for part in _parts(model))
 
 
-def _parts(model: Any) -> list[Any]:
+def _parts(model: BaseEstimator) -> list[Any]:
     found: list[Any] = []
     for step in steps_of(model):
         for part in [step, *(one for _, one, _ in _transformers(step))]:
@@ -122,11 +125,11 @@ def _parts(model: Any) -> list[Any]:
     return found
 
 
-def _transformers(step: Any) -> list[Any]:
+def _transformers(step: BaseEstimator) -> list[Any]:
     return list(getattr(step, "transformers_", []))
 
 
-def feature_names(model: Any) -> list[str]:
+def feature_names(model: BaseEstimator) -> list[str]:
     """The names of the features that the machine itself sees; words are called column=word."""
     columns, machine = columns_of(model), machine_of(model)
     plain = columns.names or [f"x{j + 1}" for j in range(columns.width)]
@@ -143,7 +146,7 @@ def feature_names(model: Any) -> list[str]:
     return names
 
 
-def told(model: Any) -> dict[str, Any]:
+def told(model: BaseEstimator) -> dict[str, Any]:
     """What the command line wrote down of a training, where it did."""
     found = getattr(machine_of(model), "training_", None)
     return found if isinstance(found, dict) else {}

@@ -41,8 +41,13 @@ except ImportError:  # `hinge.cli.app.main` says how to get it
     typer = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
+    import numpy as np
+    from sklearn.base import BaseEstimator
+
+    from hinge.access import Table
     from hinge.cli.data import Training
     from hinge.cli.rows import Reading
+    from hinge.types import MatrixLike
 
 Penalty = Enum("Penalty", {"l2": "l2", "l1": "l1"})
 Loss = Enum(
@@ -252,7 +257,7 @@ class _Job:
         self.impute, self.scale, self.probability = impute, scale, probability
         self.tune, self.cv, self.quiet = tune, cv, quiet
 
-    def machine(self, y: Any) -> Any:
+    def machine(self, y: np.ndarray | None) -> Any:
         """The estimator, not fitted."""
         from hinge.cli.machines import class_weight_of, implied_loss, machine
 
@@ -313,7 +318,9 @@ def _trained(job: _Job, data: str, test: str | None, how: Reading, positive: str
     return fitted, result
 
 
-def _folds(job: _Job, estimator: Any, X: Any, y: Any, weight: Any) -> list[float]:
+def _folds(
+    job: _Job, estimator: BaseEstimator, X: MatrixLike | Table, y: np.ndarray | None, weight: np.ndarray | None
+) -> list[float]:
     """Accuracies, or R², of folds whose rows were not trained on."""
     from sklearn.base import clone
     from sklearn.model_selection import cross_val_score
@@ -327,7 +334,9 @@ def _folds(job: _Job, estimator: Any, X: Any, y: Any, weight: Any) -> list[float
     return [float(score) for score in cross_val_score(clone(estimator), X, y, cv=job.cv, params=weights)]
 
 
-def _tuned(job: _Job, machine: Any, X: Any, y: Any, weight: Any) -> tuple[Any, dict[str, Any]]:
+def _tuned(
+    job: _Job, machine: BaseEstimator, X: MatrixLike | Table, y: Any, weight: np.ndarray | None
+) -> tuple[Any, dict[str, Any]]:
     """The machine with the C, and γ, that folds prefer, and what they said."""
     from hinge.selection import tune as choose
 
@@ -403,7 +412,7 @@ def _check_output(output: Path) -> None:
             raise ValueError(f"{output} exists and is not a model, so it is not overwritten.") from error
 
 
-def _result(fitted: Any, found: Training, job: _Job, positive: str | None) -> dict[str, Any]:
+def _result(fitted: BaseEstimator, found: Training, job: _Job, positive: str | None) -> dict[str, Any]:
     """What there is to say of a training, in JSON's terms."""
     import numpy as np
 

@@ -25,7 +25,7 @@ class Chunks(NamedTuple):
         return [Chunks(self.Xs[lo:hi], self.ys[lo:hi], None if weights is None else weights[lo:hi]) for lo, hi in ends]
 
 
-def is_distributed(X: Any) -> bool:
+def is_distributed(X: object) -> bool:
     """Whether X is in chunks: a dask collection, or a list of things that are, or that will be computed."""
     if isinstance(X, list | tuple):
         return bool(X) and all(isinstance(chunk, Future) or is_dask_collection(chunk) for chunk in X)

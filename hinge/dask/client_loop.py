@@ -144,7 +144,7 @@ def same(value: Any) -> Any:
     return value
 
 
-def bytes_of(value: Any) -> int:
+def bytes_of(value: object) -> int:
     """Of all arrays in a value."""
     if isinstance(value, np.ndarray):
         return value.nbytes

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hinge.compiled import Record
+from hinge.compiled import Scalars
 from hinge.dask.parts import Part, Task, problems_of
 from hinge.problems import Regularized
 from hinge.sampling import key_of, stream_of
@@ -210,7 +210,7 @@ def _stream(key: np.uint64, number: int) -> np.uint64:
     return np.uint64(stream_of(key, number))  # which gives Python a number without its type
 
 
-def _end(dual: Record, changes: Sequence[Change], rows: Sequence[_Block], Lam: float) -> bool:
+def _end(dual: Scalars, changes: Sequence[Change], rows: Sequence[_Block], Lam: float) -> bool:
     """After a pass: rows that were marked leave the lists, as in `SDCA`, but for the bias; whether any are left."""
     if not changes:
         return False

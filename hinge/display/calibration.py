@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from hinge.display.axes import axes_or_new
 from hinge.report.palette import COLOURS
@@ -78,7 +79,7 @@ class CalibrationDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: BaseEstimator,
         X: Items,
         y: ArrayLike,
         *,

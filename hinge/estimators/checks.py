@@ -50,10 +50,13 @@ NOT_NUMBERS = ("setting an array element", "could not convert", "float() argumen
 """How NumPy's messages begin where something cannot be turned into an array of numbers."""
 
 
-def checked_number(name: str, value: Any, *, above: float = 0.0, most: float = np.inf, or_equal: bool = False) -> float:
+def checked_number(
+    name: str, value: object, *, above: float = 0.0, most: float = np.inf, or_equal: bool = False
+) -> float:
     """The value as a float; raises, naming the parameter, where it is no finite number in the range."""
-    fine = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    number = _as_float(value) if fine else np.nan
+    number = np.nan
+    if isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool):
+        number = _as_float(value)
     if abs(number) < np.inf and number <= most and (number >= above if or_equal else number > above):
         return number
     least = f" at least {above:g}" if or_equal else f" greater than {above:g}"
@@ -71,7 +74,7 @@ def _as_float(value: float | np.integer | np.floating) -> float:
 
 
 def checked_scale(
-    name: str, value: Any, *, most: float = np.inf, or_equal: bool = False, or_infinite: bool = False
+    name: str, value: object, *, most: float = np.inf, or_equal: bool = False, or_infinite: bool = False
 ) -> float:
     """A positive number between 1/FAR and FAR (or zero, with `or_equal`): products with it stay finite."""
     if or_infinite and isinstance(value, float | np.floating) and value == np.inf:
@@ -90,14 +93,14 @@ def checked_count(name: str, value: Any, *, least: int = 1, or_all: bool = False
     raise ValueError(f"{name} must be a whole number of at least {least}{', or -1' * or_all}, got {value!r}.")
 
 
-def checked_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
+def checked_choice(name: str, value: object, choices: tuple[str, ...]) -> str:
     """The value, which must be one of the choices."""
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}.")
     return str(value)
 
 
-def checked_flag(name: str, value: Any) -> bool:
+def checked_flag(name: str, value: object) -> bool:
     """True or False; integers are taken as Python takes them."""
     if not isinstance(value, bool | np.bool_ | int | np.integer):
         raise ValueError(f"{name} must be True or False, got {value!r}.")

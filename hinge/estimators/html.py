@@ -5,6 +5,7 @@ from html import escape
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from hinge.monitoring import Record
 
@@ -27,7 +28,7 @@ class FittedHTML:
         return bundle
 
 
-def summary(model: Any) -> str:
+def summary(model: BaseEstimator) -> str:
     """A table of how the fit ended, and its certificate against time; nothing of a model that is not fitted.
 
     Parameters
@@ -113,6 +114,6 @@ def _certificate(gap: float, tol: float) -> str:
     return f"relative gap of at most {gap:.2g} (tol={tol:g}{'' if gap <= tol else ', not reached'})"
 
 
-def _histories(model: Any) -> list[Any]:
+def _histories(model: BaseEstimator) -> list[Any]:
     history = getattr(model, "history_", [])
     return [history] if not history or isinstance(history[0], Record) else list(history)

@@ -123,7 +123,7 @@ class KernelClassifier(KernelMachine, Probabilities):
     # --- parts of calibrate ---------------------------------------------------------------
 
     def _rows_to_judge(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, held_out: bool
+        self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None, held_out: bool
     ) -> tuple[KernelData, np.ndarray, np.ndarray, np.ndarray | None]:
         check_is_fitted(self, "support_")
         X = kernel_input.new_data(self, X)

@@ -1,8 +1,9 @@
 """Leave-one-out decision values of a fitted classifier: what `hinge.calibration` needs of each of its runs."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from hinge.access import as_points
 from hinge.calibration.features import Features
@@ -116,7 +117,7 @@ def without_kernel_rows(
     return Judged.of(found, task.y, task.rows, a), evals
 
 
-def coefficients_of(model: Any, k: int, n: int) -> np.ndarray:
+def coefficients_of(model: BaseEstimator, k: int, n: int) -> np.ndarray:
     """β of run k of a kernel machine, for all n training rows."""
     dual, support, beta = model._dense_dual, model.support_, np.zeros(n)
     if not model._one_vs_one:

@@ -25,7 +25,7 @@ from hinge.problems.svm.linear import Bias
 from hinge.problems.svm.losses import Loss
 from hinge.solvers import Solver, registry
 from hinge.solvers.linear import online_dual
-from hinge.types import MatrixLike, Stored
+from hinge.types import MatrixLike, Sparse, Stored
 
 P = TypeVar("P", bound=Penalized)
 
@@ -146,7 +146,7 @@ class LinearMachine(FittedHTML, ToSklearn, BaseEstimator):
         return Stop(self.tol, None, left_of(self.max_time, began), self.max_reads, self.target_error)
 
 
-def linear_scores(X: Stored, coef: Any, intercept: np.ndarray) -> np.ndarray:
+def linear_scores(X: Stored, coef: np.ndarray | Sparse, intercept: np.ndarray) -> np.ndarray:
     """⟨w, x⟩ + b of every row, a column for each w; the w are dense or sparse."""
     coef = coef if sp.issparse(coef) else np.atleast_2d(coef)
     # The small factor takes the type of the large one: the other way round copies X.
@@ -158,5 +158,5 @@ def linear_scores(X: Stored, coef: Any, intercept: np.ndarray) -> np.ndarray:
     return scores
 
 
-def _dense(a: Any) -> np.ndarray:
-    return a.toarray() if sp.issparse(a) else np.asarray(a)
+def _dense(a: np.ndarray | Sparse) -> np.ndarray:
+    return np.asarray(a) if isinstance(a, np.ndarray) else a.toarray()

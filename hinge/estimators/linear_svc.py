@@ -426,11 +426,11 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
     def _codes_of(self, scores: np.ndarray) -> np.ndarray:
         return first_class(scores)
 
-    def _predicted_by(self, X: Any, seen: Occupied) -> Callable[[Any], np.ndarray]:
+    def _predicted_by(self, X: Stored, seen: Occupied) -> Callable[[Any], np.ndarray]:
         """What finds the classes of some training rows; of neighbours it takes some microseconds."""
         coef, intercept, matrix = self.coef_, self.intercept_, seen.matrix
 
-        def predicted(some: Any) -> np.ndarray:
+        def predicted(some: range | np.ndarray) -> np.ndarray:
             if not (isinstance(some, range) and isinstance(matrix, Matrix)):
                 rows = slice(some.start, some.stop) if isinstance(some, range) else some
                 return self._codes_of(linear_scores(X[rows], coef, intercept))
@@ -442,7 +442,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
     # --- parts of calibrate ---------------------------------------------------------------
 
     def _rows_to_judge(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, held_out: bool
+        self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None, held_out: bool
     ) -> tuple[Stored, np.ndarray, np.ndarray, np.ndarray | None]:
         check_is_fitted(self, "coef_")
         X, labels = checks.validated(self, X, y, reset=False)

@@ -229,7 +229,7 @@ class_weight_
 
         def run(kernel: Kernel) -> Runs:
             memory, runs = float(self.cache_size) * 1e6, None
-            together = self._plain and are_small(X, kernel, codes, len(classes), memory, one_vs_one=ovo)
+            together = self._plain and are_small(kernel, codes, len(classes), memory, one_vs_one=ovo)
             if together and not isinstance(self.kernel, Function):  # whose values are dear
                 runs = run_nu_classes(X, kernel, codes, len(classes), weight, float(self.nu), wanted)
             return runs or self._run_each(X, y, codes, classes, kernel, weight, None, aside, seed, began)

@@ -205,7 +205,7 @@ class NuSVR(CallbackSupportMixin, NuMachine, KernelRegressor, RegressorMixin, Ba
 
         def run(kernel: Kernel) -> Runs:
             runs = None
-            together = self._plain and are_small(X, kernel, twice, 1, memory, one_vs_one=False)
+            together = self._plain and are_small(kernel, twice, 1, memory, one_vs_one=False)
             if together and not isinstance(self.kernel, Function):  # whose values are dear
                 runs = run_nu_targets(X, kernel, t, weight, float(self.nu), wanted)
             return runs or self._run(X, t, kernel, weight, seed, began)

@@ -175,7 +175,7 @@ class Probabilities:
         """Whether each class was learned against each other, rather than against the rest."""
         return False
 
-    def _scores(self, X: Any) -> np.ndarray:
+    def _scores(self, X: Items) -> np.ndarray:
         """The decision value of every run for every row."""
         raise NotImplementedError
 
@@ -184,16 +184,16 @@ class Probabilities:
         raise NotImplementedError
 
     def _rows_to_judge(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, held_out: bool
+        self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None, held_out: bool
     ) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray | None]:
         """Checked rows, their labels, the numbers of their classes, and their weights."""
         raise NotImplementedError
 
-    def _left_out(self, X: Any, y: np.ndarray, codes: np.ndarray, weight: np.ndarray | None) -> list[Judged]:
+    def _left_out(self, X: Items, y: np.ndarray, codes: np.ndarray, weight: np.ndarray | None) -> list[Judged]:
         """The decision values of the rows of the fit without them, for each run."""
         raise NotImplementedError
 
-    def _held_out(self, X: Any, codes: np.ndarray) -> list[Judged]:
+    def _held_out(self, X: Items, codes: np.ndarray) -> list[Judged]:
         """Those of rows that took no part in it."""
         tasks = tasks_of(codes, len(self.classes_), None, None, None, one_vs_one=self._one_vs_one)
         scores = self._scores(X).T

@@ -79,9 +79,7 @@ class Wanted(NamedTuple):
         return self.loss.epsilon if self.loss.two_sided else None
 
 
-def are_small(
-    X: KernelData, kernel: Kernel, codes: np.ndarray, n_classes: int, cache_bytes: float, *, one_vs_one: bool
-) -> bool:
+def are_small(kernel: Kernel, codes: np.ndarray, n_classes: int, cache_bytes: float, *, one_vs_one: bool) -> bool:
     """Whether every problem of a fit is small, and the Gram matrix of all rows fits the cache."""
     by_value = isinstance(kernel, Function) and kernel.on != "blocks"
     if by_value or 8.0 * len(codes) ** 2 > cache_bytes:

@@ -244,7 +244,7 @@ class_weight_
 
         def run(kernel: Kernel) -> Runs:
             memory = float(self.cache_size) * 1e6
-            together = self._plain and are_small(X, kernel, codes, len(classes), memory, one_vs_one=ovo)
+            together = self._plain and are_small(kernel, codes, len(classes), memory, one_vs_one=ovo)
             if not together or isinstance(self.kernel, Function):  # whose values are dear
                 return self._run_each(X, y, codes, classes, kernel, weight, per_class, aside, seed, began)
             return run_together(

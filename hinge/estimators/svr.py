@@ -196,7 +196,7 @@ class SVR(CallbackSupportMixin, KernelRegressor, RegressorMixin, BaseEstimator):
         wanted = Wanted(self._bound, bool(self.fit_intercept), float(self.tol), ends, self.on_interrupt, self._loss)
 
         def run(kernel: Kernel) -> Runs:
-            together = self._plain and are_small(X, kernel, one, 1, float(self.cache_size) * 1e6, one_vs_one=False)
+            together = self._plain and are_small(kernel, one, 1, float(self.cache_size) * 1e6, one_vs_one=False)
             if not together or isinstance(self.kernel, Function):  # whose values are dear
                 return self._run(X, t, kernel, weight, seed, began)
             return run_targets(X, kernel, t, weight, wanted)

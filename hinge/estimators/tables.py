@@ -1,10 +1,8 @@
 """Fits on data that is read by rows, columns and cells: oracles, files, and arrays under a read budget."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from hinge.access import Matrix, Table, as_table
@@ -12,6 +10,7 @@ from hinge.estimators.parameters import LinearClassifierParameters
 from hinge.monitoring import Status
 from hinge.problems import LinearProblem, Multiclass
 from hinge.solvers import Frugal, Result, Solver, frugal_for
+from hinge.types import Sparse
 
 SLACK = 0.005
 """The slack of SIMBA where none is given; it suits text with rows of unit norm."""
@@ -62,9 +61,9 @@ def set_counts(model: BaseEstimator, problems: Sequence[LinearProblem | Multicla
         model.cost_ = sum(bill.cost for bill in bills)
 
 
-def scores_of(table: Table, coef: Any, intercept: np.ndarray) -> np.ndarray:
+def scores_of(table: Table, coef: np.ndarray | Sparse, intercept: np.ndarray) -> np.ndarray:
     """⟨w, x⟩ + b of every row of a table, a column for each w; cells that no w has a weight for are not read."""
-    coef = coef.toarray() if sp.issparse(coef) else np.atleast_2d(coef)
+    coef = np.atleast_2d(coef) if isinstance(coef, np.ndarray) else coef.toarray()
     if table.shape[1] != coef.shape[1]:
         raise ValueError(f"The table has {table.shape[1]} features, and the model expects {coef.shape[1]}.")
     columns = np.flatnonzero((coef != 0).any(axis=0))

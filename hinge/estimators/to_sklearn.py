@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn import svm
+from sklearn.base import BaseEstimator
 from sklearn.metrics.pairwise import laplacian_kernel
 from sklearn.utils.validation import check_is_fitted
 
 from hinge.kernels import Function, Gaussian, Kernel, Laplacian, Linear, Polynomial, Precomputed, Sigmoid
+from hinge.types import Stored
 
 NAMES: dict[type[Kernel], str] = {
     Linear: "linear",
@@ -62,7 +64,7 @@ class ToSklearn:
         return sklearn_machine(self)
 
 
-def sklearn_machine(model: Any) -> Any:
+def sklearn_machine(model: BaseEstimator) -> Any:
     """See `ToSklearn.to_sklearn`."""
     check_is_fitted(model)
     model = getattr(model, "best_estimator_", model)  # of a search
@@ -83,7 +85,7 @@ def sklearn_machine(model: Any) -> Any:
     return made
 
 
-def _with_parameters(model: Any) -> Any:
+def _with_parameters(model: BaseEstimator) -> Any:
     """The estimator of the same name, with those parameters of ours that it has."""
     cls = getattr(svm, type(model).__name__)
     has = signature(cls).parameters
@@ -96,7 +98,7 @@ def _with_parameters(model: Any) -> Any:
     return cls(**given)
 
 
-def _set_libsvm(made: Any, model: Any) -> None:
+def _set_libsvm(made: BaseEstimator, model: BaseEstimator) -> None:
     """The attributes by which scikit-learn calls LIBSVM."""
     if getattr(model, "multiclass", "ovo") == "ovr" and len(model.classes_) > 2:
         raise ValueError(
@@ -127,7 +129,7 @@ def _set_libsvm(made: Any, model: Any) -> None:
         made.offset_ = model.offset_
 
 
-def expansion(model: Any) -> tuple[Any, np.ndarray]:
+def expansion(model: BaseEstimator) -> tuple[Any, np.ndarray]:
     """Support vectors in float64 and coefficients in full, as LIBSVM takes them.
 
     A `OneClassSVM` with the linear kernel predicts by w, from which the sum over its support vectors is as far as the
@@ -147,7 +149,7 @@ def expansion(model: Any) -> tuple[Any, np.ndarray]:
     return np.ascontiguousarray(vectors, np.float64), dual
 
 
-def _kernel_of(made: Any, model: Any) -> tuple[Any, float]:
+def _kernel_of(made: BaseEstimator, model: BaseEstimator) -> tuple[Any, float]:
     """What `kernel` of scikit-learn's estimator is, and its γ; the other numbers are set."""
     kernel = model.kernel_
     if isinstance(kernel, Laplacian):
@@ -178,5 +180,5 @@ def _stored_as(dual: np.ndarray, sparse: bool) -> Any:
     return sp.csr_matrix((dual.ravel(), np.tile(np.arange(n, dtype=np.int32), k), np.arange(k + 1) * n), (k, n))
 
 
-def _dense(a: Any) -> np.ndarray:
-    return a.toarray() if sp.issparse(a) else np.asarray(a)
+def _dense(a: Stored) -> np.ndarray:
+    return a if isinstance(a, np.ndarray) else a.toarray()

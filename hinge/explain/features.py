@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_array, check_is_fitted
 
@@ -52,7 +53,7 @@ class FeatureTable(NamedTuple):
 
 
 def feature_table(
-    model: Any, X: MatrixLike, *, names: Sequence[str] | None = None, top: int | None = None
+    model: BaseEstimator, X: MatrixLike, *, names: Sequence[str] | None = None, top: int | None = None
 ) -> FeatureTable:
     """The weights of a linear machine in units of the features' spread.
 
@@ -114,7 +115,7 @@ def feature_table(
     )
 
 
-def runs_of(model: Any, n_runs: int) -> list[str]:
+def runs_of(model: BaseEstimator, n_runs: int) -> list[str]:
     """What a positive value of each decision function speaks for."""
     classes = [str(label) for label in getattr(model, "classes_", [])]
     if n_runs == 1:

@@ -1,9 +1,10 @@
 """The training rows of a classifier: which hold its margin, which it would not miss, which it does not believe."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from hinge.calibration.sigmoid import fit_sigmoid, probabilities
@@ -59,7 +60,7 @@ class RowTable(NamedTuple):
     p_label: np.ndarray
 
 
-def row_table(model: Any, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None) -> RowTable:
+def row_table(model: BaseEstimator, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None) -> RowTable:
     """All rows of the fit that weigh something, in their order.
 
     Parameters
@@ -120,7 +121,7 @@ def row_table(model: Any, X: Items, y: ArrayLike, sample_weight: ArrayLike | Non
 
 
 def influential_rows(
-    model: Any, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None, *, top: int | None = None
+    model: BaseEstimator, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None, *, top: int | None = None
 ) -> RowTable:
     """The rows whose decision value would move most, had they been left out of the fit; the most first.
 
@@ -140,7 +141,7 @@ def influential_rows(
 
 
 def margin_rows(
-    model: Any, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None, *, top: int | None = None
+    model: BaseEstimator, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None, *, top: int | None = None
 ) -> RowTable:
     """The rows that the machine is made of, those with a dual weight; the nearest to the margin first.
 
@@ -162,7 +163,7 @@ def margin_rows(
 
 
 def suspicious_rows(
-    model: Any, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None, *, top: int | None = None
+    model: BaseEstimator, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None, *, top: int | None = None
 ) -> RowTable:
     """The rows that the machine without them takes for another class: unusual ones, or wrongly labelled.
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from hinge.estimators import LinearSVC, LinearSVR
@@ -29,7 +30,7 @@ SOLVERS: dict[str, dict[str, Any]] = {
 """LIBLINEAR's names of problems, and what they are here."""
 
 
-def write_liblinear(model: Any, path: str | os.PathLike[str], *, number_classes: bool = False) -> None:
+def write_liblinear(model: BaseEstimator, path: str | os.PathLike[str], *, number_classes: bool = False) -> None:
     """Write a fitted linear machine as a model file of LIBLINEAR.
 
     Parameters

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 
 from hinge.estimators import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from hinge.files.replacing import replacing
@@ -50,7 +51,7 @@ class Parts(NamedTuple):
     vectors: sp.csr_matrix
 
 
-def write_libsvm(model: Any, path: str | os.PathLike[str], *, number_classes: bool = False) -> None:
+def write_libsvm(model: BaseEstimator, path: str | os.PathLike[str], *, number_classes: bool = False) -> None:
     """Write a fitted kernel machine as a model file of LIBSVM.
 
     Parameters
@@ -238,7 +239,7 @@ def _model_of(parts: Parts, n_features: int | None) -> Any:
 
 
 def _sorted_classes(
-    model: Any, said: dict[str, list[str]], dual: np.ndarray, rho: np.ndarray
+    model: SVC | NuSVC, said: dict[str, list[str]], dual: np.ndarray, rho: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The order of support vectors by sorted classes, and the coefficients, levels and sigmoids in this order."""
     labels, sizes = (np.array([int(float(word)) for word in said[key]]) for key in ("label", "nr_sv"))

@@ -5,6 +5,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.svm import LinearSVC
 
@@ -12,7 +13,7 @@ from hinge.export.plain_models import to_sklearn
 from hinge.files.replacing import replacing
 
 
-def to_onnx(model: Any, path: str | os.PathLike[str] | None = None, *, rows: Any = None) -> Any:
+def to_onnx(model: BaseEstimator, path: str | os.PathLike[str] | None = None, *, rows: Any = None) -> Any:
     """Convert a fitted model to ONNX, and write it to a file if one is named.
 
     Its outputs are those that skl2onnx gives: the label and, for classifiers, an array of probabilities where the

@@ -2,11 +2,12 @@
 
 from typing import Any
 
+from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 
-def to_sklearn(model: Any) -> Any:
+def to_sklearn(model: BaseEstimator) -> Any:
     """The fitted model with scikit-learn's estimator in place of ours.
 
     Parameters

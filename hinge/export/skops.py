@@ -1,10 +1,10 @@
 """skops files: models that load with no type to grant trust to."""
 
 import os
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from hinge.export.plain_models import to_sklearn
@@ -14,7 +14,7 @@ MOST_CELLS = 10**8
 """So many cells of sparse support vectors are written out."""
 
 
-def to_skops(model: Any, path: str | os.PathLike[str]) -> None:
+def to_skops(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
     """Write a fitted model into a file that ``skops.io.load(path)`` opens, without hinge, and with nothing to trust.
 
     Parameters
@@ -62,7 +62,7 @@ def to_skops(model: Any, path: str | os.PathLike[str]) -> None:
         stream.write(content)
 
 
-def _make_dense(machine: Any) -> None:
+def _make_dense(machine: BaseEstimator) -> None:
     """Arrays in place of the sparse matrices of a machine."""
     if sp.issparse(getattr(machine, "support_vectors_", None)):
         if np.prod(machine.support_vectors_.shape, dtype=float) > MOST_CELLS:

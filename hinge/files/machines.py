@@ -144,7 +144,7 @@ def machine_of(found: dict[str, Any], prefix: str, arrays: dict[str, np.ndarray]
     return model
 
 
-def _check(cls: Any, values: dict[str, Any]) -> None:
+def _check(cls: type[Machine], values: dict[str, Any]) -> None:
     """Raise if these are not the attributes of one fitted model."""
     unknown, absent = set(values) - set(ATTRIBUTES), set(NEEDED[cls]) - set(values)
     if unknown or absent:

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import sklearn
+from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from hinge.datasets.plain_arrays import members_of, plain_array
@@ -34,7 +35,7 @@ class ModelFileError(ValueError):
     """A file does not hold a whole model that this version of hinge can read."""
 
 
-def save(model: Any, path: str | os.PathLike[str]) -> None:
+def save(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
     """Write a fitted model into one file, which appears whole or not at all.
 
     Parameters
@@ -157,7 +158,7 @@ def _unpacked(content: bytes, path: Path) -> tuple[dict[str, Any], dict[str, byt
         raise ModelFileError(f"{path} is cut short or damaged: save the model again.") from error
 
 
-def _check_version(header: Any, path: Path) -> None:
+def _check_version(header: object, path: Path) -> None:
     if not isinstance(header, dict) or header.get("format") not in MODELS:
         raise ModelFileError(f"{path} is an archive, but does not hold a {' or '.join(MODELS)}.")
     version = header.get("version")

@@ -5,6 +5,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 from sklearn.model_selection._search import BaseSearchCV
@@ -22,7 +23,7 @@ OF_COLUMNS = ("n_features_in_", "feature_names_in_", "sparse_output_", "output_i
 """Attributes of a ColumnTransformer beside its parts."""
 
 
-def chosen(model: Any) -> Any:
+def chosen(model: BaseEstimator) -> Any:
     """The model that a search has chosen, or that a cluster has fitted; any other one itself."""
     if hasattr(model, "to_local"):
         return model.to_local()
@@ -35,7 +36,7 @@ def chosen(model: Any) -> Any:
     return model.best_estimator_
 
 
-def stored_part(part: Any, prefix: str, arrays: dict[str, bytes]) -> Any:
+def stored_part(part: BaseEstimator, prefix: str, arrays: dict[str, bytes]) -> Any:
     """A machine, a transformer or a pipeline of these in JSON's terms; arrays are put aside.
 
     Raises
@@ -88,7 +89,7 @@ def part_of(found: Any, prefix: str, arrays: dict[str, np.ndarray]) -> Any:
     raise ValueError(f"{form!r} is neither a machine nor a transformer that files hold.")
 
 
-def check_widths(part: Any) -> int | None:
+def check_widths(part: BaseEstimator) -> int | None:
     """Raise unless each step takes as many columns as the one before makes.
 
     Returns
@@ -108,7 +109,7 @@ def check_widths(part: Any) -> int | None:
             width = width if made is None else made
         return width
     if isinstance(part, ColumnTransformer):
-        widths = [_width_beside(step, columns, part) for name, step, columns in part.transformers_ if step != "drop"]
+        widths = [_width_beside(step, part) for _, step, _ in part.transformers_ if step != "drop"]
         return sum(widths)
     if isinstance(part, FeatureUnion):
         every = [(check_widths(step), _taken_by(step)) for _, step in part.transformer_list if step != "drop"]
@@ -116,7 +117,7 @@ def check_widths(part: Any) -> int | None:
     return None if type(part) in MACHINES.values() else width_of(part)
 
 
-def _taken_by(part: Any) -> int | None:
+def _taken_by(part: BaseEstimator) -> int | None:
     """How many columns a part takes; None where it does not say, or takes text."""
     if part in NOT_THERE or isinstance(part, CountVectorizer | HashingVectorizer):
         return None
@@ -127,7 +128,7 @@ def _taken_by(part: Any) -> int | None:
     return int(part.n_features_in_)
 
 
-def _width_beside(step: Any, columns: Any, part: ColumnTransformer) -> int:
+def _width_beside(step: BaseEstimator, part: ColumnTransformer) -> int:
     """The columns that one of several transformers makes of those that it is given."""
     given = [name for name, one, _ in part.transformers_ if one is step]
     count = len(part._transformer_to_input_indices[given[0]])

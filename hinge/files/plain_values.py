@@ -28,7 +28,7 @@ NUMBERS_AND_TEXT = "biufU"
 """Kinds of arrays that are stored as they are."""
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """A value in JSON's terms; what JSON has no word for becomes an object of one or two known keys.
 
     Raises
@@ -57,7 +57,7 @@ def plain(value: Any) -> Any:
     raise TypeError(f"{value!r} is neither numbers nor text.")
 
 
-def stored(value: Any, name: str, arrays: dict[str, bytes]) -> Any:
+def stored(value: object, name: str, arrays: dict[str, bytes]) -> Any:
     """The same of what transformers hold: lists, types of numbers and known functions too; arrays are put aside."""
     if sp.issparse(value):
         return stored_csr(value, name, arrays)
@@ -75,7 +75,7 @@ def stored(value: Any, name: str, arrays: dict[str, bytes]) -> Any:
     return plain(value)
 
 
-def stored_csr(value: Any, name: str, arrays: dict[str, bytes]) -> dict[str, Any]:
+def stored_csr(value: sp.csr_array | sp.csr_matrix, name: str, arrays: dict[str, bytes]) -> dict[str, Any]:
     """The three arrays of a CSR matrix, put aside, and its shape."""
     arrays.update({f"{name}.{part}.npy": npy(getattr(value, part)) for part in CSR_PARTS})
     return {"csr": type(value).__name__, "shape": list(value.shape)}

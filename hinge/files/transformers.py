@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer, TfidfVectorizer
 from sklearn.feature_selection import SelectKBest, SelectPercentile, VarianceThreshold
@@ -58,7 +59,7 @@ MOST_FEATURES = 1 << 24
 """A row of zeros of so many features is put through a transformer that was read, and of no more."""
 
 
-def stored_transformer(part: Any, prefix: str, arrays: dict[str, bytes]) -> dict[str, Any]:
+def stored_transformer(part: BaseEstimator, prefix: str, arrays: dict[str, bytes]) -> dict[str, Any]:
     """A fitted transformer in JSON's terms; its arrays are put aside, under names that begin with `prefix`."""
     name = type(part).__name__
     attributes, parameters = {}, {}
@@ -115,7 +116,7 @@ def transformer_of(found: dict[str, Any], prefix: str, arrays: dict[str, np.ndar
     return part
 
 
-def width_of(part: Any) -> int:
+def width_of(part: BaseEstimator) -> int:
     """How many columns a transformer makes, found by transforming a row; raises if its attributes do not fit."""
     if isinstance(part, HashingVectorizer):
         return int(part.n_features)
@@ -141,7 +142,7 @@ def width_of(part: Any) -> int:
     return int(made.shape[1])
 
 
-def check_names(part: Any) -> None:
+def check_names(part: BaseEstimator) -> None:
     """Raise if there are names that are not those of its features."""
     names = getattr(part, "feature_names_in_", None)
     if names is not None and (
@@ -157,7 +158,7 @@ def check_names(part: Any) -> None:
         raise ValueError("what its output is to be is not known.")
 
 
-def _complete_encoder(part: Any) -> None:
+def _complete_encoder(part: BaseEstimator) -> None:
     """The attributes of an encoder that follow from its categories, and from those of them that are too rare.
 
     They point into rows that compiled code fills, so they are computed here and never read from a file.
@@ -187,7 +188,7 @@ def _complete_encoder(part: Any) -> None:
         part._missing_indices = missing
 
 
-def _grouped(rare: Any, count: int) -> np.ndarray:
+def _grouped(rare: object, count: int) -> np.ndarray:
     """The number of each of `count` categories, where the rare ones share the last."""
     is_rare = np.zeros(count, bool)
     if not isinstance(rare, np.ndarray) or rare.ndim != 1 or rare.dtype.kind not in "iu" or not len(rare):
@@ -200,5 +201,5 @@ def _grouped(rare: Any, count: int) -> np.ndarray:
     return mapping
 
 
-def _is_nan(value: Any) -> bool:
+def _is_nan(value: object) -> bool:
     return isinstance(value, Real) and value != value

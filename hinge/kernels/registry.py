@@ -11,7 +11,7 @@ from typing import NamedTuple
 from hinge.kernels.base import Kernel
 
 
-class Entry(NamedTuple):
+class Registered(NamedTuple):
     """One line of the registry: where the kernel lies."""
 
     module: str
@@ -23,13 +23,13 @@ class Entry(NamedTuple):
         return found
 
 
-BY_NAME: dict[str, Entry] = {
-    "linear": Entry("hinge.kernels.linear", "Linear"),
-    "rbf": Entry("hinge.kernels.gaussian", "Gaussian"),
-    "poly": Entry("hinge.kernels.polynomial", "Polynomial"),
-    "sigmoid": Entry("hinge.kernels.sigmoid", "Sigmoid"),
-    "laplacian": Entry("hinge.kernels.laplacian", "Laplacian"),
-    "precomputed": Entry("hinge.kernels.given", "Precomputed"),
+BY_NAME: dict[str, Registered] = {
+    "linear": Registered("hinge.kernels.linear", "Linear"),
+    "rbf": Registered("hinge.kernels.gaussian", "Gaussian"),
+    "poly": Registered("hinge.kernels.polynomial", "Polynomial"),
+    "sigmoid": Registered("hinge.kernels.sigmoid", "Sigmoid"),
+    "laplacian": Registered("hinge.kernels.laplacian", "Laplacian"),
+    "precomputed": Registered("hinge.kernels.given", "Precomputed"),
 }
 """All of them, by the names that scikit-learn has for them too."""
 
@@ -39,6 +39,6 @@ def names() -> tuple[str, ...]:
     return tuple(BY_NAME)
 
 
-def of_class(name: str) -> Entry | None:
+def of_class(name: str) -> Registered | None:
     """The kernel whose class has this name; None if there is none."""
     return next((entry for entry in BY_NAME.values() if entry.class_name == name), None)

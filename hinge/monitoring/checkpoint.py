@@ -1,11 +1,12 @@
 """The state of a run on disk: written whole or not at all, so that a killed run goes on where it was."""
 
 import json
+import os
 import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -17,6 +18,9 @@ EVERY = 10.0
 """Seconds between two checkpoints, at least."""
 SHARE = 0.05
 """Of the time that may go into writing them."""
+
+State: TypeAlias = tuple | np.ndarray | np.generic
+"""A state, or a part of one."""
 
 
 class Checkpoint:
@@ -34,7 +38,7 @@ class Checkpoint:
         What else is to be kept beside the state, in JSON's terms.
     """
 
-    def __init__(self, folder: Any, fingerprint: str, every: float = EVERY, **notes: Any) -> None:
+    def __init__(self, folder: str | os.PathLike[str], fingerprint: str, every: float = EVERY, **notes: Any) -> None:
         self.folder, self.every, self.notes = Path(folder), every, {**notes, "fingerprint": fingerprint}
         if self.folder.exists() and not self.folder.is_dir():
             raise NotADirectoryError(f"checkpoint is a folder, but {self.folder} is a file: give another name.")
@@ -44,7 +48,7 @@ class Checkpoint:
         self.path = self.folder / NAME
         self._due = time.perf_counter() + every
 
-    def load(self, fresh: Any) -> Any:
+    def load(self, fresh: tuple) -> Any:
         """The state that was written last, in the form of a `fresh` one; None if there is none."""
         notes = notes_of(self.folder)
         if notes is None:
@@ -60,7 +64,7 @@ class Checkpoint:
         except (KeyError, ValueError, zipfile.BadZipFile) as error:
             raise ValueError(f"The checkpoint {self.path} is damaged, or of another version: remove it.") from error
 
-    def offer(self, state: Any, final: bool = False) -> None:
+    def offer(self, state: tuple, final: bool = False) -> None:
         """Write the state, if it is time to."""
         began = time.perf_counter()
         if not final and began < self._due:
@@ -73,7 +77,7 @@ class Checkpoint:
         self._due = ended + max(self.every, (ended - began) / SHARE)
 
 
-def notes_of(folder: Any) -> dict[str, Any] | None:
+def notes_of(folder: str | os.PathLike[str]) -> dict[str, Any] | None:
     """What a checkpoint says of itself; None if there is none."""
     path = Path(folder) / NAME
     if not path.exists():
@@ -86,7 +90,7 @@ def notes_of(folder: Any) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else {}
 
 
-def _parts(state: Any) -> Iterator[np.ndarray]:
+def _parts(state: State) -> Iterator[np.ndarray]:
     """The arrays and numbers of a state, in order."""
     if isinstance(state, tuple):
         for part in state:
@@ -95,11 +99,11 @@ def _parts(state: Any) -> Iterator[np.ndarray]:
         yield np.frombuffer(state.tobytes(), np.uint8) if state.dtype.names else np.asarray(state)
 
 
-def _names(state: Any) -> list[str]:
+def _names(state: State) -> list[str]:
     return [f"part{k}" for k in range(sum(1 for _ in _parts(state)))]
 
 
-def _filled(fresh: Any, parts: Iterator[np.ndarray]) -> Any:
+def _filled(fresh: State, parts: Iterator[np.ndarray]) -> Any:
     """A state of the same form with other numbers."""
     if isinstance(fresh, tuple):
         inside = [_filled(part, parts) for part in fresh]
@@ -108,7 +112,7 @@ def _filled(fresh: Any, parts: Iterator[np.ndarray]) -> Any:
     if fresh.dtype.names and found.nbytes == fresh.dtype.itemsize:  # a record, which compiled code writes to
         return np.frombuffer(bytearray(found.tobytes()), fresh.dtype)[0]
     grown = (
-        np.ndim(fresh) and not len(fresh) and found.shape[1:] == fresh.shape[1:]
+        isinstance(fresh, np.ndarray) and fresh.ndim and not len(fresh) and found.shape[1:] == fresh.shape[1:]
     )  # what begins empty is of any length
     if (found.shape != np.shape(fresh) and not grown) or found.dtype != fresh.dtype:
         raise ValueError("A part of the state has another form.")

@@ -3,13 +3,13 @@
 from hinge.racing.contestants import Contestant, Ours, find, known, usual
 from hinge.racing.course import Course, Look
 from hinge.racing.peers import PEERS, Peer
-from hinge.racing.race import Entry, Race, Standing, Target, run_race
+from hinge.racing.race import Entrant, Race, Standing, Target, run_race
 
 __all__ = [
     "PEERS",
     "Contestant",
     "Course",
-    "Entry",
+    "Entrant",
     "Look",
     "Ours",
     "Peer",

@@ -39,7 +39,7 @@ class Target(NamedTuple):
 
 
 @dataclass
-class Entry:
+class Entrant:
     """One contestant's part in a race.
 
     Attributes
@@ -95,14 +95,14 @@ class Race:
     course : Course
     target : Target
     max_time : float
-    entries : list of Entry
+    entries : list of Entrant
     interrupted : bool
     """
 
     course: Course
     target: Target
     max_time: float
-    entries: list[Entry]
+    entries: list[Entrant]
     interrupted: bool = False
 
     def bound(self, bias: str = "none") -> float:
@@ -112,21 +112,21 @@ class Race:
         known += [look.bound for entry in entries for run in entry.runs for look in run]
         return max(known, default=-np.inf)
 
-    def suboptimality(self, entry: Entry, look: Look) -> float:
+    def suboptimality(self, entry: Entrant, look: Look) -> float:
         """An upper bound on how far above the minimum a look is, relative to it."""
         bound = self.bound(entry.contestant.bias)
         return (look.objective - bound) / bound if bound > 0 else np.inf
 
-    def met(self, entry: Entry, look: Look) -> bool:
+    def met(self, entry: Entrant, look: Look) -> bool:
         """Whether a look is at the target."""
         value = look.error if self.target.kind == "error" else self.suboptimality(entry, look)
         return value <= self.target.value
 
-    def first_met(self, entry: Entry, run: Run) -> Look | None:
+    def first_met(self, entry: Entrant, run: Run) -> Look | None:
         """The quickest look of a run that is at the target."""
         return min((look for look in run if self.met(entry, look)), key=lambda look: look.seconds, default=None)
 
-    def typical(self, entry: Entry) -> Run:
+    def typical(self, entry: Entrant) -> Run:
         """The run with the median time to the target; runs that missed it count as the slowest."""
         runs = [sorted(run) for run in entry.runs if run]
         times = [first.seconds if (first := self.first_met(entry, run)) else np.inf for run in runs]
@@ -142,7 +142,7 @@ class Race:
 
         return sorted((self._standing(entry) for entry in self.entries), key=place)
 
-    def _standing(self, entry: Entry) -> Standing:
+    def _standing(self, entry: Entrant) -> Standing:
         runs = [run for run in entry.runs if run]
         firsts = [self.first_met(entry, run) for run in runs]
         ends = [first or max(run) for first, run in zip(firsts, runs, strict=True)]
@@ -169,7 +169,7 @@ class Race:
             self._status(entry, runs, reached),
         )
 
-    def _status(self, entry: Entry, runs: Sequence[Run], reached: int) -> str:
+    def _status(self, entry: Entrant, runs: Sequence[Run], reached: int) -> str:
         if entry.kept_out:
             return entry.kept_out
         if entry.failure:
@@ -224,7 +224,7 @@ def run_race(
     Race
         After Ctrl-C with what there was until then.
     """
-    entries = [Entry(contestant) for contestant in contestants]
+    entries = [Entrant(contestant) for contestant in contestants]
     done = Race(course, target or Target(), max_time, entries)
     tell = tell or (lambda what, run, total: None)
     tol = done.target.value if done.target.kind == "gap" else 1e-3
@@ -266,7 +266,7 @@ def _prepare(done: Race, tol: float, tell: Tell) -> None:
             entry.failure = _sentence(error)
 
 
-def _run(done: Race, entry: Entry, seed: int, tol: float) -> None:
+def _run(done: Race, entry: Entrant, seed: int, tol: float) -> None:
     looks: Run = []
     entry.runs.append(looks)
     try:
@@ -280,7 +280,7 @@ def _run(done: Race, entry: Entry, seed: int, tol: float) -> None:
     entry.over = done.first_met(entry, looks) is None
 
 
-def _watched(done: Race, entry: Entry, seed: int, tol: float) -> Iterator[Look]:
+def _watched(done: Race, entry: Entrant, seed: int, tol: float) -> Iterator[Look]:
     """The looks of one run; whether they meet the target is judged by the bound known before it."""
     bias = entry.contestant.bias
     known = done.bound(bias)

@@ -21,7 +21,7 @@ def csv_text(columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
     return stream.getvalue()
 
 
-def finite(value: Any) -> Any:
+def finite(value: object) -> Any:
     """The same value with None in place of nan and infinity, which JSON does not allow."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None

@@ -128,7 +128,7 @@ def _scalar(result: Measured, name: str) -> bool:
     return name in result.values and not isinstance(result.values[name], list | dict | tuple)
 
 
-def _cell(value: Any) -> Any:
+def _cell(value: object) -> Any:
     return json.dumps(value) if isinstance(value, list | dict | tuple) else value
 
 

@@ -20,7 +20,7 @@ def key_of(seed: int, stream: int = 0) -> np.uint64:
     return np.uint64(np.random.SeedSequence([seed, stream]).generate_state(1, np.uint64)[0])
 
 
-@compiled
+@compiled(inline="always")
 def draw_unit(key, counter):
     """Uniform float64 in [0, 1)."""
     z = key + np.uint64(counter) * _GOLDEN
@@ -29,7 +29,7 @@ def draw_unit(key, counter):
     return ((z ^ (z >> _S31)) >> _S11) * _UNIT
 
 
-@compiled
+@compiled(inline="always")
 def draw_index(key, counter, n):
     """Uniform integer in [0, n)."""
     return np.int64(draw_unit(key, counter) * n)

@@ -15,7 +15,7 @@ from hinge.kernels import Function
 from hinge.problems import Regularized
 from hinge.problems.svm.examples import spread_of
 from hinge.problems.svm.losses import Loss
-from hinge.selection.training import Training
+from hinge.selection.training import Training, Tunable
 
 Grid: TypeAlias = int | Sequence[float] | np.ndarray
 """Values to try, or how many."""
@@ -47,7 +47,7 @@ def checked_grid(name: str, values: Grid) -> np.ndarray | int:
     return grid
 
 
-def grid_of_C(model: Any, data: Training, Cs: Grid, gammas: Sequence[float | None]) -> np.ndarray:
+def grid_of_C(model: Tunable, data: Training, Cs: Grid, gammas: Sequence[float | None]) -> np.ndarray:
     """The C to try; where their number is given, in even steps of their logarithm between `bounds`."""
     grid = checked_grid("Cs", Cs)
     if isinstance(grid, np.ndarray):
@@ -56,7 +56,7 @@ def grid_of_C(model: Any, data: Training, Cs: Grid, gammas: Sequence[float | Non
     return np.geomspace(low, high, grid)
 
 
-def grid_of_gamma(model: Any, data: Training, gammas: Grid | Gamma) -> list[float | None]:
+def grid_of_gamma(model: Tunable, data: Training, gammas: Grid | Gamma) -> list[float | None]:
     """The γ to try; [None] where the kernel has none.
 
     Where their number is given they are those around 'scale', up to 16 times as large and as small: as far apart as two
@@ -78,12 +78,12 @@ def grid_of_gamma(model: Any, data: Training, gammas: Grid | Gamma) -> list[floa
     return cast(np.ndarray, grid).tolist()
 
 
-def _gamma_of(model: Any, data: Training, gamma: Gamma) -> float:
+def _gamma_of(model: Tunable, data: Training, gamma: Gamma) -> float:
     named = clone(model).set_params(gamma=gamma)
     return float(getattr(kernel_input.kernel_of(named, data.X), "gamma"))  # noqa: B009
 
 
-def bounds(model: Any, data: Training, gammas: Sequence[float | None]) -> tuple[float, float]:
+def bounds(model: Tunable, data: Training, gammas: Sequence[float | None]) -> tuple[float, float]:
     """From the C at which anything is learned to that at which C holds no row back.
 
     As long as no row has reached its margin, w is C times a sum over all rows: a smaller C changes its length alone,
@@ -101,7 +101,7 @@ def bounds(model: Any, data: Training, gammas: Sequence[float | None]) -> tuple[
     return low, max(high, ALONE * low)
 
 
-def _of_rows(model: Any, data: Training, spread: float) -> tuple[float, float]:
+def _of_rows(model: Tunable, data: Training, spread: float) -> tuple[float, float]:
     matrix = as_matrix(cast(Any, data.X), checked=True)
     unit = clone(model).set_params(C=1.0)
     if data.codes is None:
@@ -132,7 +132,7 @@ def _first_reach(problem: Regularized, spread: float) -> float:
     return _reached(problem.total * r, free, spread, targets)
 
 
-def _of_kernel(model: Any, data: Training, gammas: Sequence[float | None], spread: float) -> tuple[float, float]:
+def _of_kernel(model: Tunable, data: Training, gammas: Sequence[float | None], spread: float) -> tuple[float, float]:
     """The same, by some rows: the sums over all are as many times as large as there are more rows."""
     n = len(data.y)
     some = np.unique(np.arange(min(n, SOME)) * n // min(n, SOME))

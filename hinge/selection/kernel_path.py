@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from hinge.access import Gram, Points, as_points
-from hinge.estimators import checks, kernel_input, weights
+from hinge.estimators import SVC, SVR, checks, kernel_input, weights
 from hinge.estimators.kernel_input import dense_if_small
 from hinge.estimators.kernel_tasks import Task, regression_task, tasks_of
 from hinge.estimators.small_tasks import Parts, Wanted, are_small, points_and_values, solved_over
@@ -95,7 +95,7 @@ class KernelPath:
         In place of the model's own.
     """
 
-    def __init__(self, model: Any, data: Training, gamma: float | None) -> None:
+    def __init__(self, model: SVC | SVR, data: Training, gamma: float | None) -> None:
         self.model = model if gamma is None else clone(model).set_params(gamma=gamma)
         self.data, self.n = data, len(data.y)
         self.seed = checks.seed_of(model.random_state)
@@ -105,7 +105,7 @@ class KernelPath:
         self.kernel, self.held = kernel_input.run_with(kernel, data.X, self._held)
 
     @staticmethod
-    def fits(model: Any, data: Training) -> bool:
+    def fits(model: SVC | SVR, data: Training) -> bool:
         """Whether the kernel values of all rows may be kept, on this machine's own processor."""
         most = max(MEMORY, float(model.cache_size) * 1e6)
         plain = model.device in (None, "cpu") and model.max_kernel_evals is None and model.cache_folder is None
@@ -116,7 +116,7 @@ class KernelPath:
         X, data = self.data.X, self.data
         codes = np.zeros(self.n, np.int64) if data.codes is None else data.codes
         n_classes = 1 if data.classes is None else len(data.classes)
-        if are_small(X, kernel, codes, n_classes, 2.0 * MEMORY, one_vs_one=self.ovo) and self.model.solver == "auto":
+        if are_small(kernel, codes, n_classes, 2.0 * MEMORY, one_vs_one=self.ovo) and self.model.solver == "auto":
             return points_and_values(X, kernel)
         if isinstance(kernel, Function) and kernel.on == "indices":
             kernel = Function(kernel.function, on="pairs")

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hinge.access import Matrix, as_matrix
-from hinge.estimators import checks, weights
+from hinge.estimators import LinearSVC, LinearSVR, checks, weights
 from hinge.estimators.leave_one_out import without_linear_rows
 from hinge.estimators.one_vs_rest import Plan, run_one
 from hinge.monitoring import Status, Stop
@@ -50,7 +50,7 @@ class LinearPath:
     data : Training
     """
 
-    def __init__(self, model: Any, data: Training) -> None:
+    def __init__(self, model: LinearSVC | LinearSVR, data: Training) -> None:
         self.model, self.data = model, data
         self.X = without_empty_columns(cast(Stored, data.X))
         self.matrix: Matrix = as_matrix(self.X, checked=True)
@@ -168,7 +168,7 @@ class LinearPath:
     def _problems(self, train: np.ndarray | None) -> list[Penalized]:
         """Those for C = 1, on rows with a counter of their own."""
         data, rows, matrix = self.data, self.data.weight_of(train), self.matrix.fork()
-        model = copy(self.model)
+        model: Any = copy(self.model)
         model.C = 1.0
         if data.codes is None:
             return [model._problem(matrix, data.y, rows)]

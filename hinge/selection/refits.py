@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import _safe_split
 from hinge.estimators import LinearSVC
 from hinge.estimators.constant_predictions import ConstantPredictionWarning
 from hinge.monitoring import Status
-from hinge.selection.training import Training
+from hinge.selection.training import Training, Tunable
 
 
 class Refits:
@@ -29,7 +29,7 @@ class Refits:
         Whether probabilities are needed.
     """
 
-    def __init__(self, model: Any, data: Training, gamma: float | None, likely: bool = False) -> None:
+    def __init__(self, model: Tunable, data: Training, gamma: float | None, likely: bool = False) -> None:
         self.model = model if gamma is None else clone(model).set_params(gamma=gamma)
         self.data, self.likely = data, likely
 

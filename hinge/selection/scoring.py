@@ -4,9 +4,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.metrics import get_scorer
 
 from hinge.selection.training import Training
+from hinge.types import Items
 
 Scorer: TypeAlias = Callable[..., float]
 """Called with a fitted model, rows and their labels: the larger, the better."""
@@ -56,13 +58,15 @@ class Scoring(NamedTuple):
     least: float
     weighs: bool
 
-    def of(self, model: Any, X: Any, y: np.ndarray, weight: np.ndarray | None) -> float:
+    def of(self, model: BaseEstimator, X: Items, y: np.ndarray, weight: np.ndarray | None) -> float:
         """The score of a model on some rows."""
         if weight is not None and self.weighs:
             return float(self.scorer(model, X, y, sample_weight=weight))
         return float(self.scorer(model, X, y))
 
-    def marks(self, model: Any, X: Any, y: np.ndarray, weight: np.ndarray | None) -> tuple[np.ndarray, float] | None:
+    def marks(
+        self, model: BaseEstimator, X: Items, y: np.ndarray, weight: np.ndarray | None
+    ) -> tuple[np.ndarray, float] | None:
         """The marks of rows, and what their sum is divided by, where the score is a mean: the accuracy.
 
         scikit-learn's own checks before it counts take as long as a small fit.
@@ -104,7 +108,7 @@ def scoring_of(scoring: str | Scorer | None, regression: bool) -> Scoring:
     return Scoring(scorer, name, values, "predict_proba" in methods and not values, most, least, method is not None)
 
 
-def with_values(model: Any, data: Training, values: np.ndarray) -> Any:
+def with_values(model: BaseEstimator, data: Training, values: np.ndarray) -> Any:
     """A model whose decision values are these, one row for each row that it will be asked of.
 
     Parameters

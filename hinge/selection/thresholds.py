@@ -1,9 +1,10 @@
 """The decision value from which on a row is called positive, where the two kinds of error cost differently."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from hinge.estimators import weights
@@ -21,7 +22,7 @@ class Threshold(NamedTuple):
 
 
 def choose_threshold(
-    model: Any,
+    model: BaseEstimator,
     X: Items,
     y: ArrayLike,
     *,

@@ -1,9 +1,10 @@
 """The rows of a search: checked once, and seen by each fit through weights."""
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 
 from hinge.estimators import SVC, SVR, LinearSVC, LinearSVR, checks, kernel_input, weights
 from hinge.estimators.linear_machine import SOLVES
@@ -11,8 +12,10 @@ from hinge.estimators.parameters import KernelData
 from hinge.solvers import registry
 from hinge.types import Items
 
-KINDS = LinearSVC, LinearSVR, SVC, SVR
+Tunable: TypeAlias = LinearSVC | LinearSVR | SVC | SVR
 """The estimators whose C can be chosen."""
+KINDS = LinearSVC, LinearSVR, SVC, SVR
+"""The same, to ask whether something is one."""
 INSTEAD = ("lam", "slack")
 """Parameters in the place of C, beside which there is none to choose."""
 
@@ -56,7 +59,7 @@ class Training(NamedTuple):
         return len(np.unique(self.codes[kept])) < len(self.classes)
 
 
-def training_of(model: Any, X: Items, y: ArrayLike, sample_weight: ArrayLike | None) -> Training:
+def training_of(model: BaseEstimator, X: Items, y: ArrayLike, sample_weight: ArrayLike | None) -> Training:
     """X and y as a fit of `model` would check them; it learns the names of the features.
 
     Parameters

@@ -24,7 +24,7 @@ from hinge.selection.kernel_path import KernelPath
 from hinge.selection.linear_path import LinearPath
 from hinge.selection.refits import Refits
 from hinge.selection.scoring import Scorer, Scoring, scoring_of, with_values
-from hinge.selection.training import Training, training_of
+from hinge.selection.training import Training, Tunable, training_of
 from hinge.selection.without_rows import Estimate, estimate, left_out_scores
 from hinge.threads import each, threads_of
 from hinge.types import Items
@@ -86,7 +86,7 @@ class Tuned(NamedTuple):
 
 
 def tune(
-    estimator: Any,
+    estimator: Tunable,
     X: Items,
     y: ArrayLike,
     *,
@@ -210,7 +210,7 @@ class _Search:
 
     def __init__(
         self,
-        model: Any,
+        model: Tunable,
         data: Training,
         scoring: Scoring,
         Cs: np.ndarray,
@@ -301,7 +301,14 @@ class _Search:
         self.cut_off |= done < len(kept)
         self._say(g, f"fold {k + 1} of {len(self.folds)}", kept[:done])
 
-    def _judge(self, place: tuple[int, int, int], model: Any, X: Any, y: np.ndarray, weight: np.ndarray | None) -> None:
+    def _judge(
+        self,
+        place: tuple[int, int, int],
+        model: Tunable,
+        X: Items | np.ndarray,
+        y: np.ndarray,
+        weight: np.ndarray | None,
+    ) -> None:
         """Put the score of a model on the board."""
         marks = self.scoring.marks(model, X, y, weight)
         if marks is None:
@@ -319,7 +326,7 @@ class _Search:
             best += f", gamma={self.gammas[place[1]]:.4g}"
         sys.stderr.write(f"[hinge] {gamma}{what}: {len(done)} values of C{best}\n")
 
-    def error_of(self, chosen: Any, place: tuple[int, int] | None) -> Estimate:
+    def error_of(self, chosen: Tunable, place: tuple[int, int] | None) -> Estimate:
         """The error of the chosen model by leave-one-out; by its folds where there is none."""
         data = self.data
         if self.left_out is not None and self.left_out[0] == place:

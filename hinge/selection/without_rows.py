@@ -1,6 +1,6 @@
 """Decision values of all training rows by machines trained without them, and the error that they foretell."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +18,7 @@ from hinge.estimators.one_vs_one import class_pairs
 from hinge.kernels import Function
 from hinge.problems import Regularized
 from hinge.problems.svm.losses import Loss
+from hinge.selection.training import Tunable
 from hinge.types import Items, Stored
 
 
@@ -116,7 +117,7 @@ def row_spans(X: Stored, problem: Regularized) -> Spans:
     return lambda asked: linear_spans(rows, asked)
 
 
-def left_out_scores(model: Any, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None) -> np.ndarray:
+def left_out_scores(model: Tunable, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None) -> np.ndarray:
     """Decision values of the rows of a fit by machines trained without them, from the fit itself.
 
     Parameters
@@ -147,7 +148,7 @@ def left_out_scores(model: Any, X: Items, y: ArrayLike, sample_weight: ArrayLike
     return scores
 
 
-def _labels(model: Any, codes: np.ndarray) -> list[np.ndarray]:
+def _labels(model: LinearSVC | SVC, codes: np.ndarray) -> list[np.ndarray]:
     """-1 or +1 of every row in each run; 0 of those that take no part in it."""
     n_classes = len(model.classes_)
     if model._one_vs_one:
@@ -173,7 +174,7 @@ def _of_linear_targets(model: LinearSVR, X: Items, y: ArrayLike, sample_weight: 
     return without_targets(f, t, beta, bound, problem.loss, row_spans(X, problem))[:, None]
 
 
-def _of_kernel_targets(model: Any, X: Items, y: ArrayLike, sample_weight: ArrayLike | None) -> np.ndarray:
+def _of_kernel_targets(model: SVR, X: Items, y: ArrayLike, sample_weight: ArrayLike | None) -> np.ndarray:
     X, kernel = kernel_input.new_data(model, X), model.kernel_
     t, weight = checks.checked_targets(column_or_1d(y)), weights.row_weights(sample_weight, X)
     check_consistent_length(X, t)
@@ -196,7 +197,7 @@ def _of_kernel_targets(model: Any, X: Items, y: ArrayLike, sample_weight: ArrayL
     return without_targets(model.predict(X), t, beta, bound, model._loss, spans)[:, None]
 
 
-def estimate(model: Any, y: np.ndarray, values: np.ndarray, weight: np.ndarray | None) -> Estimate:
+def estimate(model: Tunable, y: np.ndarray, values: np.ndarray, weight: np.ndarray | None) -> Estimate:
     """The share of rows that a machine trained without them would get wrong; mean absolute error of a regression.
 
     Its standard error is that of a mean over so many rows.

@@ -16,12 +16,16 @@ from hinge.solvers.linear.prices import ascent_price, leaps_pay, newton_price, s
 from hinge.solvers.linear.sdca import SDCA
 from hinge.solvers.linear.subspace_sdca import SubspaceSDCA
 
-MOST_FEATURES = 1024  # of which Newton's method forms no Hessian
+MOST_FEATURES = 1024  # features up to which Newton's method without a Hessian is considered
 PROBE = 3.0  # passes of the ascent that tell how fast it is
-CHEAP = 0.15  # share of the price of Newton's method that is worth knowing it
-HOPELESS = 2.0  # times that price from which on it is not
-CLEAR = 8.0  # times the price of the ascent that Newton's method must cost not to be thought of
-MANY_DIGITS, SOON = 1e-5, 2e7  # a tolerance at which Newton's steps are surer, where they take no longer than this
+CHEAP = 0.15  # the ascent is tried first if these passes cost less than this share of Newton's method
+HOPELESS = 2.0  # but not if the whole ascent should cost this many times as much as Newton's method
+CLEAR = 8.0  # the ascent runs alone if Newton's method should cost this many times as much
+MANY_DIGITS, SOON = 1e-5, 2e7  # below this tolerance Newton's method begins, if its price is below this one
+BRIEF = 2e6  # a price of Newton's method below which the ascent is not tried first
+CHEAPER_BRIEF = 4e6  # the same where the ascent should cost more than Newton's method
+ROWS_EACH = 4  # rows for each feature that such a price needs to be reliable
+MANY_VISITS = 0.5  # R²/Λ from which on the ascent takes more than its first passes
 MANY_PASSES = 8  # a budget of so many passes is enough for SDCA, which also certifies
 
 
@@ -113,6 +117,9 @@ def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3)
     if CLEAR * ascent < newton:
         return Choice(ascent_for(problem, tol), f"{work} for Newton")
     price = newton / (n * visit_price(problem))  # in passes of the ascent
+    if stiff >= MANY_VISITS and _is_brief(problem, newton, ascent):
+        few = f"{n} rows of {d} features: Newton's method needs some {1e-6 * newton:.2g} ms"
+        return Choice(Adaptive(tol, "newton", ascent_for(problem, tol), price=float(f"{price:.3g}")), few)
     tried = CHEAP * price > PROBE and ascent < HOPELESS * newton
     if form_of(problem) != "features":  # of few rows little is known beforehand
         tried = True
@@ -123,6 +130,17 @@ def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3)
         watched = Adaptive(tol, ascent=ascent_for(problem, tol), price=price)
         return Choice(watched, f"{work} for Newton, who takes over where it is slow")
     return Choice(Adaptive(tol, "newton", ascent_for(problem, tol), price=price), f"{work} of dual ascent")
+
+
+def _is_brief(problem: Regularized, newton: float, ascent: float) -> bool:
+    """Whether Newton's method is done at once, so that there is little to gain by beginning with the ascent.
+
+    What is left to gain is less than it costs to hand over; and where no code is cached yet, the second method takes
+    seconds to compile.
+    """
+    if not problem.loss.curvature or form_of(problem) != "features" or problem.n < ROWS_EACH * (problem.d + 1):
+        return False
+    return newton < (CHEAPER_BRIEF if newton < ascent else BRIEF)
 
 
 def ascent_for(problem: Regularized, tol: float = 1e-3) -> Solver:

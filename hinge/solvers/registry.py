@@ -16,7 +16,7 @@ Solves = Literal["linear", "multiclass", "cells", "1-norm", "kernel", "nu", "max
 after "multiclass"; the linear SVM by rows, columns and cells; with the 1-norm; the kernel SVM; with ν; the others."""
 
 
-class Entry(NamedTuple):
+class Registered(NamedTuple):
     """One line of the registry.
 
     Attributes
@@ -40,51 +40,51 @@ class Entry(NamedTuple):
         return found
 
 
-BY_NAME: dict[str, Entry] = {
-    "pegasos": Entry("hinge.solvers.linear.pegasos", "Pegasos", "linear"),
-    "sdca": Entry("hinge.solvers.linear.sdca", "SDCA", "linear"),
-    "subspacesdca": Entry("hinge.solvers.linear.subspace_sdca", "SubspaceSDCA", "linear"),
-    "cocoa": Entry("hinge.solvers.linear.cocoa", "CoCoA", "linear"),
-    "blockascent": Entry("hinge.solvers.linear.block_ascent", "BlockAscent", "linear"),
-    "blocknewton": Entry("hinge.solvers.linear.block_newton", "BlockNewton", "linear"),
-    "bypasses": Entry("hinge.solvers.linear.by_passes", "ByPasses", "linear"),
-    "stalesdca": Entry("hinge.solvers.linear.stale_sdca", "StaleSDCA", "linear"),
-    "uniformdca": Entry("hinge.solvers.linear.uniform_dca", "UniformDCA", "linear"),
-    "newton": Entry("hinge.solvers.linear.newton", "Newton", "linear"),
-    "devicenewton": Entry("hinge.solvers.linear.device_newton", "DeviceNewton", "linear", "torch"),
-    "adaptive": Entry("hinge.solvers.linear.adaptive", "Adaptive", "linear"),
-    "cuttingplane": Entry("hinge.solvers.linear.cutting_plane", "CuttingPlane", "linear"),
-    "norma": Entry("hinge.solvers.linear.norma", "Norma", "linear"),
-    "sgd": Entry("hinge.solvers.linear.sgd", "SGD", "linear"),
-    "perceptron": Entry("hinge.solvers.linear.perceptron", "Perceptron", "linear"),
-    "amplified": Entry("hinge.solvers.linear.amplified", "Amplified", "linear"),
-    "interiorpoint": Entry("hinge.solvers.linear.interior_point", "InteriorPoint", "linear", "clarabel"),
-    "multiclasssdca": Entry("hinge.solvers.linear.multiclass_sdca", "MulticlassSDCA", "multiclass"),
-    "multiclasspegasos": Entry("hinge.solvers.linear.multiclass_pegasos", "MulticlassPegasos", "multiclass"),
-    "simba": Entry("hinge.solvers.cells.simba", "Simba", "cells"),
-    "frugal": Entry("hinge.solvers.cells.frugal", "Frugal", "cells"),
-    "probe": Entry("hinge.solvers.cells.probe", "Probe", "cells"),
-    "thrifty": Entry("hinge.solvers.cells.thrifty", "Thrifty", "cells"),
-    "cdn": Entry("hinge.solvers.linear.cdn", "CDN", "1-norm"),
-    "sbp": Entry("hinge.solvers.kernel.sbp", "SBP", "kernel"),
-    "blockdual": Entry("hinge.solvers.kernel.block_dual", "BlockDual", "kernel"),
-    "activeset": Entry("hinge.solvers.kernel.active_set", "ActiveSet", "kernel"),
-    "kernelpegasos": Entry("hinge.solvers.kernel.kernel_pegasos", "KernelPegasos", "kernel"),
-    "kernelsdca": Entry("hinge.solvers.kernel.kernel_sdca", "KernelSDCA", "kernel"),
-    "kernelperceptron": Entry("hinge.solvers.kernel.kernel_perceptron", "KernelPerceptron", "kernel"),
-    "smo": Entry("hinge.solvers.kernel.smo", "SMO", "kernel"),
-    "levelblocks": Entry("hinge.solvers.kernel.level_blocks", "LevelBlocks", "nu"),
-    "primaldual": Entry("hinge.solvers.saddle.primal_dual", "PrimalDual", "max-min"),
-    "workingset": Entry("hinge.solvers.saddle.working_set", "WorkingSet", "max-min"),
-    "byturns": Entry("hinge.solvers.saddle.by_turns", "ByTurns", "max-min"),
-    "coreset": Entry("hinge.solvers.saddle.core_set", "CoreSet", "max-min"),
-    "pdhg": Entry("hinge.solvers.saddle.pdhg", "PDHG", "max-min"),
-    "grigoriadiskhachiyan": Entry("hinge.solvers.saddle.grigoriadis_khachiyan", "GrigoriadisKhachiyan", "max-min"),
+BY_NAME: dict[str, Registered] = {
+    "pegasos": Registered("hinge.solvers.linear.pegasos", "Pegasos", "linear"),
+    "sdca": Registered("hinge.solvers.linear.sdca", "SDCA", "linear"),
+    "subspacesdca": Registered("hinge.solvers.linear.subspace_sdca", "SubspaceSDCA", "linear"),
+    "cocoa": Registered("hinge.solvers.linear.cocoa", "CoCoA", "linear"),
+    "blockascent": Registered("hinge.solvers.linear.block_ascent", "BlockAscent", "linear"),
+    "blocknewton": Registered("hinge.solvers.linear.block_newton", "BlockNewton", "linear"),
+    "bypasses": Registered("hinge.solvers.linear.by_passes", "ByPasses", "linear"),
+    "stalesdca": Registered("hinge.solvers.linear.stale_sdca", "StaleSDCA", "linear"),
+    "uniformdca": Registered("hinge.solvers.linear.uniform_dca", "UniformDCA", "linear"),
+    "newton": Registered("hinge.solvers.linear.newton", "Newton", "linear"),
+    "devicenewton": Registered("hinge.solvers.linear.device_newton", "DeviceNewton", "linear", "torch"),
+    "adaptive": Registered("hinge.solvers.linear.adaptive", "Adaptive", "linear"),
+    "cuttingplane": Registered("hinge.solvers.linear.cutting_plane", "CuttingPlane", "linear"),
+    "norma": Registered("hinge.solvers.linear.norma", "Norma", "linear"),
+    "sgd": Registered("hinge.solvers.linear.sgd", "SGD", "linear"),
+    "perceptron": Registered("hinge.solvers.linear.perceptron", "Perceptron", "linear"),
+    "amplified": Registered("hinge.solvers.linear.amplified", "Amplified", "linear"),
+    "interiorpoint": Registered("hinge.solvers.linear.interior_point", "InteriorPoint", "linear", "clarabel"),
+    "multiclasssdca": Registered("hinge.solvers.linear.multiclass_sdca", "MulticlassSDCA", "multiclass"),
+    "multiclasspegasos": Registered("hinge.solvers.linear.multiclass_pegasos", "MulticlassPegasos", "multiclass"),
+    "simba": Registered("hinge.solvers.cells.simba", "Simba", "cells"),
+    "frugal": Registered("hinge.solvers.cells.frugal", "Frugal", "cells"),
+    "probe": Registered("hinge.solvers.cells.probe", "Probe", "cells"),
+    "thrifty": Registered("hinge.solvers.cells.thrifty", "Thrifty", "cells"),
+    "cdn": Registered("hinge.solvers.linear.cdn", "CDN", "1-norm"),
+    "sbp": Registered("hinge.solvers.kernel.sbp", "SBP", "kernel"),
+    "blockdual": Registered("hinge.solvers.kernel.block_dual", "BlockDual", "kernel"),
+    "activeset": Registered("hinge.solvers.kernel.active_set", "ActiveSet", "kernel"),
+    "kernelpegasos": Registered("hinge.solvers.kernel.kernel_pegasos", "KernelPegasos", "kernel"),
+    "kernelsdca": Registered("hinge.solvers.kernel.kernel_sdca", "KernelSDCA", "kernel"),
+    "kernelperceptron": Registered("hinge.solvers.kernel.kernel_perceptron", "KernelPerceptron", "kernel"),
+    "smo": Registered("hinge.solvers.kernel.smo", "SMO", "kernel"),
+    "levelblocks": Registered("hinge.solvers.kernel.level_blocks", "LevelBlocks", "nu"),
+    "primaldual": Registered("hinge.solvers.saddle.primal_dual", "PrimalDual", "max-min"),
+    "workingset": Registered("hinge.solvers.saddle.working_set", "WorkingSet", "max-min"),
+    "byturns": Registered("hinge.solvers.saddle.by_turns", "ByTurns", "max-min"),
+    "coreset": Registered("hinge.solvers.saddle.core_set", "CoreSet", "max-min"),
+    "pdhg": Registered("hinge.solvers.saddle.pdhg", "PDHG", "max-min"),
+    "grigoriadiskhachiyan": Registered("hinge.solvers.saddle.grigoriadis_khachiyan", "GrigoriadisKhachiyan", "max-min"),
 }
 """All of them. The name is that of the class in small letters."""
 
 
-def entries(*solves: Solves) -> dict[str, Entry]:
+def entries(*solves: Solves) -> dict[str, Registered]:
     """The solvers of some kinds of problem by name, in their order here; all, if no kind is given."""
     return {name: entry for name, entry in BY_NAME.items() if not solves or entry.solves in solves}
 
@@ -99,12 +99,12 @@ def classes(*solves: Solves) -> "tuple[type[Solver], ...]":
     return tuple(entry.load() for entry in entries(*solves).values())
 
 
-def of_class(name: str) -> Entry | None:
+def of_class(name: str) -> Registered | None:
     """The solver whose class has this name; None if there is none."""
     return next((entry for entry in BY_NAME.values() if entry.class_name == name), None)
 
 
-def entry_of(solver: "Solver") -> Entry | None:
+def entry_of(solver: "Solver") -> Registered | None:
     """The line of a solver, or of the one it inherits from; None if it inherits from none."""
     places = [(cls.__module__, cls.__qualname__) for cls in type(solver).__mro__]
     found = {(entry.module, entry.class_name): entry for entry in BY_NAME.values()}

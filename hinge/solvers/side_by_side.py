@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hinge.compiled import Record, record
+from hinge.compiled import Scalars, scalars
 from hinge.problems import Certificate, Problem
 from hinge.problems.cost import Cost
 from hinge.problems.svm.tasks import Answers, Tasks
@@ -17,7 +17,7 @@ class SideBySideState(NamedTuple):
     """A state of each task, and `turn.t`, the turns so far: task t modulo their number is next."""
 
     tasks: tuple[Any, ...]
-    turn: Record
+    turn: Scalars
 
     @property
     def t(self) -> int:
@@ -54,7 +54,7 @@ class SideBySide(Solver[Tasks, SideBySideState]):
     def init(self, problem: Tasks, seed: int = 0, start: Any = None) -> SideBySideState:
         starts = start or [None] * len(problem.tasks)
         states = (self.solver.init(task, seed, one) for task, one in zip(problem.tasks, starts, strict=True))
-        return SideBySideState(tuple(states), record(t=0))
+        return SideBySideState(tuple(states), scalars(t=0))
 
     def advance(self, problem: Tasks, state: SideBySideState, n_iter: int) -> SideBySideState:
         tasks = list(state.tasks)

@@ -26,7 +26,7 @@ def test_together_they_are_what_they_are_one_by_one(shape, weighted):
 
 def small(sizes, memory=1e9, one_vs_one=True, kernel=None):
     codes = np.repeat(np.arange(len(sizes)), sizes)
-    return are_small(None, kernel or Gaussian(1.0), codes, len(sizes), memory, one_vs_one=one_vs_one)
+    return are_small(kernel or Gaussian(1.0), codes, len(sizes), memory, one_vs_one=one_vs_one)
 
 
 def test_what_counts_as_small():

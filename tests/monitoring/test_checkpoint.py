@@ -3,20 +3,20 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from hinge.compiled import Record, record
+from hinge.compiled import Scalars, scalars
 from hinge.monitoring.checkpoint import NAME, Checkpoint, notes_of
 
 
 class State(NamedTuple):
     a: np.ndarray
-    numbers: Record
+    numbers: Scalars
     inside: tuple
     key: np.uint64
 
 
 def made(x):
     return State(
-        np.full((2, 3), x), record(u=x, t=int(x), on=x > 0), (np.arange(3) + int(x),), np.uint64(2**63 + int(x))
+        np.full((2, 3), x), scalars(u=x, t=int(x), on=x > 0), (np.arange(3) + int(x),), np.uint64(2**63 + int(x))
     )
 
 

@@ -49,6 +49,21 @@ def test_the_choice_and_its_reason(n, d, lam, cells, begins, loss):
     assert choice.solver.rejects(made) is None
 
 
+@pytest.mark.parametrize(
+    ("n", "d", "lam", "loss", "begins"),
+    [
+        (500, 20, 2e-3, SQUARED_HINGE, NEWTON),
+        (150, 4, 1 / 150, SQUARED_HINGE, NEWTON),
+        (500, 20, 2e-3, HINGE, ASCENT),  # a smoothed loss takes more steps
+        (500, 20, 0.2, SQUARED_HINGE, ASCENT),  # the ascent is done in a few passes
+        (60, 20, 1 / 60, SQUARED_HINGE, ASCENT),  # few rows for each feature: steps are cut short
+        (3000, 50, 0.03, SQUARED_HINGE, ASCENT),  # no small fit
+    ],
+)
+def test_small_fits_with_a_square_are_newtons_at_once(n, d, lam, loss, begins):
+    assert getattr(choose(problem(n, d, lam, None, loss)).solver, "begin", ASCENT) == begins
+
+
 def test_the_tolerance_is_handed_on_and_a_smaller_one_speaks_for_newton():
     made = problem(5000, 100, 0.1)
     assert choose(made, tol=1e-9).solver.tol == 1e-9

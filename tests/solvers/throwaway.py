@@ -16,7 +16,7 @@ class Throwaway(Pegasos):
     patience: float = 0.5
 
 
-ENTRY = registry.Entry(__name__, "Throwaway", "linear")
+ENTRY = registry.Registered(__name__, "Throwaway", "linear")
 
 
 def pytest_configure():

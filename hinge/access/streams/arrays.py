@@ -125,7 +125,7 @@ class ArrayStream(RowStream):
         return hash_of(f"{self.shape} {self.array.dtype}", np.concatenate(rows))
 
 
-def _map_of(array: Any) -> mmap.mmap | None:
+def _map_of(array: object) -> mmap.mmap | None:
     """The map behind an array, if pages of it can be given back: not if changes to it live in memory alone."""
     if not (isinstance(array, np.memmap) and array.mode in ("r", "r+") and hasattr(mmap, "MADV_DONTNEED")):
         return None

@@ -48,7 +48,7 @@ def as_stream(source: Any, label: str | None = None, keep: int = 0) -> RowStream
     return ArrayStream(source)
 
 
-def is_source(source: Any) -> bool:
+def is_source(source: object) -> bool:
     """Whether something is a source of rows that `as_stream` opens; arrays in memory are soon known to be none."""
     if isinstance(source, np.ndarray):
         return isinstance(source, np.memmap)

@@ -128,7 +128,7 @@ class SimbaRegime(Experiment):
             if part:
                 claims.append(_noisy(part, at, noise))
         rows = [
-            _row(n, noise, method, found, part)
+            _row(n, noise, method, found)
             for n in results.of("n")
             for noise in NOISES
             if (part := results.where(n=n, noise=noise))
@@ -276,7 +276,7 @@ def _noisy(part: CellResults, n: int, noise: float) -> Claim:
     )
 
 
-def _row(n: int, noise: float, method: str, found: Reads, part: CellResults) -> list[str | float | int | None]:
+def _row(n: int, noise: float, method: str, found: Reads) -> list[str | float | int | None]:
     met = [cells for cells in found.each if math.isfinite(cells)]
     median = found.median if math.isfinite(found.median) else None
     low, high = (min(met), max(met)) if met else (None, None)

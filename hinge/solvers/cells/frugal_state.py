@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hinge.compiled import Record, record
+from hinge.compiled import Scalars, scalars
 
 
 class FrugalState(NamedTuple):
@@ -34,7 +34,7 @@ class FrugalState(NamedTuple):
     ranked: np.ndarray
     cuts: np.ndarray
     tails: np.ndarray
-    s: Record
+    s: Scalars
 
     @property
     def t(self) -> int:
@@ -45,7 +45,7 @@ class FrugalState(NamedTuple):
 def empty_state(d: int, u: np.ndarray, order: np.ndarray, levels: int) -> FrugalState:
     """No row in the sample, no batch; with the rows' random numbers, and their order in the first pass."""
     n = len(u)
-    s = record(
+    s = scalars(
         b=0.0,
         b_before=0.0,
         drift=0.0,

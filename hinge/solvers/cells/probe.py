@@ -6,7 +6,7 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from hinge.access import Line
-from hinge.compiled import Record, record
+from hinge.compiled import Scalars, scalars
 from hinge.problems import Certificate, Problem, Regularized, Solution
 from hinge.problems.cost import Cost
 from hinge.sampling import draw_units, key_of
@@ -36,7 +36,7 @@ class ProbeState(NamedTuple):
     probed: np.ndarray
     w_J: np.ndarray
     queue: np.ndarray
-    s: Record
+    s: Scalars
 
     @property
     def t(self) -> int:
@@ -139,7 +139,7 @@ class Probe(Solver[Regularized, ProbeState]):
             np.zeros((n, len(columns))),
             np.zeros(len(columns)),
             np.zeros(n, np.int64),
-            record(b=0.0, t=0, columns=0, queued=0, done=0, found=0, rounds=0, quiet=0, over=False),
+            scalars(b=0.0, t=0, columns=0, queued=0, done=0, found=0, rounds=0, quiet=0, over=False),
         )
         order = order[_counts(problem)[order]]
         sides = [order[problem.y[order] == side][: -(-self.rows // 3)] for side in (1, -1)]

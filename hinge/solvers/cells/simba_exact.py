@@ -4,7 +4,7 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from hinge.compiled import Record, compiled, record_array
+from hinge.compiled import Scalars, compiled, scalars_array
 from hinge.sampling import draw_unit, pick
 from hinge.solvers.saddle.multiplicative_weights import FLOOR, factor
 
@@ -13,7 +13,7 @@ TIES = 1e-9  # weights so near to one another are the same but for rounding
 
 
 class Exact(NamedTuple):
-    """u, p, and the sums of all w, p and b so far; `numbers` is a record of b and its sum."""
+    """u, p, and the sums of all w, p and b so far; `numbers` has b and its sum."""
 
     u: np.ndarray
     w_sum: np.ndarray
@@ -24,13 +24,13 @@ class Exact(NamedTuple):
 
 def start(n: int, d: int) -> Exact:
     """u = 0 and p uniform."""
-    numbers = record_array(b=0.0, b_sum=0.0)
+    numbers = scalars_array(b=0.0, b_sum=0.0)
     return Exact(np.zeros(d), np.zeros(d), np.full(n, 1.0 / n), np.zeros(n), numbers)
 
 
 def sums(s: Exact) -> tuple[np.ndarray, np.ndarray, float]:
     """The sums of all w, p and b so far."""
-    return s.w_sum, s.p_sum, float(cast(Record, s.numbers[()]).b_sum)
+    return s.w_sum, s.p_sum, float(cast(Scalars, s.numbers[()]).b_sum)
 
 
 def bare(s: Exact) -> tuple[np.ndarray, ...]:

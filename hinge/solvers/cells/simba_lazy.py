@@ -20,7 +20,7 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from hinge.compiled import Record, compiled, record_array
+from hinge.compiled import Scalars, compiled, scalars_array
 from hinge.sampling import SumTree, draw_unit, find, group_total, resum, set_leaf, sum_tree
 from hinge.solvers.cells.simba_exact import OUTSIDE, TIES, cut_of, sign_of, sq_length
 from hinge.solvers.saddle.multiplicative_weights import factor
@@ -33,7 +33,7 @@ RESUM = 1024  # iterations after which the squares of u are summed anew
 class Lazy(NamedTuple):
     """p and u² as sum trees, and what makes the averages; group 2k + [y > 0] has the slack ``xi[2k]``.
 
-    `numbers` is a record of C = Σ s_t, the bias and its sum, Z, and the last cut.
+    `numbers` has C = Σ s_t, the bias and its sum, Z, and the last cut.
     """
 
     points: SumTree
@@ -58,13 +58,13 @@ def start(y: np.ndarray, d: int, capped: bool) -> Lazy:
         np.zeros(len(y)),
         np.zeros(groups),
         xi,
-        record_array(C=0.0, b=0.0, b_sum=0.0, Z=0.0, cut=0.0),
+        scalars_array(C=0.0, b=0.0, b_sum=0.0, Z=0.0, cut=0.0),
     )
 
 
 def sums(s: Lazy) -> tuple[np.ndarray, np.ndarray, float]:
     """The sums of all w, p and b so far."""
-    n = cast(Record, s.numbers[()])
+    n = cast(Scalars, s.numbers[()])
     return n.C * s.u - s.z, s.p_sum + s.G[s.points.group] * s.points.leaves, float(n.b_sum)
 
 

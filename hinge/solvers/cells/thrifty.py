@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hinge.compiled import Record, record
+from hinge.compiled import Scalars, scalars
 from hinge.problems import Certificate, Problem, Regularized, Solution
 from hinge.problems.cost import Cost
 from hinge.sampling import draw_units, key_of
@@ -31,7 +31,7 @@ class ThriftyState(NamedTuple):
     chosen: np.ndarray
     order: np.ndarray
     queue: np.ndarray
-    s: Record
+    s: Scalars
 
     @property
     def t(self) -> int:
@@ -122,7 +122,7 @@ class Thrifty(Solver[Regularized, ThriftyState]):
         row = max(table.bill.row_price, 1e-300)
         most = n * row if table.max_cost is None else max(0.0, table.max_cost - table.bill.cost)
         budget = float(most if self.budget is None else self.budget)
-        s = record(b=0.0, t=0, budget=budget, spent=0.0, queued=0, done=0, over=False)
+        s = scalars(b=0.0, t=0, budget=budget, spent=0.0, queued=0, done=0, over=False)
         state = ThriftyState(np.zeros(d), np.zeros(n, bool), np.ones(d, bool), order, np.zeros(n, np.int64), s)
         affordable = budget / row
         least, enough = FEWEST, max(FEWEST, A_COLUMN * d)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hinge.compiled import compiled, record_array
+from hinge.compiled import compiled, scalars_array
 from hinge.problems.svm.level_gap import CLASSES, TARGETS, level_gap, level_of, relative_gap
 from hinge.problems.svm.quantiles import quantile
 from hinge.solvers.kernel.active_set import FINEST, FIRST, SHARPER, STILL, measured, most_pairs, steps_on_face
@@ -77,7 +77,7 @@ def unsolved(n_problems: int) -> np.ndarray:
     given way to Newton's, `on_face`.
     """
     first = dict(gap=np.inf, as_is=0.0, primal=np.nan, b=0.0, rounds=0, level=FIRST, dual=-np.inf, still=0)
-    return np.repeat(record_array(**first, on_face=False)[None], n_problems)
+    return np.repeat(scalars_array(**first, on_face=False)[None], n_problems)
 
 
 def solve_together(

@@ -3,7 +3,7 @@
 import numpy as np
 
 from hinge.access import Matrix
-from hinge.compiled import Record, compiled, record
+from hinge.compiled import Scalars, compiled, scalars
 from hinge.problems import Multiclass, Regularized
 from hinge.sampling import draw_index
 
@@ -15,14 +15,14 @@ SHRUNK = np.uint32(1 << 31)  # marks a row of the list that leaves it at the end
 # Short functions are inlined: that compiles sooner than a function of its own would.
 
 
-def first_epoch() -> Record:
+def first_epoch() -> Scalars:
     """The place in an epoch, before the first.
 
     `t`: rows visited in all; `draws`: random numbers used; `stale`: whether the next epoch visits all rows;
     `active`: rows on the list of this epoch, of which `visited` are done: the first `block` blocks and
     `offset` rows of the next one; `rows`: rows that the last epoch visited.
     """
-    return record(t=0, draws=0, stale=True, active=0, visited=0, block=0, offset=0, rows=0)
+    return scalars(t=0, draws=0, stale=True, active=0, visited=0, block=0, offset=0, rows=0)
 
 
 def rows_a_block(matrix: Matrix) -> int:
@@ -32,7 +32,7 @@ def rows_a_block(matrix: Matrix) -> int:
     return 2 if size <= IN_MEMORY else int(max(2, PAGES * matrix.n // size))
 
 
-def rows_to_look(problem: Regularized | Multiclass, epoch: Record) -> int:
+def rows_to_look(problem: Regularized | Multiclass, epoch: Scalars) -> int:
     """Rows to the end of the epoch, or later where epochs are short against a look at the answer."""
     if epoch.visited == 0 and (epoch.stale or epoch.active == 0):
         return problem.n if len(problem.weight) == 1 else int(np.count_nonzero(problem.weight))
@@ -44,7 +44,7 @@ def rows_to_look(problem: Regularized | Multiclass, epoch: Record) -> int:
     return left if left >= step else step - t % step  # on a grid, wherever it is asked
 
 
-@compiled
+@compiled(inline="always")
 def begin(epoch, active, order, weight, block_rows, key):
     """Draw the order of an epoch's blocks, and say whether it visits all rows: those that have a weight."""
     everything = list_rows(epoch, active, weight)
@@ -52,7 +52,7 @@ def begin(epoch, active, order, weight, block_rows, key):
     return everything
 
 
-@compiled
+@compiled(inline="always")
 def list_rows(epoch, active, weight):
     """Put all rows that have a weight on the list, where that is due; whether it was."""
     everything = epoch.stale or epoch.active == 0
@@ -95,7 +95,7 @@ def counted(epoch, count):
     return True
 
 
-@compiled
+@compiled(inline="always")
 def shuffle(order, blocks, key, draws):
     """Put the blocks' numbers in a random order (Fisher and Yates); returns the draws made so far."""
     for k in range(blocks):
@@ -107,7 +107,7 @@ def shuffle(order, blocks, key, draws):
     return draws
 
 
-@compiled
+@compiled(inline="always")
 def unmarked(active, n_active):
     """Close the gaps that shrinking left in the list, which stays sorted."""
     kept = 0

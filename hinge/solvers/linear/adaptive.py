@@ -8,17 +8,19 @@ from hinge.monitoring import Status
 from hinge.problems import Problem, Regularized, Solution
 from hinge.problems.cost import Cost
 from hinge.solvers.base import Paper, Solver, gap_of
+from hinge.solvers.linear.cocoa import CoCoAState
 from hinge.solvers.linear.newton import Newton, NewtonState
 from hinge.solvers.linear.prices import newton_price, visit_price
 from hinge.solvers.linear.sdca import SAMPLE, SDCA, SDCAState
+from hinge.solvers.linear.subspace_sdca import SubspaceState
 
 NEAR_ENOUGH = 0.5  # a gap from which on Newton's method goes on sooner than it begins anew
-LATER = 1.5  # growth of the work from one place where the gap is remembered to the next
+LATER = 1.5  # the gap is remembered again once the passes have grown by this factor
 PATIENCE = 250.0  # passes that nobody waits for, however little each costs: limits are given in passes
 MOST_TURNS = 2
 EARLY = 0.15  # share of Newton's price before which the ascent is not judged: its first gaps tell little
 MOST_STEPS = 300  # of Newton's method: each should double the digits, in the end
-LEAST, LARGEST = 1e-16, 700.0  # of all gaps that are asked for; of all logarithms that are taken back
+LEAST, LARGEST = 1e-16, 700.0  # the smallest tolerance; the largest logarithm of a gap whose exponential is finite
 
 
 class Watch(NamedTuple):
@@ -242,7 +244,7 @@ def passes_left(k: float, rate: float, wanted: float) -> float:
     return left + left * left / (4.0 * k)
 
 
-def passes_of(problem: Regularized, state: Any) -> float:
+def passes_of(problem: Regularized, state: SDCAState | SubspaceState | CoCoAState) -> float:
     """Passes that the ascent has made so far."""
     ascent: SDCAState = state if isinstance(state, SDCAState) else state.ascent
     return ascent.t / problem.n

@@ -7,7 +7,7 @@ import numpy as np
 
 from hinge.access import Matrix, frozen
 from hinge.access.streams.streamed import Ranges, Streamed
-from hinge.compiled import Record, record
+from hinge.compiled import Scalars, scalars
 from hinge.problems import Certificate, Problem, Regularized, Solution
 from hinge.problems.cost import Cost
 from hinge.problems.rounding import rounding
@@ -40,8 +40,8 @@ class BlockAscentState(NamedTuple):
     w: np.ndarray
     sums: np.ndarray
     best: np.ndarray
-    dual: Record
-    place: Record
+    dual: Scalars
+    place: Scalars
     key: np.uint64
 
     @property
@@ -132,7 +132,7 @@ class BlockAscent(Solver[Regularized, BlockAscentState]):
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> BlockAscentState:
         d, full, dual = problem.d, problem.lam * problem.total, first_dual()
         alpha, v = np.zeros(problem.n), np.zeros(d)
-        place = record(t=0, passes=0, done=0, b=0.0, loss=0.0, largest=0.0, best_b=0.0, primal=np.inf, bound=-np.inf)
+        place = scalars(t=0, passes=0, done=0, b=0.0, loss=0.0, largest=0.0, best_b=0.0, primal=np.inf, bound=-np.inf)
         if problem.bias == "free" and problem.loss.two_sided:
             dual.beta = problem.best_bias(alpha)
         if start is not None and start.alpha is not None:
@@ -217,7 +217,7 @@ def taken(problem: Regularized, block: Ranges, ahead: Ranges) -> Matrix:
     return problem.matrix.gather(np.concatenate([np.arange(lo, hi) for lo, hi in block]))
 
 
-def _bias(dual: Record) -> float:
+def _bias(dual: Scalars) -> float:
     return float(dual.beta + dual.kappa * dual.u / (dual.Lam or 1.0))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from hinge.access import Matrix
 from hinge.access.streams.streamed import Ranges
-from hinge.compiled import Record, record
+from hinge.compiled import Scalars, scalars
 from hinge.monitoring import Status, Stop
 from hinge.problems import Certificate, Problem, Regularized, Solution
 from hinge.problems.cost import Cost
@@ -36,7 +36,7 @@ class BlockNewtonState(NamedTuple):
 
     walk: Walk
     sums: Sums
-    place: Record
+    place: Scalars
     key: np.uint64
 
     @property
@@ -114,7 +114,7 @@ class BlockNewton(Solver[Regularized, BlockNewtonState]):
 
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> BlockNewtonState:
         x = None if start is None else np.append(start.w, start.b)
-        place = record(t=0, passes=0, done=0, begun=x is not None)
+        place = scalars(t=0, passes=0, done=0, begun=x is not None)
         walk = begun(outline_of(problem, self.cells), problem.spread, x)
         return BlockNewtonState(walk, no_sums(problem.d, len(STEPS)), place, key_of(seed))
 

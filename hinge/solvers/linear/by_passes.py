@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from hinge.compiled import Record, record
+from hinge.compiled import Scalars, scalars
 from hinge.monitoring import Status
 from hinge.problems import Certificate, Problem, Regularized, Solution
 from hinge.problems.cost import Cost
@@ -25,7 +25,7 @@ class ByPassesState(NamedTuple):
 
     ascent: BlockAscentState
     newton: BlockNewtonState | tuple[()]
-    watch: Record
+    watch: Scalars
 
     @property
     def t(self) -> int:
@@ -87,7 +87,7 @@ class ByPasses(Solver[Regularized, ByPassesState]):
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> ByPassesState:
         able = problem.d <= min(self.most, MOST_DIRECT) and problem.n >= ROWS * problem.d
         ascent, newton = self.ascent.init(problem, seed, start), self.newton.init(problem, seed, start) if able else ()
-        return ByPassesState(ascent, newton, record(t=0, by_newton=False, log=math.inf))
+        return ByPassesState(ascent, newton, scalars(t=0, by_newton=False, log=math.inf))
 
     def _choose(self, problem: Regularized, state: ByPassesState) -> None:
         """Who begins, by some rows of the first block; Newton's method leaves α of the ascent untouched."""

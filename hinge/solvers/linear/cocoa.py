@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hinge.access import CSRRows, DenseRows
-from hinge.compiled import Record, compiled, record
+from hinge.compiled import Scalars, compiled, scalars
 from hinge.problems import Problem, Regularized, Solution
 from hinge.problems.cost import Cost
 from hinge.solvers.base import Paper, Solver
@@ -32,7 +32,7 @@ class CoCoAState(NamedTuple):
     """
 
     ascent: SDCAState
-    rounds: Record
+    rounds: Scalars
 
     @property
     def t(self) -> int:
@@ -131,7 +131,7 @@ class CoCoA(Solver[Regularized, CoCoAState]):
 
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> CoCoAState:
         ascent = self.plain.init(problem, seed, start)
-        rounds = record(t=0, sigma=float(self.parts), parts=1, cuts=1, done=0, neighbours=1, blocks=0)
+        rounds = scalars(t=0, sigma=float(self.parts), parts=1, cuts=1, done=0, neighbours=1, blocks=0)
         return CoCoAState(ascent._replace(order=np.zeros(problem.n, np.uint32)), rounds)
 
     def advance(self, problem: Regularized, state: CoCoAState, n_iter: int) -> CoCoAState:
@@ -235,7 +235,7 @@ def _rows(problem: Regularized, A: DenseRows | CSRRows) -> Rows:
     return Rows(A, problem.y, problem.target, problem.weight, problem.loss, problem.lam)
 
 
-def _given(state: CoCoAState) -> tuple[np.ndarray, np.ndarray, np.ndarray, Record]:
+def _given(state: CoCoAState) -> tuple[np.ndarray, np.ndarray, np.ndarray, Scalars]:
     """What all parts begin with."""
     ascent = state.ascent
     return ascent.alpha, ascent.sq, ascent.v, ascent.dual

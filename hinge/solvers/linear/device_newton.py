@@ -2,6 +2,7 @@
 
 import weakref
 from dataclasses import dataclass
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -481,7 +482,7 @@ def _by_features(
     return p
 
 
-def _with_ridge(torch: Any, H: "torch.Tensor", g: "torch.Tensor") -> "torch.Tensor":
+def _with_ridge(torch: ModuleType, H: "torch.Tensor", g: "torch.Tensor") -> "torch.Tensor":
     """H⁻¹g where rounding made H singular: with the least ridge, of ten times the one before, that helps."""
     size = float(H.diagonal().abs().sum())
     ridge = 1e-12 * size

@@ -23,7 +23,8 @@ import numpy as np
 from hinge.monitoring.clock import is_over
 from hinge.problems import Regularized, Solution
 from hinge.solvers.linear import hessians
-from hinge.solvers.linear.smoothed_hinge import along, search, slopes
+from hinge.solvers.linear.row_sums import step_along
+from hinge.solvers.linear.smoothed_hinge import along, slopes
 
 MOST_STEPS = 100
 """Steps of a run; where rounding is all that is left, fewer."""
@@ -124,7 +125,7 @@ def descend(problem: Regularized, curve: Curve, tol: float, ends: float | None =
         q = np.empty(n)
         along(A, rows, problem.y, p, 0, n, q)
         first, second = float(penalty @ (x * p)), float(penalty @ (p * p))
-        tau = float(search(rows, *given[1:], m, q, center, 0.0, first, second))
+        tau = step_along(problem, rows, m, q, center, 0.0, mass, first, second, 1)
         x += tau * p
         m += tau * q
     b = 0.0 if problem.bias == "none" else float(x[-1])

@@ -12,7 +12,6 @@ from hinge.problems import Regularized
 from hinge.problems.svm.linear import Bias
 from hinge.solvers.linear.linear_systems import conjugate_gradient, solved
 from hinge.solvers.linear.row_sums import add_products, add_squares
-from hinge.solvers.linear.smoothed_hinge import came_and_went
 
 DIRECT = 256  # features up to which the Hessian is always formed and factored
 MOST_DIRECT = 2048  # and beyond which it never is; nor are the inner products of so many rows
@@ -155,7 +154,7 @@ def follow(
     Most rows stay where they were, so that H costs d² for each that came or went. It is made anew when so many
     did that their roundings would count, or when that is cheaper.
     """
-    (came, went), full = came_and_went(rows, before, curved), is_full(problem)
+    came, went, full = rows[curved > before], rows[curved < before], is_full(problem)
     changes = len(came) + len(went)
     held = int(np.count_nonzero(curved))
     moved += changes

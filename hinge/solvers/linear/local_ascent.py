@@ -20,7 +20,7 @@ import numpy as np
 
 from hinge.access import CSRRows, DenseRows, add_row, are_far, dot, fetch, read_row, sq_norm
 from hinge.access.prefetch import prefetch
-from hinge.compiled import Record, compiled, copied
+from hinge.compiled import Scalars, compiled, copied
 from hinge.problems.svm.losses import Loss, ascents, best_weight, gap_share
 from hinge.sampling import stream_of
 from hinge.solvers.linear.active_rows import SHRUNK, counted, first_epoch, shuffle
@@ -70,7 +70,7 @@ class Change(NamedTuple):
 
 
 def local_ascent(
-    rows: Rows, share: Share, alpha: np.ndarray, sq: np.ndarray, v: np.ndarray, dual: Record, sigma: float
+    rows: Rows, share: Share, alpha: np.ndarray, sq: np.ndarray, v: np.ndarray, dual: Scalars, sigma: float
 ) -> Change:
     """Visit the rows of a share once; their α, and their squared norms where these are new, are written in place.
 
@@ -96,9 +96,9 @@ def local_ascent(
 def visit(A, y, target, weight, loss, lam, block_rows, n_iter, alpha, v, sq, active, order, dual, epoch):
     """Steps of dual ascent on up to `n_iter` rows, in the order of an epoch; how many are left, and whether it is over.
 
-    Of the record `dual` it moves u, Λ where it grows, and what the epoch has met.
+    Of `dual` it moves u, Λ where it grows, and what the epoch has met.
     """
-    # What a row changes is held in variables: fields of a record would be written to memory for every row. And nothing
+    # What a row changes is held in variables: fields of `dual` would be written to memory for every row. And nothing
     # is handed on row by row: to count who holds an array takes as long as a short row, and threads share the count.
     u, beta, kappa, Lam, gap = dual.u, dual.beta, dual.kappa, dual.Lam, dual.gap_so_far
     highest, lowest, upper, lower, growing = dual.highest, dual.lowest, dual.upper, dual.lower, dual.growing

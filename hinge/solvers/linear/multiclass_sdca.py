@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hinge.access import add_to_column, dot_column, dots, read_row, sq_norm
-from hinge.compiled import Record, compiled, record
+from hinge.compiled import Scalars, compiled, scalars
 from hinge.problems import Multiclass, Problem, Solution
 from hinge.problems.cost import Cost
 from hinge.sampling import key_of
@@ -53,8 +53,8 @@ class MulticlassSDCAState(NamedTuple):
     order: np.ndarray
     listed: np.ndarray
     size: np.ndarray
-    dual: Record
-    epoch: Record
+    dual: Scalars
+    epoch: Scalars
     key: np.uint64
 
     @property
@@ -139,7 +139,7 @@ class MulticlassSDCA(Solver[Multiclass, MulticlassSDCAState]):
 
     def init(self, problem: Multiclass, seed: int = 0, start: Solution | None = None) -> MulticlassSDCAState:
         n, k = problem.n, problem.k
-        dual = record(
+        dual = scalars(
             value=0.0,
             gap_so_far=0.0,
             gap=np.inf,

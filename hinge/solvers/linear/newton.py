@@ -12,7 +12,7 @@ from hinge.solvers.base import Paper, Solver
 from hinge.solvers.linear import hessians
 from hinge.solvers.linear.hessians import CG_STEPS, form_of, penalty_of
 from hinge.solvers.linear.row_sums import dual_at, margins_along, step_along
-from hinge.solvers.linear.smoothed_hinge import add_outers, along, search, slopes
+from hinge.solvers.linear.smoothed_hinge import add_outers, along, slopes
 
 BLOCK_ROWS = 64  # rows are sampled in blocks of neighbours, which memory likes
 GROWTH = 4
@@ -27,12 +27,13 @@ LEAVE = 1.0  # a level is left when Newton promises a decrease below this share 
 
 
 class Look(NamedTuple):
-    """What a look at x found: gᵀp, the row-wise gap, ‖∇F‖²/(2λ) and the dual objective."""
+    """What a look at x found: gᵀp, the row-wise gap, ‖∇F‖²/(2λ), the dual objective, and what the rows weigh."""
 
     slope: float
     gap: float
     distance: float
     dual: float
+    mass: float
 
 
 class NewtonState(NamedTuple):
@@ -176,7 +177,7 @@ class Newton(Solver[Regularized, NewtonState]):
             np.zeros(n, bool),
             hessians.room_for(problem, n),
             mu,
-            Look(0.0, np.inf, np.inf, 0.0),
+            Look(0.0, np.inf, np.inf, 0.0, 1.0),
             level=level,
             known=0,
             moved=0,
@@ -193,7 +194,7 @@ class Newton(Solver[Regularized, NewtonState]):
             slopes(A, none, y, t, weight, problem.loss, state.m, state.center, 1.0, state.alpha, state.z, state.curved)
             if form_of(problem) == "features":
                 add_outers(A, none, weight, 1.0, state.H)
-            search(none, t, weight, problem.loss, state.m, state.m, state.center, 1.0, 1.0, 1.0)
+            step_along(problem, none, state.m[:0], state.m[:0], state.center, 1.0, 1.0, 1.0, 1.0, 1)
         for _ in range(n_iter):
             state = self._iterate(problem, self._next_stage(problem, state) if state.leaving else state)
         return state
@@ -219,7 +220,7 @@ class Newton(Solver[Regularized, NewtonState]):
         margins_along(problem, rows, p, 0, level, q, self.parts)
         penalty = penalty_of(problem)
         first, second = float(penalty @ (x * p)) + problem.pull * float(p[-1]), float(penalty @ (p * p))
-        tau = step_along(problem, rows[:level], m, q, center, mu, first, second, self.parts)
+        tau = step_along(problem, rows[:level], m, q, center, mu, state.look.mass, first, second, self.parts)
         x += tau * p
         q *= tau
         m[:level] += q
@@ -283,7 +284,8 @@ def _look(problem: Regularized, state: NewtonState, parts: int) -> NewtonState:
     level, penalty, before = state.level, penalty_of(problem), state.curved.copy()
     mass, gap, linear = dual_at(problem, rows[:level], state.m, state.center, mu, alpha, z, state.curved, parts)
     sharpness = 1.0 / (mu + problem.loss.curvature)
-    g = penalty * x - z / mass
+    combined = z / mass
+    g = penalty * x - combined
     g[-1] += problem.pull
     if problem.bias == "none":
         g[-1] = 0.0
@@ -297,12 +299,14 @@ def _look(problem: Regularized, state: NewtonState, parts: int) -> NewtonState:
         p[:] = -hessians.by_rows(problem, state.H, rows, state.curved, g, scale)
     else:
         p[:] = -hessians.by_products(problem, rows[:level][state.curved[:level]], g, scale, parts)
-    paid = penalty > 0
+    paid = penalty if penalty[-1] > 0.0 else penalty[:-1]  # a free bias costs nothing
+    n = len(paid)
     look = Look(
         slope=float(g @ p),
         gap=float(gap / mass),
-        distance=0.5 * float((g[paid] ** 2 / penalty[paid]).sum()),
-        dual=float(linear / mass) - 0.5 * float(((z[paid] / mass) ** 2 / penalty[paid]).sum()),
+        distance=0.5 * float((g[:n] ** 2 / paid).sum()),
+        dual=float(linear / mass) - 0.5 * float((combined[:n] ** 2 / paid).sum()),
+        mass=float(mass),
     )
     return state._replace(look=look, moved=moved)
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hinge.access import Data, add_row, dot, read_row, sq_norm
-from hinge.compiled import Record, compiled, copied, record
+from hinge.compiled import Scalars, compiled, copied, scalars
 from hinge.problems import Regularized
 from hinge.problems.rounding import EPS, FEW, TINY, rounding
 from hinge.problems.svm.examples import FAINT, balance
@@ -56,9 +56,9 @@ class Sums(NamedTuple):
     along: np.ndarray
     z: np.ndarray
     H: np.ndarray
-    up: Record
-    down: Record
-    costs: Record
+    up: Scalars
+    down: Scalars
+    costs: Scalars
     squares: np.ndarray
     rows: Split
 
@@ -85,8 +85,8 @@ def center_of(loss: Loss) -> float:
 def no_sums(d: int, steps: int, curved: bool = True) -> Sums:
     """Those over no rows; without H, if nobody asks for it."""
     size = d + 1 if curved else 0
-    up, down = (record(**dict.fromkeys(SIDE, 0.0)) for _ in range(2))
-    costs = record(**dict.fromkeys(COSTS, 0.0), largest=0.0, terms=0)
+    up, down = (scalars(**dict.fromkeys(SIDE, 0.0)) for _ in range(2))
+    costs = scalars(**dict.fromkeys(COSTS, 0.0), largest=0.0, terms=0)
     along, z, H, squares = np.zeros(steps), np.zeros((2, d + 1)), np.zeros((size, size)), np.zeros(d)
     return Sums(along, z, H, up, down, costs, squares, no_split(d))
 
@@ -141,7 +141,7 @@ def added(*sums: Sums) -> Sums:
     return total._replace(costs=costs)
 
 
-def _both(a: Record, b: Record, names: tuple[str, ...]) -> Record:
+def _both(a: Scalars, b: Scalars, names: tuple[str, ...]) -> Scalars:
     """The sums of such numbers."""
     both = copied(a)
     for name in names:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hinge.compiled import Record, record
+from hinge.compiled import Scalars, scalars
 from hinge.problems import Certificate
 from hinge.problems.svm.linear import Bias
 from hinge.problems.svm.losses import Loss
@@ -54,7 +54,7 @@ class Walk(NamedTuple):
     p: np.ndarray
     best: np.ndarray
     squares: np.ndarray
-    place: Record
+    place: Scalars
 
 
 def begun(outline: Outline, spread: float, start: np.ndarray | None = None) -> Walk:
@@ -62,7 +62,7 @@ def begun(outline: Outline, spread: float, start: np.ndarray | None = None) -> W
     d = outline.d
     mu = 0.0 if outline.loss.curvature else spread * (WIDE if start is None else NARROW)
     x = np.zeros(d + 1) if start is None else start.copy()
-    numbers = record(
+    numbers = scalars(
         tau=1.0,
         line=mu,
         mu=mu,

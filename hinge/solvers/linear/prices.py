@@ -16,10 +16,10 @@ from hinge.solvers.linear.sdca import TYPICAL
 
 VISIT, FULL_CELL, SPARSE_CELL = 110.0, 0.7, 2.2  # a visit of a row by the ascent, and each of its cells
 NEAR = 1 << 22  # bytes of data that stay near the processor
-FAR = 30.0  # what a row costs besides, found in a random place, where there are more
+FAR = 30.0  # what a row costs besides if there is more data than that: it lies in a random place of memory
 FIRST = 2.0  # passes of the ascent in any case: one of gradient steps, one that sees the gap
-DIGIT = 0.75  # passes for each digit beyond R²/Λ
-STIFF = 1.7  # passes for each unit of it and each digit
+DIGIT = 0.75  # passes for each decimal digit of R²/Λ over the tolerance
+STIFF = 1.7  # passes for each unit of R²/Λ and each digit
 LEAP = 3.5  # passes for each unit of its root and each digit, where there are steps in two directions besides
 MANY_EPOCHS = 3.0  # R²/Λ times digits after the first, from which on each epoch of the ascent does much as the last
 EVEN = 8.0  # rows for each feature at which that takes twice as much: the more there are, the less is left to a step
@@ -29,9 +29,9 @@ SUPPORT = 0.5  # share of the rows that take part in the answer
 STEP, STEP_ROW, STEP_FULL, STEP_SPARSE = 4.5e5, 80.0, 0.8, 3.0  # a step of Newton's, each row in it, each cell
 CUBE, FULL_SQUARE, SPARSE_SQUARE = 0.06, 0.045, 0.5  # a cubed feature of a factor, a product of cells in a Hessian
 LEAST_STEPS, MORE_STEPS, CROWDED_STEPS = 2.5, 4.0, 80.0  # steps on all rows: in any case, and where R²/Λ is large
-FLAT = 20.0  # R²/Λ at which it is
-SMALL_STEPS = 1.5  # what the steps on few rows cost, in steps on all of them
-WIDE_STEPS = 4.0  # steps on all rows where there are none on few: those of wide parabolas
+FLAT = 20.0  # the R²/Λ at which half of the additional steps are needed
+SMALL_STEPS = 1.5  # the steps on samples of the rows cost as much as this many steps on all rows
+WIDE_STEPS = 4.0  # additional steps on all rows, with wide parabolas, if no sample is used
 OTHER_STEPS, OTHER_SQUARED = 150.0, 50.0  # steps where there is no Hessian, and where nothing is smoothed either
 SQUARED = 0.1  # share of crowded steps where nothing is smoothed
 WARM_STEPS, WARM_STEP, WARM_MOVES = 2.0, 1.5e5, 0.1  # of a run that begins near: steps, one, rows that come or go

@@ -8,12 +8,10 @@ import numpy as np
 from hinge.access import CSRRows, DenseRows
 from hinge.problems import Regularized
 from hinge.solvers.linear.smoothed_hinge import (
-    FIRST,
     add_outers,
     along,
     copy_rows,
-    mass_of,
-    next_trial,
+    even_slope_at,
     product,
     search,
     slope_at,
@@ -87,26 +85,33 @@ def step_along(
     q: np.ndarray,
     center: np.ndarray,
     mu: float,
+    mass: float,
     first: float,
     second: float,
     parts: int,
 ) -> float:
-    """The minimum of F along a direction, of which the penalty's slope and curvature are given."""
-    given = problem.target, problem.weight, problem.loss
-    ends = cut(len(rows), A_ROW, parts)
-    if len(ends) == 1:
-        return float(search(rows, *given, m, q, center, mu, first, second))
-    mass, trial = mass_of(rows, problem.weight), FIRST
-    while not trial.over:
+    """The minimum of F along a direction, of which the penalty's slope and curvature are given; rows weigh `mass`."""
+    target, weight, loss = problem.target, problem.weight, problem.loss
+    ends, narrow = cut(len(rows), A_ROW, parts), 1.0 / (mass * (mu + loss.curvature))
+    even, t, s = len(target) == 1 == len(weight) and not loss.two_sided, float(target[0]), float(weight[0])
 
-        def part(k: int, tau: float = trial.tau) -> tuple[float, float]:
-            at = slice(*ends[k])
-            found: tuple[float, float] = slope_at(rows[at], *given, m[at], q[at], center[at], mu, tau)
-            return found
+    def part(lo: int, hi: int, tau: float) -> tuple[float, float]:
+        own = (m, q, center) if len(ends) == 1 else (m[lo:hi], q[lo:hi], center[lo:hi])
+        if even:
+            found: tuple[float, float] = even_slope_at(t, s, loss, *own, mu, tau)
+        else:
+            found = slope_at(rows[lo:hi], target, weight, loss, *own, mu, tau)
+        return found
 
-        slope, curvature = (sum(terms) / mass for terms in zip(*each(part, len(ends), parts), strict=True))
-        trial = next_trial(trial, slope, curvature / (mu + problem.loss.curvature), first, second)
-    return float(trial.tau)
+    def sums(tau: float) -> tuple[float, float]:
+        if len(ends) == 1:
+            slope, curvature = part(*ends[0], tau)
+        else:
+            found = each(lambda k: part(*ends[k], tau), len(ends), parts)
+            slope, curvature = (sum(terms) for terms in zip(*found, strict=True))
+        return slope / mass, curvature * narrow
+
+    return search(sums, first, second)
 
 
 def add_products(problem: Regularized, rows: np.ndarray, v: np.ndarray, out: np.ndarray, parts: int) -> None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hinge.access import add_row
-from hinge.compiled import Record, compiled, record
+from hinge.compiled import Scalars, compiled, scalars
 
 TINY = 1e-5  # smaller would cost the average digits, larger time
 
@@ -27,12 +27,12 @@ class Scaled(NamedTuple):
     u: np.ndarray
     beta: np.ndarray
     gamma: np.ndarray
-    s: Record
+    s: Scalars
 
 
 def zeros(n: int, d: int) -> Scaled:
     """w = 0."""
-    s = record(a=1.0, sq=0.0, averaged=0.0, total=0.0, v0=0.0, u0=0.0, b=0.0, b_sum=0.0)
+    s = scalars(a=1.0, sq=0.0, averaged=0.0, total=0.0, v0=0.0, u0=0.0, b=0.0, b_sum=0.0)
     return Scaled(np.zeros(d), np.zeros(d), np.zeros(n), np.zeros(n), s)
 
 

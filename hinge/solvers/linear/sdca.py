@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hinge.access import dot, read_row
-from hinge.compiled import Record, compiled, record
+from hinge.compiled import Scalars, compiled, scalars
 from hinge.problems import OneClass, Problem, Regularized, Solution
 from hinge.problems.cost import Cost
 from hinge.problems.svm.losses import gap_share
@@ -36,8 +36,8 @@ class SDCAState(NamedTuple):
     sq: np.ndarray
     active: np.ndarray
     order: np.ndarray
-    dual: Record
-    epoch: Record
+    dual: Scalars
+    epoch: Scalars
     key: np.uint64
 
     @property
@@ -247,7 +247,7 @@ class SDCA(Solver[Regularized, SDCAState]):
         return self.block_rows or rows_a_block(problem.matrix)
 
 
-def begin_bias(problem: Regularized, dual: Record, kappa: Callable[[Regularized], float]) -> None:
+def begin_bias(problem: Regularized, dual: Scalars, kappa: Callable[[Regularized], float]) -> None:
     """Set what a bias moves by, see the Notes of `SDCA`; `kappa` gives that of a free one."""
     if problem.bias == "none":
         return
@@ -258,9 +258,9 @@ def begin_bias(problem: Regularized, dual: Record, kappa: Callable[[Regularized]
     dual.beta = dual.keep * dual.beta - dual.pull
 
 
-def first_dual() -> Record:
+def first_dual() -> Scalars:
     """The numbers of `SDCAState` before the first step."""
-    return record(
+    return scalars(
         u=0.0,
         beta=0.0,
         kappa=0.0,
@@ -318,7 +318,7 @@ def _visit(
             end_epoch(dual, epoch, active, full, moves, shrinking)
 
 
-@compiled
+@compiled(inline="always")
 def end_epoch(dual, epoch, active, full, moves, shrinking):
     """After the last row of an epoch: a bias `moves`, and rows that were marked leave the list."""
     growing, highest, lowest = dual.growing, dual.highest, dual.lowest

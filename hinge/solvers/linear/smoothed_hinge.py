@@ -1,5 +1,6 @@
 """A loss and its smoothed form over a list of rows: what Newton's method asks of the data."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -7,6 +8,8 @@ import numpy as np
 from hinge.access import add_outer, add_row, cell, dot, read_row, span
 from hinge.compiled import compiled
 from hinge.problems.svm.losses import gap_share
+
+REORDERED = {"reassoc", "contract", "nsz"}  # sums may be; NaN and infinity keep their meaning
 
 
 @compiled(inline="always")
@@ -86,52 +89,46 @@ FIRST = Trial(0.0, 0.0, np.inf, 0.0, 0, False)
 MOST_TRIALS = 60
 
 
-@compiled
-def search(rows, target, weight, loss, m, q, center, mu, first, second):
-    """The minimum of F along the direction: Newton on its slope, kept within a bracket."""
-    mass = mass_of(rows, weight)
+def search(sums: Callable[[float], tuple[float, float]], first: float, second: float) -> float:
+    """The minimum of F along a direction: Newton on its slope, kept within a bracket.
+
+    `sums` has the losses' slope and curvature after a step τ. The penalty's, at 0, are `first` and `second`. It is no
+    compiled function: to compile one takes longer than it saves in thousands of fits.
+    """
     trial = FIRST
     while not trial.over:
-        slope, curvature = slope_at(rows, target, weight, loss, m, q, center, mu, trial.tau)
-        trial = next_trial(trial, slope / mass, curvature / mass / (mu + loss.curvature), first, second)
+        trial = next_trial(trial, *sums(trial.tau), first, second)
     return trial.tau
 
 
-@compiled
-def mass_of(rows, weight):
-    """What the rows of a list weigh together."""
-    if len(weight) == 1:
-        return weight[0] * len(rows)
-    total = 0.0
-    for i in rows:
-        total += weight[i]
-    return total
-
-
-@compiled(fastmath={"reassoc", "contract", "nsz"})
+@compiled(fastmath=REORDERED)
 def slope_at(rows, target, weight, loss, m, q, center, mu, tau):
     """Sums over rows after a step τ along the direction: of the losses' slopes, and of squares on the parabola."""
     slope = curvature = 0.0
-    n, weighted, sharpness = len(rows), len(weight) > 1, 1.0 / (mu + loss.curvature)
+    weighted, sharpness = len(weight) > 1, 1.0 / (mu + loss.curvature)
     spared, targets = loss.epsilon * sharpness, len(target) > 1
-    if weighted or targets:
-        for k in range(n):
-            s = weight[rows[k]] if weighted else weight[0]
-            t = target[rows[k]] if targets else target[0]
-            c = slope_of(loss, t - m[k] - tau * q[k] + mu * np.float64(center[k]), sharpness, spared)
-            slope -= s * c * q[k]
-            curvature += s * q[k] * q[k] if loss.low < c < loss.high and c != 0.0 else 0.0
-        return slope, curvature
-    common = target[0]
-    for k in range(n):  # the same without the lookup, which would keep it from using vector instructions
-        c = slope_of(loss, common - m[k] - tau * q[k] + mu * np.float64(center[k]), sharpness, 0.0)
+    for k in range(len(rows)):
+        s = weight[rows[k]] if weighted else weight[0]
+        t = target[rows[k]] if targets else target[0]
+        c = slope_of(loss, t - m[k] - tau * q[k] + mu * np.float64(center[k]), sharpness, spared)
+        slope -= s * c * q[k]
+        curvature += s * q[k] * q[k] if loss.low < c < loss.high and c != 0.0 else 0.0
+    return slope, curvature
+
+
+@compiled(fastmath=REORDERED)
+def even_slope_at(t, s, loss, m, q, center, mu, tau):
+    """The same where all rows have the target t of a label and the weight s: vector instructions need no lookup."""
+    slope = curvature = 0.0
+    sharpness = 1.0 / (mu + loss.curvature)
+    for k in range(len(q)):
+        c = slope_of(loss, t - m[k] - tau * q[k] + mu * np.float64(center[k]), sharpness, 0.0)
         slope -= c * q[k]
         curvature += q[k] * q[k] if 0.0 < c < loss.high else 0.0
-    return weight[0] * slope, weight[0] * curvature
+    return s * slope, s * curvature
 
 
-@compiled
-def next_trial(trial, slope, curvature, first, second):
+def next_trial(trial: Trial, slope: float, curvature: float, first: float, second: float) -> Trial:
     """Where to look next, from the losses' slope and curvature at a trial, and those of the penalty at 0."""
     tau, low, high, start, number, _ = trial
     slope, curvature = first + tau * second + slope, second + curvature
@@ -147,26 +144,6 @@ def next_trial(trial, slope, curvature, first, second):
     if number + 1 == MOST_TRIALS:  # the slope is still negative at the lower end: the way there has been downhill
         return Trial(low, low, high, start, number + 1, True)
     return Trial(tau, low, high, start, number + 1, False)
-
-
-@compiled
-def came_and_went(rows, before, curved):
-    """The rows of the list that are on the parabola now and were not before, and the others that moved."""
-    came = went = 0
-    for k in range(len(curved)):
-        came += curved[k] and not before[k]
-        went += before[k] and not curved[k]
-    new, old = np.empty(came, rows.dtype), np.empty(went, rows.dtype)
-    came = went = 0
-    for k in range(len(curved)):
-        if curved[k] != before[k]:
-            if curved[k]:
-                new[came] = rows[k]
-                came += 1
-            else:
-                old[went] = rows[k]
-                went += 1
-    return new, old
 
 
 @compiled

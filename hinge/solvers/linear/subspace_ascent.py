@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hinge.access import dot, read_row
-from hinge.compiled import Record, compiled, record
+from hinge.compiled import Scalars, compiled, scalars
 from hinge.monitoring.clock import is_over
 from hinge.problems import Regularized, Solution
 from hinge.problems.svm.losses import gap_share
@@ -49,9 +49,9 @@ class Tools(NamedTuple):
 
     active: np.ndarray
     order: np.ndarray
-    dual: Record
-    epoch: Record
-    walk: Record
+    dual: Scalars
+    epoch: Scalars
+    walk: Scalars
     p: np.ndarray
     v_p: np.ndarray
     q: np.ndarray
@@ -76,7 +76,7 @@ def tools_for(problem: Regularized, seed: int, typical_sq_norm: float) -> Tools:
         np.zeros(-(-n // rows_a_block(problem.matrix)), np.uint32),
         first_dual(),
         first_epoch(),
-        record(u_before=0.0, u_step=0.0, share=0.0, gap=np.inf),
+        scalars(u_before=0.0, u_step=0.0, share=0.0, gap=np.inf),
         np.zeros(n),
         np.zeros(d),
         np.zeros(n),

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hinge.compiled import Record, compiled, record
+from hinge.compiled import Scalars, compiled, scalars
 from hinge.problems import Problem, Regularized, Solution
 from hinge.problems.cost import Cost
 from hinge.solvers.base import Paper, Solver
@@ -25,7 +25,7 @@ class SubspaceState(NamedTuple):
     """
 
     ascent: SDCAState
-    walk: Record
+    walk: Scalars
     p: np.ndarray
     v_p: np.ndarray
     q: np.ndarray
@@ -110,7 +110,7 @@ class SubspaceSDCA(Solver[Regularized, SubspaceState]):
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> SubspaceState:
         n, d = problem.n, problem.d
         ascent = self.plain.init(problem, seed, start)
-        walk = record(u_before=float(ascent.dual.u), u_step=0.0, rows=0)
+        walk = scalars(u_before=float(ascent.dual.u), u_step=0.0, rows=0)
         return SubspaceState(ascent, walk, ascent.alpha.copy(), ascent.v.copy(), np.zeros(n), np.zeros(d))
 
     def advance(self, problem: Regularized, state: SubspaceState, n_iter: int) -> SubspaceState:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from hinge.compiled import Record, record
+from hinge.compiled import Scalars, scalars
 from hinge.monitoring import Status
 from hinge.problems import Problem
 from hinge.problems.cost import Cost
@@ -21,7 +21,7 @@ class ByTurnsState(NamedTuple):
 
     ascent: WorkingSetState
     gradients: PDHGState
-    s: Record
+    s: Scalars
 
     @property
     def t(self) -> int:
@@ -79,7 +79,7 @@ class ByTurns(Solver[MaxMargin, ByTurnsState]):
         return self._ascent.rejects(problem)
 
     def init(self, problem: MaxMargin, seed: int = 0, start: Strategies | None = None) -> ByTurnsState:
-        s = record(t=0, second=False, left=float(self.turn), turn=float(self.turn))
+        s = scalars(t=0, second=False, left=float(self.turn), turn=float(self.turn))
         return ByTurnsState(self._ascent.init(problem, seed, start), PDHG().init(problem, seed, start), s)
 
     def advance(self, problem: MaxMargin, state: ByTurnsState, n_iter: int) -> ByTurnsState:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hinge.compiled import Record, compiled, record
+from hinge.compiled import Scalars, compiled, scalars
 from hinge.monitoring import Status
 from hinge.problems import Problem
 from hinge.problems.cost import Cost
@@ -49,7 +49,7 @@ class PDHGState(NamedTuple):
     p_from: np.ndarray
     best_x: np.ndarray
     best_p: np.ndarray
-    s: Record
+    s: Scalars
 
     @property
     def t(self) -> int:
@@ -125,7 +125,7 @@ class PDHG(Solver[MaxMin, PDHGState]):
             x = np.array(problem.project(np.asarray(start.x, np.float64).reshape(x.shape)))
             if start.p is not None:
                 _nearest_strategy(np.array(start.p, np.float64).reshape(p.shape), p)
-        s = record(
+        s = scalars(
             tau=1.0,
             omega=1.0,
             norm=0.0,

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from hinge.compiled import Record, record
+from hinge.compiled import Scalars, scalars
 from hinge.problems import Certificate, Problem
 from hinge.problems.cost import Cost
 from hinge.problems.max_min.base import MaxMin, Strategies, offers
@@ -34,7 +34,7 @@ class PrimalDualState(NamedTuple):
     g_sum: np.ndarray
     best_x: np.ndarray
     best_p: np.ndarray
-    s: Record
+    s: Scalars
     t: int
     key: np.uint64
 
@@ -156,7 +156,7 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
             np.zeros_like(x),
             x.copy(),
             even(problem.n),
-            record(clipped=0.0, expected=0.0, lower=-np.inf, upper=np.inf),
+            scalars(clipped=0.0, expected=0.0, lower=-np.inf, upper=np.inf),
             0,
             key_of(seed),
         )

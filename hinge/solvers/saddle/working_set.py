@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hinge.access import add_row, dot, held_row, sq_norm
-from hinge.compiled import Record, compiled, record
+from hinge.compiled import Scalars, compiled, scalars
 from hinge.monitoring import Status
 from hinge.problems import Problem
 from hinge.problems.cost import Cost
@@ -38,7 +38,7 @@ class WorkingSetState(NamedTuple):
     members: np.ndarray
     best_x: np.ndarray
     best_p: np.ndarray
-    s: Record
+    s: Scalars
     key: np.uint64
 
     @property
@@ -126,7 +126,7 @@ class WorkingSet(Solver[MaxMargin, WorkingSetState]):
             members,
             np.zeros(d),
             np.full(n, 1.0 / n),
-            record(lower=0.0, upper=np.inf, aim=1.0, narrowest=np.inf, t=0, rows=size, epochs=0, still=0),
+            scalars(lower=0.0, upper=np.inf, aim=1.0, narrowest=np.inf, t=0, rows=size, epochs=0, still=0),
             key,
         )
 

@@ -61,7 +61,7 @@ def test_sums_of_the_dual_and_the_step(loss, weighted):
         sums = dual_at(problem, rows, m, center, mu, alpha, z, curved, parts)
         s = np.broadcast_to(problem.weight, 300)
         np.testing.assert_allclose(z[:9], (s * alpha * problem.y) @ X, atol=1e-10)
-        tau = step_along(problem, rows, m, q, center, mu, -5.0, 2.0, parts)
+        tau = step_along(problem, rows, m, q, center, mu, sums[0], -5.0, 2.0, parts)
         found.append([*sums, tau, *z, *alpha, *curved, problem.reads])
     np.testing.assert_allclose(found[0], found[1], rtol=1e-10, atol=1e-12)
     assert found[0][3] > 0.0

@@ -5,8 +5,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hinge.access import as_matrix
-from hinge.problems.svm.losses import HINGE
-from hinge.solvers.linear.smoothed_hinge import add_outers, along, came_and_went, copy_rows, product, search, slopes
+from hinge.problems.svm.losses import HINGE, SQUARED_HINGE
+from hinge.solvers.linear.smoothed_hinge import (
+    add_outers,
+    along,
+    copy_rows,
+    even_slope_at,
+    product,
+    search,
+    slope_at,
+    slopes,
+)
 
 N, D, MU = 30, 4, 0.4
 RNG = np.random.default_rng(0)
@@ -140,13 +149,26 @@ def test_the_line_search_ends_near_the_minimum(seed, mu, size, weighted):
 
     if slope(0.0) > 0:  # only ever asked about a way downhill
         m, q, first, p = m, -q, -first, -p
-    tau = search(ROWS, ONES, weight, HINGE, m, q, center, mu, first, second)
+
+    def sums(tau):
+        found = slope_at(ROWS, ONES, weight, HINGE, m, q, center, mu, tau)
+        mass = weight[ROWS].sum() if weighted else 25.0
+        return found[0] / mass, found[1] / (mass * mu)
+
+    tau = search(sums, first, second)
     assert tau > 0
     assert value(tau) <= value(0.0) + 1e-12
     # The slope has fallen to a twentieth, or the search has closed in on a kink of a narrow parabola.
     if abs(slope(tau)) > 0.0501 * abs(slope(0.0)):
         around = [value(tau * (1 + d)) for d in (-1e-3, 1e-3)]
         assert value(tau) <= min(around) + 1e-9 * abs(value(0.0))
+
+
+@pytest.mark.parametrize(("of", "mu"), [(HINGE, 0.3), (SQUARED_HINGE, 0.0)])
+def test_rows_that_are_all_alike_have_the_same_sums(of, mu):
+    m, q, one = RNG.standard_normal(25), RNG.standard_normal(25), np.full(1, 0.7)
+    given = m, q, CENTER[:25], mu, 0.4
+    assert even_slope_at(1.0, 0.7, of, *given) == pytest.approx(slope_at(ROWS, ONES, one, of, *given), rel=1e-12)
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -156,10 +178,3 @@ def test_rows_are_copied_one_below_the_other_with_a_one_at_the_end(sparse):
     copy_rows(matrix.rows, np.array([2, 0], np.uint32), B)
     np.testing.assert_array_equal(B, [[5.0, 7.0, 1.0], [0.0, 2.0, 1.0]])
     assert matrix.reads == (3 if sparse else 4)
-
-
-def test_who_came_and_who_went():
-    rows = np.array([7, 3, 5, 1], np.uint32)
-    before, now = np.array([True, False, True, False]), np.array([True, True, False, False])
-    came, went = came_and_went(rows, before, now)
-    assert (came.tolist(), went.tolist()) == ([3], [5])

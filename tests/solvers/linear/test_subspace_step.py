@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hinge.compiled import record
+from hinge.compiled import scalars
 from hinge.problems import Regularized
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE, epsilon_insensitive, squared_epsilon_insensitive
 from hinge.solvers.linear.sdca import first_dual
@@ -42,7 +42,7 @@ def test_the_dual_never_falls_and_sums_follow(loss, c, beta):
         alpha, p, last = (np.clip(rng.normal(0.3, 0.5, problem.n), low, high) * (problem.weight > 0) for _ in "abc")
         q = 0.1 * (last - alpha)
         (v, numbers.u), (v_p, u_before), (v_q, u_step) = (sums(problem, a) for a in (alpha, p, q))
-        walk, before = record(u_before=u_before, u_step=u_step, rows=0), dual(problem, alpha, v, numbers.u, c, beta)
+        walk, before = scalars(u_before=u_before, u_step=u_step, rows=0), dual(problem, alpha, v, numbers.u, c, beta)
         old = alpha.copy()
         data = problem.matrix.rows, problem.y, problem.target, problem.weight, loss, full, c, beta
         subspace_step(*data, alpha, v, numbers, walk, p, v_p, q, v_q)
@@ -65,7 +65,7 @@ def test_without_bounds_it_is_the_maximum_of_the_plane():
     full = problem.lam * problem.total
     here, along = alpha.copy(), [alpha - p, q.copy()]
     (v, numbers.u), (v_p, u_before), (v_q, u_step) = (sums(problem, a) for a in (alpha, p, q))
-    walk = record(u_before=u_before, u_step=u_step, rows=0)
+    walk = scalars(u_before=u_before, u_step=u_step, rows=0)
     data = problem.matrix.rows, problem.y, problem.target, problem.weight, square, full, 0.0, 0.0
     subspace_step(*data, alpha, v, numbers, walk, p, v_p, q, v_q)
     assert not np.allclose(alpha, here)
