@@ -77,7 +77,7 @@ class PegasosKernel(Experiment):
                 "ε, absolute accuracy",
                 words,
                 [
-                    Series(f"m = {m:,}", *map(list, zip(*line, strict=True)))
+                    Series(f"m = {m:,}", [e for e, _ in line], [found for _, found in line])
                     for m in sizes
                     if (line := [(e, needs[what][m, e]) for e in eps if (m, e) in needs[what]])
                 ],

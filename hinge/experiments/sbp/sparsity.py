@@ -14,7 +14,7 @@ from hinge.experiments.sets import choose
 from hinge.report.figure import Figure, Panel, ReportTable, Series
 from hinge.solvers import trace
 
-ROWS = {"tiny": 200, "full": 4000}
+ROWS = {"tiny": 200, "full": 2000}
 SEEDS = {"tiny": 2, "full": 5}
 EPOCHS = {"tiny": 2, "full": 4}
 METHODS = ("SBP", "Pegasos")

@@ -38,7 +38,7 @@ BOUNDS = {"SMO": "smo", "SVM-Perf": "svm_perf", "SGD": "sgd", "DCA": "dca"}
 EXPONENTS = {"SMO": 4.0, "SVM-Perf": 4.0, "SGD": 2.0, "DCA": 3.0}
 REFINED = 2.0
 """DCA's by the talk's refined analysis."""
-EPOCHS = 10
+EPOCHS = 4
 PASSES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
 
 
