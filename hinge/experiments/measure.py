@@ -111,3 +111,9 @@ def slope(x: Sequence[float], y: Sequence[float]) -> float:
     if len(set(x)) < 2:
         return float("nan")
     return float(np.polyfit(np.log(x), np.log(y), 1)[0])
+
+
+def margin_after_slack(c: np.ndarray, nu: float) -> float:
+    """The level to which n·ν of water fills a basin whose floor are these n margins: the objective with slack ν."""
+    c = np.sort(c)
+    return float(((np.cumsum(c) + nu * len(c)) / np.arange(1, len(c) + 1)).min())

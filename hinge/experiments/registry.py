@@ -19,6 +19,8 @@ BY_NAME: dict[str, str] = {
     "pegasos-projection": "hinge.experiments.pegasos.projection",
     "pegasos-bias": "hinge.experiments.pegasos.bias",
     "pegasos-scaling": "hinge.experiments.pegasos.scaling",
+    "pegasos-confidence": "hinge.experiments.pegasos.confidence",
+    "pegasos-kernel": "hinge.experiments.pegasos.kernel",
     "talk-more-data": "hinge.experiments.talk.more_data",
     "talk-sgd-dca": "hinge.experiments.talk.sgd_dca",
     "talk-combination": "hinge.experiments.talk.combination",
@@ -27,13 +29,17 @@ BY_NAME: dict[str, str] = {
     "simba-runtime": "hinge.experiments.simba.runtime",
     "simba-rates": "hinge.experiments.simba.rates",
     "simba-regime": "hinge.experiments.simba.regime",
+    "simba-noise": "hinge.experiments.simba.noise",
     "sbp-table1": "hinge.experiments.sbp.table1",
     "sbp-table2": "hinge.experiments.sbp.table2",
     "sbp-figure2": "hinge.experiments.sbp.figure2",
     "sbp-runtimes": "hinge.experiments.sbp.runtimes",
+    "sbp-rate": "hinge.experiments.sbp.rate",
+    "sbp-sparsity": "hinge.experiments.sbp.sparsity",
     "survey-perceptron": "hinge.experiments.survey.perceptron",
     "survey-primal-dual": "hinge.experiments.survey.primal_dual",
     "survey-sdp": "hinge.experiments.survey.sdp",
+    "survey-bisection": "hinge.experiments.survey.bisection",
 }
 """All of them: what to type, and the file; the name begins with the paper."""
 

@@ -11,6 +11,7 @@ from hinge.experiments.measure import (
     first_below,
     growing,
     looks_at,
+    margin_after_slack,
     mean_hinge,
     minimum,
     slope,
@@ -98,3 +99,10 @@ def test_spreads_crossings_and_slopes():
     assert first_below(looks, "x", "y", 0.5) is None
     assert slope([1, 2, 4], [3.0, 12.0, 48.0]) == pytest.approx(2.0)
     assert np.isnan(slope([2], [3.0])) and np.isnan(slope([], []))
+
+
+def test_the_margin_after_slack_is_a_water_level():
+    c, nu = np.array([-0.5, 0.3, 0.9, 0.2]), 0.1
+    level = margin_after_slack(c, nu)
+    assert np.maximum(level - c, 0.0).sum() == pytest.approx(nu * len(c))
+    assert margin_after_slack(c, 0.0) == -0.5

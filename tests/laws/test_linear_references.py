@@ -29,7 +29,7 @@ def test_pegasos_is_figure_1(seed, output, batch, block, projection):
 
 
 @pytest.mark.parametrize("output", ["last", "uniform", "weighted"])
-@pytest.mark.parametrize(("bias", "batch"), [("subgradient", 1), ("subgradient", 6), ("exact", 15)])
+@pytest.mark.parametrize(("bias", "batch"), [("subgradient", 1), ("subgradient", 6), ("eta", 6), ("exact", 15)])
 def test_pegasos_with_a_free_bias_is_section_4(output, bias, batch):
     X, y = tiny_rows()
     block = batch if bias == "exact" else 1  # a row drawn twice may lie on the margin: a tie

@@ -7,8 +7,8 @@ def pegasos(X, y, lam, draws, *, projection=True, output="last", bias="none", we
     """(w, b) after the iterations whose sets A_t are the rows of `draws`.
 
     `output`: "last" is w_{T+1}; "uniform" and "weighted" average w_2 … w_{T+1}, with weights 1 and t.
-    `bias`: "subgradient" is Eq. (11) with steps 1/√t, "exact" is Eq. (12). A row's loss counts `weight`
-    times; the mean weight is one.
+    `bias`: "subgradient" is Eq. (11) with steps 1/√t, "eta" with those of w, "exact" is Eq. (12). A row's
+    loss counts `weight` times; the mean weight is one.
     """
     s = np.ones(len(y)) if weight is None else weight
     w, b = np.zeros(X.shape[1]), 0.0
@@ -22,8 +22,8 @@ def pegasos(X, y, lam, draws, *, projection=True, output="last", bias="none", we
         w = (1 - eta * lam) * w + eta / k * sum((s[i] * y[i] * X[i] for i in plus), np.zeros(X.shape[1]))
         if projection:
             w = min(1, 1 / (np.sqrt(lam) * max(np.linalg.norm(w), 1e-300))) * w
-        if bias == "subgradient":
-            b = b + sum(s[i] * y[i] for i in plus) / k / np.sqrt(t)
+        if bias in ("subgradient", "eta"):
+            b = b + sum(s[i] * y[i] for i in plus) / k * (eta if bias == "eta" else 1 / np.sqrt(t))
         rho = {"last": 0, "uniform": 1, "weighted": t}[output]
         w_sum, b_sum, total = w_sum + rho * w, b_sum + rho * b, total + rho
     return (w, b) if output == "last" else (w_sum / total, b_sum / total)

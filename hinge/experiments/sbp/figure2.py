@@ -57,6 +57,7 @@ class Kernels(NamedTuple):
     nu: float
     norm: float
     error: float
+    support: int
 
     def problem(self, method: str) -> KernelProblem:
         """The problem that a method solves, with a cache for all rows and an empty bill."""
@@ -89,7 +90,9 @@ def kernels(X: Stored, y: np.ndarray, X_test: Stored, y_test: np.ndarray, varian
         model = SVC(1.0, kernel="precomputed", fit_intercept=False, tol=1e-4, random_state=0).fit(K, y)
     beta = np.zeros(len(y))
     beta[model.support_] = model.dual_coef_[0]
-    found = Kernels(K, K_test, y, y_test, float(model.slack_), float(np.sqrt(beta @ K @ beta)), 0.0)
+    found = Kernels(
+        K, K_test, y, y_test, float(model.slack_), float(np.sqrt(beta @ K @ beta)), 0.0, len(model.support_)
+    )
     return found._replace(error=found.error_of(beta))
 
 

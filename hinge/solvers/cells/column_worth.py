@@ -8,11 +8,11 @@ MOST_KINDS = 8
 NEARLY = 0.995
 """Share of what all columns explain that the columns of an answer explain at least."""
 LEFT = 0.1  # share of its variance that a kind keeps however uncertain: cheap columns are bought all the same
-SURE = 0.25  # share of the price of a row for columns that seem to be worth little
+HALF = 0.5  # of a standard error less: else every second kind that is worth nothing would seem to be worth something
 MOST = 0.99  # of the variance that columns can explain
 
 
-def column_worth(X: np.ndarray, y: np.ndarray, kind: np.ndarray) -> np.ndarray:
+def column_worth(X: np.ndarray, y: np.ndarray, kind: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The share of the labels' variance that each column is expected to explain, if there were rows enough.
 
     Labels less their mean are taken for :math:`y = X\\beta + \\varepsilon`, the columns having variance one, with
@@ -22,7 +22,8 @@ def column_worth(X: np.ndarray, y: np.ndarray, kind: np.ndarray) -> np.ndarray:
     .. math:: \\lambda_g \\leftarrow \\lambda_g\\sqrt{\\frac{y^\\top P K_g P y}{\\mathrm{tr}\\,P K_g}}, \\qquad
               K_g = X_gX_g^\\top, \\quad P = \\Big(\\sum_g\\lambda_gK_g + \\sigma^2I\\Big)^{-1},
 
-    and the worth is :math:`E[\\beta_j^2 \\mid y]`, less for kinds that are uncertain. So what is known of many columns
+    and the worth is :math:`E[\\beta_j^2 \\mid y]`, less for kinds that are uncertain: by half a standard error of
+    :math:`\\lambda_g`. What may be hoped for is a whole one more. So what is known of many columns
     of a kind together is used for each of them: where none of twenty useless columns could be told from a useful one,
     all of them can.
 
@@ -37,7 +38,7 @@ def column_worth(X: np.ndarray, y: np.ndarray, kind: np.ndarray) -> np.ndarray:
 
     Returns
     -------
-    ndarray of shape (d,)
+    worth, hope : ndarray of shape (d,)
 
     References
     ----------
@@ -58,22 +59,22 @@ def column_worth(X: np.ndarray, y: np.ndarray, kind: np.ndarray) -> np.ndarray:
         left = y - X @ mean
         noise = max(float(np.sqrt(noise * (left @ left) / max(m - known.sum(), 1e-12))), 1e-6)
     mean, var = _weights(X, y, lam[place], noise)
-    worth = (mean**2 + var) * _sure_share(X, place, lam, noise)[place]
-    return worth * min(1.0, MOST / max(float(worth.sum()), 1e-300))
+    error = _errors(X, place, lam, noise)
+    worth = (mean**2 + var) * np.maximum(LEFT, 1.0 - HALF * error / lam)[place]
+    worth *= min(1.0, MOST / max(float(worth.sum()), 1e-300))
+    return worth, np.maximum(worth, mean**2 + var + error[place])
 
 
-def _sure_share(X: np.ndarray, place: np.ndarray, lam: np.ndarray, noise: float) -> np.ndarray:
-    """What is left of the variance of each kind, less half a standard error.
+def _errors(X: np.ndarray, place: np.ndarray, lam: np.ndarray, noise: float) -> np.ndarray:
+    """Standard errors of the variances of each kind.
 
-    Without it, every second kind that is worth nothing would seem to be worth something.
-
-    The error is that of the likelihood's curvature, :math:`2 / \\mathrm{tr}\\,(PK_g)^2`, less the part
-    :math:`2\\lambda_g^2/k_g` that would be there if all :math:`k_g` weights of the kind were known.
+    By the likelihood's curvature, :math:`2 / \\mathrm{tr}\\,(PK_g)^2`, less the part :math:`2\\lambda_g^2/k_g` that
+    would be there if all :math:`k_g` weights of the kind were known.
     """
     P = np.linalg.inv((X * lam[place]) @ X.T + noise * np.eye(len(X)))
     PK = [P @ X[:, place == g] @ X[:, place == g].T for g in range(len(lam))]
     error = 2.0 / np.maximum([np.sum(M * M.T) for M in PK], 1e-300) - 2.0 * lam**2 / np.bincount(place)
-    return np.maximum(LEFT, 1.0 - 0.5 * np.sqrt(np.maximum(error, 0.0)) / lam)
+    return np.sqrt(np.maximum(error, 0.0))
 
 
 def _weights(X: np.ndarray, y: np.ndarray, lam: np.ndarray, noise: float) -> tuple[np.ndarray, np.ndarray]:
@@ -113,18 +114,27 @@ def explained(V: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarra
     return V * rows * V / np.maximum(rows * V + columns * (1.0 - V), 1e-300)
 
 
-def columns_to_buy(worth: np.ndarray, prices: np.ndarray, known: int, money: float, n: int) -> np.ndarray:
+def columns_to_buy(
+    worth: np.ndarray, hope: np.ndarray, prices: np.ndarray, known: int, money: float, n: int, hedge: float
+) -> np.ndarray:
     """The first columns of the path, as many as explain most for this money beside the rows that are known.
 
-    More columns say more, and leave money for fewer rows. The cheapest of the others are bought too, for at most `SURE`
-    of what these cost: few rows may be wrong, and a column that is left out does not come back.
+    More columns say more, and leave money for fewer rows. Others are bought too, in the order of what may be hoped of
+    them for their price, as far as they would pay if it were so, and for at most `hedge` times the price of the first
+    ones: few rows may be wrong, and a column that is left out does not come back.
     """
+
+    def gains(columns: np.ndarray, each: np.ndarray) -> np.ndarray:
+        rows = np.minimum(n, known + money / np.maximum(np.cumsum(prices[columns]), 1e-300))
+        return explained(np.minimum(np.cumsum(each), MOST), rows, np.arange(1, len(columns) + 1))
+
     path = path_of(worth, prices)
-    rows = np.minimum(n, known + money / np.maximum(np.cumsum(prices[path]), 1e-300))
-    gain = explained(np.cumsum(worth[path]), rows, np.arange(1, len(path) + 1))
-    best, others = np.split(path, [int(np.argmax(gain)) + 1])
-    others = others[np.argsort(prices[others], kind="stable")]
-    return np.concatenate([best, others[np.cumsum(prices[others]) <= SURE * prices[best].sum()]])
+    best, others = np.split(path, [int(np.argmax(gains(path, worth[path]))) + 1])
+    others = others[np.argsort(-hope[others] / np.maximum(prices[others], 1e-300), kind="stable")]
+    others = others[np.cumsum(prices[others]) <= hedge * prices[best].sum()]
+    both = np.concatenate([best, others])
+    hoped = gains(both, np.concatenate([worth[best], hope[others]]))[len(best) - 1 :]
+    return both[: len(best) + int(np.argmax(hoped))]
 
 
 def columns_to_use(worth: np.ndarray, prices: np.ndarray) -> np.ndarray:

@@ -16,6 +16,7 @@ from hinge.solvers.cells.column_worth import column_worth, columns_to_buy, colum
 LAST_TOL = 1e-3
 FEWEST, A_COLUMN = 20, 4  # rows of the pilot at least; and enough, for each column
 JUDGING = 300  # most rows that columns are judged by
+HEDGE, SURE = 1.6, 0.25  # most that doubtful columns add to the price of a row, before the last choice and in it
 
 
 class ThriftyState(NamedTuple):
@@ -49,10 +50,11 @@ class Thrifty(Solver[Regularized, ThriftyState]):
 
     .. math:: V_k\\,\\frac{n_kV_k}{n_kV_k + k(1 - V_k)}, \\qquad V_k = \\sum_{j\\le k}v_j:
 
-    few columns say little, many leave money for few rows. The best k of them are bought of the next rows, and when as
-    much is spent as before, the choice is made again among them: a column that was left out does not come back. The
-    answer is the SVM of the columns that explain nearly all that can be explained. Every other column has a weight of
-    exactly zero: nobody has to pay for it in a new row.
+    few columns say little, many leave money for few rows. The best k of them are bought of the next rows, with others
+    that would pay if they explained a standard error more than it seems. When as much is spent as before, the choice is
+    made again among all of these: a column that was left out does not come back. The answer is the SVM of the columns
+    that explain nearly all that can be explained. Every other column has a weight of exactly zero: nobody has to pay
+    for it in a new row.
 
     Parameters
     ----------
@@ -154,13 +156,14 @@ class Thrifty(Solver[Regularized, ThriftyState]):
         if len(np.unique(problem.y[state.bought])) < 2:  # as many rows again, as long as there are some
             return _enqueue(problem, state, int(state.bought.sum()))
         left, bought = max(0.0, s.budget - s.spent), int(state.bought.sum())
-        worth = _worth(problem, state)
+        worth, hope = _worth(problem, state)
         answer = self._answer(problem, state, worth)
         state.w[:], s.b = answer.w, answer.b
-        columns = columns_to_buy(worth, prices, bought, left, problem.n)
+        last = left < 2.0 * s.spent
+        columns = columns_to_buy(worth, hope, prices, bought, left, problem.n, SURE if last else HEDGE)
         state.chosen[:] = False
         state.chosen[columns] = True
-        money = left if left < 2.0 * s.spent else s.spent
+        money = left if last else s.spent
         return _enqueue(problem, state, int(min(problem.n, money / max(prices[columns].sum(), 1e-300))))
 
     def _answer(self, problem: Regularized, state: ThriftyState, worth: np.ndarray) -> Solution:
@@ -176,7 +179,7 @@ class Thrifty(Solver[Regularized, ThriftyState]):
     def solution(self, problem: Regularized, state: ThriftyState) -> Solution:
         s = state.s
         if 0 < s.done < s.queued and len(np.unique(problem.y[state.bought])) == 2:  # cut off within a batch
-            return self._answer(problem, state, _worth(problem, state))
+            return self._answer(problem, state, _worth(problem, state)[0])
         return Solution(state.w, float(s.b), None)
 
     def cost(self, problem: Regularized, state: ThriftyState | None = None) -> Cost:
@@ -197,13 +200,14 @@ def _prices(problem: Regularized) -> np.ndarray:
     return np.ones(problem.d) if prices is None else prices
 
 
-def _worth(problem: Regularized, state: ThriftyState) -> np.ndarray:
+def _worth(problem: Regularized, state: ThriftyState) -> tuple[np.ndarray, np.ndarray]:
     """What the chosen columns explain, by some of the rows that were bought."""
     rows, columns = state.order[state.bought[state.order]][:JUDGING], np.flatnonzero(state.chosen)
     X = problem.table.held(rows)[:, columns].toarray().astype(np.float64)
-    out = np.zeros(problem.d)
-    out[columns] = column_worth(X, problem.y[rows].astype(float), kinds_of(_prices(problem)[columns]))
-    return out
+    worth, hope = np.zeros((2, problem.d))
+    kinds = kinds_of(_prices(problem)[columns])
+    worth[columns], hope[columns] = column_worth(X, problem.y[rows].astype(float), kinds)
+    return worth, hope
 
 
 def _enqueue(problem: Regularized, state: ThriftyState, count: int) -> None:

@@ -16,7 +16,8 @@ from hinge.solvers.linear import scaled_vector as scaled
 from hinge.solvers.linear.scaled_vector import Scaled, accumulate, add, keep, project, shrink
 
 LAST, UNIFORM, WEIGHTED, RANDOM = range(4)
-NO_BIAS, CONSTANT, SUBGRADIENT, EXACT = range(4)
+NO_BIAS, CONSTANT, SUBGRADIENT, ETA, EXACT = range(5)
+FREE_BIASES = {"subgradient": SUBGRADIENT, "eta": ETA, "exact": EXACT}
 OUTPUTS = {"last": LAST, "uniform": UNIFORM, "weighted": WEIGHTED, "random": RANDOM}
 
 
@@ -60,18 +61,20 @@ class Pegasos(Solver[Regularized, PegasosState]):
     output : {"weighted", "last", "uniform", "random"}
         The average with weights proportional to t (default), the last iterate as in Figure 1, the
         average of Corollary 1, or an iterate drawn uniformly as in Theorem 2.
-    bias : {"subgradient", "exact"}
-        How a free bias moves: by its sub-gradient, or to its exact minimum over each mini-batch
-        (Eq. 12), an order statistic; that wants batches with many rows of the smaller class. The
-        first way of the paper, a constant feature, is a problem with ``bias="penalized"``.
+    bias : {"subgradient", "eta", "exact"}
+        How a free bias moves: by its sub-gradient with steps :math:`1/\\sqrt t`, or with the
+        :math:`\\eta_t` of w; or to its exact minimum over each mini-batch (Eq. 12), an order statistic;
+        that wants batches with many rows of the smaller class. The first way of the paper, a constant
+        feature, is a problem with ``bias="penalized"``.
     block_rows : int
         Draw this many neighbouring rows at a time: each row is as likely as before, and memory is
         read several times faster. 1, the default, is the paper's i.i.d. choice.
 
     Notes
     -----
-    *Differs* from the paper. The sub-gradient of a free bias gets steps :math:`1/\\sqrt t`: with
-    :math:`1/(\\lambda t)` it throws the bias so far out that one class is predicted for good. Averages
+    *Differs* from the paper. The sub-gradient of a free bias gets steps :math:`1/\\sqrt t` by default: the
+    paper's :math:`1/(\\lambda t)`, ``bias="eta"``, throws the bias out by 1/λ in the first step, and takes
+    it back by a harmonic sum (``hinge reproduce pegasos-bias``). Averages
     and the random iterate range over :math:`w_2, \\dots, w_{T+1}` instead of :math:`w_1, \\dots, w_T`. And
     there is a stopping rule, whose lack the talk names as a limitation: w is at all times a
     combination of rows with coordinates that this solver counts, which, clipped to [0, 1], are a
@@ -97,7 +100,7 @@ class Pegasos(Solver[Regularized, PegasosState]):
     batch_size: int = 1
     projection: bool = True
     output: Literal["weighted", "last", "uniform", "random"] = "weighted"
-    bias: Literal["subgradient", "exact"] = "subgradient"
+    bias: Literal["subgradient", "eta", "exact"] = "subgradient"
     block_rows: int = 1
 
     paper = Paper(
@@ -108,8 +111,8 @@ class Pegasos(Solver[Regularized, PegasosState]):
         if self.batch_size < 1 or self.block_rows < 1:
             raise ValueError("batch_size and block_rows must be at least 1.")
         check_output(self.output)
-        if self.bias not in ("subgradient", "exact"):
-            raise ValueError(f"bias is 'subgradient' or 'exact', not {self.bias!r}.")
+        if self.bias not in FREE_BIASES:
+            raise ValueError(f"bias is 'subgradient', 'eta' or 'exact', not {self.bias!r}.")
 
     def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, Regularized):
@@ -124,7 +127,6 @@ class Pegasos(Solver[Regularized, PegasosState]):
 
     def advance(self, problem: Regularized, state: PegasosState, n_iter: int) -> PegasosState:
         biases = {"none": NO_BIAS, "penalized": CONSTANT}
-        free = EXACT if self.bias == "exact" else SUBGRADIENT
         _pegasos(
             problem.matrix.rows,
             problem.y,
@@ -132,7 +134,7 @@ class Pegasos(Solver[Regularized, PegasosState]):
             problem.n / problem.total,
             problem.lam,
             problem.bias_scale if problem.bias == "penalized" else 0.0,
-            biases.get(problem.bias, free),
+            biases.get(problem.bias, FREE_BIASES[self.bias]),
             self.projection,
             OUTPUTS[self.output],
             self.block_rows,
@@ -198,6 +200,8 @@ def _pegasos(
                 pull += s * yi / k
         if bias == SUBGRADIENT:
             z.s.b += pull / np.sqrt(t)
+        elif bias == ETA:
+            z.s.b += eta * pull
         elif bias == EXACT:
             z.s.b = b
         if projection:

@@ -63,10 +63,11 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
     coordinates are played by best response, ``problem.respond`` sets them after the step: that is SIMBA,
     Algorithm 4.
 
-    Theorem 3.1: after :math:`T = c^2\\varepsilon^{-2}\\log n` iterations, with T for t in both rates, the
-    answer is ε-suboptimal with probability 1/2. The proofs have c = 200 (the perceptron, Theorem 2.8), 100,
-    and 60 (semidefinite programs, Theorem 4.6); c = 2 was enough in every case tried. An iteration costs a
-    gradient, an estimate and O(n): for rows of a matrix n + d entries.
+    Theorem 3.1: after :math:`T = \\max\\{T_\\varepsilon, c^2\\varepsilon^{-2}\\log n\\}` iterations, with T for t in
+    both rates, the answer is ε-suboptimal with probability 1/2; :math:`T_\\varepsilon` is the first T at which the
+    mean regret of the primal player is ε (`primal_horizon`). The proofs have c = 200 (the perceptron, Theorem
+    2.8), 100, and 60 (semidefinite programs, Theorem 4.6); c = 2 was enough in every case tried. An iteration
+    costs a gradient, an estimate and O(n): for rows of a matrix n + d entries.
 
     Parameters
     ----------
@@ -163,7 +164,7 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
 
     def advance(self, problem: MaxMin, state: PrimalDualState, n_iter: int) -> PrimalDualState:
         y, x_sum, p, p_sum, drawn, g_sum, _, _, s, begun, key = state
-        log_n, reach = math.log(max(2, problem.n)), problem.scale * math.sqrt(problem.second_moment)
+        log_n, reach = _log(problem.n), problem.scale * math.sqrt(problem.second_moment)
         T = self.horizon(problem) if self.steps == "fixed" else 0
         for t in range(begun + 1, begun + n_iter + 1):
             eta = math.sqrt(log_n / T) if T else self.rate * math.sqrt(log_n / t)
@@ -193,13 +194,13 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
         elif problem.primal == "mean":
             y += g / t
         else:
-            reweigh(y, np.asarray(g, np.float64), -math.sqrt(math.log(max(2, len(y))) / rate) / problem.scale)
+            reweigh(y, np.asarray(g, np.float64), -math.sqrt(_log(len(y)) / rate) / problem.scale)
 
     def horizon(self, problem: MaxMin) -> int:
-        """T of the theorem."""
+        """T of the theorem: enough for either player."""
         c = {"practical": PRACTICAL, "paper": problem.paper_constant}.get(self.constants, self.constants)  # type: ignore[arg-type]
         eps = (self.epsilon or 1.0) / (problem.scale * math.sqrt(problem.second_moment))
-        return max(1, math.ceil((float(c) / eps) ** 2 * math.log(max(2, problem.n))))
+        return max(primal_horizon(problem, self.epsilon or 1.0), math.ceil((float(c) / eps) ** 2 * _log(problem.n)))
 
     def solution(self, problem: MaxMin, state: PrimalDualState) -> Strategies:
         """The best of the means at all looks, on either side; before the first look those of now."""
@@ -262,3 +263,22 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
         k = math.floor(2.0 * math.log2(max(state.t, 1) / FIRST_LOOK) + 1e-9)
         left = max(FIRST_LOOK, math.ceil(FIRST_LOOK * 2.0 ** ((k + 1) / 2.0))) - state.t
         return min(left, max(0, self.horizon(problem) - state.t)) if self.steps == "fixed" else left
+
+
+def primal_horizon(problem: MaxMin, eps: float) -> int:
+    """:math:`T_\\varepsilon(\\mathrm{LRA})`, the first T at which the primal player's regret is at most εT.
+
+    The regret of T lazy gradient steps is :math:`2\\sqrt{2T}` times scale and diameter (Lemma 2.7), that of
+    multiplicative weights on d actions :math:`2\\sqrt{T\\log d}` times the scale. A best response has none; that
+    of the mean of the points drawn is of order log T, so that Õ(1/ε) steps do, fewer than the other player takes.
+    """
+    if problem.primal == "gradient":
+        return max(1, math.ceil(8.0 * (problem.scale * problem.diameter / eps) ** 2))
+    if problem.primal == "multiplicative":
+        return max(1, math.ceil(4.0 * _log(len(problem.start())) * (problem.scale / eps) ** 2))
+    return 1
+
+
+def _log(n: int) -> float:
+    """log n, for two or more."""
+    return math.log(max(2, n))

@@ -43,10 +43,11 @@ def test_both_outcomes_of_every_claim():
     expected = {
         "A bias is crucial": 2.0,
         "A constant feature": 0.005,
-        "The sub-gradient for b converges": 0.6,
+        "The sub-gradient for b, steps 1/√t": 0.6,
+        "The sub-gradient for b, steps η": 0.6,
         "The sub-gradient for b is slower": 2.0,
         "The exact bias has": 1.0,
         "The exact bias is for": 5.0,
     }
     assert {begins: number(held, begins) for begins in expected} == pytest.approx(expected)
-    assert number(bad, "The sub-gradient for b converges") == pytest.approx(0.2)
+    assert number(bad, "The sub-gradient for b, steps η") == pytest.approx(0.2)

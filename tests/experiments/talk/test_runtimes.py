@@ -6,9 +6,9 @@ from experiments.made_up import in_both_outcomes, number
 from hinge.experiments.talk.runtimes import EPS, LAMS, SIZES, experiment
 
 
-def world(smo=3.0, perf=2.5, sgd=1.5, constant=1.0):
+def world(smo=3.0, perf=2.5, sgd=1.5, constant=1.0, dca=1.6):
     """Work ε^-p at one m and one λ, and twice as much elsewhere."""
-    exponents = {"SMO": smo, "SVM-Perf": perf, "SGD": sgd}
+    exponents = {"SMO": smo, "SVM-Perf": perf, "SGD": sgd, "DCA": dca}
 
     def made(cell):
         best = cell["lam"] == LAMS["full"][1] and cell["m"] in (
@@ -23,8 +23,9 @@ def world(smo=3.0, perf=2.5, sgd=1.5, constant=1.0):
 
 
 def test_both_outcomes_of_every_claim():
-    held, (bad,) = in_both_outcomes(experiment, world(), world(5.0, 5.5, 6.0))
-    assert [number(held, "Work of", k) for k in range(3)] == pytest.approx([3.0, 2.5, 1.5])
+    held, (bad,) = in_both_outcomes(experiment, world(), world(5.0, 5.5, 6.0, dca=7.0))
+    assert [number(held, "Work of", k) for k in range(5)] == pytest.approx([3.0, 2.5, 1.5, 1.6, 1.6])
     assert number(held, "SGD has the smallest") == pytest.approx(1.0)
     assert number(held, "SGD needs the least") == pytest.approx(EPS["full"][-1] ** -1.0)
+    assert number(held, "SGD and DCA") == pytest.approx(EPS["full"][-1] ** -0.1)
     assert number(bad, "SGD has the smallest") == pytest.approx(-1.0)

@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -7,13 +9,14 @@ from hinge.access import DenseTable
 from hinge.kernels import Gaussian, Linear
 from hinge.monitoring import Status, Stop
 from hinge.problems.max_min.base import MaxMin
+from hinge.problems.max_min.enclosing_ball import EnclosingBall
 from hinge.problems.max_min.kernel_margin import KernelMaxMargin
 from hinge.problems.max_min.matrix_game import MatrixGame
 from hinge.problems.max_min.max_margin import MaxMargin
 from hinge.problems.max_min.sampled_bound import MOST_LOOKS, Fraction
 from hinge.problems.max_min.slack_game import SlackGame
 from hinge.solvers.driver import solve
-from hinge.solvers.saddle.primal_dual import PrimalDual
+from hinge.solvers.saddle.primal_dual import PrimalDual, primal_horizon
 
 
 def rows_of(n=60, d=20, margin=0.2, seed=0):
@@ -243,6 +246,16 @@ def test_paper_constants_set_the_papers_t():
     assert PrimalDual("fixed", 0.5, "paper").horizon(problem) == int(
         np.ceil(200**2 * np.log(60) / (0.5 / problem.scale) ** 2)
     )
+
+
+def test_the_horizon_is_enough_for_the_primal_player_too():
+    few = MaxMargin(A[:3], relative=False)  # 4 log 3 < 8
+    assert PrimalDual("fixed", 0.1).horizon(few) == primal_horizon(few, 0.1) == math.ceil(8 * (few.scale / 0.1) ** 2)
+    wide = MatrixGame(np.ones((2, 50)), relative=False)
+    assert PrimalDual("fixed", 0.1).horizon(wide) == primal_horizon(wide, 0.1) == math.ceil(400 * np.log(50))
+    many = MaxMargin(A, relative=False)
+    assert PrimalDual("fixed", 0.1).horizon(many) > primal_horizon(many, 0.1)
+    assert primal_horizon(EnclosingBall(A), 0.1) == 1
 
 
 def test_a_clipped_sample_is_noticed():

@@ -1,0 +1,112 @@
+"""SBP, section 4.4: are its solutions sparser, since dual feasibility does not bound its coefficients?"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, grid
+from hinge.experiments.measure import Look, band, spaced
+from hinge.experiments.sbp.figure2 import NEAR, VARIANCE, Kernels, kernels, solvers
+from hinge.experiments.sets import choose
+from hinge.report.figure import Figure, Panel, ReportTable, Series
+from hinge.solvers import trace
+
+ROWS = {"tiny": 200, "full": 2000}
+SEEDS = {"tiny": 2, "full": 5}
+EPOCHS = {"tiny": 2, "full": 4}
+METHODS = ("SBP", "Pegasos")
+
+
+@lru_cache(maxsize=1)
+def _kernels_of(name: str, rows: int) -> Kernels:
+    return kernels(*choose(name, rows).parts, VARIANCE[name])
+
+
+class SBPSparsity(Experiment):
+    """Support vectors of an answer whose error is near the SVM's, beside those of the SVM."""
+
+    name = "sbp-sparsity"
+    title = "Support vectors of the SBP"
+    paper = "Cotter, Shalev-Shwartz, Srebro 2012"
+    place = "section 4.4"
+    question = (
+        "SMO keeps to the dual's box. The SBP does not, and so may put large coefficients on a few support vectors, "
+        "potentially resulting in sparser solutions. The paper does not count them."
+    )
+
+    def cells(self, scale: Scale) -> list[Cell]:
+        """Both methods on three sets."""
+        return grid(set=VARIANCE, rows=[ROWS[scale]], epochs=[EPOCHS[scale]], method=METHODS, seed=range(SEEDS[scale]))
+
+    def run(self, cell: Cell) -> dict[str, Any]:
+        """Error and support vectors of the average on the way; both iterates are made of the same points."""
+        data, given = choose(cell["set"], cell["rows"]), _kernels_of(cell["set"], cell["rows"])
+        n = len(given.y)
+        solver = solvers(cell["method"], cell["epochs"])["average"]
+        looks: list[Look] = []
+        at = spaced(max(10, n // 100), cell["epochs"] * n, per_decade=12)
+        for now in trace(given.problem(cell["method"]), solver, at, seed=cell["seed"]):
+            beta = now.solution.beta
+            support = float(np.count_nonzero(beta))
+            looks.append({"iteration": now.iteration, "support": support, "error": given.error_of(beta)})
+        return {
+            "looks": looks,
+            "n": n,
+            "svm": given.error,
+            "support": given.support,
+            "label": data.label,
+            "note": data.note,
+        }
+
+    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+        """Error over support vectors, and how many there are on arrival."""
+        panels, claims, rows = [], [], []
+        for name in results.of("set"):
+            part = results.where(set=name)
+            first = part[0].values
+            found = {m: some for m in METHODS if (some := part.where(method=m))}
+            lines = [band(m, some.column("looks"), "support", "error") for m, some in found.items()]
+            lines.append(Series("SVM's optimum", [first["support"]], [first["svm"]], kind="points"))
+            panels.append(Panel(first["label"], "support vectors", "test error", lines, log_x=True, log_y=True))
+            arrived = {m: _on_arrival(some, first["svm"]) for m, some in found.items()}
+            rows += [[first["label"], m, count, first["support"], first["n"]] for m, count in arrived.items()]
+            claims.append(_claim(name, arrived.get("SBP"), first, len(part.of("seed"))))
+        caption = (
+            f"Test error of averages over their support vectors, λ = 1/n, {ROWS[scale]:,} rows at most, median of "
+            f"{SEEDS[scale]} seeds; the band is their range."
+        )
+        table = ReportTable(
+            self.name,
+            f"Support vectors at the first look within {100 * NEAR:g}% absolute of the SVM's error (median).",
+            ["set", "method", "support vectors", "of the SVM", "rows"],
+            rows,
+        )
+        return Outcome(claims, [Figure(self.name, caption, panels)] if panels else [], [table], results.notes())
+
+
+def _on_arrival(part: CellResults, svm: float) -> float | None:
+    """The upper median over the seeds; None where too few arrive."""
+    found = [
+        next((look["support"] for look in looks if look["error"] <= svm + NEAR), np.inf)
+        for looks in part.column("looks")
+    ]
+    middle = sorted(found)[len(found) // 2]
+    return float(middle) if np.isfinite(middle) else None
+
+
+def _claim(name: str, support: float | None, first: dict[str, Any], seeds: int) -> Claim:
+    return claim(
+        f"{name}: the SBP's solutions are sparser: support vectors on arrival at the SVM's error over the SVM's",
+        "potentially sparser",
+        None if support is None else support / first["support"],
+        f"{first['label']}, σ² = {VARIANCE[name]:g}, λ = 1/n, no bias, averages, within {100 * NEAR:g}% of the SVM's "
+        f"{100 * first['svm']:.2f}%, median of {seeds} seeds",
+        at_most=(0.8, 1.0),
+        unit="ratio",
+    )
+
+
+experiment = SBPSparsity()

@@ -1,0 +1,153 @@
+"""SIMBA, Eq. (7) and Corollary 5.1: what wrong labels cost, by (R* + δ)/δ."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from hinge.access.tables.product import ProductTable
+from hinge.experiments.base import Cell, CellResults, Claim, Experiment, Outcome, Scale, claim, grid
+from hinge.experiments.measure import growing, margin_after_slack, slope
+from hinge.experiments.simba.runtime import MARGIN, Rare
+from hinge.problems import SlackConstrained
+from hinge.report.figure import Figure, Panel, ReportTable, Series
+from hinge.solvers import Simba, trace
+
+SIZES = {"tiny": 400, "full": 4_000}
+"""n = d. The regime of the theorem begins at 16,000 (`simba-regime`)."""
+SHARE_RARE = 0.05
+NOISES = (0.0, 0.001, 0.01)
+SEEDS = {"tiny": 2, "full": 5}
+FACTORS = {"tiny": (1.0, 2.0, 3.0), "full": (1.0, 2.0, 3.0, 5.0, 9.0)}
+"""r = (R* + δ)/δ, from which δ = R*/(r - 1) follows."""
+MOST = {"tiny": 4_000, "full": 60_000}  # iterations
+RADIUS = 1.0 + 1e-5  # rows of norm one, formed in float32
+B = 1 / MARGIN
+
+
+@lru_cache(maxsize=1)
+def _rows(n: int, noise: float, seed: int) -> tuple[Rare, np.ndarray]:
+    """Rows, and labels of which a share is turned, at least two where there is any."""
+    data = Rare(n, n, SHARE_RARE, 1.0, seed)
+    turned = np.random.default_rng([seed, 3]).permutation(n)[: max(2, round(noise * n)) if noise else 0]
+    labels = data.y.copy()
+    labels[turned] *= -1
+    return data, labels
+
+
+class SimbaNoise(Experiment):
+    """Iterations to a hinge loss of R* + δ with twice the norm, over (R* + δ)/δ and the share of wrong labels."""
+
+    name = "simba-noise"
+    title = "What wrong labels cost SIMBA"
+    paper = "Hazan, Koren, Srebro 2011"
+    place = "section 5, Eq. (7), Corollary 5.1"
+    question = (
+        "A w with ‖w‖ ≤ 2B and a hinge loss of at most R* + δ on the sample takes Õ(B²(n + d) r²) with "
+        "r = (R* + δ)/δ: noise costs through r alone. The corollary puts the sample size in the place of n."
+    )
+
+    def cells(self, scale: Scale) -> list[Cell]:
+        """One run tells of every r."""
+        return grid(
+            n=[SIZES[scale]], noise=NOISES, seed=range(SEEDS[scale]), factors=[list(FACTORS[scale])], most=[MOST[scale]]
+        )
+
+    def run(self, cell: Cell) -> dict[str, Any]:
+        """Iterations and cells at which the answer, scaled to a margin of one, is first good enough for each r."""
+        data, labels = _rows(cell["n"], cell["noise"], cell["seed"])
+        loss = 2.0 * float(np.mean(labels != data.y))  # of the best w, whose margins are all 1 or -1
+        problem = SlackConstrained(ProductTable(data.coordinates, data.axes), labels, loss / B)
+        signed = data.coordinates * labels[:, None]
+        wanted = [r for r in cell["factors"] if r == 1.0 or loss]
+        found: dict[str, list[float]] = {}
+        solver = Simba("exact", radius=RADIUS, certify=False)
+        for now in trace(problem, solver, growing(), seed=cell["seed"]):
+            level = margin_after_slack(signed @ (data.axes @ now.solution.w), loss / B)
+            for r in wanted:
+                if f"{r:g}" not in found and level >= _enough(r):
+                    found[f"{r:g}"] = [float(now.iteration), float(now.feature_reads)]
+            if len(found) == len(wanted) or now.iteration >= cell["most"]:
+                break
+        return {"found": found, "loss": loss, "level": level}
+
+    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+        """Iterations over r for each share of wrong labels, and whether the share matters besides."""
+        lines: dict[float, dict[float, float]] = {}
+        rows: list[list[str | float | int | None]] = []
+        for noise in results.of("noise"):
+            part = results.where(noise=noise)
+            lines[noise] = {}
+            for r in FACTORS[scale]:
+                each = sorted(one.get(f"{r:g}", [math.inf, math.inf]) for one in part.column("found"))
+                iterations, cells = each[len(each) // 2]
+                met = sum(math.isfinite(one[0]) for one in each)
+                if math.isfinite(iterations):
+                    lines[noise][r] = iterations
+                if noise or r == 1.0:
+                    low = [iterations, cells] if math.isfinite(iterations) else [None, None]
+                    rows.append([100 * noise, r, *low, f"{met} of {len(each)}"])
+        where = (
+            f"synthetic, dense, n = d = {SIZES[scale]:,} ({100 * SHARE_RARE:g}% rare rows), B = {B:.2f}, ν = R*/B, "
+            f"{len(results.of('seed'))} draws, medians, looks 5% apart; 64,000 rows and columns were not run"
+        )
+        series = [
+            Series(f"{100 * noise:g}% wrong", list(line), list(line.values())) for noise, line in lines.items() if line
+        ]
+        longest = max(lines.values(), key=len, default={})
+        if len(longest) > 1:
+            at = [r for r in longest if r > 1.0]
+            law = [longest[at[0]] * (r / at[0]) ** 2 for r in at]
+            series.append(Series("∝ r²", at, law, kind="theory"))
+        caption = f"Iterations to a hinge loss of R* + δ with a norm of at most 2B: {where}."
+        panel = Panel("Synthetic, labels turned", "r = (R* + δ)/δ", "iterations", series, True, True)
+        table = ReportTable(
+            self.name,
+            "Iterations and cells read (medians); r = 1 asks for the norm alone.",
+            ["wrong labels, %", "r", "iterations", "cells", "met"],
+            rows,
+        )
+        figures = [Figure(self.name, caption, [panel])] if series else []
+        return Outcome(_claims(lines, where), figures, [table] if rows else [])
+
+
+def _enough(r: float) -> float:
+    """The level from which on w/level has a norm of at most 2B and, as its hinge loss is ν/level, one of R* + δ."""
+    return max(0.5, 1 - 1 / r) / B
+
+
+def _claims(lines: dict[float, dict[float, float]], where: str) -> list[Claim]:
+    claims = []
+    for noise in NOISES[1:]:
+        line = {r: T for r, T in lines.get(noise, {}).items() if r >= 2.0}  # below, the norm is what takes time
+        claims.append(
+            claim(
+                f"With {100 * noise:g}% of labels wrong iterations grow no faster than r² (an upper bound)",
+                2.0,
+                slope(list(line), list(line.values())) if len(line) > 2 else None,
+                f"{where}; r = {', '.join(f'{r:g}' for r in line)}",
+                at_most=(2.2, 3.0),
+                unit="exponent of r",
+            )
+        )
+    quiet = lines.get(0.0, {}).get(1.0)
+    for noise in NOISES[1:]:
+        noisy = lines.get(noise, {}).get(2.0)
+        claims.append(
+            claim(
+                f"Noise costs through r alone: iterations with {100 * noise:g}% of labels wrong at r = 2 over those "
+                "without, which ask for the same margin",
+                1.0,
+                noisy / quiet if noisy and quiet else None,
+                where,
+                at_most=(2.0, 4.0),
+                unit="ratio",
+            )
+        )
+    return claims
+
+
+experiment = SimbaNoise()

@@ -1,0 +1,160 @@
+"""The survey, section 4.1: semidefinite optimisation by bisection over Algorithm 3."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from hinge.experiments.base import OPEN, Cell, CellResults, Claim, Experiment, Outcome, Scale, claim
+from hinge.experiments.measure import spread
+from hinge.experiments.survey.sdp import matrices
+from hinge.monitoring import Stop
+from hinge.problems import Semidefinite
+from hinge.problems.max_min.semidefinite.svec import svec
+from hinge.report.figure import Figure, Panel, ReportTable
+from hinge.saddle.semidefinite_program import maximize_semidefinite
+from hinge.solvers import PrimalDual, solve
+
+SHAPES = {"tiny": ((4, 10),), "full": ((8, 50), (16, 200))}
+"""Order and number of constraints."""
+EPS = {"tiny": (0.2,), "full": (0.2, 0.1, 0.05)}
+SEEDS = {"tiny": 2, "full": 5}
+STEPS = 6  # of the bisection: to 1/64 of the first interval
+EXACT = 1e-3  # interval of the optimum, by PDHG, in units of the largest eigenvalue of C
+
+
+@lru_cache(maxsize=4)
+def _objective(n: int, m: int) -> tuple[np.ndarray, float, float, float]:
+    """C of unit norm, its largest eigenvalue, and an interval that holds the optimum."""
+    rng = np.random.default_rng(1)
+    C = rng.standard_normal((n, n))
+    C = (C + C.T) / np.linalg.norm(C + C.T)
+    found = maximize_semidefinite(C, matrices(n, m), EXACT)
+    return C, float(np.linalg.eigvalsh(C)[-1]), found.lower, found.upper
+
+
+class SurveyBisection(Experiment):
+    """The largest C ∘ X that bisection proves feasible, with Algorithm 3 for every decision."""
+
+    name = "survey-bisection"
+    title = "Semidefinite optimisation by bisection"
+    paper = "Irpan, Kwan 2015, of Garber, Hazan 2011"
+    place = "section 4.1, Algorithm 3"
+    question = (
+        "Given an algorithm for feasibility, binary search over the constraint C ∘ X ≥ c finds an optimum. The survey "
+        "says no more of it."
+    )
+
+    def cells(self, scale: Scale) -> list[Cell]:
+        """Every shape and ε, over the seeds of Algorithm 3."""
+        return [
+            {"n": n, "m": m, "eps": eps, "steps": STEPS, "seed": seed}
+            for n, m in SHAPES[scale]
+            for eps in EPS[scale]
+            for seed in range(SEEDS[scale])
+        ]
+
+    def run(self, cell: Cell) -> dict[str, Any]:
+        """How far the largest c that was proved lies below the optimum, and which decisions were right."""
+        n, m, eps = cell["n"], cell["m"], cell["eps"]
+        C, top, lower, upper = _objective(n, m)
+        A = matrices(n, m)
+        low, high, right, told, iterations = 0.0, top, 0, 0, 0
+        for step in range(cell["steps"]):
+            c = (low + high) / 2
+            goal = C - c * np.eye(n)  # C ∘ X ≥ c tr X, in the homogeneous form of the other constraints
+            rows = np.stack([svec(one) for one in (*A, goal / max(1.0, float(np.linalg.norm(goal))))])
+            solver = PrimalDual("fixed", eps)
+            result = solve(
+                Semidefinite(rows, packed=True, relative=False), solver, stop=Stop(0), seed=1000 * step + cell["seed"]
+            )
+            feasible = float((rows @ result.solution.x).min()) > 0.0  # an X that proves it, but for rounding
+            iterations += result.n_iter
+            if c <= lower or c >= upper:
+                told += 1
+                right += feasible == (c <= lower)
+            low, high = (c, high) if feasible else (low, c)
+        return {
+            "shortfall": max(0.0, lower - low) / top,
+            "excess": max(0.0, low - upper) / top,
+            "right": right,
+            "told": told,
+            "iterations": iterations,
+            "optimum": [lower / top, upper / top],
+        }
+
+    def outcome(self, results: CellResults, scale: Scale) -> Outcome:
+        """Shortfalls over ε, and the share of right decisions."""
+        claims: list[Claim] = []
+        rows: list[list[str | float | int | None]] = []
+        series = []
+        for n, m in SHAPES[scale]:
+            part = results.where(n=n, m=m)
+            if not part:
+                continue
+            series.append(spread(f"order {n}, {m} constraints", part, "eps", "shortfall"))
+            for eps in part.of("eps"):
+                some = part.where(eps=eps)
+                lost, excess = some.column("shortfall"), some.column("excess")
+                share = sum(some.column("right")) / max(1, sum(some.column("told")))
+                rows.append(
+                    [n, m, eps, float(np.median(lost)), max(lost), share, float(np.median(some.column("iterations")))]
+                )
+                optimum = some[0].values["optimum"]
+                claims += _claims(lost, excess, share, eps, optimum, _where(n, m, eps, len(some), optimum))
+        caption = (
+            "What the largest c that was proved feasible lacks of the optimum, in units of the largest eigenvalue of "
+            f"C, after {STEPS} steps of bisection with Algorithm 3 at ε; the optimum is known to {EXACT:g} by a "
+            "certificate. Median over the seeds, the band is their range."
+        )
+        figures = []
+        if series:
+            panel = Panel("Synthetic constraints", "ε of a decision", "shortfall", series, log_x=True)
+            figures.append(Figure(self.name, caption, [panel]))
+        columns = ["order", "constraints", "ε", "shortfall", "worst", "right decisions", "iterations in all"]
+        return Outcome(claims, figures, [ReportTable(self.name, caption, columns, rows)] if rows else [])
+
+
+def _where(n: int, m: int, eps: float, seeds: int, optimum: list[float]) -> str:
+    return (
+        f"synthetic, order {n}, {m} constraints, ε = {eps:g}, T = 2² log m/ε² for each of {STEPS} decisions, {seeds} "
+        f"seeds; the optimum lies in [{optimum[0]:.3f}, {optimum[1]:.3f}] of the largest eigenvalue"
+    )
+
+
+def _claims(
+    lost: list[float], excess: list[float], share: float, eps: float, optimum: list[float], where: str
+) -> list[Claim]:
+    return [
+        claim(
+            f"Bisection over Algorithm 3 finds the optimum within 2ε (ε = {eps:g}), the worst seed, in multiples of ε",
+            "an optimum",
+            max(lost) / eps,
+            where,
+            at_most=(2.0, 5.0),
+            unit="shortfall / ε",
+            sure="X = 0 is within 2ε" if optimum[0] <= 2 * eps else "",
+        ),
+        claim(
+            f"Decisions that are right (ε = {eps:g})",
+            OPEN,
+            share,
+            f"{where}; Algorithm 3 need not find an X where the best one satisfies all constraints by less than ε",
+            at_least=(0.9, 0.7),
+            unit="share",
+        ),
+        claim(
+            f"No c above the optimum is proved (ε = {eps:g})",
+            "by the X that is found",
+            max(excess),
+            where,
+            at_most=(1e-6, 1e-3),
+            unit="excess",
+            sure="a c counts only with an X that shows it",
+        ),
+    ]
+
+
+experiment = SurveyBisection()

@@ -1,0 +1,36 @@
+"""Bisection over Algorithm 3 on made-up shortfalls."""
+
+import pytest
+from experiments.made_up import claims_in, in_both_outcomes, number
+
+from hinge.experiments import Verdict
+from hinge.experiments.survey.bisection import experiment
+
+
+def world(short=1.0, right=6, excess=0.0, optimum=0.5):
+    """A shortfall in multiples of ε, and right decisions of six."""
+
+    def made(cell):
+        return {
+            "shortfall": short * cell["eps"] * (1.0 if cell["seed"] else 1.5),
+            "excess": excess,
+            "right": right,
+            "told": 6,
+            "iterations": 1000,
+            "optimum": [optimum, optimum + 0.001],
+        }
+
+    return made
+
+
+def test_both_outcomes_of_every_claim():
+    held, (bad,) = in_both_outcomes(experiment, world(), world(10.0, 3, 0.1))
+    assert number(held, "Bisection over") == pytest.approx(1.5)
+    assert number(bad, "Bisection over") == pytest.approx(15.0)
+    assert number(bad, "Decisions") == pytest.approx(0.5)
+    assert number(bad, "No c above") == pytest.approx(0.1)
+
+
+def test_an_optimum_near_zero_proves_nothing():
+    found = claims_in(experiment, world(optimum=0.05))
+    assert {c.verdict for (what, _), c in found.items() if what.startswith("Bisection")} == {Verdict.SURE}
