@@ -15,7 +15,7 @@ from hinge.problems.rounding import gap_of
 from hinge.problems.svm.best_scale import best_scale
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
-from hinge.solvers.kernel.conjugate_steps import conjugate_steps
+from hinge.solvers.kernel.conjugate_steps import conjugate_moves
 from hinge.solvers.kernel.two_point import pair_steps, single_steps
 from hinge.types import Array
 
@@ -268,16 +268,14 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         only where these do not suffice is it left at `inner` of its violation.
         """
         n, least, epsilon = len(beta), 1e-12 * problem.spread, problem.epsilon
-        for steps, share in ((n, FINE * self.inner), (STEPS * n, self.inner)):
-            tol = max(share * violation, least)
-            if problem.bias != "free":
-                made = single_steps(K, beta, e, lo, hi, tol, steps, epsilon)
-            elif problem.certifiable:
-                made = conjugate_steps(K, beta, e, lo, hi, tol, steps, epsilon or 0.0)
-            else:  # without a least value in the plane of two directions: pairs alone, as in LIBSVM
-                made = pair_steps(K, beta, e, lo, hi, tol, steps, epsilon)
-            if made < steps:
-                return
+        fine, tol = (max(share * violation, least) for share in (FINE * self.inner, self.inner))
+        if problem.bias == "free" and problem.certifiable:
+            conjugate_moves(K, beta, e, lo, hi, fine, n, tol, (1 + STEPS) * n, epsilon or 0.0)
+            return
+        # Without a least value in the plane of two directions: pairs alone, as in LIBSVM.
+        steps = pair_steps if problem.bias == "free" else single_steps
+        if steps(K, beta, e, lo, hi, fine, n, epsilon) == n:
+            steps(K, beta, e, lo, hi, tol, STEPS * n, epsilon)
 
     # --- answers --------------------------------------------------------------------------
 
