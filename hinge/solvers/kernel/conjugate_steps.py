@@ -108,37 +108,38 @@ def conjugate_moves(K, beta, e, lo, hi, fine, many, tol, most, epsilon=0.0, cut=
     for k in range(n):
         _set_sides(k, beta, lo, hi, epsilon, sides)
     slopes = _begin(K, e, sides, cut)
-    p, there, curve, steps = np.zeros(n), np.empty(n), 0.0, 0
+    p, here, there, curve, steps = np.zeros(n), beta.copy(), np.empty(n), 0.0, 0
     while steps < most:
         i, j, rise, violation = _pair(K, sides, slopes, diag, curve, tiny, cut)
         if j < 0 or violation <= (fine if steps < many else tol):
             break
         steps += 1
         own = max(np.float64(diag[i]) + diag[j] - 2.0 * K[i, j], tiny)
-        t, blocked = _alone(i, j, rise / own, beta, sides)
+        t, blocked = _alone(i, j, rise / own, here, sides)
         dot, share = np.float64(slopes.q[i]) - np.float64(slopes.q[j]), 0.0
         if curve > 0.0 and own - dot * dot / curve > PARALLEL * own and abs(dot) > FAINT * curve:
             share, across = -dot / curve, own - dot * dot / curve
-            far, met = _reach(p, share, i, j, rise / across, beta, sides, there)
+            far, met = _reach(p, share, i, j, rise / across, here, sides, there)
             if met < 0 or _gain(rise, across, far) >= _gain(rise, own, t):
                 t, blocked, curve = far, met, across
-                beta[:] = there
+                here, there = there, here
             else:
                 share = 0.0  # p is in the way
         if share == 0.0:
             curve = own
-            p[:] = 0.0
+            for k in range(n):
+                p[k] = 0.0
             p[i], p[j] = 1.0, -1.0
-            beta[i], beta[j] = beta[i] + t, beta[j] - t
+            here[i], here[j] = here[i] + t, here[j] - t
         if blocked >= 0:
             curve = 0.0
-            beta[blocked] = sides.high[blocked] if p[blocked] > 0.0 else sides.low[blocked]
-            _set_sides(blocked, beta, lo, hi, epsilon, sides)
-        _set_sides(i, beta, lo, hi, epsilon, sides)
-        _set_sides(j, beta, lo, hi, epsilon, sides)
+            here[blocked] = sides.high[blocked] if p[blocked] > 0.0 else sides.low[blocked]
+            _set_sides(blocked, here, lo, hi, epsilon, sides)
+        _set_sides(i, here, lo, hi, epsilon, sides)
+        _set_sides(j, here, lo, hi, epsilon, sides)
         _follow(K[i], K[j], share, t, sides, slopes, cut)
     for k in range(n):
-        beta[k] = min(max(beta[k], lo[k]), hi[k])
+        beta[k] = min(max(here[k], lo[k]), hi[k])
     return steps
 
 
