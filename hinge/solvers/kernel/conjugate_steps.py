@@ -31,7 +31,7 @@ import numpy as np
 
 from hinge.compiled import compiled
 from hinge.solvers.kernel.extremes import larger, lesser
-from hinge.solvers.kernel.two_point import diagonal
+from hinge.solvers.kernel.two_point import TINY
 
 PARALLEL = 1e-5
 """Where less than this of the curvature of a pair is left across p, rounding decides: the pair moves alone."""
@@ -90,7 +90,7 @@ def conjugate_steps(K, beta, e, lo, hi, tol, most, epsilon=0.0, cut=-1):
     Returns the number of steps.
     """
     old = beta.copy()
-    steps = conjugate_moves(K, beta, e, lo, hi, tol, 0, tol, most, epsilon, cut)
+    steps = conjugate_moves(K, np.arange(len(beta)), beta, e, lo, hi, tol, 0, tol, most, epsilon, cut)
     for k in range(len(beta)):
         d, row = beta[k] - old[k], K[k]
         if d != 0.0:
@@ -100,21 +100,24 @@ def conjugate_steps(K, beta, e, lo, hi, tol, most, epsilon=0.0, cut=-1):
 
 
 @compiled
-def conjugate_moves(K, beta, e, lo, hi, fine, many, tol, most, epsilon=0.0, cut=-1):
-    """The same, to `fine` in the first `many` steps and to `tol` in those after; e stays as it was."""
+def conjugate_moves(K, rows, beta, e, lo, hi, fine, many, tol, most, epsilon=0.0, cut=-1):
+    """The same, to `fine` in the first `many` steps and to `tol` in those after; e stays as it was.
+
+    The values of point k with all others are in row `rows[k]` of K; where there is none, -1, its bounds must be β.
+    """
     n = len(beta)
-    diag, tiny = diagonal(K)
+    diag, tiny = _diagonal(K, rows)
     sides = Sides(np.empty(n, K.dtype), np.empty(n, K.dtype), np.empty(n), np.empty(n))
     for k in range(n):
         _set_sides(k, beta, lo, hi, epsilon, sides)
     slopes = _begin(K, e, sides, cut)
     p, here, there, curve, steps = np.zeros(n), beta.copy(), np.empty(n), 0.0, 0
     while steps < most:
-        i, j, rise, violation = _pair(K, sides, slopes, diag, curve, tiny, cut)
+        i, j, rise, violation = _pair(K, rows, sides, slopes, diag, curve, tiny, cut)
         if j < 0 or violation <= (fine if steps < many else tol):
             break
         steps += 1
-        own = max(np.float64(diag[i]) + diag[j] - 2.0 * K[i, j], tiny)
+        own = max(np.float64(diag[i]) + diag[j] - 2.0 * K[rows[i], j], tiny)
         t, blocked = _alone(i, j, rise / own, here, sides)
         dot, share = np.float64(slopes.q[i]) - np.float64(slopes.q[j]), 0.0
         if curve > 0.0 and own - dot * dot / curve > PARALLEL * own and abs(dot) > FAINT * curve:
@@ -137,10 +140,21 @@ def conjugate_moves(K, beta, e, lo, hi, fine, many, tol, most, epsilon=0.0, cut=
             _set_sides(blocked, here, lo, hi, epsilon, sides)
         _set_sides(i, here, lo, hi, epsilon, sides)
         _set_sides(j, here, lo, hi, epsilon, sides)
-        _follow(K[i], K[j], share, t, sides, slopes, cut)
+        _follow(K[rows[i]], K[rows[j]], share, t, sides, slopes, cut)
     for k in range(n):
         beta[k] = min(max(here[k], lo[k]), hi[k])
     return steps
+
+
+@compiled
+def _diagonal(K, rows):
+    """The diagonal in one piece, and the least curvature of a step."""
+    diag, largest = np.zeros(len(rows), K.dtype), 0.0
+    for k in range(len(rows)):
+        if rows[k] >= 0:
+            diag[k] = K[rows[k], k]
+            largest = max(largest, abs(diag[k]))
+    return diag, TINY * largest if largest > 0.0 else TINY
 
 
 @compiled
@@ -189,7 +203,7 @@ def _gain(rise, curve, t):
 
 
 @compiled
-def _pair(K, sides, slopes, diag, curve, tiny, cut):
+def _pair(K, rows, sides, slopes, diag, curve, tiny, cut):
     """The pair that gains most with p, its first point that of the least slope; its rise, and the worst violation."""
     n = len(diag)
     i, j, rise, violation, best = -1, -1, 0.0, -np.inf, np.float32(0.0)
@@ -204,7 +218,7 @@ def _pair(K, sides, slopes, diag, curve, tiny, cut):
             some = slice(at, min(at + CHUNK, last))
             gains = slopes.gains[some]
             gain = _set_gains(
-                K[u, some],
+                K[rows[u], some],
                 diag[some],
                 slopes.e[some],
                 sides.below[some],
