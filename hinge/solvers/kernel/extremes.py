@@ -4,19 +4,22 @@ A comparison that heeds nan keeps its place in a loop; these may be made in any 
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, overload
 
+Real = TypeVar("Real", float, np.float32)
 
-def lesser(a: float, b: float) -> float:
+
+def lesser(a: Real, b: Real) -> Real:
     """The lesser of two numbers of one type."""
     return a if a < b else b
 
 
-def larger(a: float, b: float) -> float:
+def larger(a: Real, b: Real) -> Real:
     """The larger of two numbers of one type."""
     return a if a > b else b
 
