@@ -313,7 +313,12 @@ class _Run:
                 self.target = min(self.target / 2, 0.9 * (stop.tol - (gap - certificate.unrounded)))
                 ended = None if self.target > 0 else Status.STALLED
             elif gap > stop.tol and promising and not final:
-                self.state = solver.refresh(problem, self.state)
+                refreshed = solver.refresh(problem, self.state)
+                if refreshed is self.state and solver.exact_estimate:
+                    # Nothing was left out of the estimate but the errors of its numbers, which no step mends.
+                    self.target = min(self.target / 2, 0.9 * (stop.tol - (gap - gap_of(self.seen[1]))))
+                    ended = None if self.target > 0 else Status.STALLED
+                self.state = refreshed
         spent, score, watched = self.spent, np.nan, bool(self.score or self.callbacks)
         with self.meter.off_clock() if watched else nullcontext():
             if watched:

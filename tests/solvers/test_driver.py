@@ -378,3 +378,24 @@ def test_a_read_limit_leaves_enough_for_the_certificate(tiny):
     assert result.status is Status.MAX_READS
     assert np.isfinite(result.certificate.gap)
     assert problem.matrix.reads <= limit
+
+
+class _Blind(BlockDual):
+    """Sees no gap where there is one, as with kernel values that are off."""
+
+    def estimate(self, problem, state):
+        return 0.0
+
+
+def test_a_gap_that_the_estimate_does_not_see_ends_the_run():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 2))
+    y = np.where(X[:, 0] * X[:, 1] > 0, 1, -1)
+    problem = KernelRegularized(X, y, 1e-4, Gaussian(1.0), bias="free")
+    stop = Stop(tol=1e-3, max_iter=500)
+    blind, seeing = (
+        solve(problem, _Blind(block=8, first=1), stop=stop),
+        solve(problem, BlockDual(block=8, first=1), stop=stop),
+    )
+    assert (blind.status, blind.n_iter) == (Status.STALLED, 1)
+    assert blind.certificate.gap > 1e-3 >= seeing.certificate.gap and seeing.n_iter > 1

@@ -32,6 +32,9 @@ class SomeRows(Protocol[Array]):
     def block(self) -> np.ndarray:
         """The kernel values of these points among themselves, on the host."""
 
+    def in_place(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """A matrix that has these rows, against all columns, and their lines in it; None where there is none."""
+
     def combine(self, coef: Array) -> Array:
         """``coef @ rows`` in float64."""
 

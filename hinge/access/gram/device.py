@@ -295,6 +295,9 @@ class DeviceRows:
         tiles = [tile for _, tile in gram._tiles(i)]
         self.values = tiles[0] if len(tiles) == 1 else gram.xp.cat(tiles, 1)
 
+    def in_place(self) -> None:
+        """Nowhere that the host can reach."""
+
     def block(self) -> np.ndarray:
         """The kernel values of these points among themselves, on the host."""
         block = self.values[:, self.i]

@@ -30,6 +30,11 @@ class Rows:
         _gather(cache.slab, self.slots, places, n < FEW * cache.slab.shape[1], K)
         return K
 
+    def in_place(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Where the rows lie, against all columns, and in which lines; None where columns are not side by side."""
+        cache = self.gram._cache
+        return (cache.slab, self.slots) if cache.where is None else None
+
     def combine(self, coef: np.ndarray) -> np.ndarray:
         """``coef @ rows`` in float64."""
         out = np.zeros(len(self.gram.columns))

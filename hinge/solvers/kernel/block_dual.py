@@ -15,7 +15,7 @@ from hinge.problems.rounding import gap_of
 from hinge.problems.svm.best_scale import best_scale
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
-from hinge.solvers.kernel.conjugate_steps import conjugate_steps
+from hinge.solvers.kernel.conjugate_steps import conjugate_moves
 from hinge.solvers.kernel.two_point import pair_steps, single_steps
 from hinge.types import Array
 
@@ -29,6 +29,8 @@ SLOWEST = 1e-5
 """A pass that gains less than this of what is missing is none: there would have to be 100,000 of them."""
 STEPS, FINE = 20, 0.05
 """Most steps in a block, for each of its points; and the share of `inner` to which the first few of them go."""
+MOST_OF = 0.9
+"""Share of the points from which on a block is solved where its rows lie, among all points: to copy it costs more."""
 SHARE = 0.7
 """A gap on some of the points must be this much smaller than one asked for on all."""
 
@@ -241,7 +243,15 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         mine, pull = gram.host(beta[at]).copy(), gram.host(e[at]).copy()
         limits = gram.host(lo[at]), gram.host(hi[at])
         violation = float(np.abs(gram.host(off[at])[gram.host((up | down)[at])]).max(initial=0.0))
-        self._solve(problem, rows.block(), mine, pull, *limits, violation)
+        held = rows.in_place() if len(work) >= MOST_OF * state.m and _is_conjugate(problem) else None
+        if held is None:
+            self._solve(problem, rows.block(), np.arange(len(work)), mine, pull, *limits, violation)
+        else:  # all other points stay where they are
+            every, lines = beta.copy(), np.full(state.m, -1)
+            low, high = beta.copy(), beta.copy()
+            low[at], high[at], lines[at] = *limits, held[1]
+            self._solve(problem, held[0], lines, every, e, low, high, violation)
+            mine = every[at]
         change = gram.array(mine) - beta[at]
         state.path[work] += np.abs(gram.host(change))
         state.r[columns] = r + rows.combine(change)
@@ -256,28 +266,27 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         self,
         problem: KernelRegularized,
         K: np.ndarray,
+        lines: np.ndarray,
         beta: np.ndarray,
         e: np.ndarray,
         lo: np.ndarray,
         hi: np.ndarray,
         violation: float,
     ) -> None:
-        """Solve the problem of a block.
+        """Solve the problem of a block, the values of whose points are in these lines of K.
 
         To have the block costs as much as a step for each of its points or more, so that many may be made to get far;
         only where these do not suffice is it left at `inner` of its violation.
         """
         n, least, epsilon = len(beta), 1e-12 * problem.spread, problem.epsilon
-        for steps, share in ((n, FINE * self.inner), (STEPS * n, self.inner)):
-            tol = max(share * violation, least)
-            if problem.bias != "free":
-                made = single_steps(K, beta, e, lo, hi, tol, steps, epsilon)
-            elif problem.certifiable:
-                made = conjugate_steps(K, beta, e, lo, hi, tol, steps, epsilon or 0.0)
-            else:  # without a least value in the plane of two directions: pairs alone, as in LIBSVM
-                made = pair_steps(K, beta, e, lo, hi, tol, steps, epsilon)
-            if made < steps:
-                return
+        fine, tol = (max(share * violation, least) for share in (FINE * self.inner, self.inner))
+        if _is_conjugate(problem):
+            conjugate_moves(K, lines, beta, e, lo, hi, fine, n, tol, (1 + STEPS) * n, epsilon or 0.0)
+            return
+        # Without a least value in the plane of two directions: pairs alone, as in LIBSVM.
+        steps = pair_steps if problem.bias == "free" else single_steps
+        if steps(K, beta, e, lo, hi, fine, n, epsilon) == n:
+            steps(K, beta, e, lo, hi, tol, STEPS * n, epsilon)
 
     # --- answers --------------------------------------------------------------------------
 
@@ -355,6 +364,11 @@ def at_answer(problem: KernelRegularized, solver: BlockDual, answer: Expansion, 
             still=0,
         ),
     )
+
+
+def _is_conjugate(problem: KernelRegularized) -> bool:
+    """Whether blocks are solved by conjugate steps."""
+    return problem.bias == "free" and problem.certifiable
 
 
 def _all_responses(problem: KernelRegularized, state: BlockState) -> np.ndarray:

@@ -16,6 +16,9 @@ q = Kp kept, as e = Kβ + c is,
 so all numbers of a step cost O(1), and its vectors O(n), as without p. A point that meets a bound, or zero, where the
 slope changes, ends the step, and the next one begins without p.
 
+Slopes are kept in the precision of K, less their middle, which no pair feels: what is lost is then relative to the
+violation that there was at the beginning, and whoever goes on from β begins with slopes that are exact.
+
 Where C is large most points lie between their bounds, K is nearly singular there, and steps in two coordinates are as
 slow as steepest descent is; this takes a tenth to a quarter of them.
 
@@ -27,11 +30,15 @@ from typing import NamedTuple
 import numpy as np
 
 from hinge.compiled import compiled
-from hinge.solvers.kernel.two_point import diagonal
+from hinge.solvers.kernel.extremes import larger, lesser
+from hinge.solvers.kernel.two_point import TINY
 
-PARALLEL = 1e-6
+PARALLEL = 1e-5
 """Where less than this of the curvature of a pair is left across p, rounding decides: the pair moves alone."""
-LONGEST = 1e50
+FAINT = 1e-12
+"""Share of p below which it is left out."""
+CHUNK = 512
+"""Points among which the place of a value is looked for, once the value is known."""
 _FAST = {"contract", "nsz"}
 
 
@@ -52,6 +59,29 @@ class Sides(NamedTuple):
     high: np.ndarray
 
 
+class Slopes(NamedTuple):
+    """What every step changes.
+
+    Attributes
+    ----------
+    e, q : ndarray of shape (n,)
+        e less its middle, and Kp.
+    gains : ndarray of shape (n,)
+        Room for what each pair would gain.
+    first : ndarray of shape (2,)
+        The point of the least slope upwards: of all, or on either side of the cut.
+    least, largest : ndarray of shape (2,)
+        That slope, and the largest downwards.
+    """
+
+    e: np.ndarray
+    q: np.ndarray
+    gains: np.ndarray
+    first: np.ndarray
+    least: np.ndarray
+    largest: np.ndarray
+
+
 @compiled
 def conjugate_steps(K, beta, e, lo, hi, tol, most, epsilon=0.0, cut=-1):
     """Move pairs until none violates by more than `tol`, at most `most` times; β and e change in place.
@@ -59,43 +89,72 @@ def conjugate_steps(K, beta, e, lo, hi, tol, most, epsilon=0.0, cut=-1):
     Where `cut` is not negative the sums before and from it on are kept apart: both points of a pair are on one side.
     Returns the number of steps.
     """
+    old = beta.copy()
+    steps = conjugate_moves(K, np.arange(len(beta)), beta, e, lo, hi, tol, 0, tol, most, epsilon, cut)
+    for k in range(len(beta)):
+        d, row = beta[k] - old[k], K[k]
+        if d != 0.0:
+            for c in range(len(e)):
+                e[c] += d * row[c]
+    return steps
+
+
+@compiled
+def conjugate_moves(K, rows, beta, e, lo, hi, fine, many, tol, most, epsilon=0.0, cut=-1):
+    """The same, to `fine` in the first `many` steps and to `tol` in those after; e stays as it was.
+
+    The values of point k with all others are in row `rows[k]` of K; where there is none, -1, its bounds must be β.
+    """
     n = len(beta)
-    diag, tiny = diagonal(K)
-    sides = Sides(np.empty(n), np.empty(n), np.empty(n), np.empty(n))
+    diag, tiny = _diagonal(K, rows)
+    sides = Sides(np.empty(n, K.dtype), np.empty(n, K.dtype), np.empty(n), np.empty(n))
     for k in range(n):
         _set_sides(k, beta, lo, hi, epsilon, sides)
-    p, q, gains = np.zeros(n), np.zeros(n), np.empty(n, np.float32)
-    size, curve = 1.0, 0.0  # the direction is p times its size, so that it turns without a pass over it
-    steps = 0
+    slopes = _begin(K, e, sides, cut)
+    p, here, there, curve, steps = np.zeros(n), beta.copy(), np.empty(n), 0.0, 0
     while steps < most:
-        root = size / np.sqrt(curve) if curve > 0.0 else 0.0
-        i, j, rise, violation = _pair(K, e, sides, diag, q, root, tiny, cut, gains)
-        if j < 0 or violation <= tol:
+        i, j, rise, violation = _pair(K, rows, sides, slopes, diag, curve, tiny, cut)
+        if j < 0 or violation <= (fine if steps < many else tol):
             break
         steps += 1
-        own, dot = max(np.float64(diag[i]) + diag[j] - 2.0 * K[i, j], tiny), size * (q[i] - q[j])
-        share = -dot / curve if curve > 0.0 else 0.0
-        curve = own + share * dot
-        if curve <= PARALLEL * own:
-            share = 0.0
-        for _ in range(2):
-            curve = curve if share != 0.0 else own
-            size = _turn(p, q, size, share, i, j)
-            t, blocked = _reach(p, size, beta, sides, rise / curve)
-            alone = min(rise / own, sides.high[i] - beta[i], beta[j] - sides.low[j])
-            if blocked < 0 or share == 0.0 or _gain(rise, curve, t) >= _gain(rise, own, alone):
-                break
-            share = 0.0  # p is in the way
-        end = sides.high[blocked] if size * p[blocked] > 0.0 else sides.low[blocked]
-        _follow(K[i], K[j], 1.0 / size, t * size, p, q, e, beta)
+        own = max(np.float64(diag[i]) + diag[j] - 2.0 * K[rows[i], j], tiny)
+        t, blocked = _alone(i, j, rise / own, here, sides)
+        dot, share = np.float64(slopes.q[i]) - np.float64(slopes.q[j]), 0.0
+        if curve > 0.0 and own - dot * dot / curve > PARALLEL * own and abs(dot) > FAINT * curve:
+            share, across = -dot / curve, own - dot * dot / curve
+            far, met = _reach(p, share, i, j, rise / across, here, sides, there)
+            if met < 0 or _gain(rise, across, far) >= _gain(rise, own, t):
+                t, blocked, curve = far, met, across
+                here, there = there, here
+            else:
+                share = 0.0  # p is in the way
+        if share == 0.0:
+            curve = own
+            for k in range(n):
+                p[k] = 0.0
+            p[i], p[j] = 1.0, -1.0
+            here[i], here[j] = here[i] + t, here[j] - t
         if blocked >= 0:
-            beta[blocked], curve = end, 0.0
-            _set_sides(blocked, beta, lo, hi, epsilon, sides)
-        _set_sides(i, beta, lo, hi, epsilon, sides)
-        _set_sides(j, beta, lo, hi, epsilon, sides)
+            curve = 0.0
+            here[blocked] = sides.high[blocked] if p[blocked] > 0.0 else sides.low[blocked]
+            _set_sides(blocked, here, lo, hi, epsilon, sides)
+        _set_sides(i, here, lo, hi, epsilon, sides)
+        _set_sides(j, here, lo, hi, epsilon, sides)
+        _follow(K[rows[i]], K[rows[j]], share, t, sides, slopes, cut)
     for k in range(n):
-        beta[k] = min(max(beta[k], lo[k]), hi[k])
+        beta[k] = min(max(here[k], lo[k]), hi[k])
     return steps
+
+
+@compiled
+def _diagonal(K, rows):
+    """The diagonal in one piece, and the least curvature of a step."""
+    diag, largest = np.zeros(len(rows), K.dtype), 0.0
+    for k in range(len(rows)):
+        if rows[k] >= 0:
+            diag[k] = K[rows[k], k]
+            largest = max(largest, abs(diag[k]))
+    return diag, TINY * largest if largest > 0.0 else TINY
 
 
 @compiled
@@ -107,126 +166,173 @@ def _set_sides(k, beta, lo, hi, epsilon, sides):
 
 
 @compiled
+def _begin(K, e, sides, cut):
+    """The slopes at the beginning, each side of the cut less the middle of what can be paired."""
+    n = len(e)
+    slopes = Slopes(
+        np.empty(n, K.dtype),
+        np.zeros(n, K.dtype),
+        np.empty(n, np.float32),
+        np.zeros(2, np.int64),
+        np.zeros(2, K.dtype),
+        np.zeros(2, K.dtype),
+    )
+    for part in range(2 if cut >= 0 else 1):
+        first, last = _span(part, n, cut)
+        least, largest = np.inf, -np.inf
+        for k in range(first, last):
+            least, largest = min(least, e[k] + sides.above[k]), max(largest, e[k] + sides.below[k])
+        middle = 0.5 * (least + largest) if largest - least < np.inf and least - largest < np.inf else 0.0
+        for k in range(first, last):
+            slopes.e[k] = e[k] - middle
+    if n > 0:
+        _follow(K[0], K[0], 0.0, 0.0, sides, slopes, cut)
+    return slopes
+
+
+@compiled
+def _span(part, n, cut):
+    """Where a part of the points begins and ends: all of them, or those on one side of the cut."""
+    return (0, n) if cut < 0 else (0, cut) if part == 0 else (cut, n)
+
+
+@compiled
 def _gain(rise, curve, t):
     """What a step of length t gains."""
     return t * (rise - 0.5 * t * curve)
 
 
 @compiled
-def _pair(K, e, sides, diag, q, root, tiny, cut, gains):
+def _pair(K, rows, sides, slopes, diag, curve, tiny, cut):
     """The pair that gains most with p, its first point that of the least slope; its rise, and the worst violation."""
-    n = len(e)
+    n = len(diag)
     i, j, rise, violation, best = -1, -1, 0.0, -np.inf, np.float32(0.0)
+    root = 1.0 / np.sqrt(curve) if curve > 0.0 else 0.0
     for part in range(2 if cut >= 0 else 1):
-        first, last = (0, n) if cut < 0 else (0, cut) if part == 0 else (cut, n)
-        mine, above, below, some = e[first:last], sides.above[first:last], sides.below[first:last], gains[first:last]
-        least, largest = _ends(mine, above, below)
-        violation = max(violation, largest - least)
-        if not largest > least:
+        first, last = _span(part, n, cut)
+        u, least, apart = slopes.first[part], slopes.least[part], slopes.largest[part] - slopes.least[part]
+        violation = max(violation, np.float64(apart))
+        if not apart > 0.0:
             continue
-        u = 0
-        while mine[u] + above[u] != least:
-            u += 1
-        turned = q[first:last]
-        _set_gains(K[first + u, first:last], diag[first:last], mine, below, turned, u, root, least, tiny, some)
-        k = _largest(some)
-        if some[k] > best:
-            i, j, best, rise = first + u, first + k, some[k], mine[k] + below[k] - least
+        for at in range(first, last, CHUNK):
+            some = slice(at, min(at + CHUNK, last))
+            gains = slopes.gains[some]
+            gain = _set_gains(
+                K[rows[u], some],
+                diag[some],
+                slopes.e[some],
+                sides.below[some],
+                slopes.q[some],
+                diag[u],
+                slopes.q[u],
+                root,
+                least,
+                tiny,
+                gains,
+            )
+            if gain > best:
+                i, j, best = u, at + _place_of(gain, gains), gain
+                rise = np.float64(slopes.e[j] + sides.below[j] - least)
     return i, j, rise, violation
 
 
 @compiled(fastmath=_FAST)
-def _ends(e, above, below):
-    """The least slope upwards and the largest downwards; four at a time, which do not wait for one another."""
-    a0 = a1 = a2 = a3 = np.inf
-    b0 = b1 = b2 = b3 = -np.inf
-    for k in range(0, len(e) - 3, 4):
-        a0, b0 = _nearer(a0, e[k] + above[k]), _farther(b0, e[k] + below[k])
-        a1, b1 = _nearer(a1, e[k + 1] + above[k + 1]), _farther(b1, e[k + 1] + below[k + 1])
-        a2, b2 = _nearer(a2, e[k + 2] + above[k + 2]), _farther(b2, e[k + 2] + below[k + 2])
-        a3, b3 = _nearer(a3, e[k + 3] + above[k + 3]), _farther(b3, e[k + 3] + below[k + 3])
-    for k in range(len(e) - len(e) % 4, len(e)):
-        a0, b0 = _nearer(a0, e[k] + above[k]), _farther(b0, e[k] + below[k])
-    return _nearer(_nearer(a0, a1), _nearer(a2, a3)), _farther(_farther(b0, b1), _farther(b2, b3))
-
-
-@compiled(inline="always")
-def _nearer(a, b):
-    return b if b < a else a
-
-
-@compiled(inline="always")
-def _farther(a, b):
-    return b if b > a else a
-
-
-@compiled(fastmath=_FAST)
-def _set_gains(row, diag, e, below, q, u, root, least, tiny, gains):
-    """rise²/curvature of point u with every other, for the choice: in single precision, without a branch."""
-    own, mine, tiny, floor = np.float32(diag[u]), q[u], np.float32(tiny), np.float32(PARALLEL)
+def _set_gains(row, diag, e, below, q, own, mine, root, least, tiny, gains):
+    """rise²/curvature of a point with every other, in single precision, without a branch; returns the largest."""
+    own, tiny, floor, root = np.float32(own), np.float32(tiny), np.float32(PARALLEL), np.float32(root)
+    best, zero = np.float32(0.0), np.float32(0.0)
     for k in range(len(e)):
-        up, dot = np.float32((e[k] + below[k]) - least), np.float32(root * (mine - q[k]))
-        up = up if up > np.float32(0.0) else np.float32(0.0)
+        up, dot = np.float32((e[k] + below[k]) - least), root * np.float32(mine - q[k])
+        up = up if up > zero else zero
         alone = (own + np.float32(diag[k])) - np.float32(2.0) * np.float32(row[k])
         across, least_curve = alone - dot * dot, floor * alone + tiny
-        gains[k] = up * up / (across if across > least_curve else least_curve)
+        gain = up * up / (across if across > least_curve else least_curve)
+        gains[k] = gain
+        best = larger(best, gain)
+    return best
 
 
 @compiled
-def _largest(gains):
-    """Where the largest is, of numbers that are not negative: their bits are in the same order."""
-    bits, best = gains.view(np.int32), np.int32(0)
-    for k in range(len(bits)):
-        best = max(best, bits[k])
-    for k in range(len(bits)):
-        if bits[k] == best:
+def _place_of(value, values):
+    """Where a value is that is among these."""
+    for k in range(len(values)):
+        if values[k] == value:
             return k
     return 0
 
 
 @compiled
-def _turn(p, q, size, share, i, j):
-    """Make p times its size the new direction; q lacks its row yet. Returns the size."""
-    if share == 0.0 or not 1.0 / LONGEST < abs(size * share) < LONGEST:
-        for k in range(len(p)):
-            p[k] *= size * share
-            q[k] *= size * share
-        size = 1.0
-    else:
-        size *= share
-    p[i] += 1.0 / size
-    p[j] -= 1.0 / size
-    return size
+def _alone(i, j, t, beta, sides):
+    """How far a pair can go, up to t, and which of its points is in the way, or -1."""
+    blocked = -1
+    if t > sides.high[i] - beta[i]:
+        t, blocked = sides.high[i] - beta[i], i
+    if t > beta[j] - sides.low[j]:
+        t, blocked = beta[j] - sides.low[j], j
+    return max(t, 0.0), blocked  # rounding may pass an end
 
 
 @compiled
-def _reach(p, size, beta, sides, t):
-    """How far the direction can go, up to t, and the point that is in its way, or -1."""
-    blocked = -1
-    if _leaving(p, t * size, beta, sides.low, sides.high) > 0:
-        for k in range(len(p)):
-            d = size * p[k]
-            room = max(sides.high[k] - beta[k] if d > 0.0 else beta[k] - sides.low[k], 0.0)  # rounding may pass an end
-            if abs(d) * t > room:
-                t, blocked = room / abs(d), k
+def _reach(p, share, i, j, t, beta, sides, there):
+    """Turn p towards the pair, and go along it up to t: how far, and the point that is in the way, or -1."""
+    n, blocked = len(p), -1
+    p[i] += 1.0 / share
+    p[j] -= 1.0 / share
+    for at in range(0, n, CHUNK):
+        some = slice(at, min(at + CHUNK, n))
+        if _turned(p[some], share, t, beta[some], sides.low[some], sides.high[some], there[some]) == 0:
+            continue
+        for k in range(some.start, some.stop):
+            room = max(sides.high[k] - beta[k] if p[k] > 0.0 else beta[k] - sides.low[k], 0.0)
+            if abs(p[k]) * t > room:
+                t, blocked = room / abs(p[k]), k
+    if blocked >= 0:
+        for k in range(n):
+            there[k] = beta[k] + t * p[k]
     return t, blocked
 
 
 @compiled(fastmath=_FAST)
-def _leaving(p, t, beta, low, high):
-    """How many points would pass the end of their way."""
+def _turned(p, share, t, beta, low, high, there):
+    """Scale p, and go along it; how many points would pass the end of their way."""
     out = np.int64(0)
     for k in range(len(p)):
+        p[k] *= share
         z = beta[k] + t * p[k]
+        there[k] = z
         out += np.int64(z > high[k]) + np.int64(z < low[k])
     return out
 
 
+@compiled
+def _follow(row, other, share, t, sides, slopes, cut):
+    """Give q its rows, move e along it, and find the ends of the slopes."""
+    n = len(row)
+    share, t = slopes.q.dtype.type(share), slopes.q.dtype.type(t)
+    for part in range(2 if cut >= 0 else 1):
+        first, last = _span(part, n, cut)
+        least, largest, place = np.inf, -np.inf, first
+        for at in range(first, last, CHUNK):
+            some = slice(at, min(at + CHUNK, last))
+            low, high = _follow_some(
+                row[some], other[some], share, t, sides.above[some], sides.below[some], slopes.e[some], slopes.q[some]
+            )
+            largest = max(largest, high)
+            if low < least:
+                least, place = low, at
+        while place < last - 1 and slopes.e[place] + sides.above[place] != least:
+            place += 1
+        slopes.first[part], slopes.least[part], slopes.largest[part] = place, least, largest
+
+
 @compiled(fastmath=_FAST)
-def _follow(row, other, per, t, p, q, e, beta):
-    """Give q its row, and move e and β along the direction."""
+def _follow_some(row, other, share, t, above, below, e, q):
+    least, largest = above.dtype.type(np.inf), above.dtype.type(-np.inf)
     for k in range(len(e)):
-        q[k] += (np.float64(row[k]) - np.float64(other[k])) * per
-        e[k] += t * q[k]
-    for k in range(len(e)):
-        beta[k] += t * p[k]
+        turned = share * q[k] + (row[k] - other[k])
+        moved = e[k] + t * turned
+        q[k], e[k] = turned, moved
+        up, down = moved + above[k], moved + below[k]
+        least = lesser(least, up)
+        largest = larger(largest, down)
+    return least, largest

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hinge.solvers.kernel.conjugate_steps import conjugate_steps
+from hinge.solvers.kernel.conjugate_steps import conjugate_moves, conjugate_steps
 from hinge.solvers.kernel.two_point import pair_steps
 
 N = 60
@@ -50,3 +50,35 @@ def test_single_precision_values_and_a_limit():
     np.testing.assert_allclose(e, exact, atol=1e-10)
     left = float((exact[beta > lo]).max() - (exact[beta < hi]).min())
     assert conjugate_steps(K, beta, e, lo, hi, 2.0 * left, 25) == 0  # good enough as it is
+
+
+def test_rows_where_they_lie_give_the_answer_of_a_block():
+    K, beta, c, lo, hi = problem(100.0, 0.0, -1, np.float32)
+    some = np.arange(0, N, 2)
+    there, mine = beta.copy(), beta[some].copy()
+    lines, low, high = np.full(N, -1), beta.copy(), beta.copy()
+    lines[some], low[some], high[some] = np.arange(len(some)), lo[some], hi[some]
+    K_some = np.ascontiguousarray(K[np.ix_(some, some)])
+    conjugate_moves(K_some, np.arange(len(some)), mine, c[some], lo[some], hi[some], 1e-4, 0, 1e-4, 5000)
+    conjugate_moves(np.ascontiguousarray(K[some]), lines, there, c, low, high, 1e-4, 0, 1e-4, 5000)
+    np.testing.assert_array_equal(there[some], mine)
+    assert mine.any() and not there[1::2].any()
+
+
+def test_slopes_far_from_zero_lose_nothing_in_single_precision():
+    """What all slopes have in common is no violation, and may be large."""
+    K, beta, c, lo, hi = problem(100.0, 0.0, -1, np.float32)
+    answers = []
+    for shift in (0.0, 2.0**20):
+        b = beta.copy()
+        conjugate_steps(K, b, c + shift, lo, hi, 1e-3, 20_000)
+        answers.append(b)
+    np.testing.assert_array_equal(*answers)
+
+
+def test_fine_for_so_many_steps_then_rough():
+    K, beta, c, lo, hi = problem(1000.0, 0.0, -1, np.float64)
+    rough, more, fine = (
+        conjugate_moves(K, np.arange(N), beta.copy(), c, lo, hi, 1e-6, many, 0.5, 10_000) for many in (0, 200, 10_000)
+    )
+    assert rough < 200 <= more < fine

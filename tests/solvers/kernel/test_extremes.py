@@ -1,0 +1,30 @@
+"""The lesser and the larger of two numbers."""
+
+import numpy as np
+import pytest
+from numba import njit
+
+from hinge.solvers.kernel.extremes import larger, lesser
+
+
+@njit
+def both(values):
+    least, largest = values[0], values[0]
+    for k in range(len(values)):
+        least, largest = lesser(least, values[k]), larger(largest, values[k])
+    return least, largest
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_they_are_those_of_numpy_with_and_without_compiling(dtype):
+    values = np.random.default_rng(0).standard_normal(1001).astype(dtype)
+    values[[3, 700]] = np.inf, -np.inf
+    for some in (values, values[10:600], values[:1], np.abs(values)):
+        assert both(some) == (some.min(), some.max())
+    assert (lesser(2.0, 1.0), larger(2.0, 1.0)) == (1.0, 2.0)
+
+
+def test_many_are_compared_at_once():
+    both(np.ones(3, np.float32))
+    code = next(c for kinds, c in both.inspect_llvm().items() if "float32" in str(kinds))
+    assert "x float>" in code
