@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from hinge.access.streams.base import RowStream, Watched, hash_of
+from hinge.access.streams.turning import turn
 from hinge.access.tables.columnar import RowGroup, groups_of, has_nulls, labels_of, parquet_files
 from hinge.types import Stored
 
@@ -13,9 +14,6 @@ COLUMNS = 16
 """Columns of a row group that are decoded at once, or more: 64 bytes of a row in float32, what memory moves at once."""
 DECODED = 1 << 24
 """Bytes of columns that are decoded at once, where more of them take no more."""
-TALL = 2000
-"""Rows of these columns that are turned at once, so that both sides of the copy stay near the processor: no power of
-two, for which all columns would lie in the same few places of its cache."""
 
 
 class ParquetStream(RowStream):
@@ -79,10 +77,7 @@ class ParquetStream(RowStream):
                 if column.null_count:
                     assert self.names is not None
                     raise ValueError(has_nulls(self.names[j + k], group.path))
-            arrays = [column.to_numpy(zero_copy_only=False) for column in columns]
-            for top in range(a, b, TALL):
-                end = min(top + TALL, b)
-                out[top - a : end - a, j : j + len(arrays)] = np.array([v[top:end] for v in arrays], out.dtype).T
+            turn([column.to_numpy(zero_copy_only=False)[a:b] for column in columns], out[:, j : j + len(columns)])
 
     def load(self) -> Stored:
         """All rows, in memory, checked; what decoding them took is given back."""

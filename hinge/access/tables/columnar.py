@@ -167,12 +167,16 @@ class RowGroup:
     """A row group of a Parquet file."""
 
     def __init__(
-        self, path: Path, file: "pq.ParquetFile", number: int, names: list[str], chunks: dict[str, Chunk]
+        self,
+        path: Path,
+        file: "pq.ParquetFile",
+        number: int,
+        names: list[str],
+        kind: np.dtype,
+        chunks: dict[str, Chunk],
     ) -> None:
-        self.path, self.file, self.number, self._names = path, file, number, names
+        self.path, self.file, self.number, self.kind, self._names = path, file, number, kind, names
         self._rows = int(file.metadata.row_group(number).num_rows)
-        types = [file.schema_arrow.field(name).type.to_pandas_dtype() for name in names]
-        self.kind = np.result_type(np.float32, *types)
         self._chunks = [chunks[name] for name in names]
         for name, chunk in zip(names, self._chunks, strict=True):
             if chunk.nulls:
@@ -252,8 +256,9 @@ def groups_of(
             if _checked_names(file.schema_arrow, pa.types, label, path) != names:
                 raise ValueError(f"{path} has other columns than {files[0][0]}: all files need the same.")
         groups = [
-            RowGroup(path, file, g, names, chunks)
+            RowGroup(path, file, g, names, kind, chunks)
             for path, file in files
+            for kind in [_kind_of(file.schema_arrow, names)]
             for g, chunks in zip(range(file.num_row_groups), chunks_of(path), strict=True)
         ]
     return [group for group in groups if len(group)], names
@@ -311,6 +316,11 @@ def _checked_names(
     if len(set(schema.names)) < len(schema.names):
         raise ValueError("Two columns have the same name: rename one of them.")
     return [name for name in schema.names if name != label]
+
+
+def _kind_of(schema: "pa.Schema", names: list[str]) -> np.dtype:
+    """The floats that hold all of these columns."""
+    return np.result_type(np.float32, *(schema.field(name).type.to_pandas_dtype() for name in names))
 
 
 def _numbers(column: "pa.Array | pa.ChunkedArray", name: str, start: int) -> np.ndarray:
