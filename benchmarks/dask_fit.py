@@ -11,8 +11,8 @@ one worker's over two workers' is what two free cores would give, but for the wa
 Second table: rounds, and local passes, to the same gap by the number of parts; parts take turns in this process.
 
 Third: a worker is killed (SIGKILL) at a random moment of a fit on two, once a fit; these fits have no more than
-`--kill-rows` rows and λ = 1e-3. Workers are processes of this program, without a nanny: the one that was killed is started again after
-the fit, and no wait is longer than a minute. All should finish, with the same bits.
+`--kill-rows` rows and λ = 1e-3. Workers are processes of this program, without a nanny: the one that was killed is
+started again after the fit, and no wait is longer than a minute. All should finish, with the same bits.
 
 Rows are written to a temporary folder, one file a chunk, and loaded by the workers. "CCAT-like" is synthetic; covtype
 is read from $HINGE_DATA (or ../shared/data), and left out where it is missing. Needs hinge[dask].
@@ -130,31 +130,50 @@ class Mortal:
     def __init__(self) -> None:
         self.cluster = LocalCluster(n_workers=0, processes=True, dashboard_address=":0")
         self.client = Client(self.cluster, set_as_default=False)
-        self.workers: list[subprocess.Popen] = []
+        self.workers: dict[str, subprocess.Popen] = {}
+        self.count = 0
 
     def ready(self) -> None:
         """Start the workers that are missing, and wait until the scheduler knows these two and no others."""
-        self.workers = [worker for worker in self.workers if worker.poll() is None]
-        command = [sys.executable, "-m", "distributed.cli.dask_worker", self.cluster.scheduler_address]
-        command += ["--no-nanny", "--nthreads", "1", "--memory-limit", "0", "--no-dashboard", "--name"]
-        while len(self.workers) < 2:
-            name = [*command, f"{time.time():.6f}"]
-            self.workers.append(subprocess.Popen(name, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
         ends = time.perf_counter() + PATIENCE
-        while len(self.client.nthreads()) != 2:
+        while self._known() != set(self.workers) or len(self.workers) != 2:
             if time.perf_counter() > ends:
-                raise RuntimeError(f"Two workers were not there after {PATIENCE:g} seconds.")
+                raise RuntimeError(
+                    f"The scheduler knows {self._known()} after {PATIENCE:g} seconds, not {self.workers}."
+                )
+            self.workers = {name: worker for name, worker in self.workers.items() if worker.poll() is None}
+            while len(self.workers) < 2:
+                self._start()
             time.sleep(0.05)
+
+    def _known(self) -> set[str]:
+        return {str(worker["name"]) for worker in self.client.scheduler_info()["workers"].values()}
+
+    def _start(self) -> None:
+        self.count += 1
+        command = [sys.executable, "-m", "distributed.cli.dask_worker", self.cluster.scheduler_address]
+        command += [
+            "--no-nanny",
+            "--nthreads",
+            "1",
+            "--memory-limit",
+            "0",
+            "--no-dashboard",
+            "--name",
+            f"w{self.count}",
+        ]
+        self.workers[f"w{self.count}"] = subprocess.Popen(command, stderr=subprocess.DEVNULL)
 
     def kill(self, worker: int) -> None:
         """At once, and for good."""
-        self.workers[worker].send_signal(signal.SIGKILL)
-        self.workers[worker].wait(PATIENCE)
+        process = list(self.workers.values())[worker]
+        process.send_signal(signal.SIGKILL)
+        process.wait(PATIENCE)
 
     def close(self) -> None:
         """End the processes."""
         self.client.close()
-        for worker in self.workers:
+        for worker in self.workers.values():
             worker.kill()
             worker.wait(PATIENCE)
         self.cluster.close()
@@ -234,8 +253,8 @@ def kills(task: Task, spread: Spread, count: int, solver: str, seed: int = 0) ->
     cluster.close()
     times = f"{plain:.2f} s undisturbed, {np.median(took):.2f} s with a kill"
     return (
-        f"{task.label:10} {len(task.y):,} rows: {len(took)} of {count} finished, {killed} of them with a kill before their "
-        f"end, {same} with the same bits; {times}"
+        f"{task.label:10} {len(task.y):,} rows: {len(took)} of {count} finished, {killed} with a kill before the end, "
+        f"{same} with the same bits; {times}"
     )
 
 

@@ -6,9 +6,9 @@
 parquet: dense float32 of `--columns` features and that size, to a certified gap of 1e-3 with `--memory` gigabytes
 allowed, by ``max_memory`` and by a limit of the process on its data (what ``prlimit --data`` sets; Arrow takes memory
 from the system then, since its own allocator reserves a gigabyte that it does not use). The time of a fit is set
-against as many plain passes as it made: all row groups read by pyarrow as it comes, each column to an array, and nothing
-else; before the fit and after it, the shorter of the two. Peak is that of resident memory. Rows are Gaussian, a tenth
-of the labels is turned over. A `--C` of 0.01 is λ = 100/n.
+against as many plain passes as it made: all row groups read by pyarrow as it comes, each column to an array, and
+nothing else; before the fit and after it, the shorter of the two. Peak is that of resident memory. Rows are Gaussian,
+a tenth of the labels is turned over. A `--C` of 0.01 is λ = 100/n.
 
 map: a memory map that fits, against the array in memory. svmlight: text of text-like rows, first model of `LinearSVC`
 against scikit-learn's reader alone, a fifth of which times 1.5 is aimed at. kernel: `SVC` on 1,000,000 x 20 rows, .npy

@@ -1,5 +1,6 @@
 """Rows of Parquet files: a stretch is some row groups, whose columns are read a few at a time."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -27,13 +28,15 @@ class ParquetStream(RowStream):
     source : Path or list of Path
     label : str, optional
         The column of labels, which is no feature.
+    only : sequence of str, optional
+        The columns of features, in the order in which they are wanted; by default all but the labels.
     """
 
-    def __init__(self, source: Path | list[Path], label: str | None = None) -> None:
+    def __init__(self, source: Path | list[Path], label: str | None = None, only: Sequence[str] | None = None) -> None:
         self._groups: list[RowGroup]
         files = parquet_files(source)
         self._files = Watched(files)
-        self._groups, self.names = groups_of(files, label)
+        self._groups, self.names = groups_of(files, label, only)
         if not self._groups or not self.names:
             raise ValueError(f"{files[0]} has no {'rows' if self.names else 'columns of features'}: nothing to learn.")
         self._label = label

@@ -32,8 +32,8 @@ class Question(NamedTuple):
     The smoothed loss is asked for at u + δp for each δ of `offsets`, with the width `line`; the dual weights, and which
     rows are on the parabola, at u, with the width `mu`. Where `share` is positive, so many of the rows are wanted
     themselves, and the others by groups, in place of the rows on the parabola; that needs the `squares` of features,
-    Σ s x², which are made where they are not known yet, zero. They are left out where nobody will want rows. Where H may
-    be `thin`, it is made of some of the rows on the parabola, evenly spread, if all cells of rows are there.
+    Σ s x², which are made where they are not known yet, zero. They are left out where nobody will want rows. Where H
+    may be `thin`, it is made of some of the rows on the parabola, evenly spread, if all cells of rows are there.
     """
 
     u: np.ndarray

@@ -47,9 +47,9 @@ class Walk(NamedTuple):
     `best` is the best answer that was certified. `place` has the length of the step that is tried, `tau`; the width of
     the smoothing that p was made for, `line`, and that of the next pass, `mu`; the objective of `best`, its bias, the
     best bound on it and the unit of their gap; the least gap so far, not improved on in `still` passes; the width of a
-    loss that is hardly smoothed, `sharp`; which `share` of the rows a pass is asked for; and whether the curvature may be
-    `thin`, that of some rows: until a step was too long, or brought little. `squares` are those of
-    features, once they are known; there are none where losses are smooth.
+    loss that is hardly smoothed, `sharp`; which `share` of the rows a pass is asked for; and whether the curvature may
+    be `thin`, that of some rows: until a step was too long, or brought little. `squares` are those of features, once
+    they are known; there are none where losses are smooth.
     """
 
     x: np.ndarray
