@@ -20,8 +20,8 @@ from hinge.solvers.linear.near_rows import Split, both, no_split, split, squares
 from hinge.solvers.linear.row_sums import add_squares
 from hinge.solvers.linear.smoothed_hinge import slope_of
 
-THIN = 4096
-"""Rows on the parabola for each feature that H is made of where it may be rough: it is off by some 1/√4096 then."""
+THIN = 2048
+"""Rows on the parabola for each feature that H is made of where it may be rough: it is off by some 1/√2048 then."""
 SIDE, COSTS = ("mass", "length", "linear", "extent", "square"), ("loss", "gap", "unit")
 """Numbers of which sums are made."""
 
