@@ -43,7 +43,7 @@ def _turn(places, like, out):
 def column_at(place: int, count: int, like: np.ndarray) -> np.ndarray:
     """So many numbers that lie at a place of memory, in the type of `like`; whoever owns them must stay alive."""
     held = (ctypes.c_char * (count * like.itemsize)).from_address(int(place))
-    return np.frombuffer(held, like.dtype)
+    return np.frombuffer(memoryview(held), like.dtype)
 
 
 @intrinsic
