@@ -1,7 +1,7 @@
 """`hinge.dask.LinearSVC` on a LocalCluster: against the local fit, two workers against one, rounds by parts, kills.
 
     python benchmarks/dask_fit.py [--rows 800000] [--repeats 3] [--parts 2 4 8 16] [--kills 20] [--only NAME ...]
-                                  [--solver auto]
+                                  [--solver auto] [--kill-rows 20000]
 
 First table: the same problem (hinge, a penalised bias) to the same certified gap by `hinge.LinearSVC`, and on clusters
 of one and of two worker processes of one thread each, rows loaded before the clock starts; runs interleaved, the least
@@ -10,8 +10,9 @@ one worker's over two workers' is what two free cores would give, but for the wa
 
 Second table: rounds, and local passes, to the same gap by the number of parts; parts take turns in this process.
 
-Third: a worker is killed (SIGKILL) at a random moment of a fit on two, once a fit. All should finish, with the same
-bits.
+Third: a worker is killed (SIGKILL) at a random moment of a fit on two, once a fit; these fits have no more than
+`--kill-rows` rows and λ = 1e-3. Workers are processes of this program, without a nanny: the one that was killed is
+started again after the fit, and no wait is longer than five minutes. All should finish, with the same bits.
 
 Rows are written to a temporary folder, one file a chunk, and loaded by the workers. "CCAT-like" is synthetic; covtype
 is read from $HINGE_DATA (or ../shared/data), and left out where it is missing. Needs hinge[dask].
@@ -20,6 +21,8 @@ is read from $HINGE_DATA (or ../shared/data), and left out where it is missing. 
 import argparse
 import os
 import signal
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -43,6 +46,7 @@ from hinge.dask import LinearSVC  # noqa: E402
 HOME = os.environ.get("HINGE_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data"
 TOL = 1e-3
 CHUNKS = 16
+PATIENCE = 300.0
 
 
 class Task(NamedTuple):
@@ -114,24 +118,64 @@ class Cluster:
         """CPU seconds of each worker so far."""
         return self.client.run(time.process_time)
 
+    def close(self) -> None:
+        """End the processes."""
+        self.client.close()
+        self.cluster.close()
+
+
+class Mortal:
+    """A scheduler, and two worker processes of one thread each that may be killed and are started again."""
+
+    def __init__(self) -> None:
+        self.cluster = LocalCluster(n_workers=0, processes=True, dashboard_address=":0")
+        self.client = Client(self.cluster, set_as_default=False)
+        self.workers: dict[str, subprocess.Popen] = {}
+        self.count = 0
+
     def ready(self) -> None:
-        """Wait until all workers are there, also after a kill."""
-        self.client.wait_for_workers(self.workers)
-        while len(self.client.nthreads()) != self.workers:
+        """Start the workers that are missing, and wait until the scheduler knows these two and no others."""
+        ends = time.perf_counter() + PATIENCE
+        while self._known() != set(self.workers) or len(self.workers) != 2:
+            if time.perf_counter() > ends:
+                raise RuntimeError(
+                    f"The scheduler knows {self._known()} after {PATIENCE:g} seconds, not {self.workers}."
+                )
+            self.workers = {name: worker for name, worker in self.workers.items() if worker.poll() is None}
+            while len(self.workers) < 2:
+                self._start()
             time.sleep(0.05)
 
-    def processes(self) -> list[int]:
-        """Their numbers; asked again where a worker that was killed late is only now found to be gone."""
-        while True:
-            self.ready()
-            try:
-                return list(self.client.run(os.getpid).values())
-            except OSError:
-                time.sleep(0.5)
+    def _known(self) -> set[str]:
+        return {str(worker["name"]) for worker in self.client.scheduler_info()["workers"].values()}
+
+    def _start(self) -> None:
+        self.count += 1
+        command = [sys.executable, "-m", "distributed.cli.dask_worker", self.cluster.scheduler_address]
+        command += [
+            "--no-nanny",
+            "--nthreads",
+            "1",
+            "--memory-limit",
+            "0",
+            "--no-dashboard",
+            "--name",
+            f"w{self.count}",
+        ]
+        self.workers[f"w{self.count}"] = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+
+    def kill(self, worker: int) -> None:
+        """At once, and for good."""
+        process = list(self.workers.values())[worker]
+        process.send_signal(signal.SIGKILL)
+        process.wait(PATIENCE)
 
     def close(self) -> None:
         """End the processes."""
         self.client.close()
+        for worker in self.workers.values():
+            worker.kill()
+            worker.wait(PATIENCE)
         self.cluster.close()
 
 
@@ -185,28 +229,33 @@ def rounds(task: Task, parts: list[int]) -> str:
     return f"{task.label:10} {'   '.join(found)}"
 
 
-def kills(task: Task, spread: Spread, cluster: Cluster, count: int, solver: str, seed: int = 0) -> str:
+def kills(task: Task, spread: Spread, count: int, solver: str, seed: int = 0) -> str:
     """One row of the third table."""
-    rng, same, took = np.random.default_rng(seed), 0, []
+    rng, same, took, killed, cluster = np.random.default_rng(seed), 0, [], 0, Mortal()
 
     def fit() -> tuple[float, LinearSVC]:
-        cluster.ready()
         began = time.perf_counter()
         model = LinearSVC(client=cluster.client, parts=2, solver=solver, **settings(task)).fit(*spread)
         return time.perf_counter() - began, model
 
+    cluster.ready()
     fit()
     plain, model = fit()
     for _ in range(count):
-        pids = cluster.processes()
-        timer = threading.Timer(rng.uniform(0.0, plain), os.kill, (int(rng.choice(pids)), signal.SIGKILL))
+        cluster.ready()
+        timer = threading.Timer(rng.uniform(0.0, 0.9 * plain), cluster.kill, (int(rng.integers(2)),))
         timer.start()
         seconds, again = fit()
+        killed += not timer.is_alive()  # before the fit ended
         timer.join()
         took.append(seconds)
         same += again.coef_.tobytes() == model.coef_.tobytes() and again.gap_ == model.gap_
+    cluster.close()
     times = f"{plain:.2f} s undisturbed, {np.median(took):.2f} s with a kill"
-    return f"{task.label:10} {len(took)} of {count} finished, {same} with the same bits; {times}"
+    return (
+        f"{task.label:10} {len(task.y):,} rows: {len(took)} of {count} finished, {killed} with a kill before the end, "
+        f"{same} with the same bits; {times}"
+    )
 
 
 def main() -> None:
@@ -217,19 +266,22 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--solver", default="auto", help="of the fits that are killed")
+    parser.add_argument("--kill-rows", type=int, default=20_000)
     options = parser.parse_args()
-    clusters = [Cluster(workers) for workers in (1, 2)]
+    clusters = [Cluster(workers) for workers in (1, 2)] if options.repeats else []
     with tempfile.TemporaryDirectory() as folder:
         for task in tasks(options.rows, options.only):
             if options.parts:
                 print(f"rounds, passes, passes read, sigma for {options.parts} parts", flush=True)
                 print(rounds(task, options.parts), flush=True)
-            spread = written(task, Path(folder))
             if options.repeats:
+                spread = written(task, Path(folder))
                 print("objective and gap: local, 1 and 2 workers; seconds of each, ratio; CPU of the busiest, ratio")
                 print(against(task, spread, clusters, options.repeats), flush=True)
             if options.kills:
-                print(kills(task, spread, clusters[1], options.kills, options.solver), flush=True)
+                few = min(len(task.y), options.kill_rows)
+                some = task._replace(X=task.X[:few], y=task.y[:few], lam=1e-3)
+                print(kills(some, written(some, Path(folder)), options.kills, options.solver), flush=True)
     for cluster in clusters:
         cluster.close()
 

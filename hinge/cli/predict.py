@@ -45,7 +45,8 @@ def predict(
 ) -> None:
     """Write one prediction a line, and the error, if there are labels, to standard error.
 
-    Columns that have names are taken by name. Of a set with a test part, that part is taken.
+    Columns that have names are taken by name. Of a set with a test part, that part is taken. Parquet, .npy and svmlight
+    files that are large for the memory are read in pieces by linear models.
     """
     import numpy as np
 
@@ -90,7 +91,9 @@ def rows_for(fitted: BaseEstimator, data: str, how: Reading, no_labels: bool = F
     """Rows in the form that a model takes them, with labels where there are some."""
     from hinge.cli.data import rows
     from hinge.cli.preparation import check_missing, columns_of, fills_gaps, machine_of
+    from hinge.cli.rows import STDIN, is_file, large_rows
     from hinge.datasets.compressed import inner_suffix
+    from hinge.estimators.linear_machine import LinearMachine
     from hinge.kernels import Precomputed
 
     wanted = columns_of(fitted)
@@ -100,6 +103,10 @@ def rows_for(fitted: BaseEstimator, data: str, how: Reading, no_labels: bool = F
                 "--no-labels is for csv, tsv, npy and Parquet files; in svmlight files put 0 for unknown labels."
             )
         how = how._replace(unlabelled=True)
+    if isinstance(fitted, LinearMachine) and data != STDIN and is_file(data):
+        large = large_rows(data, how, wanted)
+        if large is not None:
+            return large
     found = rows(data, how, wanted)
     if not fills_gaps(fitted):
         check_missing(found)

@@ -26,6 +26,8 @@ from hinge.datasets.readers import DELIMITED
 PAIR_HEADER = "pair.json"
 SVMLIGHT_LINE = re.compile(rb"\s*[-+\w.]+(\s+(qid:)?\d+:\S+)+\s*(#.*)?$")
 STDIN = "-"
+LARGE = 0.25
+"""Of the memory that is free, that files may take on the disk which are read whole to be predicted."""
 
 
 class Reading(NamedTuple):
@@ -425,3 +427,31 @@ def stream_label(data: str, how: Reading) -> str | None:
     at = _usual_label(names, True, len(names), None, True) if how.label is None else _position(names, how.label, data)
     assert at is not None
     return names[at]
+
+
+def large_rows(data: str, how: Reading, wanted: Columns) -> Rows | None:
+    """The rows of large files for a linear model, which stay on the disk; None of others, which are read whole.
+
+    Columns of Parquet are taken by their names; arrays and svmlight text as they are.
+    """
+    from hinge.access.streams.memory import free_memory
+    from hinge.access.streams.opening import Features, as_stream
+    from hinge.access.tables.columnar import parquet_names
+    from hinge.datasets.readers import SVMLIGHT
+
+    files = [Path(name) for name in sorted(glob.glob(data, recursive=True))] if glob.has_magic(data) else [Path(data)]
+    files = [one for path in files for one in (path.rglob("*.parquet") if path.is_dir() else [path]) if one.is_file()]
+    kinds = {path.suffix.lower() for path in files}
+    columnar = bool(files) and kinds <= set(PARQUET) and wanted.names is not None
+    plain = len(files) == 1 and (kinds <= {".npy"} or (kinds <= set(SVMLIGHT) and not how.zero_based))
+    large = sum(path.stat().st_size for path in files) > LARGE * free_memory()
+    if not large or not (columnar or plain) or how.weight or how.drop or (plain and how.label is not None):
+        return None
+    label = (how.label or wanted.label) if columnar and not how.unlabelled else None
+    label = label if label is not None and label in parquet_names(files[0]) else None
+    stream = as_stream(data, label, features=Features(wanted.width, wanted.names))
+    assert stream is not None
+    own = None if how.unlabelled else stream.labels()
+    if kinds <= {".npy"}:
+        own = _beside(files[0], files[0].with_name(f"{files[0].stem}.labels.npy"), how, stream.shape[0], False)
+    return Rows(stream, _labels(own, how, stream.shape[0]), wanted.names, label=label)

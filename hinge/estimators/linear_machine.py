@@ -12,10 +12,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from hinge.access import Data, Matrix, Table
+from hinge.access.streams.opening import is_source
 from hinge.access.tables.oracle import FeatureOracle, as_oracle
 from hinge.estimators import checks
 from hinge.estimators.html import FittedHTML
 from hinge.estimators.parameters import RandomState
+from hinge.estimators.streams import scored
 from hinge.estimators.tables import scores_of
 from hinge.estimators.to_sklearn import ToSklearn
 from hinge.monitoring import Stop
@@ -95,6 +97,8 @@ class LinearMachine(FittedHTML, ToSklearn, BaseEstimator):
         table = as_oracle(X)
         if table is not None:
             return scores_of(table, self.coef_, self.intercept_)
+        if not isinstance(X, np.ndarray) and is_source(X):
+            return scored(self, X, lambda rows: linear_scores(rows, self.coef_, self.intercept_))
         return linear_scores(checks.validated(self, X, reset=False), self.coef_, self.intercept_)
 
     # --- parts of fit ---------------------------------------------------------------------

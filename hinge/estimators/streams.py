@@ -1,15 +1,15 @@
 """Fits on rows that lie on a disk: loaded where memory holds them, else read block by block."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from hinge.access.streams.base import RowStream, hash_of
+from hinge.access.streams.base import RowStream, check_values, hash_of
 from hinge.access.streams.memory import allowed_memory, resident
-from hinge.access.streams.opening import as_stream, is_source
+from hinge.access.streams.opening import Features, as_stream, is_source
 from hinge.access.streams.streamed import Layout, Streamed
 from hinge.estimators import checks
 from hinge.estimators.one_vs_rest import Plan, Report, keep_results, run_at_once
@@ -22,6 +22,7 @@ from hinge.solvers.linear.block_newton import SAMPLE, BlockNewton
 from hinge.solvers.linear.by_passes import ByPasses
 from hinge.solvers.linear.hessians import MOST_DIRECT
 from hinge.solvers.side_by_side import SideBySide
+from hinge.types import Stored
 
 OF_A_ROW = 64
 """Bytes that a fit in memory has for each row besides the row itself: dual weights, norms, orders, labels."""
@@ -31,6 +32,8 @@ HELD = 48
 """Bytes that a cell of a row takes which Newton's method holds: what is added up, twice, and the problem made of it."""
 HESSIANS = 4
 """Arrays of d² numbers that Newton's method has at once: a sum, what is added to it, a factor, one to spare."""
+PREDICTED = (1 << 24, 1 << 26)
+"""Bytes of rows that are predicted at once, about and at most."""
 SHARE = 0.25
 """Of what is left for rows, that they may take."""
 
@@ -96,6 +99,25 @@ def _refusal(model: BaseEstimator) -> str | None:
 def _solver_of(given: Any) -> Any:
     """The class of a solver that is named, or the solver that is given."""
     return registry.BY_NAME[given].load() if isinstance(given, str) and given in registry.BY_NAME else given
+
+
+def scored(model: BaseEstimator, source: Any, scores: Callable[[Stored], np.ndarray]) -> np.ndarray:
+    """What a function says of all rows of a source, of which some are in memory at a time."""
+    names = getattr(model, "feature_names_in_", None)
+    features = Features(int(model.n_features_in_), None if names is None else list(names))
+    stream = as_stream(source, features=features)
+    assert stream is not None
+    width, name = stream.shape[1], type(model).__name__
+    if width != features.width:
+        raise ValueError(f"X has {width} features, but {name} is expecting {features.width} features as input.")
+    if stream.names is not None and names is not None and stream.names != features.names:
+        raise ValueError(f"The columns are {stream.names[:20]}, but {name} has learned {list(names)[:20]}.")
+    found = []
+    for lo, hi in stream.stretches(*(max(1, size // stream.row_bytes) for size in PREDICTED)):
+        rows = stream.read(lo, hi)
+        check_values(rows, lo, stream.names)
+        found.append(scores(rows))
+    return np.concatenate(found)
 
 
 class Room(NamedTuple):

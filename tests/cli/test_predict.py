@@ -136,3 +136,23 @@ def test_features_that_count_from_zero(files, tmp_path):
     assert said(run("predict", files.model, tmp_path / "zero.svm", "--zero-based")) == said(
         run("predict", files.model, files.svm)
     )
+
+
+@pytest.mark.slow
+def test_large_files_are_predicted_in_pieces(files, tmp_path, monkeypatch):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    whole, err = said(run("predict", files.model, files.svm, "--scores"))
+    monkeypatch.setattr("hinge.cli.rows.LARGE", 0.0)
+    monkeypatch.setattr("hinge.cli.data.read_rows", None)  # nobody reads them whole
+    assert said(run("predict", files.model, files.svm, "--scores")) == (whole, err)
+    columns = {f"x{j}": files.X[:, j] for j in range(files.X.shape[1])}
+    model = hinge.LinearSVC().fit(pq_written(pq, pa.table(columns | {"why": ["no", "yes"] * 30}), tmp_path), "why")
+    model_files.save(model, tmp_path / "named.hinge")
+    out, _ = said(run("predict", tmp_path / "named.hinge", tmp_path / "rows.parquet"))
+    assert out.split() == model.predict(tmp_path / "rows.parquet").tolist()
+
+
+def pq_written(pq, table, folder):
+    """A file of some row groups."""
+    pq.write_table(table, folder / "rows.parquet", row_group_size=25)
+    return folder / "rows.parquet"

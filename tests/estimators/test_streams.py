@@ -168,3 +168,22 @@ def test_a_fit_that_is_killed_goes_on_to_the_same_bits(rows):
         if (rows / "killed" / "coef.npy").exists():
             break
     assert kills and (rows / "killed" / "coef.npy").read_bytes() == (rows / "whole" / "coef.npy").read_bytes()
+
+
+def test_sources_are_predicted_in_pieces(rows, monkeypatch):
+    monkeypatch.setattr(streams, "PREDICTED", (1000, 1000))
+    model = LinearSVC().fit(rows / "a.parquet", "answer")
+    expected = (X @ model.coef_.T.astype(np.float32) + model.intercept_).ravel()
+    for source in (rows / "a.parquet", str(rows / "*.parquet"), [rows / "a.parquet"]):
+        np.testing.assert_allclose(model.decision_function(source), expected, rtol=1e-5, atol=1e-5)
+    turned = pa.table({f"x{j}": X[:, j] for j in reversed(range(5))} | {"words": Y})
+    pq.write_table(turned, rows / "b.parquet")  # columns by name, whatever else there is
+    np.testing.assert_array_equal(model.predict(rows / "b.parquet"), model.predict(rows / "a.parquet"))
+    pq.write_table(turned.drop_columns(["x3"]), rows / "c.parquet")
+    with pytest.raises(ValueError, match="There is no column 'x3'"):
+        model.predict(rows / "c.parquet")
+    target = LinearSVR().fit(rows / "x.npy", X[:, 0])
+    np.testing.assert_allclose(target.predict(rows / "x.npy"), target.predict(X), rtol=1e-5, atol=1e-5)
+    np.save(rows / "narrow.npy", X[:, :3])
+    with pytest.raises(ValueError, match="X has 3 features, but LinearSVR is expecting 5"):
+        target.predict(rows / "narrow.npy")

@@ -3,6 +3,7 @@
 import shutil
 import tempfile
 import weakref
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,34 +17,36 @@ ROWS = 1 << 17
 """Rows of a row group, where we write them."""
 
 
-def dataset_stream(dataset: "ds.Dataset", label: str | None = None) -> ParquetStream:
+def dataset_stream(dataset: "ds.Dataset", label: str | None = None, only: Sequence[str] | None = None) -> ParquetStream:
     """An Arrow dataset: its files where they are Parquet, else a copy of its rows, which goes with the stream."""
     files = [Path(path) for path in getattr(dataset, "files", [])]
     kind = getattr(getattr(dataset, "format", None), "default_extname", None)
     if files and kind == "parquet" and all(path.exists() for path in files):
-        return ParquetStream(files, label)
+        return ParquetStream(files, label, only)
     import pyarrow.parquet as pq
 
     path = Path(tempfile.mkdtemp(prefix="hinge-rows-")) / "rows.parquet"
     with pq.ParquetWriter(path, dataset.schema) as writer:
         for batch in dataset.to_batches(batch_size=ROWS):
             writer.write_batch(batch)
-    return _Kept(path, label)
+    return _Kept(path, label, only)
 
 
-def lazy_frame_stream(frame: "pl.LazyFrame", label: str | None = None) -> ParquetStream:
+def lazy_frame_stream(
+    frame: "pl.LazyFrame", label: str | None = None, only: Sequence[str] | None = None
+) -> ParquetStream:
     """A lazy frame: its query is run once, by polars' own streaming engine, into a file that goes with the stream.
 
     To collect it slice by slice would run the query again for every one, and again in every pass.
     """
     path = Path(tempfile.mkdtemp(prefix="hinge-rows-")) / "rows.parquet"
     frame.sink_parquet(path, row_group_size=ROWS, maintain_order=True)
-    return _Kept(path, label)
+    return _Kept(path, label, only)
 
 
 class _Kept(ParquetStream):
     """Rows in a folder of their own, which goes with the stream."""
 
-    def __init__(self, path: Path, label: str | None) -> None:
+    def __init__(self, path: Path, label: str | None, only: Sequence[str] | None) -> None:
         weakref.finalize(self, shutil.rmtree, path.parent, ignore_errors=True)
-        super().__init__(path, label)
+        super().__init__(path, label, only)

@@ -2,8 +2,9 @@
 
 import glob
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +21,16 @@ from hinge.datasets.readers import DELIMITED, SVMLIGHT
 PARQUET = (".parquet", ".pq")
 
 
-def as_stream(source: Any, label: str | None = None, keep: int = 0) -> RowStream | None:
+class Features(NamedTuple):
+    """Those that a model was fitted on, for rows that it is to predict: how many, and their names if they have some."""
+
+    width: int
+    names: Sequence[str] | None
+
+
+def as_stream(
+    source: Any, label: str | None = None, keep: int = 0, features: Features | None = None
+) -> RowStream | None:
     """The stream of a source; None for what is no such source, such as an array in memory.
 
     Parameters
@@ -31,19 +41,22 @@ def as_stream(source: Any, label: str | None = None, keep: int = 0) -> RowStream
         The column of labels.
     keep : int
         Bytes of rows that may stay in memory of what has to be read through once when it is opened: text.
+    features : Features, optional
+        The only ones that are wanted: columns of Parquet are taken by these names, and svmlight text is so wide.
     """
+    only = None if features is None else features.names
     if not is_source(source):
         return None
     if isinstance(source, RowStream):
         return source
     if isinstance(source, str | os.PathLike):
-        return _of_path(os.fspath(source), label, keep)
+        return _of_path(os.fspath(source), label, keep, features)
     if isinstance(source, list | tuple):
-        return ParquetStream([Path(path) for path in source], label)
+        return ParquetStream([Path(path) for path in source], label, only)
     if hasattr(source, "get_fragments"):
-        return dataset_stream(source, label)
+        return dataset_stream(source, label, only)
     if hasattr(source, "sink_parquet"):
-        return lazy_frame_stream(source, label)
+        return lazy_frame_stream(source, label, only)
     _no_label(label, "an array")
     return ArrayStream(source)
 
@@ -61,12 +74,13 @@ def is_source(source: object) -> bool:
     return mark is not None and hasattr(source, mark)
 
 
-def _of_path(text: str, label: str | None, keep: int) -> RowStream:
+def _of_path(text: str, label: str | None, keep: int, features: Features | None) -> RowStream:
+    width, only = (None, None) if features is None else features
     if is_glob(text):
         found = sorted(glob.glob(text, recursive=True))
         if not found:
             raise FileNotFoundError(f"There is no file {text}: check the pattern.")
-        return ParquetStream([Path(path) for path in found], label)
+        return ParquetStream([Path(path) for path in found], label, only)
     path = Path(text)
     if not path.exists():
         raise FileNotFoundError(f"There is no file or folder {path}: check the name.")
@@ -74,7 +88,7 @@ def _of_path(text: str, label: str | None, keep: int) -> RowStream:
         _no_label(label, "a Zarr array")
         return ArrayStream(array_of(path))
     if path.is_dir() or path.suffix.lower() in PARQUET:
-        return ParquetStream(path, label)
+        return ParquetStream(path, label, only)
     if path.suffix.lower() == ".npy":
         _no_label(label, "an array")
         return NpyStream(path)
@@ -84,7 +98,7 @@ def _of_path(text: str, label: str | None, keep: int) -> RowStream:
     if suffix in SVMLIGHT:
         if label is not None:
             raise ValueError(f"There is no column {label!r}: in svmlight files such as {path} labels stand first.")
-        return SvmlightStream(path, keep=keep)
+        return SvmlightStream(path, width, keep=keep)
     raise ValueError(
         f"{path} is none of the files that are read by rows: .parquet, .npy, .svm, .csv, .tsv, or a folder of Parquet "
         "files or of Zarr."

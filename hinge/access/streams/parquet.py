@@ -1,11 +1,13 @@
 """Rows of Parquet files: a stretch is some row groups, whose columns are read a few at a time."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
 from hinge.access.streams.base import RowStream, Watched, hash_of
+from hinge.access.streams.turning import turn
 from hinge.access.tables.columnar import RowGroup, groups_of, has_nulls, labels_of, parquet_files
 from hinge.types import Stored
 
@@ -13,9 +15,6 @@ COLUMNS = 16
 """Columns of a row group that are decoded at once, or more: 64 bytes of a row in float32, what memory moves at once."""
 DECODED = 1 << 24
 """Bytes of columns that are decoded at once, where more of them take no more."""
-TALL = 2000
-"""Rows of these columns that are turned at once, so that both sides of the copy stay near the processor: no power of
-two, for which all columns would lie in the same few places of its cache."""
 
 
 class ParquetStream(RowStream):
@@ -29,13 +28,15 @@ class ParquetStream(RowStream):
     source : Path or list of Path
     label : str, optional
         The column of labels, which is no feature.
+    only : sequence of str, optional
+        The columns of features, in the order in which they are wanted; by default all but the labels.
     """
 
-    def __init__(self, source: Path | list[Path], label: str | None = None) -> None:
+    def __init__(self, source: Path | list[Path], label: str | None = None, only: Sequence[str] | None = None) -> None:
         self._groups: list[RowGroup]
         files = parquet_files(source)
         self._files = Watched(files)
-        self._groups, self.names = groups_of(files, label)
+        self._groups, self.names = groups_of(files, label, only)
         if not self._groups or not self.names:
             raise ValueError(f"{files[0]} has no {'rows' if self.names else 'columns of features'}: nothing to learn.")
         self._label = label
@@ -79,10 +80,7 @@ class ParquetStream(RowStream):
                 if column.null_count:
                     assert self.names is not None
                     raise ValueError(has_nulls(self.names[j + k], group.path))
-            arrays = [column.to_numpy(zero_copy_only=False) for column in columns]
-            for top in range(a, b, TALL):
-                end = min(top + TALL, b)
-                out[top - a : end - a, j : j + len(arrays)] = np.array([v[top:end] for v in arrays], out.dtype).T
+            turn([column.to_numpy(zero_copy_only=False)[a:b] for column in columns], out[:, j : j + len(columns)])
 
     def load(self) -> Stored:
         """All rows, in memory, checked; what decoding them took is given back."""

@@ -2,7 +2,7 @@
 
 import difflib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -167,12 +167,16 @@ class RowGroup:
     """A row group of a Parquet file."""
 
     def __init__(
-        self, path: Path, file: "pq.ParquetFile", number: int, names: list[str], chunks: dict[str, Chunk]
+        self,
+        path: Path,
+        file: "pq.ParquetFile",
+        number: int,
+        names: list[str],
+        kind: np.dtype,
+        chunks: dict[str, Chunk],
     ) -> None:
-        self.path, self.file, self.number, self._names = path, file, number, names
+        self.path, self.file, self.number, self.kind, self._names = path, file, number, kind, names
         self._rows = int(file.metadata.row_group(number).num_rows)
-        types = [file.schema_arrow.field(name).type.to_pandas_dtype() for name in names]
-        self.kind = np.result_type(np.float32, *types)
         self._chunks = [chunks[name] for name in names]
         for name, chunk in zip(names, self._chunks, strict=True):
             if chunk.nulls:
@@ -228,9 +232,12 @@ class _Batch:
 
 
 def groups_of(
-    source: "str | os.PathLike | list[Path] | pa.Table", label: str | None = None
+    source: "str | os.PathLike | list[Path] | pa.Table", label: str | None = None, only: Sequence[str] | None = None
 ) -> tuple[list[Any], list[str]]:
-    """Row groups of a file, of those in a folder, of several files; and the names of columns but that of the labels."""
+    """Row groups of a file, of those in a folder, of several files; and the names of columns but that of the labels.
+
+    Where `only` some columns are wanted, these, in their order, whatever others there are.
+    """
     try:
         import pyarrow as pa
         import pyarrow.parquet
@@ -244,16 +251,17 @@ def groups_of(
         raise TypeError(f"A {type(source).__name__} is neither the path of a Parquet file nor an Arrow table.")
     with in_words("One of the files" if isinstance(source, list) else source):
         files = _files_of(source if isinstance(source, list) else Path(source))
-        names = _checked_names(files[0][1].schema_arrow, pa.types, label, files[0][0])
+        names = _checked_names(files[0][1].schema_arrow, pa.types, label, files[0][0], only)
         for path, file in files:
             counts = [file.metadata.row_group(g).num_rows for g in range(file.num_row_groups)]
             if min(counts, default=0) < 0 or file.metadata.num_rows > ROWS_PER_BYTE * path.stat().st_size:
                 raise ValueError(f"{path} is damaged: it says that it has {file.metadata.num_rows} rows in {counts}.")
-            if _checked_names(file.schema_arrow, pa.types, label, path) != names:
+            if _checked_names(file.schema_arrow, pa.types, label, path, only) != names:
                 raise ValueError(f"{path} has other columns than {files[0][0]}: all files need the same.")
         groups = [
-            RowGroup(path, file, g, names, chunks)
+            RowGroup(path, file, g, names, kind, chunks)
             for path, file in files
+            for kind in [_kind_of(file.schema_arrow, names)]
             for g, chunks in zip(range(file.num_row_groups), chunks_of(path), strict=True)
         ]
     return [group for group in groups if len(group)], names
@@ -294,15 +302,21 @@ def parquet_files(source: Path | list[Path]) -> list[Path]:
 
 
 def _checked_names(
-    schema: "pa.Schema", types: ModuleType, label: str | None = None, path: Path | None = None
+    schema: "pa.Schema",
+    types: ModuleType,
+    label: str | None = None,
+    path: Path | None = None,
+    only: Sequence[str] | None = None,
 ) -> list[str]:
     of = f" ({path})" if path is not None else ""
-    if label is not None and label not in schema.names:
-        near = difflib.get_close_matches(label, schema.names, 1)
-        hint = f"did you mean {near[0]!r}?" if near else f"the columns are {', '.join(schema.names[:20])}."
-        raise ValueError(f"There is no column {label!r}: {hint}{of}")
+    wanted = [name for name in schema.names if name != label] if only is None else list(only)
+    for name in [*([] if label is None else [label]), *wanted]:
+        if name not in schema.names:
+            near = difflib.get_close_matches(name, schema.names, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"the columns are {', '.join(schema.names[:20])}."
+            raise ValueError(f"There is no column {name!r}: {hint}{of}")
     for field in schema:
-        if field.name != label and not (
+        if field.name in wanted and not (
             types.is_integer(field.type) or types.is_floating(field.type) or types.is_boolean(field.type)
         ):
             raise ValueError(
@@ -310,7 +324,12 @@ def _checked_names(
             )
     if len(set(schema.names)) < len(schema.names):
         raise ValueError("Two columns have the same name: rename one of them.")
-    return [name for name in schema.names if name != label]
+    return wanted
+
+
+def _kind_of(schema: "pa.Schema", names: list[str]) -> np.dtype:
+    """The floats that hold all of these columns."""
+    return np.result_type(np.float32, *(schema.field(name).type.to_pandas_dtype() for name in names))
 
 
 def _numbers(column: "pa.Array | pa.ChunkedArray", name: str, start: int) -> np.ndarray:

@@ -20,6 +20,8 @@ from hinge.solvers.linear.near_rows import Split, both, no_split, split, squares
 from hinge.solvers.linear.row_sums import add_squares
 from hinge.solvers.linear.smoothed_hinge import slope_of
 
+THIN = 2048
+"""Rows on the parabola for each feature that H is made of where it may be rough: it is off by some 1/√2048 then."""
 SIDE, COSTS = ("mass", "length", "linear", "extent", "square"), ("loss", "gap", "unit")
 """Numbers of which sums are made."""
 
@@ -30,7 +32,8 @@ class Question(NamedTuple):
     The smoothed loss is asked for at u + δp for each δ of `offsets`, with the width `line`; the dual weights, and which
     rows are on the parabola, at u, with the width `mu`. Where `share` is positive, so many of the rows are wanted
     themselves, and the others by groups, in place of the rows on the parabola; that needs the `squares` of features,
-    Σ s x², which are made where they are not known yet, zero. They are left out where nobody will want rows.
+    Σ s x², which are made where they are not known yet, zero. They are left out where nobody will want rows. Where H
+    may be `thin`, it is made of some of the rows on the parabola, evenly spread, if all cells of rows are there.
     """
 
     u: np.ndarray
@@ -40,6 +43,7 @@ class Question(NamedTuple):
     mu: float
     share: float = 0.0
     squares: np.ndarray = np.zeros(0)
+    thin: bool = False
 
 
 class Sums(NamedTuple):
@@ -94,8 +98,8 @@ def no_sums(d: int, steps: int, curved: bool = True) -> Sums:
 def sums_of(problem: Regularized, question: Question) -> Sums:
     """The sums over the rows of a problem, which are in memory; its `total` may be that of more rows.
 
-    It reads each row once, and those on the parabola again, for d² operations each. They are three products with a row
-    besides, and one more number a row for each offset.
+    It reads each row once, and those on the parabola again, or some of them, for d² operations each. They are three
+    products with a row besides, and one more number a row for each offset.
     """
     matrix, u, d, loss = problem.matrix, question.u, problem.d, problem.loss
     cells = matrix.max_row_cells
@@ -116,7 +120,9 @@ def sums_of(problem: Regularized, question: Question) -> Sums:
     if wanted:
         rows = split(problem, short, question.share, question.squares)
     else:
-        add_squares(problem, np.flatnonzero(curved).astype(np.uint32), 1.0, H, is_full(problem), 1)
+        full, chosen = is_full(problem), np.flatnonzero(curved).astype(np.uint32)
+        every = _every(problem, len(chosen)) if question.thin and full else 1
+        add_squares(problem, chosen[::every], float(every), H, full, 1)
     if len(question.squares) and not question.squares.any():
         squares = squares_of(problem)
     along, z, H = (a / problem.total for a in (found.along, found.z, H))
@@ -124,6 +130,13 @@ def sums_of(problem: Regularized, question: Question) -> Sums:
         for name in names:
             numbers[name] /= problem.total
     return Sums(along, z, H, found.up, found.down, found.costs, squares, rows)
+
+
+def _every(problem: Regularized, rows: int) -> int:
+    """One in how many of the rows on the parabola H is made of, so that those of all parts are `THIN` a feature."""
+    weight = problem.weight
+    share = float(weight.sum() if len(weight) > 1 else weight[0] * problem.n) / problem.total
+    return max(1, int(rows / (THIN * (problem.d + 1) * share)))
 
 
 def added(*sums: Sums) -> Sums:

@@ -26,6 +26,7 @@ LEAVE = 1.0  # it does where Newton promises a decrease below this share of the 
 NARROW, WIDE = 0.1, 2.5  # μ for a beginning that other rows told, and for one that nothing is known of
 SHARP = 1e-6  # μ, in units of the spread, at which the smoothed loss is the loss
 NOTHING = 1e-13  # a decrease, in units of the objective, that rounding may have made
+ROUGH = 0.1  # what a pass has to leave of the gap where the curvature is that of some rows
 STALLED = 12  # passes without a thousandth of progress that end a run
 
 
@@ -46,8 +47,9 @@ class Walk(NamedTuple):
     `best` is the best answer that was certified. `place` has the length of the step that is tried, `tau`; the width of
     the smoothing that p was made for, `line`, and that of the next pass, `mu`; the objective of `best`, its bias, the
     best bound on it and the unit of their gap; the least gap so far, not improved on in `still` passes; the width of a
-    loss that is hardly smoothed, `sharp`; and which `share` of the rows a pass is asked for. `squares` are those of
-    features, once they are known; there are none where losses are smooth.
+    loss that is hardly smoothed, `sharp`; which `share` of the rows a pass is asked for; and whether the curvature may
+    be `thin`, that of some rows: until a step was too long, or brought little. `squares` are those of features, once
+    they are known; there are none where losses are smooth.
     """
 
     x: np.ndarray
@@ -74,6 +76,7 @@ def begun(outline: Outline, spread: float, start: np.ndarray | None = None) -> W
         still=0,
         sharp=SHARP * spread,
         share=0.0,
+        thin=True,
     )
     return Walk(x, np.zeros(d + 1), np.zeros(d), np.zeros(d if mu else 0), numbers)
 
@@ -82,7 +85,7 @@ def asked(walk: Walk) -> Question:
     """What the next pass has to sum up."""
     x, p, place = walk.x, walk.p, walk.place
     tau, widths = float(place.tau), (float(place.line), float(place.mu))
-    return Question(x + tau * p, p, (STEPS - 1.0) * tau, *widths, float(place.share), walk.squares)
+    return Question(x + tau * p, p, (STEPS - 1.0) * tau, *widths, float(place.share), walk.squares, bool(place.thin))
 
 
 def certificate_of(walk: Walk) -> Certificate:
@@ -110,6 +113,7 @@ def go_on(walk: Walk, outline: Outline, sums: Sums) -> None:
         tau = _length(question, penalty_of(outline), sums.along) * float(place.tau)
         if tau != place.tau:
             place.tau, place.share = tau, outline.keep if len(walk.squares) else 0.0
+            place.thin = False
             return
     x[:] = question.u
     place.tau = 1.0
@@ -163,6 +167,7 @@ def _certify(walk: Walk, outline: Outline, u: np.ndarray, sums: Sums) -> None:
         place.primal, place.b = primal, b
     place.unit = sums.costs.unit
     gap = certificate_of(walk).gap
+    place.thin &= gap <= ROUGH * place.least
     better = gap < 0.999 * place.least
     place.still = 0 if better else place.still + 1
     place.least = min(gap, place.least)

@@ -4,6 +4,7 @@ import scipy.sparse as sp
 
 from hinge.problems import Regularized, Solution
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE, epsilon_insensitive, squared_epsilon_insensitive
+from hinge.solvers.linear import newton_sums
 from hinge.solvers.linear.newton_sums import Question, added, dual_bound, no_sums, sums_of
 
 RNG = np.random.default_rng(0)
@@ -89,3 +90,19 @@ def test_rows_that_weigh_nothing_and_no_rows_add_nothing():
     used = WEIGHT > 0
     fewer = Regularized(X[used], Y[used], 0.01, weight=WEIGHT[used])
     assert_same(sums_of(problem, question), sums_of(fewer, question))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_thin_curvature_is_that_of_all_rows_nearly(weighted, monkeypatch):
+    """One of several rows stands for the others; that of few rows, and all else, is exact."""
+    rng = np.random.default_rng(1)
+    rows, labels = rng.standard_normal((20_000, 5)), np.where(rng.random(20_000) < 0.5, 1, -1)
+    weight = rng.random(20_000) if weighted else None
+    problem = Regularized(rows, labels, 0.01, weight=weight, loss=SQUARED_HINGE)
+    exact, question = sums_of(problem, Question(U, P, np.zeros(2), 0.0, 0.0)), Question(U, P, np.zeros(2), 0.0, 0.0)
+    assert_same(sums_of(problem, question._replace(thin=True)), exact)
+    monkeypatch.setattr(newton_sums, "THIN", 256)
+    thin = sums_of(problem, question._replace(thin=True))
+    assert not np.array_equal(thin.H, exact.H)
+    np.testing.assert_allclose(np.tril(thin.H), np.tril(exact.H), atol=0.15 * abs(exact.H).max())
+    assert_same(thin._replace(H=exact.H), exact)

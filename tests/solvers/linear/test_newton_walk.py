@@ -4,7 +4,18 @@ import pytest
 from hinge.problems import Regularized
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE
 from hinge.solvers.linear.newton_sums import sums_of
-from hinge.solvers.linear.newton_walk import NARROW, STEPS, TRIAL, WIDE, Outline, asked, begun, certificate_of, go_on
+from hinge.solvers.linear.newton_walk import (
+    NARROW,
+    ROUGH,
+    STEPS,
+    TRIAL,
+    WIDE,
+    Outline,
+    asked,
+    begun,
+    certificate_of,
+    go_on,
+)
 
 RNG = np.random.default_rng(1)
 X = RNG.standard_normal((2000, 4))
@@ -77,3 +88,19 @@ def test_after_a_step_far_too_long_rows_are_asked_for_if_the_loss_has_a_kink(los
     for _ in range(8):
         go_on(walk, form, sums_of(problem, asked(walk)))
     assert certificate_of(walk).gap <= 1e-3
+
+
+def test_curvature_is_that_of_some_rows_until_a_step_is_too_long_or_brings_little():
+    form = outline(SQUARED_HINGE)
+    problem, walk = Regularized(X, Y, 1e-3, bias="free", loss=SQUARED_HINGE), begun(form, 1.0)
+    assert asked(walk).thin
+    go_on(walk, form, sums_of(problem, asked(walk)))
+    assert asked(walk).thin
+    walk.p[:] *= 40.0
+    go_on(walk, form, sums_of(problem, asked(walk)))
+    assert not asked(walk).thin
+    walk = begun(form, 1.0)
+    while asked(walk).thin:
+        before = walk.place.least
+        go_on(walk, form, sums_of(problem, asked(walk)))
+    assert walk.place.least > ROUGH * before
