@@ -5,9 +5,9 @@ With M as in `span`, which is never made, and random signs e,
 .. math:: \\mathrm E\\,e_i(M^{-1}e)_i = (M^{-1})_{ii} = \\frac1{S_i^2 + \\rho_i}
 
 (Bekas, Kokiopoulou and Saad, *An estimator for the diagonal of a matrix*, 2007). :math:`Mu = e` is solved by conjugate
-gradients; a step takes the rows on the margin forth and back. A single product is mostly noise, but the mean over rows
-of about the same first guess (`guess`) says what their spans are in the mean. Rows that are not on the margin are as
-far from what it spans as those on it of the same guess, whose own share is out of theirs.
+gradients; a step takes the rows on the margin forth and back. A single product is noise as large as half of it, but the
+median over rows of about the same first guess (`guess`) says what their spans are. Rows that are not on the margin are
+as far from what it spans as those on it of the same guess, whose own share is out of theirs.
 
 The mean of the whole diagonal is :math:`e^\\top M^{-1}e/|F|`, which conjugate gradients sum up from below much sooner
 than they solve the system (Golub and Meurant, *Matrices, Moments and Quadrature*, 1993): it bounds the factor c by
@@ -23,6 +23,7 @@ import numpy as np
 
 from hinge.calibration.features import Features
 from hinge.calibration.left_out import Asked
+from hinge.compiled import compiled
 
 STEPS, FEW_STEPS = 40, 8
 NEAR = 0.1
@@ -84,12 +85,16 @@ def _descent(times: Callable[[np.ndarray], np.ndarray], e: np.ndarray, u: np.nda
         p = r + rr / max(before, tiny) * p
 
 
-def _factor(guess: np.ndarray, rho: np.ndarray, mean: float) -> float:
+@compiled
+def _factor(guess, rho, mean):
     """c with which the mean of :math:`1/(c S^2 + \\rho)` is this, or twice :data:`ALIKE` if it is more."""
     low, high = 0.0, 2.0 * ALIKE
     for _ in range(12):
         c = 0.5 * (low + high)
-        if float(np.mean(1.0 / (c * guess + rho))) > mean:
+        total = 0.0
+        for i in range(len(guess)):
+            total += 1.0 / (c * guess[i] + rho[i])
+        if total > mean * len(guess):
             low = c
         else:
             high = c
@@ -97,10 +102,11 @@ def _factor(guess: np.ndarray, rho: np.ndarray, mean: float) -> float:
 
 
 def _smoothed(values: np.ndarray, at: np.ndarray, where: np.ndarray) -> np.ndarray:
-    """The mean of values by what they are at, as a function of that; no less than :data:`LEAST`, and no more than 1."""
+    """The median of values by what they are at, as a function of that; at least :data:`LEAST`, and at most 1.
+
+    Means would be those of the few rows that are there twice, and take back next to nothing.
+    """
     order = np.argsort(at, kind="stable")
-    bins = max(1, min(BINS, len(at) // BIN_ROWS))
-    cuts = np.linspace(0, len(at), bins + 1).astype(int)[:-1]
-    sizes = np.diff(np.append(cuts, len(at)))
-    levels = np.clip(np.add.reduceat(values[order], cuts) / sizes, LEAST, 1.0)
-    return np.interp(where, np.add.reduceat(at[order], cuts) / sizes, levels)
+    bins = np.array_split(order, max(1, min(BINS, len(at) // BIN_ROWS)))
+    levels = np.clip([np.median(values[rows]) for rows in bins], LEAST, 1.0)
+    return np.interp(where, [at[rows].mean() for rows in bins], levels)
