@@ -131,6 +131,27 @@ def test_one_row_of_a_class(three):
         tune(LinearSVC(), X[:41], y[:41], Cs=CS, cv=4)
 
 
+def test_one_row_of_a_class_counts_as_an_error_without_it(three):
+    X, y = three
+    with pytest.warns(UserWarning, match="Class 1 has one row"):
+        found = tune(LinearSVC(), X[:41], y[:41], Cs=CS, cv="loo")
+    assert found.error >= 1 / 41
+
+
+@pytest.mark.parametrize("cv", [3, "loo"])
+def test_all_scores_equal(cv):
+    y = np.arange(60) % 15 < 7
+    found = tune(LinearSVC(), np.zeros((60, 4)), y, Cs=CS, cv=cv)
+    assert found.C == 0.01 and found.error == pytest.approx(y.mean())
+
+
+@pytest.mark.filterwarnings("ignore:The fit ended because")
+def test_no_time_for_leave_one_out(two):
+    with pytest.warns(ConvergenceWarning, match="too short for a single score"):
+        found = tune(LinearSVC(), *two, Cs=CS, cv="loo", max_time=1e-9)
+    assert found.C in CS and found.n_fits == 0
+
+
 def test_a_class_that_is_missing_from_a_fold(three):
     X, y = three
     found = tune(SVC(), X, y, Cs=CS, gammas=[0.3], cv=KFold(3), scoring=make_scorer(accuracy_score))
