@@ -43,8 +43,8 @@ class Guesses(NamedTuple):
     judged: np.ndarray
 
 
-def spans_by_probes(rows: Features, asked: Asked, guesses: Guesses, patience: int = STEPS) -> np.ndarray | None:
-    """:math:`S_i^2` of the rows that are judged, about; None if M is too bad for so many steps of patience."""
+def spans_by_probes(rows: Features, asked: Asked, guesses: Guesses, far: float = np.inf) -> np.ndarray | None:
+    """:math:`S_i^2` of the rows that are judged, about; None if all steps leave a larger share of e than this."""
     free, rho, _, place = asked
     free_bias = bool(rows.constant) and rows.penalty[-1] == 0.0
     e = np.random.default_rng(0).choice((-1.0, 1.0), len(free))  # the same call gives the same bits
@@ -62,8 +62,8 @@ def spans_by_probes(rows: Features, asked: Asked, guesses: Guesses, patience: in
                 return guesses.judged * np.sqrt(c)
         if left <= NEAR or step == STEPS:
             break
-        if step >= patience:
-            return None
+    if left > far:
+        return None
     kept = _smoothed(rho * e * u, guesses.free, guesses.judged)
     own = np.where(place >= 0, rho[place], np.median(rho))
     return own / kept - own

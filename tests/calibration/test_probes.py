@@ -60,7 +60,7 @@ def test_a_guess_that_is_right_is_kept():
 
 def test_patience_has_an_end():
     rows, asked = rows_of("penalized", text(700, 600, 0.9)), asked_with(1e-6)
-    assert estimated(rows, asked, patience=5) is None
+    assert estimated(rows, asked, far=0.3) is None
     assert np.isfinite(estimated(rows, asked)).all()
 
 
