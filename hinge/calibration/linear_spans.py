@@ -6,7 +6,7 @@ from hinge.calibration.features import Features
 from hinge.calibration.guess import first_guess
 from hinge.calibration.left_out import Asked
 from hinge.calibration.leverage import SIGNS, Squares, spans_by_features
-from hinge.calibration.probes import Guesses, spans_by_probes
+from hinge.calibration.probes import NEAR, STEPS, Guesses, spans_by_probes
 from hinge.calibration.span import MOST_FREE, spans_by_kernel
 
 FAINT = 1e-9
@@ -21,8 +21,9 @@ FLOPS = 16.0
 """Of a matrix product, in the time that a cell of a row takes."""
 FEW, MANY = 12.0, 40.0
 """Passes over the rows on the margin that a guess, and that probes, take."""
-FEW_FREE, FAR = 1024, 0.3
-"""Where the steps of probes leave so large a share of the system of no more rows unsolved, it is factored instead."""
+FEW_FREE, PATIENCE, FAR = 1024, 16, 0.3
+"""Where so many steps do not solve the system of no more rows, it is factored instead; where errors are counted, that
+is done only if all steps leave so large a share of it."""
 
 
 def linear_spans(rows: Features, asked: Asked, kept: Squares | None = None) -> np.ndarray:
@@ -50,7 +51,9 @@ def linear_spans(rows: Features, asked: Asked, kept: Squares | None = None) -> n
         if float(np.mean(guesses.free / (guesses.free + rho))) < SOME:
             return guesses.judged
         if passes > MANY:
-            found = spans_by_probes(rows, asked, guesses, FAR if m <= FEW_FREE else np.inf)
+            few, counted = m <= FEW_FREE, kept is not None
+            steps, far = (PATIENCE, NEAR) if few and not counted else (STEPS, FAR if few else np.inf)
+            found = spans_by_probes(rows, asked, guesses, steps, far, counted=counted)
             if found is not None:
                 return found
     if by_features < by_products:

@@ -6,8 +6,8 @@ With M as in `span`, which is never made, and random signs e,
 
 (Bekas, Kokiopoulou and Saad, *An estimator for the diagonal of a matrix*, 2007). :math:`Mu = e` is solved by conjugate
 gradients; a step takes the rows on the margin forth and back. A single product is noise as large as half of it, but the
-median over rows of about the same first guess (`guess`) says what their spans are. Rows that are not on the margin are
-as far from what it spans as those on it of the same guess, whose own share is out of theirs.
+mean or median over rows of about the same first guess (`guess`) says what their spans are. Rows that are not on the
+margin are as far from what it spans as those on it of the same guess, whose own share is out of theirs.
 
 The mean of the whole diagonal is :math:`e^\\top M^{-1}e/|F|`, which conjugate gradients sum up from below much sooner
 than they solve the system (Golub and Meurant, *Matrices, Moments and Quadrature*, 1993): it bounds the factor c by
@@ -43,8 +43,14 @@ class Guesses(NamedTuple):
     judged: np.ndarray
 
 
-def spans_by_probes(rows: Features, asked: Asked, guesses: Guesses, far: float = np.inf) -> np.ndarray | None:
-    """:math:`S_i^2` of the rows that are judged, about; None if all steps leave a larger share of e than this."""
+def spans_by_probes(
+    rows: Features, asked: Asked, guesses: Guesses, steps: int = STEPS, far: float = np.inf, *, counted: bool = False
+) -> np.ndarray | None:
+    """:math:`S_i^2` of the rows that are judged, about; None if so many steps leave a larger share of e than `far`.
+
+    Where errors are `counted`, it is typical rows that matter: medians are taken, and not means, which the few rows
+    that are there twice, and take back next to nothing, pull up.
+    """
     free, rho, _, place = asked
     free_bias = bool(rows.constant) and rows.penalty[-1] == 0.0
     e = np.random.default_rng(0).choice((-1.0, 1.0), len(free))  # the same call gives the same bits
@@ -60,11 +66,12 @@ def spans_by_probes(rows: Features, asked: Asked, guesses: Guesses, far: float =
             c = _factor(guesses.free, rho, energy / len(free))
             if c <= ALIKE:
                 return guesses.judged * np.sqrt(c)
-        if left <= NEAR or step == STEPS:
+        if left <= NEAR or step == steps:
             break
     if left > far:
         return None
-    kept = _smoothed(rho * e * u, guesses.free, guesses.judged)
+    level = np.median if counted else np.mean
+    kept = _smoothed(rho * e * u, guesses.free, guesses.judged, level)
     own = np.where(place >= 0, rho[place], np.median(rho))
     return own / kept - own
 
@@ -101,12 +108,11 @@ def _factor(guess, rho, mean):
     return high
 
 
-def _smoothed(values: np.ndarray, at: np.ndarray, where: np.ndarray) -> np.ndarray:
-    """The median of values by what they are at, as a function of that; at least :data:`LEAST`, and at most 1.
-
-    Means would be those of the few rows that are there twice, and take back next to nothing.
-    """
+def _smoothed(
+    values: np.ndarray, at: np.ndarray, where: np.ndarray, level: Callable[[np.ndarray], np.floating]
+) -> np.ndarray:
+    """The level of values by what they are at, as a function of that; at least :data:`LEAST`, and at most 1."""
     order = np.argsort(at, kind="stable")
     bins = np.array_split(order, max(1, min(BINS, len(at) // BIN_ROWS)))
-    levels = np.clip([np.median(values[rows]) for rows in bins], LEAST, 1.0)
+    levels = np.clip([level(values[rows]) for rows in bins], LEAST, 1.0)
     return np.interp(where, [at[rows].mean() for rows in bins], levels)

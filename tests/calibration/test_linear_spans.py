@@ -27,7 +27,9 @@ def test_the_shortest_way_is_taken(n, d, rho, sparse, way, monkeypatch):
     taken = []
     for name in WAYS:
         direct = getattr(module, name)
-        monkeypatch.setattr(module, name, lambda *given, f=direct, name=name: taken.append(name) or f(*given))
+        monkeypatch.setattr(
+            module, name, lambda *given, f=direct, name=name, **more: taken.append(name) or f(*given, **more)
+        )
     X, _ = drawn(n, d)
     if sparse:
         X[np.random.default_rng(0).random((n, d)) < 0.97] = 0.0
