@@ -61,7 +61,7 @@ def test_the_start_is_the_best_multiple(two):
 def test_leave_one_out_and_the_clock(two):
     model = LinearSVC(C=0.1)
     data = training_of(model, *two, None)
-    one = next(iter(LinearPath(model, data).without([0.1], 1e-8, None)))
+    one = next(iter(LinearPath(model, data).without([0.1], 1e-8, None))).left_out()
     rows = np.flatnonzero(np.abs(one.decision_function(None)) < 0.5)[:10]
     for i in rows:
         rest = np.arange(len(data.y)) != i
