@@ -64,6 +64,12 @@ class Features:
         out[:, -1] = self.constant
         return out
 
+    def times(self, rows: np.ndarray, V: np.ndarray) -> np.ndarray:
+        """⟨x, v⟩ of some rows and the columns v of V, whose last entries are for the bias; in X's own type."""
+        X: Any = self.X
+        part = X if len(rows) == X.shape[0] and (rows[1:] > rows[:-1]).all() else X[rows]
+        return part @ V[:-1].astype(X.dtype, copy=False) + self.constant * V[-1]
+
     def products(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
         """⟨x, z⟩ of some rows and some others, with the feature of a bias that is penalised."""
         one = self._some(rows)

@@ -5,9 +5,9 @@ With M as in `span`, which is never made, and random signs e,
 .. math:: \\mathrm E\\,e_i(M^{-1}e)_i = (M^{-1})_{ii} = \\frac1{S_i^2 + \\rho_i}
 
 (Bekas, Kokiopoulou and Saad, *An estimator for the diagonal of a matrix*, 2007). :math:`Mu = e` is solved by conjugate
-gradients; a step takes the rows on the margin forth and back. A single product is mostly noise, but the mean over rows
-of about the same first guess (`guess`) says what their spans are in the mean. Rows that are not on the margin are as
-far from what it spans as those on it of the same guess, whose own share is out of theirs.
+gradients; a step takes the rows on the margin forth and back. A single product is noise as large as half of it, but the
+mean or median over rows of about the same first guess (`guess`) says what their spans are. Rows that are not on the
+margin are as far from what it spans as those on it of the same guess, whose own share is out of theirs.
 
 The mean of the whole diagonal is :math:`e^\\top M^{-1}e/|F|`, which conjugate gradients sum up from below much sooner
 than they solve the system (Golub and Meurant, *Matrices, Moments and Quadrature*, 1993): it bounds the factor c by
@@ -23,6 +23,7 @@ import numpy as np
 
 from hinge.calibration.features import Features
 from hinge.calibration.left_out import Asked
+from hinge.compiled import compiled
 
 STEPS, FEW_STEPS = 40, 8
 NEAR = 0.1
@@ -42,8 +43,14 @@ class Guesses(NamedTuple):
     judged: np.ndarray
 
 
-def spans_by_probes(rows: Features, asked: Asked, guesses: Guesses, patience: int = STEPS) -> np.ndarray | None:
-    """:math:`S_i^2` of the rows that are judged, about; None if M is too bad for so many steps of patience."""
+def spans_by_probes(
+    rows: Features, asked: Asked, guesses: Guesses, steps: int = STEPS, far: float = np.inf, *, counted: bool = False
+) -> np.ndarray | None:
+    """:math:`S_i^2` of the rows that are judged, about; None if so many steps leave a larger share of e than `far`.
+
+    Where errors are `counted`, it is typical rows that matter: medians are taken, and not means, which the few rows
+    that are there twice, and take back next to nothing, pull up.
+    """
     free, rho, _, place = asked
     free_bias = bool(rows.constant) and rows.penalty[-1] == 0.0
     e = np.random.default_rng(0).choice((-1.0, 1.0), len(free))  # the same call gives the same bits
@@ -59,11 +66,12 @@ def spans_by_probes(rows: Features, asked: Asked, guesses: Guesses, patience: in
             c = _factor(guesses.free, rho, energy / len(free))
             if c <= ALIKE:
                 return guesses.judged * np.sqrt(c)
-        if left <= NEAR or step == STEPS:
+        if left <= NEAR or step == steps:
             break
-        if step >= patience:
-            return None
-    kept = _smoothed(rho * e * u, guesses.free, guesses.judged)
+    if left > far:
+        return None
+    level = np.median if counted else np.mean
+    kept = _smoothed(rho * e * u, guesses.free, guesses.judged, level)
     own = np.where(place >= 0, rho[place], np.median(rho))
     return own / kept - own
 
@@ -84,23 +92,27 @@ def _descent(times: Callable[[np.ndarray], np.ndarray], e: np.ndarray, u: np.nda
         p = r + rr / max(before, tiny) * p
 
 
-def _factor(guess: np.ndarray, rho: np.ndarray, mean: float) -> float:
+@compiled
+def _factor(guess, rho, mean):
     """c with which the mean of :math:`1/(c S^2 + \\rho)` is this, or twice :data:`ALIKE` if it is more."""
     low, high = 0.0, 2.0 * ALIKE
     for _ in range(12):
         c = 0.5 * (low + high)
-        if float(np.mean(1.0 / (c * guess + rho))) > mean:
+        total = 0.0
+        for i in range(len(guess)):
+            total += 1.0 / (c * guess[i] + rho[i])
+        if total > mean * len(guess):
             low = c
         else:
             high = c
     return high
 
 
-def _smoothed(values: np.ndarray, at: np.ndarray, where: np.ndarray) -> np.ndarray:
-    """The mean of values by what they are at, as a function of that; no less than :data:`LEAST`, and no more than 1."""
+def _smoothed(
+    values: np.ndarray, at: np.ndarray, where: np.ndarray, level: Callable[[np.ndarray], np.floating]
+) -> np.ndarray:
+    """The level of values by what they are at, as a function of that; at least :data:`LEAST`, and at most 1."""
     order = np.argsort(at, kind="stable")
-    bins = max(1, min(BINS, len(at) // BIN_ROWS))
-    cuts = np.linspace(0, len(at), bins + 1).astype(int)[:-1]
-    sizes = np.diff(np.append(cuts, len(at)))
-    levels = np.clip(np.add.reduceat(values[order], cuts) / sizes, LEAST, 1.0)
-    return np.interp(where, np.add.reduceat(at[order], cuts) / sizes, levels)
+    bins = np.array_split(order, max(1, min(BINS, len(at) // BIN_ROWS)))
+    levels = np.clip([level(values[rows]) for rows in bins], LEAST, 1.0)
+    return np.interp(where, [at[rows].mean() for rows in bins], levels)

@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 from hinge.access import as_points
 from hinge.calibration.features import Features
 from hinge.calibration.left_out import Asked, LeftOut, Solved, left_out
+from hinge.calibration.leverage import Squares
 from hinge.calibration.linear_spans import linear_spans
 from hinge.calibration.span import spans_by_kernel
 from hinge.estimators.kernel_input import dense_if_small, part_of
@@ -140,6 +141,7 @@ def without_linear_rows(
     *,
     f: np.ndarray | None = None,
     every: bool = False,
+    kept: Squares | None = None,
 ) -> Judged:
     """The rows of a linear problem.
 
@@ -153,8 +155,11 @@ def without_linear_rows(
     f : ndarray of shape (n,), optional
         Decision values, where they are known.
     every : bool
-        Whether all rows are looked at, however many.
+        Whether all rows are looked at, however many, and with more care.
+    kept : Squares, optional
+        Of the last problem on the same data, where some are to be looked at with as much care.
     """
+    kept = Squares() if every and kept is None else kept
     f = problem.responses(w) + b if f is None else f
     bound = np.broadcast_to(problem.share() / problem.lam, (problem.n,))
     if a is None:
@@ -164,8 +169,8 @@ def without_linear_rows(
     penalty[-1] = float(problem.bias == "penalized")
     if isinstance(problem, L1Regularized):  # what is zero stays zero, and nothing else is curved
         used = np.flatnonzero(w)
-        X, penalty = X[:, used], np.zeros(len(used) + 1)
+        X, penalty, kept = X[:, used], np.zeros(len(used) + 1), None
     rows = Features(X, constant, penalty)
     solved = Solved(f, problem.y, a, bound, problem.loss.curvature)
-    found = left_out(solved, lambda asked: linear_spans(rows, asked), every=every)
+    found = left_out(solved, lambda asked: linear_spans(rows, asked, kept), every=every)
     return Judged.of(found, problem.y, None, a)

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -19,7 +20,7 @@ from hinge.problems.svm.losses import Loss
 from hinge.selection.scoring import with_values
 from hinge.selection.settled import until_settled
 from hinge.selection.training import Training
-from hinge.selection.without_rows import kernel_spans, without_labels, without_targets
+from hinge.selection.without_rows import Fitted, kernel_spans, without_labels, without_targets
 from hinge.solvers import BlockDual, choose, solve
 from hinge.solvers.kernel import active_set, block_dual
 
@@ -149,11 +150,17 @@ class KernelPath:
             values = [run.answer.responses[test] + run.answer.b for run in runs]
             yield with_values(self.model, self.data, np.stack(values, axis=1))
 
-    def without(self, Cs: Sequence[float], tol: float, ends: float | None) -> Iterator[Any]:
-        """For each C a model that knows the decision values of all rows by machines trained without them."""
+    def without(self, Cs: Sequence[float], tol: float, ends: float | None) -> Iterator[Fitted]:
+        """For each C a model, which can be asked for the decision values of its rows by machines without them."""
         for C, runs in zip(Cs, self._solved(None, Cs, tol, ends), strict=False):
-            values = [self._left_out(run, C) for run in runs]
-            yield with_values(self.model, self.data, np.stack(values, axis=1))
+            values = [run.answer.responses + run.answer.b for run in runs]
+            yield Fitted(
+                with_values(self.model, self.data, np.stack(values, axis=1)), partial(self._without, runs, float(C))
+            )
+
+    def _without(self, runs: Sequence[RunAnswer], C: float) -> Any:
+        found = [self._left_out(run, C) for run in runs]
+        return with_values(self.model, self.data, np.stack(found, axis=1))
 
     def _left_out(self, run: RunAnswer, C: float) -> np.ndarray:
         (beta, b, responses, _, _), task = run

@@ -3,12 +3,14 @@
 import time
 from collections.abc import Iterator, Sequence
 from copy import copy
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
-import scipy.sparse as sp
 
 from hinge.access import Matrix, as_matrix
+from hinge.access.occupied import occupied
+from hinge.calibration.leverage import Squares
 from hinge.estimators import LinearSVC, LinearSVR, checks, weights
 from hinge.estimators.leave_one_out import without_linear_rows
 from hinge.estimators.one_vs_rest import Plan, run_one
@@ -19,7 +21,7 @@ from hinge.problems.svm.penalized import lam_of
 from hinge.selection.scoring import with_values
 from hinge.selection.settled import until_settled
 from hinge.selection.training import Training
-from hinge.selection.without_rows import row_spans, spread_over, without_targets
+from hinge.selection.without_rows import Fitted, row_spans, spread_over, without_targets
 from hinge.solvers import choose
 from hinge.solvers.linear.brief import Brief, Way, brief, way_to
 from hinge.solvers.linear.sdca import TYPICAL
@@ -52,8 +54,8 @@ class LinearPath:
 
     def __init__(self, model: LinearSVC | LinearSVR, data: Training) -> None:
         self.model, self.data = model, data
-        self.X = without_empty_columns(cast(Stored, data.X))
-        self.matrix: Matrix = as_matrix(self.X, checked=True)
+        self.matrix = cast(Matrix, occupied(as_matrix(cast(Stored, data.X), checked=True)).matrix)
+        self.X: Stored = self.matrix.fork().whole()  # whose count nobody asks for
         self.seed = checks.seed_of(model.random_state)
         self.ways: dict[float, Way | None] = {}
         self.typical = self.matrix.typical_sq_norm(TYPICAL)
@@ -82,16 +84,31 @@ class LinearPath:
             ]
             yield with_values(self.model, self.data, np.stack(values, axis=1))
 
-    def without(self, Cs: Sequence[float], tol: float, ends: float | None) -> Iterator[Any]:
-        """For each C a model that knows the decision values of all rows by machines trained without them."""
+    def without(self, Cs: Sequence[float], tol: float, ends: float | None) -> Iterator[Fitted]:
+        """For each C a model, which can be asked for the decision values of its rows by machines without them."""
+        kept: list[Squares] = []
         for problems, runs in self._solved(None, Cs, tol, ends):
-            found = [self._left_out(*one) for one in zip(problems, runs, strict=True)]
-            yield with_values(self.model, self.data, np.stack(found, axis=1))
+            kept = kept or [Squares() for _ in problems]
+            values = [self._values(*one) for one in zip(problems, runs, strict=True)]
+            answers = [run.answer for run in runs]
+            yield Fitted(
+                with_values(self.model, self.data, np.stack(values, axis=1)),
+                partial(self._without, problems, answers, values, kept),
+            )
 
-    def _left_out(self, problem: Penalized, run: Brief) -> np.ndarray:
-        w, b, alpha = run.answer
+    def _values(self, problem: Penalized, run: Brief) -> np.ndarray:
+        """Decision values of all rows, which the next run does not write to."""
+        if run.responses is not None:
+            return run.responses.copy()
+        return problem.responses(run.answer.w, billed=False) + run.answer.b
+
+    def _without(self, *parts: list[Any]) -> Any:
+        found = [self._left_out(*one) for one in zip(*parts, strict=True)]
+        return with_values(self.model, self.data, np.stack(found, axis=1))
+
+    def _left_out(self, problem: Penalized, answer: Solution, f: np.ndarray, kept: Squares) -> np.ndarray:
+        w, b, alpha = answer
         X = self.X
-        f = problem.responses(w, billed=False) + b if run.responses is None else run.responses
         bound = np.broadcast_to(problem.share() / problem.lam, (problem.n,))
         curved = bool(problem.loss.curvature)
         if alpha is None and not curved:
@@ -104,7 +121,7 @@ class LinearPath:
             return without_targets(
                 f, self.data.y, slopes * bound, bound, problem.loss, row_spans(X, cast(Any, problem))
             )
-        one = without_linear_rows(X, problem, w, b, None if curved or alpha is None else alpha * bound, f=f)
+        one = without_linear_rows(X, problem, w, b, None if curved or alpha is None else alpha * bound, f=f, kept=kept)
         return spread_over(f, problem.y, one.rows, one.f)
 
     def _solved(self, train: np.ndarray | None, Cs: Sequence[float], tol: float, ends: float | None) -> Iterator[_AtC]:
@@ -176,22 +193,6 @@ class LinearPath:
         per_class = weights.per_class_weights(model.class_weight, data.y, data.classes, rows)
         targets = [1] if len(data.classes) == 2 else range(len(data.classes))
         return [model._problem(matrix, data.codes == k, rows, per_class, k) for k in targets]
-
-
-def without_empty_columns(X: Stored) -> Stored:
-    """The same rows without the columns in which none has anything, where those are most: w is no longer than it need.
-
-    Few rows of text have a small part of all words. It costs a copy of the indices.
-    """
-    if isinstance(X, np.ndarray):
-        return X
-    met = np.zeros(X.shape[1], bool)
-    met[X.indices] = True
-    count = int(np.count_nonzero(met))
-    if 2 * count > len(met):
-        return X
-    place = np.cumsum(met, dtype=X.indices.dtype) - 1
-    return sp.csr_array((X.data, place[X.indices], X.indptr), shape=(X.shape[0], max(1, count)))
 
 
 def at(problem: Penalized, C: float) -> Penalized:

@@ -1,6 +1,7 @@
 """Decision values of all training rows by machines trained without them, and the error that they foretell."""
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,6 +10,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 from hinge.access import as_matrix, as_points
 from hinge.calibration.features import Features
 from hinge.calibration.left_out import BAND, Asked, Solved, Spans, left_out
+from hinge.calibration.leverage import Squares
 from hinge.calibration.linear_spans import linear_spans
 from hinge.calibration.span import OwnValues, Values, spans_by_kernel
 from hinge.estimators import SVC, SVR, LinearSVC, LinearSVR, checks, kernel_input, weights
@@ -20,6 +22,13 @@ from hinge.problems import Regularized
 from hinge.problems.svm.losses import Loss
 from hinge.selection.training import Tunable
 from hinge.types import Items, Stored
+
+
+class Fitted(NamedTuple):
+    """A model that knows the decision values of its own rows, and how it comes to those by machines without them."""
+
+    model: Any
+    left_out: Callable[[], Any]
 
 
 class Estimate(NamedTuple):
@@ -114,7 +123,8 @@ def row_spans(X: Stored, problem: Regularized) -> Spans:
     penalty = np.ones(problem.d + 1)
     penalty[-1] = float(problem.bias == "penalized")
     rows = Features(X, constant, penalty)
-    return lambda asked: linear_spans(rows, asked)
+    kept = Squares()
+    return lambda asked: linear_spans(rows, asked, kept)
 
 
 def left_out_scores(model: Tunable, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None) -> np.ndarray:
@@ -141,7 +151,7 @@ def left_out_scores(model: Tunable, X: Items, y: ArrayLike, sample_weight: Array
             f"There is no leave-one-out of {type(model).__name__}: give a fitted LinearSVC, SVC, ... of hinge."
         )
     X, labels, codes, weight = model._rows_to_judge(X, y, sample_weight, False)
-    judged = model._left_out(X, labels, codes, weight)
+    judged = model._left_out(X, labels, codes, weight, every=isinstance(model, LinearSVC))
     scores = model._scores(X).astype(np.float64)
     for k, (one, label) in enumerate(zip(judged, _labels(model, codes), strict=True)):
         scores[:, k] = spread_over(scores[:, k], label, one.rows, one.f)

@@ -6,7 +6,7 @@ from calibration.problems import drawn
 from hinge.calibration import linear_spans as module
 from hinge.calibration.features import Features
 from hinge.calibration.left_out import Asked
-from hinge.calibration.leverage import spans_by_features
+from hinge.calibration.leverage import Squares, spans_by_features
 from hinge.calibration.linear_spans import linear_spans
 
 WAYS = ("first_guess", "spans_by_features", "spans_by_kernel", "spans_by_probes")
@@ -27,7 +27,9 @@ def test_the_shortest_way_is_taken(n, d, rho, sparse, way, monkeypatch):
     taken = []
     for name in WAYS:
         direct = getattr(module, name)
-        monkeypatch.setattr(module, name, lambda *given, f=direct, name=name: taken.append(name) or f(*given))
+        monkeypatch.setattr(
+            module, name, lambda *given, f=direct, name=name, **more: taken.append(name) or f(*given, **more)
+        )
     X, _ = drawn(n, d)
     if sparse:
         X[np.random.default_rng(0).random((n, d)) < 0.97] = 0.0
@@ -37,6 +39,20 @@ def test_the_shortest_way_is_taken(n, d, rho, sparse, way, monkeypatch):
     assert taken == way
     exact = spans_by_features(rows, asked)
     assert found.mean() == pytest.approx(exact.mean(), rel=0.5)
+
+
+def test_errors_are_counted_with_more_care(monkeypatch):
+    """Features that say the same thing: as if they were uncorrelated, rows seem to take back too much."""
+    rng, signs = np.random.default_rng(0), []
+    direct = module.spans_by_features
+    monkeypatch.setattr(module, "spans_by_features", lambda *given: signs.append(given[3:]) or direct(*given))
+    X = rng.standard_normal((1200, 5)) @ rng.standard_normal((5, 200)) + 0.3 * rng.standard_normal((1200, 200))
+    rows, every = Features(X, 1.0, np.ones(201)), np.arange(1200)
+    asked = Asked(every, np.full(1200, 500.0), every, every)
+    exact, crude, careful = direct(rows, asked), linear_spans(rows, asked), linear_spans(rows, asked, Squares())
+    assert signs == [(module.SIGNS,)]
+    assert careful.mean() == pytest.approx(exact.mean(), rel=0.05)
+    assert abs(crude.mean() / exact.mean() - 1) > 0.2
 
 
 def test_what_is_not_penalised_goes_by_features():

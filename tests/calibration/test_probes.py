@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from hinge.calibration.features import Features
 from hinge.calibration.guess import first_guess
 from hinge.calibration.left_out import Asked
-from hinge.calibration.probes import Guesses, spans_by_probes
+from hinge.calibration.probes import Guesses, _smoothed, spans_by_probes
 from hinge.calibration.span import spans_by_kernel
 
 
@@ -60,7 +60,7 @@ def test_a_guess_that_is_right_is_kept():
 
 def test_patience_has_an_end():
     rows, asked = rows_of("penalized", text(700, 600, 0.9)), asked_with(1e-6)
-    assert estimated(rows, asked, patience=5) is None
+    assert estimated(rows, asked, far=0.3) is None
     assert np.isfinite(estimated(rows, asked)).all()
 
 
@@ -82,3 +82,12 @@ def test_the_same_call_gives_the_same_bits():
     np.testing.assert_array_equal(estimated(rows, asked), estimated(rows, asked))
     dense = rows_of("free", TEXT.toarray())
     np.testing.assert_allclose(estimated(dense, asked), estimated(rows, asked), rtol=1e-3)
+
+
+def test_rows_that_are_there_twice_do_not_speak_for_others():
+    """A tenth that takes nothing back, among rows that take back nearly all, and noise of their own size."""
+    rng = np.random.default_rng(0)
+    kept = np.where(np.arange(2000) % 10 == 0, 0.9, 0.05)
+    noisy = kept * (1.0 + 0.4 * rng.standard_normal(2000))
+    found = _smoothed(noisy, rng.random(2000), np.linspace(0, 1, 9), np.median)
+    np.testing.assert_allclose(found, 0.05, rtol=0.3)  # of means: 0.135

@@ -4,6 +4,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from hinge import LinearSVC, LinearSVR
+from hinge.calibration.leverage import Squares
 from hinge.monitoring import Stop
 from hinge.problems import Regularized, Solution
 from hinge.problems.svm.losses import SQUARED_HINGE
@@ -61,7 +62,7 @@ def test_the_start_is_the_best_multiple(two):
 def test_leave_one_out_and_the_clock(two):
     model = LinearSVC(C=0.1)
     data = training_of(model, *two, None)
-    one = next(iter(LinearPath(model, data).without([0.1], 1e-8, None)))
+    one = next(iter(LinearPath(model, data).without([0.1], 1e-8, None))).left_out()
     rows = np.flatnonzero(np.abs(one.decision_function(None)) < 0.5)[:10]
     for i in rows:
         rest = np.arange(len(data.y)) != i
@@ -71,4 +72,4 @@ def test_leave_one_out_and_the_clock(two):
     path = LinearPath(LinearSVC(loss="hinge"), data)
     (problem,), (run,) = next(iter(path._solved(None, [0.1], 1e-2, None)))
     with pytest.raises(ValueError, match="cv='loo' needs dual weights"):
-        path._left_out(problem, run._replace(answer=run.answer._replace(alpha=None)))
+        path._left_out(problem, run.answer._replace(alpha=None), np.zeros(problem.n), Squares())

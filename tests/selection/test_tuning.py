@@ -47,8 +47,20 @@ def test_leave_one_out_is_close_to_as_many_folds(two, model):
     found = tune(model, X, y, Cs=CS, gammas="scale", cv="loo")
     folds = tune(model, X, y, Cs=CS, gammas="scale", cv=KFold(40), refit=False, scoring=make_scorer(accuracy_score))
     assert found.scores.shape == (4, 1, 1)
-    assert np.abs(found.scores[:, 0, 0] - folds.scores.mean(axis=2)[:, 0]).max() < 0.035
+    assert np.nanmax(np.abs(found.scores[:, 0, 0] - folds.scores.mean(axis=2)[:, 0])) < 0.035
     assert found.error == pytest.approx(1 - found.best_score, abs=0.02)
+
+
+def test_leave_one_out_gives_up_who_is_worse_on_its_own_rows(two):
+    """By a bound: the choice is the one of all scores, which another name of the same score asks for."""
+    X, y = two
+    Cs = np.geomspace(1e-4, 10.0, 8)
+    for model in (LinearSVC(), SVC()):
+        found = tune(model, X, y, Cs=Cs, gammas=[0.02, 0.3], cv="loo", refit=False)
+        every = tune(model, X, y, Cs=Cs, gammas=[0.02, 0.3], cv="loo", refit=False, scoring=make_scorer(accuracy_score))
+        known = ~np.isnan(found.scores)
+        assert (found.C, found.gamma) == (every.C, every.gamma) and found.n_fits == known.sum() < every.n_fits
+        np.testing.assert_array_equal(found.scores[known], every.scores[known])
 
 
 def test_repeated_and_unordered_values(two):
@@ -117,6 +129,27 @@ def test_one_row_of_a_class(three):
         pytest.raises(ValueError, match="leaves rows of one class to learn from"),
     ):
         tune(LinearSVC(), X[:41], y[:41], Cs=CS, cv=4)
+
+
+def test_one_row_of_a_class_counts_as_an_error_without_it(three):
+    X, y = three
+    with pytest.warns(UserWarning, match="Class 1 has one row"):
+        found = tune(LinearSVC(), X[:41], y[:41], Cs=CS, cv="loo")
+    assert found.error >= 1 / 41
+
+
+@pytest.mark.parametrize("cv", [3, "loo"])
+def test_all_scores_equal(cv):
+    y = np.arange(60) % 15 < 7
+    found = tune(LinearSVC(), np.zeros((60, 4)), y, Cs=CS, cv=cv)
+    assert found.C == 0.01 and found.error == pytest.approx(y.mean())
+
+
+@pytest.mark.filterwarnings("ignore:The fit ended because")
+def test_no_time_for_leave_one_out(two):
+    with pytest.warns(ConvergenceWarning, match="too short for a single score"):
+        found = tune(LinearSVC(), *two, Cs=CS, cv="loo", max_time=1e-9)
+    assert found.C in CS and found.n_fits == 0
 
 
 def test_a_class_that_is_missing_from_a_fold(three):
