@@ -114,7 +114,7 @@ def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3)
         # What is wanted is an exact w, whose error is the root of a gap: the last of Newton's steps has it all.
         exact = Adaptive(tol, "newton", ascent_for(problem, tol))
         return Choice(exact, f"{d} features, and {tol:g} asks for many digits")
-    if CLEAR * ascent < newton:
+    if CLEAR * ascent < newton and not leaps_pay(problem, tol):  # many epochs are watched: their number is a guess
         return Choice(ascent_for(problem, tol), f"{work} for Newton")
     price = newton / (n * visit_price(problem))  # in passes of the ascent
     if stiff >= MANY_VISITS and _is_brief(problem, newton, ascent):

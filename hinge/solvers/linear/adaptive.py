@@ -225,10 +225,11 @@ class Adaptive(Solver[Regularized, AdaptiveState]):
         return gap_of(method.estimate(problem, own))
 
     def refresh(self, problem: Regularized, state: AdaptiveState) -> AdaptiveState:
-        """Tell the method at work."""
+        """Tell the method at work; the gaps that the ascent saw were too small, and are forgotten."""
         if state.watch.by_newton:
             return state._replace(newton=self.newton.refresh(problem, state.newton))
-        return state._replace(ascent=self.ascent.refresh(problem, state.ascent))
+        unseen = state.watch._replace(log=math.inf, near=0.0, near_log=math.inf, far=0.0, far_log=math.inf)
+        return state._replace(ascent=self.ascent.refresh(problem, state.ascent), watch=unseen)
 
 
 def at_work(solver: Adaptive, state: AdaptiveState) -> tuple[Solver, Any]:
