@@ -20,6 +20,7 @@ PATIENCE = 250.0  # passes that nobody waits for, however little each costs: lim
 MOST_TURNS = 2
 EARLY = 0.15  # share of Newton's price before which the ascent is not judged: its first gaps tell little
 MOST_STEPS = 300  # of Newton's method: each should double the digits, in the end
+FINEST = 1e-10  # a gap that rounding leaves to Newton's method, and that the ascent does not better
 LEAST, LARGEST = 1e-16, 700.0  # the smallest tolerance; the largest logarithm of a gap whose exponential is finite
 
 
@@ -164,7 +165,7 @@ class Adaptive(Solver[Regularized, AdaptiveState]):
         gap = float(gap_of(method.estimate(problem, own)))
         if watch.by_newton:
             ended = method.pause(problem, own) == 0 or own.t >= MOST_STEPS
-            return watch._replace(gap=gap, turn=bool(not last and ended))
+            return watch._replace(gap=gap, turn=bool(not last and ended and gap > FINEST))
         if last or not 0.0 < gap < math.inf:
             return watch._replace(gap=gap)
         work, log, turn = passes_of(problem, own), min(watch.log, math.log(gap)), False

@@ -123,3 +123,10 @@ def test_where_newton_makes_no_progress_the_ascent_goes_on_to_the_end():
     result = solve(problem, Adaptive(1e-3, "newton", SubspaceSDCA()), stop=Stop(tol=1e-3, max_iter=10**7))
     assert alone.status is Status.STALLED and alone.certificate.gap > 1.0
     assert result.status is Status.CONVERGED and result.certificate.gap <= 1e-3
+
+
+def test_what_rounding_leaves_is_not_left_to_the_ascent():
+    made = problem(1e-3, bias="penalized")
+    result = solve(made, Adaptive(1e-20, "newton"), stop=Stop(tol=1e-20, max_iter=10**8))
+    assert result.status is Status.STALLED and result.certificate.gap < 1e-8  # of data in float32
+    assert result.state.watch.turns == 0
