@@ -287,6 +287,7 @@ def untyped(tree):
                 yield f"{function.name}({one.arg})"
 
 
+@pytest.mark.slow
 def test_few_parameters_are_of_any_type():
     assert list(untyped(ast.parse("def f(a: int, *b: Any, c: Any = 0, **d): ..."))) == ["f(c)", "f(b)"]
     found = [f"{name_of(path)}.{one}" for path in SOURCES for one in untyped(tree_of(path))]

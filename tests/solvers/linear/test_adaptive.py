@@ -63,6 +63,7 @@ def test_what_is_left_is_foretold_from_the_decline_of_the_gap(price, turns, monk
         assert state.watch.turn == turn
 
 
+@pytest.mark.slow
 def test_a_newton_that_stalls_leaves_its_dual_to_the_ascent(monkeypatch):
     made = problem(1e-2, n=500)
     monkeypatch.setattr(Newton, "pause", lambda self, problem, state: int(state.t < 6))
