@@ -30,7 +30,7 @@ class Watch(NamedTuple):
     `t` counts iterations, `seed` is that of the run. `by_newton` says who is at work, `turn` that it is the other's
     turn, and `turns` how many there were. `due` is the number of iterations to the next look, `gap` what the last one
     saw, and `log` the logarithm of the least gap of the ascent. Two places are remembered, by its passes (`near` and
-    `far`) and that logarithm there.
+    `far`) and that logarithm there. `left` is the gap with which Newton's method was left.
     """
 
     t: int
@@ -45,6 +45,7 @@ class Watch(NamedTuple):
     near_log: float = math.inf
     far: float = 0.0
     far_log: float = math.inf
+    left: float = math.inf
 
 
 class AdaptiveState(NamedTuple):
@@ -187,7 +188,8 @@ class Adaptive(Solver[Regularized, AdaptiveState]):
         """The other method in place of the one at work, with its answer."""
         watch, answer = state.watch, self.solution(problem, state)
         turns = MOST_TURNS if watch.by_newton else watch.turns + 1  # who made no more progress is not asked again
-        there = Watch(watch.t, watch.seed, not watch.by_newton, turns=turns, gap=watch.gap, log=watch.log)
+        left = watch.gap if watch.by_newton else math.inf
+        there = Watch(watch.t, watch.seed, not watch.by_newton, turns=turns, gap=watch.gap, log=watch.log, left=left)
         if there.by_newton:
             start = answer if watch.gap <= NEAR_ENOUGH else None
             return AdaptiveState(state.ascent, self.newton.init(problem, watch.seed, start), there)
@@ -199,6 +201,8 @@ class Adaptive(Solver[Regularized, AdaptiveState]):
         """That of the method at work; the ascent's, as long as Newton's method is busy with a part of the rows."""
         if state.watch.by_newton and state.watch.turns and state.newton.level < len(state.newton.rows):
             return self.ascent.solution(problem, state.ascent)
+        if not state.watch.by_newton and state.watch.left < state.watch.gap:  # the ascent has not come so far yet
+            return self.newton.solution(problem, state.newton)
         method, own = at_work(self, state)
         answer: Solution = method.solution(problem, own)
         return answer

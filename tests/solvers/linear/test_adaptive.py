@@ -131,3 +131,11 @@ def test_what_rounding_leaves_is_not_left_to_the_ascent():
     result = solve(made, Adaptive(1e-20, "newton"), stop=Stop(tol=1e-20, max_iter=10**8))
     assert result.status is Status.STALLED and result.certificate.gap < 1e-8  # of data in float32
     assert result.state.watch.turns == 0
+
+
+def test_an_ascent_that_comes_less_far_than_newton_leaves_the_answer_to_it():
+    rng = np.random.default_rng(0)
+    X = (1e10 * rng.normal(size=(80, 10)) * (rng.random((80, 10)) < 0.5)).astype(np.float32)
+    made = Regularized.from_C(X, np.where(rng.random(80) < 0.5, 1, -1), 1.0, bias="penalized")
+    result = solve(made, Adaptive(1e-4, "newton"), stop=Stop(tol=1e-4, max_iter=200 * made.n))
+    assert result.state.watch.turns > 0 and result.certificate.gap < 1e-2
