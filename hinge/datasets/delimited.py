@@ -114,12 +114,12 @@ def lines_of(path: Path, skip: int = 0) -> Iterator[TextIO]:
 
 def layout_of(path: Path, label: str | int | None, known: Collection[str] = ()) -> Layout:
     """Delimiter, header and label column, told from the first lines; one of the `known` names proves a header."""
-    with lines_of(path) as text:
+    with in_words(path), lines_of(path) as text:
         first_line = next((line for line in text if line.strip()), "")
     delimiter = "\t" if inner_suffix(path) == ".tsv" else ","
     if delimiter not in first_line:
         delimiter = next((mark for mark in (",", ";", "\t") if mark in first_line), delimiter)
-    with lines_of(path) as text:
+    with in_words(path), lines_of(path) as text:
         rows = csv.reader(text, delimiter=delimiter)
         first = next((row for row in rows if any(cell.strip() for cell in row)), None)
         if first is None:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from hinge.datasets import DataFormatError, read
+from hinge.datasets.delimited import layout_of
 from tests.datasets.made_up import few, singles, written
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -120,3 +121,10 @@ def test_pieces_are_one_table(tmp_path, monkeypatch):
     (tmp_path / "x.csv").write_text("".join(lines) + "1,,last\n")
     with pytest.raises(DataFormatError, match="line 81, column 2: the value is missing"):
         read(tmp_path / "x.csv")
+
+
+def test_a_file_that_is_no_text_is_named_already_by_its_layout(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_bytes(b"1,2.0\n\xb0\xff,3\n")
+    with pytest.raises(DataFormatError, match="is not UTF-8 text"):
+        layout_of(path, 0)
