@@ -104,7 +104,7 @@ def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3)
         return Choice(SDCA(), "reads are limited to many passes, and an iteration reads a single row")
     d, n, tol = problem.d, problem.n, min(tol, 1.0) ** 2 if problem.pull else tol  # of a free level, the root of a gap
     if form_of(problem) == "products" and not (d <= MOST_FEATURES and n >= d):
-        return Choice(ascent_for(problem, tol), f"{d} features are many for {n} rows")
+        return Choice(ascent_for(problem, tol, alone=True), f"{d} features are many for {n} rows")
     stiff = stiffness(problem)
     ascent, newton = ascent_price(problem, tol, stiff), newton_price(problem, stiff)
     work = f"{n} rows of {d} features: some {1e-6 * newton:.2g} ms against {1e-6 * ascent:.2g}"
@@ -115,7 +115,7 @@ def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3)
         exact = Adaptive(tol, "newton", ascent_for(problem, tol))
         return Choice(exact, f"{d} features, and {tol:g} asks for many digits")
     if CLEAR * ascent < newton and not leaps_pay(problem, tol):  # many epochs are watched: their number is a guess
-        return Choice(ascent_for(problem, tol), f"{work} for Newton")
+        return Choice(ascent_for(problem, tol, alone=True), f"{work} for Newton")
     price = newton / (n * visit_price(problem))  # in passes of the ascent
     if stiff >= MANY_VISITS and _is_brief(problem, newton, ascent):
         few = f"{n} rows of {d} features: Newton's method needs some {1e-6 * newton:.2g} ms"
@@ -143,8 +143,10 @@ def _is_brief(problem: Regularized, newton: float, ascent: float) -> bool:
     return newton < (CHEAPER_BRIEF if newton < ascent else BRIEF)
 
 
-def ascent_for(problem: Regularized, tol: float = 1e-3) -> Solver:
+def ascent_for(problem: Regularized, tol: float = 1e-3, *, alone: bool = False) -> Solver:
     """Dual coordinate ascent, with steps in two directions where they pay (`leaps_pay`).
+
+    One that runs `alone`, watched by nobody, is told its tolerance, and goes on to it.
 
     Examples
     --------
@@ -155,7 +157,8 @@ def ascent_for(problem: Regularized, tol: float = 1e-3) -> Solver:
     >>> [type(ascent_for(Regularized(made.X_train, made.y_train, lam))).__name__ for lam in (0.1, 1e-4)]
     ['SDCA', 'SubspaceSDCA']
     """
-    return SubspaceSDCA() if leaps_pay(problem, tol) else SDCA()
+    aim = tol if alone else 0.0
+    return SubspaceSDCA(tol=aim) if leaps_pay(problem, tol) else SDCA(tol=aim)
 
 
 def _fits_alone(problem: KernelRegularized) -> bool:

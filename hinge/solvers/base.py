@@ -100,7 +100,7 @@ class Solver(Settings, Generic[P, S]):
         raise NotImplementedError
 
     def advance(self, problem: P, state: S, n_iter: int) -> S:
-        """Run `n_iter` iterations."""
+        """Run `n_iter` iterations; or fewer, where the method was told what to aim at and should be there."""
         raise NotImplementedError
 
     def solution(self, problem: P, state: S) -> Any:

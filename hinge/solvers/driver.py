@@ -207,13 +207,14 @@ class _Run:
         """Advance by `pause` iterations in short pieces; the reason if a limit cuts it off."""
         while pause > 0:
             n, status = self.allowance(pause)
-            before = time.perf_counter()
+            before, t = time.perf_counter(), self.state.t
             if n > 0:
                 self.advance(n)
             elif not (n := self.tried(pause, status)):
                 return status
-            self.rate = n / max(time.perf_counter() - before, 1e-9)
-            pause -= n
+            done = self.state.t - t
+            self.rate = done / max(time.perf_counter() - before, 1e-9) if done else self.rate
+            pause = pause - n if done >= n else 0  # the solver may ask for a look before
             if self.checkpoint is not None:
                 self.checkpoint.offer(self.state)
             if self.interrupts.pressed:

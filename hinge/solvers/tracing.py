@@ -172,10 +172,13 @@ class _Run:
             return False
         n, t, began = min(n, pause), int(self.state.t), time.perf_counter()
         self.state = solver.advance(problem, self.state, n)
-        self.rate = n / max(time.perf_counter() - began, 1e-9)
+        if self.state.t == t:  # once more, for it may only have asked for a look
+            self.state = solver.advance(problem, self.state, n)
+        done = int(self.state.t) - t
+        self.rate = done / max(time.perf_counter() - began, 1e-9)
         if tol is None:
-            return bool(self.state.t >= t + n)
-        if n == pause and type(solver).refresh is not Solver.refresh:
+            return done > 0
+        if (n == pause or done < n) and type(solver).refresh is not Solver.refresh:
             self.ask(tol)
         return True
 

@@ -503,6 +503,7 @@ LINEAR = {
     "sdca-plain": LinearCase(S.SDCA(first_pass="plain", shrinking=False, block_rows=1)),
     "sdca-free": LinearCase(S.SDCA("sgd", block_rows=3), bias="free", weighted=True, T=300),
     "sdca-penalized": LinearCase(S.SDCA(block_rows=2), bias="penalized", weighted=True, T=300),
+    "sdca-told": LinearCase(S.SDCA(tol=1e-9), T=300),
     "sdca-squared": LossCase(S.SDCA("sgd"), bias="penalized", T=300),
     "sdca-squared-free": LossCase(S.SDCA("plain"), bias="free", weighted=True, T=300),
     "sdca-tube": LossCase(S.SDCA("sgd"), weighted=True, T=300, loss=TUBE),

@@ -44,7 +44,7 @@ def test_the_choice_and_its_reason(n, d, lam, cells, begins, loss):
     if begins is not None:
         assert getattr(choice.solver, "begin", ASCENT) == begins  # SDCA alone where there is no doubt
     else:
-        assert choice.solver == ascent_for(made)
+        assert choice.solver == ascent_for(made, alone=True)
     assert str(d) in choice.reason
     assert choice.solver.rejects(made) is None
 

@@ -95,7 +95,7 @@ class Examples(Problem[Answer]):
             return float(self.weight[0]) / self.total
         return self.weight[lo:hi] / self.total
 
-    @property
+    @cached_property
     def terms(self) -> int:
         """Numbers that are added up one after the other, at worst, in a sum over all rows by blocks."""
         blocks = list(self.blocks())  # of unequal lengths where files say so

@@ -10,6 +10,7 @@ from hinge.sampling import draw_index
 IN_MEMORY = 1 << 33  # bytes; of more, which may lie on a disk, whole pages are taken
 PAGES = 1 << 14
 LOOK_CELLS = 1 << 17  # cells that are visited in some times the time of a look at the answer
+SELDOM = 16  # times as many cells before a look that need not be
 SHRUNK = np.uint32(1 << 31)  # marks a row of the list that leaves it at the end of the epoch
 
 # Short functions are inlined: that compiles sooner than a function of its own would.
@@ -32,12 +33,21 @@ def rows_a_block(matrix: Matrix) -> int:
     return 2 if size <= IN_MEMORY else int(max(2, PAGES * matrix.n // size))
 
 
-def rows_to_look(problem: Regularized | Multiclass, epoch: Scalars) -> int:
-    """Rows to the end of the epoch, or later where epochs are short against a look at the answer."""
+def rows_to_look(problem: Regularized | Multiclass, epoch: Scalars, ends_itself: bool = False) -> int:
+    """Rows to the end of the epoch, or later where epochs are short against a look at the answer.
+
+    Where a run `ends_itself` when it is time to look, a look besides is only to show how it goes on.
+    """
     if epoch.visited == 0 and (epoch.stale or epoch.active == 0):
         return problem.n if len(problem.weight) == 1 else int(np.count_nonzero(problem.weight))
-    worth = LOOK_CELLS * problem.n // max(1, problem.matrix.n_cells)
-    step, t = max(1, problem.n // 16, min(worth, 4 * problem.n)), int(epoch.t)
+    n, t = problem.n, int(epoch.t)
+    worth = LOOK_CELLS * n // max(1, problem.matrix.n_cells)
+    if ends_itself and n <= SELDOM * worth:
+        mark = n
+        while mark <= t:  # four times as far each time, at first
+            mark += min(3 * mark, max(n, SELDOM * worth))
+        return mark - t
+    step = max(1, n // 16, min(worth, 4 * n))
     while 8 * step <= t and 2 * step <= worth:  # of a run that takes long, an eighth more
         step *= 2
     left = int(epoch.active - epoch.visited)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hinge.compiled import compiled
 from hinge.problems import Regularized
 from hinge.solvers.linear.hessians import CG_STEPS, form_of, is_full
 from hinge.solvers.linear.newton import begins_with
@@ -125,16 +126,26 @@ def directions(problem: Regularized) -> float:
     \\operatorname{tr}\\Sigma^2` of their covariance, from the inner products of some of them.
     """
     G = problem.matrix.inner_products(np.arange(0, problem.n, max(1, problem.n // SOME)))
-    m = len(G)
-    if m < 4:
-        return float(problem.d)
-    sq = float(np.trace(G)) / m
-    np.fill_diagonal(G, 0.0)
-    each, mean = G.sum(axis=1) / (m - 1), float(G.sum()) / (m * (m - 1))
-    apart = G - each[:, None] - each + mean
-    np.fill_diagonal(apart, 0.0)
-    squares, sq = float((apart**2).sum()) / (m * (m - 3)), sq - mean
-    return min(float(problem.d), sq**2 / squares) if squares > 0.0 < sq else float(problem.d)
+    return min(float(problem.d), _directions(G)) if len(G) >= 4 else float(problem.d)
+
+
+@compiled
+def _directions(G):
+    """The same by inner products, infinite where rows do not differ: each one's mean with the others is taken off."""
+    m, sq, total = len(G), 0.0, 0.0
+    each = np.zeros(m)
+    for i in range(m):
+        sq += G[i, i] / m
+        for j in range(m):
+            if j != i:
+                each[i] += G[i, j] / (m - 1)
+                total += G[i, j]
+    mean, squares = total / (m * (m - 1)), 0.0
+    for i in range(m):
+        for j in range(m):
+            if j != i:
+                squares += (G[i, j] - each[i] - each[j] + mean) ** 2 / (m * (m - 3))
+    return (sq - mean) ** 2 / squares if squares > 0.0 < sq - mean else np.inf
 
 
 def newton_price(problem: Regularized, stiff: float = math.inf) -> float:

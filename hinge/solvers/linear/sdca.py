@@ -22,13 +22,29 @@ TYPICAL = 16  # rows, or up to twice as many, whose norms set the scale of a fre
 SAMPLE = 2048  # rows by which the gap is guessed after a long epoch
 
 
+class Aim(NamedTuple):
+    """Which gap is wanted, 0 for as small as can be, and what it consists of besides the rows.
+
+    It is relative to the dual, or to `unit` where that is less. Then Λ; the squared constant feature of a bias that
+    costs; and where the bias is free, the u that it asks for and what a unit of another u costs.
+    """
+
+    tol: float
+    unit: float
+    Lam: float
+    constant_sq: float
+    u: float
+    spread: float
+
+
 class SDCAState(NamedTuple):
     """A dual point and the place in the current epoch.
 
     `dual` has u = Σ sᵢαᵢyᵢ, the multiplier β, κ, its `pull` and the share that β `keep`s, the Λ in use and whether it
     still grows; of the dual's derivatives the bounds `upper` and `lower` beyond which rows leave the list, and this
-    epoch's extremes; the gap as this epoch has met it so far, as the last one did and the one before, and whether it
-    was as small in the end as these foretell. `epoch` is described in `first_epoch`.
+    epoch's extremes; the gap as this epoch has met it so far, as the last one did and the one before, whether it
+    was as small in the end as these foretell, and whether an epoch has `ended` whose gap was not asked for yet. `epoch`
+    is described in `first_epoch`.
     """
 
     alpha: np.ndarray
@@ -77,6 +93,10 @@ class SDCA(Solver[Regularized, SDCAState]):
         a random order, since rows have a direction in common (that of a bias, or of data that is not centred)
         and neighbours are often alike; but a row alone costs memory more time than two. Of data so large that
         it may be a file mapped into memory, some pages.
+    tol : float
+        `advance` ends after the first epoch that foretells a gap of no more than this, however many iterations are
+        left: so that looks at the answer, each of which takes as long as an epoch over some thousand short rows, can be
+        few. By default it never does.
 
     Notes
     -----
@@ -122,6 +142,7 @@ class SDCA(Solver[Regularized, SDCAState]):
     first_pass: str = "auto"
     shrinking: bool = True
     block_rows: int | None = None
+    tol: float = 0.0
 
     any_loss = True
     free_level = True
@@ -137,6 +158,8 @@ class SDCA(Solver[Regularized, SDCAState]):
             raise ValueError(f"first_pass is 'auto', 'sgd' or 'plain', not {self.first_pass!r}.")
         if self.block_rows is not None and self.block_rows < 1:
             raise ValueError(f"block_rows must be at least 1, got {self.block_rows}.")
+        if not self.tol >= 0:
+            raise ValueError(f"tol must not be negative, got {self.tol}.")
 
     def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, Regularized):
@@ -167,10 +190,10 @@ class SDCA(Solver[Regularized, SDCAState]):
     def advance(self, problem: Regularized, state: SDCAState, n_iter: int) -> SDCAState:
         if state.t == 0 and n_iter > 0:
             begin_bias(problem, state.dual, self.kappa)
-        self.run(problem, state, n_iter, full=problem.lam * problem.total, moves=problem.bias != "none")
+        self.run(problem, state, n_iter, self.aim(problem), moves=problem.bias != "none")
         return state
 
-    def run(self, problem: Regularized, state: SDCAState, n_iter: int, *, full: float, moves: bool) -> None:
+    def run(self, problem: Regularized, state: SDCAState, n_iter: int, aim: Aim, *, moves: bool) -> None:
         """Iterations towards a given Λ; whether the bias multiplier moves."""
         _visit(
             problem.matrix.rows,
@@ -179,12 +202,24 @@ class SDCA(Solver[Regularized, SDCAState]):
             problem.weight,
             problem.loss,
             problem.lam,
-            full,
+            aim,
             moves,
             self.shrinking,
             self.rows_a_block(problem),
             n_iter,
             *state,
+        )
+
+    def aim(self, problem: Regularized) -> Aim:
+        """What the ascent goes for."""
+        free, total = problem.bias == "free", problem.total
+        return Aim(
+            float(self.tol),
+            float(problem.unit * total),
+            problem.lam * total,
+            float(problem.constant_sq),
+            float(problem.pull * total) if free else 0.0,
+            float(problem.spread) if free else 0.0,
         )
 
     def solution(self, problem: Regularized, state: SDCAState) -> Solution:
@@ -199,18 +234,13 @@ class SDCA(Solver[Regularized, SDCAState]):
 
     def pause(self, problem: Regularized, state: SDCAState) -> int:
         """The end of the epoch, or later where epochs are short against a look at the answer."""
-        return rows_to_look(problem, state.epoch)
+        return rows_to_look(problem, state.epoch, ends_itself=self.tol > 0)
 
     def estimate(self, problem: Regularized, state: SDCAState) -> float:
         """The gap as the last epochs foretell it; after a long one a sample is asked again."""
-        full = problem.lam * problem.total
         if state.dual.growing:
             return np.inf
-        dual, gap, sq = _foreseen(
-            problem.target, problem.weight, problem.loss, full, problem.constant_sq, state.alpha, state.v, state.dual
-        )
-        if isinstance(problem, OneClass) and problem.vanishes(sq / full**2):
-            return 0.0  # more epochs make w smaller still
+        aim, gap = self.aim(problem), np.nan
         if state.epoch.rows > 16 * SAMPLE:
             gap = _sampled_gap(
                 problem.matrix.rows,
@@ -218,20 +248,18 @@ class SDCA(Solver[Regularized, SDCAState]):
                 problem.target,
                 problem.weight,
                 problem.loss,
-                full,
+                aim.Lam,
                 problem.n // SAMPLE,
                 state.alpha,
                 state.v,
                 state.dual,
             )
-        infeasible = 0.0
-        if problem.bias == "free":
-            infeasible = abs(state.dual.u - problem.pull * problem.total) * problem.spread
-        elif problem.bias == "penalized":  # b may not be that of α yet
-            u, c = state.dual.u, problem.bias_scale
-            b = state.dual.beta + state.dual.kappa * u / full
-            infeasible = 0.5 * full * (b / c - c * u / full) ** 2
-        return problem.relative(dual + gap + infeasible, dual)
+        relative, sq = foreseen(
+            problem.target, problem.weight, problem.loss, aim, gap, state.alpha, state.v, state.dual
+        )
+        if isinstance(problem, OneClass) and problem.vanishes(sq / aim.Lam**2):
+            return 0.0  # more epochs make w smaller still
+        return relative
 
     def refresh(self, problem: Regularized, state: SDCAState) -> SDCAState:
         """Bring all rows back; the gap is not foreseen any more."""
@@ -276,6 +304,7 @@ def first_dual() -> Scalars:
         gap=np.inf,
         gap_before=np.inf,
         trusted=True,
+        ended=False,
     )
 
 
@@ -293,7 +322,7 @@ def _visit(
     weight,
     loss,
     lam,
-    full,
+    aim,
     moves,
     shrinking,
     block_rows,
@@ -310,12 +339,14 @@ def _visit(
     left = n_iter
     while left > 0:
         if epoch.visited == 0:
+            if is_there(target, weight, loss, aim, alpha, v, dual):
+                return
             if begin(epoch, active, order, weight, block_rows, key):
                 dual.upper, dual.lower = np.inf, -np.inf
             dual.gap_so_far, dual.highest, dual.lowest = 0.0, -np.inf, np.inf
         left, over = visit(A, y, target, weight, loss, lam, block_rows, left, alpha, v, sq, active, order, dual, epoch)
         if over:
-            end_epoch(dual, epoch, active, full, moves, shrinking)
+            end_epoch(dual, epoch, active, aim.Lam, moves, shrinking)
 
 
 @compiled(inline="always")
@@ -328,13 +359,20 @@ def end_epoch(dual, epoch, active, full, moves, shrinking):
         dual.beta = dual.keep * (dual.beta + dual.kappa * dual.u / full) - dual.pull
     dual.upper = highest if shrinking and highest > 0.0 and not growing else np.inf
     dual.lower = lowest if shrinking and lowest < 0.0 and not growing else -np.inf
-    dual.growing = False
+    dual.ended, dual.growing = not growing, False
     epoch.active = unmarked(active, epoch.active)
 
 
 @compiled
-def _foreseen(target, weight, loss, full, constant_sq, alpha, v, dual):
-    """The dual; the gap as it should be at the end of the epoch; and ‖v‖²."""
+def is_there(target, weight, loss, aim, alpha, v, dual):
+    """Whether the epoch that has just ended foretells the gap that is wanted; it is asked once."""
+    ended, dual.ended = dual.ended, False
+    return ended and aim.tol > 0.0 and foreseen(target, weight, loss, aim, np.nan, alpha, v, dual)[0] <= aim.tol
+
+
+@compiled
+def foreseen(target, weight, loss, aim, gap, alpha, v, dual):
+    """The relative gap, and ‖v‖². Where `gap`, the part that rows have in it, is nan, it is as epochs foretell it."""
     value = 0.0
     for i in range(len(alpha)):  # Σ sᵢ(tᵢαᵢ - ℓ*(αᵢ)), what the dual has besides its norm
         a = alpha[i]
@@ -348,11 +386,20 @@ def _foreseen(target, weight, loss, full, constant_sq, alpha, v, dual):
         s2, s3 = s2 + v[j + 2] * v[j + 2], s3 + v[j + 3] * v[j + 3]
     for j in range(whole, len(v)):
         s0 += v[j] * v[j]
-    sq, gap = (s0 + s1) + (s2 + s3), dual.gap
-    if dual.trusted and gap < dual.gap_before < np.inf:
-        # Rows were met from the beginning of the epoch, when the gap was larger, to its end.
-        gap *= math.sqrt(gap / dual.gap_before)
-    return value - (sq + constant_sq * dual.u**2) / (2.0 * full), gap, sq
+    sq, c, u, Lam = (s0 + s1) + (s2 + s3), aim.constant_sq, dual.u, aim.Lam
+    if np.isnan(gap):
+        gap = dual.gap
+        if dual.trusted and gap < dual.gap_before < np.inf:
+            # Rows were met from the beginning of the epoch, when the gap was larger, to its end.
+            gap *= math.sqrt(gap / dual.gap_before)
+    gap += abs(u - aim.u) * aim.spread  # of a free bias, by how much its constraint is missed
+    if c > 0.0:  # b may not be that of α yet
+        b = dual.beta + dual.kappa * u / Lam
+        gap += 0.5 * Lam * (b - c * u / Lam) ** 2 / c
+    worth = max(value - (sq + c * u**2) / (2.0 * Lam), aim.unit)
+    if gap == 0.0:
+        return 0.0, sq
+    return (gap / worth if worth > 0.0 else np.inf), sq
 
 
 @compiled

@@ -11,7 +11,7 @@ from hinge.problems.cost import Cost
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.linear.active_rows import begin
 from hinge.solvers.linear.local_ascent import visit
-from hinge.solvers.linear.sdca import SDCA, SDCAState, begin_bias, end_epoch
+from hinge.solvers.linear.sdca import SDCA, SDCAState, begin_bias, end_epoch, is_there
 from hinge.solvers.linear.subspace_step import subspace_step
 
 PACE = 0.5  # share of the rows that are visited before a step, at least: epochs become short, and a step does not
@@ -62,6 +62,8 @@ class SubspaceSDCA(Solver[Regularized, SubspaceState]):
         As for `SDCA`.
     block_rows : int, optional
         As for `SDCA`.
+    tol : float
+        As for `SDCA`.
 
     References
     ----------
@@ -84,6 +86,7 @@ class SubspaceSDCA(Solver[Regularized, SubspaceState]):
     first_pass: str = "auto"
     shrinking: bool = True
     block_rows: int | None = None
+    tol: float = 0.0
 
     any_loss = True
     free_level = True
@@ -100,7 +103,7 @@ class SubspaceSDCA(Solver[Regularized, SubspaceState]):
     @property
     def plain(self) -> SDCA:
         """The ascent whose epochs these are."""
-        return SDCA(self.first_pass, self.shrinking, self.block_rows)
+        return SDCA(self.first_pass, self.shrinking, self.block_rows, self.tol)
 
     def rejects(self, problem: Problem) -> str | None:
         if isinstance(problem, Regularized):
@@ -124,8 +127,7 @@ class SubspaceSDCA(Solver[Regularized, SubspaceState]):
             problem.weight,
             problem.loss,
             problem.lam,
-            problem.lam * problem.total,
-            problem.constant_sq,
+            self.plain.aim(problem),
             problem.bias == "free",
             problem.bias != "none",
             self.shrinking,
@@ -164,8 +166,7 @@ def _climb(
     weight,
     loss,
     lam,
-    full,
-    constant_sq,
+    aim,
     free,
     moves,
     shrinking,
@@ -188,14 +189,16 @@ def _climb(
     left = n_iter
     while left > 0:
         if epoch.visited == 0:
+            if is_there(target, weight, loss, aim, alpha, v, dual):
+                return
             if walk.rows >= PACE * len(alpha):  # now, not at the end of an epoch: what that has met is true till here
-                c, beta = (dual.kappa, dual.beta) if free else (constant_sq, 0.0)
-                subspace_step(A, y, target, weight, loss, full, c, beta, alpha, v, dual, walk, p, v_p, q, v_q)
+                c, beta = (dual.kappa, dual.beta) if free else (aim.constant_sq, 0.0)
+                subspace_step(A, y, target, weight, loss, aim.Lam, c, beta, alpha, v, dual, walk, p, v_p, q, v_q)
                 walk.rows = 0
             if begin(epoch, active, order, weight, block_rows, key):
                 dual.upper, dual.lower = np.inf, -np.inf
             dual.gap_so_far, dual.highest, dual.lowest = 0.0, -np.inf, np.inf
         left, over = visit(A, y, target, weight, loss, lam, block_rows, left, alpha, v, sq, active, order, dual, epoch)
         if over:
-            end_epoch(dual, epoch, active, full, moves, shrinking)
+            end_epoch(dual, epoch, active, aim.Lam, moves, shrinking)
             walk.rows += epoch.rows

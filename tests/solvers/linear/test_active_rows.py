@@ -96,3 +96,13 @@ def test_looks_grow_rarer_where_epochs_are_short_and_lie_on_one_grid():
     for t in range(40, 5_000, 37):  # wherever it is asked, the next look is one of them
         epoch.t = t
         assert t + rows_to_look(problem, epoch) in looks
+
+
+def test_a_run_that_ends_itself_is_looked_at_after_four_times_as_long_each_time():
+    problem = Regularized(np.eye(40, 5), np.where(np.arange(40) % 2, 1, -1), 0.1)
+    epoch, looks = first_epoch(), [rows_to_look(problem, first_epoch(), ends_itself=True)]
+    epoch.active, epoch.stale = 40, False
+    while len(looks) < 4:
+        epoch.t = looks[-1]
+        looks.append(looks[-1] + rows_to_look(problem, epoch, ends_itself=True))
+    assert looks == [40, 160, 640, 2560]

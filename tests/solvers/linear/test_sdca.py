@@ -1,10 +1,12 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from hinge.datasets import make_known_optimum
 from hinge.monitoring import Status, Stop
 from hinge.problems import NormConstrained, Regularized
-from hinge.solvers import SDCA, solve
+from hinge.solvers import SDCA, SubspaceSDCA, solve
 
 BIASES = ["none", "free", "penalized"]
 
@@ -303,3 +305,37 @@ def test_data_that_memory_may_not_hold_is_taken_by_pages(tiny, monkeypatch):
     monkeypatch.setattr("hinge.solvers.linear.active_rows.IN_MEMORY", 1000)
     monkeypatch.setattr("hinge.solvers.linear.active_rows.PAGES", 600)
     assert SDCA().rows_a_block(problem) == 600 // 56
+
+
+@pytest.mark.parametrize("solver", [SDCA(tol=1e-2), SubspaceSDCA(tol=1e-2)])
+@pytest.mark.parametrize("bias", BIASES)
+def test_an_ascent_that_knows_its_tolerance_ends_there_in_whatever_pieces(adult, solver, bias):
+    problem = Regularized(*adult, 1e-3, bias=bias)
+
+    def ends(piece):
+        state, ended = solver.init(problem), []
+        while len(ended) < 2:
+            before = state.t
+            state = solver.advance(problem, state, piece)
+            if state.t < before + piece:
+                ended.append(state.t)
+        return ended
+
+    at_once, in_pieces, by_epochs = ends(10**7), ends(997), ends(problem.n)
+    assert at_once == in_pieces == by_epochs
+    untold = replace(solver, tol=0.0)
+    state = untold.advance(problem, untold.init(problem), at_once[0])
+    assert state.t == at_once[0] and solver.estimate(problem, state) <= 1e-2
+
+
+def test_an_ascent_that_knows_its_tolerance_is_looked_at_less():
+    made = make_known_optimum(400, 2000, 1e-5, seed=1)
+    problem = Regularized(made.X_train, made.y_train, made.lam)
+    told, untold = (solve(problem, solver, stop=Stop(1e-3)) for solver in (SDCA(tol=1e-3), SDCA()))
+    assert told.status is untold.status is Status.CONVERGED
+    assert len(told.history) < len(untold.history) and told.n_iter <= untold.n_iter + problem.n
+
+
+def test_a_negative_tolerance_is_refused():
+    with pytest.raises(ValueError, match="tol must not be negative, got -1"):
+        SDCA(tol=-1.0)
