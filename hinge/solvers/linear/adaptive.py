@@ -12,10 +12,11 @@ from hinge.solvers.linear.cocoa import CoCoAState
 from hinge.solvers.linear.newton import Newton, NewtonState
 from hinge.solvers.linear.prices import newton_price, visit_price
 from hinge.solvers.linear.sdca import SAMPLE, SDCA, SDCAState
-from hinge.solvers.linear.subspace_sdca import SubspaceState
+from hinge.solvers.linear.subspace_sdca import SubspaceSDCA, SubspaceState
 
 NEAR_ENOUGH = 0.5  # a gap from which on Newton's method goes on sooner than it begins anew
 LATER = 1.5  # the gap is remembered again once the passes have grown by this factor
+APART = 0.2  # share of the passes that lies between two gaps which tell a rate: from one look to the next they waver
 PATIENCE = 250.0  # passes that nobody waits for, however little each costs: limits are given in passes
 MOST_TURNS = 2
 EARLY = 0.15  # share of Newton's price before which the ascent is not judged: its first gaps tell little
@@ -172,11 +173,12 @@ class Adaptive(Solver[Regularized, AdaptiveState]):
         work, log, turn = passes_of(problem, own), min(watch.log, math.log(gap)), False
         wanted = math.log(max(self.tol, LEAST))
         watch = watch._replace(gap=gap, log=log)
-        if watch.far_log < math.inf and log > wanted:
+        if watch.far_log < math.inf and log > wanted and work - watch.far >= APART * work:
             rate = (watch.far_log - log) / (work - watch.far)
             price = newton_price(problem) / (problem.n * visit_price(problem)) if self.price is None else self.price
             price = min(price, PATIENCE)
-            slow = work > EARLY * price and passes_left(work, rate, log - wanted) > price
+            steady = isinstance(self.ascent, SubspaceSDCA)  # its steps hold the rate up, as conjugate gradients do
+            slow = work > EARLY * price and passes_left(work, rate, log - wanted, steady) > price
             turn = slow or work > 2.0 * PATIENCE
         if watch.near_log == math.inf:
             return watch._replace(near=work, near_log=log, far=work, far_log=log)
@@ -242,12 +244,12 @@ def at_work(solver: Adaptive, state: AdaptiveState) -> tuple[Solver, Any]:
     return (solver.newton, state.newton) if state.watch.by_newton else (solver.ascent, state.ascent)
 
 
-def passes_left(k: float, rate: float, wanted: float) -> float:
-    """Passes until the logarithm of the gap has fallen by as much as is wanted, if its rate goes on as 1/√k."""
+def passes_left(k: float, rate: float, wanted: float, steady: bool = False) -> float:
+    """Passes until the logarithm of the gap has fallen by as much as is wanted, if its rate falls as 1/√k, or stays."""
     if rate <= 0.0:
         return math.inf
     left = wanted / rate
-    return left + left * left / (4.0 * k)
+    return left if steady else left + left * left / (4.0 * k)
 
 
 def passes_of(problem: Regularized, state: SDCAState | SubspaceState | CoCoAState) -> float:

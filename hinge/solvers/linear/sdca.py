@@ -190,7 +190,7 @@ class SDCA(Solver[Regularized, SDCAState]):
     def advance(self, problem: Regularized, state: SDCAState, n_iter: int) -> SDCAState:
         if state.t == 0 and n_iter > 0:
             begin_bias(problem, state.dual, self.kappa)
-        self.run(problem, state, n_iter, self.aim(problem), moves=problem.bias != "none")
+        self.run(problem, state, n_iter, aim_of(problem, self.tol), moves=problem.bias != "none")
         return state
 
     def run(self, problem: Regularized, state: SDCAState, n_iter: int, aim: Aim, *, moves: bool) -> None:
@@ -208,18 +208,6 @@ class SDCA(Solver[Regularized, SDCAState]):
             self.rows_a_block(problem),
             n_iter,
             *state,
-        )
-
-    def aim(self, problem: Regularized) -> Aim:
-        """What the ascent goes for."""
-        free, total = problem.bias == "free", problem.total
-        return Aim(
-            float(self.tol),
-            float(problem.unit * total),
-            problem.lam * total,
-            float(problem.constant_sq),
-            float(problem.pull * total) if free else 0.0,
-            float(problem.spread) if free else 0.0,
         )
 
     def solution(self, problem: Regularized, state: SDCAState) -> Solution:
@@ -240,7 +228,7 @@ class SDCA(Solver[Regularized, SDCAState]):
         """The gap as the last epochs foretell it; after a long one a sample is asked again."""
         if state.dual.growing:
             return np.inf
-        aim, gap = self.aim(problem), np.nan
+        aim, gap = aim_of(problem), np.nan
         if state.epoch.rows > 16 * SAMPLE:
             gap = _sampled_gap(
                 problem.matrix.rows,
@@ -254,12 +242,12 @@ class SDCA(Solver[Regularized, SDCAState]):
                 state.v,
                 state.dual,
             )
-        relative, sq = foreseen(
+        gap, dual, sq = foreseen(
             problem.target, problem.weight, problem.loss, aim, gap, state.alpha, state.v, state.dual
         )
         if isinstance(problem, OneClass) and problem.vanishes(sq / aim.Lam**2):
             return 0.0  # more epochs make w smaller still
-        return relative
+        return problem.relative((dual + gap) / problem.total, dual / problem.total)
 
     def refresh(self, problem: Regularized, state: SDCAState) -> SDCAState:
         """Bring all rows back; the gap is not foreseen any more."""
@@ -273,6 +261,19 @@ class SDCA(Solver[Regularized, SDCAState]):
     def rows_a_block(self, problem: Regularized) -> int:
         """Neighbouring rows that are visited together."""
         return self.block_rows or rows_a_block(problem.matrix)
+
+
+def aim_of(problem: Regularized, tol: float = 0.0) -> Aim:
+    """What an ascent on a problem goes for."""
+    free, total = problem.bias == "free", problem.total
+    return Aim(
+        float(tol),
+        float(problem.unit * total),
+        problem.lam * total,
+        float(problem.constant_sq),
+        float(problem.pull * total) if free else 0.0,
+        float(problem.spread) if free else 0.0,
+    )
 
 
 def begin_bias(problem: Regularized, dual: Scalars, kappa: Callable[[Regularized], float]) -> None:
@@ -367,12 +368,15 @@ def end_epoch(dual, epoch, active, full, moves, shrinking):
 def is_there(target, weight, loss, aim, alpha, v, dual):
     """Whether the epoch that has just ended foretells the gap that is wanted; it is asked once."""
     ended, dual.ended = dual.ended, False
-    return ended and aim.tol > 0.0 and foreseen(target, weight, loss, aim, np.nan, alpha, v, dual)[0] <= aim.tol
+    if not (ended and aim.tol > 0.0):
+        return False
+    gap, value, _ = foreseen(target, weight, loss, aim, np.nan, alpha, v, dual)
+    return gap <= aim.tol * max(value, aim.unit)
 
 
 @compiled
 def foreseen(target, weight, loss, aim, gap, alpha, v, dual):
-    """The relative gap, and ‖v‖². Where `gap`, the part that rows have in it, is nan, it is as epochs foretell it."""
+    """The gap, the dual, and ‖v‖². Where `gap`, the part that rows have in it, is nan, it is as epochs foretell it."""
     value = 0.0
     for i in range(len(alpha)):  # Σ sᵢ(tᵢαᵢ - ℓ*(αᵢ)), what the dual has besides its norm
         a = alpha[i]
@@ -396,10 +400,7 @@ def foreseen(target, weight, loss, aim, gap, alpha, v, dual):
     if c > 0.0:  # b may not be that of α yet
         b = dual.beta + dual.kappa * u / Lam
         gap += 0.5 * Lam * (b - c * u / Lam) ** 2 / c
-    worth = max(value - (sq + c * u**2) / (2.0 * Lam), aim.unit)
-    if gap == 0.0:
-        return 0.0, sq
-    return (gap / worth if worth > 0.0 else np.inf), sq
+    return gap, value - (sq + c * u**2) / (2.0 * Lam), sq
 
 
 @compiled

@@ -11,7 +11,7 @@ from hinge.problems.cost import Cost
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.linear.active_rows import begin
 from hinge.solvers.linear.local_ascent import visit
-from hinge.solvers.linear.sdca import SDCA, SDCAState, begin_bias, end_epoch, is_there
+from hinge.solvers.linear.sdca import SDCA, SDCAState, aim_of, begin_bias, end_epoch, is_there
 from hinge.solvers.linear.subspace_step import subspace_step
 
 PACE = 0.5  # share of the rows that are visited before a step, at least: epochs become short, and a step does not
@@ -127,7 +127,7 @@ class SubspaceSDCA(Solver[Regularized, SubspaceState]):
             problem.weight,
             problem.loss,
             problem.lam,
-            self.plain.aim(problem),
+            aim_of(problem, self.tol),
             problem.bias == "free",
             problem.bias != "none",
             self.shrinking,
