@@ -30,6 +30,6 @@ def _prefetch(context: Any, array: types.Array, at: types.Integer) -> Any:
     return types.void(array, at), emit
 
 
-@overload(prefetch, inline="always")
+@overload(prefetch, jit_options={"forceinline": True, "no_cfunc_wrapper": True})
 def _compiled(array, at):
     return lambda array, at: _prefetch(array, at)  # type: ignore[call-arg]
