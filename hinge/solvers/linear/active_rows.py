@@ -7,9 +7,9 @@ from hinge.compiled import Scalars, compiled, scalars
 from hinge.problems import Multiclass, Regularized
 from hinge.sampling import draw_index
 
-IN_MEMORY = 1 << 33  # bytes; of more, which may lie on a disk, whole pages are taken
+IN_MEMORY = 1 << 33  # bytes; larger data may lie on a disk, so blocks are then as long as some pages
 PAGES = 1 << 14
-LOOK_CELLS = 1 << 17  # cells that are visited in some times the time of a look at the answer
+LOOK_CELLS = 1 << 17  # visiting this many cells takes several times as long as one look at the answer
 SHRUNK = np.uint32(1 << 31)  # marks a row of the list that leaves it at the end of the epoch
 
 # Short functions are inlined: that compiles sooner than a function of its own would.
@@ -38,10 +38,12 @@ def rows_to_look(problem: Regularized | Multiclass, epoch: Scalars) -> int:
         return problem.n if len(problem.weight) == 1 else int(np.count_nonzero(problem.weight))
     worth = LOOK_CELLS * problem.n // max(1, problem.matrix.n_cells)
     step, t = max(1, problem.n // 16, min(worth, 4 * problem.n)), int(epoch.t)
-    while 8 * step <= t and 2 * step <= worth:  # of a run that takes long, an eighth more
+    while 8 * step <= t and 2 * step <= worth:  # the longer a run takes, the rarer the looks: each after an eighth more
         step *= 2
     left = int(epoch.active - epoch.visited)
-    return left if left >= step else step - t % step  # on a grid, wherever it is asked
+    return (
+        left if left >= step else step - t % step
+    )  # looks lie on a grid, so they do not depend on where a run was cut
 
 
 @compiled(inline="always")
