@@ -30,6 +30,10 @@ def _prefetch(context: Any, array: types.Array, at: types.Integer) -> Any:
     return types.void(array, at), emit
 
 
-@overload(prefetch, inline="always")
+# For LLVM to inline: what Numba inlines itself it compiles besides, as a function of its own.
+_INSIDE: Any = {"forceinline": True, "no_cfunc_wrapper": True}
+
+
+@overload(prefetch, jit_options=_INSIDE)
 def _compiled(array, at):
     return lambda array, at: _prefetch(array, at)  # type: ignore[call-arg]

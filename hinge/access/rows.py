@@ -17,7 +17,7 @@ from hinge.access.prefetch import prefetch
 
 # Sums may be reordered, which lets them use vector instructions, but NaN and infinity keep
 # their meaning: a bad value is never optimised out of sight.
-_REORDER: Any = {"fastmath": {"reassoc", "contract", "nsz"}, "error_model": "numpy"}
+_REORDER: Any = {"fastmath": {"reassoc", "contract", "nsz"}, "error_model": "numpy", "no_cfunc_wrapper": True}
 
 LINE = 64  # bytes that memory hands out at once
 LINES = 8  # of a row; the processor sees by then that it is read in order

@@ -165,14 +165,14 @@ class Examples(Problem[Answer]):
             raise ValueError("A response is not finite: X has NaN or infinite entries, or such as are too large.")
         for _ in range(2):
             if not high - low > BINS * np.spacing(max(-low, high)):
-                break  # there are fewer numbers than bins between them
+                break  # the interval has fewer floating-point numbers than bins: it cannot be cut further
             counts = np.zeros(BINS)
             for lo, hi in self.blocks():
                 weight = None if len(self.weight) == 1 else self.weight[lo:hi]
                 counts += np.histogram(self.y[lo:hi] - r[lo:hi], BINS, (low, high), weights=weight)[0]
             reached = before + np.cumsum(counts)
             at = int(np.searchsorted(reached, target * (1 - 1e-9)))
-            # One filled bin more on either side: the neighbours too, whatever rounding did.
+            # Take the next filled bin on either side too: rounding may have moved a kink by one bin.
             filled = np.flatnonzero(counts)
             first = filled[max(0, int(np.searchsorted(filled, at)) - 1)]
             last = filled[min(len(filled) - 1, int(np.searchsorted(filled, at, side="right")))]
@@ -261,7 +261,7 @@ def _middle(kinks: Array, mass: Array | None) -> Any:
     used = xp.cumsum(mass[order], 0)
     half, last = 0.5 * float(used[-1]), len(order) - 1
     at = min(int(xp.searchsorted(used, half * (1 - 1e-12))), last)
-    after = min(int(xp.searchsorted(used, half * (1 + 1e-12))), last)  # beyond those that weigh nothing
+    after = min(int(xp.searchsorted(used, half * (1 + 1e-12))), last)  # skip kinks whose weight is zero
     return (kinks[order[at]] + kinks[order[after]]) / 2
 
 

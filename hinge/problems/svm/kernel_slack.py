@@ -133,7 +133,7 @@ class KernelSlackConstrained(KernelProblem):
         if self.bias == "free":
             sides = self.y > 0, self.y < 0
             if not all(p[side].any() for side in sides):
-                return np.inf  # no multiple of it is balanced
+                return np.inf  # all of α is on one class: no multiple of it satisfies the constraint of the bias
             for side in sides:
                 p[side] /= 2.0 * p[side].sum()
         p = p / p.sum()

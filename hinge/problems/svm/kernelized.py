@@ -172,7 +172,7 @@ class KernelProblem(Examples[Expansion]):
                 r, e = r.copy(), self.off(answer)
             rows = self._blurred(answer.beta, r, e, found, wanted)
             if finer.finer is not None and self._foreseen(finer, answer.beta, rows, r, e).gap > wanted:
-                continue  # not exact enough: on to who is
+                continue  # not exact enough: try the next, more exact way
             self._again(finer, answer.beta, rows, r, e)
             found = self._bounds(answer.beta, r, e)
         return found
@@ -254,7 +254,10 @@ class KernelRegularized(KernelProblem):
     def boxes(self) -> np.ndarray:
         """The largest |βᵢ| of the dual, cᵢ/λ."""
         if self._boxes is None or self._boxes[0] != self.lam:
-            self._boxes = self.lam, np.broadcast_to(np.asarray(self.share()) / self.lam, (self.n,))
+            # Read-only and contiguous whether rows have weights or not: one type, so code is compiled once.
+            boxes = np.full(self.n, np.asarray(self.share()) / self.lam)
+            boxes.flags.writeable = False
+            self._boxes = self.lam, boxes
         return self._boxes[1]
 
     @property
@@ -305,9 +308,8 @@ class KernelRegularized(KernelProblem):
         self, beta: np.ndarray, r: np.ndarray, e: np.ndarray, b: float, extra: np.ndarray
     ) -> tuple[float, float, float, float]:
         own = self.gram.norms
-        boxes = np.ascontiguousarray(self.boxes)
         free = self.bias == "free"
-        return duality_gap(self.aims, boxes, self.lam, beta, r, e, own, b, free, extra, self.epsilon)
+        return duality_gap(self.aims, self.boxes, self.lam, beta, r, e, own, b, free, extra, self.epsilon)
 
     def _blurred(self, beta: np.ndarray, r: np.ndarray, e: np.ndarray, found: Certificate, wanted: float) -> np.ndarray:
         """Rows whose errors together are more than the gap can bear: near the margin, between bounds.

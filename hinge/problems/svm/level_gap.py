@@ -62,7 +62,7 @@ def level_gap(form, sign, box, alpha, linear, r, e, own, levels, shifts, mass):
         over = sign[i] * (r[i] - linear[i]) - levels[k]
         slack += _term(a, left, over)
         sq += sign[i] * a * r[i]
-        sq_off += a * (off + n * UNIT * abs(r[i]))  # the sum itself cancels, where responses have both signs
+        sq_off += a * (off + n * UNIT * abs(r[i]))  # responses of both signs cancel in the sum, but their errors add up
         gain += sign[i] * a * linear[i]
         terms += abs(linear[i]) * a
         off += 2.0 * UNIT * (abs(r[i]) + abs(linear[i]) + shifts)
@@ -143,7 +143,7 @@ def level_of(m, alpha, s, mass):
     """The l at which -Ml + Σ s max(0, l - m) is least; of several, that of the points between their bounds."""
     total, count = 0.0, 0
     for i in range(len(m)):
-        if 1e-12 * s[i] < alpha[i] < (1.0 - 1e-12) * s[i]:  # elsewhere only by rounding
+        if 1e-12 * s[i] < alpha[i] < (1.0 - 1e-12) * s[i]:  # between its bounds by more than rounding
             total += m[i]
             count += 1
     low, high = quantile(m.copy(), s.copy(), mass)

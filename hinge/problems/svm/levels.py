@@ -174,7 +174,7 @@ class KernelLevels(KernelProblem):
         alpha = self.weights_of(beta)
         levels = self.levels(self.margins(r), alpha)
         b = self.bias_of(levels)
-        shifts = float(np.abs(levels).max()) + abs(b) + abs(self.centre)  # that of b, which is rounded, is in it
+        shifts = float(np.abs(levels).max()) + abs(b) + abs(self.centre)  # includes the rounding of b
         parts = self.boxes, self.linear, r, e, self.gram.norms
         box, linear, r, e, own = (np.array(np.broadcast_to(part, alpha.shape)).ravel() for part in parts)
         slack, sq, gain, most, sq_off, least, shift = level_gap(

@@ -110,7 +110,7 @@ def _hinge_share(loss, g, a):
 
 
 def _squared_share(loss, g, a):
-    off = (g if g > 0.0 else 0.0) - 0.5 * a  # a = 2 max(0, g) where nothing is left
+    off = (g if g > 0.0 else 0.0) - 0.5 * a  # zero at the optimal dual weight a = 2 max(0, g)
     return off * off - a * (g if g < 0.0 else 0.0)
 
 
@@ -152,6 +152,10 @@ def _best(loss, a, g, h):
     return min(loss.high, max(loss.low, z / (h + loss.curvature)))
 
 
+# For LLVM to inline: what Numba inlines itself it compiles besides, as a function of its own.
+_INSIDE: Any = {"error_model": "numpy", "forceinline": True, "no_cfunc_wrapper": True}
+
+
 def _of_loss(hinge: Callable, squared: Callable, other: Callable, doc: str) -> Callable[..., Any]:
     """A function that takes one of three bodies by the type of the loss."""
     bodies = {Hinge: hinge, SquaredHinge: squared}
@@ -161,7 +165,7 @@ def _of_loss(hinge: Callable, squared: Callable, other: Callable, doc: str) -> C
 
     chosen.__doc__ = doc
 
-    @overload(chosen, strict=False, inline="always")
+    @overload(chosen, strict=False, jit_options=_INSIDE)
     def choose(loss, *args):
         if isinstance(loss, types.BaseNamedTuple):
             return bodies.get(loss.instance_class, other)  # type: ignore[attr-defined]

@@ -58,7 +58,7 @@ class NormConstrained(LinearProblem):
         r = self.responses(w)
         if self.bias == "free":
             b = self.best_bias(r)
-        # A norm that exceeds B by rounding: the point within has responses as near.
+        # ‖w‖ may exceed B by rounding: the projected point has responses that differ by as little.
         error = self.response_error(w, b) + rounding(self.d, self.B * self.largest_norm())
         loss = self.total_loss(r, b, error)
         primal = loss + rounding(self.terms, loss)
@@ -68,5 +68,5 @@ class NormConstrained(LinearProblem):
         mass = sum(self.class_mass(alpha))
         cost = self.B * self.combination_norm(self.combination(alpha), mass)
         value = mass - cost - rounding(self.terms, mass + cost)
-        dual = value / float(alpha.max()) if value > 0 else 0.0  # linear in α: as far as the box allows
+        dual = value / float(alpha.max()) if value > 0 else 0.0  # the dual is linear in α: scale α up to its bound
         return Certificate(primal, dual, gap_of(primal, dual, 1.0), b)

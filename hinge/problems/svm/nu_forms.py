@@ -76,7 +76,7 @@ class KernelNuClassification(KernelLevels):
         if answer.terms < np.inf:
             rho = float(self.levels(m, alpha).mean())
         else:
-            share = alpha / np.maximum(self.boxes, 1e-300)  # of a subset, in no unit
+            share = alpha / np.maximum(self.boxes, 1e-300)  # not absolute values: a subset has a scale of its own
             inner = (share > 0) & (share < 0.999 * share.max())
             own = inner if inner.any() else share > 0
             rho = float((m + self.sign * answer.b)[own].mean()) if own.any() else 0.0

@@ -63,10 +63,10 @@ class Penalized(LinearProblem):
 
     def certificate(self, solution: Solution) -> Certificate:
         """The relative duality gap, at the best bias where it is free."""
-        w, r = solution.w, self.responses(solution.w)  # which measures the rows, too
+        w, r = solution.w, self.responses(solution.w)  # this also measures the rows, which the certificate needs
         b = self.best_bias(r) if self.bias == "free" else solution.b
         primal = self.primal(w, b, r)
-        del r  # before the dual needs a vector as long
+        del r  # free it before the dual allocates another of this length
         dual = self.dual(solution)
         return Certificate(primal, dual, self.relative(primal, dual), b)
 

@@ -124,7 +124,7 @@ class ActiveSet(Solver[KernelRegularized, ActiveState]):
         beta, e, level, gap, b, dual, still, t = state
         free, convex = problem.bias == "free", problem.certifiable
         unbiased, indefinite = None if free else True, None if convex else True
-        boxes = np.ascontiguousarray(problem.boxes)
+        boxes = problem.boxes
         zeros, own = np.zeros(problem.n), np.sqrt(np.maximum(np.diagonal(K), 0.0)).copy()
         aims, unit, epsilon = problem.aims, problem.unit, problem.epsilon
         for _ in range(n_iter):

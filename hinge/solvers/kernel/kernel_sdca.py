@@ -101,7 +101,7 @@ class KernelSDCA(Solver[KernelRegularized, KernelSDCAState]):
         return KernelSDCAState(beta, r, np.abs(beta), self._gap(problem, beta, r), 0, key_of(seed))
 
     def advance(self, problem: KernelRegularized, state: KernelSDCAState, n_iter: int) -> KernelSDCAState:
-        gram, n, y, box = problem.gram, problem.n, problem.y, np.ascontiguousarray(problem.boxes)
+        gram, n, y, box = problem.gram, problem.n, problem.y, problem.boxes
         beta, r, path, gap, t, key = state
         end, stride = t + n_iter, self._stride(problem)
         order, epoch = np.empty(n, np.int64), -1

@@ -7,9 +7,9 @@ from hinge.compiled import Scalars, compiled, scalars
 from hinge.problems import Multiclass, Regularized
 from hinge.sampling import draw_index
 
-IN_MEMORY = 1 << 33  # bytes; of more, which may lie on a disk, whole pages are taken
+IN_MEMORY = 1 << 33  # bytes; larger data may lie on a disk, so blocks are then as long as some pages
 PAGES = 1 << 14
-LOOK_CELLS = 1 << 17  # cells that are visited in some times the time of a look at the answer
+LOOK_CELLS = 1 << 17  # visiting this many cells takes several times as long as one look at the answer
 SELDOM = 16  # times as many cells before a look that need not be
 SHRUNK = np.uint32(1 << 31)  # marks a row of the list that leaves it at the end of the epoch
 
@@ -48,10 +48,11 @@ def rows_to_look(problem: Regularized | Multiclass, epoch: Scalars, ends_itself:
             mark += min(3 * mark, max(n, SELDOM * worth))
         return mark - t
     step = max(1, n // 16, min(worth, 4 * n))
-    while 8 * step <= t and 2 * step <= worth:  # of a run that takes long, an eighth more
+    while 8 * step <= t and 2 * step <= worth:  # the longer a run takes, the rarer: each look after an eighth more
         step *= 2
     left = int(epoch.active - epoch.visited)
-    return left if left >= step else step - t % step  # on a grid, wherever it is asked
+    # Looks lie on a grid, so that they do not depend on where a run was cut.
+    return left if left >= step else step - t % step
 
 
 @compiled(inline="always")

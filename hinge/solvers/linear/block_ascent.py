@@ -21,7 +21,7 @@ from hinge.threads import stretches
 
 IN_MEMORY, AT_ONCE = 64, 8  # stretches that an array is cut into, and how many of them make a block
 GROUP = 2  # neighbouring rows that are visited together, as in SDCA
-DONE = 0.1  # share of a block's gap, as it was met, below which to go on pays less than the next block
+DONE = 0.1  # once a block's gap has fallen to this share of what it was, the next block is worth more
 OWN, EPOCHS = 1 << 40, 1 << 10  # streams from here on are those of rows within a block, so many for each block
 
 

@@ -204,7 +204,9 @@ def sampled_start(part: Regularized | None, lam: float) -> np.ndarray | None:
         return None
     options = {"weight": weight, "bias": part.bias, "bias_scale": part.bias_scale, "loss": part.loss}
     sample = Regularized(part.matrix.gather(rows), y, lam, **options)  # type: ignore[arg-type]
-    tol = min(0.1, max(1e-4, d / len(rows)))  # nearer than other rows would be
+    tol = min(
+        0.1, max(1e-4, d / len(rows))
+    )  # a sample is no more exact than this: other rows would give another answer
     answer = solve(sample, Newton(), stop=Stop(tol, max_iter=MOST_STEPS)).solution
     found = np.append(answer.w, answer.b)
     return found if np.isfinite(found).all() else None

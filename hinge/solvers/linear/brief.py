@@ -53,7 +53,7 @@ def way_to(problem: Problem, tol: float) -> Way | None:
         return Way(np.inf, False)
     here = form == "features" and problem.loss.curvature > 0.0
     ascent, newton = ascent_price(problem, tol), warm_newton_price(problem) if here else newton_price(problem)
-    if newton < ascent and form == "features":  # of few rows little is known beforehand
+    if newton < ascent and form == "features":  # with few rows the prices are only guesses
         return Way(0.0, True) if here else None
     return Way(newton / a_pass, here)
 
@@ -98,7 +98,7 @@ def brief(
     if curve is None:
         curve = begin_at(problem, start)
     elif start is not None and (way.passes > 0.0 or (last is not None and last.point is not None)):
-        moved_to(problem, curve, start)  # where an ascent has been since
+        moved_to(problem, curve, start)  # an ascent may have moved on since the curve was made
     done = descend(problem, curve, tol, ends)
     return None if done is None else Brief(done.answer, done.gap, curve=curve)
 

@@ -26,14 +26,14 @@ from hinge.solvers.linear.face_newton import (
     shares,
 )
 
-SIGMA = 0.01  # share of the decrease that a step promises which it must bring
-HALVINGS = 30  # of a step that does not, before it is given up
-FAINT = 1e-12  # share of λ that is rounding: no weight leaves zero for it
-NOTHING = 1e-15  # decrease of the objective, as a share of it, that is none
-STALLED = 3  # iterations without any that end a run: rounding is all that is left
-VISIT = 3.0  # passes over a column in the time that a visit of it takes
-RIDGE = 1e-2  # of the first Newton step
-STEPS = 3  # of them in an iteration
+SIGMA = 0.01  # a step is taken if the objective falls by this share of what the model promises (Armijo)
+HALVINGS = 30  # a step that falls short is halved this often before it is given up
+FAINT = 1e-12  # a slope that exceeds λ by less than this share is rounding: the weight stays zero
+NOTHING = 1e-15  # a smaller relative decrease of the objective counts as none
+STALLED = 3  # iterations without a decrease after which the run ends: only rounding is left
+VISIT = 3.0  # visiting a column takes as long as this many passes over it
+RIDGE = 1e-2  # ridge of the first Newton step
+STEPS = 3  # Newton steps in an iteration
 
 _SUMS = {"reassoc", "contract", "nsz"}  # sums may be reordered; NaN and infinity keep their meaning
 

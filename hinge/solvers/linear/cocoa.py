@@ -20,8 +20,8 @@ HANDS = 8  # such blocks that a part gets in a round, at least: a part should be
 MOST = 1 << 24  # cells of a part in a round, so that Ctrl-C is heard
 LEAST = 1 << 17  # cells of a part in a round, so that a thread is worth its waking
 WIDTH = 8  # cells of a part in a round for each feature, since each part copies v
-UNAWARE = 1.5  # by how much margins met by parts are too good
-FORGET = 0.5  # share of the old σ' in the next one, where that is smaller
+UNAWARE = 1.5  # a part does not see what the others change, so the gap that it meets is too small by about this factor
+FORGET = 0.5  # where σ' may shrink, this share of the old one is kept
 
 
 class CoCoAState(NamedTuple):
@@ -136,7 +136,7 @@ class CoCoA(Solver[Regularized, CoCoAState]):
 
     def advance(self, problem: Regularized, state: CoCoAState, n_iter: int) -> CoCoAState:
         dual = state.ascent.dual
-        if n_iter == 0:  # as much as compiling: the same calls, over no rows
+        if n_iter == 0:  # compile: the same calls, over no rows
             local_ascent(_rows(problem, problem.matrix.rows), _share(state, 1, 0, 0, 0), *_given(state), 1.0)
             _add(np.zeros(0), np.zeros(0))
         elif state.t == 0:

@@ -153,7 +153,7 @@ class CuttingPlane(Solver[Regularized, CuttingPlaneState]):
         return state
 
     def advance(self, problem: Regularized, state: CuttingPlaneState, n_iter: int) -> CuttingPlaneState:
-        if n_iter == 0:  # as much as compiling
+        if n_iter == 0:  # compile: the same calls, over no rows
             self._pass(problem, state.w, 0)
             simplex_minimum(state.gram[:1, :1], state.offsets[:1], np.ones(1), np.ones(1))
         for _ in range(n_iter):

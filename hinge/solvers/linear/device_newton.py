@@ -27,15 +27,15 @@ if TYPE_CHECKING:  # imported when a device is asked for
     import torch
 
 STALLED = 50  # steps without a thousandth of progress that end a run: rounding is all that is left
-NARROWEST = 1e-2  # share of the width below which μ does not shrink: the centre does the rest
+NARROWEST = 1e-2  # μ does not shrink below this share of the width; moving the centre does the rest
 WIDE = 2.0  # from w = 0 every row has e = 1: only a width above this puts them on the parabola
-CG_STEPS = 60  # products of a step where no Hessian is formed
-CG_TOL = 0.1  # and what may be left of the gradient
-CG_LOOK = 4  # of which so many are made between looks at what is left
-SAMPLE = 16  # of so many rows one is in the sample that a run begins with, or more
-WORTH = 2e10  # multiplications of a step from which on it takes longer than to begin all that it is made of
-A_CELL = 100  # of them that a step has for each cell where no squares are formed
-SAMPLE_STEPS = 20  # and no more steps are taken on it
+CG_STEPS = 60  # products with the Hessian in a step that does not form it
+CG_TOL = 0.1  # such a step ends when the residual is this share of the gradient
+CG_LOOK = 4  # products between two looks at the residual
+SAMPLE = 16  # a run begins with a sample of at least one row in this many
+WORTH = 2e10  # from this many multiplications on, a step takes longer than launching its kernels does
+A_CELL = 100  # multiplications of a step for each cell where no Hessian is formed
+SAMPLE_STEPS = 20  # steps on the sample at most
 TINY = 1e-300
 TRIES = 20  # ridges, each ten times the one before, from 1e-12 of the trace on
 
@@ -193,7 +193,9 @@ class DeviceNewton(Solver[Regularized, DeviceNewtonState]):
         share = placed.share[used]
         sample = Placed(few, placed.y[used], share / share.sum(0).clamp(min=TINY), placed.penalty, placed.largest)
         within = _at(state.W, state.stage.mu, few.n, center_of(tasks_of(problem)[0].loss))
-        tol = min(0.1, max(1e-4, d / few.n))  # nearer than other rows would be
+        tol = min(
+            0.1, max(1e-4, d / few.n)
+        )  # a sample is no more exact than this: other rows would give another answer
         _look(problem, sample, within)
         for _ in range(SAMPLE_STEPS):
             if (_gaps(within.stage) <= tol).all():

@@ -12,14 +12,14 @@ from hinge.problems import L1Regularized
 from hinge.solvers.linear.linear_systems import conjugate_gradient, solved
 
 MOST_DIRECT = 2048  # weights beyond which the Hessian is never formed
-CG_STEPS = 30  # products with it instead
-FULL_ROW, SPARSE_ROW = 30.0, 4.0  # cells of a row for which its part of the Hessian takes as long as a pass takes
-FACTOR = 50.0  # cells that are visited in the time of one cubed weight of a factorisation
+CG_STEPS = 30  # products with it at most where it is not formed
+FULL_ROW, SPARSE_ROW = 30.0, 4.0  # the outer product of a row of c cells costs as much as c²/this cells
+FACTOR = 50.0  # a factorisation of d weights takes as long as visiting d³ divided by this many cells
 TRIALS, CG_TRIALS = 4, 2  # systems of one step, each with ten times the ridge of the one before
-GOOD = 0.25  # share of the decrease that the parabola promises from which on the next ridge is smaller
-ROUNDING = 1e-13  # of the objective, as a share of it
+GOOD = 0.25  # a step that brings this share of the promised decrease makes the next ridge smaller
+ROUNDING = 1e-13  # relative rounding of the objective
 LEAST, WIDEST = 1e-12, 1.0  # ridges
-NOT_GOOD, WORSE = 2.0, 10.0  # how it grows
+NOT_GOOD, WORSE = 2.0, 10.0  # factors by which the ridge grows after a poor step and after one that was refused
 
 
 class Face(NamedTuple):

@@ -14,11 +14,11 @@ from hinge.solvers.linear.linear_systems import conjugate_gradient, solved
 from hinge.solvers.linear.row_sums import add_products, add_squares
 
 DIRECT = 256  # features up to which the Hessian is always formed and factored
-MOST_DIRECT = 2048  # and beyond which it never is; nor are the inner products of so many rows
-FACTOR_PAYS = 2400  # d³ for each cell at which a factorisation costs as much as conjugate gradients
-MOST_CELLS = 1 << 25  # of the rows that are copied for their inner products
-MOST_MOVES = 8  # rows that may come to H and go, for each that it has, before it is made anew
-CANCELLED = 1e-6  # share of H's trace that must remain when rows go
+MOST_DIRECT = 2048  # features beyond which it never is; and rows beyond which their inner products are not
+FACTOR_PAYS = 2400  # a factorisation costs as much as conjugate gradients where d³ is this many times the cells
+MOST_CELLS = 1 << 25  # cells at most of the rows that are copied to form their inner products
+MOST_MOVES = 8  # H is made anew once this many rows were added or removed for each row in it
+CANCELLED = 1e-6  # after rows are removed, H is kept only if this share of its largest trace remains
 CG_STEPS = 20
 CURVED = 3  # rows per feature that represent the Hessian where it is not formed
 

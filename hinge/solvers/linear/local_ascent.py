@@ -172,7 +172,7 @@ def _ascend(
     epoch,
 ):
     # The part's own list and v: nothing that others write lies beside what it writes, row by row.
-    mine, count = np.empty((stop - first) * size, np.uint32), 0
+    mine, count = np.empty((stop - first) * size, np.uint32), np.int64(0)  # 0 is a type: `visit` would be compiled anew
     for k in range(first, stop):
         begin = np.int64(deal[k]) * size
         for at in range(begin, min(begin + size, listed)):
@@ -186,7 +186,7 @@ def _ascend(
     visit(A, y, target, weight, loss, lam, group, count, alpha, dv, sq, mine, order, dual, epoch)
     for j in range(len(v)):
         dv[j] -= v[j] * scale
-    count = 0
+    count = np.int64(0)
     for k in range(first, stop):
         begin = np.int64(deal[k]) * size
         for at in range(begin, min(begin + size, listed)):

@@ -24,14 +24,14 @@ from hinge.solvers.linear.active_rows import (
 from hinge.solvers.linear.multiclass_face import face_step, project, rows_read, step_work
 
 LISTED = 2  # a list of active classes pays where it is shorter than all of them by this factor
-REST = 0.6  # rows rest whose violation is below this share of a typical one
-WAKE = 0.2  # until the gap of the others has fallen to this share of the gap of all that are open
-AGAIN = 0.1  # decided rows are looked at again where that has fallen to this share of the gap of all rows
-LONG = 8  # or after so many passes over all rows
+REST = 0.6  # rows whose violation is below this share of a typical one are skipped for a while
+WAKE = 0.2  # skipped rows come back once the gap of the others is this share of the gap of all undecided rows
+AGAIN = 0.1  # decided rows come back once the gap of the undecided is this share of the gap of all rows
+LONG = 8  # or after this many passes
 MOST_DOUBT = 30.0  # times the gap of a part of the rows
 DECIDED = 1  # the size of a list that has one class left
-PASSES = 4.0  # of work before the first Newton step
-VISIT = 256.0  # multiplications in the time of a visit's other work
+PASSES = 4.0  # passes before the first Newton step
+VISIT = 256.0  # a visit costs as much as this many multiplications, besides its own
 
 
 class MulticlassSDCAState(NamedTuple):

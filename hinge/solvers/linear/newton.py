@@ -19,9 +19,9 @@ GROWTH = 4
 RARE = 25  # rows of the rarer class that the first sample has, if there are as many
 STALLED = 50  # steps without a thousandth of progress, on all rows, that end a run: rounding is all that is left
 NOTHING = 1e-14  # a decrease of the objective, which is at most about one, that is not worth a step
-NARROWEST = 1e-2  # share of the width below which μ does not shrink: the centre does the rest
-SMALLEST = 500  # rows of the first level, or more
-ENOUGH = 4  # rows for each feature that it has, at least
+NARROWEST = 1e-2  # μ does not shrink below this share of the width; moving the centre does the rest
+SMALLEST = 500  # rows of the first level at least
+ENOUGH = 4  # rows of the first level for each feature, at least
 MOST_FEATURES = 20_000  # beyond, conjugate gradients take too many steps to be of use
 LEAVE = 1.0  # a level is left when Newton promises a decrease below this share of the smoothing error
 
@@ -188,7 +188,7 @@ class Newton(Solver[Regularized, NewtonState]):
         )
 
     def advance(self, problem: Regularized, state: NewtonState, n_iter: int) -> NewtonState:
-        if n_iter == 0:  # as much as compiling: the same calls, over no rows
+        if n_iter == 0:  # compile: the same calls, over no rows
             A, y, t, weight, none = problem.matrix.rows, problem.y, problem.target, problem.weight, state.rows[:0]
             along(A, state.rows, y, state.x, 0, 0, state.m)
             slopes(A, none, y, t, weight, problem.loss, state.m, state.center, 1.0, state.alpha, state.z, state.curved)

@@ -21,7 +21,7 @@ from hinge.threads import each, stretches
 
 SHARE = 1 << 17
 """Cells that make a stretch worth a thread: some times what it takes to begin and to end."""
-A_ROW = 4  # cells that a row of a plain vector is worth
+A_ROW = 4  # reading one entry of a vector for each row costs as much as this many cells
 BLAS_PAYS = 48  # features and rows from which on matrix products make a sum of outer products sooner
 GATHERED = 1024  # rows that are copied at once for that
 WIDE = 256  # features above which parts share one sum instead of having one each

@@ -9,7 +9,7 @@ from hinge.access import add_outer, add_row, cell, dot, read_row, span
 from hinge.compiled import compiled
 from hinge.problems.svm.losses import gap_share
 
-REORDERED = {"reassoc", "contract", "nsz"}  # sums may be; NaN and infinity keep their meaning
+REORDERED = {"reassoc", "contract", "nsz"}  # sums may be reordered; NaN and infinity keep their meaning
 
 
 @compiled(inline="always")

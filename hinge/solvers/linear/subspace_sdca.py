@@ -14,7 +14,7 @@ from hinge.solvers.linear.local_ascent import visit
 from hinge.solvers.linear.sdca import SDCA, SDCAState, aim_of, begin_bias, end_epoch, is_there
 from hinge.solvers.linear.subspace_step import subspace_step
 
-PACE = 0.5  # share of the rows that are visited before a step, at least: epochs become short, and a step does not
+PACE = 0.5  # a step comes after visits of this share of the rows: shrunk epochs are short, but a step is not
 
 
 class SubspaceState(NamedTuple):
@@ -191,7 +191,7 @@ def _climb(
         if epoch.visited == 0:
             if is_there(target, weight, loss, aim, alpha, v, dual):
                 return
-            if walk.rows >= PACE * len(alpha):  # now, not at the end of an epoch: what that has met is true till here
+            if walk.rows >= PACE * len(alpha):  # not at the end of an epoch: the gap that it met would be out of date
                 c, beta = (dual.kappa, dual.beta) if free else (aim.constant_sq, 0.0)
                 subspace_step(A, y, target, weight, loss, aim.Lam, c, beta, alpha, v, dual, walk, p, v_p, q, v_q)
                 walk.rows = 0

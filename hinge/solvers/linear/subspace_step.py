@@ -23,9 +23,13 @@ from hinge.access import add_row, read_row
 from hinge.compiled import compiled
 
 SUMS = {"reassoc", "contract", "nsz"}  # sums may be reordered, which lets them use vector instructions
-TINY = 1e-300  # of divisors
+TINY = 1e-300  # the smallest divisor
 PARALLEL = 1e-10  # the sine of two directions, squared, below which they are one
-LONGEST = 100.0  # times a direction: where the dual is a line the maximum is far away, and v would be rounding
+LONGEST = 100.0  # steps are no longer than this times a direction: where the dual is nearly a line the maximum is far
+# away, and v would be all rounding
+
+
+# Conditions in place of `min` and `max`: Numba compiles a function for each of these, a tenth of a second.
 
 
 @compiled(fastmath=SUMS)
@@ -47,23 +51,26 @@ def subspace_step(A, y, target, weight, loss, full, c, beta, alpha, v, dual, wal
             low = 0.0 if loss.epsilon > 0.0 and alpha[i] > 0.0 else loss.low  # the dual has a kink at 0
             high = 0.0 if loss.epsilon > 0.0 and alpha[i] < 0.0 else loss.high
             if not low <= alpha[i] + wanted <= high:
-                q[i] = min(high, max(low, alpha[i] + wanted)) - alpha[i]
+                q[i] = (high if alpha[i] + wanted > high else low) - alpha[i]
                 s = weight[i] if len(weight) > 1 else weight[0]
                 u_q += s * (q[i] - wanted) * y[i]
-                add_row(A, read_row(A, i), s * (q[i] - wanted) * y[i], v_q)
+                add_row(A, read_row(A, np.uint64(i)), s * (q[i] - wanted) * y[i], v_q)
                 pushed = True
     tau = 1.0
     if pushed:
         slope, bend = _along(target, weight, loss, full, c, beta, alpha, v, u, q, v_q, u_q)
-        tau = min(1.0, max(0.0, slope / max(bend, TINY)))
+        tau = slope / (bend if bend > TINY else TINY)
+        tau = tau if 0.0 <= tau <= 1.0 else 1.0 if tau > 1.0 else 0.0
     for j in range(len(v)):
         v_q[j] *= tau
         v[j] += v_q[j]
         v_p[j] = v[j]
     for i in range(len(alpha)):
         q[i] *= tau
-        alpha[i] = min(loss.high, max(loss.low, alpha[i] + q[i]))
-        p[i] = alpha[i]
+        moved = alpha[i] + q[i]
+        if not loss.low <= moved <= loss.high:
+            moved = loss.high if moved > loss.high else loss.low
+        p[i] = alpha[i] = moved
     walk.u_step = tau * u_q
     dual.u = walk.u_before = u + walk.u_step
 
@@ -95,10 +102,13 @@ def _best(target, weight, loss, full, c, beta, alpha, v, u, p, v_p, u_p, q, v_q,
             h_q += loss.curvature * s * other * other
             h_pq += loss.curvature * s * change * other
     apart = h_p * h_q - h_pq * h_pq
-    tau_p, tau_q = g_p / max(h_p, TINY), 0.0
+    tau_p, tau_q = g_p / (h_p if h_p > TINY else TINY), 0.0
     if apart > PARALLEL * h_p * h_q:
         tau_p, tau_q = (h_q * g_p - h_pq * g_q) / apart, (h_p * g_q - h_pq * g_p) / apart
-    shorter = 1.0 / max(1.0, abs(tau_p) / LONGEST, abs(tau_q))  # or the rounding of v_q would grow from step to step
+    # Longer steps would let the rounding of v_q grow from step to step.
+    longest, other = abs(tau_p) / LONGEST, abs(tau_q)
+    longest = other if other > longest else longest
+    shorter = 1.0 / (longest if longest > 1.0 else 1.0)
     return shorter * tau_p, shorter * tau_q
 
 
