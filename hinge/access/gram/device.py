@@ -49,8 +49,8 @@ class DeviceGram(BaseGram["torch.Tensor"]):
 
     Parameters
     ----------
-    X : array or CSR matrix
-        Copied to the device as it is (bytes stay bytes on the way), and to float32 there.
+    X : array, CSR matrix or tensor
+        Copied to the device as it is (bytes stay bytes on the way), and to float32 there. A tensor lies there already.
     kernel : Kernel
     device : str
         A torch device.
@@ -65,21 +65,25 @@ class DeviceGram(BaseGram["torch.Tensor"]):
         Kernel values computed so far, which here are all that were asked for.
     """
 
-    def __init__(self, X: Stored, kernel: Kernel, device: str = "cuda", precision: str = "float32") -> None:
+    on_device = True
+
+    def __init__(
+        self, X: "Stored | torch.Tensor", kernel: Kernel, device: str = "cuda", precision: str = "float32"
+    ) -> None:
         torch = import_torch(device)
         if isinstance(kernel, Function | Precomputed):
             raise ValueError("A callable or precomputed kernel is evaluated on the host: device='cpu'.")
         if precision not in ("float64", "float32", "tf32", "bf16"):
             raise ValueError(f"precision is 'float64', 'float32', 'tf32' or 'bf16', not {precision!r}.")
         self.xp, self.device, self.kernel, self.precision = torch, torch.device(device), kernel, precision
-        self.n, self._given = X.shape[0], X
+        self.n = X.shape[0]
         self.dtype = np.dtype(np.float64 if precision == "float64" else np.float32)
         self._type = torch.float64 if precision == "float64" else torch.float32
         self.evals = self.asked = 0
         self._finer: DeviceGram | None = None
         self._pinned: Any = None
         self._sent: dict[int, tuple[np.ndarray, Any]] = {}
-        points = self._send(X)
+        self._given = points = self._send(X)
         self._centre = None
         if (
             kernel.shifts and points.is_floating_point()
@@ -88,8 +92,10 @@ class DeviceGram(BaseGram["torch.Tensor"]):
         self._points, self._sq = self._prepared(points)
         self.columns = self.position = np.arange(self.n)
 
-    def _send(self, X: Stored) -> "torch.Tensor":
+    def _send(self, X: "Stored | torch.Tensor") -> "torch.Tensor":
         torch = self.xp
+        if isinstance(X, torch.Tensor):
+            return X
         if sp.issparse(X):
             S = cast(sp.csr_array, X)
             parts = [S[lo : lo + 65536].toarray() for lo in range(0, X.shape[0], 65536)]
@@ -161,7 +167,7 @@ class DeviceGram(BaseGram["torch.Tensor"]):
 
     @property
     def finer(self) -> "DeviceGram | None":
-        """The same points in float64, sent again when they are asked for first."""
+        """The same points in float64, made of those that were sent when they are asked for first."""
         if self._finer is None and self.precision != "float64":
             self._finer = DeviceGram(self._given, self.kernel, str(self.device), "float64")
         return self._finer
@@ -181,6 +187,17 @@ class DeviceGram(BaseGram["torch.Tensor"]):
     def largest_block(self) -> int:  # type: ignore[override]
         """Points whose values among themselves are solved for on the host."""
         return min(self.capacity, 2048)
+
+    def part(self, i: np.ndarray) -> "DeviceGram":
+        """The Gram matrix of some of the points, which are not sent again."""
+        return DeviceGram(self._given[self.array(i)], self.kernel, str(self.device), self.precision)
+
+    def among(self, i: "torch.Tensor") -> "torch.Tensor":
+        """The kernel values of these points among themselves, on the device."""
+        self.evals += len(i) ** 2
+        self.asked += len(i) ** 2
+        mine, sq = self._points[i], self._sq[i]
+        return self._values(mine, sq, mine, sq)
 
     def rows(self, i: np.ndarray) -> "DeviceRows":
         """The rows of points `i`, on the device."""
