@@ -10,7 +10,7 @@ from hinge.monitoring import Status
 from hinge.problems import Expansion, KernelRegularized, Problem, sorted_bias
 from hinge.problems.cost import Cost
 from hinge.problems.rounding import gap_of
-from hinge.problems.svm.best_scale import best_scale
+from hinge.problems.svm.best_scale import WORTH, best_scale
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.kernel.douglas_rachford import AT_ONCE, solve_block
@@ -26,6 +26,8 @@ SLOWEST = 1e-5
 """A round that gains less than this of what is missing is none."""
 PATIENCE = 16
 """Steps in a block may become this many times as many where rounds gain little."""
+MANY = 32768
+"""Points from which on working sets begin twice as large."""
 ROOM = 0.75
 """Share of the largest working set up to which all points between bounds are in it."""
 GAINS = 0.2
@@ -78,8 +80,8 @@ class DeviceBlock(Solver[KernelRegularized, DeviceBlockState]):
 
     Parameters
     ----------
-    block : int
-        Points of the first working set, and most new ones of a later one.
+    block : int, optional
+        Points of the first working set, and most new ones of a later one; by default 1024, or 2048 of many points.
     most : int
         Largest working set.
     steps : int
@@ -96,7 +98,7 @@ class DeviceBlock(Solver[KernelRegularized, DeviceBlockState]):
     8192
     """
 
-    block: int = 2048
+    block: int | None = None
     most: int = 8192
     steps: int = 40
 
@@ -107,7 +109,7 @@ class DeviceBlock(Solver[KernelRegularized, DeviceBlockState]):
     finished = Status.STALLED
 
     def __post_init__(self) -> None:
-        if not 2 <= self.block <= self.most:
+        if not 2 <= (self.block or 2) <= self.most:
             raise ValueError("block must be at least 2, and most no less.")
         if self.steps < AT_ONCE or self.steps % AT_ONCE:
             raise ValueError(f"steps must be a multiple of {AT_ONCE}, got {self.steps!r}.")
@@ -206,8 +208,12 @@ class DeviceBlock(Solver[KernelRegularized, DeviceBlockState]):
 
     def _size(self, problem: KernelRegularized, state: DeviceBlockState) -> int:
         """A power of two that has room for the points between bounds, and for new ones; or all points."""
-        wanted = max(self.block, state.free + min(self.block, state.off))
+        block = self._block(problem)
+        wanted = max(block, state.free + min(block, state.off))
         return min(problem.n, self.most, 1 << (wanted - 1).bit_length())
+
+    def _block(self, problem: KernelRegularized) -> int:
+        return min(self.most, self.block or (1024 if problem.n < MANY else 2048))
 
     def solution(self, problem: KernelRegularized, state: DeviceBlockState) -> Expansion:
         """The best multiple of w."""
@@ -223,7 +229,7 @@ class DeviceBlock(Solver[KernelRegularized, DeviceBlockState]):
 
     def cost(self, problem: KernelRegularized, state: DeviceBlockState | None = None) -> Cost:
         n = problem.n
-        size = min(n, self.block) if state is None else self._size(problem, state)
+        size = min(n, self._block(problem)) if state is None else self._size(problem, state)
         return Cost(kernel_values=size * (size + n), a_pass=max(1, n // max(1, size)))
 
 
@@ -247,19 +253,21 @@ def _violation(a: "torch.Tensor", beta: "torch.Tensor", lo: "torch.Tensor", hi: 
 def _look(problem: KernelRegularized, state: DeviceBlockState) -> DeviceBlockState:
     """The state with the bias, the relative gap, and the numbers of points that a working set should have."""
     gram, y, lo, hi = _gram(problem), *_bounds(problem)
-    beta, r, share = state.beta, state.r, problem.share()
+    beta, r, share, lam = state.beta, state.r, problem.share(), problem.lam
     c: Any = share if isinstance(share, float) else gram.array(share)
     free = problem.bias == "free"
-    b = float(sorted_bias(r, y, c)) if free else 0.0
-    losses = (c * (1.0 - y * (r + b)).clamp(min=0.0)).sum()
+    bias = _bias(problem, r, y, c) if free else r.new_zeros(())
+    short = 1.0 - y * (r + bias)
     between = (beta > lo) & (beta < hi)
-    off = (_violation(r - y + b, beta, lo, hi) > 0.0) & ~between
-    sums = gram.xp.stack([beta @ r, y @ beta, losses, between.sum(), off.sum()])
-    sq, linear, loss, inside, outside = gram.host(sums).tolist()
-    primal, dual, scale = 0.5 * problem.lam * sq + loss, problem.lam * (linear - 0.5 * sq), 1.0
-    s, its, less = best_scale(problem.lam, sq, r, y, c, b, primal - dual, None, free)
-    if less < primal:
-        scale, b, primal = s, its, less
+    off = (_violation(r - y + bias, beta, lo, hi) > 0.0) & ~between
+    sums = beta @ r, y @ beta, (c * short.clamp(min=0.0)).sum(), (c * (short > 0.0) * y) @ r
+    numbers = gram.host(gram.xp.stack([*sums, bias, between.sum(), off.sum()])).tolist()
+    sq, linear, loss, pull, b, inside, outside = numbers
+    primal, dual, scale = 0.5 * lam * sq + loss, lam * (linear - 0.5 * sq), 1.0
+    if WORTH * (primal - dual) < 0.5 * abs(lam * sq - pull):  # a change of scale may be worth while
+        s, its, less = best_scale(lam, sq, r, y, c, b, primal - dual, None, free)
+        if less < primal:
+            scale, b, primal = s, its, less
     gap = gap_of(primal, dual, max(dual, problem.unit))
     missing = gap if np.isfinite(gap) else 0.0
     moves = dual > state.dual + max(1e-14, SLOWEST * missing) * abs(dual)
@@ -272,3 +280,11 @@ def _look(problem: KernelRegularized, state: DeviceBlockState) -> DeviceBlockSta
         off=int(outside),
         still=0 if moves else state.still + 1,
     )
+
+
+def _bias(problem: KernelRegularized, r: "torch.Tensor", y: "torch.Tensor", c: Any) -> "torch.Tensor":
+    """The best bias, on the device."""
+    if not isinstance(c, float):
+        return sorted_bias(r, y, c)
+    kinks, at = (y - r).sort()[0], int(np.count_nonzero(problem.y > 0))
+    return 0.5 * (kinks[max(at - 1, 0)] + kinks[min(at, problem.n - 1)])
