@@ -26,6 +26,8 @@ SLOWEST = 1e-5
 """A round that gains less than this of what is missing is none."""
 PATIENCE = 16
 """Steps in a block may become this many times as many where rounds gain little."""
+NEAR = 100.0
+"""Relative gap from which on a better multiple of w is looked for."""
 MANY = 32768
 """Points from which on working sets begin twice as large."""
 ROOM = 0.75
@@ -221,6 +223,18 @@ class DeviceBlock(Solver[KernelRegularized, DeviceBlockState]):
         beta, r, path = (s * host(a) for a in (state.beta, state.r, state.path))
         return Expansion(beta, state.b, r, path, state.terms + problem.n + 2)
 
+    def refresh(self, problem: KernelRegularized, state: DeviceBlockState) -> DeviceBlockState:
+        """Responses of β in float64: what was rounded so far is gone, and what follows is small."""
+        gram = _gram(problem)
+        if gram.finer is None:
+            return state
+        beta = gram.host(state.beta)
+        used, before = np.flatnonzero(beta), gram.finer.evals
+        state.r.copy_(gram.finer.pass_over(used, beta[used], np.arange(problem.n)))
+        gram.evals += gram.finer.evals - before
+        state.path.copy_(state.beta.abs())
+        return _look(problem, state._replace(terms=len(used)))
+
     def estimate(self, problem: KernelRegularized, state: DeviceBlockState) -> float:
         return state.gap
 
@@ -264,7 +278,8 @@ def _look(problem: KernelRegularized, state: DeviceBlockState) -> DeviceBlockSta
     numbers = gram.host(gram.xp.stack([*sums, bias, between.sum(), off.sum()])).tolist()
     sq, linear, loss, pull, b, inside, outside = numbers
     primal, dual, scale = 0.5 * lam * sq + loss, lam * (linear - 0.5 * sq), 1.0
-    if WORTH * (primal - dual) < 0.5 * abs(lam * sq - pull):  # a change of scale may be worth while
+    near = primal - dual <= NEAR * dual
+    if near and WORTH * (primal - dual) < 0.5 * abs(lam * sq - pull):  # a change of scale may be worth while
         s, its, less = best_scale(lam, sq, r, y, c, b, primal - dual, None, free)
         if less < primal:
             scale, b, primal = s, its, less
