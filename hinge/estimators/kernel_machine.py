@@ -253,7 +253,7 @@ class KernelMachine(FittedHTML, ToSklearn):
         dual = self._dense_dual
         sizes = self.n_support_ if self._one_vs_one else [len(self.support_)]
         cuts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        if self._on_device:
+        if self.device is not None and self._on_device:
             from hinge.access.gram.device import kernel_sums_on
 
             parts = [(vectors[lo:hi], dual[:, lo:hi]) for lo, hi in pairwise(cuts.tolist())]

@@ -101,7 +101,7 @@ class DeviceGram(BaseGram["torch.Tensor"]):
             kernel.shifts and points.is_floating_point()
         ):  # far from 0 the products would cancel; products of whole numbers are exact
             self._centre = points.mean(0, dtype=torch.float64).to(self._type)
-        self._large: torch.Tensor | None = None
+        self._large: Any = None  # which columns are split
         if split and precision == "float32" and self._fused:
             self._take_apart(points)
         self._points, self._sq = self._prepared(points)

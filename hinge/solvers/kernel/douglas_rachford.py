@@ -3,8 +3,9 @@
 .. math:: \\min_\\beta\\ \\tfrac12\\beta^\\top K\\beta + c^\\top\\beta, \\qquad lo \\le \\beta \\le hi,
           \\quad \\textstyle\\sum_i\\beta_i = s \\text{ with a free bias}
 
-is a quadratic function on a plane, and a box. Let e be its slopes at the β where the block is. The nearest point of the box is :math:`\\Pi(v) = \\min(\\max(v, lo), hi)`;
-where the quadratic function, with a pull of strength ρ towards w, is least in the plane is linear in w,
+is a quadratic function on a plane, and a box. Let e be its slopes at the β where the block is. The nearest point of the
+box is :math:`\\Pi(v) = \\min(\\max(v, lo), hi)`; where the quadratic function, with a pull of strength ρ towards w, is
+least in the plane is linear in w,
 
 .. math:: R(w) = \\beta + \\Big(M - \\frac{gg^\\top}{\\mathbf 1^\\top g}\\Big)(\\rho(w - \\beta) - e),
           \\qquad M = (K + \\rho I)^{-1},\\quad g = M\\mathbf 1,
@@ -138,7 +139,7 @@ def _steps(torch: ModuleType, P: Any, fixed: Any, v: Any, lo: Any, hi: Any, step
     return before
 
 
-_GRAPHS: dict[tuple[Any, ...], tuple[Any, tuple[Any, ...], Any]] = {}
+_GRAPHS: dict[tuple[Any, ...], tuple[Any, list[Any], Any]] = {}
 
 
 def _walk(torch: ModuleType, P: Any, fixed: Any, v: Any, lo: Any, hi: Any, steps: int) -> tuple[Any, Any]:
@@ -146,20 +147,20 @@ def _walk(torch: ModuleType, P: Any, fixed: Any, v: Any, lo: Any, hi: Any, steps
 
     On a GPU `AT_ONCE` of them are one graph, recorded at the first block of this size and played again ever after.
     """
-    given = P, fixed, v, lo, hi
+    given: list[Any] = [P, fixed, v, lo, hi]
     if P.device.type != "cuda":
-        before = _steps(torch, *given, steps)
+        before = _steps(torch, P, fixed, v, lo, hi, steps)
         return v, before
     key = P.device, P.dtype, len(P)
     if key not in _GRAPHS:
         while len(_GRAPHS) >= RECORDED:
             _GRAPHS.pop(next(iter(_GRAPHS)))
-        own = tuple(one.clone() for one in given)
-        _steps(torch, *own, 2)  # what libraries make ready at a first call cannot be recorded
+        own = [one.clone() for one in given]
+        _steps(torch, *own, steps=2)  # what libraries make ready at a first call cannot be recorded
         torch.cuda.synchronize(P.device)
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
-            last = _steps(torch, *own, AT_ONCE)
+            last = _steps(torch, *own, steps=AT_ONCE)
         _GRAPHS[key] = graph, own, last
     graph, own, last = _GRAPHS[key]
     for mine, one in zip(own, given, strict=True):
