@@ -60,8 +60,8 @@ def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3)
     Newton's method or dual coordinate ascent, whichever should cost less by :mod:`hinge.solvers.linear.prices`; watched
     by `Adaptive`, which leaves one for the other, unless the ascent is done before Newton's method has begun. Where
     reads are limited to a few passes, or the data is not in memory, the frugal learner, which keeps what it has read
-    and needs no second pass. For kernel problems the block dual method, which certifies, on a device in the form that is
-    for one; for those with a given slack the Stochastic Batch Perceptron, in batches that grow with n. For the 1-norm
+    and needs no second pass. For kernel problems the block dual method, which certifies, on a device in the form for
+    one; for those with a given slack the Stochastic Batch Perceptron, in batches that grow with n. For the 1-norm
     coordinate descent over columns.
 
     Examples

@@ -70,15 +70,14 @@ class DeviceBlock(Solver[KernelRegularized, DeviceBlockState]):
 
     A round takes all points strictly between their bounds into the working set B, where it has room, and those that
     violate their conditions :math:`y_i(r_i + b) \\ge 1` at β = 0, ≤ 1 at the other bound: drawn uniformly, as
-    `BlockDual` draws them, while the gap is large, the worst afterwards. The problem of the block is solved by splitting
-    (:mod:`hinge.solvers.kernel.douglas_rachford`), which moves all its points at each step, and all responses follow
+    `BlockDual` draws them, while the gap is large, the worst afterwards. The block is solved by splitting (:mod:`hinge.solvers.kernel.douglas_rachford`), which moves all its points at each step, and all responses follow
     by :math:`r \\leftarrow r + K_{\\cdot B}\\Delta\\beta_B`. A few rounds are enough where the working set holds all
     points between bounds.
 
     Where a card multiplies matrices, kernel values cost next to nothing and waiting is dear: a round waits for the
     device once, for the numbers of a look. It costs :math:`|B|(|B| + n)` kernel values, :math:`\\tfrac43|B|^3`
-    operations to invert K_BB + ρI, and :math:`2|B|^2` a step. ρ follows from one round to the next the ratio of both residuals
-    of the splitting; steps become more where a round closes little of the gap.
+    operations to invert K_BB + ρI, and :math:`2|B|^2` a step. ρ follows from one round to the next the ratio of both
+    residuals of the splitting; steps become more where a round closes little of the gap.
 
     Parameters
     ----------

@@ -156,11 +156,13 @@ def _walk(torch: ModuleType, P: Any, fixed: Any, v: Any, lo: Any, hi: Any, steps
         while len(_GRAPHS) >= RECORDED:
             _GRAPHS.pop(next(iter(_GRAPHS)))
         own = [one.clone() for one in given]
-        _steps(torch, *own, steps=2)  # what libraries make ready at a first call cannot be recorded
+        _steps(
+            torch, own[0], own[1], own[2], own[3], own[4], 2
+        )  # what libraries make ready at a first call cannot be recorded
         torch.cuda.synchronize(P.device)
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
-            last = _steps(torch, *own, steps=AT_ONCE)
+            last = _steps(torch, own[0], own[1], own[2], own[3], own[4], AT_ONCE)
         _GRAPHS[key] = graph, own, last
     graph, own, last = _GRAPHS[key]
     for mine, one in zip(own, given, strict=True):
