@@ -70,7 +70,8 @@ class DeviceBlock(Solver[KernelRegularized, DeviceBlockState]):
 
     A round takes all points strictly between their bounds into the working set B, where it has room, and those that
     violate their conditions :math:`y_i(r_i + b) \\ge 1` at β = 0, ≤ 1 at the other bound: drawn uniformly, as
-    `BlockDual` draws them, while the gap is large, the worst afterwards. The block is solved by splitting (:mod:`hinge.solvers.kernel.douglas_rachford`), which moves all its points at each step, and all responses follow
+    `BlockDual` draws them, while the gap is large, the worst afterwards. The block is solved by splitting
+    (:mod:`hinge.solvers.kernel.douglas_rachford`), which moves all its points at each step, and all responses follow
     by :math:`r \\leftarrow r + K_{\\cdot B}\\Delta\\beta_B`. A few rounds are enough where the working set holds all
     points between bounds.
 
