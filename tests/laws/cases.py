@@ -10,7 +10,7 @@ import pytest
 
 from hinge import solvers as S
 from hinge.access import BaseGram, Gram, as_points
-from hinge.kernels import Gaussian, Linear
+from hinge.kernels import Function, Gaussian, Linear, Polynomial
 from hinge.monitoring import Stop
 from hinge.problems import (
     Expansion,
@@ -275,9 +275,14 @@ class DeviceCase(KernelCase):
     def problem(self, X, y, lam=LAM, kernel=None, weight=None, **gram):
         from hinge.access.gram.device import DeviceGram
 
-        if isinstance(X, Gram):
-            X, kernel = X.points.X, X.points.kernel
-        return super().problem(DeviceGram(X, kernel or Gaussian(0.25), "cpu", "float64"), y, lam, weight=weight)
+        kernel = Gaussian(0.25) if kernel is None or isinstance(kernel, Function) else kernel  # which it does not take
+        return super().problem(DeviceGram(X, kernel, "cpu", "float64"), y, lam, weight=weight)
+
+    def certified(self, seed):
+        host, check = super().certified(seed)
+        X = np.random.default_rng(seed).standard_normal((40, 4)) + 0.5  # those of `optima.kernelized`
+        weight = host.weight if self.weighted else None
+        return self.problem(X, host.y, host.lam, (Gaussian(0.3), Polynomial(2, 0.5, 1.0))[seed % 2], weight), check
 
 
 @dataclass(frozen=True, eq=False)
