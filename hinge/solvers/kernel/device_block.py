@@ -211,14 +211,11 @@ class DeviceBlock(Solver[KernelRegularized, DeviceBlockState]):
             score = torch.where((beta > lo) & (beta < hi), 2.0 + violation / largest, score)
         return torch.topk(score, size)[1]
 
-    def _size(self, problem: KernelRegularized, state: DeviceBlockState) -> int:
+    def _size(self, problem: KernelRegularized, state: DeviceBlockState | None) -> int:
         """A power of two that has room for the points between bounds, and for new ones; or all points."""
-        block = self._block(problem)
-        wanted = max(block, state.free + min(block, state.off))
+        block = min(self.most, self.block or (1024 if problem.n < MANY else 2048))
+        wanted = block if state is None else max(block, state.free + min(block, state.off))
         return min(problem.n, self.most, 1 << (wanted - 1).bit_length())
-
-    def _block(self, problem: KernelRegularized) -> int:
-        return min(self.most, self.block or (1024 if problem.n < MANY else 2048))
 
     def solution(self, problem: KernelRegularized, state: DeviceBlockState) -> Expansion:
         """The best multiple of w."""
@@ -245,8 +242,7 @@ class DeviceBlock(Solver[KernelRegularized, DeviceBlockState]):
         return 0 if state.still >= STILL else 1
 
     def cost(self, problem: KernelRegularized, state: DeviceBlockState | None = None) -> Cost:
-        n = problem.n
-        size = min(n, self._block(problem)) if state is None else self._size(problem, state)
+        n, size = problem.n, self._size(problem, state)
         return Cost(kernel_values=size * (size + n), a_pass=max(1, n // max(1, size)))
 
 
