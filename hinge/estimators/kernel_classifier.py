@@ -74,6 +74,9 @@ class KernelClassifier(KernelMachine, Probabilities):
             self._starts(tasks, classes),
         )
         with gram_threads(self.n_jobs) as threads:
+            if self._on_device and ovo:  # all rows go there once, whatever part of them a task takes
+                every = self._gram(X, None, kernel, threads)
+                return run_tasks(tasks, plan, lambda rows, _: every.part(rows), self._problem)
             return run_tasks(
                 tasks, plan, lambda rows, exact: self._gram(X, rows, kernel, threads, exact), self._problem
             )

@@ -132,7 +132,7 @@ class KernelMachine(FittedHTML, ToSklearn):
             return self.solver
         if self.solver != "auto":
             return registry.BY_NAME[self.solver].load()()
-        if n_tasks > 1 and self.multiclass == "ovr" and self.slack != 0:
+        if n_tasks > 1 and self.multiclass == "ovr" and self.slack != 0 and not self._on_device:
             # It begins with all points: classes that begin with subsets of their own share few kernel rows.
             return BlockDual(first=1)
         if self.max_kernel_evals is not None and self.slack is None:
@@ -162,10 +162,10 @@ class KernelMachine(FittedHTML, ToSklearn):
     def _gram(self, X: KernelData, rows: np.ndarray | None, kernel: Kernel, threads: int, exact: bool = False) -> Any:
         """Kernel rows of these rows of X; `exact` where single precision turned out not to be enough."""
         X = part_of(X, rows, kernel)
-        if self.device is not None and self.device != "cpu":
+        if self._on_device:
             from hinge.access.gram.device import DeviceGram
 
-            return DeviceGram(X, kernel, device=self.device, precision=self.precision)
+            return DeviceGram(X, kernel, device=self.device or "cuda", precision=self.precision)
         if isinstance(kernel, Function) and kernel.on == "indices":
             kernel = Function(kernel.function, on="pairs")  # X already holds the positions that it is called with
         budget = self._cache_bytes(len(X) if isinstance(X, list) else X.shape[0])
@@ -175,6 +175,10 @@ class KernelMachine(FittedHTML, ToSklearn):
             X = dense_if_small(X)
         points = as_points(X, kernel, exact=exact, most_bytes=budget // 2)
         return Gram(points, budget, threads, self._store(X, kernel))
+
+    @property
+    def _on_device(self) -> bool:
+        return self.device is not None and self.device != "cpu"
 
     def _cache_bytes(self, n: int) -> int:
         """What kernel rows of n points may take, and the points with them."""
@@ -249,7 +253,7 @@ class KernelMachine(FittedHTML, ToSklearn):
         dual = self._dense_dual
         sizes = self.n_support_ if self._one_vs_one else [len(self.support_)]
         cuts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        if self.device is not None and self.device != "cpu":
+        if self.device is not None and self._on_device:
             from hinge.access.gram.device import kernel_sums_on
 
             parts = [(vectors[lo:hi], dual[:, lo:hi]) for lo, hi in pairwise(cuts.tolist())]

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from hinge.solvers.driver import solve as solve
     from hinge.solvers.kernel.active_set import ActiveSet as ActiveSet
     from hinge.solvers.kernel.block_dual import BlockDual as BlockDual
+    from hinge.solvers.kernel.device_block import DeviceBlock as DeviceBlock
     from hinge.solvers.kernel.kernel_pegasos import KernelPegasos as KernelPegasos
     from hinge.solvers.kernel.kernel_perceptron import KernelPerceptron as KernelPerceptron
     from hinge.solvers.kernel.kernel_sdca import KernelSDCA as KernelSDCA

@@ -60,8 +60,9 @@ def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3)
     Newton's method or dual coordinate ascent, whichever should cost less by :mod:`hinge.solvers.linear.prices`; watched
     by `Adaptive`, which leaves one for the other, unless the ascent is done before Newton's method has begun. Where
     reads are limited to a few passes, or the data is not in memory, the frugal learner, which keeps what it has read
-    and needs no second pass. For kernel problems the block dual method, which certifies; for those with a given slack
-    the Stochastic Batch Perceptron, in batches that grow with n. For the 1-norm coordinate descent over columns.
+    and needs no second pass. For kernel problems the block dual method, which certifies, on a device in the form for
+    one; for those with a given slack the Stochastic Batch Perceptron, in batches that grow with n. For the 1-norm
+    coordinate descent over columns.
 
     Examples
     --------
@@ -78,6 +79,10 @@ def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3)
             return Choice(ActiveSet(), f"{problem.n} points have few kernel values")
         if _fits_alone(problem):
             return Choice(ActiveSet(), "most coefficients will lie between their bounds: Newton steps place them")
+        if problem.gram.on_device and problem.certifiable and not problem.loss.two_sided:
+            from hinge.solvers.kernel.device_block import DeviceBlock
+
+            return Choice(DeviceBlock(), "large blocks, solved where their kernel values are")
         return Choice(BlockDual(), "blocks of kernel rows, to a certified gap")
     if isinstance(problem, KernelSlackConstrained):
         from hinge.solvers.kernel.sbp import SBP

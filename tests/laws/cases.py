@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from hinge import solvers as S
-from hinge.access import Gram, as_points
-from hinge.kernels import Gaussian, Linear
+from hinge.access import BaseGram, Gram, as_points
+from hinge.kernels import Function, Gaussian, Linear, Polynomial
 from hinge.monitoring import Stop
 from hinge.problems import (
     Expansion,
@@ -239,7 +239,7 @@ class KernelCase(Case):
     answer = ("beta", "responses", "b")
 
     def problem(self, X, y, lam=LAM, kernel=None, weight=None, nu=0.05, **gram):
-        if not isinstance(X, Gram):
+        if not isinstance(X, BaseGram):
             X = Gram(as_points(X, kernel or Gaussian(0.25), exact=gram.pop("exact", False)), **gram)
         if self.weighted and weight is None:
             weight = weights(len(y))
@@ -266,6 +266,23 @@ class KernelCase(Case):
             optima.assert_covers(certificate, best, best)
 
         return problem, check
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceCase(KernelCase):
+    """Methods that compute kernel values by torch, in float64."""
+
+    def problem(self, X, y, lam=LAM, kernel=None, weight=None, **gram):
+        from hinge.access.gram.device import DeviceGram
+
+        kernel = Gaussian(0.25) if kernel is None or isinstance(kernel, Function) else kernel  # which it does not take
+        return super().problem(DeviceGram(X, kernel, "cpu", "float64"), y, lam, weight=weight)
+
+    def certified(self, seed):
+        host, check = super().certified(seed)
+        X = np.random.default_rng(seed).standard_normal((40, 4)) + 0.5  # those of `optima.kernelized`
+        weight = host.weight if self.weighted else None
+        return self.problem(X, host.y, host.lam, (Gaussian(0.3), Polynomial(2, 0.5, 1.0))[seed % 2], weight), check
 
 
 @dataclass(frozen=True, eq=False)
@@ -584,6 +601,8 @@ KERNEL = {
     "block-dual-small": KernelCase(S.BlockDual(block=4, first=2), T=60),
     "block-dual-free": KernelCase(S.BlockDual(block=4, first=2), bias="free", T=60),
     "block-dual-free-weighted": KernelCase(S.BlockDual(block=4, first=2), bias="free", weighted=True, T=60),
+    "device-block": DeviceCase(S.DeviceBlock(block=16), T=4),
+    "device-block-free": DeviceCase(S.DeviceBlock(block=16), bias="free", weighted=True, T=4),
     "active-set": KernelCase(S.ActiveSet(), T=6, seed_moves="nothing"),
     "active-set-free": KernelCase(S.ActiveSet(), bias="free", T=6, seed_moves="nothing"),
     "active-set-free-weighted": KernelCase(S.ActiveSet(), bias="free", weighted=True, T=6, seed_moves="nothing"),
@@ -665,7 +684,7 @@ for solves, cases in REGISTERED.items():  # with default settings, so that no so
     cases.update({name: make(cls()) for name, cls in wanted.items() if cls not in there})
 CASES = {name: case for family in FAMILIES.values() for name, case in family.items()}
 
-NEEDS = {S.InteriorPoint: "clarabel", S.DeviceNewton: "torch"}
+NEEDS = {S.InteriorPoint: "clarabel", S.DeviceNewton: "torch", S.DeviceBlock: "torch"}
 """Packages that a solver is nothing without."""
 
 

@@ -61,6 +61,8 @@ class BaseGram(ABC, Generic[Array]):
         Whether single values are expensive, so that none is computed twice.
     narrows : bool
         Whether rows against fewer columns are cheaper.
+    on_device : bool
+        Whether kernel values are where torch computes.
     largest_block : int
         The most points whose values among themselves are asked for at once.
     columns : ndarray
@@ -76,6 +78,7 @@ class BaseGram(ABC, Generic[Array]):
     asked: int
     by_value: bool = False
     narrows: bool = False
+    on_device: bool = False
     largest_block: int
     columns: np.ndarray
     position: np.ndarray

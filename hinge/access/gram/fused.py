@@ -8,6 +8,8 @@ import triton
 import triton.language as tl
 
 ROWS, POINTS, FEATURES, WARPS = 128, 64, 64, 8
+WIDE = 128
+"""Features that are multiplied at once where there are no more: those of the rows stay where they are."""
 LOG2E = 1.4426950408889634
 PRECISIONS = {"float32": "tf32x3", "tf32": "tf32", "bf16": "ieee"}
 
@@ -105,7 +107,7 @@ def gaussian_values(
         PRECISION=PRECISIONS[precision],
         ROWS=ROWS,
         POINTS=POINTS,
-        FEATURES=FEATURES,
+        FEATURES=WIDE if x.shape[1] == WIDE and x.dtype == torch.bfloat16 else FEATURES,
         num_warps=WARPS,
     )
     return out
@@ -141,7 +143,7 @@ def gaussian_combine(
         PRECISION=PRECISIONS[precision],
         ROWS=ROWS,
         POINTS=POINTS,
-        FEATURES=FEATURES,
+        FEATURES=WIDE if x.shape[1] == WIDE and x.dtype == torch.bfloat16 else FEATURES,
         num_warps=WARPS,
     )
     return out

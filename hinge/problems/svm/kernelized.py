@@ -322,10 +322,11 @@ class KernelRegularized(KernelProblem):
         room, most = (wanted * max(dual, self.unit) - gap for dual in (low, primal - gap))
         order = np.argsort(-extra, kind="stable")
         left = np.cumsum(extra[order][::-1])[::-1]
-        rows = order[: int(np.searchsorted(-left, -0.5 * max(room, 0.5 * most), side="left"))]
+        chosen = np.zeros(self.n, bool)
+        chosen[order[: int(np.searchsorted(-left, -0.5 * max(room, 0.5 * most), side="left"))]] = True
         if not room >= 0.5 * most:
-            rows = np.union1d(rows, np.flatnonzero(beta))
-        return np.sort(rows)
+            chosen |= beta != 0.0
+        return np.flatnonzero(chosen)
 
     def dual(self, beta: np.ndarray, sq_norm: float) -> float:
         """D at the multiple of β that is best in the box; -inf where none is feasible."""

@@ -1,0 +1,298 @@
+"""The block dual method on a GPU: large working sets, each solved where its kernel values are."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from hinge.access.gram.device import DeviceGram
+from hinge.monitoring import Status
+from hinge.problems import Expansion, KernelRegularized, Problem, sorted_bias
+from hinge.problems.cost import Cost
+from hinge.problems.rounding import gap_of
+from hinge.problems.svm.best_scale import WORTH, best_scale
+from hinge.sampling import draw_units, key_of
+from hinge.solvers.base import Paper, Solver
+from hinge.solvers.kernel.douglas_rachford import AT_ONCE, solve_block
+
+if TYPE_CHECKING:
+    import torch
+
+UNIFORM = 0.1
+"""Relative gap above which new points are drawn among those that violate, below which the worst are taken."""
+STILL = 16
+"""Rounds without a gain worth its name after which there is none to be had."""
+SLOWEST = 1e-5
+"""A round that gains less than this of what is missing is none."""
+PATIENCE = 16
+"""Steps in a block may become this many times as many where rounds gain little."""
+NEAR = 100.0
+"""Relative gap from which on a better multiple of w is looked for."""
+MANY = 32768
+"""Points from which on working sets begin twice as large."""
+ROOM = 0.75
+"""Share of the largest working set up to which all points between bounds are in it."""
+GAINS = 0.2
+"""Share of the gap that a round should close; where it does not, the next one takes more steps."""
+
+
+class DeviceBlockState(NamedTuple):
+    """β, responses r and the way that each β has come, on the device; what the host knows.
+
+    `b`, `scale`, `gap` and `dual` are those of the last look, `free` and `off` the points between their bounds and the
+    others that violate their conditions. `rho` is the strength of the splitting and `steps` how many a block takes.
+    """
+
+    beta: Any
+    r: Any
+    path: Any
+    terms: int
+    b: float
+    scale: float
+    gap: float
+    dual: float
+    free: int
+    off: int
+    rho: float
+    steps: int
+    still: int
+    t: int
+    key: np.uint64
+
+
+@dataclass(frozen=True)
+class DeviceBlock(Solver[KernelRegularized, DeviceBlockState]):
+    """Dual ascent over large blocks of points that never leave the GPU, to a certified gap.
+
+    .. math:: \\max_\\beta\\ \\sum_i y_i\\beta_i - \\tfrac12\\beta^\\top K\\beta, \\qquad
+              0 \\le y_i\\beta_i \\le c_i/\\lambda,
+              \\quad \\textstyle\\sum_i\\beta_i = 0 \\text{ with a free bias}
+
+    A round takes all points strictly between their bounds into the working set B, where it has room, and those that
+    violate their conditions :math:`y_i(r_i + b) \\ge 1` at β = 0, ≤ 1 at the other bound: drawn uniformly, as
+    `BlockDual` draws them, while the gap is large, the worst afterwards. The block is solved by splitting
+    (:mod:`hinge.solvers.kernel.douglas_rachford`), which moves all its points at each step, and all responses follow
+    by :math:`r \\leftarrow r + K_{\\cdot B}\\Delta\\beta_B`. A few rounds are enough where the working set holds all
+    points between bounds.
+
+    Where a card multiplies matrices, kernel values cost next to nothing and waiting is dear: a round waits for the
+    device once, for the numbers of a look. It costs :math:`|B|(|B| + n)` kernel values, :math:`\\tfrac43|B|^3`
+    operations to invert K_BB + ρI, and :math:`2|B|^2` a step. ρ follows from one round to the next the ratio of both
+    residuals of the splitting; steps become more where a round closes little of the gap.
+
+    Parameters
+    ----------
+    block : int, optional
+        Points of the first working set, and most new ones of a later one; by default 1024, or 2048 of many points.
+    most : int
+        Largest working set.
+    steps : int
+        Steps in a block, a multiple of 10.
+
+    References
+    ----------
+    J. Eckstein, D. P. Bertsekas, *On the Douglas-Rachford splitting method and the proximal point algorithm*, 1992.
+
+    Examples
+    --------
+    >>> from hinge.solvers import DeviceBlock
+    >>> DeviceBlock(block=1024).most
+    8192
+    """
+
+    block: int | None = None
+    most: int = 8192
+    steps: int = 40
+
+    paper = Paper(
+        "On the Douglas-Rachford splitting method and the proximal point algorithm",
+        "Eckstein, Bertsekas",
+        1992,
+        "blocks",
+    )
+    exact_estimate = True
+    finished = Status.STALLED
+
+    def __post_init__(self) -> None:
+        if not 2 <= (self.block or 2) <= self.most:
+            raise ValueError("block must be at least 2, and most no less.")
+        if self.steps < AT_ONCE or self.steps % AT_ONCE:
+            raise ValueError(f"steps must be a multiple of {AT_ONCE}, got {self.steps!r}.")
+
+    def rejects(self, problem: Problem) -> str | None:
+        if not isinstance(problem, KernelRegularized):
+            return f"DeviceBlock solves KernelRegularized problems, not {type(problem).__name__}; use SBP."
+        if not isinstance(problem.gram, DeviceGram):
+            return "DeviceBlock is for points on a device (DeviceGram); use BlockDual."
+        if not problem.certifiable:
+            return "DeviceBlock needs a kernel that is positive semidefinite; use BlockDual."
+        return None
+
+    def init(self, problem: KernelRegularized, seed: int = 0, start: Expansion | None = None) -> DeviceBlockState:
+        gram, n = _gram(problem), problem.n
+        beta, r, used = np.zeros(n), gram.array(np.zeros(n)), np.zeros(0, np.int64)
+        if start is not None:
+            beta = problem.feasible(start.beta)
+            used = np.flatnonzero(beta)
+            r = gram.pass_over(used, beta[used], np.arange(n))
+        rho = float(gram.diag.mean()) or 1.0
+        state = DeviceBlockState(
+            gram.array(beta),
+            r,
+            gram.array(np.abs(beta)),
+            len(used),
+            0.0,
+            1.0,
+            np.inf,
+            -np.inf,
+            0,
+            n,
+            rho,
+            self.steps,
+            0,
+            0,
+            key_of(seed),
+        )
+        return _look(problem, state)
+
+    def advance(self, problem: KernelRegularized, state: DeviceBlockState, n_iter: int) -> DeviceBlockState:
+        for _ in range(n_iter):
+            before = state.gap
+            state, balance = self._round(problem, state)
+            state = _look(problem, state)
+            change, steps = float(balance), state.steps
+            rho = state.rho * float(np.clip(change, 0.3, 3.0)) if np.isfinite(change) and change > 0.0 else state.rho
+            slow = state.t > 1 and state.gap > (1.0 - GAINS) * before
+            state = state._replace(rho=rho, steps=min(2 * steps, PATIENCE * self.steps) if slow else steps)
+        return state
+
+    def _round(self, problem: KernelRegularized, state: DeviceBlockState) -> "tuple[DeviceBlockState, torch.Tensor]":
+        """One working set: chosen, solved, and its change spread over all responses."""
+        gram, y, lo, hi = _gram(problem), *_bounds(problem)
+        e = state.r - y
+        work = self._working_set(problem, state, e, lo, hi)
+        beta = state.beta[work]
+        K = gram.among(work)
+        free = problem.bias == "free"
+        b = state.b / state.scale if free else 0.0
+        solved = solve_block(K, beta, e[work], lo[work], hi[work], b, state.rho, state.steps, free)
+        change = solved.beta - beta
+        state.r.add_(gram.combine(work, change))
+        state.beta[work] = solved.beta
+        state.path[work] += change.abs()
+        return state._replace(t=state.t + 1, terms=state.terms + len(work) + 1), solved.balance
+
+    def _working_set(
+        self,
+        problem: KernelRegularized,
+        state: DeviceBlockState,
+        e: "torch.Tensor",
+        lo: "torch.Tensor",
+        hi: "torch.Tensor",
+    ) -> "torch.Tensor":
+        """All points between bounds, and as many that violate as there is room for."""
+        gram, beta, n = _gram(problem), state.beta, problem.n
+        torch, size = gram.xp, self._size(problem, state)
+        if size == n:
+            return torch.arange(n, device=e.device)
+        drawn = state.gap > UNIFORM
+        if drawn:
+            u = gram.array(draw_units(state.key, state.t * n, n))
+        if state.t == 0 and not state.free:  # nothing is known: half of each class
+            movable = problem.boxes > 0
+            ups, downs = (int(np.count_nonzero(movable & side)) for side in (problem.y > 0, problem.y < 0))
+            few = min(downs, size - min(ups, size // 2))
+            halves = ((hi > 0.0), min(ups, size - few)), ((lo < 0.0), few)
+            return torch.cat([torch.topk(torch.where(side, u, -1.0), k)[1] for side, k in halves])
+        violation = _violation(e + (state.b / state.scale if problem.bias == "free" else 0.0), beta, lo, hi)
+        largest = violation.max().clamp(min=1e-300)
+        score = torch.where(violation > 0.0, u if drawn else violation / largest, 0.0)
+        if state.free <= ROOM * size:  # else they take turns with the others
+            score = torch.where((beta > lo) & (beta < hi), 2.0 + violation / largest, score)
+        return torch.topk(score, size)[1]
+
+    def _size(self, problem: KernelRegularized, state: DeviceBlockState | None) -> int:
+        """A power of two that has room for the points between bounds, and for new ones; or all points."""
+        block = min(self.most, self.block or (1024 if problem.n < MANY else 2048))
+        wanted = block if state is None else max(block, state.free + min(block, state.off))
+        return min(problem.n, self.most, 1 << (wanted - 1).bit_length())
+
+    def solution(self, problem: KernelRegularized, state: DeviceBlockState) -> Expansion:
+        """The best multiple of w."""
+        host, s = problem.gram.host, state.scale
+        beta, r, path = (s * host(a) for a in (state.beta, state.r, state.path))
+        return Expansion(beta, state.b, r, path, state.terms + problem.n + 2)
+
+    def refresh(self, problem: KernelRegularized, state: DeviceBlockState) -> DeviceBlockState:
+        """Responses of β in float64: what was rounded so far is gone, and what follows is small."""
+        gram = _gram(problem)
+        if gram.finer is None:
+            return state
+        beta = gram.host(state.beta)
+        used, before = np.flatnonzero(beta), gram.finer.evals
+        state.r.copy_(gram.finer.pass_over(used, beta[used], np.arange(problem.n)))
+        gram.evals += gram.finer.evals - before
+        state.path.copy_(state.beta.abs())
+        return _look(problem, state._replace(terms=len(used)))
+
+    def estimate(self, problem: KernelRegularized, state: DeviceBlockState) -> float:
+        return state.gap
+
+    def pause(self, problem: KernelRegularized, state: DeviceBlockState) -> int:
+        return 0 if state.still >= STILL else 1
+
+    def cost(self, problem: KernelRegularized, state: DeviceBlockState | None = None) -> Cost:
+        n, size = problem.n, self._size(problem, state)
+        return Cost(kernel_values=size * (size + n), a_pass=max(1, n // max(1, size)))
+
+
+def _gram(problem: KernelRegularized) -> DeviceGram:
+    assert isinstance(problem.gram, DeviceGram)
+    return problem.gram
+
+
+def _bounds(problem: KernelRegularized) -> "tuple[torch.Tensor, torch.Tensor, torch.Tensor]":
+    """Labels, and the least and the largest β, on the device."""
+    gram = _gram(problem)
+    y, box = gram.constant(problem.y).to(gram.xp.float64), gram.constant(problem.boxes)
+    return y, -box * (y < 0), box * (y > 0)
+
+
+def _violation(a: "torch.Tensor", beta: "torch.Tensor", lo: "torch.Tensor", hi: "torch.Tensor") -> "torch.Tensor":
+    """By how much the slope of each point asks it to go where it can."""
+    return (-a * (beta < hi)).clamp(min=0.0) + (a * (beta > lo)).clamp(min=0.0)
+
+
+def _look(problem: KernelRegularized, state: DeviceBlockState) -> DeviceBlockState:
+    """The state with the bias, the relative gap, and the numbers of points that a working set should have."""
+    gram, y, lo, hi = _gram(problem), *_bounds(problem)
+    beta, r, share, lam = state.beta, state.r, problem.share(), problem.lam
+    c: Any = share if isinstance(share, float) else gram.array(share)
+    free = problem.bias == "free"
+    bias = _bias(problem, r, y, c) if free else r.new_zeros(())
+    short = 1.0 - y * (r + bias)
+    between = (beta > lo) & (beta < hi)
+    off = (_violation(r - y + bias, beta, lo, hi) > 0.0) & ~between
+    sums = beta @ r, y @ beta, (c * short.clamp(min=0.0)).sum(), (c * (short > 0.0) * y) @ r
+    numbers = gram.host(gram.xp.stack([*sums, bias, between.sum(), off.sum()])).tolist()
+    sq, linear, loss, pull, b, inside, outside = numbers
+    primal, dual, scale = 0.5 * lam * sq + loss, lam * (linear - 0.5 * sq), 1.0
+    near = primal - dual <= NEAR * dual
+    if near and WORTH * (primal - dual) < 0.5 * abs(lam * sq - pull):  # a change of scale may be worth while
+        s, its, less = best_scale(lam, sq, r, y, c, b, primal - dual, None, free)
+        if less < primal:
+            scale, b, primal = s, its, less
+    gap = gap_of(primal, dual, max(dual, problem.unit))
+    missing = gap if np.isfinite(gap) else 0.0
+    moves = dual > state.dual + max(1e-14, SLOWEST * missing) * abs(dual)
+    return state._replace(
+        b=b, scale=scale, gap=gap, dual=dual, free=int(inside), off=int(outside), still=0 if moves else state.still + 1
+    )
+
+
+def _bias(problem: KernelRegularized, r: "torch.Tensor", y: "torch.Tensor", c: Any) -> "torch.Tensor":
+    """The best bias, on the device."""
+    if not isinstance(c, float):
+        return sorted_bias(r, y, c)
+    kinks, at = (y - r).sort()[0], int(np.count_nonzero(problem.y > 0))
+    return 0.5 * (kinks[max(at - 1, 0)] + kinks[min(at, problem.n - 1)])

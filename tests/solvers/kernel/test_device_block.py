@@ -1,0 +1,68 @@
+"""The block dual method where torch computes: the optimum of the host, certified."""
+
+import importlib
+
+import numpy as np
+import pytest
+
+from hinge import SVC
+from hinge.access import Gram, as_points
+from hinge.kernels import Gaussian, Sigmoid
+from hinge.monitoring import Stop
+from hinge.problems import KernelRegularized
+from hinge.solvers import BlockDual, DeviceBlock, choose, solve
+
+torch = pytest.importorskip("torch")
+device = importlib.import_module("hinge.access.gram.device")
+needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="torch finds no GPU")
+DEVICES = ["cpu", pytest.param("cuda", marks=[pytest.mark.gpu, needs_gpu])]
+
+
+@pytest.fixture(scope="module")
+def points():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 5)).astype(np.float32) + 3
+    return X, np.where(X[:, 0] * X[:, 1] + 2 * rng.standard_normal(400) > 9, 1, -1)
+
+
+@pytest.mark.parametrize("where", DEVICES)
+@pytest.mark.parametrize(("bias", "C"), [("free", 1.0), ("free", 30.0), ("none", 1.0)])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_it_certifies_the_optimum_of_the_host(points, where, bias, C, weighted):
+    X, y = points
+    weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float) if weighted else None
+    grams = device.DeviceGram(X, Gaussian(0.3), where), Gram(as_points(X, Gaussian(0.3), exact=True))
+    problems = [KernelRegularized.from_C(gram, y, C, bias=bias, weight=weight) for gram in grams]
+    ours = solve(problems[0], DeviceBlock(block=64), stop=Stop(1e-3, max_iter=100))
+    theirs = solve(problems[1], BlockDual(), stop=Stop(1e-4))
+    assert ours.certificate.gap <= 1e-3
+    assert ours.certificate.objective == pytest.approx(theirs.certificate.objective, rel=1.2e-3)
+    assert (ours.solution.beta * y >= 0).all() and (weight is None or not ours.solution.beta[weight == 0].any())
+
+
+def test_more_points_between_bounds_than_a_working_set_holds_take_turns(points):
+    X, y = points
+    problem = KernelRegularized.from_C(device.DeviceGram(X, Gaussian(10.0), "cpu"), y, 10.0, bias="free")
+    assert solve(problem, DeviceBlock(block=64, most=128), stop=Stop(1e-3, max_iter=200)).certificate.gap <= 1e-3
+
+
+def test_it_is_what_auto_takes_where_it_can(points):
+    X, y = points
+    assert isinstance(SVC(device="cpu:0").fit(X, y).solver_, DeviceBlock)
+    problem = KernelRegularized(device.DeviceGram(X, Sigmoid(0.01, 0.1), "cpu"), y, 0.1)
+    assert isinstance(choose(problem).solver, BlockDual)
+    assert "positive" in DeviceBlock().rejects(problem)
+    assert "use BlockDual" in DeviceBlock().rejects(KernelRegularized(X, y, 0.1, Gaussian(0.3)))
+
+
+def test_classes_share_what_was_sent(points):
+    X, _ = points
+    y = (X[:, 0] > 3).astype(int) + (X[:, 1] > 3.3)
+    there, here = SVC(device="cpu:0").fit(X, y), SVC().fit(X, y)
+    assert (there.predict(X) == here.predict(X)).mean() > 0.99
+
+
+@pytest.mark.parametrize("options", [{"block": 1}, {"block": 64, "most": 32}, {"steps": 15}])
+def test_bad_settings_are_refused(options):
+    with pytest.raises(ValueError, match="must be"):
+        DeviceBlock(**options)

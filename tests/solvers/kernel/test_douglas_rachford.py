@@ -1,0 +1,44 @@
+"""The problem of a block by splitting: the optimum, in the box and in the plane, and never a step back."""
+
+import numpy as np
+import pytest
+
+from hinge.solvers.kernel.conjugate_steps import conjugate_steps
+
+torch = pytest.importorskip("torch")
+
+
+@pytest.fixture
+def block():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((60, 3)), np.where(rng.random(60) < 0.4, 1.0, -1.0)
+    K = np.exp(-0.5 * ((X[:, None] - X) ** 2).sum(2))
+    return K, np.where(y > 0, 0.0, -2.0), np.where(y > 0, 2.0, 0.0), -y
+
+
+def solved(block, steps, free=True):
+    from hinge.solvers.kernel.douglas_rachford import solve_block
+
+    K, lo, hi, e = (torch.from_numpy(a.copy()) for a in block)
+    beta = solve_block(K, torch.zeros(60, dtype=torch.float64), e, lo, hi, 0.0, 1.0, steps, free).beta.numpy()
+    return beta, 0.5 * beta @ block[0] @ beta + block[3] @ beta
+
+
+def test_it_finds_the_optimum_that_pairs_find(block):
+    K, lo, hi, e = block
+    exact, slopes = np.zeros(60), e.copy()
+    conjugate_steps(K, exact, slopes, lo, hi, 1e-10, 10**6)
+    beta, value = solved(block, 400)
+    assert abs(beta.sum()) < 1e-9
+    assert value == pytest.approx(0.5 * exact @ K @ exact + e @ exact, rel=1e-6)
+
+
+@pytest.mark.parametrize("free", [True, False])
+def test_few_steps_are_feasible_and_none_is_a_step_back(block, free):
+    values = []
+    for steps in (10, 40, 160):
+        beta, value = solved(block, steps, free)
+        assert (beta >= block[1]).all() and (beta <= block[2]).all()
+        assert not free or abs(beta.sum()) < 1e-9
+        values.append(value)
+    assert values[0] < 0.0 and values[2] <= values[0] + 1e-12
