@@ -351,9 +351,8 @@ class _Search:
         try:
             return self.scoring.of(model, X, y, weight)
         except ValueError as error:
-            classes = self.data.classes
-            seen = getattr(model, "classes_", None)
-            if classes is None or (len(np.unique(y)) == len(classes) and len(seen) == len(classes)):
+            count = len(getattr(model, "classes_", ()))
+            if self.data.classes is None or count == len(self.data.classes) == len(np.unique(y)):
                 raise
             raise ValueError(
                 f"Fold {fold + 1} of cv lacks a class among the rows to learn from or those held out, and "
