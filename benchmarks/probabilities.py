@@ -30,6 +30,7 @@ from sklearn.metrics import log_loss  # noqa: E402
 
 from hinge import SVC, LinearSVC  # noqa: E402
 from hinge.calibration.agreement import agreeing  # noqa: E402
+from hinge.estimators.constant_predictions import ConstantPredictionWarning  # noqa: E402
 
 POSITIVE = {"mnist": 8, "covtype": 1}
 """The class of sets with several that is told from the rest."""
@@ -119,6 +120,7 @@ def main():
     options = parser.parse_args()
     names = options.sets or sorted(path.name.removesuffix(".npz.xz") for path in options.data.glob("*.npz.xz"))
     warnings.simplefilter("ignore", ConvergenceWarning)
+    warnings.simplefilter("ignore", ConstantPredictionWarning)  # at the smallest C
     lines = {kernel: [] for kernel in options.kernels}
     print(
         "set, kernel, C, rows: log-loss, of five folds, quotient, quotient of tied ones, share of rows where five "
