@@ -41,7 +41,8 @@ def some(X, y, rows):
     return X[keep], y[keep]
 
 
-def loaded(name, options, rows):
+def loaded(name, options, rows, divide=None):
+    """Training and test rows; divided in another way, where one is given, before features are brought to one spread."""
     sys.path.insert(0, str(options.data))
     from load import load
 
@@ -52,6 +53,8 @@ def loaded(name, options, rows):
     for part in (X, X_test):
         if sp.issparse(part):
             part.sum_duplicates()  # sorted indices, which spares every fit a copy
+    if divide is not None:
+        X, y, X_test, y_test = divide(X, y, X_test, y_test)
     if name in ("madelon", "arcene"):  # features in their own units
         X, X_test = (part.toarray() if sp.issparse(part) else part for part in (X, X_test))
         mean, spread = X.mean(axis=0), X.std(axis=0) + 1e-9

@@ -132,9 +132,11 @@ def main():
             f"{kind}: ours s, theirs s, times; test errors, their difference; foretold, standard errors off; C, theirs"
         )
         for name in options.sets or (every if linear else KERNEL_SETS):
-            X, y, X_test, y_test = loaded(name, options, options.rows if linear else options.kernel_rows)
-            if options.divide_anew:
-                X, y, X_test, y_test = divided_anew(X, y, X_test, y_test)
+            rows, divide = (
+                options.rows if linear else options.kernel_rows,
+                divided_anew if options.divide_anew else None,
+            )
+            X, y, X_test, y_test = loaded(name, options, rows, divide)
             if (name, linear) not in peers:  # it searches by folds, whatever we do
                 how = "one fold" if options.one_fold else "all folds"
                 peers[name, linear] = Peer() if options.no_peer else of_peer(kind, X, y, X_test, y_test, how)
