@@ -338,6 +338,8 @@ def _tuned(
     job: _Job, machine: BaseEstimator, X: MatrixLike | Table, y: Any, weight: np.ndarray | None
 ) -> tuple[Any, dict[str, Any]]:
     """The machine with the C, and γ, that folds prefer, and what they said."""
+    import numpy as np
+
     from hinge.selection import tune as choose
 
     options: dict[str, Any] = {}
@@ -348,6 +350,9 @@ def _tuned(
     )
     known = math.isfinite(found.error)
     means = found.scores.mean(axis=2)
+    chosen_by = "five folds" if np.isfinite(means).any() else "the folds that there was time for"
+    if found.n_fits == 0:
+        chosen_by = "nothing: there was no time for a single score"
     scores = [
         {
             "C": float(C),
@@ -360,6 +365,7 @@ def _tuned(
     extra = {
         "expected_error": found.error if known else None,
         "expected_error_std": found.error_std if known else None,
+        "chosen_by": chosen_by,
         "scores": scores,
     }
     return found.model, extra
@@ -480,7 +486,7 @@ def _show_result(result: dict[str, Any], by_default: bool) -> None:
     status = Status[result["stop_reason"].upper()]
     verdict = result["stop_reason"] if status.is_success else "NOT converged"
     gap = "none" if result["gap"] is None else f"{result['gap']:.2e}"
-    choice = " (chosen by five folds)" if "scores" in result else " (the default)"
+    choice = f" (chosen by {result['chosen_by']})" if "scores" in result else " (the default)"
     kinds = [name for name in ("slack", "lam", "nu", "C") if name in parameters]
     objectives = result["objective"] if isinstance(result["objective"], list) else [result["objective"]]
     expected = []

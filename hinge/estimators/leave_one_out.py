@@ -1,5 +1,6 @@
 """Leave-one-out decision values of a fitted classifier: what `hinge.calibration` needs of each of its runs."""
 
+import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -56,6 +57,22 @@ class Judged(NamedTuple):
 def as_they_are(task: Task, f: np.ndarray) -> Judged:
     """Decision values of rows that took no part in the fit."""
     return Judged.of(LeftOut(np.arange(len(f)), f, np.ones(len(f))), task.y, task.rows, np.zeros(len(f)))
+
+
+def only_row(codes: np.ndarray, classes: np.ndarray, weight: np.ndarray | None = None) -> object:
+    """The first class that a single row of some weight has; None where each has more, or none."""
+    counts = np.bincount(codes if weight is None else codes[weight > 0], minlength=len(classes))
+    return classes.tolist()[int(np.argmax(counts == 1))] if (counts == 1).any() else None
+
+
+def warn_of_one_row(label: object, so: str, depth: int = 0) -> None:
+    """Say that there is no leave-one-out of a class with one row, and what follows from that."""
+    warnings.warn(
+        f"Class {label!r} has one row, without which nothing is left to learn it from: {so}. Give two rows of each "
+        "class or more.",
+        UserWarning,
+        stacklevel=3 + depth,
+    )
 
 
 def without_kernel_rows(

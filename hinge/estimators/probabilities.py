@@ -1,6 +1,5 @@
 """Probabilities of classifiers, from the decision values that their training rows would have without them."""
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, Literal, Self
 
@@ -16,7 +15,7 @@ from hinge.calibration.isotonic import Isotonic, fit_isotonic, isotonic_probabil
 from hinge.calibration.sigmoid import Sigmoid, fit_sigmoid, probabilities
 from hinge.calibration.venn_abers import VennAbers, fit_venn_abers, interval, merged
 from hinge.estimators.kernel_tasks import tasks_of
-from hinge.estimators.leave_one_out import Judged, as_they_are
+from hinge.estimators.leave_one_out import Judged, as_they_are, only_row, warn_of_one_row
 from hinge.types import Items
 
 LEAST = np.finfo(np.float64).tiny
@@ -216,15 +215,9 @@ class Probabilities:
     ) -> None:
         """Fit a function for each run."""
         weight = np.ones(len(codes)) if weight is None else weight
-        counts = np.bincount(codes[weight > 0], minlength=len(self.classes_))
-        if (counts == 1).any():
-            label = self.classes_.tolist()[int(np.argmax(counts == 1))]
-            warnings.warn(
-                f"Class {label!r} has one row, without which nothing is left to learn it from: its probabilities are "
-                "guesses. Give two rows of each class or more.",
-                UserWarning,
-                stacklevel=3,
-            )
+        alone = only_row(codes, self.classes_, weight)
+        if alone is not None:
+            warn_of_one_row(alone, "its probabilities are guesses", 1)
         self._forget_probabilities()
         given = [(one.f, one.positive, one.stands_for * weight[one.rows]) for one in judged]
         if method == "sigmoid":

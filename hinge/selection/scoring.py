@@ -98,6 +98,8 @@ def scoring_of(scoring: str | Scorer | None, regression: bool) -> Scoring:
     scorer: Any = get_scorer(scoring)
     method = getattr(scorer, "_response_method", None)
     methods = (method,) if isinstance(method, str) else tuple(method or ())
+    if regression and methods and "predict" not in methods:
+        raise ValueError(f"scoring={name!r} is of classifiers, and this is a regression: take 'r2' or 'neg_...error'.")
     values = bool(methods) and methods[0] in ("predict", "decision_function")
     most, least = np.inf, -np.inf
     if name.startswith(AT_MOST_ONE):

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from hinge.estimators import weights
 from hinge.estimators.checks import checked_number
+from hinge.estimators.leave_one_out import only_row, warn_of_one_row
 from hinge.selection.without_rows import left_out_scores
 from hinge.types import Items
 
@@ -74,6 +75,9 @@ def choose_threshold(
     scores = model._scores(X) if held_out else left_out_scores(model, X, y, sample_weight)
     f, positive = scores[:, 0].astype(np.float64), column_or_1d(y) == model.classes_[1]
     weight = weights.row_weights(sample_weight, X)
+    alone = None if held_out else only_row(positive.astype(np.int64), model.classes_, weight)
+    if alone is not None:
+        warn_of_one_row(alone, "what it costs to call it the other one is a guess")
     weight = np.ones(len(f)) if weight is None else weight
     order = np.argsort(f, kind="stable")
     f, positive, weight = f[order], positive[order], weight[order] / weight.sum()

@@ -16,6 +16,7 @@ from sklearn.utils.metaestimators import _safe_split
 
 from hinge.estimators import LinearSVC, LinearSVR
 from hinge.estimators.checks import checked_number
+from hinge.estimators.leave_one_out import only_row, warn_of_one_row
 from hinge.estimators.parameters import Gamma
 from hinge.monitoring.clock import left_of
 from hinge.selection.board import Board
@@ -40,6 +41,9 @@ LEFT_OUT_TOL = 1e-3
 """And those whose dual weights have to tell what leaving out a row changes."""
 FOR_THE_SEARCH = 0.8
 """Share of the time limit after which the search ends, so that the chosen model can be fitted in the rest."""
+
+HELD_OUT = "where it is held out it counts as an error"
+"""What becomes of the only row of a class."""
 
 
 class Tuned(NamedTuple):
@@ -336,9 +340,25 @@ class _Search:
         """Put the score of a model on the board."""
         marks = self.scoring.marks(model, X, y, weight)
         if marks is None:
-            self.board.scores[place] = self.scoring.of(model, X, y, weight)
+            self.board.scores[place] = self._score(model, X, y, weight, place[2])
         else:
             self.board.keep(*place, *marks)
+
+    def _score(
+        self, model: Tunable, X: Items | np.ndarray, y: np.ndarray, weight: np.ndarray | None, fold: int
+    ) -> float:
+        """That of a model; where classes are missing, which many scores do not allow for, their error says so."""
+        try:
+            return self.scoring.of(model, X, y, weight)
+        except ValueError as error:
+            count = len(getattr(model, "classes_", ()))
+            if self.data.classes is None or count == len(self.data.classes) == len(np.unique(y)):
+                raise
+            raise ValueError(
+                f"Fold {fold + 1} of cv lacks a class among the rows to learn from or those held out, and "
+                f"scoring={self.scoring.name!r} has no score then: shuffle and stratify, by "
+                "cv=StratifiedKFold(shuffle=True) for instance, or give fewer folds."
+            ) from error
 
     def _say(self, g: int, what: str, done: Sequence[int] | np.ndarray) -> None:
         if not self.verbose or len(done) == 0:
@@ -348,7 +368,7 @@ class _Search:
         gamma = "" if self.gammas[g] is None else f"gamma={self.gammas[g]:.4g}, "
         if place is not None and self.gammas[place[1]] is not None:
             best += f", gamma={self.gammas[place[1]]:.4g}"
-        sys.stderr.write(f"[hinge] {gamma}{what}: {len(done)} values of C{best}\n")
+        sys.stderr.write(f"[hinge] {gamma}{what}: {len(done)} {'value' if len(done) == 1 else 'values'} of C{best}\n")
 
     def error_of(self, chosen: Tunable, place: tuple[int, int] | None) -> Estimate:
         """The error of the chosen model by leave-one-out; by its folds where there is none."""
@@ -372,17 +392,12 @@ def _distinct(gammas: Sequence[float | None]) -> list[float | None]:
 def _folds(cv: CV, data: Training, groups: ArrayLike | None) -> list[Fold] | None:
     """The rows to learn from and those held out, of each fold; None for leave-one-out."""
     y, counts = data.y, None if data.codes is None else np.bincount(data.codes)
-    if counts is not None and data.classes is not None and counts.min() == 1:
-        label = data.classes.tolist()[int(counts.argmin())]
-        warnings.warn(
-            f"Class {label!r} has one row, without which nothing is left to learn it from: where it is held out it "
-            "counts as an error. Give two rows of each class or more.",
-            UserWarning,
-            stacklevel=3,
-        )
+    alone = None if data.codes is None or data.classes is None else only_row(data.codes, data.classes)
     if isinstance(cv, str):
         if cv != "loo":
             raise ValueError(f"cv must be a number of folds, a splitter or 'loo', got {cv!r}.")
+        if alone is not None:
+            warn_of_one_row(alone, HELD_OUT, 1)
         return None
     if counts is not None and isinstance(cv, int | np.integer) and 2 <= cv <= len(y) and counts.max() < cv:
         raise ValueError(
@@ -397,10 +412,17 @@ def _folds(cv: CV, data: Training, groups: ArrayLike | None) -> list[Fold] | Non
         if len(train) == 0 or len(test) == 0:
             raise ValueError(f"Fold {k + 1} of cv has no rows to learn from, or none held out.")
         if data.codes is not None and len(np.unique(data.codes[train])) < 2:
+            if alone is not None:
+                raise ValueError(
+                    f"Class {alone!r} has one row, and fold {k + 1} holds it out: nothing is left to learn it "
+                    "from. Give two rows of each class or more, or cv='loo', which counts it as an error."
+                )
             raise ValueError(
                 f"Fold {k + 1} of cv leaves rows of one class to learn from: shuffle and stratify, by "
                 "cv=StratifiedKFold(shuffle=True) for instance, or give more rows of the other class."
             )
+    if alone is not None:
+        warn_of_one_row(alone, HELD_OUT, 1)
     return folds
 
 

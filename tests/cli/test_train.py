@@ -185,6 +185,12 @@ def test_one_trade_off_only(files):
 
 
 @pytest.mark.slow
+def test_tune_without_time_for_a_score_says_so(files):
+    out, _ = said(run("train", files.svm, "--tune", "--max-time", 1e-6))
+    assert "chosen by nothing: there was no time" in " ".join(out.split())
+
+
+@pytest.mark.slow
 def test_tune_chooses_C(files, tmp_path):
     out, err = said(run("train", files.svm, "--tune", "--format", "json", "-o", tmp_path / "m.hinge"))
     shown = json.loads(out, parse_constant=pytest.fail)

@@ -3,7 +3,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_iris
 
-from hinge import SVC, LinearSVC, LinearSVR
+from hinge import SVC, LinearSVC, LinearSVCCV, LinearSVR
 from hinge.explain import feature_table, frame
 
 X, y = load_iris(return_X_y=True)
@@ -65,7 +65,7 @@ def test_what_is_refused():
 
 
 def contributions(model):
-    return model.coef_[0] * (X[:100] - X[:100].mean(axis=0))
+    return np.ravel(model.coef_) * (X[:100] - X[:100].mean(axis=0))
 
 
 def test_what_shap_reads_is_there():
@@ -77,8 +77,19 @@ def test_what_shap_reads_is_there():
 
 
 @pytest.mark.peer
-def test_shap_takes_our_machines():
+@pytest.mark.parametrize("model", [LinearSVC(), LinearSVCCV(Cs=[0.1, 1.0]), SVC(kernel="linear"), LinearSVR()])
+def test_shap_takes_our_machines(model):
     shap = pytest.importorskip("shap")
-    model = LinearSVC().fit(X[:100], TWO)
+    model.fit(X[:100], TWO if hasattr(model, "decision_function") else X[:100, 0])
     found = shap.LinearExplainer(model, X[:100]).shap_values(X[:100])
     np.testing.assert_allclose(found, contributions(model), atol=1e-6)
+
+
+@pytest.mark.peer
+def test_shap_takes_several_classes():
+    shap = pytest.importorskip("shap")
+    model = LinearSVC().fit(X, y)
+    explained = shap.LinearExplainer(model, X)(X)
+    np.testing.assert_allclose(
+        explained.base_values + explained.values.sum(axis=1), model.decision_function(X), atol=1e-6
+    )

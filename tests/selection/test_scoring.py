@@ -18,6 +18,9 @@ def test_what_scores_ask_for():
     assert not scoring_of(lambda model, X, y: 0.0, False).values
     with pytest.raises(ValueError, match="one number"):
         scoring_of(["accuracy", "f1"], False)
+    for name in ("neg_log_loss", "roc_auc"):
+        with pytest.raises(ValueError, match=f"'{name}' is of classifiers"):
+            scoring_of(name, True)
 
 
 @pytest.mark.parametrize("model", [LinearSVC(), SVC(), SVC(multiclass="ovr"), SVC(decision_function_shape="ovo")])

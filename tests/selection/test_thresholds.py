@@ -56,3 +56,11 @@ def test_those_of_scikit_learn_work_on_fitted_models(two, model):
         FrozenEstimator(model), cv="prefit", refit=False, response_method="decision_function"
     ).fit(X, y)
     assert tuned.best_score_ >= 0.5 and set(tuned.predict(X)) == {"yes", "no"}
+
+
+def test_one_row_of_a_class_makes_a_guess(two):
+    X, y = two
+    rows = np.r_[np.flatnonzero(y == "no"), np.flatnonzero(y == "yes")[:1]]
+    model = LinearSVC(C=1.0, class_weight="balanced").fit(X[rows], y[rows])
+    with pytest.warns(UserWarning, match="Class 'yes' has one row.* is a guess"):
+        choose_threshold(model, X[rows], y[rows])

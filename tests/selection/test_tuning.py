@@ -124,11 +124,15 @@ def test_one_row_of_a_class(three):
     with pytest.warns(UserWarning, match="Class 2 has one row"):
         found = tune(LinearSVC(), X[rows], y[rows], Cs=CS, cv=4)
     assert np.isfinite(found.best_score)
-    with (
-        pytest.warns(UserWarning, match="Class 1 has one row"),
-        pytest.raises(ValueError, match="leaves rows of one class to learn from"),
-    ):
+    with pytest.raises(ValueError, match=r"Class 1 has one row, and fold . holds it out.* or cv='loo'"):
         tune(LinearSVC(), X[:41], y[:41], Cs=CS, cv=4)
+    with pytest.raises(ValueError, match="Fold 1 of cv leaves rows of one class to learn from"):
+        tune(LinearSVC(), X[:80], y[:80], Cs=CS, cv=KFold(2))
+
+
+def test_a_score_of_probabilities_where_a_fold_lacks_a_class(three):
+    with pytest.raises(ValueError, match=r"Fold 1 of cv lacks a class .* scoring='neg_log_loss' has no score then"):
+        tune(LinearSVC(), *three, Cs=CS[:1], cv=KFold(3), scoring="neg_log_loss")
 
 
 def test_one_row_of_a_class_counts_as_an_error_without_it(three):
