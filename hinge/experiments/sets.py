@@ -124,7 +124,7 @@ OWN_LABELS = {
 
 
 @lru_cache(maxsize=4)
-def choose(name: str, rows: int | None = None, draw: int = 0) -> Chosen:
+def choose(name: str, rows: int | None = None) -> Chosen:
     """A set of the papers, cut to at most so many training rows, or its stand-in.
 
     Parameters
@@ -133,8 +133,6 @@ def choose(name: str, rows: int | None = None, draw: int = 0) -> Chosen:
         Of the catalog.
     rows : int, optional
         At most so many training rows, a fixed random choice of them, and as many test rows.
-    draw : int
-        Which random choice.
     """
     try:
         data, label, note = load(name), OWN_LABELS.get(name, name), ""
@@ -148,7 +146,7 @@ def choose(name: str, rows: int | None = None, draw: int = 0) -> Chosen:
         )
     if data.X_test is None:
         data = _split(data)
-    data = _cut(data, rows, draw)
+    data = _cut(data, rows)
     return Chosen(data, f"{label}, {data.X_train.shape[0]:,} rows", note)
 
 
@@ -186,13 +184,13 @@ def _split(data: Dataset) -> Dataset:
     return replace(data, X_train=X, y_train=y, X_test=X_test, y_test=y_test)
 
 
-def _cut(data: Dataset, rows: int | None, draw: int) -> Dataset:
+def _cut(data: Dataset, rows: int | None) -> Dataset:
     if rows is None:
         return data
     cut: dict[str, Any] = {}
     for part in ("train", "test"):
         X, y = getattr(data, f"X_{part}"), getattr(data, f"y_{part}")
         if len(y) > rows:
-            kept = np.sort(np.random.default_rng([SHUFFLED, draw] if draw else SHUFFLED).permutation(len(y))[:rows])
+            kept = np.sort(np.random.default_rng(SHUFFLED).permutation(len(y))[:rows])
             cut |= {f"X_{part}": X[kept], f"y_{part}": y[kept]}
     return replace(data, **cut)

@@ -36,8 +36,8 @@ NOTE = (
 SLACK = 10.0
 """A bound that is more than so many times what was needed at the smallest ε says nothing of a slope."""
 WHY_OUTSIDE = (
-    "so far below the bound an exponent neither agrees with it nor contradicts it; a teacher of norm five and more "
-    "rows would be needed"
+    "so far below the bound an exponent neither agrees with it nor contradicts it; a teacher of norm below five, whose "
+    "bounds are 50,000 times smaller, is learned by the SBP with 20,000 times fewer evaluations"
 )
 RIVALS = ("Pegasos", "SMO", "SDCA")
 BOUNDS = {"SBP": "sbp", "Perceptron": "perceptron", "SMO": "dual_decomposition", "Pegasos": "sgd"}
