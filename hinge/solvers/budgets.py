@@ -25,7 +25,7 @@ def cannot_read(problem: Problem, solver: Solver) -> str | None:
             f"use {problem.readers}, or give the array itself."
         )
     return (
-        f"{name} takes rows of arrays in memory, not of a {type(table).__name__}: "
+        f"{name} takes rows of arrays in memory, not those of {type(table).__name__}: "
         f"use {problem.readers}, or read it into an array."
     )
 

@@ -67,7 +67,7 @@ def test_rows_that_are_not_in_memory_are_refused_with_who_can_read_them(tiny):
     X, y = tiny
     problem = Regularized(Oracle(Seller(X)), y, lam=0.1)
     assert not problem.in_memory
-    with pytest.raises(ValueError, match="not of a Oracle: use Frugal, Probe or Simba, or read it into an array"):
+    with pytest.raises(ValueError, match="not those of Oracle: use Frugal, Probe or Simba, or read it into an array"):
         solve(problem, SDCA())
 
 

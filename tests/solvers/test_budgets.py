@@ -30,7 +30,7 @@ def test_who_may_read_what_is_not_in_memory(tiny):
     near, far = Regularized(X, y, 0.1), Regularized(Far(X), y, 0.1)
     assert cannot_read(near, SDCA()) is None
     assert cannot_read(far, Frugal()) is None
-    assert "SDCA takes rows of arrays in memory, not of a Far" in cannot_read(far, SDCA())
+    assert "SDCA takes rows of arrays in memory, not those of Far" in cannot_read(far, SDCA())
 
 
 class Owned:

@@ -266,5 +266,5 @@ def _certifies(certify: bool | None, problem: SlackConstrained) -> bool:
 def _too_long(i: int, x: np.ndarray, R: float) -> str:
     return (
         f"Row {i} has norm {np.linalg.norm(x):.6g}, and the rows were to lie in the ball of radius {R:g}: "
-        "give radius=, a bound on the norms of all rows."
+        "give radius=, a bound on the norms of all rows, as in solver=Simba(radius=...)."
     )

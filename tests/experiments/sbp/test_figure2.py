@@ -26,8 +26,8 @@ def world(arrivals=(0.5, 5.0), stuck=2.0, apart=0.0, overfit=0.01):
                 look["computed"] = t * N // 2
                 error = (SVM if epoch >= 2 * arrivals[0] else SVM + 0.1) + (apart if epoch <= 1 else apart + overfit)
             if method == "SMO":
-                error = SVM if epoch >= 4 else stuck * SVM
-                look["gap"] = CONVERGED / 2 if epoch >= 5 else 1.0
+                error = SVM if epoch >= 0.4 * cell["epochs"] else stuck * SVM
+                look["gap"] = CONVERGED / 2 if epoch >= 0.5 * cell["epochs"] else 1.0
             looks.append({**look, "last": error, "average": error})
         return {"looks": looks, "n": N, "nu": 0.01, "svm": SVM, "label": cell["set"], "note": ""}
 
