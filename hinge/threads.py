@@ -13,7 +13,7 @@ from contextvars import ContextVar, copy_context
 from functools import cache
 from itertools import count, pairwise
 from multiprocessing import current_process
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from threadpoolctl import ThreadpoolController
 
@@ -112,6 +112,43 @@ def each(work: Callable[[int], T], tasks: int, threads: int | None = None) -> li
     for error in errors:
         raise error
     return [results[k] for k in range(tasks)]
+
+
+class Begun(Generic[T]):
+    """What `each` does, begun by a thread of its own; whoever asks for the results does with it what is left.
+
+    So work that is wanted later goes on meanwhile, and nobody waits idly for it. The thread ends with the process.
+
+    Parameters
+    ----------
+    work : callable
+        Should spend its time in code that releases the interpreter lock.
+    tasks : int
+    name : str
+        Of the thread.
+    """
+
+    def __init__(self, work: Callable[[int], T], tasks: int, name: str = "hinge") -> None:
+        self._work, self._tasks, self._results = work, tasks, dict[int, T]()
+        self._turn, self._error = count(), cast(BaseException | None, None)
+        self._thread = threading.Thread(target=self._take_turns, name=name, daemon=True)
+        self._thread.start()
+
+    def _take_turns(self) -> None:
+        try:
+            while self._error is None and (k := next(self._turn)) < self._tasks:
+                self._results[k] = self._work(k)
+        except BaseException as error:
+            self._error = error
+
+    def results(self) -> list[T]:
+        """All, in the order of the tasks; raises the error of one, after which none is begun."""
+        self._take_turns()
+        if not isinstance(self._error, KeyboardInterrupt):  # who leaves need not wait
+            self._thread.join()
+        if self._error is not None:
+            raise self._error
+        return [self._results[k] for k in range(self._tasks)]
 
 
 def stretches(count: int, parts: int) -> list[tuple[int, int]]:

@@ -11,7 +11,7 @@ from ctrl_c import interrupt_after
 from joblib import Parallel, delayed, parallel_config
 
 from hinge import threads
-from hinge.threads import allowed, allowing, cores, each, one_blas_thread, stretches, threads_of
+from hinge.threads import Begun, allowed, allowing, cores, each, one_blas_thread, stretches, threads_of
 
 
 @pytest.fixture
@@ -182,3 +182,36 @@ def test_the_handler_of_ctrl_c_is_left_alone(four_cores):
     before = signal.getsignal(signal.SIGINT)
     each(lambda k: k, 4, 2)
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_what_has_begun_goes_on_by_itself_and_is_done_with_who_asks():
+    seen, going = [], threading.Event()
+
+    def work(k):
+        seen.append(threading.current_thread().name)
+        going.set()
+        time.sleep(0.02)
+        return k * k
+
+    begun = Begun(work, 8, "other")
+    assert going.wait(5.0)  # nobody has asked
+    assert begun.results() == [k * k for k in range(8)] == begun.results()
+    assert set(seen) == {"other", threading.current_thread().name} and len(seen) == 8
+
+
+@pytest.mark.parametrize("fails", ["other", "MainThread"])
+def test_an_error_ends_what_has_begun_whoever_meets_it(fails):
+    done, asked = [], threading.Event()
+
+    def work(k):
+        assert asked.wait(5.0)
+        if threading.current_thread().name == fails:
+            raise OSError("gone")
+        time.sleep(0.02)
+        done.append(k)
+
+    begun = Begun(work, 100, "other")
+    asked.set()
+    with pytest.raises(OSError, match="gone"):
+        begun.results()
+    assert len(done) < 10

@@ -3,7 +3,7 @@
 import hashlib
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from pathlib import Path
 
@@ -71,6 +71,10 @@ class RowStream(ABC):
     @abstractmethod
     def read(self, lo: int, hi: int, out: np.ndarray | None = None) -> Stored:
         """Rows lo to hi, in the `dtype`; of a source that is not sparse, into `out` where it is given."""
+
+    def pieces(self, lo: int, hi: int, out: np.ndarray) -> list[Callable[[], object]]:
+        """What a read of rows lo to hi is made of, where it is not sparse: in any order, by several threads at once."""
+        return [lambda: self.read(lo, hi, out)]
 
     @abstractmethod
     def labels(self) -> np.ndarray | None:

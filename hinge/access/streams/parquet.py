@@ -1,6 +1,7 @@
 """Rows of Parquet files: a stretch is some row groups, whose columns are read a few at a time."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -61,26 +62,35 @@ class ParquetStream(RowStream):
 
     def read(self, lo: int, hi: int, out: np.ndarray | None = None) -> np.ndarray:
         out = np.empty((hi - lo, self.shape[1]), self.dtype) if out is None else out
+        for piece in self.pieces(lo, hi, out):
+            piece()
+        return out
+
+    def pieces(self, lo: int, hi: int, out: np.ndarray) -> list[Callable[[], object]]:
+        """Some columns of a row group each; pyarrow makes a reader of its own for every one."""
+        found: list[Callable[[], object]] = []
         first, at = int(np.searchsorted(self._ends, lo, side="right")), lo
         while at < hi:
             group, end = self._groups[first], int(self._ends[first])
             start, stop = end - len(group), min(hi, end)
-            self._read_part(group, at - start, stop - start, out[at - lo : stop - lo])
+            rows, room = slice(at - start, stop - start), out[at - lo : stop - lo]
+            step = max(COLUMNS, DECODED // (len(group) * self.dtype.itemsize))
+            found += [
+                partial(self._read_columns, group, rows, j, room[:, j : j + step])
+                for j in range(0, self.shape[1], step)
+            ]
             at, first = stop, first + 1
-        return out
+        return found
 
-    def _read_part(self, group: RowGroup, a: int, b: int, out: np.ndarray) -> None:
-        """Rows a to b of a row group."""
+    def _read_columns(self, group: RowGroup, rows: slice, first: int, out: np.ndarray) -> None:
+        """Those from the first on that there is room for."""
         self._files.check(group.path)
-        d = self.shape[1]
-        step = max(COLUMNS, DECODED // (len(group) * self.dtype.itemsize))
-        for j in range(0, d, step):
-            columns = group.read(list(range(j, min(j + step, d))))
-            for k, column in enumerate(columns):
-                if column.null_count:
-                    assert self.names is not None
-                    raise ValueError(has_nulls(self.names[j + k], group.path))
-            turn([column.to_numpy(zero_copy_only=False)[a:b] for column in columns], out[:, j : j + len(columns)])
+        columns = group.read(list(range(first, first + out.shape[1])))
+        for k, column in enumerate(columns):
+            if column.null_count:
+                assert self.names is not None
+                raise ValueError(has_nulls(self.names[first + k], group.path))
+        turn([column.to_numpy(zero_copy_only=False)[rows] for column in columns], out)
 
     def load(self) -> Stored:
         """All rows, in memory, checked; what decoding them took is given back."""

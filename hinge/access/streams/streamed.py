@@ -1,9 +1,8 @@
 """Rows of a stream as counted data: some stretches are in memory, and the next ones are read meanwhile."""
 
-import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
-from typing import NamedTuple, TypeVar
+from functools import partial
+from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,6 +10,7 @@ import scipy.sparse as sp
 from hinge.access.data import Data
 from hinge.access.matrix import Matrix
 from hinge.access.streams.base import RowStream, check_values
+from hinge.threads import Begun
 from hinge.types import Stored
 
 T = TypeVar("T")
@@ -48,11 +48,41 @@ class Layout(NamedTuple):
         return cls(rows, most, max(1, most // longest))
 
 
+class Reading:
+    """Stretches on their way into memory: a thread reads them, and whoever wants them helps with what is left.
+
+    Parameters
+    ----------
+    stream : RowStream
+    ranges : tuple of pairs of int
+    room : ndarray, optional
+        Where they go; of a sparse source, None.
+    """
+
+    def __init__(self, stream: RowStream, ranges: Ranges, room: np.ndarray | None) -> None:
+        self.ranges, self.room = ranges, room
+        tasks: list[Callable[[], object]] = []
+        self._parts: list[Stored] | None = None
+        if room is None:
+            tasks = [partial(stream.read, lo, hi) for lo, hi in ranges]
+        else:
+            self._parts = np.split(room, np.cumsum([hi - lo for lo, hi in ranges])[:-1])
+            for part, (lo, hi) in zip(self._parts, ranges, strict=True):
+                tasks += stream.pieces(lo, hi, part)
+        self._begun = Begun(lambda k: tasks[k](), len(tasks), "hinge reader")
+
+    def parts(self) -> list[Stored]:
+        """Those of the stretches, when all are there."""
+        found = self._begun.results()
+        return cast(list[Stored], found) if self._parts is None else self._parts
+
+
 class Streamed(Data):
     """Rows of a stream, handed out as a `Matrix` of a few stretches at a time.
 
-    A thread reads the stretches that are announced to be next while others are worked on, so that memory holds two
-    hands of rows. All reads of cells are counted, `bytes_read` counts what came from the source.
+    A thread reads the stretches that are announced to be next while others are worked on, and whoever comes for them
+    too soon reads the rest with it. Memory holds two hands of rows. All reads of cells are counted, `bytes_read` counts
+    what was taken from the source.
 
     Parameters
     ----------
@@ -73,7 +103,7 @@ class Streamed(Data):
         self.sq_norms = np.full(self.n, np.nan) if room else None  # which else are computed again with each visit
         self._count, self._fine = 0, set[tuple[int, int]]()
         self._held: tuple[Ranges, Matrix] | None = None
-        self._coming: tuple[Ranges, Future[Stored]] | None = None
+        self._coming: Reading | None = None
         self._buffers: list[np.ndarray] = []
 
     @property
@@ -88,45 +118,32 @@ class Streamed(Data):
     def take(self, ranges: Ranges, ahead: Ranges | None = None) -> Matrix:
         """These stretches as a matrix, until others are taken; those `ahead` are read meanwhile."""
         if self._held is None or self._held[0] != ranges:
-            coming, self._coming = self._coming, None
-            rows = coming[1].result() if coming is not None else None
-            if coming is None or rows is None or coming[0] != ranges:
-                rows = self._read(ranges)
+            reading, self._coming = self._coming, None
+            if reading is not None and reading.ranges != ranges:
+                reading.parts()  # not what was announced; it has a buffer meanwhile
+                reading = None
+            rows = self._arrived(self._begun(ranges) if reading is None else reading)
             self._count, self._held = self.reads, (ranges, Matrix(rows, checked=True))
         if ahead is not None and ahead != ranges and self._coming is None:
-            self._coming = ahead, self._begun(ahead)
+            self._coming = self._begun(ahead)
         return self._held[1]
 
-    def _begun(self, ranges: Ranges) -> "Future[Stored]":
-        """Begin to read, in a thread that nobody waits for who leaves."""
-        future: Future[Stored] = Future()
+    def _begun(self, ranges: Ranges) -> "Reading":
+        room = None if self.is_sparse else self._buffer(sum(hi - lo for lo, hi in ranges))
+        return Reading(self.stream, ranges, room)
 
-        def read() -> None:
-            try:
-                future.set_result(self._read(ranges))
-            except BaseException as error:
-                future.set_exception(error)
-
-        threading.Thread(target=read, name="hinge reader", daemon=True).start()
-        return future
-
-    def _read(self, ranges: Ranges) -> Stored:
-        if self.is_sparse:
-            parts = [self.stream.read(lo, hi) for lo, hi in ranges]
-            rows: Stored = parts[0] if len(parts) == 1 else sp.csr_array(sp.vstack(parts, format="csr"))
-            self.bytes_read += rows.data.nbytes + rows.indices.nbytes  # type: ignore[union-attr]
-        else:
-            count = sum(hi - lo for lo, hi in ranges)
-            rows, at = self._buffer(count), 0
-            for lo, hi in ranges:
-                self.stream.read(lo, hi, rows[at : at + hi - lo])
-                at += hi - lo
-            parts = np.split(rows, np.cumsum([hi - lo for lo, hi in ranges])[:-1])
-            self.bytes_read += rows.nbytes
-        for part, (lo, hi) in zip(parts, ranges, strict=True):
+    def _arrived(self, reading: "Reading") -> Stored:
+        """The rows, counted, and checked when they come for the first time."""
+        parts = reading.parts()
+        for part, (lo, hi) in zip(parts, reading.ranges, strict=True):
             if (lo, hi) not in self._fine:
                 check_values(part, lo, self.stream.names)
                 self._fine.add((lo, hi))
+        if reading.room is not None:
+            self.bytes_read += reading.room.nbytes
+            return reading.room
+        rows = parts[0] if len(parts) == 1 else sp.csr_array(sp.vstack(parts, format="csr"))
+        self.bytes_read += rows.data.nbytes + rows.indices.nbytes  # type: ignore[union-attr]
         return rows
 
     def _buffer(self, rows: int) -> np.ndarray:

@@ -94,3 +94,12 @@ def test_files_with_other_columns_and_files_that_change_are_named(tmp_path):
     (tmp_path / "a.parquet").unlink()
     with pytest.raises(DataChanged, match=r"a.parquet is gone"):
         stream.read(0, 5)
+
+
+def test_pieces_of_a_read_may_be_done_in_any_order(tmp_path):
+    stream, out = ParquetStream(write(tmp_path / "a.parquet"), "label"), np.full((64, 35), np.nan, np.float32)
+    pieces = stream.pieces(13, 77, out)
+    assert len(pieces) == 4  # one a row group, whose columns are short
+    for piece in reversed(pieces):
+        piece()
+    np.testing.assert_array_equal(out, X[13:77])
