@@ -16,7 +16,7 @@ from hinge.solvers.linear.prices import ascent_price, leaps_pay, newton_price, s
 from hinge.solvers.linear.sdca import SDCA
 from hinge.solvers.linear.subspace_sdca import SubspaceSDCA
 
-MOST_FEATURES = 1024  # features up to which Newton's method without a Hessian is considered
+MANY_ROWS = 5  # rows for each feature from which on Newton's method without a Hessian is considered
 PROBE = 3.0  # passes of the ascent that tell how fast it is
 CHEAP = 0.15  # the ascent is tried first if these passes cost less than this share of Newton's method
 HOPELESS = 2.0  # but not if the whole ascent should cost this many times as much as Newton's method
@@ -108,7 +108,7 @@ def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3)
             return Choice(frugal, "reads are limited, and cells once read are kept")
         return Choice(SDCA(), "reads are limited to many passes, and an iteration reads a single row")
     d, n, tol = problem.d, problem.n, min(tol, 1.0) ** 2 if problem.pull else tol  # of a free level, the root of a gap
-    if form_of(problem) == "products" and not (d <= MOST_FEATURES and n >= d):
+    if form_of(problem) == "products" and (n < MANY_ROWS * d or Newton().rejects(problem)):
         return Choice(ascent_for(problem, tol, alone=True), f"{d} features are many for {n} rows")
     stiff = stiffness(problem)
     ascent, newton = ascent_price(problem, tol, stiff), newton_price(problem, stiff)

@@ -290,7 +290,9 @@ def _look(problem: KernelRegularized, state: DeviceBlockState) -> DeviceBlockSta
     )
 
 
-def _bias(problem: KernelRegularized, r: "torch.Tensor", y: "torch.Tensor", c: Any) -> "torch.Tensor":
+def _bias(
+    problem: KernelRegularized, r: "torch.Tensor", y: "torch.Tensor", c: "torch.Tensor | float"
+) -> "torch.Tensor":
     """The best bias, on the device."""
     if not isinstance(c, float):
         return sorted_bias(r, y, c)

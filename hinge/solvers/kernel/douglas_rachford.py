@@ -130,7 +130,15 @@ def _into_plane(
     return (v - shift).clamp(lo, hi)
 
 
-def _steps(torch: ModuleType, P: Any, fixed: Any, v: Any, lo: Any, hi: Any, steps: int) -> Any:
+def _steps(
+    torch: ModuleType,
+    P: "torch.Tensor",
+    fixed: "torch.Tensor",
+    v: "torch.Tensor",
+    lo: "torch.Tensor",
+    hi: "torch.Tensor",
+    steps: int,
+) -> "torch.Tensor":
     """Take these steps, in place; returns the v before the last of them."""
     before = v
     for _ in range(steps):
@@ -142,7 +150,15 @@ def _steps(torch: ModuleType, P: Any, fixed: Any, v: Any, lo: Any, hi: Any, step
 _GRAPHS: dict[tuple[Any, ...], tuple[Any, list[Any], Any]] = {}
 
 
-def _walk(torch: ModuleType, P: Any, fixed: Any, v: Any, lo: Any, hi: Any, steps: int) -> tuple[Any, Any]:
+def _walk(
+    torch: ModuleType,
+    P: "torch.Tensor",
+    fixed: "torch.Tensor",
+    v: "torch.Tensor",
+    lo: "torch.Tensor",
+    hi: "torch.Tensor",
+    steps: int,
+) -> tuple["torch.Tensor", "torch.Tensor"]:
     """The v after these steps, a multiple of `AT_ONCE`, and the one before the last.
 
     On a GPU `AT_ONCE` of them are one graph, recorded at the first block of this size and played again ever after.

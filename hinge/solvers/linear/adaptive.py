@@ -9,6 +9,7 @@ from hinge.problems import Problem, Regularized, Solution
 from hinge.problems.cost import Cost
 from hinge.solvers.base import Paper, Solver, gap_of
 from hinge.solvers.linear.cocoa import CoCoAState
+from hinge.solvers.linear.hessians import form_of
 from hinge.solvers.linear.newton import Newton, NewtonState
 from hinge.solvers.linear.prices import newton_price, visit_price
 from hinge.solvers.linear.sdca import SAMPLE, SDCA, SDCAState
@@ -21,6 +22,7 @@ PATIENCE = 250.0  # passes that nobody waits for, however little each costs: lim
 MOST_TURNS = 2
 EARLY = 0.15  # share of Newton's price before which the ascent is not judged: its first gaps tell little
 MOST_STEPS = 300  # of Newton's method: each should double the digits, in the end
+LEAST_STEPS = 50
 FINEST = 1e-10  # a gap that rounding leaves to Newton's method, and that the ascent does not better
 LEAST, LARGEST = 1e-16, 700.0  # the smallest tolerance; the largest logarithm of a gap whose exponential is finite
 
@@ -166,7 +168,7 @@ class Adaptive(Solver[Regularized, AdaptiveState]):
         method, own = at_work(self, state)
         gap = float(gap_of(method.estimate(problem, own)))
         if watch.by_newton:
-            ended = method.pause(problem, own) == 0 or own.t >= MOST_STEPS
+            ended = method.pause(problem, own) == 0 or own.t >= most_steps(self, problem)
             return watch._replace(gap=gap, turn=bool(not last and ended and gap > FINEST))
         if last or not 0.0 < gap < math.inf:
             return watch._replace(gap=gap)
@@ -175,8 +177,7 @@ class Adaptive(Solver[Regularized, AdaptiveState]):
         watch = watch._replace(gap=gap, log=log)
         if watch.far_log < math.inf and log > wanted and work - watch.far >= APART * work:
             rate = (watch.far_log - log) / (work - watch.far)
-            price = newton_price(problem) / (problem.n * visit_price(problem)) if self.price is None else self.price
-            price = min(price, PATIENCE)
+            price = min(price_of(self, problem), PATIENCE)
             steady = isinstance(self.ascent, SubspaceSDCA)  # its steps hold the rate up, as conjugate gradients do
             slow = work > EARLY * price and passes_left(work, rate, log - wanted, steady) > price
             turn = slow or work > 2.0 * PATIENCE
@@ -242,6 +243,19 @@ class Adaptive(Solver[Regularized, AdaptiveState]):
 def at_work(solver: Adaptive, state: AdaptiveState) -> tuple[Solver, Any]:
     """Who is at work, and its state."""
     return (solver.newton, state.newton) if state.watch.by_newton else (solver.ascent, state.ascent)
+
+
+def price_of(solver: Adaptive, problem: Regularized) -> float:
+    """Passes that Newton's method is thought to cost."""
+    price = solver.price
+    return newton_price(problem) / (problem.n * visit_price(problem)) if price is None else price
+
+
+def most_steps(solver: Adaptive, problem: Regularized) -> float:
+    """Steps after which Newton's method is given up: without a Hessian, each is two passes or more."""
+    return (
+        MOST_STEPS if form_of(problem) != "products" else min(MOST_STEPS, max(LEAST_STEPS, price_of(solver, problem)))
+    )
 
 
 def passes_left(k: float, rate: float, wanted: float, steady: bool = False) -> float:

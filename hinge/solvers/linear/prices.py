@@ -11,7 +11,7 @@ import numpy as np
 
 from hinge.compiled import compiled
 from hinge.problems import Regularized
-from hinge.solvers.linear.hessians import CG_STEPS, form_of, is_full
+from hinge.solvers.linear.hessians import form_of, is_full
 from hinge.solvers.linear.newton import begins_with
 from hinge.solvers.linear.sdca import TYPICAL
 
@@ -33,7 +33,9 @@ LEAST_STEPS, MORE_STEPS, CROWDED_STEPS = 2.5, 4.0, 80.0  # steps on all rows: in
 FLAT = 20.0  # the R²/Λ at which half of the additional steps are needed
 SMALL_STEPS = 1.5  # the steps on samples of the rows cost as much as this many steps on all rows
 WIDE_STEPS = 4.0  # additional steps on all rows, with wide parabolas, if no sample is used
-OTHER_STEPS, OTHER_SQUARED = 150.0, 50.0  # steps where there is no Hessian, and where nothing is smoothed either
+CG_PASSES, CG_CROWDED = 40.0, 8000.0  # passes where the Hessian is not formed, and where features are as many as rows
+CG_SQUARED = 0.3  # share of these where nothing is smoothed
+ROWS_STEPS, ROWS_SQUARED = 150.0, 50.0  # steps where rows are fewer than features, and where nothing is smoothed either
 SQUARED = 0.1  # share of crowded steps where nothing is smoothed
 WARM_STEPS, WARM_STEP, WARM_MOVES = 2.0, 1.5e5, 0.1  # of a run that begins near: steps, one, rows that come or go
 READ = 2.0  # a cell that is not in memory: read from a disk, decoded, put in its row
@@ -154,10 +156,11 @@ def newton_price(problem: Regularized, stiff: float = math.inf) -> float:
     """
     n, d, form = float(problem.n), float(problem.d), form_of(problem)
     cells, squared = problem.matrix.n_cells / n, problem.loss.curvature > 0.0
-    others = OTHER_SQUARED if squared else OTHER_STEPS
+    others = ROWS_SQUARED if squared else ROWS_STEPS
     a_pass = n * (STEP_ROW + (STEP_SPARSE if problem.matrix.is_sparse else STEP_FULL) * cells)
-    if form == "products":
-        return others * (STEP + CG_STEPS * a_pass)
+    if form == "products":  # their number hardly depends on λ, but on how many rows there are for each feature
+        passes = (CG_PASSES + CG_CROWDED * (d / n) ** 2) * (CG_SQUARED if squared else 1.0)
+        return STEP + passes * n * visit_price(problem)
     if form == "rows":
         return FULL_SQUARE * n * n * d + others * (STEP + 2.0 * a_pass + CUBE * n**3 / 2.0)
     steps = MORE_STEPS + CROWDED_STEPS * (SQUARED if squared else 1.0) * math.sqrt((d + 1.0) / n)
