@@ -36,7 +36,7 @@ class Result:
     >>> problem = Regularized(made.X_train, made.y_train, lam=made.lam)
     >>> result = solve(problem, SDCA(), stop=Stop(tol=1e-3, max_iter=10**6))
     >>> result.status.name, result.solution.w.shape, result.solver
-    ('CONVERGED', (5,), SDCA(first_pass='auto', shrinking=True, block_rows=None))
+    ('CONVERGED', (5,), SDCA(first_pass='auto', shrinking=True, block_rows=None, tol=0.0))
     """
 
     solution: Any

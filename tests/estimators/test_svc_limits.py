@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from hinge import SVC
 from hinge.kernels import Function, Gaussian
 from hinge.problems import KernelRegularized, KernelSlackConstrained
-from hinge.solvers import KERNEL_SOLVERS, SBP, ActiveSet, BlockDual, choose
+from hinge.solvers import KERNEL_SOLVERS, SBP, ActiveSet, BlockDual, DeviceBlock, choose
 
 
 @pytest.fixture(scope="module")
@@ -235,7 +235,7 @@ def test_lines_on_standard_error(two, three, capfd):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("cls", KERNEL_SOLVERS, ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize("cls", [cls for cls in KERNEL_SOLVERS if cls is not DeviceBlock], ids=lambda cls: cls.__name__)
 def test_every_kernel_solver_by_name(cls, two):
     X, y = two
     options = {"solver": cls.__name__.lower(), "tol": 0.1, "max_time": 4.0, "random_state": 0}
@@ -247,6 +247,11 @@ def test_every_kernel_solver_by_name(cls, two):
             assert str(error).endswith(".")
     assert isinstance(model.solver_, cls)
     assert model.score(X, y) > 0.7
+
+
+def test_blocks_on_a_device_are_refused_without_one(two):
+    with pytest.raises(ValueError, match="DeviceBlock is for points on a device"):
+        SVC(solver=DeviceBlock()).fit(*two)
 
 
 def test_the_solver_that_auto_stands_for(two):

@@ -123,7 +123,7 @@ class DeviceBlock(Solver[KernelRegularized, DeviceBlockState]):
         if not isinstance(problem, KernelRegularized):
             return f"DeviceBlock solves KernelRegularized problems, not {type(problem).__name__}; use SBP."
         if not isinstance(problem.gram, DeviceGram):
-            return "DeviceBlock is for points on a device (DeviceGram); use BlockDual."
+            return "DeviceBlock is for points on a device, such as SVC(device='cuda') puts there; use BlockDual."
         if not problem.certifiable:
             return "DeviceBlock needs a kernel that is positive semidefinite; use BlockDual."
         return None
