@@ -8,7 +8,7 @@ from hinge.access.two_way.writer import write_pair
 from hinge.kernels import Gaussian
 from hinge.problems import KernelRegularized, NormConstrained, OneClass, Regularized, SlackConstrained
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE, epsilon_insensitive
-from hinge.solvers import SDCA, ActiveSet, BlockDual, Frugal, Newton, choose
+from hinge.solvers import SDCA, ActiveSet, Adaptive, BlockDual, Frugal, Newton, choose
 from hinge.solvers.auto import ascent_for
 
 
@@ -117,3 +117,11 @@ def test_regression_whose_coefficients_meet_no_bound_is_left_to_newton_steps(C, 
     assert isinstance(choice.solver, kind) and choice.solver.rejects(problem) is None
     labels = KernelRegularized.from_C(X, np.where(t > 0, 1, -1), C, Gaussian(0.2), bias="free")
     assert isinstance(choose(labels).solver, BlockDual)
+
+
+@pytest.mark.parametrize(("n", "watched"), [(20_000, True), (4_000, False)])
+def test_the_ascent_is_watched_where_rows_are_many_for_each_of_many_features(n, watched):
+    choice = choose(problem(n, 1500, 1e-7, 10))
+    assert isinstance(choice.solver, Adaptive) == watched
+    if watched:
+        assert choice.solver.begin == ASCENT and choice.solver.price < 100

@@ -172,9 +172,8 @@ def _walk(
         while len(_GRAPHS) >= RECORDED:
             _GRAPHS.pop(next(iter(_GRAPHS)))
         own = [one.clone() for one in given]
-        _steps(
-            torch, own[0], own[1], own[2], own[3], own[4], 2
-        )  # what libraries make ready at a first call cannot be recorded
+        # What libraries make ready at a first call cannot be recorded.
+        _steps(torch, own[0], own[1], own[2], own[3], own[4], 2)
         torch.cuda.synchronize(P.device)
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):

@@ -22,7 +22,7 @@ PATIENCE = 250.0  # passes that nobody waits for, however little each costs: lim
 MOST_TURNS = 2
 EARLY = 0.15  # share of Newton's price before which the ascent is not judged: its first gaps tell little
 MOST_STEPS = 300  # of Newton's method: each should double the digits, in the end
-LEAST_STEPS = 50
+FEWEST_STEPS = 50  # that it has in any case, where it does without a Hessian
 FINEST = 1e-10  # a gap that rounding leaves to Newton's method, and that the ascent does not better
 LEAST, LARGEST = 1e-16, 700.0  # the smallest tolerance; the largest logarithm of a gap whose exponential is finite
 
@@ -253,9 +253,9 @@ def price_of(solver: Adaptive, problem: Regularized) -> float:
 
 def most_steps(solver: Adaptive, problem: Regularized) -> float:
     """Steps after which Newton's method is given up: without a Hessian, each is two passes or more."""
-    return (
-        MOST_STEPS if form_of(problem) != "products" else min(MOST_STEPS, max(LEAST_STEPS, price_of(solver, problem)))
-    )
+    if form_of(problem) != "products":
+        return MOST_STEPS
+    return min(MOST_STEPS, max(FEWEST_STEPS, price_of(solver, problem)))
 
 
 def passes_left(k: float, rate: float, wanted: float, steady: bool = False) -> float:

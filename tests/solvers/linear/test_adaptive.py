@@ -2,12 +2,13 @@ import math
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from hinge.monitoring import Status, Stop
 from hinge.problems import Regularized
 from hinge.problems.svm.losses import epsilon_insensitive
 from hinge.solvers import SDCA, Adaptive, Newton, SubspaceSDCA, solve
-from hinge.solvers.linear.adaptive import Watch
+from hinge.solvers.linear.adaptive import FEWEST_STEPS, MOST_STEPS, Watch, most_steps, passes_left
 from hinge.solvers.linear.prices import newton_price, visit_price
 
 
@@ -139,3 +140,28 @@ def test_an_ascent_that_comes_less_far_than_newton_leaves_the_answer_to_it():
     made = Regularized.from_C(X, np.where(rng.random(80) < 0.5, 1, -1), 1.0, bias="penalized")
     result = solve(made, Adaptive(1e-4, "newton"), stop=Stop(tol=1e-4, max_iter=200 * made.n))
     assert result.state.watch.turns > 0 and result.certificate.gap < 1e-2
+
+
+def test_steps_without_a_hessian_are_fewer_before_newtons_method_is_given_up():
+    rng = np.random.default_rng(0)
+    X = sp.random_array((9000, 1500), density=4 / 1500, rng=rng, dtype=np.float32).tocsr()
+    wide = Regularized(X, np.where(np.arange(9000) % 2, 1, -1), 1e-6)
+    few, capped, many = (most_steps(Adaptive(price=price), wide) for price in (1.0, 120.0, 1e6))
+    assert (few, capped, many) == (FEWEST_STEPS, 120.0, MOST_STEPS)
+    assert most_steps(Adaptive(price=1.0), problem(1e-7)) == MOST_STEPS  # each of these is cheap
+
+
+def test_a_rate_is_told_by_gaps_that_lie_apart():
+    made, solver = problem(1e-7), Adaptive(price=10.0)
+    state = solver.init(made)
+    for _ in range(6):
+        state = solver.advance(made, state, solver.pause(made, state))
+    now = state.ascent.t / made.n
+    close = state.watch._replace(by_newton=False, turn=False, near=now, near_log=-9.0, far=0.95 * now, far_log=-9.0)
+    assert not solver._seen(made, state._replace(watch=close)).turn  # it rose from one look to the next: no rate
+    assert solver._seen(made, state._replace(watch=close._replace(far=0.5 * now))).turn
+
+
+def test_passes_that_are_left_grow_where_the_rate_falls():
+    assert passes_left(10.0, 0.5, 5.0, steady=True) == 10.0
+    assert passes_left(10.0, 0.5, 5.0) == 12.5
