@@ -9,7 +9,7 @@ from hinge.problems.rounding import rounding
 from hinge.problems.svm.losses import Loss
 from hinge.problems.svm.penalized import Penalized
 
-FAR_OFF = 10.0
+FAR_OFF = 1.5
 """Times the wanted gap from which on another multiple of the answer is tried: else none is much better."""
 
 FAINT = 1e-100

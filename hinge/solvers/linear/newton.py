@@ -27,13 +27,19 @@ LEAVE = 1.0  # a level is left when Newton promises a decrease below this share 
 
 
 class Look(NamedTuple):
-    """What a look at x found: gᵀp, the row-wise gap, ‖∇F‖²/(2λ), the dual objective, and what the rows weigh."""
+    """What a look at x found: gᵀp, the row-wise gap, ‖∇F‖²/(2λ), the dual objective, and what the rows weigh.
+
+    `primal` and `bound` are what the objective and the dual come to at the best multiples of x and α, as far as these
+    are known: at one of x where every row has its margin, and at one of α that is not larger.
+    """
 
     slope: float
     gap: float
     distance: float
     dual: float
     mass: float
+    primal: float
+    bound: float
 
 
 class NewtonState(NamedTuple):
@@ -177,7 +183,7 @@ class Newton(Solver[Regularized, NewtonState]):
             np.zeros(n, bool),
             hessians.room_for(problem, n),
             mu,
-            Look(0.0, np.inf, np.inf, 0.0, 1.0),
+            Look(0.0, np.inf, np.inf, 0.0, 1.0, np.inf, 0.0),
             level=level,
             known=0,
             moved=0,
@@ -263,8 +269,7 @@ class Newton(Solver[Regularized, NewtonState]):
         """The exact gap of the last look, once it saw all rows (but for the bias constraint)."""
         if state.level < len(state.rows):
             return np.inf
-        look = state.look
-        return problem.relative(look.dual + look.gap + look.distance, look.dual)
+        return problem.relative(state.look.primal, state.look.bound)
 
     def refresh(self, problem: Regularized, state: NewtonState) -> NewtonState:
         return state._replace(leaving=True)
@@ -301,14 +306,32 @@ def _look(problem: Regularized, state: NewtonState, parts: int) -> NewtonState:
         p[:] = -hessians.by_products(problem, rows[:level][state.curved[:level]], g, scale, parts)
     paid = penalty if penalty[-1] > 0.0 else penalty[:-1]  # a free bias costs nothing
     n = len(paid)
+    gained, square = float(linear / mass), float((combined[:n] ** 2 / paid).sum())
     look = Look(
         slope=float(g @ p),
         gap=float(gap / mass),
         distance=0.5 * float((g[:n] ** 2 / paid).sum()),
-        dual=float(linear / mass) - 0.5 * float((combined[:n] ** 2 / paid).sum()),
+        dual=gained - 0.5 * square,
         mass=float(mass),
+        primal=np.inf,
+        bound=gained - 0.5 * square,
     )
-    return state._replace(look=look, moved=moved)
+    return state._replace(look=_at_multiples(problem, look, state.m[:level], paid @ x[:n] ** 2, square), moved=moved)
+
+
+def _at_multiples(problem: Regularized, look: Look, m: np.ndarray, paid: float, square: float) -> Look:
+    """The look with what other multiples of x and α come to: those count where data can be separated, and λ is small.
+
+    Then an α of the right direction may be too long by far, and a margin that is just short of 1 cost far more than w.
+    """
+    primal, bound = look.dual + look.gap + look.distance, look.dual
+    if problem.loss.low == 0.0 == problem.loss.curvature and not problem.pull:
+        gained = look.dual + 0.5 * square
+        if 0.0 < gained < square:
+            bound = 0.5 * gained**2 / square
+        if (least := m.min() / problem.spread) > 0.0:
+            primal = min(primal, 0.5 * float(paid) / least**2)
+    return look._replace(primal=primal, bound=bound)
 
 
 def _shuffled_blocks(n: int, seed: int) -> np.ndarray:

@@ -43,8 +43,9 @@ class SDCAState(NamedTuple):
     `dual` has u = Σ sᵢαᵢyᵢ, the multiplier β, κ, its `pull` and the share that β `keep`s, the Λ in use and whether it
     still grows; of the dual's derivatives the bounds `upper` and `lower` beyond which rows leave the list, and this
     epoch's extremes; the gap as this epoch has met it so far, as the last one did and the one before, whether it
-    was as small in the end as these foretell, and whether an epoch has `ended` whose gap was not asked for yet. `epoch`
-    is described in `first_epoch`.
+    was as small in the end as these foretell, and whether an epoch has `ended` whose gap was not asked for yet; `short`
+    is what the margin of a row lacked most in the last epoch, and there is that of the one before; in the next epochs,
+    as many as one is `wary`, no row leaves the list. `epoch` is described in `first_epoch`.
     """
 
     alpha: np.ndarray
@@ -250,8 +251,8 @@ class SDCA(Solver[Regularized, SDCAState]):
         return problem.relative((dual + gap) / problem.total, dual / problem.total)
 
     def refresh(self, problem: Regularized, state: SDCAState) -> SDCAState:
-        """Bring all rows back; the gap is not foreseen any more."""
-        state.epoch.stale, state.dual.trusted = True, False
+        """Bring all rows back, for two epochs: the second tells what the first has left. No gap is foreseen."""
+        state.epoch.stale, state.dual.trusted, state.dual.wary = True, False, 2
         return state
 
     def kappa(self, problem: Regularized) -> float:
@@ -304,6 +305,9 @@ def first_dual() -> Scalars:
         gap_so_far=0.0,
         gap=np.inf,
         gap_before=np.inf,
+        short=np.inf,
+        short_before=np.inf,
+        wary=0,
         trusted=True,
         ended=False,
     )
@@ -355,11 +359,14 @@ def end_epoch(dual, epoch, active, full, moves, shrinking):
     """After the last row of an epoch: a bias `moves`, and rows that were marked leave the list."""
     growing, highest, lowest = dual.growing, dual.highest, dual.lowest
     dual.gap_before, dual.gap = dual.gap, dual.gap_so_far if not growing else np.inf
+    dual.short_before, dual.short = dual.short, np.inf if growing else max(0.0, highest)
     dual.Lam = full
     if moves and not growing:
         dual.beta = dual.keep * (dual.beta + dual.kappa * dual.u / full) - dual.pull
-    dual.upper = highest if shrinking and highest > 0.0 and not growing else np.inf
-    dual.lower = lowest if shrinking and lowest < 0.0 and not growing else -np.inf
+    dual.wary = max(0, dual.wary - 1)
+    leave = shrinking and not growing and dual.wary == 0
+    dual.upper = highest if leave and highest > 0.0 else np.inf
+    dual.lower = lowest if leave and lowest < 0.0 else -np.inf
     dual.ended, dual.growing = not growing, False
     epoch.active = unmarked(active, epoch.active)
 
@@ -376,14 +383,21 @@ def is_there(target, weight, loss, aim, alpha, v, dual):
 
 @compiled
 def foreseen(target, weight, loss, aim, gap, alpha, v, dual):
-    """The gap, the dual, and ‖v‖². Where `gap`, the part that rows have in it, is nan, it is as epochs foretell it."""
-    value = 0.0
+    """The gap, the dual, and ‖v‖². Where `gap`, the part that rows have in it, is nan, it is as epochs foretell it.
+
+    Or the gap of the least multiple of w with which every row has its margin, where that is less (as for the
+    certificate, see `Regularized.sharpened`): of data that can be separated the hinge of a margin that is just short
+    of 1 may cost far more than w.
+    """
+    short = max(dual.short, dual.short_before)  # of two rows alike the second has what the first is short of
+    value, separable = 0.0, loss.low == 0.0 == loss.curvature and len(target) == 1 and target[0] > short
     for i in range(len(alpha)):  # Σ sᵢ(tᵢαᵢ - ℓ*(αᵢ)), what the dual has besides its norm
         a = alpha[i]
         if a != 0.0:
             t = target[i] if len(target) > 1 else target[0]
             s = weight[i] if len(weight) > 1 else weight[0]
             value += s * (t * a - loss.epsilon * abs(a) - 0.5 * loss.curvature * a * a)
+            separable = separable and a < loss.high
     s0, s1, s2, s3, whole = 0.0, 0.0, 0.0, 0.0, len(v) // 4 * 4
     for j in range(0, whole, 4):  # four sums at once: each waits for its last term
         s0, s1 = s0 + v[j] * v[j], s1 + v[j + 1] * v[j + 1]
@@ -396,11 +410,14 @@ def foreseen(target, weight, loss, aim, gap, alpha, v, dual):
         if dual.trusted and gap < dual.gap_before < np.inf:
             # Rows were met from the beginning of the epoch, when the gap was larger, to its end.
             gap *= math.sqrt(gap / dual.gap_before)
+    half = (sq + c * u**2) / (2.0 * Lam)
+    if separable:
+        gap = min(gap, half * (target[0] / (target[0] - short)) ** 2 - (value - half))
     gap += abs(u - aim.u) * aim.spread  # of a free bias, by how much its constraint is missed
     if c > 0.0:  # b may not be that of α yet
         b = dual.beta + dual.kappa * u / Lam
         gap += 0.5 * Lam * (b - c * u / Lam) ** 2 / c
-    return gap, value - (sq + c * u**2) / (2.0 * Lam), sq
+    return gap, value - half, sq
 
 
 @compiled
