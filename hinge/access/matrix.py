@@ -25,6 +25,7 @@ ROW_BLOCK_CELLS = 1 << 21
 """Cells per compiled call of a whole pass: some milliseconds, so that Ctrl-C is heard."""
 
 FEW_ROWS = 64
+MOST_UNPACKED, SPARSE = 1 << 25, 64  # cells that are unpacked for products, if one of so many is not zero
 """Compressed rows whose products with each other are soonest found one by one."""
 
 _TURNING = threading.Lock()  # of all matrices: a lock of its own could not be pickled with one
@@ -262,9 +263,21 @@ class Matrix(Data):
             G = np.zeros((len(rows), len(rows)))
             self._reads[0] += _products_of_few(self.rows, rows, G, np.zeros(self.shape[1]))
             return G
-        some = (self._array[rows] if isinstance(rows, slice) else self._some(rows)).astype(np.float64, copy=False)
+        some = self._array[rows] if isinstance(rows, slice) else self._some(rows)
         self._reads[0] += some.nnz if self.is_sparse else some.size
-        return (some @ some.T).toarray() if self.is_sparse else some @ some.T
+        m, d = some.shape
+        if self.is_sparse:
+            if m * d > MOST_UNPACKED or some.nnz < m * d // SPARSE:
+                exact = some.astype(np.float64, copy=False)
+                return (exact @ exact.T).toarray()
+            some = some.toarray()
+        if some.dtype == np.float64:
+            return some @ some.T
+        G, step = np.zeros((m, m)), max(1, ROW_BLOCK_CELLS // max(1, m))
+        for lo in range(0, d, step):  # some columns at a time, so that no copy of all is made
+            part = some[:, lo : lo + step].astype(np.float64)
+            G += part @ part.T
+        return G
 
     def column_products(self, columns: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Lower triangle of ``X[:, columns].T @ diag(weight) @ X[:, columns]``; weights are not negative.

@@ -1,5 +1,6 @@
 """Which solver for which problem, and why."""
 
+import math
 from typing import NamedTuple
 
 from hinge.problems import KernelRegularized, KernelSlackConstrained, L1Regularized, Multiclass, Problem, Regularized
@@ -12,7 +13,8 @@ from hinge.solvers.linear.cdn import CDN
 from hinge.solvers.linear.hessians import form_of
 from hinge.solvers.linear.multiclass_sdca import MulticlassSDCA
 from hinge.solvers.linear.newton import Newton
-from hinge.solvers.linear.prices import ascent_price, leaps_pay, newton_price, stiffness, visit_price
+from hinge.solvers.linear.prices import ascent_price, leaps_pay, newton_price, row_space_prices, stiffness, visit_price
+from hinge.solvers.linear.row_space import RowSpace
 from hinge.solvers.linear.sdca import SDCA
 from hinge.solvers.linear.subspace_sdca import SubspaceSDCA
 
@@ -117,24 +119,43 @@ def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3)
         return Choice(Newton(), f"{work} of dual ascent") if newton < ascent else Choice(SDCA(), f"{work} for Newton")
     if tol < MANY_DIGITS and newton < SOON and form_of(problem) == "features":
         # What is wanted is an exact w, whose error is the root of a gap: the last of Newton's steps has it all.
-        exact = Adaptive(tol, "newton", ascent_for(problem, tol))
+        exact = Adaptive(tol, "newton", ascent_for(problem, tol, stiff))
         return Choice(exact, f"{d} features, and {tol:g} asks for many digits")
-    if CLEAR * ascent < newton and not leaps_pay(problem, tol):  # many epochs are watched: their number is a guess
-        return Choice(ascent_for(problem, tol, alone=True), f"{work} for Newton")
+    # Many epochs are watched: their number is a guess.
+    if CLEAR * ascent < newton and not leaps_pay(problem, tol, stiff):
+        return Choice(ascent_for(problem, tol, stiff, alone=True), f"{work} for Newton")
+    if form_of(problem) == "rows":
+        return _of_few_rows(problem, tol, stiff)
     price = newton / (n * visit_price(problem))  # in passes of the ascent
     if stiff >= MANY_VISITS and _is_brief(problem, newton, ascent):
         few = f"{n} rows of {d} features: Newton's method needs some {1e-6 * newton:.2g} ms"
-        return Choice(Adaptive(tol, "newton", ascent_for(problem, tol), price=float(f"{price:.3g}")), few)
+        return Choice(Adaptive(tol, "newton", ascent_for(problem, tol, stiff), price=float(f"{price:.3g}")), few)
     tried = CHEAP * price > PROBE and ascent < HOPELESS * newton
-    if form_of(problem) != "features":  # of few rows little is known beforehand
+    if form_of(problem) != "features":  # little is known beforehand
         tried = True
     elif ascent > newton:  # what is left of the ascent is taken for the geometric mean of this and of what is seen
         price *= newton / ascent
     price = float(f"{price:.3g}")
     if ascent <= newton or tried:
-        watched = Adaptive(tol, ascent=ascent_for(problem, tol), price=price)
+        watched = Adaptive(tol, ascent=ascent_for(problem, tol, stiff), price=price)
         return Choice(watched, f"{work} for Newton, who takes over where it is slow")
-    return Choice(Adaptive(tol, "newton", ascent_for(problem, tol), price=price), f"{work} of dual ascent")
+    return Choice(Adaptive(tol, "newton", ascent_for(problem, tol, stiff), price=price), f"{work} of dual ascent")
+
+
+def _of_few_rows(problem: Regularized, tol: float, stiff: float) -> Choice:
+    """The ascent, and from some time on in the span of the rows, which are fewer than features and full.
+
+    That pays as soon as the passes that are left cost more than the inner products of the rows; at once, where the
+    ascent should.
+    """
+    n, d, (factor, a_pass, newton) = problem.n, problem.d, row_space_prices(problem)
+    here, ascent, climb = n * visit_price(problem), ascent_price(problem, tol, stiff), ascent_for(problem, tol, stiff)
+    ratio = a_pass / here
+    there = RowSpace(tol, Adaptive(tol, ascent=climb, price=float(f"{newton / a_pass:.3g}")))
+    paid = min(factor / (1.0 - ratio) if ratio < 1.0 else math.inf, factor + newton)
+    begin = "newton" if factor + min(ratio * ascent, newton) < ascent else "ascent"
+    watched = Adaptive(tol, begin, climb, there, float(f"{paid / here:.3g}"))
+    return Choice(watched, f"{n} rows of {d} features: their inner products cost some {factor / here:.2g} passes")
 
 
 def _is_brief(problem: Regularized, newton: float, ascent: float) -> bool:
@@ -148,10 +169,10 @@ def _is_brief(problem: Regularized, newton: float, ascent: float) -> bool:
     return newton < (CHEAPER_BRIEF if newton < ascent else BRIEF)
 
 
-def ascent_for(problem: Regularized, tol: float = 1e-3, *, alone: bool = False) -> Solver:
+def ascent_for(problem: Regularized, tol: float = 1e-3, stiff: float | None = None, *, alone: bool = False) -> Solver:
     """Dual coordinate ascent, with steps in two directions where they pay (`leaps_pay`).
 
-    One that runs `alone`, watched by nobody, is told its tolerance, and goes on to it.
+    One that runs `alone`, watched by nobody, is told its tolerance, and goes on to it. `stiff` is R²/Λ, if known.
 
     Examples
     --------
@@ -163,7 +184,7 @@ def ascent_for(problem: Regularized, tol: float = 1e-3, *, alone: bool = False) 
     ['SDCA', 'SubspaceSDCA']
     """
     aim = tol if alone else 0.0
-    return SubspaceSDCA(tol=aim) if leaps_pay(problem, tol) else SDCA(tol=aim)
+    return SubspaceSDCA(tol=aim) if leaps_pay(problem, tol, stiff) else SDCA(tol=aim)
 
 
 def _fits_alone(problem: KernelRegularized) -> bool:

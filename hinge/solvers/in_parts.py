@@ -24,9 +24,8 @@ def in_parts(solver: Solver, problem: Problem, threads: int) -> Solver:
     if threads == 1 or not isinstance(problem, Regularized) or not problem.in_memory:
         return solver
     if type(solver) is Adaptive:
-        newton = in_parts(solver.newton, problem, threads)
-        assert isinstance(newton, Newton)
-        return replace(solver, ascent=in_parts(solver.ascent, problem, threads), newton=newton)
+        ascent, newton = (in_parts(method, problem, threads) for method in (solver.ascent, solver.newton))
+        return replace(solver, ascent=ascent, newton=newton)
     cells = problem.matrix.n_cells + A_ROW * problem.n
     parts = min(threads, cells // PART_CELLS)
     if isinstance(solver, SDCA | SubspaceSDCA) and (parts := min(parts, cells // (WIDTH * problem.d))) > 1:

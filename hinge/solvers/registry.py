@@ -44,6 +44,7 @@ BY_NAME: dict[str, Registered] = {
     "pegasos": Registered("hinge.solvers.linear.pegasos", "Pegasos", "linear"),
     "sdca": Registered("hinge.solvers.linear.sdca", "SDCA", "linear"),
     "subspacesdca": Registered("hinge.solvers.linear.subspace_sdca", "SubspaceSDCA", "linear"),
+    "rowspace": Registered("hinge.solvers.linear.row_space", "RowSpace", "linear"),
     "cocoa": Registered("hinge.solvers.linear.cocoa", "CoCoA", "linear"),
     "blockascent": Registered("hinge.solvers.linear.block_ascent", "BlockAscent", "linear"),
     "blocknewton": Registered("hinge.solvers.linear.block_newton", "BlockNewton", "linear"),

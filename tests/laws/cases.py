@@ -546,6 +546,8 @@ LINEAR = {
     "subspace-free": LinearCase(S.SubspaceSDCA(block_rows=3), bias="free", weighted=True, T=300),
     "subspace-squared": LossCase(S.SubspaceSDCA(), bias="penalized", weighted=True, T=300),
     "subspace-tube-free": LossCase(S.SubspaceSDCA("plain"), bias="free", T=300, loss=TUBE),
+    "rowspace": LinearCase(S.RowSpace(tol=1e-12), T=8, same_reads=False),
+    "rowspace-free": LossCase(S.RowSpace(tol=1e-12), bias="free", weighted=True, T=8, same_reads=False),
     "stale": LinearCase(S.StaleSDCA(block_rows=1)),
     "stale-blocks": LinearCase(S.StaleSDCA(least=0.3, width=0.1, block_rows=7)),
     "stale-free": LinearCase(S.StaleSDCA(), bias="free", weighted=True, T=300),

@@ -422,6 +422,7 @@ EXACT = (
     "SDCA",
     "CoCoA",
     "SubspaceSDCA",
+    "RowSpace",
     "Adaptive",
     "MulticlassSDCA",
     "StaleSDCA",

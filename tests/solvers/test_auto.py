@@ -33,7 +33,7 @@ ASCENT, NEWTON = "ascent", "newton"
         (20_000, 300, 1e-3, 10, ASCENT),  # short rows
         (20_000, 300, 1e-7, 10, NEWTON),
         (1000, 50_000, 1e-4, 50, None),  # text: nobody forms a Hessian of that
-        (499, 5000, 1e-4, None, None),  # nearly orthogonal
+        (499, 5000, 1e-4, None, ASCENT),  # nearly orthogonal
         (100, 5, 1.0, None, None),  # done before Newton's method has begun
     ],
 )

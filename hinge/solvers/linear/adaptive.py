@@ -10,8 +10,9 @@ from hinge.problems.cost import Cost
 from hinge.solvers.base import Paper, Solver, gap_of
 from hinge.solvers.linear.cocoa import CoCoAState
 from hinge.solvers.linear.hessians import form_of
-from hinge.solvers.linear.newton import Newton, NewtonState
+from hinge.solvers.linear.newton import Newton
 from hinge.solvers.linear.prices import newton_price, visit_price
+from hinge.solvers.linear.row_space import RowSpace
 from hinge.solvers.linear.sdca import SAMPLE, SDCA, SDCAState
 from hinge.solvers.linear.subspace_sdca import SubspaceSDCA, SubspaceState
 
@@ -55,7 +56,7 @@ class AdaptiveState(NamedTuple):
     """The states of both methods, of which one is at work, and what is known of the run."""
 
     ascent: Any
-    newton: NewtonState
+    newton: Any
     watch: Watch
 
     @property
@@ -92,9 +93,10 @@ class Adaptive(Solver[Regularized, AdaptiveState]):
         Which one begins.
     ascent : Solver
         `SDCA`, or `CoCoA` for several threads.
-    newton : Newton
+    newton : Solver
+        `Newton`; or `RowSpace`, of fewer rows than features, which goes on from where the ascent is.
     price : float, optional
-        Passes that Newton's method is thought to cost; by default as the sizes of the problem tell.
+        Passes that this is thought to cost; by default as the sizes of the problem tell.
 
     Examples
     --------
@@ -111,7 +113,7 @@ class Adaptive(Solver[Regularized, AdaptiveState]):
     tol: float = 1e-3
     begin: str = "ascent"
     ascent: Solver = field(default_factory=SDCA)
-    newton: Newton = field(default_factory=Newton)
+    newton: Solver = field(default_factory=Newton)
     price: float | None = None
 
     any_loss = True
@@ -194,7 +196,7 @@ class Adaptive(Solver[Regularized, AdaptiveState]):
         left = watch.gap if watch.by_newton else math.inf
         there = Watch(watch.t, watch.seed, not watch.by_newton, turns=turns, gap=watch.gap, log=watch.log, left=left)
         if there.by_newton:
-            start = answer if watch.gap <= NEAR_ENOUGH else None
+            start = answer if watch.gap <= NEAR_ENOUGH or isinstance(self.newton, RowSpace) else None
             return AdaptiveState(state.ascent, self.newton.init(problem, watch.seed, start), there)
         if watch.gap >= math.exp(min(watch.log, LARGEST)):  # it has got no further: the ascent goes on where it was
             return AdaptiveState(state.ascent, state.newton, there)
@@ -202,19 +204,23 @@ class Adaptive(Solver[Regularized, AdaptiveState]):
 
     def solution(self, problem: Regularized, state: AdaptiveState) -> Solution:
         """That of the method at work; the ascent's, as long as Newton's method is busy with a part of the rows."""
-        if state.watch.by_newton and state.watch.turns and state.newton.level < len(state.newton.rows):
-            return self.ascent.solution(problem, state.ascent)
+        answer: Solution
+        if state.watch.by_newton and state.watch.turns and self.newton.estimate(problem, state.newton) == math.inf:
+            answer = self.ascent.solution(problem, state.ascent)
+            return answer
         if not state.watch.by_newton and state.watch.left < state.watch.gap:  # the ascent has not come so far yet
-            return self.newton.solution(problem, state.newton)
+            answer = self.newton.solution(problem, state.newton)
+            return answer
         method, own = at_work(self, state)
-        answer: Solution = method.solution(problem, own)
+        answer = method.solution(problem, own)
         return answer
 
     def cost(self, problem: Regularized, state: AdaptiveState | None = None) -> Cost:
         """A step of Newton's method, and a pass to hand over; or the ascent's, and the sample that a look takes."""
         cost = self.ascent.cost(problem)
         if self.begin == "newton" if state is None else state.watch.by_newton or state.watch.turn:
-            return cost._replace(rows=0, cells=self.newton.cost(problem).cells + problem.matrix.n_cells)
+            other = self.newton.cost(problem)
+            return cost._replace(rows=0, cells=other.cells + problem.matrix.n_cells, certificate=other.certificate)
         return cost._replace(rows=cost.rows + (2 * SAMPLE if problem.n > 16 * SAMPLE else 0))
 
     def pause(self, problem: Regularized, state: AdaptiveState) -> int:
@@ -235,7 +241,9 @@ class Adaptive(Solver[Regularized, AdaptiveState]):
     def refresh(self, problem: Regularized, state: AdaptiveState) -> AdaptiveState:
         """Tell the method at work; the gaps that the ascent saw were too small, and are forgotten."""
         if state.watch.by_newton:
-            return state._replace(newton=self.newton.refresh(problem, state.newton))
+            newton, watch = self.newton.refresh(problem, state.newton), state.watch
+            ended = watch.turns < MOST_TURNS and self.newton.pause(problem, newton) == 0
+            return state._replace(newton=newton, watch=watch._replace(turn=watch.turn or ended))
         unseen = state.watch._replace(log=math.inf, near=0.0, near_log=math.inf, far=0.0, far_log=math.inf)
         return state._replace(ascent=self.ascent.refresh(problem, state.ascent), watch=unseen)
 

@@ -35,7 +35,9 @@ SMALL_STEPS = 1.5  # the steps on samples of the rows cost as much as this many 
 WIDE_STEPS = 4.0  # additional steps on all rows, with wide parabolas, if no sample is used
 CG_PASSES, CG_CROWDED = 40.0, 8000.0  # passes where the Hessian is not formed, and where features are as many as rows
 CG_SQUARED = 0.3  # share of these where nothing is smoothed
-ROWS_STEPS, ROWS_SQUARED = 150.0, 50.0  # steps where rows are fewer than features, and where nothing is smoothed either
+ROWS_STEPS, ROWS_SQUARED = 40.0, 15.0  # steps where rows are fewer than features, and where nothing is smoothed either
+ROWS_CURVED = 0.17  # share of their cube that a factor costs: of those on the parabola alone
+UNPACK = 3.0  # a cell that is copied for the inner products of the rows
 SQUARED = 0.1  # share of crowded steps where nothing is smoothed
 WARM_STEPS, WARM_STEP, WARM_MOVES = 2.0, 1.5e5, 0.1  # of a run that begins near: steps, one, rows that come or go
 READ = 2.0  # a cell that is not in memory: read from a disk, decoded, put in its row
@@ -55,12 +57,12 @@ def visit_price(problem: Regularized) -> float:
 def ascent_price(problem: Regularized, tol: float, stiff: float | None = None) -> float:
     """What dual coordinate ascent should cost, by R²/Λ (`stiffness`), with steps in two directions where these pay."""
     stiff, digits = stiffness(problem) if stiff is None else stiff, digits_of(tol)
-    slow = min(STIFF * stiff, LEAP * math.sqrt(stiff)) if leaps_pay(problem, tol) else STIFF * stiff
+    slow = min(STIFF * stiff, LEAP * math.sqrt(stiff)) if leaps_pay(problem, tol, stiff) else STIFF * stiff
     passes = FIRST + DIGIT * max(0.0, math.log10(stiff) + digits) + slow * max(1.0, digits)
     return passes * problem.n * visit_price(problem)
 
 
-def leaps_pay(problem: Regularized, tol: float) -> bool:
+def leaps_pay(problem: Regularized, tol: float, stiff: float | None = None) -> bool:
     """Whether dual ascent should take steps in two directions between its epochs, as `SubspaceSDCA` does.
 
     They pay where it takes many epochs, all the more where steps over all rows and features cost much beside these.
@@ -72,7 +74,9 @@ def leaps_pay(problem: Regularized, tol: float) -> bool:
     step = LEAP_CELL * (n + d) / (n * visit_price(problem))
     enough = MANY_EPOCHS * (1.0 + n / (EVEN * d)) * (1.0 + step) / max(1.0, digits_of(tol) - 1.0)
     sq = problem.matrix.typical_sq_norm(TYPICAL) + problem.constant_sq
-    return plain_stiffness(problem, sq) > enough and stiffness(problem) > enough  # the latter takes longer to know
+    if stiff is None and plain_stiffness(problem, sq) > enough:
+        stiff = stiffness(problem)  # which takes longer to know
+    return stiff is not None and stiff > enough
 
 
 def digits_of(tol: float) -> float:
@@ -162,7 +166,7 @@ def newton_price(problem: Regularized, stiff: float = math.inf) -> float:
         passes = (CG_PASSES + CG_CROWDED * (d / n) ** 2) * (CG_SQUARED if squared else 1.0)
         return STEP + passes * n * visit_price(problem)
     if form == "rows":
-        return FULL_SQUARE * n * n * d + others * (STEP + 2.0 * a_pass + CUBE * n**3 / 2.0)
+        return FULL_SQUARE * n * n * d + others * (STEP + 2.0 * a_pass + ROWS_CURVED * CUBE * n**3)
     steps = MORE_STEPS + CROWDED_STEPS * (SQUARED if squared else 1.0) * math.sqrt((d + 1.0) / n)
     steps = LEAST_STEPS + (steps * stiff / (stiff + FLAT) if stiff < math.inf else steps)
     if begins_with(problem) < n:
@@ -171,6 +175,23 @@ def newton_price(problem: Regularized, stiff: float = math.inf) -> float:
         steps += WIDE_STEPS
     square = FULL_SQUARE * d * d if is_full(problem) else SPARSE_SQUARE * cells * cells
     return steps * (STEP + a_pass + CUBE * d**3) + square * n
+
+
+class RowSpacePrices(NamedTuple):
+    """What coordinates of the rows' span cost; with them, a pass of the ascent, and Newton's method."""
+
+    factor: float
+    a_pass: float
+    newton: float
+
+
+def row_space_prices(problem: Regularized) -> RowSpacePrices:
+    """What it costs to form the inner products of n rows, and to go on with n numbers for each row, see `RowSpace`."""
+    n, d = float(problem.n), float(problem.d)
+    factor = STEP + UNPACK * n * d + FULL_SQUARE * n * n * d + ROWS_CURVED * CUBE * n**3
+    steps = ROWS_SQUARED if problem.loss.curvature else ROWS_STEPS
+    newton = steps * (STEP + 2.0 * n * (STEP_ROW + STEP_FULL * n) + ROWS_CURVED * CUBE * n**3)
+    return RowSpacePrices(factor, n * (VISIT + FULL_CELL * n), newton)
 
 
 def warm_newton_price(problem: Regularized) -> float:
