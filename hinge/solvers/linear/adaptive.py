@@ -16,7 +16,7 @@ from hinge.solvers.linear.row_space import RowSpace
 from hinge.solvers.linear.sdca import SAMPLE, SDCA, SDCAState
 from hinge.solvers.linear.subspace_sdca import SubspaceSDCA, SubspaceState
 
-NEAR_ENOUGH = 0.5  # a gap from which on Newton's method goes on sooner than it begins anew
+NEAR_ENOUGH = 5.0  # a gap from which on Newton's method goes on sooner than it begins anew
 LATER = 1.5  # the gap is remembered again once the passes have grown by this factor
 APART = 0.2  # share of the passes that lies between two gaps which tell a rate: from one look to the next they waver
 PATIENCE = 250.0  # passes that nobody waits for, however little each costs: limits are given in passes
