@@ -16,6 +16,7 @@ from hinge.sampling import key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.linear.active_rows import begin, first_epoch, rows_a_block, rows_to_look, unmarked
 from hinge.solvers.linear.local_ascent import visit
+from hinge.solvers.linear.subspace_step import products
 
 SGD_PAYS = 3.0  # λ Σ s from which the gradient pass is a good beginning
 TYPICAL = 16  # rows, or up to twice as many, whose norms set the scale of a free bias
@@ -364,14 +365,14 @@ def end_epoch(dual, epoch, active, full, moves, shrinking):
     epoch.active = unmarked(active, epoch.active)
 
 
-@compiled
+@compiled(inline="always")
 def is_there(target, weight, loss, aim, alpha, v, dual):
     """Whether the epoch that has just ended foretells the gap that is wanted; it is asked once."""
     ended, dual.ended = dual.ended, False
     if not (ended and aim.tol > 0.0):
         return False
     gap, value, _ = foreseen(target, weight, loss, aim, np.nan, alpha, v, dual)
-    return gap <= aim.tol * max(value, aim.unit)
+    return gap <= aim.tol * (value if value > aim.unit else aim.unit)
 
 
 @compiled
@@ -384,14 +385,8 @@ def foreseen(target, weight, loss, aim, gap, alpha, v, dual):
             t = target[i] if len(target) > 1 else target[0]
             s = weight[i] if len(weight) > 1 else weight[0]
             value += s * (t * a - loss.epsilon * abs(a) - 0.5 * loss.curvature * a * a)
-    s0, s1, s2, s3, whole = 0.0, 0.0, 0.0, 0.0, len(v) // 4 * 4
-    for j in range(0, whole, 4):  # four sums at once: each waits for its last term
-        s0, s1 = s0 + v[j] * v[j], s1 + v[j + 1] * v[j + 1]
-        s2, s3 = s2 + v[j + 2] * v[j + 2], s3 + v[j + 3] * v[j + 3]
-    for j in range(whole, len(v)):
-        s0 += v[j] * v[j]
-    sq, c, u, Lam = (s0 + s1) + (s2 + s3), aim.constant_sq, dual.u, aim.Lam
-    if np.isnan(gap):
+    sq, c, u, Lam = products(v, v)[1], aim.constant_sq, dual.u, aim.Lam
+    if gap != gap:
         gap = dual.gap
         if dual.trusted and gap < dual.gap_before < np.inf:
             # Rows were met from the beginning of the epoch, when the gap was larger, to its end.
@@ -399,8 +394,9 @@ def foreseen(target, weight, loss, aim, gap, alpha, v, dual):
     gap += abs(u - aim.u) * aim.spread  # of a free bias, by how much its constraint is missed
     if c > 0.0:  # b may not be that of α yet
         b = dual.beta + dual.kappa * u / Lam
-        gap += 0.5 * Lam * (b - c * u / Lam) ** 2 / c
-    return gap, value - (sq + c * u**2) / (2.0 * Lam), sq
+        off = b - c * u / Lam
+        gap += 0.5 * Lam * off * off / c
+    return gap, value - (sq + c * u * u) / (2.0 * Lam), sq
 
 
 @compiled
