@@ -389,7 +389,7 @@ def _cells_of(A: CSRRows, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 @compiled
 def _products_of_few(A, rows, G, z):
     """Fill G with inner products of compressed rows, with z, which is zero, for one of them; returns their cells."""
-    cells = 0
+    cells = np.int64(0)
     for a in range(len(rows)):
         row = read_row(A, np.uint64(rows[a]))
         cells += np.int64(row[1] - row[0])

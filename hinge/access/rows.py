@@ -211,12 +211,12 @@ def _add_csr(A, row, scale, w):
 
 
 def _add_outer_dense(A, row, scale, H):
-    x = A.X[row[0]]
+    i = row[0]
     for j in range(row[1]):
-        if x[j] != 0.0:
-            xj = scale * x[j]
+        xj = scale * A.X[i, j]
+        if xj != 0.0:
             for k in range(j + _1):
-                H[j, k] += xj * x[k]
+                H[j, k] += xj * A.X[i, k]
 
 
 def _add_outer_csr(A, row, scale, H):
