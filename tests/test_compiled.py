@@ -1,6 +1,7 @@
 """The decorator of all compiled functions."""
 
 import copy
+import gc
 import os
 import pickle
 import subprocess
@@ -9,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 
-from hinge.compiled import compiled, copied, scalars, scalars_array
+from hinge.compiled import _aside, compiled, copied, scalars, scalars_array
 
 CODE = """
 from hinge import LinearSVC
@@ -36,6 +37,17 @@ def test_options_reach_the_compiler():
     assert half(3.0) == 1.5
     assert half.targetoptions["fastmath"] is True
     assert half.targetoptions["nogil"] is True
+
+
+@pytest.mark.parametrize("searched", [True, False])
+def test_nobody_searches_for_garbage_while_a_function_is_compiled(searched, request):
+    request.addfinalizer(gc.enable)
+    (gc.enable if searched else gc.disable)()
+    assert _aside(gc.isenabled)() is False
+    assert gc.isenabled() is searched
+    with pytest.raises(ZeroDivisionError):
+        _aside(lambda: 1 / 0)()
+    assert gc.isenabled() is searched  # after an error, too
 
 
 @compiled

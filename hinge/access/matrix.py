@@ -196,13 +196,16 @@ class Matrix(Data):
 
     def typical_sq_norm(self, sample: int = 64) -> float:
         """Median squared norm of a few rows spread evenly over the matrix (billed)."""
-        rows = np.arange(0, self.shape[0], max(1, self.shape[0] // sample))
-        if isinstance(self.rows, DenseRows):  # what needs no compiled code does without: a first fit is sooner done
-            some = self.rows.X[rows].astype(np.float64)
-            self._reads[0] += some.size
-            return median(np.einsum("ij,ij->i", some, some).tolist())
-        squares = np.empty(len(rows))
-        _square(self.rows, rows, squares)
+        rows, A = np.arange(0, self.shape[0], max(1, self.shape[0] // sample)), self.rows
+        # What needs no compiled code does without: a first fit is sooner done.
+        if isinstance(A, DenseRows):
+            some = A.X[rows].astype(np.float64)
+            squares = np.einsum("ij,ij->i", some, some)
+        else:
+            at, counts = _cells_of(A, rows)
+            some = A.data[at].astype(np.float64)
+            squares = np.bincount(np.repeat(np.arange(len(rows)), counts), some * some, len(rows))
+        self._reads[0] += some.size
         return median(squares.tolist())
 
     def largest_norm(self) -> float:
@@ -261,7 +264,7 @@ class Matrix(Data):
         """⟨xᵢ, xⱼ⟩ of some rows, or of all, in float64."""
         if self.is_sparse and not isinstance(rows, slice) and len(rows) <= FEW_ROWS:
             G = np.zeros((len(rows), len(rows)))
-            self._reads[0] += _products_of_few(self.rows, rows, G, np.zeros(self.shape[1]))
+            self._reads[0] += _products_of_few(self.unbilled, rows, G, np.zeros(self.shape[1]))
             return G
         some = self._array[rows] if isinstance(rows, slice) else self._some(rows)
         self._reads[0] += some.nnz if self.is_sparse else some.size
@@ -310,11 +313,9 @@ class Matrix(Data):
         A = self.rows
         if isinstance(A, DenseRows):
             return A.X[rows]
-        ends = np.concatenate([A.indptr[rows], A.indptr[rows + 1]]).astype(np.int64).reshape(2, -1)
-        indptr = np.concatenate([[0], np.cumsum(ends[1] - ends[0])])
-        at = np.arange(indptr[-1]) + np.repeat(ends[0] - indptr[:-1], ends[1] - ends[0])
-        indices = A.indices[at].astype(np.int64)
-        return sp.csr_array((A.data[at], indices, indptr), shape=(len(rows), self.shape[1]))
+        at, counts = _cells_of(A, rows)
+        indptr = np.concatenate([[0], np.cumsum(counts)])
+        return sp.csr_array((A.data[at], A.indices[at].astype(np.int64), indptr), shape=(len(rows), self.shape[1]))
 
     @property
     def _array(self) -> Any:
@@ -391,32 +392,37 @@ def frozen(a: np.ndarray) -> np.ndarray:
     return view
 
 
+def _cells_of(A: CSRRows, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where the cells of some rows lie, and how many each has."""
+    starts, stops = A.indptr[rows].astype(np.int64), A.indptr[rows + 1].astype(np.int64)
+    counts = stops - starts
+    return np.arange(counts.sum()) + np.repeat(stops - np.cumsum(counts), counts), counts
+
+
 @compiled
 def _products_of_few(A, rows, G, z):
-    """Fill G with the inner products of some rows, with z, which is zero, for one of them; returns their cells."""
-    cells = 0
+    """Fill G with inner products of compressed rows, with z, which is zero, for one of them; returns their cells."""
+    cells = np.int64(0)
     for a in range(len(rows)):
-        row = held_row(A, rows[a])
-        lo, hi = span(A, row)
-        cells += hi - lo
+        row = read_row(A, np.uint64(rows[a]))
+        cells += np.int64(row[1] - row[0])
         add_row(A, row, 1.0, z)
         for b in range(a + 1):
-            G[a, b] = G[b, a] = dot(A, held_row(A, rows[b]), z)
+            G[a, b] = G[b, a] = dot(A, read_row(A, np.uint64(rows[b])), z)
         add_row(A, row, -1.0, z)
     return cells
 
 
-@compiled
-def _square(A, rows, squares):
-    for a in range(len(rows)):
-        squares[a] = sq_norm(A, read_row(A, rows[a]))
+# A row's number is unsigned wherever one is read, and what is larger is found by a condition: each type of number, and
+# each `max`, is another function to compile.
 
 
 @compiled
 def _largest_sq_norm(A, lo, hi):
     largest = 0.0
     for i in range(lo, hi):
-        largest = max(largest, sq_norm(A, held_row(A, i)))
+        sq = sq_norm(A, held_row(A, np.uint64(i)))
+        largest = sq if sq > largest else largest
     return largest
 
 
@@ -424,24 +430,25 @@ def _largest_sq_norm(A, lo, hi):
 def _responses(A, w, lo, hi, out, measure):
     largest = 0.0
     for i in range(lo, hi):
-        x = read_row(A, i)
+        x = read_row(A, np.uint64(i))
         out[i - lo] = dot(A, x, w)
         if measure:
-            largest = max(largest, sq_norm(A, x))
+            sq = sq_norm(A, x)
+            largest = sq if sq > largest else largest
     return largest
 
 
 @compiled
 def _responses_at(A, rows, w, out):
     for k in range(len(rows)):
-        out[k] = dot(A, read_row(A, rows[k]), w)
+        out[k] = dot(A, read_row(A, np.uint64(rows[k])), w)
 
 
 @compiled
 def _combine(A, coef, lo, hi, out):
     for i in range(lo, hi):
         if coef[i - lo] != 0.0:
-            add_row(A, read_row(A, i), coef[i - lo], out)
+            add_row(A, read_row(A, np.uint64(i)), coef[i - lo], out)
 
 
 @compiled
@@ -449,7 +456,7 @@ def _combine_finely(A, coef, lo, hi, out, rest):
     for i in range(lo, hi):
         a = coef[i - lo]
         if a != 0.0:
-            row = read_row(A, i)
+            row = read_row(A, np.uint64(i))
             start, stop = span(A, row)
             for p in range(start, stop):
                 j, x = cell(A, row, p)

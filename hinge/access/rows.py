@@ -66,18 +66,20 @@ def _held_csr(A, i):
 
 
 def _fetch_dense(A, i):
-    x = A.X[np.uint64(i)]
-    at, step = np.uint64(0), np.uint64(LINE // x.itemsize)
-    end = min(np.uint64(len(x)), np.uint64(LINES) * step)
+    d, step = np.uint64(A.X.shape[1]), np.uint64(LINE // A.X.itemsize)
+    some = np.uint64(LINES) * step
+    at = np.uint64(i) * d
+    end = at + (some if some < d else d)
     while at < end:
-        prefetch(x, at)
+        prefetch(A.X, at)
         at += step
 
 
 def _fetch_csr(A, i):
     lo, hi = np.uint64(A.indptr[np.uint64(i)]), np.uint64(A.indptr[np.uint64(i) + _1])
     step = np.uint64(LINE // A.data.itemsize)
-    end = min(hi, lo + np.uint64(LINES) * step)
+    end = lo + np.uint64(LINES) * step
+    end = end if end < hi else hi
     while lo < end:
         prefetch(A.data, lo)
         prefetch(A.indices, lo)
@@ -109,10 +111,9 @@ def _cell_csr(A, row, p):
 
 
 def _dot_dense(A, row, w):
-    x = A.X[row[0]]
-    s = 0.0
+    i, s = row[0], 0.0
     for j in range(row[1]):
-        s += x[j] * w[j]
+        s += A.X[i, j] * w[j]
     return s
 
 
@@ -199,9 +200,9 @@ def _add_to_column_csr(A, row, scale, W, k):
 
 
 def _add_dense(A, row, scale, w):
-    x = A.X[row[0]]
+    i = row[0]
     for j in range(row[1]):
-        w[j] += scale * x[j]
+        w[j] += scale * A.X[i, j]
 
 
 def _add_csr(A, row, scale, w):
@@ -210,12 +211,12 @@ def _add_csr(A, row, scale, w):
 
 
 def _add_outer_dense(A, row, scale, H):
-    x = A.X[row[0]]
+    i = row[0]
     for j in range(row[1]):
-        if x[j] != 0.0:
-            xj = scale * x[j]
+        xj = scale * A.X[i, j]
+        if xj != 0.0:
             for k in range(j + _1):
-                H[j, k] += xj * x[k]
+                H[j, k] += xj * A.X[i, k]
 
 
 def _add_outer_csr(A, row, scale, H):
@@ -228,17 +229,18 @@ def _add_outer_csr(A, row, scale, H):
 
 
 def _sq_norm_dense(A, row):
-    x = A.X[row[0]]
-    s = 0.0
+    i, s = row[0], 0.0
     for j in range(row[1]):
-        s += np.float64(x[j]) * np.float64(x[j])
+        x = np.float64(A.X[i, j])
+        s += x * x
     return s
 
 
 def _sq_norm_csr(A, row):
     s = 0.0
     for p in range(row[0], row[1]):
-        s += np.float64(A.data[p]) * np.float64(A.data[p])
+        x = np.float64(A.data[p])
+        s += x * x
     return s
 
 

@@ -89,7 +89,7 @@ def duality_gap(y, box, lam, beta, r, e, own, b, free, extra, epsilon=None):
     return primal, gap, most, dual
 
 
-@compiled
+@compiled(no_cpython_wrapper=True)
 def _side(sign, y, box, beta, r, e, own, epsilon):
     """Sums over the points whose β has this sign.
 
@@ -169,7 +169,7 @@ def _reach(y, epsilon):
     return abs(y) + epsilon
 
 
-@compiled
+@compiled(no_cpython_wrapper=True)
 def _term(a, m, epsilon):
     """(1 - α)max(0, m) + α max(0, -m); of the ε-insensitive loss, max(0, |m| - ε) + ε|α| - αm.
 
@@ -183,7 +183,7 @@ def _term(a, m, epsilon):
     return (1.0 - a) * beyond if beyond > 0.0 else max(0.0, -m - epsilon) - a * beyond
 
 
-@compiled
+@compiled(no_cpython_wrapper=True)
 def slope_above(beta, e, epsilon):
     """The slope of eβ + ε|β| to the right of β: e itself for the hinge, where `epsilon` is None."""
     if epsilon is None:
@@ -191,7 +191,7 @@ def slope_above(beta, e, epsilon):
     return e + epsilon if beta >= 0.0 else e - epsilon
 
 
-@compiled
+@compiled(no_cpython_wrapper=True)
 def slope_below(beta, e, epsilon):
     """The slope of eβ + ε|β| to the left of β."""
     if epsilon is None:

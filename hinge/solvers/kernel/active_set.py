@@ -248,7 +248,7 @@ def _violation(y, box, lam, beta, e, r, lo, hi, unbiased, epsilon):
     return b, max(violation, 0.0), dual, primal
 
 
-@compiled
+@compiled(no_cpython_wrapper=True)
 def _best_bias(y, e, weight, epsilon):
     """The order statistic of the kinks y - r, with r = e + y, at which the positive mass is used up.
 

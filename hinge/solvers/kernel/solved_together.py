@@ -1,5 +1,6 @@
 """Many small kernel problems over one Gram matrix in one compiled call, by the rounds of `active_set`."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -117,7 +118,9 @@ def _solve(these, first, tol, work, unbiased, indefinite, epsilon, plain, sums):
         lo, hi, rows = these.lo[at:end], these.hi[at:end], these.rows[at:end]
         cut = None if sums is None else sums.positive[k]
         K, own = _own_values(these.K, rows)
-        e, off, none = np.empty(n), np.empty(n), np.zeros(n)
+        e, off, none = np.empty(n), np.empty(n), np.empty(n)
+        for i in range(n):
+            none[i] = 0.0
         _pulls(K, y, beta if sums is None else net_of(sums.form, beta), e)
         found, finished, stuck = these.found[k], False, False
         if sums is not None and found.rounds == 0 and not found.on_face:
@@ -136,7 +139,7 @@ def _solve(these, first, tol, work, unbiased, indefinite, epsilon, plain, sums):
             found.on_face = stuck
             if stuck:
                 continue
-            found.level = max(SHARPER * found.level, FINEST)
+            found.level = SHARPER * found.level if SHARPER * found.level > FINEST else FINEST
             found.rounds += 1
             net, errors, as_is, ended = beta, none, np.inf, False
             for look in range(2):
@@ -148,7 +151,7 @@ def _solve(these, first, tol, work, unbiased, indefinite, epsilon, plain, sums):
                     b, gap, value, primal = measured_levels(sums, k, box, y, net, e, own, errors, these.unit[k])
                 if look == 0:
                     found.still = 0 if value > found.dual + 1e-14 * abs(value) else found.still + 1
-                    found.dual = max(value, found.dual)
+                    found.dual = value if value > found.dual else found.dual
                     as_is, ended = gap, found.still >= STILL and found.level <= FINEST
                     if gap > tol and not ended:
                         break
@@ -181,15 +184,16 @@ def _move_on_face(these, k, free, epsilon, sums):
     return len(e) * steps_on_face(K, beta, e, these.lo[at:end], these.hi[at:end], free, epsilon, cut)
 
 
-@compiled
+@compiled(no_cpython_wrapper=True)
 def _own_values(values, rows):
     """The kernel values of some points among themselves, and the norms of these points."""
     n = len(rows)
     K, own = np.empty((n, n)), np.empty(n)
     for i in range(n):
-        own[i] = np.sqrt(max(values[rows[i], rows[i]], 0.0))
+        row = rows[i]
+        own[i] = math.sqrt(values[row, row]) if values[row, row] > 0.0 else 0.0
         for j in range(n):
-            K[i, j] = values[rows[i], rows[j]]
+            K[i, j] = values[row, rows[j]]
     return K, own
 
 
@@ -266,19 +270,18 @@ def net_of(form, beta):
     return net
 
 
-@compiled
+@compiled(no_cpython_wrapper=True)
 def _pulls(K, y, beta, e):
     """Fill e with Kβ - y."""
     for i in range(len(e)):
         e[i] = -y[i]
     for j in range(len(beta)):
         if beta[j] != 0.0:
-            row = K[j]
             for i in range(len(e)):
-                e[i] += beta[j] * row[i]
+                e[i] += beta[j] * K[j, i]
 
 
-@compiled
+@compiled(no_cpython_wrapper=True)
 def _errors(A, B, rows, beta, own, off):
     """Bounds on the errors of Σ βK: of the values, and of a sum of n terms in float64."""
     n = len(beta)

@@ -40,28 +40,30 @@ def pair_steps(K, beta, e, lo, hi, tol, most, epsilon=None, cut=None):
             for k in range(first, last):
                 if beta[k] > lo[k]:
                     slope = slope_below(beta[k], e[k], epsilon)
-                    largest = max(largest, slope)
+                    largest = slope if slope > largest else largest
                     if slope - least > 0.0:
                         curve = own + diag[k] - 2.0 * row[k]
                         gain = (slope - least) * (slope - least) / (curve if curve > tiny else tiny)
                         if gain > best:
                             i, j, best, rise = u, k, gain, slope - least
-            violation = max(violation, largest - least)
+            violation = largest - least if largest - least > violation else violation
         if j < 0 or violation <= tol:
             return step
         row, other = K[i], K[j]
-        curve = max(diag[i] + diag[j] - 2.0 * row[j], tiny)
-        d = _length(rise, curve, beta[i], beta[j], epsilon)
-        d = min(d, hi[i] - beta[i], beta[j] - lo[j])
+        curve = diag[i] + diag[j] - 2.0 * row[j]
+        d = _length(rise, curve if curve > tiny else tiny, beta[i], beta[j], epsilon)
+        above, below = hi[i] - beta[i], beta[j] - lo[j]
+        d = above if above < d else d
+        d = below if below < d else d
         # At a bound exactly: whether a coordinate can move is asked by comparison with it.
-        beta[i] = hi[i] if d == hi[i] - beta[i] else beta[i] + d
-        beta[j] = lo[j] if d == beta[j] - lo[j] else beta[j] - d
+        beta[i] = hi[i] if d == above else beta[i] + d
+        beta[j] = lo[j] if d == below else beta[j] - d
         for k in range(n):
             e[k] += d * (row[k] - other[k])
     return most
 
 
-@compiled
+@compiled(no_cpython_wrapper=True)
 def _part(part, n, cut):
     """Where a part of the points begins and ends: all of them, or those on one side of the cut."""
     if cut is None:
@@ -69,7 +71,7 @@ def _part(part, n, cut):
     return (0, cut) if part == 0 else (cut, n)
 
 
-@compiled
+@compiled(no_cpython_wrapper=True)
 def _length(rise, curve, up, down, epsilon):
     """How far to move β = up upwards and β = down downwards: the slope grows by 2ε where one of them passes zero."""
     d = rise / curve
@@ -117,12 +119,13 @@ def _moved(beta, e, own, epsilon):
     return shrunk if beta - e / own > 0.0 else -shrunk
 
 
-@compiled
+@compiled(no_cpython_wrapper=True)
 def diagonal(K):
     """The diagonal in one piece, since in K every entry lies in another page of memory; and the least curvature."""
     diag = np.empty(len(K), K.dtype)
     largest = 0.0
     for k in range(len(K)):
-        diag[k] = K[k, k]
-        largest = max(largest, abs(diag[k]))
+        diag[k] = own = K[k, k]
+        own = own if own > 0.0 else -own
+        largest = own if own > largest else largest
     return diag, TINY * largest if largest > 0.0 else TINY

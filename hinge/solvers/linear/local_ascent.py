@@ -106,13 +106,13 @@ def visit(A, y, target, weight, loss, lam, block_rows, n_iter, alpha, v, sq, act
     blocks = -(-listed // block_rows) if are_far(A) else 0  # those that are worth asking for in advance
     while left > 0 and visited < listed:
         begin = np.int64(order[block]) * block_rows
-        first, last = begin + offset, min(begin + block_rows, listed)
-        stop = min(last, first + left)
+        first, last = begin + offset, begin + block_rows if begin + block_rows < listed else listed
+        stop = first + left if first + left < last else last
         if block + 2 * AHEAD < blocks:
             prefetch(active, np.uint64(order[block + 2 * AHEAD]) * np.uint64(block_rows))
         if block + AHEAD < blocks:
             soon = np.int64(order[block + AHEAD]) * block_rows
-            for at in range(soon, min(soon + block_rows, listed)):
+            for at in range(soon, soon + block_rows if soon + block_rows < listed else listed):
                 i = np.uint64(active[at])
                 fetch(A, i)
                 prefetch(y, i)
@@ -134,7 +134,7 @@ def visit(A, y, target, weight, loss, lam, block_rows, n_iter, alpha, v, sq, act
             if rise < lower and fall > upper:
                 active[at] |= SHRUNK
             elif rise > 0.0 or fall < 0.0:
-                highest, lowest = max(highest, rise), min(lowest, fall)
+                highest, lowest = rise if rise > highest else highest, fall if fall < lowest else lowest
                 new = best_weight(loss, old, g, s * (sq[i] + kappa) / Lam)
                 alpha[i] = new
                 u += s * (new - old) * yi

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hinge.compiled import compiled
 from hinge.problems import Regularized
 from hinge.solvers.linear.hessians import form_of, is_full
 from hinge.solvers.linear.newton import begins_with
@@ -135,23 +134,15 @@ def directions(problem: Regularized) -> float:
     return min(float(problem.d), _directions(G)) if len(G) >= 4 else float(problem.d)
 
 
-@compiled
-def _directions(G):
+def _directions(G: np.ndarray) -> float:
     """The same by inner products, infinite where rows do not differ: each one's mean with the others is taken off."""
-    m, sq, total = len(G), 0.0, 0.0
-    each = np.zeros(m)
-    for i in range(m):
-        sq += G[i, i] / m
-        for j in range(m):
-            if j != i:
-                each[i] += G[i, j] / (m - 1)
-                total += G[i, j]
-    mean, squares = total / (m * (m - 1)), 0.0
-    for i in range(m):
-        for j in range(m):
-            if j != i:
-                squares += (G[i, j] - each[i] - each[j] + mean) ** 2 / (m * (m - 3))
-    return (sq - mean) ** 2 / squares if squares > 0.0 < sq - mean else np.inf
+    m, own = len(G), G.diagonal()
+    each = (G.sum(axis=1) - own) / (m - 1)
+    mean, sq = float(each.mean()), float(own.mean())
+    apart = G - each[:, None] - each + mean
+    np.fill_diagonal(apart, 0.0)
+    squares = float(np.vdot(apart, apart)) / (m * (m - 3))
+    return (sq - mean) ** 2 / squares if squares > 0.0 < sq - mean else math.inf
 
 
 def newton_price(problem: Regularized, stiff: float = math.inf) -> float:

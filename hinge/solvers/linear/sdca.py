@@ -16,6 +16,7 @@ from hinge.sampling import key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.linear.active_rows import begin, first_epoch, rows_a_block, rows_to_look, unmarked
 from hinge.solvers.linear.local_ascent import visit
+from hinge.solvers.linear.subspace_step import products
 
 SGD_PAYS = 3.0  # λ Σ s from which the gradient pass is a good beginning
 TYPICAL = 16  # rows, or up to twice as many, whose norms set the scale of a free bias
@@ -359,11 +360,11 @@ def end_epoch(dual, epoch, active, full, moves, shrinking):
     """After the last row of an epoch: a bias `moves`, and rows that were marked leave the list."""
     growing, highest, lowest = dual.growing, dual.highest, dual.lowest
     dual.gap_before, dual.gap = dual.gap, dual.gap_so_far if not growing else np.inf
-    dual.short_before, dual.short = dual.short, np.inf if growing else max(0.0, highest)
+    dual.short_before, dual.short = dual.short, np.inf if growing else highest if highest > 0.0 else 0.0
     dual.Lam = full
     if moves and not growing:
         dual.beta = dual.keep * (dual.beta + dual.kappa * dual.u / full) - dual.pull
-    dual.wary = max(0, dual.wary - 1)
+    dual.wary -= 1 if dual.wary > 0 else 0
     leave = shrinking and not growing and dual.wary == 0
     dual.upper = highest if leave and highest > 0.0 else np.inf
     dual.lower = lowest if leave and lowest < 0.0 else -np.inf
@@ -371,14 +372,14 @@ def end_epoch(dual, epoch, active, full, moves, shrinking):
     epoch.active = unmarked(active, epoch.active)
 
 
-@compiled
+@compiled(inline="always")
 def is_there(target, weight, loss, aim, alpha, v, dual):
     """Whether the epoch that has just ended foretells the gap that is wanted; it is asked once."""
     ended, dual.ended = dual.ended, False
     if not (ended and aim.tol > 0.0):
         return False
     gap, value, _ = foreseen(target, weight, loss, aim, np.nan, alpha, v, dual)
-    return gap <= aim.tol * max(value, aim.unit)
+    return gap <= aim.tol * (value if value > aim.unit else aim.unit)
 
 
 @compiled
@@ -389,7 +390,8 @@ def foreseen(target, weight, loss, aim, gap, alpha, v, dual):
     certificate, see `Regularized.sharpened`): of data that can be separated the hinge of a margin that is just short
     of 1 may cost far more than w.
     """
-    short = max(dual.short, dual.short_before)  # of two rows alike the second has what the first is short of
+    # Of two rows alike the second has what the first is short of.
+    short = dual.short if dual.short > dual.short_before else dual.short_before
     value, separable = 0.0, loss.low == 0.0 == loss.curvature and len(target) == 1 and target[0] > short
     for i in range(len(alpha)):  # Σ sᵢ(tᵢαᵢ - ℓ*(αᵢ)), what the dual has besides its norm
         a = alpha[i]
@@ -397,26 +399,24 @@ def foreseen(target, weight, loss, aim, gap, alpha, v, dual):
             t = target[i] if len(target) > 1 else target[0]
             s = weight[i] if len(weight) > 1 else weight[0]
             value += s * (t * a - loss.epsilon * abs(a) - 0.5 * loss.curvature * a * a)
-            separable = separable and a < loss.high
-    s0, s1, s2, s3, whole = 0.0, 0.0, 0.0, 0.0, len(v) // 4 * 4
-    for j in range(0, whole, 4):  # four sums at once: each waits for its last term
-        s0, s1 = s0 + v[j] * v[j], s1 + v[j + 1] * v[j + 1]
-        s2, s3 = s2 + v[j + 2] * v[j + 2], s3 + v[j + 3] * v[j + 3]
-    for j in range(whole, len(v)):
-        s0 += v[j] * v[j]
-    sq, c, u, Lam = (s0 + s1) + (s2 + s3), aim.constant_sq, dual.u, aim.Lam
-    if np.isnan(gap):
+            if a >= loss.high:
+                separable = False
+    sq, c, u, Lam = products(v, v)[1], aim.constant_sq, dual.u, aim.Lam
+    if gap != gap:
         gap = dual.gap
         if dual.trusted and gap < dual.gap_before < np.inf:
             # Rows were met from the beginning of the epoch, when the gap was larger, to its end.
             gap *= math.sqrt(gap / dual.gap_before)
-    half = (sq + c * u**2) / (2.0 * Lam)
+    half = (sq + c * u * u) / (2.0 * Lam)
     if separable:
-        gap = min(gap, half * (target[0] / (target[0] - short)) ** 2 - (value - half))
+        s = target[0] / (target[0] - short)
+        other = half * s * s - (value - half)
+        gap = other if other < gap else gap
     gap += abs(u - aim.u) * aim.spread  # of a free bias, by how much its constraint is missed
     if c > 0.0:  # b may not be that of α yet
         b = dual.beta + dual.kappa * u / Lam
-        gap += 0.5 * Lam * (b - c * u / Lam) ** 2 / c
+        off = b - c * u / Lam
+        gap += 0.5 * Lam * off * off / c
     return gap, value - half, sq
 
 

@@ -28,11 +28,10 @@ def slope_of(loss, z, sharpness, spared):
 @compiled
 def along(A, rows, y, p, lo, hi, q):
     """q ← yᵢ⟨p, (xᵢ, 1)⟩ for rows lo to hi of the list."""
-    d = len(p) - 1
-    w, b = p[:d], p[d]
+    b = p[len(p) - 1]
     for k in range(lo, hi):
-        i = rows[k]
-        q[k] = y[i] * (dot(A, read_row(A, i), w) + b)
+        i = np.uint64(rows[k])
+        q[k] = y[i] * (dot(A, read_row(A, i), p) + b)
 
 
 @compiled
@@ -43,7 +42,7 @@ def slopes(A, rows, y, target, weight, loss, m, center, mu, alpha, z, curved):
     sharpness = 1.0 / (mu + loss.curvature)
     spared = loss.epsilon * sharpness
     for k in range(len(rows)):
-        i = rows[k]
+        i = np.uint64(rows[k])
         s = weight[i] if len(weight) > 1 else weight[0]
         t = target[i] if len(target) > 1 else target[0]
         e = t - m[k]
@@ -66,12 +65,14 @@ def slopes(A, rows, y, target, weight, loss, m, center, mu, alpha, z, curved):
 def add_outers(A, rows, weight, sign, H):
     """Lower triangle of H ← H ± Σ sᵢ (xᵢ, 1)(xᵢ, 1)ᵀ over the rows of the list."""
     d = len(H) - 1
-    for i in rows:
+    last = H[d]
+    for k in range(len(rows)):
+        i = np.uint64(rows[k])
         row = read_row(A, i)
         s = sign * (weight[i] if len(weight) > 1 else weight[0])
         add_outer(A, row, s, H)
-        add_row(A, row, s, H[d, :d])
-        H[d, d] += s
+        add_row(A, row, s, last)
+        last[d] += s
 
 
 class Trial(NamedTuple):
@@ -151,7 +152,7 @@ def copy_rows(A, rows, B):
     """The rows (xᵢ, 1) of a list, one below the other, in an array of zeros."""
     d = B.shape[1] - 1
     for k in range(len(rows)):
-        row = read_row(A, rows[k])
+        row = read_row(A, np.uint64(rows[k]))
         first, stop = span(A, row)
         for p in range(first, stop):
             j, x = cell(A, row, p)
@@ -163,10 +164,11 @@ def copy_rows(A, rows, B):
 def product(A, rows, weight, p, out):
     """out ← Σ sᵢ (xᵢ, 1)⟨(xᵢ, 1), p⟩ over the rows of the list."""
     d = len(p) - 1
-    v, b = p[:d], p[d]
-    out[:] = 0.0
-    for i in rows:
+    for j in range(d + 1):
+        out[j] = 0.0
+    for k in range(len(rows)):
+        i = np.uint64(rows[k])
         row = read_row(A, i)
-        c = (weight[i] if len(weight) > 1 else weight[0]) * (dot(A, row, v) + b)
+        c = (weight[i] if len(weight) > 1 else weight[0]) * (dot(A, row, p) + p[d])
         add_row(A, row, c, out)
         out[d] += c

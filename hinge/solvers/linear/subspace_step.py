@@ -29,10 +29,11 @@ LONGEST = 100.0  # steps are no longer than this times a direction: where the du
 # away, and v would be all rounding
 
 
-# Conditions in place of `min` and `max`: Numba compiles a function for each of these, a tenth of a second.
+# Conditions in place of `min`, `max` and `sign`: Numba compiles a function for each of these, a tenth of a second. Sums
+# are reordered in functions of their own: what others call is then compiled once, as `visit` has it.
 
 
-@compiled(fastmath=SUMS)
+@compiled
 def subspace_step(A, y, target, weight, loss, full, c, beta, alpha, v, dual, walk, p, v_p, q, v_q):
     """α moves along p and q as far as the dual rises.
 
@@ -43,22 +44,27 @@ def subspace_step(A, y, target, weight, loss, full, c, beta, alpha, v, dual, wal
     tau_p, tau_q = _best(target, weight, loss, full, c, beta, alpha, v, u, p, v_p, u_p, q, v_q, u_q)
     for j in range(len(v)):
         v_q[j] = tau_p * v_p[j] + tau_q * v_q[j]
-    u_q, pushed = tau_p * u_p + tau_q * u_q, False
+    u_q, slope, bend, pushed = tau_p * u_p + tau_q * u_q, 0.0, 0.0, False
     for i in range(len(alpha)):
-        wanted = tau_p * p[i] + tau_q * q[i]
-        q[i] = wanted
+        q[i] = step = wanted = tau_p * p[i] + tau_q * q[i]
         if wanted != 0.0:
-            low = 0.0 if loss.epsilon > 0.0 and alpha[i] > 0.0 else loss.low  # the dual has a kink at 0
-            high = 0.0 if loss.epsilon > 0.0 and alpha[i] < 0.0 else loss.high
-            if not low <= alpha[i] + wanted <= high:
-                q[i] = (high if alpha[i] + wanted > high else low) - alpha[i]
-                s = weight[i] if len(weight) > 1 else weight[0]
-                u_q += s * (q[i] - wanted) * y[i]
-                add_row(A, read_row(A, np.uint64(i)), s * (q[i] - wanted) * y[i], v_q)
+            a, s, t = alpha[i], weight[i] if len(weight) > 1 else weight[0], target[i] if len(target) > 1 else target[0]
+            low = 0.0 if loss.epsilon > 0.0 and a > 0.0 else loss.low  # the dual has a kink at 0
+            high = 0.0 if loss.epsilon > 0.0 and a < 0.0 else loss.high
+            if not low <= a + wanted <= high:
+                q[i] = step = (high if a + wanted > high else low) - a
+                change = s * (step - wanted) * y[i]
+                u_q += change
+                add_row(A, read_row(A, np.uint64(i)), change, v_q)
                 pushed = True
+            rise = t - loss.curvature * a
+            slope += s * step * (rise - loss.epsilon if a > 0.0 or a == 0.0 < step else rise + loss.epsilon)
+            bend += s * step * step
     tau = 1.0
-    if pushed:
-        slope, bend = _along(target, weight, loss, full, c, beta, alpha, v, u, q, v_q, u_q)
+    if pushed:  # g and H as at the top of this file
+        across, square = products(v, v_q)
+        slope -= beta * u_q + (across + c * u * u_q) / full
+        bend = loss.curvature * bend + (square + c * u_q * u_q) / full
         tau = slope / (bend if bend > TINY else TINY)
         tau = tau if 0.0 <= tau <= 1.0 else 1.0 if tau > 1.0 else 0.0
     for j in range(len(v)):
@@ -75,7 +81,7 @@ def subspace_step(A, y, target, weight, loss, full, c, beta, alpha, v, dual, wal
     dual.u = walk.u_before = u + walk.u_step
 
 
-@compiled(fastmath=SUMS)
+@compiled(fastmath=SUMS, no_cpython_wrapper=True)
 def _best(target, weight, loss, full, c, beta, alpha, v, u, p, v_p, u_p, q, v_q, u_q):
     """τ of the maximum on the plane of p and q, or on the way there; p and `v_p` become what has changed."""
     h_p, h_q, h_pq, g_p, g_q = c * u_p * u_p, c * u_q * u_q, c * u_p * u_q, c * u * u_p, c * u * u_q
@@ -95,12 +101,12 @@ def _best(target, weight, loss, full, c, beta, alpha, v, u, p, v_p, u_p, q, v_q,
         p[i] = change
         if change != 0.0 or other != 0.0:
             s, t = weight[i] if len(weight) > 1 else weight[0], target[i] if len(target) > 1 else target[0]
-            rise, side = t - loss.curvature * a, np.sign(a)
-            g_p += s * change * (rise - loss.epsilon * (side if a != 0.0 else np.sign(change)))
-            g_q += s * other * (rise - loss.epsilon * (side if a != 0.0 else np.sign(other)))
-            h_p += loss.curvature * s * change * change
-            h_q += loss.curvature * s * other * other
-            h_pq += loss.curvature * s * change * other
+            rise, to_p, to_q = t - loss.curvature * a, s * change, s * other
+            g_p += to_p * (rise - loss.epsilon if a > 0.0 or a == 0.0 < change else rise + loss.epsilon)
+            g_q += to_q * (rise - loss.epsilon if a > 0.0 or a == 0.0 < other else rise + loss.epsilon)
+            h_p += loss.curvature * to_p * change
+            h_q += loss.curvature * to_q * other
+            h_pq += loss.curvature * to_p * other
     apart = h_p * h_q - h_pq * h_pq
     tau_p, tau_q = g_p / (h_p if h_p > TINY else TINY), 0.0
     if apart > PARALLEL * h_p * h_q:
@@ -112,17 +118,11 @@ def _best(target, weight, loss, full, c, beta, alpha, v, u, p, v_p, u_p, q, v_q,
     return shorter * tau_p, shorter * tau_q
 
 
-@compiled(fastmath=SUMS)
-def _along(target, weight, loss, full, c, beta, alpha, v, u, p, v_p, u_p):
-    """By how much the dual rises along p, and how its slope falls: g and H as at the top of this file."""
-    slope, square, linear, bend = c * u * u_p, c * u_p * u_p, 0.0, 0.0
-    for j in range(len(v)):
-        slope += v[j] * v_p[j]
-        square += v_p[j] * v_p[j]
-    for i in range(len(alpha)):
-        if p[i] != 0.0:
-            a, s, t = alpha[i], weight[i] if len(weight) > 1 else weight[0], target[i] if len(target) > 1 else target[0]
-            side = np.sign(a) if a != 0.0 else np.sign(p[i])
-            linear += s * p[i] * (t - loss.epsilon * side - loss.curvature * a)
-            bend += s * p[i] * p[i]
-    return linear - beta * u_p - slope / full, loss.curvature * bend + square / full
+@compiled(fastmath=SUMS, no_cpython_wrapper=True)
+def products(x, z):
+    """⟨x, z⟩ and ‖z‖²."""
+    across, square = 0.0, 0.0
+    for j in range(len(x)):
+        across += x[j] * z[j]
+        square += z[j] * z[j]
+    return across, square
