@@ -5,9 +5,11 @@ nothing of size n x n is ever stored. Needs torch.
 """
 
 import contextlib
+import copy
 import importlib.util
 import warnings
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -32,6 +34,9 @@ UNKNOWN = 1e290
 
 TILE_BYTES = 1 << 28
 """A tile of kernel values is at most this large, or an eighth of the free memory if that is less."""
+
+TILE_ROWS = 1 << 14
+"""Rows whose kernel values with a working set are computed at once."""
 
 
 def import_torch(device: str) -> Any:
@@ -95,13 +100,15 @@ class DeviceGram(BaseGram["torch.Tensor"]):
         self._finer: DeviceGram | None = None
         self._pinned: Any = None
         self._sent: dict[int, tuple[np.ndarray, Any]] = {}
+        self._whole, self.at = self, None
         self._given = points = self._send(X)
         self._centre = None
         if (
             kernel.shifts and points.is_floating_point()
         ):  # far from 0 the products would cancel; products of whole numbers are exact
             self._centre = points.mean(0, dtype=torch.float64).to(self._type)
-        self._large: Any = None  # which columns are split
+        self._large: Any = None  # which columns are split, and how many
+        self._n_large = 0
         if split and precision == "float32" and self._fused:
             self._take_apart(points)
         self._points, self._sq = self._prepared(points)
@@ -129,6 +136,7 @@ class DeviceGram(BaseGram["torch.Tensor"]):
         whole = not points.is_floating_point() or bool((shifted == shifted.round()).all())
         if whole and bool((size <= LARGEST).all()):
             self._centre, self._large = centre, size > DIGIT
+            self._n_large = int(self._large.sum())
 
     def _prepared(self, points: "torch.Tensor") -> "tuple[torch.Tensor, torch.Tensor]":
         """Points centred and in the type of the products, and their squared norms."""
@@ -153,10 +161,11 @@ class DeviceGram(BaseGram["torch.Tensor"]):
 
     def _factors(self, i: "torch.Tensor") -> "torch.Tensor":
         """Points as second factors: of those taken apart, high parts meet low ones and the other way round."""
-        points = self._points[i]
-        if self._large is not None and (k := int(self._large.sum())):
-            points = self.xp.cat([points[:, :k], points[:, 2 * k : 3 * k], points[:, k : 2 * k], points[:, 3 * k :]], 1)
-        return points
+        points, k = self._points[i], self._n_large
+        if not k:
+            return points
+        same, high, low, rest = points[..., :k], points[..., k : 2 * k], points[..., 2 * k : 3 * k], points[..., 3 * k :]
+        return self.xp.cat([same, low, high, rest], -1)
 
     # --- arrays ---------------------------------------------------------------------------
 
@@ -229,14 +238,49 @@ class DeviceGram(BaseGram["torch.Tensor"]):
         return min(self.capacity, 2048)
 
     def part(self, i: np.ndarray) -> "DeviceGram":
-        """The Gram matrix of some of the points, which are not sent again."""
-        return DeviceGram(self._given[self.array(i)], self.kernel, str(self.device), self.precision)
+        """The Gram matrix of some of the points, which are copied when they are first used."""
+        part = copy.copy(self)
+        for name in ("_points", "_sq", "_given"):
+            del part.__dict__[name]
+        part.n, part.evals, part.asked, part._sent, part._finer = len(i), 0, 0, {}, None
+        part._whole, part.at = self, np.asarray(i)
+        part.columns = part.position = np.arange(part.n)
+        return part
+
+    @cached_property
+    def _points(self) -> "torch.Tensor":
+        return self._whole._points[self.array(self.at)]
+
+    @cached_property
+    def _sq(self) -> "torch.Tensor":
+        return self._whole._sq[self.array(self.at)]
+
+    @cached_property
+    def _given(self) -> "torch.Tensor":
+        return self._whole._given[self.array(self.at)]
 
     def among(self, i: "torch.Tensor") -> "torch.Tensor":
-        """The kernel values of these points among themselves, on the device."""
-        self.evals += len(i) ** 2
-        self.asked += len(i) ** 2
+        """The kernel values of these points among themselves, on the device; of several sets, a line of `i` each."""
+        size = i.shape[-1] * i.numel()
+        self.evals += size
+        self.asked += size
+        if i.dim() > 1 and not self._fused:
+            return self.xp.stack([self._values(self._factors(j), self._sq[j], self._points[j], self._sq[j]) for j in i])
         return self._values(self._factors(i), self._sq[i], self._points[i], self._sq[i])
+
+    def sums(self, rows: "torch.Tensor", i: "torch.Tensor", coef: "torch.Tensor") -> "torch.Tensor":
+        """``coef[q] @ K[i[q], rows[q]]`` for every q, in float64."""
+        size = rows.shape[1] * i.numel()
+        self.evals += size
+        self.asked += size
+        if self._fused:
+            return self._fused_sum(self._points, self._sq, i, coef, rows).to(self.xp.float64)
+        out = self.xp.empty(rows.shape, device=self.device, dtype=self._type)
+        for own, j, c, to in zip(rows, i, coef.to(self._type), out, strict=True):
+            mine, sq = self._factors(j), self._sq[j]
+            for some, part in zip(own.split(TILE_ROWS), to.split(TILE_ROWS), strict=True):
+                part.copy_(c @ self._values(mine, sq, self._points[some], self._sq[some]))
+        return out.to(self.xp.float64)
 
     def rows(self, i: np.ndarray) -> "DeviceRows":
         """The rows of points `i`, on the device."""
@@ -273,12 +317,17 @@ class DeviceGram(BaseGram["torch.Tensor"]):
         return importlib.util.find_spec("triton") is not None
 
     def _fused_sum(
-        self, x: "torch.Tensor", sq: "torch.Tensor", i: "torch.Tensor", coef: "torch.Tensor"
+        self,
+        x: "torch.Tensor",
+        sq: "torch.Tensor",
+        i: "torch.Tensor",
+        coef: "torch.Tensor",
+        rows: "torch.Tensor | None" = None,
     ) -> "torch.Tensor":
         from hinge.access.gram.fused import gaussian_combine
 
         gamma = self.kernel.gamma  # type: ignore[attr-defined]
-        return gaussian_combine(x, sq, self._factors(i), self._sq[i], coef, gamma, self._product)
+        return gaussian_combine(x, sq, self._factors(i), self._sq[i], coef, gamma, self._product, rows)
 
     # --- tiles ----------------------------------------------------------------------------
 

@@ -17,10 +17,11 @@ def block():
 
 
 def solved(block, steps, free=True):
-    from hinge.solvers.kernel.douglas_rachford import solve_block
+    from hinge.solvers.kernel.douglas_rachford import solve_blocks
 
-    K, lo, hi, e = (torch.from_numpy(a.copy()) for a in block)
-    beta = solve_block(K, torch.zeros(60, dtype=torch.float64), e, lo, hi, 0.0, 1.0, steps, free).beta.numpy()
+    K, lo, hi, e = (torch.from_numpy(a.copy())[None] for a in block)
+    b, rho = torch.zeros((1, 1)), torch.ones((1, 1))
+    beta = solve_blocks(K, torch.zeros_like(e), e, lo, hi, b, rho, steps, free).beta[0].numpy()
     return beta, 0.5 * beta @ block[0] @ beta + block[3] @ beta
 
 
