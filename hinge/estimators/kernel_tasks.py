@@ -187,10 +187,12 @@ def run_tasks(
     plan: Plan,
     gram_of: Callable[[np.ndarray | None, bool], Gram],
     problem_of: Callable[[Gram, Task], KernelProblem],
+    known: Sequence[Result] = (),
 ) -> Runs:
     """Run one task after the other; tasks on the same rows share a Gram, and so the kernel rows it keeps.
 
-    Where the rounding of kernel values leaves no certificate, the run goes on with more exact ones.
+    Where the rounding of kernel values leaves no certificate, the run goes on with more exact ones. Of those that are
+    `known` the others go on from their answers.
     """
     scaled: dict[int, ScaledAnswer] = {}
     held: list[Any] = []
@@ -203,6 +205,12 @@ def run_tasks(
             _let_go(held)  # frees its memory before the next Gram is made
             held[:] = task.rows, gram_of(task.rows, False)
         problem = problem_of(held[1], task)
+        if known:
+            spent[:] += known[k].history[-1].kernel_evals
+            own = own._replace(starts=[result.solution for result in known])
+        if known and known[k].status is Status.CONVERGED:
+            scaled[k] = scaled_answer(problem, known[k])
+            return known[k]
         gram, start = problem.gram, own.starts[k] if k < len(own.starts) else None
         if limit is not None:
             share = max(0, int(limit) - int(spent[0])) // (len(tasks) - k)

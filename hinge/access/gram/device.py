@@ -75,6 +75,8 @@ class DeviceGram(BaseGram["torch.Tensor"]):
     ----------
     evals, asked : int
         Kernel values computed so far, which here are all that were asked for.
+    at : ndarray, optional
+        Which points of the `origin` are those of a part.
     """
 
     on_device = True
@@ -100,7 +102,8 @@ class DeviceGram(BaseGram["torch.Tensor"]):
         self._finer: DeviceGram | None = None
         self._pinned: Any = None
         self._sent: dict[int, tuple[np.ndarray, Any]] = {}
-        self._whole, self.at = self, None
+        self._origin: DeviceGram | None = None
+        self.at: np.ndarray | None = None
         self._given = points = self._send(X)
         self._centre = None
         if (
@@ -230,7 +233,7 @@ class DeviceGram(BaseGram["torch.Tensor"]):
     @property
     def capacity(self) -> int:
         """Rows that are computed at once."""
-        return max(1, self._free() // 8 // (4 * self.n))
+        return max(1, self.free() // 8 // (4 * self.n))
 
     @property
     def largest_block(self) -> int:  # type: ignore[override]
@@ -241,23 +244,25 @@ class DeviceGram(BaseGram["torch.Tensor"]):
         """The Gram matrix of some of the points, which are copied when they are first used."""
         part = copy.copy(self)
         for name in ("_points", "_sq", "_given"):
-            del part.__dict__[name]
+            part.__dict__.pop(name, None)
         part.n, part.evals, part.asked, part._sent, part._finer = len(i), 0, 0, {}, None
-        part._whole, part.at = self, np.asarray(i)
+        part._origin, part.at = self.origin, np.asarray(i) if self.at is None else self.at[i]
         part.columns = part.position = np.arange(part.n)
         return part
 
-    @cached_property
-    def _points(self) -> "torch.Tensor":
-        return self._whole._points[self.array(self.at)]
+    @property
+    def origin(self) -> "DeviceGram":
+        """That of which this is a part; itself, if it is none."""
+        return self if self._origin is None else self._origin
 
-    @cached_property
-    def _sq(self) -> "torch.Tensor":
-        return self._whole._sq[self.array(self.at)]
+    def _taken(self, name: str) -> "torch.Tensor":
+        assert self._origin is not None and self.at is not None
+        taken: torch.Tensor = getattr(self._origin, name)[self.array(self.at)]
+        return taken
 
-    @cached_property
-    def _given(self) -> "torch.Tensor":
-        return self._whole._given[self.array(self.at)]
+    _points = cached_property(lambda self: self._taken("_points"))
+    _sq = cached_property(lambda self: self._taken("_sq"))
+    _given = cached_property(lambda self: self._taken("_given"))
 
     def among(self, i: "torch.Tensor") -> "torch.Tensor":
         """The kernel values of these points among themselves, on the device; of several sets, a line of `i` each."""
@@ -331,13 +336,16 @@ class DeviceGram(BaseGram["torch.Tensor"]):
 
     # --- tiles ----------------------------------------------------------------------------
 
-    def _free(self) -> int:
+    def free(self) -> int:
+        """Bytes of the device's memory that nobody uses."""
         if self.device.type != "cuda":
             return 1 << 33
-        return int(self.xp.cuda.mem_get_info(self.device)[0])
+        cuda = self.xp.cuda
+        kept = cuda.memory_reserved(self.device) - cuda.memory_allocated(self.device)  # by torch, for what comes next
+        return int(cuda.mem_get_info(self.device)[0]) + int(kept)
 
     def _tile_columns(self, rows: int) -> int:
-        return max(1024, min(TILE_BYTES, self._free() // 8) // (4 * max(1, rows)))
+        return max(1024, min(TILE_BYTES, self.free() // 8) // (4 * max(1, rows)))
 
     def _tiles(self, i: "torch.Tensor") -> "Iterator[tuple[slice, torch.Tensor]]":
         """Tiles of K[i], in pieces that are halved where the device's memory does not hold them."""
@@ -424,7 +432,7 @@ def kernel_sums_on(
     """``K(X, vectors) @ coef.T`` on a device, tile by tile."""
     gram = DeviceGram(vectors, kernel, device, precision, split=False)  # other points may have larger numbers
     weights = gram.array(np.ascontiguousarray(np.atleast_2d(coef), np.float32))
-    step = max(256, min(TILE_BYTES, gram._free() // 8) // (4 * max(1, gram.n)))
+    step = max(256, min(TILE_BYTES, gram.free() // 8) // (4 * max(1, gram.n)))
     step = 1 << 16 if gram._fused else step
     parts = []
     for lo in range(0, X.shape[0], step):
