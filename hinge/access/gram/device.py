@@ -167,7 +167,12 @@ class DeviceGram(BaseGram["torch.Tensor"]):
         points, k = self._points[i], self._n_large
         if not k:
             return points
-        same, high, low, rest = points[..., :k], points[..., k : 2 * k], points[..., 2 * k : 3 * k], points[..., 3 * k :]
+        same, high, low, rest = (
+            points[..., :k],
+            points[..., k : 2 * k],
+            points[..., 2 * k : 3 * k],
+            points[..., 3 * k :],
+        )
         return self.xp.cat([same, low, high, rest], -1)
 
     # --- arrays ---------------------------------------------------------------------------
@@ -341,8 +346,10 @@ class DeviceGram(BaseGram["torch.Tensor"]):
         if self.device.type != "cuda":
             return 1 << 33
         cuda = self.xp.cuda
-        kept = cuda.memory_reserved(self.device) - cuda.memory_allocated(self.device)  # by torch, for what comes next
-        return int(cuda.mem_get_info(self.device)[0]) + int(kept)
+        left = int(cuda.mem_get_info(self.device)[0])
+        if left < 64 * TILE_BYTES:  # what torch keeps for later is free as well, and dear to ask for
+            left += int(cuda.memory_reserved(self.device) - cuda.memory_allocated(self.device))
+        return left
 
     def _tile_columns(self, rows: int) -> int:
         return max(1024, min(TILE_BYTES, self.free() // 8) // (4 * max(1, rows)))

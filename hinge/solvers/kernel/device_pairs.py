@@ -1,9 +1,9 @@
 """Many kernel problems over the points of one `DeviceGram` at once: all pairs of classes of a multiclass fit.
 
-A pair of classes needs some five rounds, each of which is a few milliseconds of a card that is mostly idle: the rounds of
-all pairs are one round here, a line a pair, and wait for the device once. Pairs whose working sets are equally large go
+A pair of classes needs some five rounds, each of which is a few milliseconds of a card that is mostly idle: here the
+rounds of all pairs are one, a line a pair, and wait for the device once. Pairs whose working sets are equally large go
 together, as many as memory holds; those that are done leave. Each answer is certified on its own, by responses in
-float64. Who is not done after `ROUNDS`, or not certified, is left to a run of its own, that can begin where it is.
+float64. Who is not done after `ROUNDS`, or not certified, is left to a run of its own, which can begin where it is.
 """
 
 import copy
@@ -47,11 +47,7 @@ class _Pair(NamedTuple):
 
 
 def solve_pairs(
-    problems: Sequence[KernelRegularized],
-    solver: DeviceBlock,
-    tol: float,
-    seed: int = 0,
-    max_time: float | None = None,
+    problems: Sequence[KernelRegularized], solver: DeviceBlock, tol: float, seed: int = 0, max_time: float | None = None
 ) -> list[Result]:
     """The answers of all problems, with their certificates; `STALLED` where it is above the tolerance.
 

@@ -93,7 +93,13 @@ def working_sets(
 
 
 def move(
-    lines: Lines, work: "torch.Tensor", K: "torch.Tensor", b: "torch.Tensor", rho: "torch.Tensor", steps: int, free: bool
+    lines: Lines,
+    work: "torch.Tensor",
+    K: "torch.Tensor",
+    b: "torch.Tensor",
+    rho: "torch.Tensor",
+    steps: int,
+    free: bool,
 ) -> "tuple[torch.Tensor, torch.Tensor]":
     """Solve the working sets, whose kernel values are K: the changes of their β, and by how much ρ should differ.
 
