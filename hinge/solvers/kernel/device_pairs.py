@@ -174,8 +174,8 @@ def _placed(gram: DeviceGram, problems: Sequence[KernelRegularized]) -> "tuple[L
     shape = len(problems), max(problem.n for problem in problems)
     rows, (y, box, c) = np.zeros(shape, np.int64), np.zeros((3, *shape))
     for q, problem in enumerate(problems):
-        assert isinstance(problem.gram, DeviceGram)
-        rows[q, : problem.n] = problem.gram.at
+        at = getattr(problem.gram, "at", None)
+        rows[q, : problem.n] = np.arange(problem.n) if at is None else at
         y[q, : problem.n], box[q, : problem.n], c[q, : problem.n] = problem.y, problem.boxes, problem.share()
     there = [gram.array(one) for one in (y, np.where(y < 0, -box, 0.0), np.where(y > 0, box, 0.0), c)]
     return Lines(*there, *(there[0].new_zeros(shape) for _ in range(3))), gram.array(rows)

@@ -150,7 +150,7 @@ def _dots_4x4(typing, base, stride, rows, columns, own, other, scale, out, out_s
 
 @compiled
 def _sum(row):
-    total = 0
+    total = np.int64(0)
     for x in row:
         total += np.int64(x)
     return total
