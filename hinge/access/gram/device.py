@@ -7,6 +7,7 @@ nothing of size n x n is ever stored. Needs torch.
 import contextlib
 import copy
 import importlib.util
+import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -50,6 +51,21 @@ def import_torch(device: str) -> Any:
     if str(device).startswith("cuda") and not torch.cuda.is_available():
         raise RuntimeError(f'device="{device}" was asked for, but torch finds no GPU here; use device="cpu".')
     return torch
+
+
+_FLAG = threading.RLock()
+
+
+@contextlib.contextmanager
+def tf32(torch: Any, allowed: bool) -> Iterator[None]:
+    """Let float32 products use tf32 or not, whatever the process has set; the flag is one for all threads."""
+    flags = torch.backends.cuda.matmul
+    with _FLAG:
+        before, flags.allow_tf32 = flags.allow_tf32, allowed
+        try:
+            yield
+        finally:
+            flags.allow_tf32 = before
 
 
 class DeviceGram(BaseGram["torch.Tensor"]):
@@ -395,16 +411,8 @@ class DeviceGram(BaseGram["torch.Tensor"]):
                 G = mine.to(self._type) @ others.to(self._type).T
         return self.kernel.of_dots(G, sq, sq_others)
 
-    @contextlib.contextmanager
-    def _products(self) -> Iterator[None]:
-        """Let float32 products use tf32 or not, whatever the process has set."""
-        flags = self.xp.backends.cuda.matmul
-        before = flags.allow_tf32
-        flags.allow_tf32 = self.precision == "tf32"
-        try:
-            yield
-        finally:
-            flags.allow_tf32 = before
+    def _products(self) -> "contextlib.AbstractContextManager[None]":
+        return tf32(self.xp, self.precision == "tf32")
 
 
 class DeviceRows:
@@ -448,6 +456,7 @@ def kernel_sums_on(
             every = gram.array(np.arange(gram.n))
             sums = gram.xp.stack([gram._fused_sum(*some, every, row) for row in weights], 1)
         else:
-            sums = gram._values(*some, gram._points, gram._sq) @ weights.T
+            with gram._products():
+                sums = gram._values(*some, gram._points, gram._sq) @ weights.T
         parts.append(gram.host(sums))
     return np.concatenate(parts).astype(np.float64)

@@ -31,7 +31,7 @@ import threading
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hinge.access.gram.device import import_torch
+from hinge.access.gram.device import import_torch, tf32
 
 if TYPE_CHECKING:
     import torch
@@ -124,12 +124,9 @@ def _sum(x: "torch.Tensor") -> "torch.Tensor":
 def _inverse(torch: ModuleType, K: "torch.Tensor", rho: "torch.Tensor") -> "torch.Tensor":
     """(K + ρI)⁻¹, of a single block to the digits of tf32: what it is off by is relative to how far the block moves."""
     A = K + rho * torch.eye(K.shape[1], dtype=K.dtype, device=K.device)
-    flags, single = torch.backends.cuda.matmul, len(K) == 1
-    before, flags.allow_tf32 = flags.allow_tf32, single  # halves of halves would add its errors up
-    try:
+    single = len(K) == 1
+    with tf32(torch, single):  # halves of halves would add its errors up
         return _by_factor(torch, A) if single else _by_halves(torch, A)
-    finally:
-        flags.allow_tf32 = before
 
 
 def _by_factor(torch: ModuleType, A: "torch.Tensor") -> "torch.Tensor":

@@ -34,3 +34,15 @@ def test_whole_numbers_are_centred_without_wrapping():
     points = as_points(A, Gaussian(0.01), most_bytes=0)
     assert type(points) is DensePoints and points.centre is not None
     np.testing.assert_allclose(block(points, range(60), range(60)), gaussian(A, 0.01), atol=1e-5)
+
+
+@needs_instruction
+@pytest.mark.parametrize(("largest", "exact"), [(40, True), (255, False)])
+def test_distances_that_single_precision_does_not_hold_can_be_had_more_exactly(largest, exact):
+    X = np.random.default_rng(0).integers(0, largest + 1, (5, 784)).astype(np.uint8)
+    double = as_points(X, Gaussian(1e-6)).finer
+    assert type(double) is BytePoints and double.dtype == np.float64
+    assert (double.finer is None) == exact
+    if not exact:
+        distances = ((X[:, None].astype(float) - X) ** 2).sum(2)
+        np.testing.assert_allclose(block(double.finer, range(5), range(5)), np.exp(-1e-6 * distances), rtol=1e-14)
