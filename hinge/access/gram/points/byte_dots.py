@@ -29,6 +29,8 @@ LANES = 64 if X86 else 16
 """Bytes of a vector."""
 SHIFT = 128 if X86 else 0
 """What second factors are less by."""
+FEWEST = 2 * LANES if X86 else 1
+"""Features from which on bytes are worth while: to add up the lanes of a vector takes as long as many products."""
 COMPILED = ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
 """Types of numbers that compiled code takes."""
 _I64, _I32 = ir.IntType(64), ir.IntType(32)
