@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from hinge.estimators import checks, kernel_input, one_vs_one, weights
+from hinge.estimators.device_tasks import run_pairs
 from hinge.estimators.kernel_input import is_precomputed
 from hinge.estimators.kernel_machine import KernelMachine
 from hinge.estimators.kernel_tasks import Answers, Runs, answers_of, expanded, gram_threads, run_tasks, tasks_of
@@ -76,7 +77,8 @@ class KernelClassifier(KernelMachine, Probabilities):
         with gram_threads(self.n_jobs) as threads:
             if self._on_device and ovo:  # all rows go there once, whatever part of them a task takes
                 every = self._gram(X, None, kernel, threads)
-                return run_tasks(tasks, plan, lambda rows, _: every.part(rows), self._problem)
+                plan, known = run_pairs(tasks, plan, every, self._problem)
+                return run_tasks(tasks, plan, lambda rows, _: every.part(rows), self._problem, known)
             return run_tasks(
                 tasks, plan, lambda rows, exact: self._gram(X, rows, kernel, threads, exact), self._problem
             )

@@ -16,7 +16,7 @@ from hinge.estimators.one_vs_rest import Plan, run_each, run_one
 from hinge.estimators.parameters import KernelData
 from hinge.estimators.weights import class_weights
 from hinge.kernels import Kernel, Precomputed
-from hinge.monitoring import Status
+from hinge.monitoring import History, Status
 from hinge.problems import (
     Expansion,
     KernelNuClassification,
@@ -187,14 +187,16 @@ def run_tasks(
     plan: Plan,
     gram_of: Callable[[np.ndarray | None, bool], Gram],
     problem_of: Callable[[Gram, Task], KernelProblem],
+    known: Sequence[Result] = (),
 ) -> Runs:
     """Run one task after the other; tasks on the same rows share a Gram, and so the kernel rows it keeps.
 
-    Where the rounding of kernel values leaves no certificate, the run goes on with more exact ones.
+    Where the rounding of kernel values leaves no certificate, the run goes on with more exact ones. Of those that are
+    `known` the others go on from their answers.
     """
     scaled: dict[int, ScaledAnswer] = {}
     held: list[Any] = []
-    spent = np.zeros(2, np.int64)
+    spent = np.full(2, sum(result.history[-1].kernel_evals for result in known), np.int64)
     limit = plan.stop.max_kernel_evals
 
     def run(k: int, own: Plan) -> Result:
@@ -203,6 +205,11 @@ def run_tasks(
             _let_go(held)  # frees its memory before the next Gram is made
             held[:] = task.rows, gram_of(task.rows, False)
         problem = problem_of(held[1], task)
+        if known and known[k].status is Status.CONVERGED:
+            scaled[k] = scaled_answer(problem, known[k])
+            return known[k]
+        if known:
+            own = own._replace(starts=[result.solution for result in known])
         gram, start = problem.gram, own.starts[k] if k < len(own.starts) else None
         if limit is not None:
             share = max(0, int(limit) - int(spent[0])) // (len(tasks) - k)
@@ -217,6 +224,8 @@ def run_tasks(
             held[:] = task.rows, gram_of(task.rows, True)
             problem = problem_of(held[1], task)
             result = _joined(result, billed(problem, k, _rest(own, k, result)))
+        if known:
+            result = _joined(known[k], result)
         scaled[k] = scaled_answer(problem, result)
         return result
 
@@ -273,16 +282,16 @@ def _rest(plan: Plan, k: int, result: Result) -> Plan:
 
 def _joined(first: Result, second: Result) -> Result:
     """Two runs, of which the second went on where the first ended, as one."""
-    last = first.history[-1]
+    last, history = first.history[-1], History(list(first.history))
     for record in second.history:
-        first.history.append(
+        history.append(
             record._replace(
                 iteration=record.iteration + first.n_iter,
                 seconds=record.seconds + last.seconds,
                 kernel_evals=record.kernel_evals + last.kernel_evals,
             )
         )
-    return replace(second, n_iter=first.n_iter + second.n_iter, history=first.history)
+    return replace(second, n_iter=first.n_iter + second.n_iter, history=history)
 
 
 def _let_go(held: list[Any]) -> None:

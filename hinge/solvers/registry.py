@@ -69,7 +69,7 @@ BY_NAME: dict[str, Registered] = {
     "cdn": Registered("hinge.solvers.linear.cdn", "CDN", "1-norm"),
     "sbp": Registered("hinge.solvers.kernel.sbp", "SBP", "kernel"),
     "blockdual": Registered("hinge.solvers.kernel.block_dual", "BlockDual", "kernel"),
-    "deviceblock": Registered("hinge.solvers.kernel.device_block", "DeviceBlock", "kernel", "torch"),
+    "deviceblock": Registered("hinge.solvers.kernel.device_block", "DeviceBlock", "kernel"),
     "activeset": Registered("hinge.solvers.kernel.active_set", "ActiveSet", "kernel"),
     "kernelpegasos": Registered("hinge.solvers.kernel.kernel_pegasos", "KernelPegasos", "kernel"),
     "kernelsdca": Registered("hinge.solvers.kernel.kernel_sdca", "KernelSDCA", "kernel"),

@@ -249,9 +249,10 @@ def test_every_kernel_solver_by_name(cls, two):
     assert model.score(X, y) > 0.7
 
 
-def test_blocks_on_a_device_are_refused_without_one(two):
+@pytest.mark.parametrize("solver", [DeviceBlock(), "deviceblock"])
+def test_blocks_on_a_device_are_refused_without_one(two, solver):
     with pytest.raises(ValueError, match="DeviceBlock is for points on a device"):
-        SVC(solver=DeviceBlock()).fit(*two)
+        SVC(solver=solver).fit(*two)
 
 
 def test_the_solver_that_auto_stands_for(two):

@@ -5,9 +5,12 @@ nothing of size n x n is ever stored. Needs torch.
 """
 
 import contextlib
+import copy
 import importlib.util
+import threading
 import warnings
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -33,6 +36,9 @@ UNKNOWN = 1e290
 TILE_BYTES = 1 << 28
 """A tile of kernel values is at most this large, or an eighth of the free memory if that is less."""
 
+TILE_ROWS = 1 << 14
+"""Rows whose kernel values with a working set are computed at once."""
+
 
 def import_torch(device: str) -> Any:
     """torch, or a sentence that says what is missing."""
@@ -45,6 +51,21 @@ def import_torch(device: str) -> Any:
     if str(device).startswith("cuda") and not torch.cuda.is_available():
         raise RuntimeError(f'device="{device}" was asked for, but torch finds no GPU here; use device="cpu".')
     return torch
+
+
+_FLAG = threading.RLock()
+
+
+@contextlib.contextmanager
+def tf32(torch: Any, allowed: bool) -> Iterator[None]:
+    """Let float32 products use tf32 or not, whatever the process has set; the flag is one for all threads."""
+    flags = torch.backends.cuda.matmul
+    with _FLAG:
+        before, flags.allow_tf32 = flags.allow_tf32, allowed
+        try:
+            yield
+        finally:
+            flags.allow_tf32 = before
 
 
 class DeviceGram(BaseGram["torch.Tensor"]):
@@ -70,6 +91,8 @@ class DeviceGram(BaseGram["torch.Tensor"]):
     ----------
     evals, asked : int
         Kernel values computed so far, which here are all that were asked for.
+    at : ndarray, optional
+        Which points of the `origin` are those of a part.
     """
 
     on_device = True
@@ -95,13 +118,16 @@ class DeviceGram(BaseGram["torch.Tensor"]):
         self._finer: DeviceGram | None = None
         self._pinned: Any = None
         self._sent: dict[int, tuple[np.ndarray, Any]] = {}
+        self._origin: DeviceGram | None = None
+        self.at: np.ndarray | None = None
         self._given = points = self._send(X)
         self._centre = None
         if (
             kernel.shifts and points.is_floating_point()
         ):  # far from 0 the products would cancel; products of whole numbers are exact
             self._centre = points.mean(0, dtype=torch.float64).to(self._type)
-        self._large: Any = None  # which columns are split
+        self._large: Any = None  # which columns are split, and how many
+        self._n_large = 0
         if split and precision == "float32" and self._fused:
             self._take_apart(points)
         self._points, self._sq = self._prepared(points)
@@ -129,6 +155,7 @@ class DeviceGram(BaseGram["torch.Tensor"]):
         whole = not points.is_floating_point() or bool((shifted == shifted.round()).all())
         if whole and bool((size <= LARGEST).all()):
             self._centre, self._large = centre, size > DIGIT
+            self._n_large = int(self._large.sum())
 
     def _prepared(self, points: "torch.Tensor") -> "tuple[torch.Tensor, torch.Tensor]":
         """Points centred and in the type of the products, and their squared norms."""
@@ -153,10 +180,16 @@ class DeviceGram(BaseGram["torch.Tensor"]):
 
     def _factors(self, i: "torch.Tensor") -> "torch.Tensor":
         """Points as second factors: of those taken apart, high parts meet low ones and the other way round."""
-        points = self._points[i]
-        if self._large is not None and (k := int(self._large.sum())):
-            points = self.xp.cat([points[:, :k], points[:, 2 * k : 3 * k], points[:, k : 2 * k], points[:, 3 * k :]], 1)
-        return points
+        points, k = self._points[i], self._n_large
+        if not k:
+            return points
+        same, high, low, rest = (
+            points[..., :k],
+            points[..., k : 2 * k],
+            points[..., 2 * k : 3 * k],
+            points[..., 3 * k :],
+        )
+        return self.xp.cat([same, low, high, rest], -1)
 
     # --- arrays ---------------------------------------------------------------------------
 
@@ -221,7 +254,7 @@ class DeviceGram(BaseGram["torch.Tensor"]):
     @property
     def capacity(self) -> int:
         """Rows that are computed at once."""
-        return max(1, self._free() // 8 // (4 * self.n))
+        return max(1, self.free() // 8 // (4 * self.n))
 
     @property
     def largest_block(self) -> int:  # type: ignore[override]
@@ -229,14 +262,51 @@ class DeviceGram(BaseGram["torch.Tensor"]):
         return min(self.capacity, 2048)
 
     def part(self, i: np.ndarray) -> "DeviceGram":
-        """The Gram matrix of some of the points, which are not sent again."""
-        return DeviceGram(self._given[self.array(i)], self.kernel, str(self.device), self.precision)
+        """The Gram matrix of some of the points, which are copied when they are first used."""
+        part = copy.copy(self)
+        for name in ("_points", "_sq", "_given"):
+            part.__dict__.pop(name, None)
+        part.n, part.evals, part.asked, part._sent, part._finer = len(i), 0, 0, {}, None
+        part._origin, part.at = self.origin, np.asarray(i) if self.at is None else self.at[i]
+        part.columns = part.position = np.arange(part.n)
+        return part
+
+    @property
+    def origin(self) -> "DeviceGram":
+        """That of which this is a part; itself, if it is none."""
+        return self if self._origin is None else self._origin
+
+    def _taken(self, name: str) -> "torch.Tensor":
+        assert self._origin is not None and self.at is not None
+        taken: torch.Tensor = getattr(self._origin, name)[self.array(self.at)]
+        return taken
+
+    _points = cached_property(lambda self: self._taken("_points"))
+    _sq = cached_property(lambda self: self._taken("_sq"))
+    _given = cached_property(lambda self: self._taken("_given"))
 
     def among(self, i: "torch.Tensor") -> "torch.Tensor":
-        """The kernel values of these points among themselves, on the device."""
-        self.evals += len(i) ** 2
-        self.asked += len(i) ** 2
+        """The kernel values of these points among themselves, on the device; of several sets, a line of `i` each."""
+        size = i.shape[-1] * i.numel()
+        self.evals += size
+        self.asked += size
+        if i.dim() > 1 and not self._fused:
+            return self.xp.stack([self._values(self._factors(j), self._sq[j], self._points[j], self._sq[j]) for j in i])
         return self._values(self._factors(i), self._sq[i], self._points[i], self._sq[i])
+
+    def sums(self, rows: "torch.Tensor", i: "torch.Tensor", coef: "torch.Tensor") -> "torch.Tensor":
+        """``coef[q] @ K[i[q], rows[q]]`` for every q, in float64."""
+        size = rows.shape[1] * i.numel()
+        self.evals += size
+        self.asked += size
+        if self._fused:
+            return self._fused_sum(self._points, self._sq, i, coef, rows).to(self.xp.float64)
+        out = self.xp.empty(rows.shape, device=self.device, dtype=self._type)
+        for own, j, c, to in zip(rows, i, coef.to(self._type), out, strict=True):
+            mine, sq = self._factors(j), self._sq[j]
+            for some, part in zip(own.split(TILE_ROWS), to.split(TILE_ROWS), strict=True):
+                part.copy_(c @ self._values(mine, sq, self._points[some], self._sq[some]))
+        return out.to(self.xp.float64)
 
     def rows(self, i: np.ndarray) -> "DeviceRows":
         """The rows of points `i`, on the device."""
@@ -273,22 +343,32 @@ class DeviceGram(BaseGram["torch.Tensor"]):
         return importlib.util.find_spec("triton") is not None
 
     def _fused_sum(
-        self, x: "torch.Tensor", sq: "torch.Tensor", i: "torch.Tensor", coef: "torch.Tensor"
+        self,
+        x: "torch.Tensor",
+        sq: "torch.Tensor",
+        i: "torch.Tensor",
+        coef: "torch.Tensor",
+        rows: "torch.Tensor | None" = None,
     ) -> "torch.Tensor":
         from hinge.access.gram.fused import gaussian_combine
 
         gamma = self.kernel.gamma  # type: ignore[attr-defined]
-        return gaussian_combine(x, sq, self._factors(i), self._sq[i], coef, gamma, self._product)
+        return gaussian_combine(x, sq, self._factors(i), self._sq[i], coef, gamma, self._product, rows)
 
     # --- tiles ----------------------------------------------------------------------------
 
-    def _free(self) -> int:
+    def free(self) -> int:
+        """Bytes of the device's memory that nobody uses."""
         if self.device.type != "cuda":
             return 1 << 33
-        return int(self.xp.cuda.mem_get_info(self.device)[0])
+        cuda = self.xp.cuda
+        left = int(cuda.mem_get_info(self.device)[0])
+        if left < 64 * TILE_BYTES:  # what torch keeps for later is free as well, and dear to ask for
+            left += int(cuda.memory_reserved(self.device) - cuda.memory_allocated(self.device))
+        return left
 
     def _tile_columns(self, rows: int) -> int:
-        return max(1024, min(TILE_BYTES, self._free() // 8) // (4 * max(1, rows)))
+        return max(1024, min(TILE_BYTES, self.free() // 8) // (4 * max(1, rows)))
 
     def _tiles(self, i: "torch.Tensor") -> "Iterator[tuple[slice, torch.Tensor]]":
         """Tiles of K[i], in pieces that are halved where the device's memory does not hold them."""
@@ -331,16 +411,8 @@ class DeviceGram(BaseGram["torch.Tensor"]):
                 G = mine.to(self._type) @ others.to(self._type).T
         return self.kernel.of_dots(G, sq, sq_others)
 
-    @contextlib.contextmanager
-    def _products(self) -> Iterator[None]:
-        """Let float32 products use tf32 or not, whatever the process has set."""
-        flags = self.xp.backends.cuda.matmul
-        before = flags.allow_tf32
-        flags.allow_tf32 = self.precision == "tf32"
-        try:
-            yield
-        finally:
-            flags.allow_tf32 = before
+    def _products(self) -> "contextlib.AbstractContextManager[None]":
+        return tf32(self.xp, self.precision == "tf32")
 
 
 class DeviceRows:
@@ -375,7 +447,7 @@ def kernel_sums_on(
     """``K(X, vectors) @ coef.T`` on a device, tile by tile."""
     gram = DeviceGram(vectors, kernel, device, precision, split=False)  # other points may have larger numbers
     weights = gram.array(np.ascontiguousarray(np.atleast_2d(coef), np.float32))
-    step = max(256, min(TILE_BYTES, gram._free() // 8) // (4 * max(1, gram.n)))
+    step = max(256, min(TILE_BYTES, gram.free() // 8) // (4 * max(1, gram.n)))
     step = 1 << 16 if gram._fused else step
     parts = []
     for lo in range(0, X.shape[0], step):
@@ -384,6 +456,7 @@ def kernel_sums_on(
             every = gram.array(np.arange(gram.n))
             sums = gram.xp.stack([gram._fused_sum(*some, every, row) for row in weights], 1)
         else:
-            sums = gram._values(*some, gram._points, gram._sq) @ weights.T
+            with gram._products():
+                sums = gram._values(*some, gram._points, gram._sq) @ weights.T
         parts.append(gram.host(sums))
     return np.concatenate(parts).astype(np.float64)

@@ -34,6 +34,7 @@ def _exponents(
 def _combine(
     x,
     sq_x,
+    rows,
     z,
     sq_z,
     coef,
@@ -47,8 +48,14 @@ def _combine(
     POINTS: tl.constexpr,
     FEATURES: tl.constexpr,
 ):
-    i = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
-    inside = i < n
+    """Sums for one block of rows of one part: `rows` says which rows of x are in it, None stands for all."""
+    part = tl.program_id(1).to(tl.int64)
+    line = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
+    inside = line < n
+    i = line
+    if rows is not None:
+        i = tl.load(rows + part * n + line, mask=inside, other=0)
+    z, sq_z, coef = z + part * k * D, sq_z + part * k, coef + part * k
     own = gamma2 * tl.load(sq_x + i, mask=inside, other=0.0)
     total = tl.zeros((ROWS,), tl.float32)
     a = tl.load(x + i[:, None] * D + tl.arange(0, FEATURES)[None, :], mask=inside[:, None], other=0.0)
@@ -59,7 +66,7 @@ def _combine(
         weight = tl.load(coef + j, mask=drawn, other=0.0)
         e = _exponents(x, z, i, j, inside, drawn, own, other, gamma2, a, D, PRECISION, FEATURES)
         total += tl.sum(tl.exp2(e) * weight[None, :], axis=1)
-    tl.store(out + i, total, mask=inside)
+    tl.store(out + part * n + line, total, mask=inside)
 
 
 @triton.jit(do_not_specialize=["n", "k"])
@@ -78,6 +85,8 @@ def _fill(
     POINTS: tl.constexpr,
     FEATURES: tl.constexpr,
 ):
+    part = tl.program_id(2).to(tl.int64)
+    x, sq_x, z, sq_z, out = x + part * n * D, sq_x + part * n, z + part * k * D, sq_z + part * k, out + part * n * k
     i = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
     j = tl.program_id(1).to(tl.int64) * POINTS + tl.arange(0, POINTS)
     inside, drawn = i < n, j < k
@@ -91,10 +100,14 @@ def _fill(
 def gaussian_values(
     x: torch.Tensor, sq_x: torch.Tensor, z: torch.Tensor, sq_z: torch.Tensor, gamma: float, precision: str
 ) -> torch.Tensor:
-    """``K(x, z)`` in float32, written once; the number of features is a multiple of `FEATURES`."""
-    n, k = len(x), len(z)
-    out = torch.empty((n, k), device=x.device, dtype=torch.float32)
-    _fill[(triton.cdiv(n, ROWS), triton.cdiv(k, POINTS))](
+    """``K(x, z)`` in float32, written once; the number of features is a multiple of `FEATURES`.
+
+    Of several parts, each a matrix of x and of z, if there is an axis before that of the points.
+    """
+    *parts, n, d = x.shape
+    k = z.shape[-2]
+    out = torch.empty((*parts, n, k), device=x.device, dtype=torch.float32)
+    _fill[(triton.cdiv(n, ROWS), triton.cdiv(k, POINTS), *(parts or [1]))](
         x.contiguous(),
         sq_x.contiguous(),
         z.contiguous(),
@@ -103,11 +116,11 @@ def gaussian_values(
         n,
         k,
         gamma * LOG2E,
-        D=x.shape[1],
+        D=d,
         PRECISION=PRECISIONS[precision],
         ROWS=ROWS,
         POINTS=POINTS,
-        FEATURES=WIDE if x.shape[1] == WIDE and x.dtype == torch.bfloat16 else FEATURES,
+        FEATURES=_at_once(x),
         num_warps=WARPS,
     )
     return out
@@ -121,29 +134,37 @@ def gaussian_combine(
     coef: torch.Tensor,
     gamma: float,
     precision: str,
+    rows: torch.Tensor | None = None,
 ) -> torch.Tensor:
     """``K(x, z) @ coef`` in float32; the number of features is a multiple of `FEATURES`.
 
     `precision` "float32" makes each product of three tf32 products, which is as exact as float32; "tf32"
-    and "bf16" take one.
+    and "bf16" take one. Of several parts, if z has an axis more: ``K(x[rows[q]], z[q]) @ coef[q]``.
     """
-    n, d = x.shape
-    out = torch.empty(n, device=x.device, dtype=torch.float32)
-    _combine[(triton.cdiv(n, ROWS),)](
+    n = len(x) if rows is None else rows.shape[1]
+    parts, k = (1 if rows is None else len(rows)), z.shape[-2]
+    out = torch.empty((parts, n), device=x.device, dtype=torch.float32)
+    _combine[(triton.cdiv(n, ROWS), parts)](
         x,
         sq_x,
+        rows,
         z.contiguous(),
         sq_z.contiguous(),
-        coef.to(torch.float32),
+        coef.to(torch.float32).contiguous(),
         out,
         n,
-        len(z),
+        k,
         gamma * LOG2E,
-        D=d,
+        D=x.shape[1],
         PRECISION=PRECISIONS[precision],
         ROWS=ROWS,
         POINTS=POINTS,
-        FEATURES=WIDE if x.shape[1] == WIDE and x.dtype == torch.bfloat16 else FEATURES,
+        FEATURES=_at_once(x),
         num_warps=WARPS,
     )
-    return out
+    return out[0] if rows is None else out
+
+
+def _at_once(x: torch.Tensor) -> int:
+    """Features that are multiplied at once."""
+    return WIDE if x.shape[-1] == WIDE and x.dtype == torch.bfloat16 else FEATURES

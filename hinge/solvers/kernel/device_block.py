@@ -7,13 +7,14 @@ import numpy as np
 
 from hinge.access.gram.device import DeviceGram
 from hinge.monitoring import Status
-from hinge.problems import Expansion, KernelRegularized, Problem, sorted_bias
+from hinge.problems import Expansion, KernelRegularized, Problem
 from hinge.problems.cost import Cost
 from hinge.problems.rounding import gap_of
 from hinge.problems.svm.best_scale import WORTH, best_scale
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
-from hinge.solvers.kernel.douglas_rachford import AT_ONCE, solve_block
+from hinge.solvers.kernel.device_rounds import Lines, Seen, first_sets, look, move, working_sets
+from hinge.solvers.kernel.douglas_rachford import AT_ONCE
 
 if TYPE_CHECKING:
     import torch
@@ -160,62 +161,38 @@ class DeviceBlock(Solver[KernelRegularized, DeviceBlockState]):
             before = state.gap
             state, balance = self._round(problem, state)
             state = _look(problem, state)
-            change, steps = float(balance), state.steps
-            rho = state.rho * float(np.clip(change, 0.3, 3.0)) if np.isfinite(change) and change > 0.0 else state.rho
             slow = state.t > 1 and state.gap > (1.0 - GAINS) * before
-            state = state._replace(rho=rho, steps=min(2 * steps, PATIENCE * self.steps) if slow else steps)
+            steps = min(2 * state.steps, PATIENCE * self.steps) if slow else state.steps
+            state = state._replace(rho=balanced(state.rho, float(balance)), steps=steps)
         return state
 
     def _round(self, problem: KernelRegularized, state: DeviceBlockState) -> "tuple[DeviceBlockState, torch.Tensor]":
         """One working set: chosen, solved, and its change spread over all responses."""
-        gram, y, lo, hi = _gram(problem), *_bounds(problem)
-        e = state.r - y
-        work = self._working_set(problem, state, e, lo, hi)
-        beta = state.beta[work]
-        K = gram.among(work)
-        free = problem.bias == "free"
-        b = state.b / state.scale if free else 0.0
-        solved = solve_block(K, beta, e[work], lo[work], hi[work], b, state.rho, state.steps, free)
-        change = solved.beta - beta
-        state.r.add_(gram.combine(work, change))
-        state.beta[work] = solved.beta
-        state.path[work] += change.abs()
-        return state._replace(t=state.t + 1, terms=state.terms + len(work) + 1), solved.balance
+        gram, lines, free = _gram(problem), _lines(problem, state), problem.bias == "free"
+        b = lines.r.new_full((1, 1), state.b / state.scale if free else 0.0)
+        work = self._working_set(problem, state, lines, b)
+        rho = lines.r.new_full((1, 1), state.rho)
+        change, balance = move(lines, work, gram.among(work), b, rho, state.steps, free)
+        state.r.add_(gram.combine(work[0], change[0]))
+        return state._replace(t=state.t + 1, terms=state.terms + work.shape[1] + 1), balance
 
     def _working_set(
-        self,
-        problem: KernelRegularized,
-        state: DeviceBlockState,
-        e: "torch.Tensor",
-        lo: "torch.Tensor",
-        hi: "torch.Tensor",
+        self, problem: KernelRegularized, state: DeviceBlockState, lines: Lines, b: "torch.Tensor"
     ) -> "torch.Tensor":
-        """All points between bounds, and as many that violate as there is room for."""
-        gram, beta, n = _gram(problem), state.beta, problem.n
-        torch, size = gram.xp, self._size(problem, state)
+        gram, n = _gram(problem), problem.n
+        size, drawn = min(n, self.size(n, state.free, state.off)), state.gap > UNIFORM
         if size == n:
-            return torch.arange(n, device=e.device)
-        drawn = state.gap > UNIFORM
-        if drawn:
-            u = gram.array(draw_units(state.key, state.t * n, n))
-        if state.t == 0 and not state.free:  # nothing is known: half of each class
-            movable = problem.boxes > 0
-            ups, downs = (int(np.count_nonzero(movable & side)) for side in (problem.y > 0, problem.y < 0))
-            few = min(downs, size - min(ups, size // 2))
-            halves = ((hi > 0.0), min(ups, size - few)), ((lo < 0.0), few)
-            return torch.cat([torch.topk(torch.where(side, u, -1.0), k)[1] for side, k in halves])
-        violation = _violation(e + (state.b / state.scale if problem.bias == "free" else 0.0), beta, lo, hi)
-        largest = violation.max().clamp(min=1e-300)
-        score = torch.where(violation > 0.0, u if drawn else violation / largest, 0.0)
-        if state.free <= ROOM * size:  # else they take turns with the others
-            score = torch.where((beta > lo) & (beta < hi), 2.0 + violation / largest, score)
-        return torch.topk(score, size)[1]
+            return gram.xp.arange(n, device=lines.r.device)[None]
+        u = gram.array(draw_units(state.key, state.t * n, n))[None] if drawn else None
+        if u is not None and state.t == 0 and not state.free:  # nothing is known
+            return first_sets(lines, size, u)
+        flags = (gram.xp.full((1, 1), flag, device=b.device) for flag in (drawn, state.free <= ROOM * size))
+        return working_sets(lines, b, size, u, *flags)
 
-    def _size(self, problem: KernelRegularized, state: DeviceBlockState | None) -> int:
-        """A power of two that has room for the points between bounds, and for new ones; or all points."""
-        block = min(self.most, self.block or (1024 if problem.n < MANY else 2048))
-        wanted = block if state is None else max(block, state.free + min(block, state.off))
-        return min(problem.n, self.most, 1 << (wanted - 1).bit_length())
+    def size(self, n: int, free: int, off: int) -> int:
+        """A power of two that has room for the points between bounds, and for new ones; it may be more than n."""
+        block = min(self.most, self.block or (1024 if n < MANY else 2048))
+        return min(self.most, 1 << (max(block, free + min(block, off)) - 1).bit_length())
 
     def solution(self, problem: KernelRegularized, state: DeviceBlockState) -> Expansion:
         """The best multiple of w."""
@@ -242,7 +219,8 @@ class DeviceBlock(Solver[KernelRegularized, DeviceBlockState]):
         return 0 if state.still >= STILL else 1
 
     def cost(self, problem: KernelRegularized, state: DeviceBlockState | None = None) -> Cost:
-        n, size = problem.n, self._size(problem, state)
+        n = problem.n
+        size = min(n, self.size(n, *((0, 0) if state is None else (state.free, state.off))))
         return Cost(kernel_values=size * (size + n), a_pass=max(1, n // max(1, size)))
 
 
@@ -251,50 +229,45 @@ def _gram(problem: KernelRegularized) -> DeviceGram:
     return problem.gram
 
 
-def _bounds(problem: KernelRegularized) -> "tuple[torch.Tensor, torch.Tensor, torch.Tensor]":
-    """Labels, and the least and the largest β, on the device."""
-    gram = _gram(problem)
+def _lines(problem: KernelRegularized, state: DeviceBlockState) -> Lines:
+    """The problem as the only line."""
+    gram, share = _gram(problem), problem.share()
     y, box = gram.constant(problem.y).to(gram.xp.float64), gram.constant(problem.boxes)
-    return y, -box * (y < 0), box * (y > 0)
-
-
-def _violation(a: "torch.Tensor", beta: "torch.Tensor", lo: "torch.Tensor", hi: "torch.Tensor") -> "torch.Tensor":
-    """By how much the slope of each point asks it to go where it can."""
-    return (-a * (beta < hi)).clamp(min=0.0) + (a * (beta > lo)).clamp(min=0.0)
+    c = y.new_full((1,), share) if isinstance(share, float) else gram.array(share)
+    return Lines(*(one[None] for one in (y, -box * (y < 0), box * (y > 0), c, state.beta, state.r, state.path)))
 
 
 def _look(problem: KernelRegularized, state: DeviceBlockState) -> DeviceBlockState:
     """The state with the bias, the relative gap, and the numbers of points that a working set should have."""
-    gram, y, lo, hi = _gram(problem), *_bounds(problem)
-    beta, r, share, lam = state.beta, state.r, problem.share(), problem.lam
-    c: Any = share if isinstance(share, float) else gram.array(share)
-    free = problem.bias == "free"
-    bias = _bias(problem, r, y, c) if free else r.new_zeros(())
-    short = 1.0 - y * (r + bias)
-    between = (beta > lo) & (beta < hi)
-    off = (_violation(r - y + bias, beta, lo, hi) > 0.0) & ~between
-    sums = beta @ r, y @ beta, (c * short.clamp(min=0.0)).sum(), (c * (short > 0.0) * y) @ r
-    numbers = gram.host(gram.xp.stack([*sums, bias, between.sum(), off.sum()])).tolist()
-    sq, linear, loss, pull, b, inside, outside = numbers
-    primal, dual, scale = 0.5 * lam * sq + loss, lam * (linear - 0.5 * sq), 1.0
+    gram, lines, lam, free = _gram(problem), _lines(problem, state), problem.lam, problem.bias == "free"
+    seen = Seen(*gram.host(look(lines, free))[0].tolist())
+    primal, dual, scale, b = 0.5 * lam * seen.sq + seen.loss, lam * (seen.linear - 0.5 * seen.sq), 1.0, seen.b
     near = primal - dual <= NEAR * dual
-    if near and WORTH * (primal - dual) < 0.5 * abs(lam * sq - pull):  # a change of scale may be worth while
-        s, its, less = best_scale(lam, sq, r, y, c, b, primal - dual, None, free)
+    if near and WORTH * (primal - dual) < 0.5 * abs(lam * seen.sq - seen.pull):  # another scale may be worth while
+        share = problem.share()
+        c: Any = share if isinstance(share, float) else lines.c[0]
+        s, its, less = best_scale(lam, seen.sq, state.r, lines.y[0], c, b, primal - dual, None, free)
         if less < primal:
             scale, b, primal = s, its, less
     gap = gap_of(primal, dual, max(dual, problem.unit))
-    missing = gap if np.isfinite(gap) else 0.0
-    moves = dual > state.dual + max(1e-14, SLOWEST * missing) * abs(dual)
+    moves = gains(dual, state.dual, gap)
     return state._replace(
-        b=b, scale=scale, gap=gap, dual=dual, free=int(inside), off=int(outside), still=0 if moves else state.still + 1
+        b=b,
+        scale=scale,
+        gap=gap,
+        dual=dual,
+        free=int(seen.free),
+        off=int(seen.off),
+        still=0 if moves else state.still + 1,
     )
 
 
-def _bias(
-    problem: KernelRegularized, r: "torch.Tensor", y: "torch.Tensor", c: "torch.Tensor | float"
-) -> "torch.Tensor":
-    """The best bias, on the device."""
-    if not isinstance(c, float):
-        return sorted_bias(r, y, c)
-    kinks, at = (y - r).sort()[0], int(np.count_nonzero(problem.y > 0))
-    return 0.5 * (kinks[max(at - 1, 0)] + kinks[min(at, problem.n - 1)])
+def gains(dual: float, before: float, gap: float) -> bool:
+    """Whether the dual has risen by a gain worth its name."""
+    missing = gap if np.isfinite(gap) else 0.0
+    return dual > before + max(1e-14, SLOWEST * missing) * abs(dual)
+
+
+def balanced(rho: float, balance: float) -> float:
+    """ρ of the next block, by the balance of the last."""
+    return rho * min(max(balance, 0.3), 3.0) if np.isfinite(balance) and balance > 0.0 else rho

@@ -17,6 +17,7 @@ and the method of Douglas and Rachford goes back and forth between the two,
 until Π(v) is the optimum: v - Π(v) are the slopes at the bounds, divided by -ρ. A step is one product of a matrix and a
 vector and moves all points of the block; nothing is decided on the way, so all steps are begun at once, and on a GPU
 are one recorded graph. Pairs of points, one after the other, need thousands of steps that each wait for the last one.
+Blocks of one size of several problems are solved together: a line each of every array.
 
 Of few steps Π(v) is not quite in the plane and may overshoot: it is moved into the plane, and the answer is the best
 point on the way there from where the block was, so that no block makes the dual worse. R is written by how far it is
@@ -26,162 +27,214 @@ J. Eckstein, D. P. Bertsekas, *On the Douglas-Rachford splitting method and the 
 S. Boyd, N. Parikh, E. Chu, B. Peleato, J. Eckstein, *Distributed Optimization ... via ADMM*, 2011, 3.4 and 5.2.
 """
 
+import threading
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hinge.access.gram.device import import_torch
+from hinge.access.gram.device import import_torch, tf32
 
 if TYPE_CHECKING:
     import torch
 
 RELAXATION = 1.6
 """τ."""
-SECTIONS, CUTS = 3, 1024
+SECTIONS, CUTS = 5, 64
 """The shift into the plane is found by so many cuts of its range, each into this many parts."""
 WHOLE = 0.9
 """Share of the best gain on the way from which on all of it is gone: points then stop at their bounds, not before."""
 AT_ONCE = 10
 """Steps of a recorded graph."""
 RECORDED = 8
-"""Graphs that are kept, with their matrices, for later blocks of the same size."""
+"""Graphs that a thread keeps, with their matrices, for later blocks of the same size."""
+LEAF = 64
+"""Largest matrix that is inverted by its own factor where several are; larger ones are made of two by products."""
 
 
 class Solved(NamedTuple):
-    """What became of a block: its β, and by how much strength ρ should differ for both residuals to be equal."""
+    """What became of blocks: their β, and by how much strength ρ should differ for both residuals to be equal."""
 
     beta: "torch.Tensor"
     balance: "torch.Tensor"
 
 
-def solve_block(
+class Splitting(NamedTuple):
+    """R(w) = fixed + Pw of each block, the box, and v."""
+
+    P: "torch.Tensor"
+    fixed: "torch.Tensor"
+    lo: "torch.Tensor"
+    hi: "torch.Tensor"
+    v: "torch.Tensor"
+
+
+def solve_blocks(
     K: "torch.Tensor",
     beta: "torch.Tensor",
     e: "torch.Tensor",
     lo: "torch.Tensor",
     hi: "torch.Tensor",
-    b: float,
-    rho: float,
+    b: "torch.Tensor",
+    rho: "torch.Tensor",
     steps: int,
     free: bool,
 ) -> Solved:
-    """Go `steps` steps towards the optimum of a block, on the device of its arrays and without waiting for it.
+    """Go `steps` steps towards the optimum of each block, on the device of its arrays and without waiting for it.
 
     Parameters
     ----------
-    K : tensor of shape (m, m)
-    beta, e, lo, hi : tensor of shape (m,)
-        Where the block is, the slopes Kβ + c there, and its bounds.
-    b : float
-        The bias, by which slopes at bounds are told from those that are to vanish.
-    rho, steps, free
-        ρ, the number of steps, and whether the sum is kept.
+    K : tensor of shape (p, m, m)
+    beta, e, lo, hi : tensor of shape (p, m)
+        Where the blocks are, the slopes Kβ + c there, and their bounds.
+    b : tensor of shape (p, 1)
+        The biases, by which slopes at bounds are told from those that are to vanish.
+    rho : tensor of shape (p, 1)
+    steps, free
+        The number of steps, and whether the sums are kept.
     """
-    torch = import_torch(str(K.device))
-    M, fast = _inverse(torch, K, rho), K.dtype
+    torch, fast = import_torch(str(K.device)), K.dtype
+    strength = rho.to(fast)[:, :, None]
+    M = _inverse(torch, K, strength)
     fixed = beta - _product(M, rho * beta + e)
     if free:
-        g = M.sum(1)
-        fixed = fixed + (beta.sum() - fixed.sum()) / g.sum() * g
-        M = torch.addr(M, g, g / g.sum(), alpha=-1.0)
+        g = M.sum(2)
+        total = g.sum(1, keepdim=True)
+        fixed = fixed + (_sum(beta) - _sum(fixed)) / total * g
+        M = torch.baddbmm(M, g[:, :, None], (g / total)[:, None, :], alpha=-1.0)
     slopes = e + b
     outward = torch.where(beta <= lo, slopes.clamp(min=0.0), torch.where(beta >= hi, slopes.clamp(max=0.0), 0.0 * e))
-    low, high = lo.to(fast), hi.to(fast)
-    v, before = _walk(torch, rho * M, fixed.to(fast), (beta - outward / rho).to(fast), low, high, steps)
+    low, high, first = lo.to(fast), hi.to(fast), (beta - outward / rho).to(fast)
+    v, before = _walk(torch, Splitting(strength * M, fixed.to(fast), low, high, first), steps)
     # Both residuals of the method in units of slopes, as of ADMM.
-    off, moved = (v - before).norm() / RELAXATION, (v.clamp(low, high) - before.clamp(low, high)).norm()
-    balance = (off * K.diagonal().mean() / (rho * moved).clamp(min=1e-30)).sqrt()
+    off, moved = ((v - before).norm(dim=1) / RELAXATION, (v.clamp(low, high) - before.clamp(low, high)).norm(dim=1))
+    size = K.diagonal(dim1=1, dim2=2).mean(1)
+    balance = (off * size / (rho[:, 0] * moved).clamp(min=1e-30)).sqrt()
     v = v.to(e.dtype)
-    way = (_into_plane(torch, v, lo, hi, beta.sum()) if free else v.clamp(lo, hi)) - beta
-    falls, curve = -(e @ way), way @ _product(K, way)
+    way = (_into_plane(torch, v, lo, hi, _sum(beta)) if free else v.clamp(lo, hi)) - beta
+    falls, curve = -_sum(e * way), _sum(way * _product(K, way))
     best = (falls / curve.clamp(min=1e-300)).clamp(0.0, 1.0)
-    length = torch.where(falls - 0.5 * curve >= WHOLE * best * (falls - 0.5 * best * curve), falls.new_ones(()), best)
-    return Solved((beta + torch.where(falls > 0.0, length, 0.0) * way).clamp(lo, hi), balance)
+    whole = falls - 0.5 * curve >= WHOLE * best * (falls - 0.5 * best * curve)
+    length = torch.where(falls > 0.0, torch.where(whole, 1.0, best), 0.0)
+    return Solved((beta + length * way).clamp(lo, hi), balance)
 
 
-def _inverse(torch: ModuleType, K: "torch.Tensor", rho: float) -> "torch.Tensor":
-    """(K + ρI)⁻¹, to the digits of tf32 on a GPU: what it is off by is relative to how far the block moves."""
-    unit = torch.eye(len(K), dtype=K.dtype, device=K.device)
-    flags = torch.backends.cuda.matmul
-    before, flags.allow_tf32 = flags.allow_tf32, True
-    try:
-        root = torch.linalg.solve_triangular(torch.linalg.cholesky_ex(K + rho * unit)[0], unit, upper=False)
-        return root.T @ root
-    finally:
-        flags.allow_tf32 = before
+def _sum(x: "torch.Tensor") -> "torch.Tensor":
+    return x.sum(1, keepdim=True)
+
+
+def _inverse(torch: ModuleType, K: "torch.Tensor", rho: "torch.Tensor") -> "torch.Tensor":
+    """(K + ρI)⁻¹, of a single block to the digits of tf32: what it is off by is relative to how far the block moves."""
+    A = K + rho * torch.eye(K.shape[1], dtype=K.dtype, device=K.device)
+    single = len(K) == 1
+    with tf32(torch, single):  # halves of halves would add its errors up
+        return _by_factor(torch, A) if single else _by_halves(torch, A)
+
+
+def _by_factor(torch: ModuleType, A: "torch.Tensor") -> "torch.Tensor":
+    unit = torch.eye(A.shape[1], dtype=A.dtype, device=A.device).expand_as(A)
+    root = torch.linalg.solve_triangular(torch.linalg.cholesky_ex(A)[0], unit, upper=False)
+    return root.mT @ root
+
+
+def _by_halves(torch: ModuleType, A: "torch.Tensor") -> "torch.Tensor":
+    """The inverses of positive matrices by those of their first halves and of what these leave of the others.
+
+    .. math:: \\begin{pmatrix} A & B^\\top \\\\ B & D \\end{pmatrix}^{-1} =
+              \\begin{pmatrix} X + W^\\top YW & -W^\\top Y \\\\ -YW & Y \\end{pmatrix}, \\qquad
+              X = A^{-1},\\ W = BX,\\ Y = (D - WB^\\top)^{-1}
+
+    Nearly all of it are products of many matrices at once; factors of many are made line by line.
+    """
+    if A.shape[1] <= LEAF:
+        return _by_factor(torch, A)
+    half, out = A.shape[1] // 2, torch.empty_like(A)
+    B, Bt = A[:, half:, :half], A[:, :half, half:]
+    X = _by_halves(torch, A[:, :half, :half])
+    W = torch.bmm(B, X)
+    Y = _by_halves(torch, torch.baddbmm(A[:, half:, half:], W, Bt, alpha=-1.0))
+    YW = torch.bmm(Y, W)
+    out[:, half:, half:] = Y
+    out[:, half:, :half] = -YW
+    out[:, :half, half:] = -YW.mT
+    out[:, :half, :half] = torch.baddbmm(X, W.mT, YW)
+    return out
 
 
 def _product(K: "torch.Tensor", x: "torch.Tensor") -> "torch.Tensor":
-    return (K @ x.to(K.dtype)).to(x.dtype)
+    return (K @ x.to(K.dtype)[:, :, None])[:, :, 0].to(x.dtype)
 
 
 def _into_plane(
     torch: ModuleType, v: "torch.Tensor", lo: "torch.Tensor", hi: "torch.Tensor", s: "torch.Tensor"
 ) -> "torch.Tensor":
     """The nearest point to v of the box whose sum is s: v less a number, which the sum falls with, and a clip."""
-    low, high = (v - hi).min(), (v - lo).max()
+    low, high = (v - hi).amin(1, keepdim=True), (v - lo).amax(1, keepdim=True)
     parts = torch.linspace(0.0, 1.0, CUTS + 1, dtype=v.dtype, device=v.device)
     for _ in range(SECTIONS):
         shifts = low + (high - low) * parts
-        sums = (v - shifts[:, None]).clamp(lo, hi).sum(1)
-        at = (sums > s).sum().clamp(1, CUTS).view(1)
-        (low, high), (more, less) = (torch.cat([a.gather(0, at - 1), a.gather(0, at)]) for a in (shifts, sums))
+        sums = (v[:, None, :] - shifts[:, :, None]).clamp(lo[:, None, :], hi[:, None, :]).sum(2)
+        at = _sum(sums > s).clamp(1, CUTS)
+        (low, high), (more, less) = ((a.gather(1, at - 1), a.gather(1, at)) for a in (shifts, sums))
     # No bend is left in between, or hardly one.
     shift = low + (high - low) * ((more - s) / (more - less).clamp(min=1e-300)).clamp(0.0, 1.0)
     return (v - shift).clamp(lo, hi)
 
 
-def _steps(
-    torch: ModuleType,
-    P: "torch.Tensor",
-    fixed: "torch.Tensor",
-    v: "torch.Tensor",
-    lo: "torch.Tensor",
-    hi: "torch.Tensor",
-    steps: int,
-) -> "torch.Tensor":
+def _steps(torch: ModuleType, at: Splitting, steps: int) -> "torch.Tensor":
     """Take these steps, in place; returns the v before the last of them."""
+    P, fixed, lo, hi, v = at
     before = v
     for _ in range(steps):
         before, z = v.clone(), torch.clamp(v, lo, hi)
-        v.add_(torch.addmv(fixed, P, torch.sub(2.0 * z, v)).sub_(z), alpha=RELAXATION)
+        w = torch.sub(2.0 * z, v)
+        if len(P) == 1:  # of which there is a faster product
+            R = torch.addmv(fixed[0], P[0], w[0])[None]
+        else:
+            R = torch.baddbmm(fixed[:, :, None], P, w[:, :, None])[:, :, 0]
+        v.add_(R.sub_(z), alpha=RELAXATION)
     return before
 
 
-_GRAPHS: dict[tuple[Any, ...], tuple[Any, list[Any], Any]] = {}
+class _Recorded(threading.local):
+    """The graphs of this thread, whose matrices no other thread writes to."""
+
+    def __init__(self) -> None:
+        self.graphs: dict[tuple[Any, ...], tuple[Any, Splitting, Any]] = {}
 
 
-def _walk(
-    torch: ModuleType,
-    P: "torch.Tensor",
-    fixed: "torch.Tensor",
-    v: "torch.Tensor",
-    lo: "torch.Tensor",
-    hi: "torch.Tensor",
-    steps: int,
-) -> tuple["torch.Tensor", "torch.Tensor"]:
+_RECORDED = _Recorded()
+_RECORDING = threading.Lock()
+
+
+def _walk(torch: ModuleType, given: Splitting, steps: int) -> tuple["torch.Tensor", "torch.Tensor"]:
     """The v after these steps, a multiple of `AT_ONCE`, and the one before the last.
 
     On a GPU `AT_ONCE` of them are one graph, recorded at the first block of this size and played again ever after.
+    Steps of several blocks take longer than their calls.
     """
-    given: list[Any] = [P, fixed, v, lo, hi]
-    if P.device.type != "cuda":
-        before = _steps(torch, P, fixed, v, lo, hi, steps)
-        return v, before
-    key = P.device, P.dtype, len(P)
-    if key not in _GRAPHS:
-        while len(_GRAPHS) >= RECORDED:
-            _GRAPHS.pop(next(iter(_GRAPHS)))
-        own = [one.clone() for one in given]
-        # What libraries make ready at a first call cannot be recorded.
-        _steps(torch, own[0], own[1], own[2], own[3], own[4], 2)
-        torch.cuda.synchronize(P.device)
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            last = _steps(torch, own[0], own[1], own[2], own[3], own[4], AT_ONCE)
-        _GRAPHS[key] = graph, own, last
-    graph, own, last = _GRAPHS[key]
+    P = given.P
+    if P.device.type != "cuda" or len(P) > 1:
+        before = _steps(torch, given, steps)
+        return given.v, before
+    graphs, key = _RECORDED.graphs, (P.device, P.dtype, P.shape)
+    if key not in graphs:
+        while len(graphs) >= RECORDED:
+            graphs.pop(next(iter(graphs)))
+        graphs[key] = _record(torch, given)
+    graph, own, last = graphs[key]
     for mine, one in zip(own, given, strict=True):
         mine.copy_(one)
     for _ in range(steps // AT_ONCE):
         graph.replay()
-    return own[2], last
+    return own.v, last
+
+
+def _record(torch: ModuleType, given: Splitting) -> tuple[Any, Splitting, "torch.Tensor"]:
+    """A graph of steps, the arrays that it reads and writes, and the v before its last step."""
+    own = Splitting(*(one.clone() for one in given))
+    with _RECORDING:
+        _steps(torch, own, 2)  # what libraries make ready at a first call cannot be recorded
+        torch.cuda.synchronize(own.P.device)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+            last = _steps(torch, own, AT_ONCE)
+    return graph, own, last

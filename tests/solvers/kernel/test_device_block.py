@@ -1,6 +1,7 @@
 """The block dual method where torch computes: the optimum of the host, certified."""
 
 import importlib
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -60,6 +61,17 @@ def test_classes_share_what_was_sent(points):
     y = (X[:, 0] > 3).astype(int) + (X[:, 1] > 3.3)
     there, here = SVC(device="cpu:0").fit(X, y), SVC().fit(X, y)
     assert (there.predict(X) == here.predict(X)).mean() > 0.99
+
+
+@pytest.mark.parametrize("where", DEVICES)
+def test_threads_do_not_share_what_they_write_to(points, where):
+    X, y = points
+    fits = [lambda C=C: SVC(C, device="cpu:0" if where == "cpu" else where).fit(X, y) for C in (0.1, 1.0, 3.0, 10.0)]
+    alone = [fit().objective_ for fit in fits]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda fit: fit(), fits))
+    assert all(model.stop_reason_ == "converged" for model in together)
+    assert [model.objective_ for model in together] == pytest.approx(alone, rel=1e-3)
 
 
 @pytest.mark.parametrize("options", [{"block": 1}, {"block": 64, "most": 32}, {"steps": 15}])

@@ -17,10 +17,11 @@ def block():
 
 
 def solved(block, steps, free=True):
-    from hinge.solvers.kernel.douglas_rachford import solve_block
+    from hinge.solvers.kernel.douglas_rachford import solve_blocks
 
-    K, lo, hi, e = (torch.from_numpy(a.copy()) for a in block)
-    beta = solve_block(K, torch.zeros(60, dtype=torch.float64), e, lo, hi, 0.0, 1.0, steps, free).beta.numpy()
+    K, lo, hi, e = (torch.from_numpy(a.copy())[None] for a in block)
+    b, rho = torch.zeros((1, 1)), torch.ones((1, 1))
+    beta = solve_blocks(K, torch.zeros_like(e), e, lo, hi, b, rho, steps, free).beta[0].numpy()
     return beta, 0.5 * beta @ block[0] @ beta + block[3] @ beta
 
 
@@ -42,3 +43,27 @@ def test_few_steps_are_feasible_and_none_is_a_step_back(block, free):
         assert not free or abs(beta.sum()) < 1e-9
         values.append(value)
     assert values[0] < 0.0 and values[2] <= values[0] + 1e-12
+
+
+@pytest.mark.parametrize("m", [5, 64, 65, 200])
+def test_inverses_by_halves_are_inverses(m):
+    from hinge.solvers.kernel.douglas_rachford import _by_halves
+
+    A = torch.randn(3, m, m, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    A = A @ A.mT + 0.1 * torch.eye(m, dtype=torch.float64)
+    torch.testing.assert_close(_by_halves(torch, A) @ A, torch.eye(m, dtype=torch.float64).expand_as(A))
+
+
+@pytest.mark.parametrize("free", [True, False])
+def test_several_blocks_are_solved_as_each_alone(block, free):
+    from hinge.solvers.kernel.douglas_rachford import solve_blocks
+
+    K, lo, hi, e = (torch.from_numpy(np.stack([a, 0.5 * a, a])) for a in block)
+    zeros, b = torch.zeros_like(e), torch.zeros((3, 1), dtype=torch.float64)
+    rho = torch.tensor([[1.0], [0.5], [2.0]], dtype=torch.float64)
+    given = K, zeros, e, lo, hi, b, rho
+    together = solve_blocks(*given, 40, free)
+    for q in range(3):
+        alone = solve_blocks(*(one[q : q + 1] for one in given), 40, free)
+        torch.testing.assert_close(together.beta[q], alone.beta[0])
+        torch.testing.assert_close(together.balance[q], alone.balance[0])

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numba.core import config
 
-from hinge.access.gram.points.byte_dots import available, bit_planes, step_of
+from hinge.access.gram.points.byte_dots import FEWEST, LANES, available, bit_planes, step_of
 from hinge.access.gram.points.given import FunctionPoints, GivenPoints
 from hinge.access.gram.points.inner import (
     DensePoints,
@@ -131,7 +131,7 @@ def _whole_points(X: Stored, kernel: Kernel, most_bytes: int, sq: np.ndarray) ->
         planes = bit_planes(X) if step else None
         if planes is not None:
             return BitPoints(X, planes, kernel, step, off)
-    if n * (d + 16) <= most_bytes and available() and d * 255 * 255 < 1 << 30:
+    if n * (d + LANES) <= most_bytes and available() and d >= FEWEST and d * 255 * 255 < 1 << 30:
         step, off = step_of(X)
         exact = step > 0 and (isinstance(kernel, Gaussian) or 4 * float(sq.max(initial=0.0)) / step**2 < 1 << 24)
         if step and (exact or not _loses(kernel, sq)):

@@ -1,9 +1,14 @@
 """Inner products of rows of bytes or bits: sixteen values to an instruction and more, exact.
 
 Pixels and counts are whole multiples 0 to 255 of one step. Their inner products are whole numbers, which
-64-bit Arm processors with the dot product extension (all since 2018) compute four times as fast as
-float32. Elsewhere `available` is False and float32 is used. One-hot codes and other data of one positive
-value are bits: their inner products are counts of bits, which all processors have instructions for.
+64-bit Arm processors with the dot product extension (all since 2018) and x86 processors with AVX-512 VNNI (servers
+since 2019) compute several times as fast as float32. Elsewhere `available` is False and float32 is used. One-hot codes
+and other data of one positive value are bits: their inner products are counts of bits, which all processors have
+instructions for.
+
+The instruction of x86 multiplies bytes 0 to 255 with bytes -128 to 127: it is given q - 128 for q, and
+:math:`\\langle p, q\\rangle = \\langle p, q - 128\\rangle + 128\\sum_k p_k`. Sums that leave 32 bits on the way come
+back, since whole numbers of a machine are counted around.
 """
 
 import platform
@@ -19,12 +24,17 @@ from numba.extending import intrinsic
 from hinge.compiled import compiled
 from hinge.types import Stored
 
-LANES = 16
+X86 = platform.machine() in ("x86_64", "AMD64")
+LANES = 64 if X86 else 16
+"""Bytes of a vector."""
+SHIFT = 128 if X86 else 0
+"""What second factors are less by."""
+FEWEST = 2 * LANES if X86 else 1
+"""Features from which on bytes are worth while: to add up the lanes of a vector takes as long as many products."""
 COMPILED = ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
 """Types of numbers that compiled code takes."""
 _I64, _I32 = ir.IntType(64), ir.IntType(32)
-_BYTES, _INTS = ir.VectorType(ir.IntType(8), 16), ir.VectorType(_I32, 4)
-_FLOATS = ir.VectorType(ir.FloatType(), 4)
+_INTS, _FLOATS = ir.VectorType(_I32, 4), ir.VectorType(ir.FloatType(), 4)
 _COLUMNS = 256
 """Columns of a tile: their bytes stay in the second level cache while all rows meet them."""
 
@@ -32,14 +42,17 @@ _COLUMNS = 256
 @cache
 def _has_instruction() -> bool:
     features = llvm.get_host_cpu_features()
+    if X86:
+        return bool(features.get("avx512vnni") and features.get("avx512f"))
+    if platform.machine() not in ("aarch64", "arm64"):
+        return False
     return bool(features.get("dotprod")) or "dotprod" in _implied(llvm.get_host_cpu_name())
 
 
 def available() -> bool:
-    """Whether this processor has the instruction, and code is compiled at all."""
-    if platform.machine() not in ("aarch64", "arm64") or config.DISABLE_JIT:  # type: ignore[attr-defined]
-        return False
-    return _has_instruction()
+    """Whether this processor has the instruction, and code is compiled for this processor at all."""
+    asked = config.DISABLE_JIT, config.CPU_NAME, config.CPU_FEATURES  # type: ignore[attr-defined]
+    return not any(asked) and bool(config.ENABLE_AVX) and _has_instruction()  # type: ignore[attr-defined]
 
 
 def _implied(cpu: str) -> str:
@@ -49,10 +62,44 @@ def _implied(cpu: str) -> str:
     return "dotprod" if cpu.startswith(base) and not cpu.startswith(older) else ""
 
 
+def _instruction(builder, x86):
+    """What adds the products of bytes of a and b to sums, the type of such bytes, and that of the sums."""
+    if x86:  # whose b are less by 128
+        kind = ir.VectorType(_I32, 16)
+        name, bytes_ = "llvm.x86.avx512.vpdpbusd.512", kind
+        top = ir.Constant(kind, [ir.Constant(_I32, 0x80808080)] * 16)
+    else:
+        kind, bytes_ = _INTS, ir.VectorType(ir.IntType(8), 16)
+        name = "llvm.aarch64.neon.udot.v4i32.v16i8"
+    call = cgutils.get_or_insert_function(builder.module, ir.FunctionType(kind, [kind, bytes_, bytes_]), name)
+
+    def add_products(sums, a, b):
+        return builder.call(call, [sums, a, builder.xor(b, top) if x86 else b])
+
+    return add_products, bytes_, kind
+
+
+def _lanes(builder, a, b, numbers):
+    return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(_I32, len(numbers)), numbers))
+
+
+def _quarter(builder, sums):
+    """Four numbers with the same sum."""
+    while (n := sums.type.count) > 4:
+        halves = (_lanes(builder, sums, sums, list(range(lo, lo + n // 2))) for lo in (0, n // 2))
+        sums = builder.add(*halves)
+    return sums
+
+
+def _added_pairs(builder, a, b):
+    """Sums of neighbours, of a and then of b."""
+    return builder.add(_lanes(builder, a, b, [0, 2, 4, 6]), _lanes(builder, a, b, [1, 3, 5, 7]))
+
+
 @intrinsic
 def _dots_4x4(typing, base, stride, rows, columns, own, other, scale, out, out_stride):
-    """Inner products of 4 rows with 4 columns of bytes, twice each, less `own` and `other`, whole numbers;
-    then scaled, as float32 at `out`. All are addresses.
+    """Inner products of 4 rows with 4 columns of bytes, these less `SHIFT`, twice each, less `own` and `other`, whole
+    numbers; then scaled, as float32 at `out`. All are addresses.
     """
     four = types.UniTuple(types.int64, 4)
     u64 = types.uint64
@@ -60,13 +107,6 @@ def _dots_4x4(typing, base, stride, rows, columns, own, other, scale, out, out_s
 
     def codegen(context, builder, signature, args):
         base, stride, rows, columns, own, other, scale, out, out_stride = args
-
-        def instruction(name, *operands):
-            kind = ir.FunctionType(_INTS, operands)
-            return cgutils.get_or_insert_function(builder.module, kind, f"llvm.aarch64.neon.{name}")
-
-        udot = instruction("udot.v4i32.v16i8", _INTS, _BYTES, _BYTES)
-        add_pairs = instruction("addp.v4i32", _INTS, _INTS)
 
         def address(numbers, k):
             return builder.add(base, builder.mul(builder.extract_value(numbers, k), stride))
@@ -77,14 +117,15 @@ def _dots_4x4(typing, base, stride, rows, columns, own, other, scale, out, out_s
         builder.position_at_end(loop)
         at = builder.phi(_I64)
         at.add_incoming(ir.Constant(_I64, 0), before)
-        sums = [builder.phi(_INTS) for _ in range(16)]
+        add_products, bytes_, kind = _instruction(builder, X86)
+        sums = [builder.phi(kind) for _ in range(16)]
         a, b = (
-            [builder.load(builder.inttoptr(builder.add(p, at), _BYTES.as_pointer()), align=1) for p in side]
+            [builder.load(builder.inttoptr(builder.add(p, at), bytes_.as_pointer()), align=1) for p in side]
             for side in starts
         )
-        added = [builder.call(udot, [sums[4 * r + c], a[r], b[c]]) for r in range(4) for c in range(4)]
+        added = [add_products(sums[4 * r + c], a[r], b[c]) for r in range(4) for c in range(4)]
         for phi, value in zip(sums, added, strict=True):
-            phi.add_incoming(ir.Constant(_INTS, [0] * 4), before)
+            phi.add_incoming(ir.Constant(kind, [0] * kind.count), before)
             phi.add_incoming(value, loop)
         following = builder.add(at, ir.Constant(_I64, LANES))
         at.add_incoming(following, loop)
@@ -98,8 +139,8 @@ def _dots_4x4(typing, base, stride, rows, columns, own, other, scale, out, out_s
         scales = builder.insert_element(ir.Constant(_FLOATS, ir.Undefined), scale, ir.Constant(_I32, 0))
         owns, others = (builder.load(builder.inttoptr(p, _INTS.as_pointer()), align=4) for p in (own, other))
         for r in range(4):
-            left, right = (builder.call(add_pairs, added[4 * r + k : 4 * r + k + 2]) for k in (0, 2))
-            sums = builder.call(add_pairs, [left, right])
+            four = [_quarter(builder, one) for one in added[4 * r : 4 * r + 4]]
+            sums = _added_pairs(builder, _added_pairs(builder, *four[:2]), _added_pairs(builder, *four[2:]))
             less = builder.add(others, all_of(owns, r))
             dots = builder.sitofp(builder.sub(builder.add(sums, sums), less), _FLOATS)
             row = builder.add(out, builder.mul(ir.Constant(_I64, r), out_stride))
@@ -107,6 +148,14 @@ def _dots_4x4(typing, base, stride, rows, columns, own, other, scale, out, out_s
         return context.get_dummy_value()
 
     return signature, codegen
+
+
+@compiled
+def _sum(row):
+    total = np.int64(0)
+    for x in row:
+        total += np.int64(x)
+    return total
 
 
 @compiled
@@ -121,6 +170,8 @@ def byte_dots(P, less, rows, columns, step_sq, G):
     own, other = np.zeros(R + 4, np.int32), np.zeros(C + 4, np.int32)
     for r in range(R):
         own[r] = less[rows[r]]
+        if SHIFT:
+            own[r] -= 2 * SHIFT * _sum(P[rows[r]])
     for c in range(C):
         other[c] = less[columns[c]]
     edge = np.empty((4, 4), np.float32)
@@ -256,9 +307,12 @@ def _residuals(values, ends, step):
 
 
 def packed(X: Stored, step: float) -> np.ndarray:
-    """The multiples as rows of bytes, padded with zeros to a multiple of 16."""
+    """The multiples as rows of bytes, padded with zeros to whole vectors, which begin where loads are fast."""
     n, d = X.shape
-    P = np.zeros((n, -(-d // LANES) * LANES), np.uint8)
+    width = -(-d // LANES) * LANES
+    room = np.zeros(n * width + LANES, np.uint8)
+    first = -room.ctypes.data % LANES
+    P = room[first : first + n * width].reshape(n, width)
     for lo in range(0, n, 4096):
         part = X[lo : lo + 4096]
         part = part if isinstance(part, np.ndarray) else part.toarray()

@@ -68,18 +68,22 @@ class WholePoints(InnerPoints):
         """The same multiples with values in float64; then, where they are none, the points as given."""
         if self.dtype == np.float32:
             return self._same(np.float64)
-        if self._off == 0.0 and float(self._whole_sq.max(initial=0.0)) < 1 << 24:
+        if self._off == 0.0 and self._fits_single:
             return None
         sparse = hasattr(self._given, "indptr")
         return (SparsePoints if sparse else DensePoints)(self._given, self._kernel, np.float64, exact=True)
+
+    @property
+    def _fits_single(self) -> bool:
+        """Whether single precision, in which counts come, holds the numbers that values are made of."""
+        largest = float(self._whole_sq.max(initial=0.0))
+        return (4 * largest if self._distances or self.dtype == np.float32 else largest) < 1 << 24
 
     def _exactness(self) -> tuple[np.ndarray, float, float, np.ndarray]:
         if self._known is not None:
             return self._known
         unit, single = (float(np.finfo(dtype).eps) / 2 for dtype in (self.dtype, np.float32))
-        gaussian, largest = isinstance(self.kernel, Gaussian), float(self._whole_sq.max(initial=0.0))
-        # Distances of whole numbers are exact while a float holds them, and counts come in float32.
-        exact = (4 * largest if self._distances or self.dtype == np.float32 else largest) < 1 << 24
+        gaussian, exact = isinstance(self.kernel, Gaussian), self._fits_single
         eta = 0.0 if gaussian and (exact or self._distances) else ROUNDINGS * unit
         eta += 0.0 if exact or self._distances else 2 * single
         off = self._off * np.sqrt(self._terms)

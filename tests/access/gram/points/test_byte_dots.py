@@ -1,10 +1,15 @@
+from types import SimpleNamespace
+
+import llvmlite.binding as llvm
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from access.gram.points.made_up import needs_instruction
 from hypothesis import given
 from hypothesis import strategies as st
+from llvmlite import ir
 
+from hinge.access.gram.points import byte_dots as module
 from hinge.access.gram.points.byte_dots import available, bit_dots, bit_planes, byte_dots, packed, step_of
 
 RNG = np.random.default_rng(0)
@@ -20,6 +25,14 @@ def test_byte_dots_are_exact(R, C, d, seed):
     G = np.full((R, C), np.nan, np.float32)
     byte_dots(packed(X, 1.0), np.zeros(len(X), np.int32), rows, columns, np.float32(0.25), G)
     np.testing.assert_array_equal(G, (X[rows] @ X[columns].T).astype(np.float32) * np.float32(0.25))
+
+
+@needs_instruction
+def test_every_pair_of_byte_values():
+    X, every = np.arange(256)[:, None], np.arange(256)
+    G = np.empty((256, 256), np.float32)
+    byte_dots(packed(X, 1.0), np.zeros(256, np.int32), every, every, np.float32(1), G)
+    np.testing.assert_array_equal(G, X * X.T)
 
 
 @needs_instruction
@@ -139,3 +152,36 @@ def test_without_compilation_there_is_no_instruction(monkeypatch):
 
 def test_bytes_in_another_order_have_no_step():
     assert step_of(BYTES.astype(">f8")) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("x86", "triple", "cpu", "instruction"),
+    [(True, "x86_64", "sapphirerapids", "vpdpbusd\t%zmm"), (False, "aarch64", "neoverse-n1", "udot\tv")],
+)
+def test_both_kinds_of_processor_have_one_instruction_for_each_pair(monkeypatch, x86, triple, cpu, instruction):
+    monkeypatch.setattr(module, "X86", x86)
+    monkeypatch.setattr(module, "LANES", 64 if x86 else 16)
+    signature, emit = module._dots_4x4._defn(None, *[None] * 9)
+    number, four = ir.IntType(64), ir.ArrayType(ir.IntType(64), 4)
+    made = ir.Module()
+    kinds = [number, number, four, four, number, number, ir.FloatType(), number, number]
+    function = ir.Function(made, ir.FunctionType(ir.VoidType(), kinds), "dots")
+    builder = ir.IRBuilder(function.append_basic_block())
+    emit(SimpleNamespace(get_dummy_value=lambda: None), builder, signature, function.args)
+    builder.ret_void()
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    parsed = llvm.parse_assembly(str(made))
+    parsed.triple = f"{triple}-unknown-linux-gnu"
+    machine = llvm.Target.from_triple(parsed.triple).create_target_machine(cpu=cpu, opt=3)
+    assert machine.emit_assembly(parsed).count(instruction) == 16
+
+
+def test_without_the_instruction_there_are_no_bytes(monkeypatch):
+    monkeypatch.setattr(module, "X86", True)
+    module._has_instruction.cache_clear()
+    monkeypatch.setattr(llvm, "get_host_cpu_features", lambda: {"avx512f": True, "avx512vnni": False})
+    try:
+        assert not available()
+    finally:
+        module._has_instruction.cache_clear()

@@ -1,0 +1,141 @@
+"""Rounds of the block dual method on a device, of several problems at once: a line each of every array.
+
+Nothing here waits for the device. Where problems differ in their numbers of points, lines are filled up with points
+whose only β is zero and that weigh nothing.
+"""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from hinge.access.gram.device import import_torch
+from hinge.solvers.kernel.douglas_rachford import solve_blocks
+
+if TYPE_CHECKING:
+    import torch
+
+
+class Lines(NamedTuple):
+    """Problems, and where they are.
+
+    Attributes
+    ----------
+    y, lo, hi : tensor of shape (p, n)
+        Labels, and the least and the largest β.
+    c : tensor of shape (p, n) or (p, 1)
+        Weights of the losses.
+    beta, r, path : tensor of shape (p, n)
+        Coefficients, responses, and the way that each β has come; written in place.
+    """
+
+    y: "torch.Tensor"
+    lo: "torch.Tensor"
+    hi: "torch.Tensor"
+    c: "torch.Tensor"
+    beta: "torch.Tensor"
+    r: "torch.Tensor"
+    path: "torch.Tensor"
+
+    @property
+    def between(self) -> "torch.Tensor":
+        """Whether points are strictly between their bounds."""
+        return (self.beta > self.lo) & (self.beta < self.hi)
+
+    def violation(self, b: "torch.Tensor") -> "torch.Tensor":
+        """By how much the slope of each point, at biases b, asks it to go where it can."""
+        a = self.r - self.y + b
+        return (-a * (self.beta < self.hi)).clamp(min=0.0) + (a * (self.beta > self.lo)).clamp(min=0.0)
+
+
+class Seen(NamedTuple):
+    """What a look at each line found: ‖w‖², Σ yβ, the loss, its slope along w, the best bias, and two numbers.
+
+    These are of the points between their bounds, and of the others that violate their conditions.
+    """
+
+    sq: float
+    linear: float
+    loss: float
+    pull: float
+    b: float
+    free: float
+    off: float
+
+
+def first_sets(lines: Lines, size: int, u: "torch.Tensor") -> "torch.Tensor":
+    """Points to begin with, by draws u: half of each class, or all of one and the more of the other."""
+    torch = import_torch(str(u.device))
+    score = torch.where(lines.hi > lines.lo, u, -1.0)
+    for side in (lines.hi > 0.0, lines.lo < 0.0):
+        drawn = torch.topk(torch.where(side, u, -1.0), size // 2, dim=1)[1]
+        score.scatter_add_(1, drawn, side.gather(1, drawn).to(u.dtype))
+    return torch.topk(score, size, dim=1)[1]
+
+
+def working_sets(
+    lines: Lines, b: "torch.Tensor", size: int, u: "torch.Tensor | None", drawn: "torch.Tensor", roomy: "torch.Tensor"
+) -> "torch.Tensor":
+    """All points between bounds, where there is room, and as many that violate as there is room for.
+
+    Parameters
+    ----------
+    b, drawn, roomy : tensor of shape (p, 1)
+        Biases, whether points that violate are drawn (else the worst are taken), and whether there is room.
+    size : int
+    u : tensor of shape (p, n), optional
+        Draws, where any are drawn.
+    """
+    torch = import_torch(str(b.device))
+    violation = lines.violation(b)
+    share = violation / violation.amax(1, keepdim=True).clamp(min=1e-300)
+    score = share if u is None else torch.where(drawn & (violation > 0.0), u, share)
+    # Where there are too many between their bounds, these take turns with the others.
+    score = torch.where(lines.between & roomy, 2.0 + share, score)
+    return torch.topk(score, size, dim=1)[1]
+
+
+def move(
+    lines: Lines,
+    work: "torch.Tensor",
+    K: "torch.Tensor",
+    b: "torch.Tensor",
+    rho: "torch.Tensor",
+    steps: int,
+    free: bool,
+) -> "tuple[torch.Tensor, torch.Tensor]":
+    """Solve the working sets, whose kernel values are K: the changes of their β, and by how much ρ should differ.
+
+    Responses are left as they are.
+    """
+    beta, r, y, lo, hi = (one.gather(1, work) for one in (lines.beta, lines.r, lines.y, lines.lo, lines.hi))
+    solved = solve_blocks(K, beta, r - y, lo, hi, b, rho, steps, free)
+    change = solved.beta - beta
+    lines.beta.scatter_(1, work, solved.beta)
+    lines.path.scatter_add_(1, work, change.abs())
+    return change, solved.balance
+
+
+def look(lines: Lines, free: bool) -> "torch.Tensor":
+    """The fields of `Seen` of each line."""
+    torch = import_torch(str(lines.r.device))
+    y, c, beta, r = lines.y, lines.c, lines.beta, lines.r
+    b = best_biases(lines) if free else r.new_zeros((len(r), 1))
+    short = 1.0 - y * (r + b)
+    between = lines.between
+    off = (lines.violation(b) > 0.0) & ~between
+    terms = beta * r, y * beta, c * short.clamp(min=0.0), c * (short > 0.0) * y * r
+    return torch.stack([*(one.sum(1) for one in terms), b[:, 0], between.sum(1), off.sum(1)], 1)
+
+
+def best_biases(lines: Lines) -> "torch.Tensor":
+    """The bias of each line with the least loss: the kink of the loss at which the positive mass is used up.
+
+    In the middle of two kinks, where the loss does not change between them.
+    """
+    torch = import_torch(str(lines.r.device))
+    c = lines.c.expand_as(lines.r)
+    kinks, order = torch.where(c > 0.0, lines.y - lines.r, torch.inf).sort(1)
+    mass = c.gather(1, order).cumsum(1)
+    target = (c * (lines.y > 0.0)).sum(1, keepdim=True)
+    at = (mass < (1.0 - 1e-12) * target).sum(1, keepdim=True).clamp(max=kinks.shape[1] - 1)
+    here, after = kinks.gather(1, at), kinks.gather(1, (at + 1).clamp(max=kinks.shape[1] - 1))
+    flat = ((mass.gather(1, at) - target).abs() <= 1e-12 * mass[:, -1:]) & after.isfinite()
+    return torch.where(flat, 0.5 * (here + after), here)

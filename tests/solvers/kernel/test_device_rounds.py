@@ -1,0 +1,76 @@
+"""Rounds of several problems at once: sets that hold what they should, and biases that are best."""
+
+import numpy as np
+import pytest
+
+from hinge.problems import sorted_bias
+
+torch = pytest.importorskip("torch")
+
+
+@pytest.fixture
+def lines():
+    """Two problems of 40 and 30 points, of which the second is filled up."""
+    from hinge.solvers.kernel.device_rounds import Lines
+
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random((2, 40)) < 0.4, 1.0, -1.0)
+    box = np.ones((2, 40))
+    c = np.full((2, 40), 1 / 40) * rng.integers(1, 3, (2, 40))
+    y[1, 30:] = box[1, 30:] = c[1, 30:] = 0.0
+    beta = y * rng.choice([0.0, 0.5, 1.0], (2, 40))
+    made = y, np.where(y < 0, -box, 0.0), np.where(y > 0, box, 0.0), c, beta, rng.standard_normal((2, 40)), np.abs(beta)
+    return Lines(*map(torch.from_numpy, made))
+
+
+def test_the_first_sets_are_half_of_each_class_where_it_has_so_many(lines):
+    from hinge.solvers.kernel.device_rounds import first_sets
+
+    u = torch.rand(2, 40, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    few, many = (first_sets(lines, size, u) for size in (10, 30))
+    assert (lines.y.gather(1, few).sum(1) == 0).all()
+    assert all(len(set(own.tolist())) == 30 for own in many)
+    assert set(many[1].tolist()) == set(range(30))  # none that only fills the line up
+
+
+def test_working_sets_hold_the_points_between_bounds_and_the_worst_others(lines):
+    from hinge.solvers.kernel.device_rounds import working_sets
+
+    b, yes, no = (
+        torch.zeros(2, 1, dtype=torch.float64),
+        torch.tensor([[True], [True]]),
+        torch.tensor([[False], [False]]),
+    )
+    work = working_sets(lines, b, 20, None, no, yes)
+    others = lines.violation(b).masked_fill(lines.between, -1.0)
+    for q in range(2):
+        own, between = set(work[q].tolist()), set(torch.nonzero(lines.between[q])[:, 0].tolist())
+        assert between <= own
+        worst = others[q].argsort(descending=True)[: 20 - len(between)]
+        assert others[q][sorted(own - between)].min() >= others[q][worst].min()
+    u = torch.rand(2, 40, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    drawn = working_sets(lines, b, 5, u, yes, no)
+    assert (lines.violation(b).gather(1, drawn) > 0.0).all()
+
+
+def test_biases_are_those_of_one_line_at_a_time(lines):
+    from hinge.solvers.kernel.device_rounds import Lines, best_biases
+
+    for c in (lines.c, (lines.y != 0.0).double() / 40.0):
+        for q, n in enumerate((40, 30)):
+            own = Lines(*(one[q : q + 1, :n] for one in lines._replace(c=c)))
+            expected = sorted_bias(*(one[0].numpy() for one in (own.r, own.y, own.c)))
+            assert float(best_biases(lines._replace(c=c))[q]) == pytest.approx(expected, rel=1e-12)
+            assert float(best_biases(own)) == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_move_goes_down_and_is_written_down(lines):
+    from hinge.solvers.kernel.device_rounds import move
+
+    b, rho = torch.zeros(2, 1, dtype=torch.float64), torch.ones(2, 1, dtype=torch.float64)
+    K, work = torch.eye(40, dtype=torch.float64).expand(2, 40, 40), torch.arange(40).expand(2, 40)
+    before, path, e = lines.beta.clone(), lines.path.clone(), lines.r - lines.y
+    change, _ = move(lines, work, K, b, rho, 40, True)
+    assert torch.equal(lines.beta, before + change) and torch.equal(lines.path, path + change.abs())
+    assert ((e * change).sum(1) + 0.5 * (change**2).sum(1) < 0.0).all()
+    assert change.sum(1).abs().max() < 1e-9 and not change[1, 30:].any()
