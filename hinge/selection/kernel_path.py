@@ -224,7 +224,8 @@ class KernelPath:
         sq = answer.sq_norm
         factor = min(max(gain / sq, 1.0), most) if sq > 0 else 1.0
         path = answer.path if answer.path is None else answer.path * factor
-        return Expansion(answer.beta * factor, answer.b, answer.responses * factor, path, answer.terms + 1)
+        known = answer.known if answer.known is None else answer.known * factor
+        return Expansion(answer.beta * factor, answer.b, answer.responses * factor, path, answer.terms + 1, known)
 
     def _one_by_one(
         self, tasks: Sequence[Task], C: float, tol: float, ends: float | None, starts: Sequence[Expansion] | None
