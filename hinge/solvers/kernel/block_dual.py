@@ -29,7 +29,7 @@ STILL = 16
 SLOWEST = 1e-5
 """A pass that gains less than this of what is missing is none: there would have to be 100,000 of them."""
 STEPS, FINE = 20, 0.05
-"""Most steps in a block, for each of its points; and the share of `inner` to which the first few of them go."""
+"""Steps in a block, for each of its points; and the share of `inner` to which the first few of them go."""
 MOST_OF = 0.9
 """Share of the points from which on a block is solved where its rows lie, among all points: to copy it costs more."""
 SHARE = 0.7
@@ -39,12 +39,12 @@ SHARE = 0.7
 class BlockState(NamedTuple):
     """β and responses r; `order` lists the points, of which the first `m` are worked on.
 
-    Beyond those, r belongs to an earlier β, which is `past`. `path` is how far each β has moved since the responses were
-    last summed anew, and `terms` how many additions an r has had since: what its rounding is relative to, beside what it
-    was `known` to be off by then, when the gap was `sharp`. `work` is the last working
-    set, filled up with -1; `gap`, `b` and `dual` are those of the first m points, and the dual has been
-    `still` for so many rounds. The answer is w times `scale`, of which `gap` and `b` are. For a kernel that is not
-    positive the violation takes the place of the gap.
+    Beyond those, r belongs to an earlier β, which is `past`. `path` is how far each β has moved since the responses
+    were last summed anew, and `terms` how many additions an r has had since: what its rounding is relative to, beside
+    what it was `known` to be off by then, when the gap was `sharp`. `work` is the last working set, filled up with -1;
+    `gap`, `b` and `dual` are those of the first m points, and the dual has been `still` for so many rounds. The answer
+    is w times `scale`, of which `gap` and `b` are. For a kernel that is not positive the violation takes the place of
+    the gap.
     """
 
     beta: Any
@@ -282,17 +282,19 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         """Solve the problem of a block, the values of whose points are in these lines of K.
 
         To have the block costs as much as a step for each of its points or more, so that many may be made to get far;
-        only where these do not suffice is it left at `inner` of its violation.
+        only where these do not suffice is it left at `inner` of its violation. To spread its change costs as much as a
+        step for each point that there is: the most steps are as many, and `STEPS` for each in the block.
         """
         n, least, epsilon = len(beta), 1e-12 * problem.spread, problem.epsilon
+        most = STEPS * n + len(problem.gram.columns)
         fine, tol = (max(share * violation, least) for share in (FINE * self.inner, self.inner))
         if _is_conjugate(problem):
-            conjugate_moves(K, lines, beta, e, lo, hi, fine, n, tol, (1 + STEPS) * n, epsilon or 0.0)
+            conjugate_moves(K, lines, beta, e, lo, hi, fine, n, tol, n + most, epsilon or 0.0)
             return
         # Without a least value in the plane of two directions: pairs alone, as in LIBSVM.
         steps = pair_steps if problem.bias == "free" else single_steps
         if steps(K, beta, e, lo, hi, fine, n, epsilon) == n:
-            steps(K, beta, e, lo, hi, tol, STEPS * n, epsilon)
+            steps(K, beta, e, lo, hi, tol, most, epsilon)
 
     # --- answers --------------------------------------------------------------------------
 
@@ -319,9 +321,13 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         out = state.order[state.m :]
         f = state.scale * r[out] + state.b
         if problem.epsilon is None:
-            inside = problem.y[out] * f < near
+            margin = problem.y[out] * f
+            inside, lacks = margin < near, margin < 1.0
         else:
-            inside = np.abs(problem.target[out] - f) >= (2.0 - near) * problem.epsilon
+            margin = np.abs(problem.target[out] - f)
+            inside, lacks = margin >= (2.0 - near) * problem.epsilon, margin > problem.epsilon
+        if not state.rough and not lacks.any():  # then none of them adds to the gap
+            return state
         order = np.concatenate([state.order[: state.m], out[inside], out[~inside]])
         state = state._replace(order=order, m=state.m + int(inside.sum()), rough=False)
         return _measured(problem, state)

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from numba.core import config
 
 from hinge.access.gram.points.byte_dots import available, bit_planes, step_of
+from hinge.access.gram.points.differences import FEW, DifferencePoints
 from hinge.access.gram.points.given import FunctionPoints, GivenPoints
 from hinge.access.gram.points.inner import (
     DensePoints,
@@ -32,6 +33,7 @@ __all__ = [
     "BitPoints",
     "BytePoints",
     "DensePoints",
+    "DifferencePoints",
     "FunctionPoints",
     "GivenPoints",
     "InnerPoints",
@@ -84,7 +86,10 @@ def as_points(X: Items | Points, kernel: Kernel, *, exact: bool = False, most_by
         longest = int(np.diff(rows.indptr).max(initial=0))
         work = np.float64 if exact or _loses(kernel, sq, longest) else np.float32
         return SparsePoints(rows, kernel, work, exact)
-    centre, terms = None, proved_terms(rows.shape[1], np.float32)
+    n, d = rows.shape
+    if isinstance(kernel, Gaussian) and not exact and 1 <= d <= FEW and 8 * n * (d + 1) <= most_bytes:
+        return DifferencePoints(rows, kernel)
+    centre, terms = None, proved_terms(d, np.float32)
     if _loses(kernel, sq, terms) and not kernel.needs_points:
         centre = rows.mean(axis=0, dtype=np.float64)
         sq = sq_norms(rows, centre)
