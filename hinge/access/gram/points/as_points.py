@@ -88,7 +88,9 @@ def as_points(X: Items | Points, kernel: Kernel, *, exact: bool = False, most_by
         return SparsePoints(rows, kernel, work, exact)
     n, d = rows.shape
     if isinstance(kernel, Gaussian) and not exact and 1 <= d <= FEW and 8 * n * (d + 1) <= most_bytes:
-        return DifferencePoints(rows, kernel)
+        points = DifferencePoints(rows, kernel)
+        if points.off_by <= ROUNDING:
+            return points
     centre, terms = None, proved_terms(d, np.float32)
     if _loses(kernel, sq, terms) and not kernel.needs_points:
         centre = rows.mean(axis=0, dtype=np.float64)

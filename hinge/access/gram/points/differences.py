@@ -47,6 +47,11 @@ class DifferencePoints(InnerPoints):
         self._held: dict[int, tuple[np.ndarray, np.ndarray]] = {}  # the last columns of each thread
 
     @property
+    def off_by(self) -> float:
+        """By how much single precision of the points alone changes a value, at most."""
+        return math.sqrt(2.0 * self.kernel.gamma / math.e) * 2.0 * float(self._off.max(initial=0.0))
+
+    @property
     def finer(self) -> Points:  # type: ignore[override]
         """The same rows in float64, by inner products."""
         return DensePoints(self._given, self.kernel, np.float64, self._centre, exact=True)
