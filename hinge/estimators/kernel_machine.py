@@ -28,7 +28,7 @@ from hinge.problems.svm.losses import HINGE, Loss
 from hinge.solvers import BlockDual, Solver, registry
 from hinge.types import Items
 
-FLOAT64_BELOW = 1e-5
+FLOAT64_BELOW = 1e-7
 """Tolerances below this need kernel values in float64."""
 HARD = 1e10
 """A C from which on no loss is meant to be left, as with infinity."""

@@ -1,6 +1,5 @@
 """The runs behind a fit of a kernel machine: its tasks, one after the other, and their answers."""
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -26,7 +25,7 @@ from hinge.problems import (
     KernelSlackConstrained,
 )
 from hinge.solvers import Result, Solver
-from hinge.threads import one_blas_thread
+from hinge.threads import one_blas_thread, threads_of
 
 
 class Task(NamedTuple):
@@ -359,9 +358,6 @@ def expanded(
 
 @contextmanager
 def gram_threads(n_jobs: int | None) -> Iterator[int]:
-    """The number of threads of a Gram. Where `n_jobs` is given, BLAS is limited to one thread in each."""
-    if n_jobs is None:
-        yield 1
-        return
+    """The number of threads of a Gram; BLAS has one in each, since its own wait for each other by spinning."""
     with one_blas_thread():
-        yield (os.cpu_count() or 1) if n_jobs == -1 else n_jobs
+        yield threads_of(n_jobs)

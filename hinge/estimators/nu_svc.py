@@ -85,7 +85,7 @@ class NuSVC(CallbackSupportMixin, NuMachine, KernelClassifier, ClassifierMixin, 
     precision : {"float32", "tf32", "bf16"}, default="float32"
         Of products on a GPU.
     n_jobs : int, optional
-        Threads that compute kernel rows.
+        Threads that compute kernel rows; one, unless joblib's `parallel_config` allows more.
     warm_start : bool, default=False
         Begin from the last fit's answer, where there are as many rows.
     on_interrupt : {"raise", "keep"}, default="raise"

@@ -77,7 +77,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
     max_reads : int, optional
         Limit in cells of X read, certificates included; for the linear kernel.
     n_jobs : int, optional
-        Threads that compute kernel rows.
+        Threads that compute kernel rows; one, unless joblib's `parallel_config` allows more.
     random_state : int, RandomState or None, default=0
         Of the first subset: it decides how fast the answer comes, and its last digits.
     verbose : bool or int, default=0

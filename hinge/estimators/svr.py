@@ -71,7 +71,7 @@ class SVR(CallbackSupportMixin, KernelRegressor, RegressorMixin, BaseEstimator):
     precision : {"float32", "tf32", "bf16"}, default="float32"
         Of products on a GPU.
     n_jobs : int, optional
-        Threads that compute kernel rows.
+        Threads that compute kernel rows; one, unless joblib's `parallel_config` allows more.
     warm_start : bool, default=False
         Begin from the last fit's answer, where there are as many rows.
     random_state : int, RandomState or None

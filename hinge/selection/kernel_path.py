@@ -163,7 +163,8 @@ class KernelPath:
         return with_values(self.model, self.data, np.stack(found, axis=1))
 
     def _left_out(self, run: RunAnswer, C: float) -> np.ndarray:
-        (beta, b, responses, _, _), task = run
+        answer, task = run
+        beta, b, responses = answer.beta, answer.b, answer.responses
         rows = np.arange(self.n) if task.rows is None else task.rows
         f = responses + b
         bound = C * (np.ones(len(rows)) if task.weight is None else task.weight)
@@ -224,7 +225,8 @@ class KernelPath:
         sq = answer.sq_norm
         factor = min(max(gain / sq, 1.0), most) if sq > 0 else 1.0
         path = answer.path if answer.path is None else answer.path * factor
-        return Expansion(answer.beta * factor, answer.b, answer.responses * factor, path, answer.terms + 1)
+        known = answer.known if answer.known is None else answer.known * factor
+        return Expansion(answer.beta * factor, answer.b, answer.responses * factor, path, answer.terms + 1, known)
 
     def _one_by_one(
         self, tasks: Sequence[Task], C: float, tol: float, ends: float | None, starts: Sequence[Expansion] | None

@@ -313,6 +313,9 @@ class _Run:
             elif promising and gap > stop.tol >= certificate.unrounded:
                 self.target = min(self.target / 2, 0.9 * (stop.tol - (gap - certificate.unrounded)))
                 ended = None if self.target > 0 else Status.STALLED
+                if ended is None and solver.exact_estimate:
+                    # It may go on from the numbers that the certificate has summed anew: what was rounded is gone then.
+                    self.state = solver.refresh(problem, self.state)
             elif gap > stop.tol and promising and not final:
                 refreshed = solver.refresh(problem, self.state)
                 if refreshed is self.state and solver.exact_estimate:

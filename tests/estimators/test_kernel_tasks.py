@@ -1,11 +1,23 @@
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info
 
 from hinge import SVC
 from hinge.access import Gram, as_points
+from hinge.estimators.kernel_tasks import gram_threads
 from hinge.kernels import Gaussian
 from hinge.problems import KernelSlackConstrained
 from hinge.solvers import BlockDual
+
+# --- threads ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("n_jobs", "threads"), [(None, 1), (1, 1), (2, 2)])
+def test_threads_are_those_asked_for_and_blas_has_one(n_jobs, threads):
+    with gram_threads(n_jobs) as found:
+        assert found == threads
+        assert {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"} <= {1}
+
 
 # --- one against the rest -----------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from hinge.access import BaseGram, Gram, as_points
 from hinge.access.gram.base import Sums
 from hinge.kernels import Kernel
 from hinge.problems.base import Certificate
-from hinge.problems.svm.duality import duality_gap, stationary_bias
+from hinge.problems.svm.duality import UNIT, duality_gap, stationary_bias
 from hinge.problems.svm.examples import Examples
 from hinge.problems.svm.losses import HINGE, Loss
 from hinge.problems.svm.penalized import checked_lam, lam_of
@@ -17,6 +17,16 @@ from hinge.types import Items
 
 PROBES = 32
 """Rows that tell how exact the others can be had."""
+NARROWER = 0.5
+"""Share of the rows to which a way that is not exact enough must cut down those left to the next, to be worth it."""
+
+
+class Again(NamedTuple):
+    """Responses of β that were summed anew: `r` and bounds on the errors of each, `off`."""
+
+    beta: np.ndarray
+    r: np.ndarray
+    off: np.ndarray
 
 
 class Expansion(NamedTuple):
@@ -34,6 +44,9 @@ class Expansion(NamedTuple):
         relative to. Where it is None no β has ever moved back.
     terms : float
         Additions that made one response, at most; infinite where not all responses are there.
+    known : ndarray of shape (n,), optional
+        Bounds on the errors that the responses had when they were last summed anew: `path` and `terms` are those since
+        then. Where it is None they began with zero.
 
     Examples
     --------
@@ -54,6 +67,7 @@ class Expansion(NamedTuple):
     responses: np.ndarray
     path: np.ndarray | None = None
     terms: float = 1e6
+    known: np.ndarray | None = None
 
     @property
     def sq_norm(self) -> float:
@@ -113,6 +127,8 @@ class KernelProblem(Examples[Expansion]):
         if bias not in ("none", "free"):
             raise ValueError(f"bias is 'none' or 'free', not {bias!r}.")
         self.bias = bias
+        self.again: Again | None = None
+        """What the last certificate that was sharpened has found out."""
 
     @property
     def epsilon(self) -> float | None:
@@ -151,8 +167,12 @@ class KernelProblem(Examples[Expansion]):
 
     def off(self, answer: Expansion) -> np.ndarray:
         """Bounds on the errors of the responses, against those of the exact kernel."""
-        size = np.abs(answer.beta) if answer.path is None else np.maximum(answer.path, np.abs(answer.beta))
-        return self.gram.error(size, answer.terms)
+        size = np.abs(answer.beta)
+        if answer.known is not None and answer.path is not None:
+            own = self.gram.norms  # an addition is rounded relative to the response, not to the path alone
+            added = answer.terms * UNIT * float(own @ (size + answer.path)) * own
+            return answer.known + self.gram.error(answer.path, answer.terms) + added
+        return self.gram.error(size if answer.path is None else np.maximum(answer.path, size), answer.terms)
 
     @property
     def certifiable(self) -> bool:
@@ -171,25 +191,30 @@ class KernelProblem(Examples[Expansion]):
             if e is None:
                 r, e = r.copy(), self.off(answer)
             rows = self._blurred(answer.beta, r, e, found, wanted)
-            if finer.finer is not None and self._foreseen(finer, answer.beta, rows, r, e).gap > wanted:
-                continue  # not exact enough: try the next, more exact way
+            if finer.finer is not None:
+                known = self._foreseen(finer, answer.beta, rows, r, e)
+                if self._bounds(answer.beta, r, known).gap > wanted:
+                    left = self._blurred(answer.beta, r, known, found, wanted)
+                    if len(left) > NARROWER * len(rows):
+                        continue  # not exact enough: try the next, more exact way
             self._again(finer, answer.beta, rows, r, e)
             found = self._bounds(answer.beta, r, e)
+            self.again = Again(answer.beta.copy(), r, e)
         return found
 
     def _bounds(self, beta: np.ndarray, r: np.ndarray, e: np.ndarray) -> Certificate:
         """The certificate of β with these responses, which are off by e at most."""
         raise NotImplementedError
 
-    def _foreseen(self, finer: Sums, beta: np.ndarray, rows: np.ndarray, r: np.ndarray, e: np.ndarray) -> Certificate:
-        """The certificate to expect once these rows are computed again: as a few of them say."""
+    def _foreseen(self, finer: Sums, beta: np.ndarray, rows: np.ndarray, r: np.ndarray, e: np.ndarray) -> np.ndarray:
+        """The errors to expect once these rows are computed again: as a few of them say."""
         errors = finer.error(np.abs(beta), int(np.count_nonzero(beta)) + 1)
         some, few = rows[:: max(1, len(rows) // PROBES)], e.copy()
         self._again(finer, beta, some, r.copy(), few)
         known = e.copy()
         # What counts is the sum over all rows, so the mean says more than the worst of a few.
         known[rows] = errors[rows] * float((few[some] / np.maximum(errors[some], 1e-300)).mean() if len(some) else 0.0)
-        return self._bounds(beta, r, np.minimum(known, e))
+        return np.minimum(known, e)
 
     def _blurred(self, beta: np.ndarray, r: np.ndarray, e: np.ndarray, found: Certificate, wanted: float) -> np.ndarray:
         """The rows whose responses matter: all of them, where nothing better is known."""

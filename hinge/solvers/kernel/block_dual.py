@@ -13,6 +13,7 @@ from hinge.problems import Expansion, KernelRegularized, Problem, sorted_bias
 from hinge.problems.cost import Cost
 from hinge.problems.rounding import gap_of
 from hinge.problems.svm.best_scale import best_scale
+from hinge.problems.svm.duality import UNIT
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.kernel.conjugate_steps import conjugate_moves
@@ -28,7 +29,7 @@ STILL = 16
 SLOWEST = 1e-5
 """A pass that gains less than this of what is missing is none: there would have to be 100,000 of them."""
 STEPS, FINE = 20, 0.05
-"""Most steps in a block, for each of its points; and the share of `inner` to which the first few of them go."""
+"""Steps in a block, for each of its points; and the share of `inner` to which the first few of them go."""
 MOST_OF = 0.9
 """Share of the points from which on a block is solved where its rows lie, among all points: to copy it costs more."""
 SHARE = 0.7
@@ -38,11 +39,12 @@ SHARE = 0.7
 class BlockState(NamedTuple):
     """β and responses r; `order` lists the points, of which the first `m` are worked on.
 
-    Beyond those, r belongs to an earlier β, which is `past`. `path` is how far each β has moved in all, and
-    `terms` how many additions have made an r: what its rounding is relative to. `work` is the last working
-    set, filled up with -1; `gap`, `b` and `dual` are those of the first m points, and the dual has been
-    `still` for so many rounds. The answer is w times `scale`, of which `gap` and `b` are. For a kernel that is not
-    positive the violation takes the place of the gap.
+    Beyond those, r belongs to an earlier β, which is `past`. `path` is how far each β has moved since the responses
+    were last summed anew, and `terms` how many additions an r has had since: what its rounding is relative to, beside
+    what it was `known` to be off by then, when the gap was `sharp`. `work` is the last working set, filled up with -1;
+    `gap`, `b` and `dual` are those of the first m points, and the dual has been `still` for so many rounds. The answer
+    is w times `scale`, of which `gap` and `b` are. For a kernel that is not positive the violation takes the place of
+    the gap.
     """
 
     beta: Any
@@ -53,6 +55,8 @@ class BlockState(NamedTuple):
     past: np.ndarray
     path: np.ndarray
     terms: int
+    known: np.ndarray
+    sharp: float
     rough: bool
     gap: float
     b: float
@@ -178,6 +182,8 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
             beta.copy(),
             np.abs(beta),
             int(np.count_nonzero(beta)),
+            np.zeros(n),
+            np.inf,
             rough,
             np.inf,
             0.0,
@@ -276,29 +282,36 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         """Solve the problem of a block, the values of whose points are in these lines of K.
 
         To have the block costs as much as a step for each of its points or more, so that many may be made to get far;
-        only where these do not suffice is it left at `inner` of its violation.
+        only where these do not suffice is it left at `inner` of its violation. To spread its change costs as much as a
+        step for each point that there is: the most steps are as many, and `STEPS` for each in the block.
         """
         n, least, epsilon = len(beta), 1e-12 * problem.spread, problem.epsilon
+        most = STEPS * n + len(problem.gram.columns)
         fine, tol = (max(share * violation, least) for share in (FINE * self.inner, self.inner))
         if _is_conjugate(problem):
-            conjugate_moves(K, lines, beta, e, lo, hi, fine, n, tol, (1 + STEPS) * n, epsilon or 0.0)
+            conjugate_moves(K, lines, beta, e, lo, hi, fine, n, tol, n + most, epsilon or 0.0)
             return
         # Without a least value in the plane of two directions: pairs alone, as in LIBSVM.
         steps = pair_steps if problem.bias == "free" else single_steps
         if steps(K, beta, e, lo, hi, fine, n, epsilon) == n:
-            steps(K, beta, e, lo, hi, tol, STEPS * n, epsilon)
+            steps(K, beta, e, lo, hi, tol, most, epsilon)
 
     # --- answers --------------------------------------------------------------------------
 
     def solution(self, problem: KernelRegularized, state: BlockState) -> Expansion:
         """The best multiple of w."""
         beta, r, s = problem.gram.host(state.beta), _all_responses(problem, state), state.scale
+        known = s * state.known if state.sharp < np.inf else None
         if s != 1.0:
-            return Expansion(s * beta, state.b, s * r, s * state.path, state.terms + problem.n + 2)
-        return Expansion(beta, state.b, r, state.path, state.terms + problem.n)
+            return Expansion(s * beta, state.b, s * r, s * state.path, state.terms + problem.n + 2, known)
+        return Expansion(beta, state.b, r, state.path, state.terms + problem.n, known)
 
     def refresh(self, problem: KernelRegularized, state: BlockState) -> BlockState:
-        """Add the points outside the subset that are near the margin; the second time, only those nearer to it."""
+        """Add the points outside the subset that are near the margin; the second time, only those nearer to it.
+
+        Where the last certificate has summed responses more exactly, go on from these.
+        """
+        state = self._exact(problem, state)
         if state.m == problem.n:
             return state
         r = _all_responses(problem, state)
@@ -308,12 +321,35 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         out = state.order[state.m :]
         f = state.scale * r[out] + state.b
         if problem.epsilon is None:
-            inside = problem.y[out] * f < near
+            margin = problem.y[out] * f
+            inside, lacks = margin < near, margin < 1.0
         else:
-            inside = np.abs(problem.target[out] - f) >= (2.0 - near) * problem.epsilon
+            margin = np.abs(problem.target[out] - f)
+            inside, lacks = margin >= (2.0 - near) * problem.epsilon, margin > problem.epsilon
+        if not state.rough and not lacks.any():  # then none of them adds to the gap
+            return state
         order = np.concatenate([state.order[: state.m], out[inside], out[~inside]])
         state = state._replace(order=order, m=state.m + int(inside.sum()), rough=False)
         return _measured(problem, state)
+
+    def _exact(self, problem: KernelRegularized, state: BlockState) -> BlockState:
+        """The state with the responses that the last certificate has summed anew.
+
+        Kernel values in single precision then serve for what β still moves: their rounding counts relative to that.
+        Where this did not halve the gap, they do not serve.
+        """
+        again, s = problem.again, state.scale
+        if again is None or problem.gram.on_device or not np.array_equal(again.beta, s * state.beta):
+            return state
+        r = again.r / s
+        off = again.off / s * (1.0 + 4.0 * UNIT) + 2.0 * UNIT * np.abs(r)
+        fresh = _measured(
+            problem,
+            state._replace(
+                r=r, past=state.beta.copy(), path=0.0 * state.path, terms=0, known=off, dual=-np.inf, still=0
+            ),
+        )
+        return fresh._replace(sharp=fresh.gap) if fresh.gap < 0.5 * state.sharp else state
 
     # --- what the driver asks -------------------------------------------------------------
 
@@ -349,6 +385,8 @@ def at_answer(problem: KernelRegularized, solver: BlockDual, answer: Expansion, 
     They must be those of the same Gram: an answer of an earlier run for another λ, or a multiple of one.
     """
     gram, path = problem.gram, np.abs(answer.beta)
+    if answer.path is not None:
+        path = np.maximum(path, answer.path) if answer.known is None else answer.path.copy()
     return _measured(
         problem,
         solver.init(problem, seed)._replace(
@@ -357,8 +395,10 @@ def at_answer(problem: KernelRegularized, solver: BlockDual, answer: Expansion, 
             order=np.arange(problem.n),
             m=problem.n,
             past=answer.beta.copy(),
-            path=path if answer.path is None else np.maximum(path, answer.path),
+            path=path,
             terms=int(answer.terms),
+            known=np.zeros(problem.n) if answer.known is None else answer.known.copy(),
+            sharp=np.inf if answer.known is None else 1.0,
             rough=False,
             dual=-np.inf,
             still=0,

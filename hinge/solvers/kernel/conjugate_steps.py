@@ -13,8 +13,8 @@ q = Kp kept, as e = Kβ + c is,
 .. math:: d^\\top Kp = q_i - q_j, \\qquad p^\\top Kp \\leftarrow d^\\top Kd - \\frac{(q_i - q_j)^2}{p^\\top Kp},
           \\qquad e^\\top p = e_i - e_j,
 
-so all numbers of a step cost O(1), and its vectors O(n), as without p. A point that meets a bound, or zero, where the
-slope changes, ends the step, and the next one begins without p.
+so all numbers of a step cost O(1), as do p and β (`conjugate_line`), and e and q cost O(n), as without p. A point that
+meets a bound, or zero, where the slope changes, ends the step, and the next one begins without p.
 
 Slopes are kept in the precision of K, less their middle, which no pair feels: what is lost is then relative to the
 violation that there was at the beginning, and whoever goes on from β begins with slopes that are exact.
@@ -30,6 +30,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hinge.compiled import compiled
+from hinge.solvers.kernel.conjugate_line import go, new_line, place, point, reach, turn
 from hinge.solvers.kernel.extremes import larger, lesser
 from hinge.solvers.kernel.two_point import TINY
 
@@ -40,6 +41,7 @@ FAINT = 1e-12
 CHUNK = 512
 """Points among which the place of a value is looked for, once the value is known."""
 _FAST = {"contract", "nsz"}
+_INVERSE, _TWO = np.int32(0x7EF311C7), np.float32(2.0)
 
 
 class Sides(NamedTuple):
@@ -109,40 +111,36 @@ def conjugate_moves(K, rows, beta, e, lo, hi, fine, many, tol, most, epsilon=0.0
     diag, tiny = _diagonal(K, rows)
     sides = Sides(np.empty(n, K.dtype), np.empty(n, K.dtype), np.empty(n), np.empty(n))
     for k in range(n):
-        _set_sides(k, beta, lo, hi, epsilon, sides)
-    slopes = _begin(K, e, sides, cut)
-    p, here, there, curve, steps = np.zeros(n), beta.copy(), np.empty(n), 0.0, 0
+        _set_sides(k, beta[k], lo, hi, epsilon, sides)
+    slopes, line, curve, steps = _begin(K, e, sides, cut), new_line(beta), 0.0, 0
     while steps < most:
         i, j, rise, violation = _pair(K, rows, sides, slopes, diag, curve, tiny, cut)
         if j < 0 or violation <= (fine if steps < many else tol):
             break
         steps += 1
         own = max(np.float64(diag[i]) + diag[j] - 2.0 * K[rows[i], j], tiny)
-        t, blocked = _alone(i, j, rise / own, here, sides)
+        t, blocked = _alone(i, j, rise / own, line, sides)
         dot, share = np.float64(slopes.q[i]) - np.float64(slopes.q[j]), 0.0
         if curve > 0.0 and own - dot * dot / curve > PARALLEL * own and abs(dot) > FAINT * curve:
             share, across = -dot / curve, own - dot * dot / curve
-            far, met = _reach(p, share, i, j, rise / across, here, sides, there)
+            turn(line, share, i, j, sides.low, sides.high)
+            far, met = reach(line, rise / across, sides.low, sides.high)
             if met < 0 or _gain(rise, across, far) >= _gain(rise, own, t):
                 t, blocked, curve = far, met, across
-                here, there = there, here
             else:
                 share = 0.0  # p is in the way
         if share == 0.0:
             curve = own
-            for k in range(n):
-                p[k] = 0.0
-            p[i], p[j] = 1.0, -1.0
-            here[i], here[j] = here[i] + t, here[j] - t
+            point(line, i, j)
+        go(line, t, blocked, sides.low, sides.high)
         if blocked >= 0:
             curve = 0.0
-            here[blocked] = sides.high[blocked] if p[blocked] > 0.0 else sides.low[blocked]
-            _set_sides(blocked, here, lo, hi, epsilon, sides)
-        _set_sides(i, here, lo, hi, epsilon, sides)
-        _set_sides(j, here, lo, hi, epsilon, sides)
+            _set_sides(blocked, place(line, blocked), lo, hi, epsilon, sides)
+        _set_sides(i, place(line, i), lo, hi, epsilon, sides)
+        _set_sides(j, place(line, j), lo, hi, epsilon, sides)
         _follow(K[rows[i]], K[rows[j]], share, t, sides, slopes, cut)
     for k in range(n):
-        beta[k] = min(max(here[k], lo[k]), hi[k])
+        beta[k] = min(max(place(line, k), lo[k]), hi[k])
     return steps
 
 
@@ -158,10 +156,9 @@ def _diagonal(K, rows):
 
 
 @compiled
-def _set_sides(k, beta, lo, hi, epsilon, sides):
-    b = beta[k] = min(max(beta[k], lo[k]), hi[k])
-    sides.above[k] = np.inf if b == hi[k] else epsilon if b >= 0.0 else -epsilon
-    sides.below[k] = -np.inf if b == lo[k] else epsilon if b > 0.0 else -epsilon
+def _set_sides(k, b, lo, hi, epsilon, sides):
+    sides.above[k] = np.inf if b >= hi[k] else epsilon if b >= 0.0 else -epsilon
+    sides.below[k] = -np.inf if b <= lo[k] else epsilon if b > 0.0 else -epsilon
     sides.low[k], sides.high[k] = lo[k] if b <= 0.0 else 0.0, hi[k] if b >= 0.0 else 0.0
 
 
@@ -206,7 +203,7 @@ def _gain(rise, curve, t):
 def _pair(K, rows, sides, slopes, diag, curve, tiny, cut):
     """The pair that gains most with p, its first point that of the least slope; its rise, and the worst violation."""
     n = len(diag)
-    i, j, rise, violation, best = -1, -1, 0.0, -np.inf, np.float32(0.0)
+    i, j, rise, violation, best, from_ = -1, -1, 0.0, -np.inf, np.float32(0.0), slopes.least[0]
     root = 1.0 / np.sqrt(curve) if curve > 0.0 else 0.0
     for part in range(2 if cut >= 0 else 1):
         first, last = _span(part, n, cut)
@@ -231,77 +228,49 @@ def _pair(K, rows, sides, slopes, diag, curve, tiny, cut):
                 gains,
             )
             if gain > best:
-                i, j, best = u, at + _place_of(gain, gains), gain
-                rise = np.float64(slopes.e[j] + sides.below[j] - least)
+                i, j, best, from_ = u, at, gain, least
+    if j >= 0:
+        while slopes.gains[j] != best:
+            j += 1
+        rise = np.float64(slopes.e[j] + sides.below[j] - from_)
     return i, j, rise, violation
 
 
 @compiled(fastmath=_FAST)
 def _set_gains(row, diag, e, below, q, own, mine, root, least, tiny, gains):
-    """rise²/curvature of a point with every other, in single precision, without a branch; returns the largest."""
+    """rise²/curvature of a point with every other, without a branch, to half a percent; returns the largest.
+
+    That is enough for a choice, and to divide would cost as much as the rest.
+    """
     own, tiny, floor, root = np.float32(own), np.float32(tiny), np.float32(PARALLEL), np.float32(root)
     best, zero = np.float32(0.0), np.float32(0.0)
     for k in range(len(e)):
         up, dot = np.float32((e[k] + below[k]) - least), root * np.float32(mine - q[k])
-        up = up if up > zero else zero
+        up = larger(up, zero)
         alone = (own + np.float32(diag[k])) - np.float32(2.0) * np.float32(row[k])
         across, least_curve = alone - dot * dot, floor * alone + tiny
-        gain = up * up / (across if across > least_curve else least_curve)
+        gain = up * up * _inverse(larger(across, least_curve))
         gains[k] = gain
         best = larger(best, gain)
     return best
 
 
-@compiled
-def _place_of(value, values):
-    """Where a value is that is among these."""
-    for k in range(len(values)):
-        if values[k] == value:
-            return k
-    return 0
+@compiled(fastmath=_FAST, inline="always")
+def _inverse(x):
+    """1/x of a positive number in single precision, by its exponent with the sign changed and a step of Newton's."""
+    y = np.int32(_INVERSE - np.float32(x).view(np.int32)).view(np.float32)
+    return y * (_TWO - x * y)
 
 
 @compiled
-def _alone(i, j, t, beta, sides):
+def _alone(i, j, t, line, sides):
     """How far a pair can go, up to t, and which of its points is in the way, or -1."""
-    blocked = -1
-    if t > sides.high[i] - beta[i]:
-        t, blocked = sides.high[i] - beta[i], i
-    if t > beta[j] - sides.low[j]:
-        t, blocked = beta[j] - sides.low[j], j
+    blocked, up, down = -1, sides.high[i] - place(line, i), place(line, j) - sides.low[j]
+    if t > up:
+        t, blocked = up, i
+    if t > down:
+        t, blocked = down, j
     return max(t, 0.0), blocked  # rounding may pass an end
-
-
-@compiled
-def _reach(p, share, i, j, t, beta, sides, there):
-    """Turn p towards the pair, and go along it up to t: how far, and the point that is in the way, or -1."""
-    n, blocked = len(p), -1
-    p[i] += 1.0 / share
-    p[j] -= 1.0 / share
-    for at in range(0, n, CHUNK):
-        some = slice(at, min(at + CHUNK, n))
-        if _turned(p[some], share, t, beta[some], sides.low[some], sides.high[some], there[some]) == 0:
-            continue
-        for k in range(some.start, some.stop):
-            room = max(sides.high[k] - beta[k] if p[k] > 0.0 else beta[k] - sides.low[k], 0.0)
-            if abs(p[k]) * t > room:
-                t, blocked = room / abs(p[k]), k
-    if blocked >= 0:
-        for k in range(n):
-            there[k] = beta[k] + t * p[k]
-    return t, blocked
-
-
-@compiled(fastmath=_FAST)
-def _turned(p, share, t, beta, low, high, there):
-    """Scale p, and go along it; how many points would pass the end of their way."""
-    out = np.int64(0)
-    for k in range(len(p)):
-        p[k] *= share
-        z = beta[k] + t * p[k]
-        there[k] = z
-        out += np.int64(z > high[k]) + np.int64(z < low[k])
-    return out
 
 
 @compiled

@@ -188,12 +188,17 @@ def _move_on_face(these, k, free, epsilon, sums):
 def _own_values(values, rows):
     """The kernel values of some points among themselves, and the norms of these points."""
     n = len(rows)
-    K, own = np.empty((n, n)), np.empty(n)
+    K, own, ends = np.empty((n, n)), np.empty(n), np.empty(n, np.int64)
+    for i in range(n - 1, -1, -1):
+        own[i] = math.sqrt(values[rows[i], rows[i]]) if values[rows[i], rows[i]] > 0.0 else 0.0
+        ends[i] = ends[i + 1] if i + 1 < n and rows[i + 1] == rows[i] + 1 else i + 1
     for i in range(n):
-        row = rows[i]
-        own[i] = math.sqrt(values[row, row]) if values[row, row] > 0.0 else 0.0
-        for j in range(n):
-            K[i, j] = values[row, rows[j]]
+        row, out, first = values[rows[i]], K[i], 0
+        while first < n:  # points side by side, as those of a class are, are copied together
+            here, there = out[first : ends[first]], row[rows[first] : rows[first] + ends[first] - first]
+            for j in range(len(here)):
+                here[j] = there[j]
+            first = ends[first]
     return K, own
 
 

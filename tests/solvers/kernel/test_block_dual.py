@@ -154,3 +154,58 @@ def test_the_answer_is_the_best_multiple_and_its_certificate_says_so(points):
             plain = problem.certificate(answer._replace(beta=state.beta, responses=state.r))
             assert found.gap < plain.gap
     assert scaled > 0
+
+
+@pytest.fixture
+def dear():
+    """C is large, so that single precision spoils a small gap: Σ|β| is a million times the responses."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 12))
+    y = np.where(np.sin(2 * X[:, 0]) + X[:, 1] + 0.5 * rng.standard_normal(300) > 0, 1, -1)
+    return X, y, Gaussian(0.005)
+
+
+def test_single_precision_reaches_gaps_below_its_own_rounding(dear):
+    """By the responses that the certificate has summed anew: what β still moves is little."""
+    X, y, kernel = dear
+    problem = KernelRegularized.from_C(Gram(as_points(X, kernel)), y, 1e4, bias="free")
+    result = solve(problem, BlockDual(first=1), stop=Stop(2e-5))
+    assert problem.gram.dtype == np.float32 and result.status is Status.CONVERGED
+    assert result.state.sharp < np.inf  # which it would not have reached otherwise
+    exact = KernelRegularized.from_C(Gram(as_points(X, kernel, exact=True)), y, 1e4, bias="free")
+    beta = result.solution.beta
+    truth = exact.gram.combine(np.arange(300), beta)
+    found = exact.certificate(Expansion(beta, result.solution.b, truth, None, 300))
+    assert found.gap <= 2e-5 * (1 + 1e-3)
+    off = np.abs(result.solution.responses - truth)
+    assert (off <= problem.off(result.solution)).all()
+
+
+def test_only_responses_of_the_same_answer_are_taken(dear):
+    X, y, kernel = dear
+    problem = KernelRegularized.from_C(Gram(as_points(X, kernel)), y, 1e4, bias="free")
+    solver = BlockDual(first=1)
+    state = solver.advance(problem, solver.init(problem, 0), 12)
+    answer = solver.solution(problem, state)
+    found = problem.certificate(answer)
+    assert found.gap > 1.01 * found.unrounded
+    problem.sharpened(answer, found, 1.01 * found.unrounded)
+    assert problem.again is not None
+    taken = solver.refresh(problem, state)
+    assert not taken.path.any() and taken.sharp == taken.gap
+    truth = Gram(as_points(X, kernel, exact=True)).combine(np.arange(300), taken.beta)
+    assert (np.abs(taken.r - truth) <= taken.known).all()
+    assert (taken.known <= problem.off(answer) / state.scale * (1 + 1e-9)).all()
+    assert solver.refresh(problem, taken) is taken  # once is enough
+    later = solver.advance(problem, taken, 1)
+    assert solver.refresh(problem, later) is later
+
+
+def test_it_goes_on_from_an_answer_whose_responses_were_summed_anew(dear):
+    X, y, kernel = dear
+    problem = KernelRegularized.from_C(Gram(as_points(X, kernel)), y, 1e4, bias="free")
+    answer = solve(problem, BlockDual(first=1), stop=Stop(2e-5)).solution
+    assert answer.known is not None
+    state = at_answer(problem, BlockDual(), answer)
+    again = BlockDual().solution(problem, state)
+    assert (again.known == answer.known).all() and (again.path == answer.path).all()

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from numba.core import config
 
 from hinge.access.gram.points.byte_dots import FEWEST, LANES, available, bit_planes, step_of
+from hinge.access.gram.points.differences import FEW, DifferencePoints
 from hinge.access.gram.points.given import FunctionPoints, GivenPoints
 from hinge.access.gram.points.inner import (
     DensePoints,
@@ -32,6 +33,7 @@ __all__ = [
     "BitPoints",
     "BytePoints",
     "DensePoints",
+    "DifferencePoints",
     "FunctionPoints",
     "GivenPoints",
     "InnerPoints",
@@ -76,15 +78,20 @@ def as_points(X: Items | Points, kernel: Kernel, *, exact: bool = False, most_by
     rows: Stored = X if sp.issparse(X) else dense_rows(X)
     sq = sq_norms(rows) if isinstance(rows, np.ndarray) else sparse_sq_norms(rows)
     exact |= kernel.needs_points or needs_double(kernel, sq)
-    if not exact:
-        whole = _whole_points(rows, kernel, most_bytes, sq)
+    if not kernel.needs_points:
+        whole = _whole_points(rows, kernel, most_bytes, sq, exact)
         if whole is not None:
             return whole
     if not isinstance(rows, np.ndarray):
         longest = int(np.diff(rows.indptr).max(initial=0))
         work = np.float64 if exact or _loses(kernel, sq, longest) else np.float32
         return SparsePoints(rows, kernel, work, exact)
-    centre, terms = None, proved_terms(rows.shape[1], np.float32)
+    n, d = rows.shape
+    if isinstance(kernel, Gaussian) and not exact and 1 <= d <= FEW and 8 * n * (d + 1) <= most_bytes:
+        points = DifferencePoints(rows, kernel)
+        if points.off_by <= ROUNDING:
+            return points
+    centre, terms = None, proved_terms(d, np.float32)
     if _loses(kernel, sq, terms) and not kernel.needs_points:
         centre = rows.mean(axis=0, dtype=np.float64)
         sq = sq_norms(rows, centre)
@@ -123,17 +130,23 @@ def _loses(kernel: Kernel, sq: np.ndarray, terms: int = 0) -> bool:
     return bool(scale * float(sq.max()) > ROUNDING or 2 * scale * usual * terms > PROVED)
 
 
-def _whole_points(X: Stored, kernel: Kernel, most_bytes: int, sq: np.ndarray) -> Points | None:
-    """Points stored as bits or bytes, if the data allow it; else None."""
+def _whole_points(X: Stored, kernel: Kernel, most_bytes: int, sq: np.ndarray, exact: bool) -> Points | None:
+    """Points stored as bits or bytes, if the data allow it; else None. In float64 where they must be `exact`."""
     n, d = X.shape
+    dtype = np.float64 if exact else np.float32
+
+    def serves(step: float, off: float) -> bool:
+        """Whether points are these multiples and their distances are counted in float32 without a rounding."""
+        return step > 0 and (not exact or (off == 0.0 and 4 * float(sq.max(initial=0.0)) / step**2 < 1 << 24))
+
     if n * (d // 8 + 4) <= most_bytes and not config.DISABLE_JIT:  # type: ignore[attr-defined]
         step, off = step_of(X, most=1)
-        planes = bit_planes(X) if step else None
+        planes = bit_planes(X) if serves(step, off) else None
         if planes is not None:
-            return BitPoints(X, planes, kernel, step, off)
+            return BitPoints(X, planes, kernel, step, off, dtype)
     if n * (d + LANES) <= most_bytes and available() and d >= FEWEST and d * 255 * 255 < 1 << 30:
         step, off = step_of(X)
-        exact = step > 0 and (isinstance(kernel, Gaussian) or 4 * float(sq.max(initial=0.0)) / step**2 < 1 << 24)
-        if step and (exact or not _loses(kernel, sq)):
-            return BytePoints(X, kernel, step, off)
+        whole = step > 0 and (isinstance(kernel, Gaussian) or 4 * float(sq.max(initial=0.0)) / step**2 < 1 << 24)
+        if serves(step, off) and (whole or not _loses(kernel, sq)):
+            return BytePoints(X, kernel, step, off, dtype)
     return None

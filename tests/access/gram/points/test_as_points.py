@@ -4,22 +4,44 @@ import scipy.sparse as sp
 from access.gram.points.made_up import ONEHOT, PIXELS, REAL, block, gaussian
 
 from hinge.access import Gram, as_points
-from hinge.access.gram.points.as_points import BitPoints, DensePoints, FunctionPoints, GivenPoints, SparsePoints
+from hinge.access.gram.points.as_points import (
+    BitPoints,
+    DensePoints,
+    DifferencePoints,
+    FunctionPoints,
+    GivenPoints,
+    SparsePoints,
+)
 from hinge.kernels import Function, Gaussian, Laplacian, Linear, Polynomial, Precomputed, Sigmoid
 
 
 @pytest.mark.slow
 def test_storage_by_data():
-    assert type(as_points(REAL, Gaussian(1.0))) is DensePoints
+    assert type(as_points(REAL, Gaussian(1.0))) is DifferencePoints
+    assert type(as_points(REAL, Gaussian(1.0), exact=True)) is DensePoints
+    assert type(as_points(REAL, Gaussian(1.0), most_bytes=100)) is DensePoints
+    assert type(as_points(np.tile(REAL, 2), Gaussian(1.0))) is DensePoints
     assert type(as_points(sp.csr_array(REAL), Gaussian(1.0))) is SparsePoints
     assert type(as_points(ONEHOT, Gaussian(1.0))) is BitPoints
     assert type(as_points(sp.csr_matrix(ONEHOT), Polynomial(2))) is BitPoints
-    assert type(as_points(ONEHOT, Gaussian(1.0), exact=True)) is DensePoints
+    assert type(as_points(ONEHOT * 0.3 + 0.1 * (ONEHOT == 0), Gaussian(1.0), exact=True)) is DensePoints
     assert type(as_points(ONEHOT, Laplacian(1.0))) is DensePoints
     assert type(as_points(np.eye(4), Precomputed())) is GivenPoints
     assert type(as_points(["a", "b"], Function(lambda x, z: 1.0))) is FunctionPoints
     points = as_points(REAL, Linear())
     assert as_points(points, Linear()) is points
+
+
+@pytest.mark.parametrize("data", [ONEHOT, sp.csr_array(ONEHOT), PIXELS, PIXELS * 0.25])
+def test_exact_values_of_whole_multiples_are_counted(data):
+    """As exact as those of the numbers themselves, which take ten times as long."""
+    points, dense = as_points(data, Gaussian(0.001), exact=True), data.toarray() if sp.issparse(data) else data
+    if type(points) is DensePoints:
+        pytest.skip("this processor has no dot product of bytes")
+    assert points.dtype == np.float64
+    assert np.abs(block(points, range(50), range(50)) - gaussian(dense, 0.001)).max() < 1e-14
+    rounded = as_points((dense / 3).astype(np.float32), Gaussian(0.001), exact=True)
+    assert type(rounded) is DensePoints or rounded._off == 0.0
 
 
 @pytest.mark.slow
