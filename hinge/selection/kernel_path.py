@@ -163,7 +163,7 @@ class KernelPath:
         return with_values(self.model, self.data, np.stack(found, axis=1))
 
     def _left_out(self, run: RunAnswer, C: float) -> np.ndarray:
-        (beta, b, responses, _, _), task = run
+        (beta, b, responses, *_), task = run
         rows = np.arange(self.n) if task.rows is None else task.rows
         f = responses + b
         bound = C * (np.ones(len(rows)) if task.weight is None else task.weight)
