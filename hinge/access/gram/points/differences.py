@@ -27,6 +27,8 @@ class DifferencePoints(InnerPoints):
     kernel : Gaussian
     """
 
+    kernel: Gaussian
+
     def __init__(self, X: np.ndarray, kernel: Gaussian) -> None:
         super().__init__(len(X), np.float32)
         self._given, self.kernel, self._gamma = X, kernel, kernel.gamma
