@@ -184,7 +184,8 @@ def _certified(problem: KernelRegularized, beta: np.ndarray, pair: _Pair, solver
     gram, used = problem.gram, np.flatnonzero(beta)
     assert isinstance(gram, DeviceGram)
     gram.evals, gram.asked = gram.evals + pair.evals, gram.asked + pair.evals
-    finer = gram.finer or gram
+    own = gram if gram.at is None else gram.origin.part(gram.at)  # whose points in float64 are gone at the end
+    finer = own.finer or own
     r = gram.host(finer.pass_over(used, beta[used], np.arange(problem.n)))
     exact = copy.copy(problem)
     exact.gram = finer

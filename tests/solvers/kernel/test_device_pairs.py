@@ -52,6 +52,7 @@ def test_each_has_the_optimum_of_the_host(points, where, bias, C, weighted):
         assert result.certificate.objective == pytest.approx(best, rel=1.2e-3)
         assert other.objective(result.solution) == pytest.approx(result.certificate.objective, rel=1e-6)
         assert (result.solution.beta * problem.y >= 0).all() and result.n_iter > 1
+        assert not {"_points", "_given"} & set(vars(problem.gram))  # no pair keeps a copy of its points
 
 
 def test_memory_for_one_pair_at_a_time_does(points, monkeypatch):
