@@ -6,7 +6,7 @@ the same bits come out however many threads there are, and whichever of them was
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
@@ -18,6 +18,14 @@ from typing import Any, Generic, TypeVar, cast
 from threadpoolctl import ThreadpoolController
 
 T = TypeVar("T")
+
+
+class OfThread(threading.local, Generic[T]):
+    """What each thread keeps for itself, by a key."""
+
+    def __init__(self) -> None:
+        self.kept: dict[Hashable, T] = {}
+
 
 _allowed: ContextVar[int] = ContextVar("threads allowed", default=1)
 

@@ -11,7 +11,7 @@ from ctrl_c import interrupt_after
 from joblib import Parallel, delayed, parallel_config
 
 from hinge import threads
-from hinge.threads import Begun, allowed, allowing, cores, each, one_blas_thread, stretches, threads_of
+from hinge.threads import Begun, OfThread, allowed, allowing, cores, each, one_blas_thread, stretches, threads_of
 
 
 @pytest.fixture
@@ -215,3 +215,13 @@ def test_an_error_ends_what_has_begun_whoever_meets_it(fails):
     with pytest.raises(OSError, match="gone"):
         begun.results()
     assert len(done) < 10
+
+
+def test_what_a_thread_keeps_is_its_own():
+    own = OfThread()
+    own.kept["here"] = 1
+    seen = []
+    other = threading.Thread(target=lambda: seen.append(dict(own.kept)))
+    other.start()
+    other.join()
+    assert seen == [{}] and own.kept == {"here": 1}

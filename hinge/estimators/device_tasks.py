@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hinge.estimators.kernel_tasks import Task
 from hinge.estimators.one_vs_rest import Plan
+from hinge.monitoring.clock import left_of
 from hinge.problems import KernelProblem, KernelRegularized
 from hinge.solvers import Result, choose
 
@@ -35,8 +36,9 @@ def run_pairs(
     solver = plan.solver or choose(problems[0], tol=stop.tol).solver
     if len(regularized) < len(tasks) or not isinstance(solver, DeviceBlock) or stop.tol <= 0:
         return plan, []
-    results = solve_pairs(regularized, solver, stop.tol, plan.seed, stop.max_time)
-    if stop.max_time is not None:
-        left = max(0.0, stop.max_time - (time.perf_counter() - began))
-        plan = plan._replace(stop=replace(stop, max_time=left))
-    return plan, results
+    ends = None if stop.max_time is None else began + stop.max_time
+    results = solve_pairs(regularized, solver, stop.tol, plan.seed, ends)
+    seconds = time.perf_counter() - began
+    for result in results:
+        result.history[-1] = result.history[-1]._replace(seconds=seconds)
+    return plan._replace(stop=replace(stop, max_time=left_of(stop.max_time, began))), results

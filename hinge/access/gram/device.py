@@ -11,6 +11,7 @@ import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -57,7 +58,7 @@ _FLAG = threading.RLock()
 
 
 @contextlib.contextmanager
-def tf32(torch: Any, allowed: bool) -> Iterator[None]:
+def tf32(torch: ModuleType, allowed: bool) -> Iterator[None]:
     """Let float32 products use tf32 or not, whatever the process has set; the flag is one for all threads."""
     flags = torch.backends.cuda.matmul
     with _FLAG:

@@ -7,7 +7,6 @@ float64. Who is not done after `ROUNDS`, or not certified, is left to a run of i
 """
 
 import copy
-import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from hinge.access.gram.device import DeviceGram
 from hinge.monitoring import History, Record, Status
+from hinge.monitoring.clock import is_over
 from hinge.problems import Expansion, KernelRegularized
 from hinge.problems.base import Certificate
 from hinge.sampling import draw_units, key_of
@@ -47,7 +47,7 @@ class _Pair(NamedTuple):
 
 
 def solve_pairs(
-    problems: Sequence[KernelRegularized], solver: DeviceBlock, tol: float, seed: int = 0, max_time: float | None = None
+    problems: Sequence[KernelRegularized], solver: DeviceBlock, tol: float, seed: int = 0, ends: float | None = None
 ) -> list[Result]:
     """The answers of all problems, with their certificates; `STALLED` where it is above the tolerance.
 
@@ -58,11 +58,9 @@ def solve_pairs(
     solver : DeviceBlock
     tol : float
     seed : int
-    max_time : float, optional
-        Seconds after which no round begins.
+    ends : float, optional
+        When no more rounds begin, on ``time.perf_counter``.
     """
-    began = time.perf_counter()
-    ends = np.inf if max_time is None else began + max_time
     results: list[Result] = []
     while len(results) < len(problems):
         left = problems[len(results) :]
@@ -72,12 +70,12 @@ def solve_pairs(
         some = left[:count]
         beta, pairs = _solve(some, solver, tol, seed + len(results), ends)
         for problem, own, pair in zip(some, beta, pairs, strict=True):
-            results.append(_certified(problem, own[: problem.n], pair, solver, tol, began))
+            results.append(_certified(problem, own[: problem.n], pair, solver, tol))
     return results
 
 
 def _solve(
-    problems: Sequence[KernelRegularized], solver: DeviceBlock, tol: float, seed: int, ends: float
+    problems: Sequence[KernelRegularized], solver: DeviceBlock, tol: float, seed: int, ends: float | None
 ) -> tuple[np.ndarray, list[_Pair]]:
     """Rounds for all problems, until each has a gap of `tol` or time is up."""
     gram, free = _gram(problems[0]), problems[0].bias == "free"
@@ -99,7 +97,7 @@ def _solve(
         for q in left:
             pairs[q] = _after(problems[q], solver, pairs[q], Seen(*seen[q].tolist()), float(balances[q]))
         left = [q for q in left if not pairs[q].gap <= SURE * tol]
-        if not left or time.perf_counter() >= ends:
+        if not left or is_over(ends):
             break
     return gram.host(lines.beta), pairs
 
@@ -181,14 +179,13 @@ def _placed(gram: DeviceGram, problems: Sequence[KernelRegularized]) -> "tuple[L
     return Lines(*there, *(there[0].new_zeros(shape) for _ in range(3))), gram.array(rows)
 
 
-def _certified(
-    problem: KernelRegularized, beta: np.ndarray, pair: _Pair, solver: DeviceBlock, tol: float, began: float
-) -> Result:
+def _certified(problem: KernelRegularized, beta: np.ndarray, pair: _Pair, solver: DeviceBlock, tol: float) -> Result:
     """The answer with responses in float64, and the certificate that they give."""
     gram, used = problem.gram, np.flatnonzero(beta)
     assert isinstance(gram, DeviceGram)
     gram.evals, gram.asked = gram.evals + pair.evals, gram.asked + pair.evals
-    finer = gram.finer or gram
+    own = gram if gram.at is None else gram.origin.part(gram.at)  # whose points in float64 are gone at the end
+    finer = own.finer or own
     r = gram.host(finer.pass_over(used, beta[used], np.arange(problem.n)))
     exact = copy.copy(problem)
     exact.gram = finer
@@ -197,7 +194,6 @@ def _certified(
     answer = problem.finished(answer, certificate)
     status = Status.CONVERGED if certificate.gap <= tol else Status.STALLED
     gram.evals += len(used) * problem.n
-    seconds = time.perf_counter() - began
-    record = Record(pair.t, seconds, 0, gram.evals, certificate.objective, certificate.gap, np.nan)
+    record = Record(pair.t, 0.0, 0, gram.evals, certificate.objective, certificate.gap, np.nan)
     certificate = certificate._replace(b=answer.b)
     return Result(answer, certificate, status, pair.t, 1, History([record]), None, solver)

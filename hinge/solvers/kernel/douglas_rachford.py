@@ -27,11 +27,11 @@ J. Eckstein, D. P. Bertsekas, *On the Douglas-Rachford splitting method and the 
 S. Boyd, N. Parikh, E. Chu, B. Peleato, J. Eckstein, *Distributed Optimization ... via ADMM*, 2011, 3.4 and 5.2.
 """
 
-import threading
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hinge.access.gram.device import import_torch, tf32
+from hinge.threads import OfThread
 
 if TYPE_CHECKING:
     import torch
@@ -194,15 +194,8 @@ def _steps(torch: ModuleType, at: Splitting, steps: int) -> "torch.Tensor":
     return before
 
 
-class _Recorded(threading.local):
-    """The graphs of this thread, whose matrices no other thread writes to."""
-
-    def __init__(self) -> None:
-        self.graphs: dict[tuple[Any, ...], tuple[Any, Splitting, Any]] = {}
-
-
-_RECORDED = _Recorded()
-_RECORDING = threading.Lock()
+_RECORDED: OfThread[tuple[Any, Splitting, "torch.Tensor"]] = OfThread()
+"""The graphs of this thread, whose matrices no other thread writes to."""
 
 
 def _walk(torch: ModuleType, given: Splitting, steps: int) -> tuple["torch.Tensor", "torch.Tensor"]:
@@ -215,7 +208,7 @@ def _walk(torch: ModuleType, given: Splitting, steps: int) -> tuple["torch.Tenso
     if P.device.type != "cuda" or len(P) > 1:
         before = _steps(torch, given, steps)
         return given.v, before
-    graphs, key = _RECORDED.graphs, (P.device, P.dtype, P.shape)
+    graphs, key = _RECORDED.kept, (P.device, P.dtype, P.shape)
     if key not in graphs:
         while len(graphs) >= RECORDED:
             graphs.pop(next(iter(graphs)))
@@ -231,7 +224,7 @@ def _walk(torch: ModuleType, given: Splitting, steps: int) -> tuple["torch.Tenso
 def _record(torch: ModuleType, given: Splitting) -> tuple[Any, Splitting, "torch.Tensor"]:
     """A graph of steps, the arrays that it reads and writes, and the v before its last step."""
     own = Splitting(*(one.clone() for one in given))
-    with _RECORDING:
+    with tf32(torch, False):  # one thread at a time
         _steps(torch, own, 2)  # what libraries make ready at a first call cannot be recorded
         torch.cuda.synchronize(own.P.device)
         graph = torch.cuda.CUDAGraph()

@@ -63,6 +63,30 @@ def test_values_are_those_of_the_cpu(points, kernel, where):
 
 
 @needs_torch
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: type(k).__name__)
+def test_several_sets_at_once(points, kernel, monkeypatch):
+    monkeypatch.setattr(device, "TILE_ROWS", 7)
+    gram, rng = device.DeviceGram(points[0], kernel, "cpu"), np.random.default_rng(0)
+    i, rows = (gram.array(rng.integers(0, 300, (2, size))) for size in (5, 20))
+    coef = gram.array(rng.standard_normal((2, 5)))
+    among, sums = gram.among(i), gram.sums(rows, i, coef)
+    assert gram.evals == 2 * 5 * 5 + 2 * 5 * 20
+    for q in range(2):
+        np.testing.assert_allclose(among[q], gram.among(i[q]), rtol=1e-6)
+        np.testing.assert_allclose(sums[q], gram.combine(i[q], coef[q])[rows[q]], rtol=1e-4, atol=1e-4)
+
+
+@needs_torch
+def test_a_part_copies_its_points_when_they_are_used(points):
+    whole = device.DeviceGram(points[0], Gaussian(0.3), "cpu")
+    part = whole.part(np.arange(10, 110)).part(np.array([5, 90]))
+    assert part.n == 2 and part.at.tolist() == [15, 100] and part.origin is whole and "_points" not in vars(part)
+    expected = whole.host(whole.combine([15, 100], [1.0, -2.0]))[[15, 100]]
+    np.testing.assert_allclose(part.host(part.combine([0, 1], [1.0, -2.0])), expected, rtol=1e-6)
+    assert part.evals == 4 and part.finer.n == 2 and whole.finer.n == 300
+
+
+@needs_torch
 def test_tiles_cover_everything(points, monkeypatch):
     X, _ = points
     whole = device.DeviceGram(X, Gaussian(0.3), "cpu")
