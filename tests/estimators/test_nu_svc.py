@@ -55,7 +55,7 @@ def is_between(y, s, mass, m):
     return False
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("solver", ["auto", LevelBlocks(first=16, block=8)], ids=str)
 @pytest.mark.parametrize(
     ("options", "nu"),
@@ -177,6 +177,7 @@ def test_without_a_margin_it_says_so_and_stays_finite():
     assert set(model.predict(X)) <= {0, 1}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", ["csr", "precomputed", "blocks", "pairs", "sequence"])
 def test_other_points_and_kernels(kind):
     X, y = noisy(81)

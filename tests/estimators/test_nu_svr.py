@@ -124,6 +124,7 @@ def test_targets_that_a_constant_fits():
     assert NuSVR().fit(X[:1], [3.0]).predict(X[:1]) == [3.0]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", ["csr", "precomputed", "function", "sequence"])
 def test_other_points_and_kernels(kind):
     X, t = noisy(81)

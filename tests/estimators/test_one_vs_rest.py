@@ -341,6 +341,7 @@ def test_several_threads_work_on_one_binary_problem(lam, begin, kind, large):
     assert (two.n_feature_reads_, two.n_iter_) == (again.n_feature_reads_, again.n_iter_)
 
 
+@pytest.mark.slow
 def test_threads_left_over_by_the_classes_share_them(large):
     for n_jobs, parts in ((3, 1), (6, 2), (8, 2)):
         model = papers_svc(lam=1e-1, n_jobs=n_jobs, random_state=0).fit(*large)

@@ -26,6 +26,7 @@ MADE = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", MADE)
 @pytest.mark.parametrize("d", [3, 150, pytest.param(1500, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("width", [0.05, 1.0, 40.0])
