@@ -35,6 +35,8 @@ def _keyed_cache() -> Path:
 
 
 os.environ["NUMBA_CACHE_DIR"] = str(_keyed_cache())  # before numba is imported
+if "PYTEST_XDIST_WORKER" in os.environ:  # there is a worker for each core: threads of BLAS would wait for one another
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is imported
 
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
