@@ -100,7 +100,7 @@ def test_chunked_equals_unchunked(name, inner):
 
 @pytest.mark.slow
 @every_case()
-@settings(max_examples=3)
+@settings(max_examples=6)
 @given(inner=st.lists(st.integers(0, 300), max_size=8))
 @example(inner=[1, 2, 4, 8, 16, 32, 64, 128, 256])
 def test_chunked_equals_unchunked_wherever_it_is_cut(name, inner):
@@ -111,10 +111,11 @@ def test_chunked_equals_unchunked_wherever_it_is_cut(name, inner):
 @every_case("linear", "multiclass", "kernel")
 def test_chunked_equals_unchunked_on_compressed_rows(name, adult):
     case, options = CASES[name], {"lam": 1e-3}
-    X, y = adult[0][:300], adult[1][:300]
+    n = 600 if isinstance(case, KernelCase) else 300
+    X, y = adult[0][:n], adult[1][:n]
     T = 660 if case.T > 40 else min(case.T, 40)  # two passes and some rows, or steps that each read many rows
     if isinstance(case, KernelCase):
-        T = 400 if case.T > 20 else 8
+        T = 700 if case.T > 20 else 8
         T = min(T, 40) if isinstance(case.solver, S.BlockDual) else T
         options["kernel"] = Gaussian(0.05)
     whole, cut = (run(case, case.problem(X, y, **options), cuts) for cuts in ([T], [1, T // 3, 0, 2, T - T // 3 - 3]))
