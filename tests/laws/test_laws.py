@@ -594,9 +594,10 @@ def test_interrupted_it_returns_the_answer_so_far(case, warm):
 
 
 @pytest.mark.slow
-@every_endless
+@pytest.mark.parametrize("name", ["pegasos", "multiclass-sdca", "block-dual", "simba", "primal-dual"])  # of each family
 @pytest.mark.usefixtures("interruptible")
-def test_interrupted_it_raises(case, warm):
+def test_interrupted_it_raises(name, warm):
+    case = ENDLESS[name]
     problem = warm(case)
 
     def mine(signum, frame):
