@@ -10,9 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 if TYPE_CHECKING:  # an optional package, and slow to import
     import torch
 
-Floats: TypeAlias = NDArray[np.floating]
-"""Numbers in float32 or float64."""
-
 Vector: TypeAlias = NDArray[np.float64]
 """Numbers in float64."""
 

@@ -1,10 +1,12 @@
 """What all tests share: a cache of compiled code that no edit survives, and small problems."""
 
+import faulthandler
 import gc
 import hashlib
 import os
 import shutil
 import signal
+import sys
 import time
 from importlib.util import find_spec
 from pathlib import Path
@@ -33,6 +35,8 @@ def _keyed_cache() -> Path:
 
 
 os.environ["NUMBA_CACHE_DIR"] = str(_keyed_cache())  # before numba is imported
+if "PYTEST_XDIST_WORKER" in os.environ:  # there is a worker for each core: threads of BLAS would wait for one another
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is imported
 
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
@@ -62,6 +66,13 @@ def pytest_collection():
         gc.enable()
 
 
+def pytest_pycollect_makeitem(collector, obj):
+    """Where slow tests are not asked for, functions and classes marked slow are not spelled out into their cases."""
+    unasked = collector.config.option.markexpr == "not slow"
+    if unasked and any(mark.name == "slow" for mark in getattr(obj, "pytestmark", ())):
+        return []
+
+
 def pytest_collection_modifyitems(items):
     """Of a test marked `sampled(k)`, all cases but the first k are slow."""
     seen = {}
@@ -72,6 +83,32 @@ def pytest_collection_modifyitems(items):
             seen[test] = seen.get(test, 0) + 1
             if seen[test] > (mark.args[0] if mark.args else 1):
                 item.add_marker(pytest.mark.slow)
+
+
+class Watchdog:
+    """Shows where a test hangs, after about five minutes.
+
+    pytest's own starts a thread for each test and waits for its end, which takes longer than most tests do where all
+    cores are busy; this one is set anew at most every ten seconds.
+    """
+
+    def __init__(self):
+        self.stderr = os.dup(sys.__stderr__.fileno())  # capturing takes the other away
+        self.set_at = -np.inf
+
+    def pytest_runtest_setup(self):  # only where tests run: not in the process that hands them out
+        now = time.monotonic()
+        if now - self.set_at > 10:
+            faulthandler.dump_traceback_later(300, file=self.stderr)
+            self.set_at = now
+
+    def pytest_unconfigure(self):
+        faulthandler.cancel_dump_traceback_later()
+        os.close(self.stderr)
+
+
+def pytest_configure(config):
+    config.pluginmanager.register(Watchdog())
 
 
 @pytest.fixture(scope="session")

@@ -167,15 +167,16 @@ def test_after_a_fork_there_is_a_new_pool():
 
 
 def test_blas_has_one_thread_within():
-    from threadpoolctl import threadpool_info
+    from threadpoolctl import threadpool_info, threadpool_limits
 
     def most():
         return max((pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"), default=1)
 
-    before = most()
-    with one_blas_thread():
-        assert most() == 1
-    assert most() == before
+    with threadpool_limits(2, user_api="blas"):
+        before = most()
+        with one_blas_thread():
+            assert most() == 1
+        assert most() == before
 
 
 def test_the_handler_of_ctrl_c_is_left_alone(four_cores):

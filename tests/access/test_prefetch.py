@@ -9,6 +9,7 @@ from hinge.access import are_far, as_matrix, fetch
 from hinge.access.prefetch import prefetch
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("at", [0, 4, 1 << 40])
 def test_any_place_may_be_asked_for(at):
     x = np.arange(5.0)

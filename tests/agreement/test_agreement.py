@@ -17,6 +17,7 @@ def test_no_objective_is_above_scikit_learns_by_more_than_was_certified(machine)
     assert np.quantile([one.below for one in found], 0.25) < 1e-6, "theirs has not converged, and proves nothing"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("machine", MACHINES[::4], ids=str)
 def test_a_problem_is_its_number(machine):
     first, again = compared(machine, 0, 3), compared(machine, 0, 3)

@@ -26,6 +26,7 @@ def test_what_agrees_is_left_as_it_is():
     np.testing.assert_array_equal(agreeing(P.copy(), P.argmax(axis=1)), P)
 
 
+@pytest.mark.slow
 def test_nothing_is_nearer_that_agrees():
     """By the Kullback-Leibler divergence from the probabilities as they were."""
     for p in np.random.default_rng(1).dirichlet(np.ones(4), 20):

@@ -19,6 +19,7 @@ def test_pairs_that_agree_give_their_probabilities_back(k):
     np.testing.assert_allclose(coupled(pairs_of(P), k), P, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_pairs_that_do_not_agree_give_the_nearest():
     pairs = np.random.default_rng(1).random((20, 6))
     found = coupled(pairs, 4)

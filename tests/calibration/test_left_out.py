@@ -11,6 +11,7 @@ def by_kernel(K):
     return lambda asked: spans_by_kernel(lambda i, j: K[np.ix_(i, j)], lambda i: K[i, i], True, asked)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kernel", "C", "share"),
     [("rbf", 0.1, 0.35), ("rbf", 1.0, 0.35), ("rbf", 10.0, 0.35), ("linear", 0.1, 0.8), ("linear", 1.0, 0.8)],

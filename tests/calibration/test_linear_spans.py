@@ -12,6 +12,7 @@ from hinge.calibration.linear_spans import linear_spans
 WAYS = ("first_guess", "spans_by_features", "spans_by_kernel", "spans_by_probes")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("n", "d", "rho", "sparse", "way"),
     [

@@ -39,6 +39,7 @@ def estimated(rows, asked, **options):
     return spans_by_probes(rows, asked, Guesses(*first_guess(rows, asked)), **options)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("bias", ["none", "penalized", "free"])
 @pytest.mark.parametrize("rho", [1.0, 0.1])
 def test_they_are_near_the_spans(bias, rho):
@@ -58,6 +59,7 @@ def test_a_guess_that_is_right_is_kept():
     np.testing.assert_allclose(estimated(rows, asked), first_guess(rows, asked)[1], rtol=0.01)
 
 
+@pytest.mark.slow
 def test_patience_has_an_end():
     rows, asked = rows_of("penalized", text(700, 600, 0.9)), asked_with(1e-6)
     assert estimated(rows, asked, far=0.3) is None

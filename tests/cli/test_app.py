@@ -76,6 +76,7 @@ def test_broken_models(files, tmp_path):
     assert "Is a directory" in sentence(run("predict", tmp_path, files.svm))
 
 
+@pytest.mark.slow
 def test_debug_shows_the_error_itself(files):
     result = run("--debug", "train", files.svm, "--tol", -1)
     assert isinstance(result.exception, ValueError)

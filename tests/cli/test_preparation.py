@@ -19,6 +19,7 @@ from hinge.cli.preparation import (
 from hinge.cli.rows import Reading, Rows, read_rows
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("impute", "scale"), [(None, False), ("mean", False), (None, True), ("median", True)])
 def test_what_is_prepared_is_known_afterwards(impute, scale, tmp_path):
     rows = read_rows(str(shop(tmp_path / "x.csv", 30, gaps=0.05 if impute else 0)), Reading())

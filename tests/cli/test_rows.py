@@ -90,6 +90,7 @@ def test_rows_stay_on_disk(tmp_path):
     assert result.exit_code == 2 and "stay on disk" in result.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "rows"), [("a,b,y\n1,2,x\n3,4,z\n5,6,z\n", 3), ("+1 1:2 3:1\n-1 2:1 # note\n", 2), ("1,2,x\n3,4,z\n", 2)]
 )

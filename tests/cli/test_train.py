@@ -53,6 +53,7 @@ def test_another_loss(files):
     assert json.loads(out)["parameters"]["loss"] == "squared_hinge"
 
 
+@pytest.mark.slow
 def test_the_1_norm(files, tmp_path):
     model_file = tmp_path / "m.hinge"
     out, _ = said(run("train", files.svm, "--format", "json", "--C", 0.05, "--penalty", "l1", "-o", model_file))

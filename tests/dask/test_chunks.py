@@ -54,6 +54,7 @@ def test_groups_are_neighbours():
     assert len(chunks.grouped(20)) == 7
 
 
+@pytest.mark.slow
 def test_frames_and_columns_that_are_no_numbers():
     pd = pytest.importorskip("pandas")
     dd = pytest.importorskip("dask.dataframe")

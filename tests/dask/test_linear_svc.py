@@ -202,6 +202,7 @@ def test_limits_are_said():
     assert np.isfinite(model.gap_)
 
 
+@pytest.mark.slow
 def test_bad_rows_are_said_by_their_part(client):
     dX = [delayed(X[:300]), delayed(X[300:, :5])]
     with pytest.raises(ValueError, match="Part 1 has 5 columns where part 0 has 6"):

@@ -15,6 +15,7 @@ def dual_of(task, y, alpha, v, u):
     return rows.sum() - (v @ v + task.kappa * u**2) / (2 * task.Lam)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE, epsilon_insensitive(0.1)], ids=lambda loss: loss.name)
 @pytest.mark.parametrize("blocks", [1, 3])
 def test_changes_are_those_of_alpha_and_the_dual_rises(loss, blocks):

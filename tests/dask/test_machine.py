@@ -26,6 +26,7 @@ def test_the_constructor_is_that_of_the_local_machine_and_two_more(machine):
     assert machine(C=3.0, parts=2).set_params(tol=0.1).get_params()["C"] == 3.0
 
 
+@pytest.mark.slow
 def test_the_plain_estimator_and_pickles_have_no_client():
     with (
         LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as cluster,

@@ -19,6 +19,7 @@ def run(parts, tasks, n, look=lambda record, answers: False, d=6, **limits):
     return NewtonRounds(Here(), parts, tasks, stop=Stop(**limits), **settings).run(keep=False)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("bias", ["none", "free", "penalized"])
 @pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE, epsilon_insensitive(0.1)], ids=lambda loss: loss.name)
 def test_certificates_are_those_of_the_whole_problem_in_few_passes(loss, bias):

@@ -56,6 +56,7 @@ def test_kappa_grows_while_the_bias_goes_one_way_and_shrinks_when_it_turns():
     assert found == [0.5, 1.0, 0.25]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", ["none", "free", "penalized"])
 def test_certificates_are_those_of_the_whole_problem(bias):
     X, y = some_rows()

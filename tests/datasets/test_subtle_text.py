@@ -43,6 +43,7 @@ def test_it_is_what_it_says():
     assert 0.3 < (y > 0).mean() < 0.7
 
 
+@pytest.mark.slow
 def test_rows_are_the_same_each_time_and_do_not_depend_on_test_rows():
     one, more = make_subtle_text(300, 1000, 20), make_subtle_text(300, 1000, 20, n_test=50)
     assert (one.X_train != more.X_train).nnz == 0

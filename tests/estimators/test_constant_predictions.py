@@ -17,6 +17,7 @@ def rare(n=2000, share=0.01):
     return rng.normal(size=(n, 4)) + 0.3 * y[:, None], np.array(["no", "yes"])[y]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("model", [LinearSVC(), LinearSVC(loss="hinge"), SVC()], ids=str)
 @pytest.mark.parametrize("sparse", [False, True])
 def test_a_class_that_is_never_predicted(model, sparse):

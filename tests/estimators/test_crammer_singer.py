@@ -38,6 +38,7 @@ def iris():
     return (X - X.mean(axis=0)) / X.std(axis=0), np.array(["setosa", "versicolor", "virginica"])[y]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "options",
     [
@@ -123,6 +124,7 @@ def test_loss_penalty_and_dual_are_of_no_account(iris):
         np.testing.assert_array_equal(machine(**options).fit(X, y).coef_, plain)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", [np.float32, sp.csr_array, sp.csr_matrix, sp.coo_array])
 def test_all_kinds_of_data_give_one_model(kind, iris):
     X, y = iris

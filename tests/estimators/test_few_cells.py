@@ -15,6 +15,7 @@ def digits():
     return X[:1200], y[:1200], X[1200:], y[1200:]
 
 
+@pytest.mark.slow
 def test_ten_classes_from_a_part_of_the_pixels(digits):
     X, y, new, _ = digits
     model = LinearSVC(C=0.001).fit(X, y).learn_order(X, ranges=(0, 16))
@@ -53,6 +54,7 @@ def test_what_was_bought_to_learn_teaches_the_order(digits):
         model.learn_order(as_table(X, keep=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [LinearSVC(C=0.001), LinearSVR(C=0.01), SVC(C=1.0)], ids=lambda m: type(m).__name__)
 def test_every_machine_predicts_rows_of_tables(digits, model, tmp_path):
     X, y, new, _ = digits

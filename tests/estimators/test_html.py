@@ -18,6 +18,7 @@ def looks(*certificates):
     return [Record(i, 0.1 * i, 0, 0, np.nan, gap, np.nan) for i, gap in enumerate(certificates, 1)]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("machine", [LinearSVC(), LinearSVR(), SVC(), SVR(), NuSVC(nu=0.2), OneClassSVM()], ids=str)
 @pytest.mark.parametrize("y", [Y, THREE], ids=["two", "three"])
 def test_fits_say_how_they_ended(machine, y):

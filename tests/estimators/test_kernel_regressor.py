@@ -30,6 +30,7 @@ def test_rows_held_out_end_the_run(machine):
         clone(machine).set_params(target_error=1.0).fit(X[:2], T[:2])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("limit", [None, 10**9])
 def test_rows_held_out_are_measured_while_a_run_is_on_a_subset(limit):
     rng = np.random.default_rng(1)

@@ -36,6 +36,7 @@ def both(loss, C, **options):
     return LinearSVC(**ours), svm.LinearSVC(**theirs)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("solver", ["sdca", "newton"])
 @pytest.mark.parametrize("C", [0.003, 0.3])
 @pytest.mark.parametrize("options", [{}, {"fit_intercept": False}, {"intercept_scaling": 3.0}], ids=str)

@@ -22,6 +22,7 @@ def linear(**options):
     return OneClassSVM(kernel="linear", **options)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["alike", "weighted"])
 @pytest.mark.parametrize("nu", [0.01, 0.1, 0.5, 0.9])
 def test_the_model_is_libsvms(nu, weight):

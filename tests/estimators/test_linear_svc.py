@@ -938,7 +938,7 @@ def wide(n=120, d=60, seed=0):
     return X, np.where(X[:, :4].sum(axis=1) + rng.standard_normal(n) > 0, "spam", "ham")
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("C", [0.02, 0.2, 5.0])
 @pytest.mark.parametrize(("fit_intercept", "scaling"), [(False, 1.0), (True, 1.0), (True, 30.0)])
 @pytest.mark.parametrize("class_weight", [None, pytest.param("balanced", marks=balanced_by_weight)])

@@ -124,6 +124,7 @@ def test_partial_fit_learns_in_pieces(loss, options):
     assert not hasattr(model, "gap_")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("intercept", [{}, {"intercept": "free"}, {"fit_intercept": False}], ids=str)
 @pytest.mark.parametrize("options", [{"C": 0.5}, {"lam": 0.05}], ids=str)
 def test_partial_fit_goes_on_from_the_model(diabetes, options, intercept):

@@ -55,7 +55,7 @@ def is_between(y, s, mass, m):
     return False
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("solver", ["auto", LevelBlocks(first=16, block=8)], ids=str)
 @pytest.mark.parametrize(
     ("options", "nu"),
@@ -83,7 +83,7 @@ def test_it_is_the_machine_of_scikit_learn(options, nu, solver):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The fit ended because no more progress")
-@pytest.mark.parametrize("seed", range(0, 200, 1 if LONG else 8))
+@pytest.mark.parametrize("seed", range(0, 200, 1 if LONG else 13))
 def test_random_machines_are_those_of_scikit_learn(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.choice([6, 20, 60, 150]))
@@ -177,6 +177,7 @@ def test_without_a_margin_it_says_so_and_stays_finite():
     assert set(model.predict(X)) <= {0, 1}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", ["csr", "precomputed", "blocks", "pairs", "sequence"])
 def test_other_points_and_kernels(kind):
     X, y = noisy(81)

@@ -141,6 +141,7 @@ def test_they_are_honest_where_training_values_are_not():
         assert log_loss(y_new, model.predict_proba(X_new)) < 0.8  # 0.69 is the best there is
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("machine", MACHINES, ids=str)
 def test_rows_of_weight_zero_are_not_there(machine, three):
     X, y = three

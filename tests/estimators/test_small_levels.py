@@ -30,6 +30,7 @@ def used(monkeypatch):
     return found
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("classes", [2, 4])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_classes_together_are_what_they_are_one_by_one(used, classes, weighted):

@@ -6,6 +6,7 @@ from sklearn import svm
 from hinge import LinearSVC, l1_min_c
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array, sp.csc_matrix])
 @pytest.mark.parametrize("loss", ["squared_hinge", "log"])
 @pytest.mark.parametrize("options", [{}, {"fit_intercept": False}, {"intercept_scaling": 20.0}])

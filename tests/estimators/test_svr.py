@@ -31,6 +31,7 @@ def objective(model, K, t, C, epsilon, s=None, b=None):
     return beta @ K @ beta / 2 + C * (losses @ (np.ones(len(t)) if s is None else s))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("solver", ["auto", "blockdual", "activeset"])
 @pytest.mark.parametrize(
     "options",

@@ -70,6 +70,7 @@ def test_budgets_of_either_side(data, budget):
     assert ours.stop_reason_ == theirs.stop_reason_ == "max_reads"
 
 
+@pytest.mark.slow
 def test_prices(data):
     X, y = data
     prices = np.where(np.arange(D) < 30, 1.0, 50.0)
@@ -192,6 +193,7 @@ class CountingCells(CountingLines):
         return self.X[i, columns]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", [CountingLines, CountingCells])
 @pytest.mark.parametrize("solver", ["frugal", "probe", "simba", "thrifty"])
 @pytest.mark.parametrize("budget", [31_000, pytest.param(None, marks=pytest.mark.slow)])

@@ -86,6 +86,7 @@ def test_the_same_predictions(name, form):
         assert type(again) is type(made)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("form", ["dense", "sparse"])
 @pytest.mark.parametrize("name", ["two", "three"])
 @pytest.mark.parametrize("model", [hinge.SVC(), hinge.NuSVC(nu=0.1)], ids=["SVC", "NuSVC"])

@@ -9,25 +9,16 @@ from hinge.experiments import NAMES, CellResults, Verdict, find
 from hinge.experiments.runner import run
 
 
-@pytest.fixture(scope="session")
-def measured(tmp_path_factory):
-    """Runs of experiments, each made once."""
-    out, made = tmp_path_factory.mktemp("experiments"), {}
-
-    def of(name):
-        if name not in made:
-            made[name] = run(find([name]), "tiny", out)[0]
-        return made[name]
-
-    return of
+@pytest.fixture(scope="module", params=NAMES)
+def measured(request, tmp_path_factory):
+    """A run of each experiment; the tests of one are one after the other, so that one process makes it."""
+    return run(find([request.param]), "tiny", tmp_path_factory.mktemp("experiments"))[0]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_it_runs_and_says_what_it_found(measured, name):
-    one = measured(name)
-    assert not one.failures
-    outcome = one.experiment.outcome(one.results, "tiny")
+def test_it_runs_and_says_what_it_found(measured):
+    assert not measured.failures
+    outcome = measured.experiment.outcome(measured.results, "tiny")
     assert outcome.claims
     for claim in outcome.claims:
         assert claim.verdict in Verdict
@@ -53,11 +44,9 @@ def test_it_runs_and_says_what_it_found(measured, name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_half_of_the_cells_are_enough_for_an_outcome(measured, name):
-    one = measured(name)
-    for part in (one.results[::2], one.results[1::2], one.results[:1], []):
-        outcome = one.experiment.outcome(CellResults(part), "tiny")
+def test_half_of_the_cells_are_enough_for_an_outcome(measured):
+    for part in (measured.results[::2], measured.results[1::2], measured.results[:1], []):
+        outcome = measured.experiment.outcome(CellResults(part), "tiny")
         assert all(claim.ours is None or math.isfinite(claim.ours) for claim in outcome.claims)
         assert part or all(claim.ours is None for claim in outcome.claims)
 

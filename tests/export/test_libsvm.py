@@ -13,6 +13,7 @@ def decisions(model, X):
     return model.decision_function(X) if hasattr(model, "decision_function") else model.predict(X)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("name", KERNEL)
 def test_there_and_back(name, sparse, tmp_path):

@@ -26,7 +26,7 @@ def assert_close(found, expected, digits=1e-4):
     assert np.abs(np.squeeze(found) - expected).max() <= digits * max(1.0, np.abs(expected).max())
 
 
-@pytest.mark.sampled(14)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("name", [*LINEAR, *KERNEL])
 def test_the_same_predictions(name, sparse, tmp_path):

@@ -12,6 +12,7 @@ from hinge.export import to_skops
 skops_io = pytest.importorskip("skops.io", reason="skops is not installed: pip install skops")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("name", [*LINEAR, *KERNEL])
 def test_the_same_predictions_and_nothing_to_trust(name, sparse, tmp_path):

@@ -283,6 +283,7 @@ def test_kernel_machines(name, form, tiny, tmp_path):
     assert b"pickle" not in (tmp_path / "m.hinge").read_bytes()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("form", ["dense", "csr_matrix"])
 @pytest.mark.parametrize(
     "model",

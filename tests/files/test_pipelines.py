@@ -52,6 +52,7 @@ def there_and_back(model, path):
     return hinge.load(path)
 
 
+@pytest.mark.slow
 def test_a_frame_of_all_kinds(frame, tmp_path):
     X, y = frame
     model = make_pipeline(columns(), SelectKBest(k=5), LinearSVC()).fit(X, y)
@@ -66,6 +67,7 @@ def test_a_frame_of_all_kinds(frame, tmp_path):
     assert again.fit(X, y).predict(X).tolist() == model.predict(X).tolist()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "parts",
     [
@@ -187,6 +189,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("change", CHANGES)
 def test_forged_pipelines(change, frame, tmp_path):
     X, y = frame

@@ -76,6 +76,7 @@ def dense(a):
     return a.toarray() if hasattr(a, "toarray") else np.asarray(a)
 
 
+@pytest.mark.sampled
 @pytest.mark.filterwarnings("ignore:Skipping features")
 @pytest.mark.parametrize(("part", "X"), CASES, ids=lambda case: type(case).__name__ if hasattr(case, "fit") else "")
 def test_the_same_rows_from_the_same(part, X):

@@ -11,7 +11,7 @@ from .targets.broken import WAYS
 
 pytestmark = pytest.mark.slow
 
-CASES = 12
+CASES = 8
 """Of each target."""
 
 

@@ -694,13 +694,13 @@ def _marks(name):
     solver = type(CASES[name].solver)
     first = next(other for other, case in CASES.items() if type(case.solver) is solver)
     needed = NEEDS.get(solver)
-    marks = [] if name == first else [pytest.mark.slow]
+    marks = [] if name == first and not needed else [pytest.mark.slow]
     if needed:
         marks += [pytest.mark.peer, pytest.mark.skipif(find_spec(needed) is None, reason=f"needs {needed}")]
     return marks
 
 
 def every_case(*families):
-    """Parametrizes a test by all cases, or those of some families; but the first of each solver are slow."""
+    """A test of all cases, or of those of some families; quick is the first of a solver that needs no other package."""
     chosen = [name for family in families or FAMILIES for name in FAMILIES[family]]
     return pytest.mark.parametrize("name", [pytest.param(name, marks=_marks(name), id=name) for name in chosen])

@@ -91,13 +91,8 @@ def assert_cut_is_uncut(name, inner):
 @every_case()
 @pytest.mark.parametrize(
     "inner",
-    [
-        pytest.param(list(range(300)), marks=pytest.mark.slow),
-        pytest.param(list(range(0, 300, 7)), marks=pytest.mark.slow),
-        pytest.param([0, 0, 1, 1], marks=pytest.mark.slow),
-        [59, 60, 61, 79, 80, 81, 119, 120, 121],
-    ],
-    ids=["of one", "of seven", "empty", "about the ends of passes"],
+    [pytest.param(list(range(300)), marks=pytest.mark.slow), [0, 0, 1, 1, 59, 60, 61, 79, 80, 81, 119, 120, 121]],
+    ids=["of one", "empty and about the ends of passes"],
 )
 def test_chunked_equals_unchunked(name, inner):
     assert_cut_is_uncut(name, inner)
@@ -116,8 +111,9 @@ def test_chunked_equals_unchunked_wherever_it_is_cut(name, inner):
 @every_case("linear", "multiclass", "kernel")
 def test_chunked_equals_unchunked_on_compressed_rows(name, adult):
     case, options = CASES[name], {"lam": 1e-3}
-    X, y = adult[0][:600], adult[1][:600]
-    T = 1260 if case.T > 40 else min(case.T, 40)  # two passes and some rows, or steps that each read many rows
+    n = 600 if isinstance(case, KernelCase) else 300
+    X, y = adult[0][:n], adult[1][:n]
+    T = 660 if case.T > 40 else min(case.T, 40)  # two passes and some rows, or steps that each read many rows
     if isinstance(case, KernelCase):
         T = 700 if case.T > 20 else 8
         T = min(T, 40) if isinstance(case.solver, S.BlockDual) else T
@@ -159,6 +155,7 @@ def test_the_cache_changes_nothing(name, how):
     assert bits(case.solver.solution(problem, state)) == uncut(name)[1]
 
 
+@pytest.mark.slow
 @every_case()
 def test_looking_changes_nothing(name):
     case = CASES[name]
@@ -320,7 +317,7 @@ def test_a_budget_is_never_exceeded(name):
     kernel = by_kernel(case.problem(A, y))
     unit = case.n if kernel else A.nnz
     most = 20 * case.T
-    for limit in (0, 1, 5, 7, 50, unit - 1, unit, 3 * unit, 3 * unit + 1, 20 * unit, 100 * unit):
+    for limit in (0, 1, 7, unit - 1, unit, 3 * unit + 1, 20 * unit):
         problem = case.problem(A, y)
         case.solver.init(problem)
         if spent(problem) > limit:  # the defect that the next test shows
@@ -403,7 +400,7 @@ def stages(case):
 
 
 @every_case()
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_certificate_covers_the_optimum(name, seed):
     case = CASES[name]
     problem, check = case.certified(seed)
@@ -598,9 +595,10 @@ def test_interrupted_it_returns_the_answer_so_far(case, warm):
 
 
 @pytest.mark.slow
-@every_endless
+@pytest.mark.parametrize("name", ["pegasos", "multiclass-sdca", "block-dual", "simba", "primal-dual"])  # of each family
 @pytest.mark.usefixtures("interruptible")
-def test_interrupted_it_raises(case, warm):
+def test_interrupted_it_raises(name, warm):
+    case = ENDLESS[name]
     problem = warm(case)
 
     def mine(signum, frame):

@@ -84,6 +84,7 @@ def test_what_no_row_had_is_read_all_the_same():
         assert (bought.labels == labels_of(X, w, b)).all() and bought.certain.all()
 
 
+@pytest.mark.slow
 def test_the_seller_agrees(problem):
     known, X, w, b = problem
     seller = CellSeller(X)
@@ -95,7 +96,7 @@ def test_the_seller_agrees(problem):
     assert set(np.unique(bought.cells)) <= {0, 15}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled
 @pytest.mark.parametrize("limit", [7.5, 200.0, 0.0, 1e6])
 def test_a_budget_is_kept_and_spent_on_rows_that_are_least_sure(problem, limit):
     known, X, w, b = problem
@@ -112,6 +113,7 @@ def test_a_budget_is_kept_and_spent_on_rows_that_are_least_sure(problem, limit):
         assert bought.cost == free.cost
 
 
+@pytest.mark.slow
 def test_budgets_of_the_table_and_cells_that_it_has(problem):
     known, X, w, b = problem
     order = ReadingOrder(w, b, known)

@@ -44,6 +44,7 @@ class TestEveryProblem:
         assert found.p.min() >= 0
         assert found.p.sum() == pytest.approx(1)
 
+    @pytest.mark.sampled
     def test_the_sublinear_way_agrees(self, call, method, request):
         fast, slow = (call(eps=1e-4), call(eps=WIDE[request.node.callspec.id], relative=False, method="sublinear"))
         assert slow.status is Status.CONVERGED

@@ -26,6 +26,7 @@ def test_who_has_all_scores_needs_no_lower_end():
     assert board.best() == (0, 0)  # the smallest C and γ of those with the best mean
 
 
+@pytest.mark.slow
 def test_dropping_changes_no_choice():
     """Random scores: whoever is out has a smaller mean than the one that is chosen with all scores."""
     rng = np.random.default_rng(0)

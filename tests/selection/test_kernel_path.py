@@ -10,6 +10,7 @@ from hinge.selection.training import training_of
 CS = [0.05, 0.3, 1.0, 50.0]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "model",
     [

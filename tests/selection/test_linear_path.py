@@ -15,6 +15,7 @@ from hinge.solvers import SDCA, solve
 CS = [0.01, 0.1, 3.0]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "model",
     [

@@ -108,6 +108,7 @@ def test_a_function_that_scores_sees_a_model(two):
     assert found.C == 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [LinearSVR(), SVR(gamma=0.3)])
 def test_targets(targets, model):
     found = tune(model, *targets, Cs=CS, gammas="scale", cv=4)

@@ -19,6 +19,7 @@ def tasks(path):
     return data, [Regularized(data, y, 0.01) for y in LABELS]
 
 
+@pytest.mark.slow
 def test_tasks_are_solved_as_alone_in_the_same_passes(tmp_path):
     np.save(tmp_path / "x.npy", X)
     data, problems = tasks(tmp_path / "x.npy")

@@ -26,6 +26,7 @@ needs_gpu = pytest.mark.skipif(
 DEVICES = [pytest.param("cpu", marks=needs_torch), pytest.param("cuda", marks=[pytest.mark.gpu, needs_gpu])]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("where", DEVICES)
 @pytest.mark.parametrize("bias", ["free", "none"])
 def test_regression_is_that_of_the_cpu(points, where, bias):
@@ -216,6 +217,7 @@ def test_sums_over_support_vectors(points, where):
         np.testing.assert_allclose(sums, expected, atol=2e-5 * np.abs(expected).max())
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("where", DEVICES)
 @pytest.mark.parametrize("regression", [False, True])
 def test_machines_with_nu_are_the_same_there(where, regression):

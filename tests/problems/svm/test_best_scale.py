@@ -14,7 +14,7 @@ def primal(lam, sq, r, y, c, s, b, epsilon):
     return 0.5 * lam * s**2 * sq + float((c * np.maximum(short, 0.0)).sum())
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled
 @pytest.mark.parametrize("epsilon", [None, 0.05])
 @pytest.mark.parametrize("length", [0.7, 1.4])
 @pytest.mark.parametrize("free", [True, False])

@@ -34,6 +34,7 @@ def conjugate(loss, a):
     return loss.epsilon * np.abs(a) + 0.5 * loss.curvature * a**2
 
 
+@pytest.mark.sampled
 @by_loss
 def test_values_are_those_of_the_formula_and_of_the_conjugate(loss):
     formula = FORMULAS[loss.name](G, loss.epsilon)
@@ -64,6 +65,7 @@ def test_shares_are_loss_plus_conjugate_and_never_negative(loss):
         assert (shares >= -1e-15).all()
 
 
+@pytest.mark.sampled
 @by_loss
 @pytest.mark.parametrize("h", [0.1, 1.0, 7.0])
 def test_the_best_weight_is_the_best_on_a_grid(loss, h):

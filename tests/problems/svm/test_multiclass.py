@@ -44,6 +44,7 @@ def test_dual_by_hand():
     assert wide.dual(Solution(np.zeros((3, 3)), alpha=p)) == pytest.approx(1 / 3 - 8 / 9 / 8)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("scale", [0.0, 0.7])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("sparse", [False, True])

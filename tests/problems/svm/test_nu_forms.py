@@ -82,6 +82,7 @@ def test_a_nu_of_more_than_twice_the_lighter_class_is_refused():
         KernelNuClassification(gram(), np.ones(40), 0.1)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("nu", [0.1, 0.5, 1.0])
 @pytest.mark.parametrize("C", [0.1, 30.0])
 def test_the_gap_of_a_regression_covers_the_optimum(nu, C):

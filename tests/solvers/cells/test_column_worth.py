@@ -11,6 +11,7 @@ def drawn(m, seed=0):
     return X, X[:, :10].sum(axis=1) / np.sqrt(10) + rng.standard_normal(m)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("m", [15, 200])  # fewer rows than columns, and more
 def test_the_variance_of_labels_is_divided_among_kinds(m):
     each = [column_worth(*drawn(m, seed), np.arange(20) // 10) for seed in range(20)]

@@ -112,8 +112,7 @@ def test_lazy_with_a_refresh_every_time_is_exact(ball, bias, nu, layout, seed):
 
 @pytest.mark.slow
 @every_bias
-@pytest.mark.parametrize("cap", [0.003, 0.03, 0.3, 1.0])
-@pytest.mark.parametrize("eta_scale", [1.0, 3.0])
+@pytest.mark.parametrize(("cap", "eta_scale"), [(0.003, 1.0), (0.03, 3.0), (0.3, 1.0), (1.0, 3.0)])
 @pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
 def test_capped_with_a_refresh_every_time_projects_every_time(ball, bias, cap, eta_scale, layout):
     X, y = ball

@@ -135,6 +135,7 @@ def start_sums(gram, beta):
     return gram.pass_over(used, beta[used], np.arange(gram.n))
 
 
+@pytest.mark.slow
 def test_the_answer_is_the_best_multiple_and_its_certificate_says_so(points):
     """Where C is large, long before the end."""
     X, y = points

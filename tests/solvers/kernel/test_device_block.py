@@ -26,6 +26,7 @@ def points():
     return X, np.where(X[:, 0] * X[:, 1] + 2 * rng.standard_normal(400) > 9, 1, -1)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("where", DEVICES)
 @pytest.mark.parametrize(("bias", "C"), [("free", 1.0), ("free", 30.0), ("none", 1.0)])
 @pytest.mark.parametrize("weighted", [False, True])
@@ -41,6 +42,7 @@ def test_it_certifies_the_optimum_of_the_host(points, where, bias, C, weighted):
     assert (ours.solution.beta * y >= 0).all() and (weight is None or not ours.solution.beta[weight == 0].any())
 
 
+@pytest.mark.slow
 def test_more_points_between_bounds_than_a_working_set_holds_take_turns(points):
     X, y = points
     problem = KernelRegularized.from_C(device.DeviceGram(X, Gaussian(10.0), "cpu"), y, 10.0, bias="free")

@@ -15,6 +15,7 @@ def both(values):
     return least, largest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_they_are_those_of_numpy_with_and_without_compiling(dtype):
     values = np.random.default_rng(0).standard_normal(1001).astype(dtype)

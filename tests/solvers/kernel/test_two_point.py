@@ -108,14 +108,14 @@ def test_bounds_are_met_exactly():
     pair_steps(K, beta, e, np.full(3, -0.3), np.full(3, 0.3), 1e-12, 100)
     assert beta.tolist()[:2] == [0.3, -0.3]
     beta, e = np.zeros(2), np.array([-5.0, 5.0])
-    single_steps(np.eye(2), beta, e, np.full(2, -0.1), np.full(2, 0.7), 1e-12, 100)
+    single_steps(np.eye(2), beta, e, np.full(2, -0.1), np.full(2, 0.7), 1e-12, 100, None)
     assert beta.tolist() == [0.7, -0.1]
 
 
 def test_nothing_to_do():
     beta, e = np.zeros(2), np.array([0.5, 0.5])
     assert pair_steps(np.eye(2), beta, e, -np.ones(2), np.ones(2), 1e-12, 10) == 0
-    assert single_steps(np.eye(2), beta, np.zeros(2), -np.ones(2), np.ones(2), 1e-12, 10) == 0
+    assert single_steps(np.eye(2), beta, np.zeros(2), -np.ones(2), np.ones(2), 1e-12, 10, None) == 0
     # where no coordinate can grow there is no pair
     assert pair_steps(np.eye(2), np.ones(2), np.array([-1.0, 1.0]), -np.ones(2), np.ones(2), 1e-12, 10) == 0
 

@@ -74,6 +74,7 @@ def test_blocks_are_shuffled_by_fisher_and_yates():
     assert sorted(expected) == list(range(7))
 
 
+@pytest.mark.slow
 def test_every_order_is_as_likely():
     counts = {}
     order = np.zeros(3, np.uint32)

@@ -25,7 +25,7 @@ def stream(tmp_path):
     return lambda: Streamed(NpyStream(tmp_path / "x.npy"), 1 << 20, LAYOUT)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled
 @pytest.mark.parametrize("bias", ["none", "penalized", "free"])
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
 def test_a_stream_is_solved_as_rows_in_memory_are_in_few_passes(stream, bias, loss):
@@ -64,6 +64,7 @@ def test_a_run_that_was_killed_goes_on_to_the_same_bits(stream, tmp_path):
         assert result.solution.w.tobytes() == whole.solution.w.tobytes()
 
 
+@pytest.mark.slow
 def test_sparse_rows_agree_with_dense_ones_and_runs_end_where_rounding_is_all_that_is_left():
     stop = Stop(0.0, max_iter=400)
     results = [
@@ -82,6 +83,7 @@ def rare_bits(n=20_000, d=60):
     return bits, np.where(response + rng.standard_normal(n) > np.median(response), 1, -1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("C", [1.0, 100.0])
 def test_rare_features_cost_few_passes(C):
     bits, y = rare_bits()

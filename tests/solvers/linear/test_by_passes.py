@@ -67,6 +67,7 @@ def test_an_ascent_that_is_slow_hands_over_what_it_has_found(stream):
     assert exact <= result.certificate.objective == pytest.approx(exact, rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("late")
 def test_a_run_that_was_killed_goes_on_to_the_same_bits(stream, tmp_path):
     problem, solver = Regularized(stream(), Y, 1e-5), ByPasses()
@@ -80,6 +81,7 @@ def test_a_run_that_was_killed_goes_on_to_the_same_bits(stream, tmp_path):
     assert again.newton.walk.x.tobytes() == whole.newton.walk.x.tobytes()
 
 
+@pytest.mark.slow
 def test_tasks_that_change_at_different_times_read_the_same_blocks(stream):
     data = stream()
     tasks = Tasks([Regularized(data, Y * sign, lam) for sign, lam in ((1, 1e-5), (-1, 1.0), (1, 1e-2))])

@@ -37,6 +37,7 @@ def three():
     return X, np.where(rng.random(400) < 0.15, rng.integers(0, 3, 400), X[:, :3].argmax(1))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("where", DEVICES)
 @pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE], ids=lambda loss: loss.name)
 @pytest.mark.parametrize("bias", ["none", "penalized", "free"])
@@ -144,6 +145,7 @@ def test_what_it_does_not_solve(three):
 # --- LinearSVC(device=...) ----------------------------------------------------------------------
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("where", DEVICES)
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 @pytest.mark.parametrize("classes", [2, 3])
@@ -196,6 +198,7 @@ def test_rows_in_any_order_and_cells_given_twice(three, few, monkeypatch):
         np.testing.assert_allclose(LinearSVC(device=ON_TORCH).fit(given, y).coef_, expected, atol=2e-3)
 
 
+@pytest.mark.slow
 @needs_torch
 def test_parameters_of_the_estimator_go_there(three, tmp_path, capsys):
     X, y = three

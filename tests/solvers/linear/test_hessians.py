@@ -18,6 +18,7 @@ def wide(n, d, seed=0):
     return X, np.where(X[:, 0] + rng.standard_normal(n) > 0, 1, -1)
 
 
+@pytest.mark.slow
 def test_the_form_is_that_of_the_smaller_side():
     for (n, d), form in {(500, 40): "features", (60, 900): "rows", (3000, 2600): "products"}.items():
         X, y = wide(n, d)

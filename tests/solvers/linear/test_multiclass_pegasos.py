@@ -18,6 +18,7 @@ def answer_of(solver, problem, T, seed):
     return solver.solution(problem, solver.advance(problem, solver.init(problem, seed), T))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("output", ["last", "uniform", "weighted"])
 @pytest.mark.parametrize("projection", [True, False])

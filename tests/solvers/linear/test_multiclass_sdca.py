@@ -30,6 +30,7 @@ def of_scikit_learn(X, y, C, weight, scale):
     return W if W.shape[1] > 1 else np.hstack([-W, W]) / 2
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("k", [2, 3, 9])
@@ -45,6 +46,7 @@ def test_it_is_crammer_and_singers_row_step(seed, weighted, k):
     np.testing.assert_allclose(np.eye(k)[y] - answer.alpha, alpha, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("k", [2, 3, 12])
 @pytest.mark.parametrize("scale", [0.0, 0.7])
 def test_the_dual_never_falls_and_is_known(k, scale):

@@ -47,6 +47,7 @@ def test_all_rows_are_near_or_in_a_group(loss):
     np.testing.assert_allclose(total.far[:, 6].sum() + total.near.weight.sum(), WEIGHT.sum())
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("bias", ["none", "free", "penalized"])
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
 @pytest.mark.parametrize("share", [0.02, 0.3, 1.0])

@@ -99,6 +99,7 @@ def test_features_in_their_own_units_are_no_harder():
         assert result.n_iter <= 100
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("cells_a_row", [1, 300])
 def test_a_hessian_is_formed_where_it_costs_less_than_products(cells_a_row):
     X = sp.random_array((4000, 1000), density=cells_a_row / 1000, rng=np.random.default_rng(0)).tocsr()

@@ -30,6 +30,7 @@ def assert_same(one, other):
         np.testing.assert_allclose(*([n[:4] for n in numbers]), rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
 def test_sums_are_those_of_the_formulas(loss):
     problem, mu = made(loss), 0.0 if loss.curvature else 0.2

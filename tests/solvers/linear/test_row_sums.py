@@ -80,6 +80,7 @@ def test_products(sparse, weighted, parts):
     assert problem.reads == (np.count_nonzero(X[10:200]) if sparse else 190 * 9)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("parts", [1, 3])

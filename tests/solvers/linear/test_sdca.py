@@ -328,6 +328,7 @@ def test_an_ascent_that_knows_its_tolerance_ends_there_in_whatever_pieces(adult,
     assert state.t == at_once[0] and solver.estimate(problem, state) <= 1e-2
 
 
+@pytest.mark.slow
 def test_an_ascent_that_knows_its_tolerance_is_looked_at_less():
     made = make_known_optimum(400, 2000, 1e-5, seed=1)
     problem = Regularized(made.X_train, made.y_train, made.lam)

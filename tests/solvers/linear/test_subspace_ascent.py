@@ -43,6 +43,7 @@ def test_it_ends_where_the_problem_agrees_that_it_may(loss, bias):
         point = found.point
 
 
+@pytest.mark.slow
 def test_subspace_steps_save_passes():
     """On rows that are nearly dependent, with a large C."""
     rng = np.random.default_rng(0)

@@ -15,6 +15,7 @@ def nearly_dependent(loss, bias, lam):
     return Regularized(X, y, lam, bias=bias, loss=loss)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE], ids=lambda loss: loss.name)
 @pytest.mark.parametrize("bias", ["none", "free", "penalized"])
 def test_it_finds_the_same_optimum_in_fewer_passes(loss, bias):

@@ -32,6 +32,7 @@ def dual(problem, alpha, v, u, c, beta):
     return s @ own - beta * u - (v @ v + c * u**2) / (2 * problem.lam * problem.total)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("c, beta", [(0.0, 0.0), (2.0, 0.0), (0.3, -0.7)], ids=["no bias", "penalized", "free"])
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
 def test_the_dual_never_falls_and_sums_follow(loss, c, beta):

@@ -17,6 +17,7 @@ def tiny_margin(n=1500, d=15):
     return A * np.sign(A @ rng.standard_normal(d))[:, None]
 
 
+@pytest.mark.slow
 def test_a_tiny_margin_where_the_working_set_alone_is_far_from_it():
     problem = MaxMargin(tiny_margin())
     result = solve(problem, ByTurns(tol=1e-2), stop=Stop(1e-2, max_iter=20_000))
