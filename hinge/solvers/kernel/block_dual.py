@@ -311,7 +311,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
 
         Where the last certificate has summed responses more exactly, go on from these.
         """
-        state = self._exact(problem, state)
+        state = _sharper(problem, state)
         if state.m == problem.n:
             return state
         r = _all_responses(problem, state)
@@ -331,25 +331,6 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         order = np.concatenate([state.order[: state.m], out[inside], out[~inside]])
         state = state._replace(order=order, m=state.m + int(inside.sum()), rough=False)
         return _measured(problem, state)
-
-    def _exact(self, problem: KernelRegularized, state: BlockState) -> BlockState:
-        """The state with the responses that the last certificate has summed anew.
-
-        Kernel values in single precision then serve for what β still moves: their rounding counts relative to that.
-        Where this did not halve the gap, they do not serve.
-        """
-        again, s = problem.again, state.scale
-        if again is None or problem.gram.on_device or not np.array_equal(again.beta, s * state.beta):
-            return state
-        r = again.r / s
-        off = again.off / s * (1.0 + 4.0 * UNIT) + 2.0 * UNIT * np.abs(r)
-        fresh = _measured(
-            problem,
-            state._replace(
-                r=r, past=state.beta.copy(), path=0.0 * state.path, terms=0, known=off, dual=-np.inf, still=0
-            ),
-        )
-        return fresh._replace(sharp=fresh.gap) if fresh.gap < 0.5 * state.sharp else state
 
     # --- what the driver asks -------------------------------------------------------------
 
@@ -419,6 +400,24 @@ def _all_responses(problem: KernelRegularized, state: BlockState) -> np.ndarray:
         moved, out, r = np.flatnonzero(beta != state.past), state.order[state.m :], r.copy()
         r[out] += gram.host(gram.pass_over(moved, (beta - state.past)[moved], out))
     return r
+
+
+def _sharper(problem: KernelRegularized, state: BlockState) -> BlockState:
+    """The state with the responses that the last certificate has summed anew.
+
+    Kernel values in single precision then serve for what β still moves: their rounding counts relative to that.
+    Where this did not halve the gap, they do not serve.
+    """
+    again, s = problem.again, state.scale
+    if again is None or problem.gram.on_device or not np.array_equal(again.beta, s * state.beta):
+        return state
+    r = again.r / s
+    off = again.off / s * (1.0 + 4.0 * UNIT) + 2.0 * UNIT * np.abs(r)
+    fresh = _measured(
+        problem,
+        state._replace(r=r, past=state.beta.copy(), path=0.0 * state.path, terms=0, known=off, dual=-np.inf, still=0),
+    )
+    return fresh._replace(sharp=fresh.gap) if fresh.gap < 0.5 * state.sharp else state
 
 
 def _measured(problem: KernelRegularized, state: BlockState) -> BlockState:
