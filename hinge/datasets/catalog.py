@@ -54,9 +54,11 @@ def catalog(home: str | os.PathLike[str] | None = None) -> list[Entry]:
     True
     """
     folder = _home(home)
+    there = [_plain(path.name) for path in folder.iterdir()] if folder.is_dir() else []
     known = []
     for entry in ENTRIES:
-        files = _locate(entry, folder)
+        stems = tuple(map(_plain, _stems(entry)))  # of most sets nothing is there: no need to try all endings
+        files = _locate(entry, folder) if any(name.startswith(stems) for name in there) else []
         found = "bundled" if entry.name in BUNDLED else str(files[0]) if files else ""
         known.append(replace(entry, found=found))
     claimed = {_plain(stem) for entry in ENTRIES for stem in _stems(entry)}
