@@ -55,6 +55,7 @@ CONVERGED = 1e-3
 """The relative duality gap at which SMO counts as converged."""
 NARROW = 1000
 """Products of sparse rows with fewer columns have few zeros: they are made of dense rows, for a third of the memory."""
+CACHE = 2000  # MB, for the optimum
 BAND = 2048
 """Rows whose kernel values are made at once."""
 AXES = {
@@ -113,7 +114,7 @@ def kernels(X: Stored, y: np.ndarray, X_test: Stored, y_test: np.ndarray, varian
     K_test = values(X_test, X)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConstantPredictionWarning)  # of few rows of one digit
-        model = SVC(1.0, gamma=kernel.gamma, fit_intercept=False, tol=1e-4, random_state=0).fit(X, y)
+        model = SVC(1.0, gamma=kernel.gamma, fit_intercept=False, tol=1e-4, cache_size=CACHE, random_state=0).fit(X, y)
     beta = np.zeros(len(y))
     beta[model.support_] = sp.csr_array(model.dual_coef_).toarray()[0]
     responses = K[model.support_].T @ beta[model.support_].astype(K.dtype)
