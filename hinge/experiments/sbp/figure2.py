@@ -215,7 +215,7 @@ class SBPFigure2(Experiment):
                 panels[axis].append(Panel(label, words, "test error, %", _series(part, axis), log_x=True, log_y=True))
             where = (
                 f"{label}, σ² = {VARIANCE[name]:g}, λ = 1/n, ν = {part[0].values['nu']:.3g} of the optimum, "
-                f"no bias, {min(part.of('epochs'))} epochs, median of {_seeds(part)} seeds, nothing tuned"
+                f"no bias, {min(part.of('epochs'))} epochs, median of {_seeds(part)}, nothing tuned"
             )
             claims += [*_ahead(part, svm, where), *_smo(part, where), *_perceptron(part, where)]
             rows += _rows(part, label, svm)
@@ -241,9 +241,12 @@ class SBPFigure2(Experiment):
         return Outcome(claims, figures, [ReportTable(self.name, said, columns, rows)], results.notes())
 
 
-def _seeds(part: CellResults) -> int:
-    """The runs of the method that has fewest; SMO, which draws nothing, has one."""
-    return min((len(found) for m in METHODS if m != "SMO" and (found := part.where(method=m))), default=1)
+def _seeds(part: CellResults) -> str:
+    """The runs of most methods, and of those that have fewer; SMO, which draws nothing, has one."""
+    runs = {method: len(part.where(method=method)) for method in METHODS if method != "SMO"}
+    most = max(runs.values())
+    fewer = ", ".join(f"{method} {k}" for method, k in runs.items() if 0 < k < most)
+    return f"{most} seeds" + (f" ({fewer})" if fewer else "")
 
 
 def _curve(part: CellResults, method: str, way: str, axis: str, first: float = 0, last: float = np.inf) -> Series:

@@ -61,15 +61,15 @@ def test_a_perceptron_far_ahead_is_not_similar():
     assert (claim.verdict, claim.earlier.verdict) == (Verdict.NOT, Verdict.REPRODUCED)
 
 
-def test_conditions_say_the_fewest_runs_of_a_method():
+def test_conditions_say_who_had_fewer_runs():
     whole = world()
 
     def made(cell):
         return None if (cell["set"], cell["method"], cell["seed"]) == ("mnist", "SDCA", 3) else whole(cell)
 
     said = {claim.conditions for claim in claims_in(experiment, made).values()}
-    assert any("adult" in one and "10 epochs, median of 10 seeds" in one for one in said)
-    assert any("mnist" in one and "10 epochs, median of 9 seeds" in one for one in said)
+    assert any("adult" in one and "10 epochs, median of 10 seeds, " in one for one in said)
+    assert any("mnist" in one and "10 epochs, median of 10 seeds (SDCA 9)" in one for one in said)
 
 
 def test_kernel_values_in_bands_and_their_optimum(monkeypatch):
