@@ -18,6 +18,7 @@ FEWEST_ROWS, MOST_ROWS_A_COLUMN = 2000, 500  # beyond these, whole rows serve be
 OF_EACH_CLASS = 10  # rows of a class that the first batch has at least, if there are as many
 FIRST_LEVEL = 1 / 256  # share of the columns that the first level takes
 READING_TOL, LAST_TOL = 1e-2, 1e-3
+GAIN, DOUBT = 0.05, 0.07  # of the error: what twice the rows may gain at the stop, and its standard error then
 MOST_PASSES = 12  # after so many passes all rows that are left are read whole
 
 
@@ -58,8 +59,10 @@ class Frugal(Solver[Regularized, FrugalState]):
         Stop after a pass that changes as few predictions of the sample as this share of the errors, weighted by 1/π.
         Errors are the geometric mean of those on the sample and those on rows of the first pass that were new to the
         answer: one that fits its rows far better than others changes less on them, too. Answers of whole rows have
-        weights that add up to all rows for it: at C a row, few rows change little and err. 0 never stops by it. It is
-        the second control: a limit of reads or cost is the first.
+        weights that add up to all rows for it: at C a row, few rows change little and err. In the first pass it also
+        stops where a batch, which doubles the rows, changes up to twice that share but is expected to have gained no
+        more than 5% of the errors: by Platt's sigmoid of the margins of new rows, where these tell the error to 7%.
+        0 never stops by it. It is the second control: a limit of reads or cost is the first.
     gamma, least : float
         γ and π₀.
     checks : float
@@ -176,14 +179,23 @@ class Frugal(Solver[Regularized, FrugalState]):
             now = sampled.solve_for_all(problem, rows, new, READING_TOL) if whole and self.flips else new
             scanning = not whole and s.pass_number <= 1
             last = Solution(state.w, s.b) if scanning else Solution(state.before, s.b_before)
-            old, labels = inner.responses(last.w) + last.b > 0, inner.responses(now.w) + now.b > 0
+            before, after = (inner.responses(one.w) + one.b for one in (last, now))
+            old, labels, truth = before > 0, after > 0, inner.y > 0
             s.flips = sampled.changed(inner, old, labels)
-            if scanning and 0 < s.queued < s.scanned:  # the last batch of the first pass does not double the rows
-                s.flips /= np.log2(1.0 + s.queued / s.scanned)
-            s.fitted = np.average(labels != (inner.y > 0), weights=inner.weight)
+            s.fitted = np.average(labels != truth, weights=inner.weight)
             fresh = np.isin(rows, state.queue[: s.queued])
             if s.pass_number <= 1 and inner.weight @ fresh > 0:
-                s.error = np.average(old != (inner.y > 0), weights=inner.weight * fresh)
+                wrong = inner.weight * fresh * (old != truth)
+                s.error = wrong.sum() / (inner.weight @ fresh)
+                s.doubt = np.linalg.norm(wrong) / max(wrong.sum(), 1e-300)
+                s.gained = (
+                    sampled.expected_gain(inner, before, after, fresh)
+                    if self.flips and np.isfinite(s.flips)
+                    else np.inf
+                )
+            if scanning and 0 < s.queued < s.scanned:  # the last batch of the first pass does not double the rows
+                s.flips /= np.log2(1.0 + s.queued / s.scanned)
+                s.gained /= np.log2(1.0 + s.queued / s.scanned)
             state.before[:], s.b_before = last[:2] if scanning else now[:2]
         state.w[:], s.b = new.w, new.b
         state.alpha[:], state.alpha[rows] = 0.0, new.alpha
@@ -200,9 +212,13 @@ class Frugal(Solver[Regularized, FrugalState]):
         """The next batch of the present phase, or the end."""
         s = state.s
         still = bool(self.flips > 0 and s.flips <= self.flips * np.sqrt(s.error * s.fitted))
+        settled = _settled(state, self.flips)
         if self.by_rows(problem):
-            return _more_rows(problem, state, still)
+            return _more_rows(problem, state, still or settled)
         s.scanned += s.queued if s.pass_number <= 1 else 0
+        s.over = settled
+        if settled:
+            return None
         if s.scanned < problem.n:
             return _first_pass(state, self.checks)
         return _later_pass(problem, state, still)
@@ -227,6 +243,17 @@ class Frugal(Solver[Regularized, FrugalState]):
     def pause(self, problem: Regularized, state: FrugalState) -> int:
         s = state.s
         return 0 if s.over else max(1, int(s.queued - s.done))  # 1 after Ctrl-C before it had learned
+
+
+def _settled(state: FrugalState, flips: float) -> bool:
+    """Whether twice the rows have gained so little that what is to come is little, too: as much, where it falls as 1/n.
+
+    Asked in the first pass, whose batches double the rows. An answer that is hardly better than none gains little as
+    well, but changes many predictions; and few errors on new rows tell nothing.
+    """
+    s = state.s
+    known = flips > 0 and s.pass_number <= 1 and s.t >= FEWEST_ROWS and s.doubt <= DOUBT
+    return bool(known and s.gained <= GAIN * s.error and s.flips <= 2 * flips * np.sqrt(s.error * s.fitted))
 
 
 def _read_whole(problem: Regularized, state: FrugalState, rows: np.ndarray) -> None:

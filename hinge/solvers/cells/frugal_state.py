@@ -16,11 +16,12 @@ class FrugalState(NamedTuple):
     the first of it to be read whole. `ranked` are columns in levels that end at `cuts`; `tails` is what to expect
     behind each.
 
-    `s` has the biases b and `b_before`; `drift`, how much margins still move; the `flips` of the sample, the `error` on
-    rows that were new, and the share of the sample that is wrong though `fitted`; t; the number of the present pass,
-    and the rows `scanned` in the first one; how many rows are queued, how many of them to be read `whole`, and how many
-    are done; whether the batch is `completing` the rows of support vectors; whether it is all `over`, and whether the
-    answer is `exact` then: nothing unread could change it.
+    `s` has the biases b and `b_before`; `drift`, how much margins still move; the `flips` of the sample, the
+    `error` on rows that were new, its relative standard error, which is the `doubt`, and the share of the sample
+    that is wrong though `fitted`; what the last batch of the first pass is expected to have `gained`; t; the number
+    of the present pass, and the rows `scanned` in the first one; how many rows are queued, how many of them to be
+    read `whole`, and how many are done; whether the batch is `completing` the rows of support vectors; whether it
+    is all `over`, and whether the answer is `exact` then: nothing unread could change it.
     """
 
     w: np.ndarray
@@ -51,7 +52,9 @@ def empty_state(d: int, u: np.ndarray, order: np.ndarray, levels: int) -> Frugal
         drift=0.0,
         flips=0.0,
         error=0.0,
+        doubt=np.inf,
         fitted=0.0,
+        gained=np.inf,
         t=0,
         pass_number=0,
         scanned=0,

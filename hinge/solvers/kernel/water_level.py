@@ -29,28 +29,43 @@ def one_basin(c: Array, points: Array, volume: float, guess: float = np.inf) -> 
     """The level over the responses of `points`, in a few passes from a guess."""
     every = len(points) == len(c)
     low = c if every else c[points]
-    newton = newton_level if isinstance(low, np.ndarray) else newton_level.py_func
-    gamma = float(newton(low, volume, guess))
+    gamma = newton_level(low, volume, guess)
     wet = namespace(c).where(low <= gamma)[0]
     return Level(gamma, 0.0, (wet if every else points[wet],))
 
 
-@compiled
-def newton_level(c, volume, guess):
+def newton_level(c: Array, volume: float, guess: float) -> float:
     """Newton's method on a convex piecewise linear function: from its first step on it decreases, and ends.
 
     Michelot's algorithm for projections onto the simplex is the same. A pass costs O(n).
     """
-    gamma, lowest = guess, c.min()
+    below = _below if isinstance(c, np.ndarray) else _below_by_arrays
+    gamma, lowest = guess, float(c.min())
     for k in range(len(c) + 2):
-        wet = c <= gamma
-        count = wet.sum()
-        new = (volume + (c * wet).sum()) / count if count > 0 else lowest + volume
+        count, depth = below(c, gamma)
+        new = (volume + depth) / count if count > 0 else lowest + volume
         # Only the first step can rise, but for rounding, at which it has ended.
         if new == gamma or (k > 0 and new > gamma):
             break
         gamma = new
     return max(gamma, lowest)
+
+
+@compiled(fastmath={"reassoc", "contract", "nsz"})
+def _below(c, gamma):
+    """How many values are at most γ, and their sum."""
+    count, total = 0, 0.0
+    for i in range(len(c)):
+        wet = c[i] <= gamma
+        count += wet
+        total += c[i] if wet else 0.0
+    return count, total
+
+
+def _below_by_arrays(c: Array, gamma: float) -> tuple[float, float]:
+    """The same on a device."""
+    wet = c <= gamma
+    return float(wet.sum()), float((c * wet).sum())
 
 
 def two_basins(c: Array, positive: Array, negative: Array, volume: float, least: int = 1) -> Level:

@@ -1,10 +1,13 @@
 """Figure 2 of the SBP paper on made-up curves."""
 
+import numpy as np
 import pytest
 from experiments.made_up import claims_in, in_both_outcomes, number
 
+from hinge import SVC
 from hinge.experiments import Verdict
 from hinge.experiments.measure import spaced
+from hinge.experiments.sbp import figure2
 from hinge.experiments.sbp.figure2 import CONVERGED, experiment
 
 N, SVM = 1000, 0.10
@@ -56,3 +59,28 @@ def test_a_perceptron_far_ahead_is_not_similar():
     assert number(found, "In the first epoch the Perceptron") == pytest.approx(3)
     (claim, *_) = [claim for (what, _), claim in found.items() if what.startswith("In the first epoch")]
     assert (claim.verdict, claim.earlier.verdict) == (Verdict.NOT, Verdict.REPRODUCED)
+
+
+def test_conditions_say_who_had_fewer_runs():
+    whole = world()
+
+    def made(cell):
+        return None if (cell["set"], cell["method"], cell["seed"]) == ("mnist", "SDCA", 3) else whole(cell)
+
+    said = {claim.conditions for claim in claims_in(experiment, made).values()}
+    assert any("adult" in one and "10 epochs, median of 10 seeds, " in one for one in said)
+    assert any("mnist" in one and "10 epochs, median of 10 seeds (SDCA 9)" in one for one in said)
+
+
+def test_kernel_values_in_bands_and_their_optimum(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 4)).astype(np.float32)
+    y = np.where(X[:, 0] > 0, 1, -1)
+    monkeypatch.setattr(figure2, "BAND", 7)
+    found = figure2.kernels(X, y, X[:5], y[:5], 2.0)
+    exact = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2) / 4.0)
+    np.testing.assert_allclose(found.K, exact, atol=1e-6)
+    np.testing.assert_allclose(found.K_test, exact[:5], atol=1e-6)
+    model = SVC(1.0, kernel="precomputed", fit_intercept=False, tol=1e-4).fit(exact, y)
+    assert found.nu == pytest.approx(model.slack_, rel=1e-2)
+    assert found.error == pytest.approx((model.predict(exact[:5]) != y[:5]).mean())

@@ -35,10 +35,25 @@ def world(growth=1.0, rows=1.0, gain=100.0, noisy=0.5, arrives=True, spent=1.0):
 
 def test_both_outcomes_of_every_claim():
     held, (bad,) = in_both_outcomes(experiment, world(), world(0.2, gain=0.5, noisy=10.0))
-    assert [number(held, "At n = d = 64,000", k) for k in range(6)] == pytest.approx([100] * 3 + [200] * 3)
+    assert [number(held, "At n = d = 64,000", k) for k in range(9)] == pytest.approx([100] * 3 + [200] * 6)
     assert number(held, "The gain over the best") == pytest.approx(1)
     assert number(bad, "The gain over the best") == pytest.approx(0.2)
     assert number(bad, "With 0.1% of labels wrong") == pytest.approx(10)
+
+
+def test_a_setting_is_chosen_at_the_smallest_size_alone():
+    """At 16,000 the last iterate is best, at 64,000 another: what was chosen stands, though it is worse there."""
+    usual = world()
+
+    def made(cell):
+        found = usual(cell)
+        if cell.get("form") == "last" and cell["n"] == 16_000:
+            found["found"] = {f"{TUNED}, last": 1.0}
+        return found
+
+    claims = claims_in(experiment, made)
+    assert [number(claims, "At n = d = 64,000", k) for k in (6, 7, 8)] == pytest.approx([50] * 3)
+    assert any("as they were best at n = d = 16,000" in what for what, _ in claims)
 
 
 def test_what_simba_spent_in_vain_bounds_its_gain():

@@ -4,6 +4,7 @@ import signal
 import time
 from functools import cache
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,7 +19,9 @@ from hinge.access.tables.table import EVERYWHERE
 from hinge.monitoring import Status, Stop
 from hinge.problems import NormConstrained, Regularized
 from hinge.solvers import SDCA, solve
+from hinge.solvers.cells import frugal
 from hinge.solvers.cells.frugal import OF_EACH_CLASS, Frugal
+from hinge.solvers.cells.frugal_state import empty_state
 from hinge.solvers.cells.tails import squares_in_levels
 
 every_bias = pytest.mark.parametrize("bias", ["none", "free", "penalized"])
@@ -543,6 +546,35 @@ def test_the_flip_rule_stops_early_and_near_the_best():
         assert errors(result.solution) < 1.5 * best + 0.01
         cells.append(problem.table.bill.cells)
     assert cells[0] <= cells[1] < 0.5 * N * X.shape[1]
+
+
+@every_mode
+def test_it_stops_where_twice_the_rows_are_expected_to_gain_little(mode):
+    """Labels of which a quarter cannot be told: it ends in the first pass, near that quarter."""
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((20_000, 20))
+    y = np.where(A[:, :4].sum(axis=1) + 2.0 * rng.standard_normal(len(A)) > 0, 1, -1).astype(np.int8)
+    problem = problem_of(A[:16_000], y[:16_000])
+    result = solve(problem, Frugal(mode), stop=Stop(0))
+    assert problem.table.bill.cells < 0.3 * 16_000 * 20
+    assert result.status is Status.FINISHED
+    assert result.certificate.gap == np.inf
+    wrong = np.mean((A[16_000:] @ result.solution.w + result.solution.b > 0) != (y[16_000:] > 0))
+    assert wrong < 1.05 * 0.25 + 0.014  # two standard errors of 4,000 rows
+
+
+def test_what_is_expected_does_not_stop_it_alone():
+    """Nor where nothing was learned yet, or the errors on new rows are few; and never where flips are 0."""
+    s = empty_state(3, np.zeros(5), np.arange(5), 2).s
+    state = SimpleNamespace(s=s)
+    s.pass_number, s.t, s.doubt, s.gained, s.error, s.fitted, s.flips = 1, 5000, 0.05, 0.01, 0.25, 0.25, 0.09
+    assert frugal._settled(state, 0.2)
+    assert not frugal._settled(state, 0.0)
+    for name, value in (("doubt", 0.08), ("gained", 0.013), ("flips", 0.11), ("t", 1000), ("pass_number", 2)):
+        was = getattr(s, name)
+        setattr(s, name, value)
+        assert not frugal._settled(state, 0.2), name
+        setattr(s, name, was)
 
 
 # --- whole rows instead ---------------------------------------------------------------------

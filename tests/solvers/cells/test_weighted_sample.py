@@ -11,6 +11,7 @@ from hinge.solvers.cells.weighted_sample import (
     alike,
     changed,
     cost_of_a_row,
+    expected_gain,
     sample_problem,
     shares_at_C,
     shares_of_classes,
@@ -171,3 +172,17 @@ def test_an_answer_of_one_label_has_not_settled():
         assert changed(inner, np.full(6, label), np.full(6, label)) == np.inf
     one = Regularized(np.eye(6), np.ones(6), 1.0, weight=np.ones(6))  # of one class it is the right answer
     assert changed(one, np.full(6, True), np.full(6, True)) == 0.0
+
+
+def test_the_expected_gain_is_the_mean_of_the_counted_one():
+    """Labels by a logistic curve of the new responses, of which the old ones are a noisy copy."""
+    rng = np.random.default_rng(0)
+    new = rng.standard_normal(40_000)
+    old = new + 0.5 * rng.standard_normal(len(new))
+    y = np.where(rng.random(len(new)) < 1 / (1 + np.exp(-2 * new)), 1, -1)
+    inner = Regularized(new[:, None], y, 0.1, weight=rng.uniform(1.0, 2.0, len(y)))
+    fresh = np.arange(len(new)) % 2 == 0
+    counted = np.mean((old > 0) != (y > 0)) - np.mean((new > 0) != (y > 0))
+    assert counted > 0.01
+    assert expected_gain(inner, old, new, fresh) == pytest.approx(counted, rel=0.4)  # the old ones' sigmoid is flatter
+    assert expected_gain(inner, new, new, fresh) == 0.0

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from hinge.solvers.kernel.water_level import newton_level, one_basin, two_basins
+from hinge.solvers.kernel.water_level import _below, _below_by_arrays, newton_level, one_basin, two_basins
 
 values = st.lists(st.floats(-5, 5, width=32), min_size=1, max_size=30)
 
@@ -26,6 +26,12 @@ def test_newton_finds_the_level_from_any_guess(c, volume, guess):
     gamma = newton_level(c, volume, guess)
     assert gamma == pytest.approx(level_by_sorting(c, volume), abs=1e-9)
     assert np.maximum(gamma - c, 0).sum() == pytest.approx(volume, abs=1e-8)
+
+
+def test_a_compiled_pass_is_one_by_arrays():
+    c = np.array([3.0, -1.0, 2.0, -1.0, 0.5])
+    for gamma in (-2.0, -1.0, 0.5, 2.5, np.inf):
+        assert _below(c, gamma) == pytest.approx(_below_by_arrays(c, gamma))
 
 
 def test_no_slack_is_the_lowest_response():
