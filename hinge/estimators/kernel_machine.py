@@ -30,6 +30,8 @@ from hinge.types import Items
 
 FLOAT64_BELOW = 1e-7
 """Tolerances below this need kernel values in float64."""
+LEVELS_BELOW = 1e-5
+"""The same where ν stands for C."""
 HARD = 1e10
 """A C from which on no loss is meant to be left, as with infinity."""
 OF_A_POINT = 288

@@ -1,6 +1,6 @@
 """What `NuSVC` and `NuSVR` have in place of `C` and `epsilon`."""
 
-from hinge.estimators.kernel_machine import KernelMachine
+from hinge.estimators.kernel_machine import LEVELS_BELOW, KernelMachine
 from hinge.kernels import Gaussian, Kernel
 from hinge.solvers import LevelBlocks, Solver, registry
 
@@ -17,4 +17,5 @@ class NuMachine(KernelMachine):
         return LevelBlocks() if self.solver == "auto" else registry.BY_NAME[self.solver].load()()
 
     def _needs_double(self, kernel: Kernel) -> bool:
-        return not isinstance(kernel, Gaussian)  # the Gaussian's values are at most 1; sums of others may cancel
+        # The Gaussian's values are at most 1; sums of others may cancel. `LevelBlocks` begins anew where float32 ends.
+        return self.tol < LEVELS_BELOW or not isinstance(kernel, Gaussian)
