@@ -31,8 +31,8 @@ MAY_IMPORT = {
     "problems": {"access", "compiled", "kernels", "sampling", "threads"},
     "sampling": {"compiled"},
     "monitoring": {"files.replacing"},
-    "solvers": {"compiled", "kernels", "access", "problems", "sampling", "monitoring", "threads"},
     "calibration": {"access", "compiled"},
+    "solvers": {"calibration", "compiled", "kernels", "access", "problems", "sampling", "monitoring", "threads"},
     "prediction": {"access"},
     "datasets": set(),
 }

@@ -30,8 +30,8 @@ from hinge.types import Items
 
 FLOAT64_BELOW = 1e-7
 """Tolerances below this need kernel values in float64."""
-LEVELS_BELOW = 1e-5
-"""The same where ν stands for C."""
+EXACT_BELOW = 1e-5
+"""The same for predictions, and where ν stands for C."""
 HARD = 1e10
 """A C from which on no loss is meant to be left, as with infinity."""
 OF_A_POINT = 288
@@ -261,7 +261,7 @@ class KernelMachine(FittedHTML, ToSklearn):
             parts = [(vectors[lo:hi], dual[:, lo:hi]) for lo, hi in pairwise(cuts.tolist())]
             sums = np.stack([kernel_sums_on(self.device, X, *part, self.kernel_, self.precision) for part in parts], 1)
         else:
-            sums = kernel_sums(self.kernel_, X, vectors, dual, cuts, exact=self.tol < FLOAT64_BELOW)
+            sums = kernel_sums(self.kernel_, X, vectors, dual, cuts, exact=self.tol < EXACT_BELOW)
         if self._one_vs_one:
             return one_vs_one.scores_of_pairs(sums, self.intercept_)
         return sums[:, 0] + self.intercept_

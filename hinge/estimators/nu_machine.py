@@ -1,6 +1,6 @@
 """What `NuSVC` and `NuSVR` have in place of `C` and `epsilon`."""
 
-from hinge.estimators.kernel_machine import LEVELS_BELOW, KernelMachine
+from hinge.estimators.kernel_machine import EXACT_BELOW, KernelMachine
 from hinge.kernels import Gaussian, Kernel
 from hinge.solvers import LevelBlocks, Solver, registry
 
@@ -18,4 +18,4 @@ class NuMachine(KernelMachine):
 
     def _needs_double(self, kernel: Kernel) -> bool:
         # The Gaussian's values are at most 1; sums of others may cancel. `LevelBlocks` begins anew where float32 ends.
-        return self.tol < LEVELS_BELOW or not isinstance(kernel, Gaussian)
+        return self.tol < EXACT_BELOW or not isinstance(kernel, Gaussian)

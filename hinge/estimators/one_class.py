@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 
 from hinge.estimators import checks, kernel_input, linear_one_class, weights
 from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
-from hinge.estimators.kernel_machine import LEVELS_BELOW, KernelMachine
+from hinge.estimators.kernel_machine import EXACT_BELOW, KernelMachine
 from hinge.estimators.kernel_tasks import gram_threads
 from hinge.estimators.linear_machine import linear_scores
 from hinge.estimators.one_vs_rest import Report, how_it_ended
@@ -288,7 +288,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
 
     def _needs_double(self, kernel: Kernel) -> bool:
         # The Gaussian's values are positive; sums of others may cancel. `LevelBlocks` begins anew where float32 ends.
-        return self.tol < LEVELS_BELOW or not isinstance(kernel, Gaussian)
+        return self.tol < EXACT_BELOW or not isinstance(kernel, Gaussian)
 
     def _run(self, problem: KernelOneClass, seed: int, began: float, reports: Sequence[Report]) -> Result:
         solver = LevelBlocks()

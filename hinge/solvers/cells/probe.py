@@ -240,7 +240,10 @@ def _learn(problem: Regularized, state: ProbeState, rows: np.ndarray, inner: Reg
     state.alpha[:] = 0.0
     alpha = cast(np.ndarray, answer.alpha)
     state.alpha[rows] = alpha
-    state.w_J[:] = cost_of_a_row(problem) * (inner.weight * inner.y * alpha) @ state.probed[rows]
+    beta = cost_of_a_row(problem) * inner.weight * inner.y * alpha
+    # The answer may be a multiple of what its α says, see `Regularized.sharpened`: ⟨w, w(α)⟩ tells by how much.
+    own = float(beta @ inner.responses(answer.w, billed=False))
+    state.w_J[:] = (float(answer.w @ answer.w) / own if own > 0.0 else 1.0) * beta @ state.probed[rows]
 
 
 def _scale(state: ProbeState) -> float:

@@ -30,6 +30,8 @@ SLOWEST = 1e-5
 """A pass that gains less than this of what is missing is none: there would have to be 100,000 of them."""
 STEPS, FINE = 20, 0.05
 """Steps in a block, for each of its points; and the share of `inner` to which the first few of them go."""
+AS_IT_IS = 1e-7
+"""A gap from which on no other multiple of w is looked for: by as much β would leave its box."""
 MOST_OF = 0.9
 """Share of the points from which on a block is solved where its rows lie, among all points: to copy it costs more."""
 SHARE = 0.7
@@ -440,9 +442,10 @@ def _measured(problem: KernelRegularized, state: BlockState) -> BlockState:
         gap = _violation(problem, columns, y, beta, r)
     elif epsilon is None or primal != dual:
         free = problem.bias == "free"
-        s, its, less = best_scale(problem.lam, sq, r, y, c, b, primal - dual, epsilon, free)
-        if less < primal:
-            scale, b, primal = s, its, less
+        if primal - dual > AS_IT_IS * max(dual, problem.unit):
+            s, its, less = best_scale(problem.lam, sq, r, y, c, b, primal - dual, epsilon, free)
+            if less < primal:
+                scale, b, primal = s, its, less
         gap = gap_of(primal, dual, max(dual, problem.unit))
     missing = gap if convex and np.isfinite(gap) else 0.0
     share = np.count_nonzero(state.work >= 0) / state.m

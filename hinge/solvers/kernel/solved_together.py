@@ -118,11 +118,9 @@ def _solve(these, first, tol, work, unbiased, indefinite, epsilon, plain, sums):
         lo, hi, rows = these.lo[at:end], these.hi[at:end], these.rows[at:end]
         cut = None if sums is None else sums.positive[k]
         K, own = _own_values(these.K, rows)
-        e, off, none = np.empty(n), np.empty(n), np.empty(n)
-        for i in range(n):
-            none[i] = 0.0
+        e, off, none = np.empty(n), np.empty(n), np.zeros(n)
         _pulls(K, y, beta if sums is None else net_of(sums.form, beta), e)
-        found, finished, stuck = these.found[k], False, False
+        found, finished, stuck, net = these.found[k], False, False, beta
         if sums is not None and found.rounds == 0 and not found.on_face:
             these.spread[k] = _range_of(e)
             if sums.form == CLASSES:
@@ -163,11 +161,10 @@ def _solve(these, first, tol, work, unbiased, indefinite, epsilon, plain, sums):
                     finished = gap <= tol or ended
                     found.gap = gap if finished else np.inf
                     found.as_is, found.primal, found.b = as_is, primal, b
-            if finished:
-                for i in range(n):
-                    beta[i] = net[i]
         for i in range(n):
             these.r[at + i] = e[i] + y[i]
+            if finished:
+                beta[i] = net[i]
         if stuck or done >= work:
             return k + finished, stuck, done
     return len(these.cuts) - 1, False, done

@@ -82,15 +82,15 @@ def as_points(X: Items | Points, kernel: Kernel, *, exact: bool = False, most_by
         whole = _whole_points(rows, kernel, most_bytes, sq, exact)
         if whole is not None:
             return whole
+    n, d = rows.shape
+    if isinstance(kernel, Gaussian) and not exact and 1 <= d <= FEW and 8 * n * (d + 1) <= most_bytes:
+        points = DifferencePoints(rows if isinstance(rows, np.ndarray) else rows.toarray(), kernel)
+        if points.off_by <= ROUNDING:
+            return points
     if not isinstance(rows, np.ndarray):
         longest = int(np.diff(rows.indptr).max(initial=0))
         work = np.float64 if exact or _loses(kernel, sq, longest) else np.float32
         return SparsePoints(rows, kernel, work, exact)
-    n, d = rows.shape
-    if isinstance(kernel, Gaussian) and not exact and 1 <= d <= FEW and 8 * n * (d + 1) <= most_bytes:
-        points = DifferencePoints(rows, kernel)
-        if points.off_by <= ROUNDING:
-            return points
     centre, terms = None, proved_terms(d, np.float32)
     if _loses(kernel, sq, terms) and not kernel.needs_points:
         centre = rows.mean(axis=0, dtype=np.float64)

@@ -21,7 +21,8 @@ def test_storage_by_data():
     assert type(as_points(REAL, Gaussian(1.0), exact=True)) is DensePoints
     assert type(as_points(REAL, Gaussian(1.0), most_bytes=100)) is DensePoints
     assert type(as_points(np.tile(REAL, 2), Gaussian(1.0))) is DensePoints
-    assert type(as_points(sp.csr_array(REAL), Gaussian(1.0))) is SparsePoints
+    assert type(as_points(sp.csr_array(REAL), Gaussian(1.0))) is DifferencePoints  # as for the same numbers in full
+    assert type(as_points(sp.csr_array(np.tile(REAL, 2)), Gaussian(1.0))) is SparsePoints
     assert type(as_points(ONEHOT, Gaussian(1.0))) is BitPoints
     assert type(as_points(sp.csr_matrix(ONEHOT), Polynomial(2))) is BitPoints
     assert type(as_points(ONEHOT * 0.3 + 0.1 * (ONEHOT == 0), Gaussian(1.0), exact=True)) is DensePoints

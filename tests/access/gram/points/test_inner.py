@@ -28,7 +28,7 @@ def test_features_far_from_zero_are_centred(dtype):
 
 
 def test_sparse_points_that_float32_cannot_tell_apart():
-    A = 1e3 + np.random.default_rng(3).standard_normal((40, 5))
+    A = 1e3 + np.random.default_rng(3).standard_normal((40, 9))
     points = as_points(sp.csr_array(A), Gaussian(0.5))
     assert points.work == np.float64 and points.dtype == np.float32
     np.testing.assert_allclose(block(points, range(40), range(40)), gaussian(A, 0.5), rtol=1e-5, atol=1e-9)
