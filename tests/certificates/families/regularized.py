@@ -19,6 +19,7 @@ from hinge.solvers import (
     Frugal,
     Newton,
     Pegasos,
+    RowSpace,
     StaleSDCA,
     SubspaceSDCA,
 )
@@ -35,7 +36,7 @@ BY_TORCH = partial(DeviceNewton, device="cpu") if find_spec("torch") else Newton
 SOLVERS = (  # the last has no free bias
     SDCA,
     SubspaceSDCA,
-    SubspaceSDCA,
+    RowSpace,
     PARTS,
     TURNS,
     BlockAscent,
