@@ -88,13 +88,17 @@ def stiffness(problem: Regularized) -> float:
 
     R² is the typical squared norm of a row and :math:`\\Lambda = \\lambda\\sum_i s_i`, as in `SDCA`; where the loss is
     no square, in units of what rows are short of: targets twice as large are as λ twice as large. Where there are
-    fewer rows than directions, rows are nearly orthogonal and the ascent is faster: the inner products of m random rows
-    of D directions have no eigenvalue much below :math:`R^2(1 - \\sqrt{m/D})^2`.
+    fewer rows than directions, what rows do not have in common is nearly orthogonal and the ascent is faster: if a share
+    q of R² is about the mean of the rows, the inner products of m random rows of D directions have no eigenvalue much
+    below :math:`qR^2(1 - \\sqrt{m/D})^2`.
     """
     sq = problem.matrix.typical_sq_norm(TYPICAL) + problem.constant_sq
     stiff = plain_stiffness(problem, sq)
-    if SUPPORT * problem.n < problem.d and (crowd := SUPPORT * problem.n / directions(problem)) < 1.0:
-        stiff = min(stiff, (1.0 - math.sqrt(crowd)) ** -2)
+    if SUPPORT * problem.n < problem.d:
+        differences = row_differences(problem)
+        if SUPPORT * problem.n < differences.directions:
+            crowd = SUPPORT * problem.n / differences.directions
+            stiff = min(stiff, sq / (differences.sq * (1.0 - math.sqrt(crowd)) ** 2))
     return max(stiff, 1e-300)
 
 
@@ -126,23 +130,35 @@ def pass_prices(d: int, cells: float, sparse: bool, stiff: float, tol: float, re
     return PassPrices((FIRST + passes / GAIN) * one, newton, one)
 
 
-def directions(problem: Regularized) -> float:
-    """In how many directions rows differ, as if equally in each: :math:`(\\operatorname{tr}\\Sigma)^2/
-    \\operatorname{tr}\\Sigma^2` of their covariance, from the inner products of some of them.
+class Differences(NamedTuple):
+    """In how many directions rows differ from their mean, as if equally in each, and their mean squared distance to it."""
+
+    directions: float
+    sq: float
+
+
+def row_differences(problem: Regularized) -> Differences:
+    """How rows differ, by the inner products of some of them: :math:`(\\operatorname{tr}\\Sigma)^2/
+    \\operatorname{tr}\\Sigma^2` and :math:`\\operatorname{tr}\\Sigma` of their covariance.
     """
     G = problem.matrix.inner_products(np.arange(0, problem.n, max(1, problem.n // SOME)))
-    return min(float(problem.d), _directions(G)) if len(G) >= 4 else float(problem.d)
+    if len(G) < 4:
+        return Differences(float(problem.d), float(G.diagonal().mean()))
+    found = _differences(G)
+    return found._replace(directions=min(float(problem.d), found.directions))
 
 
-def _directions(G: np.ndarray) -> float:
-    """The same by inner products, infinite where rows do not differ: each one's mean with the others is taken off."""
+def _differences(G: np.ndarray) -> Differences:
+    """The same by inner products, 0 and 0 where rows do not differ: each one's mean with the others is taken off."""
     m, own = len(G), G.diagonal()
     each = (G.sum(axis=1) - own) / (m - 1)
     mean, sq = float(each.mean()), float(own.mean())
     apart = G - each[:, None] - each + mean
     np.fill_diagonal(apart, 0.0)
     squares = float(np.vdot(apart, apart)) / (m * (m - 3))
-    return (sq - mean) ** 2 / squares if squares > 0.0 < sq - mean else math.inf
+    if not sq - mean > 0.0:
+        return Differences(0.0, 0.0)
+    return Differences((sq - mean) ** 2 / squares if squares > 0.0 else math.inf, sq - mean)
 
 
 def newton_price(problem: Regularized, stiff: float = math.inf) -> float:

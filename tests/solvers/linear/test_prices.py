@@ -4,7 +4,7 @@ import scipy.sparse as sp
 
 from hinge.problems import Regularized
 from hinge.problems.svm.losses import SQUARED_HINGE, epsilon_insensitive
-from hinge.solvers.linear.prices import ascent_price, directions, leaps_pay, newton_price, stiffness, visit_price
+from hinge.solvers.linear.prices import ascent_price, leaps_pay, newton_price, row_differences, stiffness, visit_price
 
 
 def problem(n, d, lam=0.1, **options):
@@ -32,8 +32,19 @@ def test_the_ascent_takes_longer_for_more_digits_and_for_a_smaller_lambda():
 
 def test_few_rows_are_nearly_orthogonal():
     few = problem(50, 2000, 1e-9)
-    assert directions(few) > 1000
+    assert row_differences(few).directions > 1000
+    assert row_differences(few).sq == pytest.approx(2000, rel=0.05)
     assert stiffness(few) < 2 < 1e6 < stiffness(problem(2000, 50, 1e-9))
+
+
+def test_few_rows_far_from_the_origin_are_nearly_parallel():
+    few = problem(50, 2000, 1e-9)
+    far = Regularized(few.matrix.whole() + 30.0, few.y, 1e-9)
+    assert row_differences(far).directions > 1000
+    assert row_differences(far).sq == pytest.approx(2000, rel=0.05)
+    assert stiffness(far) == pytest.approx(901 * stiffness(few), rel=0.1)
+    same = Regularized(np.ones((50, 2000)), few.y, 1e-9)
+    assert stiffness(same) > 1e9
 
 
 def test_a_visit_costs_more_where_rows_are_long_or_sparse_or_far():
