@@ -26,6 +26,7 @@ CLEAR = 8.0  # the ascent runs alone if Newton's method should cost this many ti
 MANY_DIGITS, SOON = 1e-5, 2e7  # below this tolerance Newton's method begins, if its price is below this one
 BRIEF = 2e6  # a price of Newton's method below which the ascent is not tried first
 CHEAPER_BRIEF = 4e6  # the same where the ascent should cost more than Newton's method
+SEPARABLE = 16  # rows for each feature, below which a plane may separate them: no price holds then, as λ becomes small
 ROWS_EACH = 4  # rows for each feature that such a price needs to be reliable
 MANY_VISITS = 0.5  # R²/Λ from which on the ascent takes more than its first passes
 MANY_PASSES = 8  # a budget of so many passes is enough for SDCA, which also certifies
@@ -131,7 +132,8 @@ def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3)
         few = f"{n} rows of {d} features: Newton's method needs some {1e-6 * newton:.2g} ms"
         return Choice(Adaptive(tol, "newton", ascent_for(problem, tol, stiff), price=float(f"{price:.3g}")), few)
     tried = CHEAP * price > PROBE and ascent < HOPELESS * newton
-    if form_of(problem) != "features":  # little is known beforehand
+    separable = n < SEPARABLE * (d + 1) and problem.loss.low == 0.0 == problem.loss.curvature
+    if form_of(problem) != "features" or separable:  # little is known beforehand
         tried = True
     elif ascent > newton:  # what is left of the ascent is taken for the geometric mean of this and of what is seen
         price *= newton / ascent

@@ -27,7 +27,7 @@ ASCENT, NEWTON = "ascent", "newton"
     [
         (10_000, 20, 1e-4, None, NEWTON),  # ill-conditioned for the ascent, and few features
         (10_000, 20, 10.0, None, ASCENT),  # a few passes of the ascent will do
-        (2000, 300, 1e-4, None, NEWTON),
+        (6000, 300, 1e-4, None, NEWTON),
         (2000, 300, 1.0, None, ASCENT),
         (3000, 800, 0.3, None, ASCENT),
         (20_000, 300, 1e-3, 10, ASCENT),  # short rows
@@ -125,3 +125,10 @@ def test_the_ascent_is_watched_where_rows_are_many_for_each_of_many_features(n, 
     assert isinstance(choice.solver, Adaptive) == watched
     if watched:
         assert choice.solver.begin == ASCENT and choice.solver.price < 100
+
+
+@pytest.mark.parametrize(("n", "loss", "begins"), [(2000, HINGE, ASCENT), (2000, SQUARED_HINGE, NEWTON)])
+def test_the_ascent_is_tried_first_where_a_plane_may_separate_the_rows(n, loss, begins):
+    choice = choose(problem(n, 300, 1e-6, loss=loss))
+    assert choice.solver.begin == begins
+    assert choose(problem(6000, 300, 1e-6, loss=loss)).solver.begin == NEWTON

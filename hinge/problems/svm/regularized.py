@@ -9,8 +9,11 @@ from hinge.problems.rounding import rounding
 from hinge.problems.svm.losses import Loss
 from hinge.problems.svm.penalized import Penalized
 
-FAR_OFF = 1.5
-"""Times the wanted gap from which on another multiple of the answer is tried: else none is much better."""
+FAR_OFF, FAR_OFF_INSIDE = 10.0, 1.5
+"""Times the wanted gap from which on another multiple of the answer is tried: else none is much better. The second is
+for an α that is nowhere at its upper bound: then a plane nearly separates the rows, and margins a little short of 1 may
+be all of the gap.
+"""
 
 FAINT = 1e-100
 """Margins below this are taken for none."""
@@ -118,7 +121,10 @@ class Regularized(Penalized):
         Of data that can be separated, the dual may long know the norm of w when some margin still is a little short of
         1, which costs far more than w does where λ is small. So does rounding, which alone may leave margins short.
         """
-        if not 0.0 < FAR_OFF * wanted < found.gap < np.inf or self.loss.two_sided or self.pull:
+        if not 0.0 < FAR_OFF_INSIDE * wanted < found.gap < np.inf or self.loss.two_sided or self.pull:
+            return found
+        bounded = answer.alpha is not None and float(answer.alpha.max()) >= self.loss.high
+        if bounded and found.gap < FAR_OFF * wanted:
             return found
         r = self.responses(answer.w)
         s = best_multiple(self.y * (r + found.b), self.share(), self.lam * self.norm(answer.w, found.b) ** 2, self.loss)

@@ -23,6 +23,7 @@ NARROWEST = 1e-2  # μ does not shrink below this share of the width; moving the
 SMALLEST = 500  # rows of the first level at least
 ENOUGH = 4  # rows of the first level for each feature, at least
 MOST_FEATURES = 20_000  # beyond, conjugate gradients take too many steps to be of use
+HIDDEN = 8.0  # the width of a parabola over what it hides of the hinge, at most
 LEAVE = 1.0  # a level is left when Newton promises a decrease below this share of the smoothing error
 
 
@@ -50,7 +51,8 @@ class NewtonState(NamedTuple):
     `curved` says which rows are on the parabola, `H` is the sum of their (xᵢ, 1)(xᵢ, 1)ᵀ, of which the lower
     triangle is used, and `moved` counts those that came and went; or `H` has the inner products of all rows. `mu` is
     the width; the first `level` rows are in use, and the first `known` margins are known; `least` is the smallest gap
-    so far, not improved on in `still` iterations; `leaving` says that the next iteration begins a new stage.
+    and `lowest` the lowest objective so far, neither improved on in `still` iterations; `leaving` says that the next
+    iteration begins a new stage.
     """
 
     x: np.ndarray
@@ -68,6 +70,7 @@ class NewtonState(NamedTuple):
     known: int
     moved: int
     least: float
+    lowest: float
     still: int
     leaving: bool
     t: int
@@ -172,6 +175,7 @@ class Newton(Solver[Regularized, NewtonState]):
                 level = min(n, level * GROWTH)  # a sample without both classes teaches nothing
         else:
             x[:d], x[d] = start.w, start.b
+            mu = self._width_at(problem, start)
         return NewtonState(
             x,
             np.zeros(d + 1),
@@ -188,6 +192,7 @@ class Newton(Solver[Regularized, NewtonState]):
             known=0,
             moved=0,
             least=np.inf,
+            lowest=np.inf,
             still=0,
             leaving=False,
             t=0,
@@ -239,10 +244,12 @@ class Newton(Solver[Regularized, NewtonState]):
             error = look.gap if mu > 0.0 else look.dual * min(1.0, (problem.d + 1) / level)
             leaving = -look.slope <= LEAVE * error + NOTHING * problem.spread
         total = look.gap + look.distance
-        better = level < len(rows) or total < 0.999 * state.least
+        # The gap may long stay as it is while steps bring rows to the parabola one by one; the objective falls then.
+        better = level < len(rows) or total < 0.999 * state.least or look.primal < 0.999 * state.lowest
         return state._replace(
             known=max(state.known, level),
-            least=total if better else state.least,
+            least=min(total, state.least) if better else state.least,
+            lowest=min(look.primal, state.lowest) if better else state.lowest,
             still=0 if better else state.still + 1,
             leaving=leaving,
             t=state.t + 1,
@@ -251,6 +258,16 @@ class Newton(Solver[Regularized, NewtonState]):
     def _width(self, problem: Regularized) -> float:
         """μ at which all rows are in use, in units of what rows are short of; 0 where the loss is smooth."""
         return 0.0 if problem.loss.curvature else self.width * problem.spread
+
+    def _width_at(self, problem: Regularized, start: Solution) -> float:
+        """μ to begin with at a start: no narrower than what smoothing hides there is as large as the gap, if known."""
+        mu = self._width(problem)
+        if start.alpha is None or mu == 0.0 or problem.pull:
+            return mu
+        found = problem.certificate(start)
+        while mu <= 2.0 * problem.spread and mu < HIDDEN * (found.objective - found.bound):
+            mu /= self.shrink
+        return mu
 
     def solution(self, problem: Regularized, state: NewtonState) -> Solution:
         d = problem.d
@@ -313,7 +330,7 @@ def _look(problem: Regularized, state: NewtonState, parts: int) -> NewtonState:
         distance=0.5 * float((g[:n] ** 2 / paid).sum()),
         dual=gained - 0.5 * square,
         mass=float(mass),
-        primal=np.inf,
+        primal=float(gap / mass + gained + x[:n] @ (0.5 * paid * x[:n] - combined[:n])),
         bound=gained - 0.5 * square,
     )
     return state._replace(look=_at_multiples(problem, look, state.m[:level], paid @ x[:n] ** 2, square), moved=moved)
@@ -324,7 +341,7 @@ def _at_multiples(problem: Regularized, look: Look, m: np.ndarray, paid: float, 
 
     Then an α of the right direction may be too long by far, and a margin that is just short of 1 cost far more than w.
     """
-    primal, bound = look.dual + look.gap + look.distance, look.dual
+    primal, bound = look.primal, look.dual
     if problem.loss.low == 0.0 == problem.loss.curvature and not problem.pull:
         gained = look.dual + 0.5 * square
         if 0.0 < gained < square:

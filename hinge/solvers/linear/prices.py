@@ -88,9 +88,9 @@ def stiffness(problem: Regularized) -> float:
 
     R² is the typical squared norm of a row and :math:`\\Lambda = \\lambda\\sum_i s_i`, as in `SDCA`; where the loss is
     no square, in units of what rows are short of: targets twice as large are as λ twice as large. Where there are
-    fewer rows than directions, what rows do not have in common is nearly orthogonal and the ascent is faster: if a share
-    q of R² is about the mean of the rows, the inner products of m random rows of D directions have no eigenvalue much
-    below :math:`qR^2(1 - \\sqrt{m/D})^2`.
+    fewer rows than directions, the differences of rows from their mean are nearly orthogonal and the ascent is faster:
+    with a mean square V of these, the inner products of m random rows of D directions have no eigenvalue much below
+    :math:`V(1 - \\sqrt{m/D})^2`.
     """
     sq = problem.matrix.typical_sq_norm(TYPICAL) + problem.constant_sq
     stiff = plain_stiffness(problem, sq)
@@ -131,7 +131,7 @@ def pass_prices(d: int, cells: float, sparse: bool, stiff: float, tol: float, re
 
 
 class Differences(NamedTuple):
-    """In how many directions rows differ from their mean, as if equally in each, and their mean squared distance to it."""
+    """In how many directions rows differ from their mean, as if equally in each, and their mean squared distance."""
 
     directions: float
     sq: float

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import lapack, solve_triangular
 
 from hinge.access import Matrix
 from hinge.monitoring import Status
@@ -21,12 +21,15 @@ DENIED = 4  # certificates that were not good enough, after which what is left i
 class RowSpaceState(NamedTuple):
     """The coordinates L, the state of the method that works on them, and its answer, gap and place.
 
-    L has no rows before the first iteration. `denied` counts certificates that were not good enough, and `over` says
+    L has no rows before the first iteration. The answer is α and b, and `u`, which are the coordinates of w; of the
+    rows in this `order`, L is a lower triangle. `denied` counts certificates that were not good enough, and `over` says
     that the method has ended.
     """
 
     L: np.ndarray
+    order: np.ndarray
     inner: Any
+    u: np.ndarray
     alpha: np.ndarray
     b: float
     gap: float
@@ -44,9 +47,14 @@ class RowSpace(Solver[Regularized, RowSpaceState]):
 
     .. math:: XX^T = LL^T, \\qquad X = LQ, \\quad QQ^T = I,
 
-    the rows of L, of no more than n coordinates, have the same ones: another method finds α for them, and
-    :math:`w = \\frac1\\lambda\\sum_i c_i\\alpha_iy_ix_i` is the answer, certified on X. It costs :math:`n^2d/2` once,
-    and from then on a pass over rows of length n in place of their cells.
+    the rows of L, of no more than n coordinates, have the same ones: another method finds α and u for them, and
+    :math:`w = Q^Tu` is the answer, certified on X:
+
+    .. math:: w = \\sum_i\\Big(\\frac1\\lambda c_i\\alpha_iy_i + \\delta_i\\Big)x_i, \\qquad
+              L^T\\delta = u - \\frac1\\lambda\\sum_i c_i\\alpha_iy_iL_i,
+
+    where δ is what the dual of the other method is off. It costs :math:`n^2d/2` once, and from then on a pass over rows
+    of length n in place of their cells.
 
     Rows that depend on each other, as far as rounding can tell, are left out of the factor by pivots, and have
     coordinates by the others.
@@ -102,7 +110,8 @@ class RowSpace(Solver[Regularized, RowSpaceState]):
         if start is not None and start.alpha is not None:
             alpha[:], b = start.alpha, start.b
         own = self.inner.init(_on(problem, np.zeros((problem.n, problem.n))), seed)
-        return RowSpaceState(np.zeros((0, problem.n)), own, alpha, b, np.inf, 0, over=False, seed=int(seed), t=0)
+        none = np.zeros((0, problem.n)), np.zeros(0, np.int64)
+        return RowSpaceState(*none, own, np.zeros(0), alpha, b, np.inf, 0, over=False, seed=int(seed), t=0)
 
     def advance(self, problem: Regularized, state: RowSpaceState, n_iter: int) -> RowSpaceState:
         inner = self.inner
@@ -110,7 +119,7 @@ class RowSpace(Solver[Regularized, RowSpaceState]):
             tiny = _on(problem, np.zeros((problem.n, 1)))
             inner.advance(tiny, inner.init(tiny), 0)
             return state
-        L = state.L if len(state.L) else coordinates(problem.matrix.inner_products())
+        L, order = (state.L, state.order) if len(state.L) else coordinates(problem.matrix.inner_products())
         small, own, gap, over = _on(problem, L), state.inner, state.gap, state.over
         if not len(state.L):
             start = Solution(np.zeros(small.d), state.b, state.alpha) if state.alpha.any() else None
@@ -127,10 +136,18 @@ class RowSpace(Solver[Regularized, RowSpaceState]):
                     break
         answer: Solution = inner.solution(small, own)
         alpha = np.zeros(problem.n) if answer.alpha is None else answer.alpha
-        return RowSpaceState(L, own, alpha, float(answer.b), gap, state.denied, over, state.seed, state.t + n_iter)
+        found = answer.w, alpha, float(answer.b), gap
+        return RowSpaceState(L, order, own, *found, state.denied, over, state.seed, state.t + n_iter)
 
     def solution(self, problem: Regularized, state: RowSpaceState) -> Solution:
-        return Solution(problem.combination(state.alpha) / problem.lam, state.b, state.alpha)
+        coef, w = state.alpha * problem.y * problem.share() / problem.lam, np.zeros(problem.d)
+        if rank := len(state.order):
+            off = state.u - _on(problem, state.L).combination(state.alpha) / problem.lam
+            triangle = state.L[state.order, :rank]
+            coef[state.order] += solve_triangular(triangle, off[:rank], trans="T", lower=True, check_finite=False)
+        for lo, hi in problem.blocks():
+            problem.matrix.combine(coef[lo:hi], lo, hi, w)
+        return Solution(w, state.b, state.alpha)
 
     def cost(self, problem: Regularized, state: RowSpaceState | None = None) -> Cost:
         """All rows once for their inner products, and once for w whenever that is asked for."""
@@ -151,15 +168,18 @@ class RowSpace(Solver[Regularized, RowSpaceState]):
         return state._replace(inner=own, gap=np.inf, denied=state.denied + 1)
 
 
-def coordinates(K: np.ndarray) -> np.ndarray:
-    """L of :math:`LL^T = K`; columns beyond the rank of K are zero."""
+def coordinates(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """L of :math:`LL^T = K`, and as many rows as K has ranks in the order in which L is a lower triangle.
+
+    Columns of L beyond that rank are zero.
+    """
     U, failed = lapack.dpotrf(K.T)  # in LAPACK's order of numbers the other triangle, in ours L
     if not failed:
-        return np.ascontiguousarray(U.T)
+        return np.ascontiguousarray(U.T), np.arange(len(K))
     C, order, rank, _ = lapack.dpstrf(K, lower=1)  # rows depend on each other
     L, C[:, rank:] = np.empty_like(K), 0.0
     L[order - 1] = np.tril(C)
-    return L
+    return L, (order[:rank] - 1).astype(np.int64)
 
 
 def _on(problem: Regularized, L: np.ndarray) -> Regularized:

@@ -116,7 +116,8 @@ def test_gaps_that_a_certificate_denies_are_forgotten():
     assert result.status is Status.CONVERGED and result.certificate.gap <= 1e-5
 
 
-def test_where_newton_makes_no_progress_the_ascent_goes_on_to_the_end():
+def test_where_newton_makes_no_progress_the_ascent_goes_on_to_the_end(monkeypatch):
+    monkeypatch.setattr("hinge.solvers.linear.newton.STALLED", 1)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 60))
     y = np.where(X @ rng.normal(size=60) + 0.1 * np.sqrt(60) * rng.normal(size=400) > 0, 1, -1)

@@ -237,3 +237,24 @@ def test_it_ends_where_rounding_leaves_nothing_to_gain(tiny, loss):
     result = solve(Regularized(*tiny, 0.05, loss=loss), Newton(), stop=Stop(0, max_iter=10_000))
     assert result.status is Status.STALLED
     assert result.n_iter < 500 and result.certificate.gap < 1e-9
+
+
+def test_the_gap_may_long_stay_as_it_is_while_the_objective_falls():
+    """Rows that a plane separates come to the parabola one by one, and no gap is seen before the last."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 60))
+    y = np.where(X @ rng.normal(size=60) + 0.1 * np.sqrt(60) * rng.normal(size=400) > 0, 1, -1)
+    result = solve(Regularized(X, y, 1e-6), Newton(), stop=Stop(tol=1e-3, max_iter=1000))
+    assert result.status is Status.CONVERGED and result.certificate.gap <= 1e-3
+
+
+def test_a_start_with_a_large_gap_begins_with_a_wide_parabola():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 20))
+    problem = Regularized(X, np.where(X[:, 0] + rng.normal(size=400) > 0, 1, -1), 1e-3)
+    near = solve(problem, Newton(), stop=Stop(tol=1e-3, max_iter=100)).solution
+    far = near._replace(w=0.1 * near.w, alpha=0.1 * near.alpha)
+    solver = Newton()
+    cold = solver.init(problem).mu
+    assert solver.init(problem, start=near).mu == solver.width < solver.init(problem, start=far).mu <= cold
+    assert solver.init(problem, start=far._replace(alpha=None)).mu == solver.width

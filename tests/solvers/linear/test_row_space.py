@@ -49,7 +49,8 @@ def test_weights_count():
 def test_coordinates_have_the_inner_products_of_the_rows():
     X, _ = wide()
     K = X @ X.T
-    L = coordinates(K)
+    L, order = coordinates(K)
+    assert order.tolist() == list(range(40))
     assert L.shape == (40, 40) and L.flags.c_contiguous and np.triu(L, 1).any() == 0
     np.testing.assert_allclose(L @ L.T, X @ X.T, rtol=1e-10)
 
@@ -57,12 +58,25 @@ def test_coordinates_have_the_inner_products_of_the_rows():
 def test_rows_that_depend_on_each_other_have_fewer_coordinates():
     X, y = wide()
     twice = np.vstack([X, X[::-1], np.zeros((1, X.shape[1]))])
-    L = coordinates(twice @ twice.T)
+    L, order = coordinates(twice @ twice.T)
+    assert len(order) == 40 and np.triu(L[order, :40], 1).any() == 0
     assert L.shape == (81, 81) and L[:, 39].any() and not L[:, 40:].any()
     np.testing.assert_allclose(L @ L.T, twice @ twice.T, rtol=1e-8, atol=1e-8)
     labels = np.concatenate([y, y[::-1], [1]])
     assert certified(Regularized(twice, labels, 1e-3), RowSpace(1e-4), 1e-4).n_iter < 100
-    assert not coordinates(np.zeros((3, 3))).any()
+    L, order = coordinates(np.zeros((3, 3)))
+    assert not L.any() and not len(order)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1000.0])
+def test_w_is_that_of_a_method_whose_dual_is_a_little_off(offset):
+    X, y = wide()
+    problem = Regularized(X + offset, y, 1e-5)
+    result = certified(problem, RowSpace(1e-3, Newton()), 1e-3)
+    K = (X + offset) @ (X + offset).T
+    L, _ = coordinates(K)
+    other = certified(Regularized(L, y, 1e-5), Newton(), 1e-3)
+    np.testing.assert_allclose(problem.responses(result.solution.w), L @ other.solution.w, rtol=1e-4, atol=1e-4)
 
 
 def test_all_rows_are_read_once_for_their_inner_products_and_to_certify():
