@@ -31,8 +31,10 @@ AT_ONCE = 1 << 27
 """Cells that are copied at once."""
 PIECE = 1 << 24
 """Bytes that go to a card at once."""
-SHORT, STRETCH = 256, 256
-"""Entries of a row up to which sums of squares are made by stretches, and rows of a stretch."""
+SHORT = 256
+"""Entries of a row up to which the equations of several tasks are solved at once."""
+LITTLE = 1 << 25
+"""Cells of short rows that are all multiplied sooner than the host learns how many count."""
 LARGEST = 1e70
 """Norms above this are looked at again by who says what is wrong with them."""
 FLOATS, BYTES = (np.float32, np.float64), (np.uint8, np.int8, np.bool_)
@@ -100,13 +102,19 @@ def free_memory(torch: ModuleType, device: str) -> int:
 
 
 def sent(torch: ModuleType, a: np.ndarray, device: "str | torch.device") -> "torch.Tensor":
-    """An array on a device, in its own type."""
+    """An array on a device, in its own type; `a` may change afterwards, though nobody waited for the device."""
+    here = _as_tensor(torch, np.ascontiguousarray(a))
+    if not str(device).startswith("cuda") or a.nbytes < 2 * PIECE:
+        return here.to(device, non_blocking=True)  # of memory that is not pinned the driver has made a copy by then
+    return _in_pieces(torch, here, device)
+
+
+def _as_tensor(torch: ModuleType, a: np.ndarray) -> "torch.Tensor":
+    if a.flags.writeable:
+        return torch.from_numpy(a)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch warns of read-only arrays, but we do not write to it
-        here = torch.from_numpy(np.ascontiguousarray(a))
-    if not str(device).startswith("cuda") or a.nbytes < 2 * PIECE:
-        return here.to(device)
-    return _in_pieces(torch, here, device)
+        return torch.from_numpy(a)
 
 
 def _in_pieces(torch: ModuleType, here: "torch.Tensor", device: "str | torch.device") -> "torch.Tensor":
@@ -187,20 +195,17 @@ class FullRows:
     def squares(self, s: "torch.Tensor") -> "torch.Tensor":
         """Σ sᵢ(xᵢ, 1)(xᵢ, 1)ᵀ over the rows whose s is not zero.
 
-        Of short rows a single product would leave most of a card idle: it is made of sums over stretches.
+        Of many or long rows these are copied first, which waits for their number.
         """
+        if self.width <= SHORT and self._X.numel() <= LITTLE:
+            self._reads[0] += self._cells
+            return (self._X * s[:, None]).T @ self._X
         used = s.nonzero()[:, 0]
         self._reads[0] += self._cells * len(used) // self.n
-        H, short = self._X.new_zeros((self.width, self.width)), self.width <= SHORT
-        for some in used.split(max(STRETCH, AT_ONCE // self.width // STRETCH * STRETCH)):
+        H = self._X.new_zeros((self.width, self.width))
+        for some in used.split(max(1, AT_ONCE // self.width)):
             B = self._X if len(some) == self.n else self._X[some]
-            C = B * s[some, None]
-            whole = len(some) // STRETCH * STRETCH if short else 0
-            if whole:
-                left, right = (a[:whole].view(-1, STRETCH, self.width) for a in (C, B))
-                H += self.xp.bmm(left.transpose(1, 2), right).sum(0)
-            if whole < len(some):
-                H.addmm_(C[whole:].T, B[whole:])
+            H += (B * s[some, None]).T @ B
         return H
 
     def diagonals(self, S: "torch.Tensor") -> "torch.Tensor":

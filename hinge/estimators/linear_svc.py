@@ -503,7 +503,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
     ) -> Penalized | SlackConstrained:
         """Class k against the rest."""
         weight = weights.class_weights(positive, rows, per_class, k)
-        y = np.where(positive, np.int8(1), np.int8(-1))
+        y = 2 * positive.view(np.int8) - np.int8(1)  # sooner than a choice for each row
         slack = tables.SLACK if self.slack is None and isinstance(solver, Simba) else self.slack
         if slack is not None:
             bias: Bias = "free" if self.fit_intercept else "none"

@@ -349,7 +349,9 @@ def dual_coefficients(
         alpha = result.solution.alpha
         assert alpha is not None
         share = problem.share()
-        row[:] = alpha[support] * problem.y[support] * (share if isinstance(share, float) else share[support])
+        alpha.take(support, out=row, mode="clip")  # "raise" would make a copy first
+        row *= problem.y[support]
+        row *= share if isinstance(share, float) else share[support]
         if isinstance(problem, Regularized):
             row /= problem.lam
         else:  # a slack-constrained answer has no λ: scaled to the norm of w instead

@@ -71,10 +71,37 @@ def test_sums_in_blocks_are_the_same(X, monkeypatch):
     expected = rows.squares(on), rows.diagonals(on[:, None]), rows.largest_norm
     del rows.largest_norm  # which it has kept
     monkeypatch.setattr(device_rows, "AT_ONCE", 7 * rows.width)
-    monkeypatch.setattr(device_rows, "STRETCH", 4)
+    monkeypatch.setattr(device_rows, "LITTLE", 0)
     np.testing.assert_allclose(rows.squares(on), expected[0])
     np.testing.assert_allclose(rows.diagonals(on[:, None]), expected[1])
     assert rows.largest_norm == expected[2]
+
+
+@needs_torch
+@pytest.mark.parametrize(("little", "reads"), [(1 << 25, 90 * 21), (0, 30 * 21)], ids=["all", "those that count"])
+def test_squares_count_the_rows_that_they_read(X, little, reads, monkeypatch):
+    monkeypatch.setattr(device_rows, "LITTLE", little)
+    matrix = as_matrix(X)
+    rows = on_device(matrix, "cpu")
+    before = matrix.reads
+    rows.squares(torch.arange(90) % 3 == 0)
+    assert matrix.reads - before == reads
+
+
+@pytest.mark.parametrize("where", DEVICES)
+def test_what_is_sent_may_change_or_be_read_only(where, recwarn):
+    fixed = np.arange(5.0)
+    fixed.flags.writeable = False
+    np.testing.assert_array_equal(device_rows.sent(torch, fixed, where).cpu(), np.arange(5))
+    assert not recwarn.list
+    if where == "cuda":
+        busy, number = torch.randn((4096, 4096), device=where), np.zeros(1)
+        for k in range(50):  # the device is behind, and still has each number as it was
+            busy = busy @ busy
+            number[0] = k
+            there = device_rows.sent(torch, number, where)
+            number[0] = -1.0
+            assert float(there) == k
 
 
 @needs_torch
