@@ -14,10 +14,12 @@ from hinge.problems import Certificate, Problem, Regularized, Solution
 from hinge.problems.cost import Cost
 from hinge.problems.rounding import rounding
 from hinge.problems.svm.examples import balance
+from hinge.problems.svm.losses import Loss
 from hinge.problems.svm.penalized import primal_value, relative_gap
 from hinge.problems.svm.regularized import DualShare, dual_value
 from hinge.problems.svm.tasks import Answers, Tasks
 from hinge.solvers.base import Paper, Solver
+from hinge.solvers.linear.device_sums import dual_sums, trial_sums
 from hinge.solvers.linear.hessians import penalty_of
 from hinge.solvers.linear.newton import GROWTH, begins_with
 from hinge.solvers.linear.newton_sums import center_of
@@ -321,38 +323,32 @@ def _gaps(stage: Stage) -> np.ndarray:
     return np.array([relative_gap(p, b, 0.0) for p, b in zip(stage.primal.tolist(), stage.bound.tolist(), strict=True)])
 
 
-def _duals(problem: Regularized | Tasks, placed: Placed, state: DeviceNewtonState, apart: bool = False) -> Any:
-    """The dual weights at the margins, and their sums of rows; those of positive rows alone, too, if `apart`."""
-    task, torch = tasks_of(problem)[0], placed.rows.xp
-    loss, mu = task.loss, sent(torch, state.stage.mu, state.W.device)
-    alpha = ((1.0 - state.M + mu * state.center) / (mu + loss.curvature)).clamp_(loss.low, loss.high)
-    state.alpha.copy_(alpha)
-    signed = placed.share * alpha * placed.y
+def _duals(
+    problem: Regularized | Tasks, placed: Placed, state: DeviceNewtonState, apart: bool = False
+) -> "tuple[torch.Tensor, torch.Tensor]":
+    """The dual weights at the margins, and their sums of rows; those of positive rows alone, too, if `apart`.
+
+    What is given back are these, and the sums of `dual_sums`.
+    """
+    torch, mu = placed.rows.xp, sent(placed.rows.xp, state.stage.mu, state.W.device)
+    loss = tasks_of(problem)[0].loss
+    signed, sums = dual_sums(loss, mu, state.M, state.center, placed.y, placed.share, state.alpha)
     if not apart:
         state.z.copy_(placed.rows.combine(signed))
-        return state.z[:0]
+        return state.z[:0], sums
     z = placed.rows.combine(torch.cat([signed.clamp(min=0.0), signed.clamp(max=0.0)], 1))
-    up, down = z.split(alpha.shape[1], 1)
+    up, down = z.split(signed.shape[1], 1)
     state.z.copy_(up + down)
-    return up
+    return up, sums
 
 
 def _look(problem: Regularized | Tasks, placed: Placed, state: DeviceNewtonState) -> None:
     """Margins, dual weights and the certificate at W; what is better than before is kept."""
     tasks, torch, stage = tasks_of(problem), placed.rows.xp, state.stage
-    loss, y, share, free = tasks[0].loss, placed.y, placed.share, tasks[0].bias == "free"
-    state.M.copy_(y * placed.rows.responses(state.W))
-    up = _duals(problem, placed, state, apart=free)
-    e, alpha = 1.0 - state.M, state.alpha
-    mass, short = share * alpha, e.clamp(min=0.0)
-    losses, positive = short * short if loss.curvature else short, y > 0.0
-    square = mass * alpha if loss.curvature else mass[:0]
-    rest = losses - alpha * e + 0.5 * loss.curvature * alpha * alpha
-    sums = [(share * losses).sum(0), (share * rest).sum(0)]
-    for part in (mass, square):
-        sums += [(part * positive[: len(part)]).sum(0), (part * ~positive[: len(part)]).sum(0)]
-    sums.append(alpha.amax(0))
-    width, numbers = placed.rows.width, torch.cat([state.W, state.z, up, torch.stack(sums)]).cpu().numpy()
+    free = tasks[0].bias == "free"
+    torch.mul(placed.y, placed.rows.responses(state.W), out=state.M)
+    up, sums = _duals(problem, placed, state, apart=free)
+    width, numbers = placed.rows.width, torch.cat([state.W, state.z, up, sums]).cpu().numpy()
     better, tighter = np.zeros(len(tasks), bool), np.zeros(len(tasks), bool)
     for j, task in enumerate(tasks):
         x, z, ups = np.split(numbers[: -len(sums), j], [width, 2 * width])
@@ -363,8 +359,9 @@ def _look(problem: Regularized | Tasks, placed: Placed, state: DeviceNewtonState
         penalty = penalty_of(task)
         g, paid = penalty * x[: task.d + 1] - z[: task.d + 1], penalty > 0.0
         stage.gap[j], stage.distance[j] = numbers[-len(sums) + 1, j], 0.5 * float((g[paid] ** 2 / penalty[paid]).sum())
-    for mask, now, best in ((better, state.W, state.best), (tighter, alpha, state.dual)):
-        best.copy_(torch.where(sent(torch, mask, now.device), now, best))
+    for mask, now, best in ((better, state.W, state.best), (tighter, state.alpha, state.dual)):
+        if mask.any():
+            best.copy_(now if mask.all() else torch.where(sent(torch, mask, now.device), now, best))
     gaps = _gaps(stage)
     gains = gaps < 0.999 * stage.least
     stage.still[:] = np.where(gains, 0, stage.still + 1)
@@ -428,38 +425,30 @@ def _step(problem: Regularized | Tasks, placed: Placed, state: DeviceNewtonState
         p = -_by_features(placed.rows, curved * sharpness, placed.penalty, g, task.bias, on)
     else:
         p = -_by_products(placed.rows, curved * sharpness, placed.penalty, g, task.bias)
-    q = placed.y * placed.rows.responses(p)
-    base = (1.0 - state.M + mu * state.center) * sharpness
-    tau = _lengths(placed, state, loss.low, loss.high, base, sharpness, p, q)
+    tau = _lengths(task.loss, placed, state, mu, g, p)
     state.W.addcmul_(p, sent(torch, tau, state.W.device).expand_as(p))
 
 
 def _lengths(
-    placed: Placed,
-    state: DeviceNewtonState,
-    low: float,
-    high: float,
-    base: "torch.Tensor",
-    sharpness: "torch.Tensor",
-    p: "torch.Tensor",
-    q: "torch.Tensor",
+    loss: Loss, placed: Placed, state: DeviceNewtonState, mu: "torch.Tensor", g: "torch.Tensor", p: "torch.Tensor"
 ) -> np.ndarray:
-    """The minimum of F along each direction, as `search` finds it: the host decides by two sums a task and trial."""
-    torch, penalty = placed.rows.xp, placed.penalty
-    slopes, moves = placed.share * q, q * sharpness
-    squares = slopes * moves
-    of_penalty = torch.stack([(penalty * state.W * p).sum(0), (penalty * p * p).sum(0)])
-    trials = [FIRST] * p.shape[1]
+    """The minimum of F along each direction, as `search` finds it: the host decides by two sums a task and trial.
+
+    The slope at the beginning is ⟨g, p⟩, and where a Newton step promises the minimum is known: the first trial is 1.
+    """
+    torch, q, paid = placed.rows.xp, placed.y * placed.rows.responses(p), placed.penalty * p
+    known = torch.stack([paid * state.W, paid * p, g * p]).sum(1)
+    trials, tau = [FIRST] * p.shape[1], np.ones(p.shape[1])
     while not all(trial.over for trial in trials):
-        tau = sent(torch, np.array([trial.tau for trial in trials]), p.device)
-        a = (base - tau * moves).clamp_(low, high)
-        inside = (a > low) & (a < high)
-        sums = torch.cat([torch.stack([-(slopes * a).sum(0), (squares * inside).sum(0)]), of_penalty]).cpu().numpy()
+        sums = trial_sums(loss, mu, state.M, state.center, placed.share, q, sent(torch, tau, p.device))
+        numbers = torch.cat([sums, known]).cpu().numpy()
         for j, trial in enumerate(trials):
-            if not trial.over:
-                trials[j] = next_trial(trial, *sums[:, j].tolist())
+            *found, start = numbers[:, j].tolist()
+            now = FIRST._replace(tau=1.0, start=start, number=1) if trial is FIRST else trial
+            trials[j] = trial if trial.over else next_trial(now, *found)
+        tau = np.array([trial.tau for trial in trials])
     state.stage.slope[:] = [trial.start for trial in trials]
-    return np.array([trial.tau for trial in trials])
+    return tau
 
 
 def _by_features(
@@ -470,14 +459,15 @@ def _by_features(
     p, together = torch.zeros_like(g), len(tasks) if rows.width <= SHORT else 1
     for some in (tasks[k : k + together] for k in range(0, len(tasks), together)):
         H = torch.stack([rows.squares(curved[:, j]) for j in some])
-        sides = g[:, some].T[:, :, None]
-        H.diagonal(dim1=1, dim2=2).add_(penalty[:, some].T)
+        which = some if len(some) < g.shape[1] else slice(None)  # numbers would have to be sent
+        sides = g[:, which].T[:, :, None]
+        H.diagonal(dim1=1, dim2=2).add_(penalty[:, which].T)
         if bias == "none":
             H[:, d], H[:, :, d], H[:, d, d] = 0.0, 0.0, 1.0
         elif bias == "free":
             H[:, d, d] += sides[:, d, 0].abs()  # without a row on the parabola nothing else holds the bias
         L, info = torch.linalg.cholesky_ex(H)
-        p[:, some] = torch.cholesky_solve(sides, L)[:, :, 0].T
+        p[:, which] = torch.cholesky_solve(sides, L)[:, :, 0].T
         for k, failed in enumerate(info.tolist()):
             if failed:
                 p[:, some[k]] = _with_ridge(torch, H[k], sides[k])[:, 0]
