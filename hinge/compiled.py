@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numba import njit
+from numba import njit, typeof, types
 from numba.core import config
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
@@ -31,9 +31,25 @@ def compiled(function: Callable | None = None, **options: Any) -> Any:
     settings: dict[str, Any] = {"error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True, **options}
     dispatcher: Any = njit(function, **settings)
     dispatcher.compile = _aside(dispatcher.compile)
+    dispatcher.get_call_template = _of_plain_numbers(dispatcher)
     with suppress(RuntimeError):  # Numba found no place for its cache
         dispatcher._cache = _Cache(function)
     return dispatcher
+
+
+def _of_plain_numbers(dispatcher: Any) -> Callable:
+    """How compiled code finds the function for its arguments' types, without what is known of their values.
+
+    Else a whole number that is written out, and a default that is left out, each have a function of their own.
+    """
+    of, fold = dispatcher.get_call_template, dispatcher._compiler.fold_argument_types
+    return lambda args, named: of([_plain(kind) for kind in fold(args, named)[1]], {})
+
+
+def _plain(kind: types.Type) -> types.Type:
+    if isinstance(kind, types.Omitted) and (kind.value is None or isinstance(kind.value, bool | int | float)):
+        return typeof(kind.value)
+    return types.unliteral(kind) if isinstance(kind, types.IntegerLiteral | types.BooleanLiteral) else kind
 
 
 _field = np.void.__getitem__
