@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numba import njit, typeof, types
+from numba import njit, types
 from numba.core import config
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
@@ -40,15 +40,13 @@ def compiled(function: Callable | None = None, **options: Any) -> Any:
 def _of_plain_numbers(dispatcher: Any) -> Callable:
     """How compiled code finds the function for its arguments' types, without what is known of their values.
 
-    Else a whole number that is written out, and a default that is left out, each have a function of their own.
+    Else there would be a function for each whole number that is written out where it is called.
     """
-    of, fold = dispatcher.get_call_template, dispatcher._compiler.fold_argument_types
-    return lambda args, named: of([_plain(kind) for kind in fold(args, named)[1]], {})
+    find = dispatcher.get_call_template
+    return lambda args, named: find([*map(_plain, args)], {name: _plain(kind) for name, kind in named.items()})
 
 
 def _plain(kind: types.Type) -> types.Type:
-    if isinstance(kind, types.Omitted) and (kind.value is None or isinstance(kind.value, bool | int | float)):
-        return typeof(kind.value)
     return types.unliteral(kind) if isinstance(kind, types.IntegerLiteral | types.BooleanLiteral) else kind
 
 

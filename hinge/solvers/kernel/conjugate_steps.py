@@ -85,7 +85,7 @@ class Slopes(NamedTuple):
 
 
 @compiled
-def conjugate_steps(K, beta, e, lo, hi, tol, most, epsilon=0.0, cut=-1):
+def conjugate_steps(K, beta, e, lo, hi, tol, most, epsilon, cut):
     """Move pairs until none violates by more than `tol`, at most `most` times; β and e change in place.
 
     Where `cut` is not negative the sums before and from it on are kept apart: both points of a pair are on one side.
@@ -102,7 +102,7 @@ def conjugate_steps(K, beta, e, lo, hi, tol, most, epsilon=0.0, cut=-1):
 
 
 @compiled
-def conjugate_moves(K, rows, beta, e, lo, hi, fine, many, tol, most, epsilon=0.0, cut=-1):
+def conjugate_moves(K, rows, beta, e, lo, hi, fine, many, tol, most, epsilon, cut):
     """The same, to `fine` in the first `many` steps and to `tol` in those after; e stays as it was.
 
     The values of point k with all others are in row `rows[k]` of K; where there is none, -1, its bounds must be β.

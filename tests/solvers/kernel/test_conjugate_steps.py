@@ -45,11 +45,11 @@ def test_the_same_least_value_in_fewer_steps(C, epsilon, cut):
 def test_single_precision_values_and_a_limit():
     K, beta, c, lo, hi = problem(100.0, 0.0, -1, np.float32)
     e = c.copy()
-    assert conjugate_steps(K, beta, e, lo, hi, 0.0, 25, 0.0) == 25
+    assert conjugate_steps(K, beta, e, lo, hi, 0.0, 25, 0.0, -1) == 25
     exact = K.astype(np.float64) @ beta + c
     np.testing.assert_allclose(e, exact, atol=1e-10)
     left = float((exact[beta > lo]).max() - (exact[beta < hi]).min())
-    assert conjugate_steps(K, beta, e, lo, hi, 2.0 * left, 25, 0.0) == 0  # good enough as it is
+    assert conjugate_steps(K, beta, e, lo, hi, 2.0 * left, 25, 0.0, -1) == 0  # good enough as it is
 
 
 def test_rows_where_they_lie_give_the_answer_of_a_block():
@@ -59,8 +59,8 @@ def test_rows_where_they_lie_give_the_answer_of_a_block():
     lines, low, high = np.full(N, -1), beta.copy(), beta.copy()
     lines[some], low[some], high[some] = np.arange(len(some)), lo[some], hi[some]
     K_some = np.ascontiguousarray(K[np.ix_(some, some)])
-    conjugate_moves(K_some, np.arange(len(some)), mine, c[some], lo[some], hi[some], 1e-4, 0, 1e-4, 5000, 0.0)
-    conjugate_moves(np.ascontiguousarray(K[some]), lines, there, c, low, high, 1e-4, 0, 1e-4, 5000, 0.0)
+    conjugate_moves(K_some, np.arange(len(some)), mine, c[some], lo[some], hi[some], 1e-4, 0, 1e-4, 5000, 0.0, -1)
+    conjugate_moves(np.ascontiguousarray(K[some]), lines, there, c, low, high, 1e-4, 0, 1e-4, 5000, 0.0, -1)
     np.testing.assert_array_equal(there[some], mine)
     assert mine.any() and not there[1::2].any()
 
@@ -71,7 +71,7 @@ def test_slopes_far_from_zero_lose_nothing_in_single_precision():
     answers = []
     for shift in (0.0, 2.0**20):
         b = beta.copy()
-        conjugate_steps(K, b, c + shift, lo, hi, 1e-3, 20_000, 0.0)
+        conjugate_steps(K, b, c + shift, lo, hi, 1e-3, 20_000, 0.0, -1)
         answers.append(b)
     np.testing.assert_array_equal(*answers)
 
@@ -79,7 +79,7 @@ def test_slopes_far_from_zero_lose_nothing_in_single_precision():
 def test_fine_for_so_many_steps_then_rough():
     K, beta, c, lo, hi = problem(1000.0, 0.0, -1, np.float64)
     rough, more, fine = (
-        conjugate_moves(K, np.arange(N), beta.copy(), c, lo, hi, 1e-6, many, 0.5, 10_000, 0.0)
+        conjugate_moves(K, np.arange(N), beta.copy(), c, lo, hi, 1e-6, many, 0.5, 10_000, 0.0, -1)
         for many in (0, 200, 10_000)
     )
     assert rough < 200 <= more < fine
