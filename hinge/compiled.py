@@ -31,18 +31,17 @@ def compiled(function: Callable | None = None, **options: Any) -> Any:
     settings: dict[str, Any] = {"error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True, **options}
     dispatcher: Any = njit(function, **settings)
     dispatcher.compile = _aside(dispatcher.compile)
-    dispatcher.get_call_template = _of_plain_numbers(dispatcher)
+    dispatcher.get_call_template = _of_plain_numbers(dispatcher.get_call_template)
     with suppress(RuntimeError):  # Numba found no place for its cache
         dispatcher._cache = _Cache(function)
     return dispatcher
 
 
-def _of_plain_numbers(dispatcher: Any) -> Callable:
+def _of_plain_numbers(find: Callable) -> Callable:
     """How compiled code finds the function for its arguments' types, without what is known of their values.
 
     Else there would be a function for each whole number that is written out where it is called.
     """
-    find = dispatcher.get_call_template
     return lambda args, named: find([*map(_plain, args)], {name: _plain(kind) for name, kind in named.items()})
 
 

@@ -73,7 +73,7 @@ class Fetched(Table):
         indptr = np.concatenate([[0], np.cumsum([len(line.at) for line in lines])]).astype(np.int64)
         index = np.concatenate([line.at for line in lines]) if lines else np.zeros(0, np.int32)
         values = np.concatenate([line.values for line in lines]) if lines else np.zeros(0)
-        return compressed(values, index.astype(np.int32), indptr, self.shape[1])
+        return compressed((values, index.astype(np.int32), indptr), self.shape[1])
 
 
 class KeptCells:

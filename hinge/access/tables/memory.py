@@ -150,7 +150,7 @@ class DenseTable(MemoryTable):
     def held(self, rows: np.ndarray) -> sp.csr_array:
         """All that was read of these rows."""
         rows = np.ascontiguousarray(rows, np.int64)
-        return compressed(*_read_part_dense(self._X, rows, *self._marks), self.shape[1])
+        return compressed(_read_part_dense(self._X, rows, *self._marks), self.shape[1])
 
 
 class SparseTable(MemoryTable):
@@ -230,7 +230,7 @@ class SparseTable(MemoryTable):
         rows = np.ascontiguousarray(rows, np.int64)
         bill = self.bill
         part = _read_part(*self._by_rows, rows, bill.whole_rows, bill.whole_columns, bill.bits)
-        return compressed(*part, self.shape[1])
+        return compressed(part, self.shape[1])
 
 
 def as_table(X: MatrixLike | Data, *, keep: bool = False) -> Table:

@@ -271,8 +271,12 @@ def _places(line: Line) -> np.ndarray:
     return line.at if len(line.at) == len(line.values) else np.arange(len(line.values), dtype=np.int32)
 
 
-def compressed(values: np.ndarray, where: np.ndarray, starts: np.ndarray, width: int) -> sp.csr_array:
-    """Rows of these cells, with indices of 32 bits where these are enough: scipy would take the longer ones for all."""
+def compressed(part: tuple[np.ndarray, ...], width: int) -> sp.csr_array:
+    """Rows of these values, columns and starts, by indices of 32 bits where they can be.
+
+    scipy would take 64 bits for all, since the starts have as many.
+    """
+    values, where, starts = part
     starts = starts.astype(np.int32) if starts[-1] < 1 << 31 else starts
     return sp.csr_array((values, where, starts), shape=(len(starts) - 1, width))
 
