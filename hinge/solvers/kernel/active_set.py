@@ -197,7 +197,7 @@ def advance_many(
 
     def moves(limit: int) -> int:
         if free and convex:
-            return int(conjugate_steps(K, beta, e, lo, hi, level, limit, epsilon or 0.0, -1))
+            return int(conjugate_steps(K, beta, e, lo, hi, level, limit, epsilon or 0.0, None))
         return steps(free, K, beta, e, lo, hi, level, limit, epsilon)
 
     if moves(most) < most:

@@ -291,7 +291,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         most = STEPS * n + len(problem.gram.columns)
         fine, tol = (max(share * violation, least) for share in (FINE * self.inner, self.inner))
         if _is_conjugate(problem):
-            conjugate_moves(K, lines, beta, e, lo, hi, fine, n, tol, n + most, epsilon or 0.0, -1)
+            conjugate_moves(K, lines, beta, e, lo, hi, fine, n, tol, n + most, epsilon or 0.0, None)
             return
         # Without a least value in the plane of two directions: pairs alone, as in LIBSVM.
         free = problem.bias == "free"
