@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numba import njit
+from numba import njit, types
 from numba.core import config
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
@@ -31,9 +31,22 @@ def compiled(function: Callable | None = None, **options: Any) -> Any:
     settings: dict[str, Any] = {"error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True, **options}
     dispatcher: Any = njit(function, **settings)
     dispatcher.compile = _aside(dispatcher.compile)
+    dispatcher.get_call_template = _of_plain_numbers(dispatcher.get_call_template)
     with suppress(RuntimeError):  # Numba found no place for its cache
         dispatcher._cache = _Cache(function)
     return dispatcher
+
+
+def _of_plain_numbers(find: Callable) -> Callable:
+    """How compiled code finds the function for its arguments' types, without what is known of their values.
+
+    Else there would be a function for each whole number that is written out where it is called.
+    """
+    return lambda args, named: find([*map(_plain, args)], {name: _plain(kind) for name, kind in named.items()})
+
+
+def _plain(kind: types.Type) -> types.Type:
+    return types.unliteral(kind) if isinstance(kind, types.IntegerLiteral | types.BooleanLiteral) else kind
 
 
 _field = np.void.__getitem__

@@ -303,6 +303,11 @@ def test_no_compiled_function_is_longer_than_a_page():
     assert not {name: count for name, count in lines.items() if count > 60}
 
 
+def test_no_compiled_function_has_defaults():
+    """Numba would compile one function where a value is given, and another where it is left out."""
+    assert not {f.name for f in compiled_functions() if f.args.defaults or f.args.kw_defaults}
+
+
 @pytest.mark.slow
 def test_no_compiled_function_assigns_an_array_to_a_slice():
     """Numba would compile, for seconds, the sentence that it raises where shapes differ: loops do without."""

@@ -29,6 +29,19 @@ def test_a_fit_needs_no_writable_cache(tmp_path):
     assert run.stdout.strip() == "True", run.stderr
 
 
+def test_numbers_that_are_written_out_need_no_function_of_their_own():
+    @compiled
+    def plus(x, k):
+        return x + k
+
+    @compiled
+    def sums(x, k):
+        return plus(x, 1) + plus(x, 2) + plus(x, k) + plus(x, k=3)
+
+    assert sums(0.5, 4) == 12.0
+    assert len(plus.signatures) == 1
+
+
 def test_options_reach_the_compiler():
     @compiled(fastmath=True)
     def half(x):

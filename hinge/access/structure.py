@@ -16,6 +16,7 @@ from hinge.types import Sparse
 
 _1 = np.uint64(1)
 _NO_VALUES = np.zeros(0, np.float32)
+_NO_VALUES.flags.writeable = False
 
 
 def as_csr(X: Sparse) -> tuple[sp.csr_array, bool]:

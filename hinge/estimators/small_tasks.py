@@ -283,7 +283,7 @@ def one_vs_one_rows(codes: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.n
     places = np.concatenate([[0], np.cumsum(counts)])
     taken = np.arange(places[-1]) - np.repeat(places[:-1] - ends[meeting], counts)
     y = np.repeat(np.resize(np.array([1, -1], np.int8), len(meeting)), counts)
-    return taken, places[::2], y
+    return taken, places[::2].copy(), y
 
 
 def points_and_values(X: KernelData, kernel: Kernel) -> tuple[Points, np.ndarray]:

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from hinge.access.tables.table import EVERYWHERE, Line, Table
+from hinge.access.tables.table import EVERYWHERE, Line, Table, compressed
 
 
 class Fetched(Table):
@@ -73,7 +73,7 @@ class Fetched(Table):
         indptr = np.concatenate([[0], np.cumsum([len(line.at) for line in lines])]).astype(np.int64)
         index = np.concatenate([line.at for line in lines]) if lines else np.zeros(0, np.int32)
         values = np.concatenate([line.values for line in lines]) if lines else np.zeros(0)
-        return sp.csr_array((values, index.astype(np.int32), indptr), shape=(len(lines), self.shape[1]))
+        return compressed((values, index.astype(np.int32), indptr), self.shape[1])
 
 
 class KeptCells:

@@ -9,11 +9,11 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from hinge.access.data import Data
-from hinge.access.matrix import Matrix, as_matrix
+from hinge.access.matrix import Matrix, as_matrix, frozen
 from hinge.access.rows import CSRRows
 from hinge.access.structure import check_parts
 from hinge.access.tables.bill import PAGE, pages_of
-from hinge.access.tables.table import EVERYWHERE, Line, Table
+from hinge.access.tables.table import EVERYWHERE, Line, Table, compressed
 from hinge.compiled import compiled
 from hinge.types import MatrixLike, Sparse, Stored
 
@@ -121,7 +121,8 @@ class DenseTable(MemoryTable):
         return self._line(self._X[i])
 
     def _column(self, j: int) -> Line:
-        return self._line(self._XT[j])
+        at, x = self._line(self._XT[j])
+        return Line(at, np.ascontiguousarray(x))  # it is gone through more than once
 
     def _line(self, x: np.ndarray) -> Line:
         step = x.strides[0] if len(x) > 1 else x.itemsize
@@ -148,8 +149,8 @@ class DenseTable(MemoryTable):
 
     def held(self, rows: np.ndarray) -> sp.csr_array:
         """All that was read of these rows."""
-        rows = np.asarray(rows, np.int64)
-        return sp.csr_array(_read_part_dense(self._X, rows, *self._marks), shape=(len(rows), self.shape[1]))
+        rows = np.ascontiguousarray(rows, np.int64)
+        return compressed(_read_part_dense(self._X, rows, *self._marks), self.shape[1])
 
 
 class SparseTable(MemoryTable):
@@ -175,7 +176,7 @@ class SparseTable(MemoryTable):
             if not sp.issparse(columns) or columns.format != "csc" or columns.shape != self.shape:
                 raise ValueError("columns must be a CSC matrix of the shape of X: X.tocsc() is one.")
             check_parts(columns)
-            self._by_columns = (columns.data, columns.indices, columns.indptr)
+            self._by_columns = tuple(map(frozen, (columns.data, columns.indices, columns.indptr)))
         self._longest = 0
 
     @property
@@ -183,7 +184,7 @@ class SparseTable(MemoryTable):
         """Values, row numbers and beginnings of the columns."""
         if self._by_columns is None:
             S = sp.csr_array(self._by_rows, shape=self.shape).tocsc()
-            self._by_columns = (S.data, S.indices, S.indptr)
+            self._by_columns = tuple(map(frozen, (S.data, S.indices, S.indptr)))
         return self._by_columns
 
     @property
@@ -226,10 +227,10 @@ class SparseTable(MemoryTable):
 
     def held(self, rows: np.ndarray) -> sp.csr_array:
         """All that was read of these rows."""
-        rows = np.asarray(rows, np.int64)
+        rows = np.ascontiguousarray(rows, np.int64)
         bill = self.bill
         part = _read_part(*self._by_rows, rows, bill.whole_rows, bill.whole_columns, bill.bits)
-        return sp.csr_array(part, shape=(len(rows), self.shape[1]))
+        return compressed(part, self.shape[1])
 
 
 def as_table(X: MatrixLike | Data, *, keep: bool = False) -> Table:

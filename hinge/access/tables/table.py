@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from hinge.access.data import Data
+from hinge.access.matrix import frozen
 from hinge.access.tables.bill import Bill
 from hinge.types import Stored
 
@@ -27,7 +28,7 @@ class Line(NamedTuple):
     values: np.ndarray
 
 
-EVERYWHERE = np.zeros(0, np.int32)
+EVERYWHERE = frozen(np.zeros(0, np.int32))
 """The index of a line that has all its values."""
 
 
@@ -97,7 +98,7 @@ class Table(Data):
             price = bill.row_price - (bill.price_of(old) if len(old) else 0.0)
             bill.charge(self.shape[1] - len(old), _nonzeros(line) - _nonzeros_at(line, old, known), price)
         bill.whole_rows[i] = True
-        return line
+        return _read_only(line)
 
     def column(self, j: int) -> Line:
         """Column j."""
@@ -109,7 +110,7 @@ class Table(Data):
         count = self.shape[0] - len(old)
         self.bill.charge(count, _nonzeros(line) - _nonzeros_at(line, old, known), price * count)
         self.bill.whole_columns[j] = True
-        return line
+        return _read_only(line)
 
     def block(self, rows: np.ndarray, columns: np.ndarray) -> Stored:
         """The cells rows × columns, as an array or a CSR matrix of that shape; none of them twice."""
@@ -268,6 +269,24 @@ def _products(cells: Stored, w: np.ndarray) -> np.ndarray:
 def _places(line: Line) -> np.ndarray:
     """Where the values of a line are, spelled out."""
     return line.at if len(line.at) == len(line.values) else np.arange(len(line.values), dtype=np.int32)
+
+
+def compressed(part: tuple[np.ndarray, ...], width: int) -> sp.csr_array:
+    """Rows of these values, columns and starts, by indices of 32 bits where they can be.
+
+    scipy would take 64 bits for all, since the starts have as many.
+    """
+    values, where, starts = part
+    starts = starts.astype(np.int32) if starts[-1] < 1 << 31 else starts
+    return sp.csr_array((values, where, starts), shape=(len(starts) - 1, width))
+
+
+def _read_only(line: Line) -> Line:
+    """The same in one piece, for compiled code: it has one type of array then, wherever a line comes from."""
+    flags = line.values.flags
+    if flags.c_contiguous and not flags.writeable:
+        return line
+    return Line(frozen(line.at), frozen(np.ascontiguousarray(line.values)))
 
 
 def _nonzeros(line: Line) -> int:

@@ -27,7 +27,7 @@ UNIT = float(np.finfo(np.float64).eps) / 2
 
 
 @compiled
-def duality_gap(y, box, lam, beta, r, e, own, b, free, extra, epsilon=None):
+def duality_gap(y, box, lam, beta, r, e, own, b, free, extra, epsilon):
     """The gap of w = Σ βφ at bias b against the best multiple of its own α, made feasible.
 
     The heavier side, of positive or of negative β, is scaled down by 1 - κ until the sums of both agree, which
@@ -200,7 +200,7 @@ def slope_below(beta, e, epsilon):
 
 
 @compiled
-def stationary_bias(beta, e, lo, hi, epsilon=None):
+def stationary_bias(beta, e, lo, hi, epsilon):
     """LIBSVM's bias, for problems that have no best one: the mean of what points between their bounds ask
     for; the middle of what those at a bound allow, where there are no others. With ε, zero is as a bound.
     """

@@ -279,10 +279,8 @@ class KernelRegularized(KernelProblem):
     def boxes(self) -> np.ndarray:
         """The largest |βᵢ| of the dual, cᵢ/λ."""
         if self._boxes is None or self._boxes[0] != self.lam:
-            # Read-only and contiguous whether rows have weights or not: one type, so code is compiled once.
-            boxes = np.full(self.n, np.asarray(self.share()) / self.lam)
-            boxes.flags.writeable = False
-            self._boxes = self.lam, boxes
+            # In one piece, whether rows have weights or not, so that code is compiled for one type of array.
+            self._boxes = self.lam, np.full(self.n, np.asarray(self.share()) / self.lam)
         return self._boxes[1]
 
     @property

@@ -170,7 +170,7 @@ class Multiclass(OnData[Solution], Examples[Solution]):
         """:math:`\\lambda W(p)`, and of each row the mass beside the right class; rows without any are not read."""
         Z, mass = np.zeros((self.d + 1, self.k)), np.zeros(self.n)
         for lo, hi in self.matrix.row_blocks():
-            share = np.broadcast_to(self.share(lo, hi), (hi - lo,))
+            share = np.full(hi - lo, self.share(lo, hi))
             _combine(self.matrix.rows, self.labels, p, share, self.bias_scale, lo, hi, Z, mass)
         return Z, mass
 

@@ -15,7 +15,7 @@ from hinge.solvers.base import Paper, Solver
 from hinge.solvers.kernel.conjugate_steps import conjugate_steps
 from hinge.solvers.kernel.face_steps import face_steps
 from hinge.solvers.kernel.set_exchange import exchange_sets
-from hinge.solvers.kernel.two_point import pair_steps, single_steps
+from hinge.solvers.kernel.two_point import steps
 
 MOST = 1024
 """Points up to which the whole matrix is worked on; above, `BlockDual` spares what it can of it."""
@@ -196,11 +196,9 @@ def advance_many(
     most = most_pairs(n)
 
     def moves(limit: int) -> int:
-        if not free:
-            return int(single_steps(K, beta, e, lo, hi, level, limit, epsilon))
-        if not convex:
-            return int(pair_steps(K, beta, e, lo, hi, level, limit, epsilon))
-        return int(conjugate_steps(K, beta, e, lo, hi, level, limit, epsilon or 0.0))
+        if free and convex:
+            return int(conjugate_steps(K, beta, e, lo, hi, level, limit, epsilon or 0.0, None))
+        return steps(free, K, beta, e, lo, hi, level, limit, epsilon)
 
     if moves(most) < most:
         return
@@ -208,7 +206,7 @@ def advance_many(
 
 
 @compiled
-def measured(y, box, lam, unit, beta, e, lo, hi, own, off, unbiased=None, indefinite=None, epsilon=None):
+def measured(y, box, lam, unit, beta, e, lo, hi, own, off, unbiased, indefinite, epsilon):
     """The bias, the relative gap or, where there is none, the violation; the dual; and the primal.
 
     `y`, `unit` and `epsilon` are those of `KernelRegularized.aims` and so on: labels, 0 and None for the hinge.
@@ -285,9 +283,8 @@ def advance_round(
     Where the problem is not convex there are pair steps only: they lead where LIBSVM's do.
     """
     most = most_pairs(len(beta))
-    steps = pair_steps if free else single_steps
-    if steps(K, beta, e, lo, hi, level, most, epsilon) == most and convex:
-        steps_on_face(K, beta, e, lo, hi, free, epsilon)
+    if steps(free, K, beta, e, lo, hi, level, most, epsilon) == most and convex:
+        steps_on_face(K, beta, e, lo, hi, free, epsilon, None)
 
 
 @compiled(inline="always")
@@ -297,7 +294,7 @@ def most_pairs(n):
 
 
 @compiled
-def steps_on_face(K, beta, e, lo, hi, free, epsilon=None, cut=None):
+def steps_on_face(K, beta, e, lo, hi, free, epsilon, cut):
     """Newton steps; with the term ε|β| every point stays on its side of zero, where that term is linear.
 
     Where there is a `cut`, the points before it and from it on have a sum of their own. The arithmetic done, in units
@@ -306,7 +303,7 @@ def steps_on_face(K, beta, e, lo, hi, free, epsilon=None, cut=None):
     if epsilon is None:
         return face_steps(K, beta, e, lo, hi, free, cut)
     if epsilon == 0.0:
-        return face_steps(K, beta, e, lo, hi, free)
+        return face_steps(K, beta, e, lo, hi, free, None)
     n = len(beta)
     low, high, sides = np.zeros(n), np.zeros(n), np.zeros(n)
     for i in range(n):
@@ -315,7 +312,7 @@ def steps_on_face(K, beta, e, lo, hi, free, epsilon=None, cut=None):
         elif beta[i] < 0.0:
             low[i], sides[i] = lo[i], -epsilon
         e[i] += sides[i]
-    work = face_steps(K, beta, e, low, high, free)
+    work = face_steps(K, beta, e, low, high, free, None)
     for i in range(n):
         e[i] -= sides[i]
     return work

@@ -17,7 +17,7 @@ from hinge.problems.svm.duality import UNIT
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.kernel.conjugate_steps import conjugate_moves
-from hinge.solvers.kernel.two_point import pair_steps, single_steps
+from hinge.solvers.kernel.two_point import steps
 from hinge.types import Array
 
 ROUGH = 0.2
@@ -291,12 +291,12 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         most = STEPS * n + len(problem.gram.columns)
         fine, tol = (max(share * violation, least) for share in (FINE * self.inner, self.inner))
         if _is_conjugate(problem):
-            conjugate_moves(K, lines, beta, e, lo, hi, fine, n, tol, n + most, epsilon or 0.0)
+            conjugate_moves(K, lines, beta, e, lo, hi, fine, n, tol, n + most, epsilon or 0.0, None)
             return
         # Without a least value in the plane of two directions: pairs alone, as in LIBSVM.
-        steps = pair_steps if problem.bias == "free" else single_steps
-        if steps(K, beta, e, lo, hi, fine, n, epsilon) == n:
-            steps(K, beta, e, lo, hi, tol, most, epsilon)
+        free = problem.bias == "free"
+        if steps(free, K, beta, e, lo, hi, fine, n, epsilon) == n:
+            steps(free, K, beta, e, lo, hi, tol, most, epsilon)
 
     # --- answers --------------------------------------------------------------------------
 

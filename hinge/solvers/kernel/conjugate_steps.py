@@ -85,10 +85,10 @@ class Slopes(NamedTuple):
 
 
 @compiled
-def conjugate_steps(K, beta, e, lo, hi, tol, most, epsilon=0.0, cut=-1):
+def conjugate_steps(K, beta, e, lo, hi, tol, most, epsilon, cut):
     """Move pairs until none violates by more than `tol`, at most `most` times; β and e change in place.
 
-    Where `cut` is not negative the sums before and from it on are kept apart: both points of a pair are on one side.
+    Where `cut` is given the sums before and from it on are kept apart: both points of a pair are on one side.
     Returns the number of steps.
     """
     old = beta.copy()
@@ -102,7 +102,7 @@ def conjugate_steps(K, beta, e, lo, hi, tol, most, epsilon=0.0, cut=-1):
 
 
 @compiled
-def conjugate_moves(K, rows, beta, e, lo, hi, fine, many, tol, most, epsilon=0.0, cut=-1):
+def conjugate_moves(K, rows, beta, e, lo, hi, fine, many, tol, most, epsilon, cut):
     """The same, to `fine` in the first `many` steps and to `tol` in those after; e stays as it was.
 
     The values of point k with all others are in row `rows[k]` of K; where there is none, -1, its bounds must be β.
@@ -174,7 +174,7 @@ def _begin(K, e, sides, cut):
         np.zeros(2, K.dtype),
         np.zeros(2, K.dtype),
     )
-    for part in range(2 if cut >= 0 else 1):
+    for part in range(1 if cut is None else 2):
         first, last = _span(part, n, cut)
         least, largest = np.inf, -np.inf
         for k in range(first, last):
@@ -190,7 +190,9 @@ def _begin(K, e, sides, cut):
 @compiled
 def _span(part, n, cut):
     """Where a part of the points begins and ends: all of them, or those on one side of the cut."""
-    return (0, n) if cut < 0 else (0, cut) if part == 0 else (cut, n)
+    if cut is None:
+        return 0, n
+    return (0, cut) if part == 0 else (cut, n)
 
 
 @compiled
@@ -205,7 +207,7 @@ def _pair(K, rows, sides, slopes, diag, curve, tiny, cut):
     n = len(diag)
     i, j, rise, violation, best, from_ = -1, -1, 0.0, -np.inf, np.float32(0.0), slopes.least[0]
     root = 1.0 / np.sqrt(curve) if curve > 0.0 else 0.0
-    for part in range(2 if cut >= 0 else 1):
+    for part in range(1 if cut is None else 2):
         first, last = _span(part, n, cut)
         u, least, apart = slopes.first[part], slopes.least[part], slopes.largest[part] - slopes.least[part]
         violation = max(violation, np.float64(apart))
@@ -278,7 +280,7 @@ def _follow(row, other, share, t, sides, slopes, cut):
     """Give q its rows, move e along it, and find the ends of the slopes."""
     n = len(row)
     share, t = slopes.q.dtype.type(share), slopes.q.dtype.type(t)
-    for part in range(2 if cut >= 0 else 1):
+    for part in range(1 if cut is None else 2):
         first, last = _span(part, n, cut)
         least, largest, place = np.inf, -np.inf, first
         for at in range(first, last, CHUNK):

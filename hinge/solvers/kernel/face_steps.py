@@ -16,7 +16,7 @@ RIDGE = 1e-11
 
 
 @compiled
-def face_steps(K, beta, e, lo, hi, free, cut=None):
+def face_steps(K, beta, e, lo, hi, free, cut):
     """Whole steps on the face of the points between their bounds, which shrinks until one fits in the box."""
     n = len(beta)
     F = np.empty(n, np.int64)

@@ -229,7 +229,7 @@ class LevelBlocks(Solver[KernelLevels, LevelState]):
             K = K if len(state.alpha) == 1 else np.ascontiguousarray(K[np.ix_(where, where)])
             if not problem.certifiable:
                 pair_steps(K, beta, e, lo, hi, tol, limit, None, cut)
-            elif conjugate_steps(K, beta, e, lo, hi, tol, limit, 0.0, -1 if cut is None else cut) == limit:
+            elif conjugate_steps(K, beta, e, lo, hi, tol, limit, 0.0, cut) == limit:
                 face_steps(K, beta, e, lo, hi, True, cut)  # where pairs are slow: K is nearly singular
             change = np.bincount(where, beta - old)
             state.r[:m] += gram.host(kernel_rows.combine(gram.array(change)))

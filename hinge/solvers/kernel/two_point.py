@@ -18,8 +18,25 @@ TINY = 1e-12
 """The curvature of a step is taken for at least this share of the largest value."""
 
 
+def steps(
+    free: bool,
+    K: np.ndarray,
+    beta: np.ndarray,
+    e: np.ndarray,
+    lo: np.ndarray,
+    hi: np.ndarray,
+    tol: float,
+    most: int,
+    epsilon: float | None,
+) -> int:
+    """`pair_steps` where the bias is free, else `single_steps`; how many were made."""
+    if free:
+        return int(pair_steps(K, beta, e, lo, hi, tol, most, epsilon, None))
+    return int(single_steps(K, beta, e, lo, hi, tol, most, epsilon))
+
+
 @compiled
-def pair_steps(K, beta, e, lo, hi, tol, most, epsilon=None, cut=None):
+def pair_steps(K, beta, e, lo, hi, tol, most, epsilon, cut):
     """Move pairs until no pair violates by more than `tol`, at most `most` times; β and e change in place.
 
     Where `cut` is given the sums before and from it on are kept apart: both points of a pair are on one side of it.
@@ -86,7 +103,7 @@ def _length(rise, curve, up, down, epsilon):
 
 
 @compiled
-def single_steps(K, beta, e, lo, hi, tol, most, epsilon=None):
+def single_steps(K, beta, e, lo, hi, tol, most, epsilon):
     """Move single coordinates, the one that gains most first, until none violates by more than `tol`."""
     n = len(beta)
     diag, tiny = diagonal(K)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hinge.access import cell, dot, read_row, span
-from hinge.access.matrix import ROW_BLOCK_CELLS
+from hinge.access.matrix import ROW_BLOCK_CELLS, frozen
 from hinge.access.rows import DenseRows
 from hinge.compiled import compiled
 from hinge.monitoring import Status
@@ -283,7 +283,7 @@ def _epoch(
         off, more = _visit(A, taken[lo:hi], y, c, lam, least, w, e)
         worst, fall = max(worst, off), fall + more
     if problem.bias != "none":
-        ones = DenseRows(np.full((1, problem.n), constant(problem)), np.zeros(1, np.int64))
+        ones = DenseRows(frozen(np.full((1, problem.n), constant(problem))), np.zeros(1, np.int64))
         paid = lam if problem.bias == "penalized" else 0.0
         off, more = _visit(ones, np.zeros(1, np.int64), y, c, paid, least, w[-1:], e)
         worst, fall = max(worst, off), fall + more

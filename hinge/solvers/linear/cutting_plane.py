@@ -155,7 +155,7 @@ class CuttingPlane(Solver[Regularized, CuttingPlaneState]):
     def advance(self, problem: Regularized, state: CuttingPlaneState, n_iter: int) -> CuttingPlaneState:
         if n_iter == 0:  # compile: the same calls, over no rows
             self._pass(problem, state.w, 0)
-            simplex_minimum(state.gram[:1, :1], state.offsets[:1], np.ones(1), np.ones(1))
+            simplex_minimum(state.gram[:1, :1].copy(), state.offsets[:1], np.ones(1), np.ones(1))
         for _ in range(n_iter):
             state = self._iterate(problem, state)
         return state
@@ -259,7 +259,7 @@ def _minimised(state: CuttingPlaneState, lam: float) -> CuttingPlaneState:
     used = state.used
     b, beta = state.offsets[:used], state.beta[:used]
     e = np.empty(used)
-    simplex_minimum(state.gram[:used, :used], lam * b, beta, e)
+    simplex_minimum(state.gram[:used, :used].copy(), lam * b, beta, e)
     active = np.flatnonzero(beta)
     state.w[:] = beta[active] @ state.planes[active] / lam
     dual = float(b @ beta - 0.5 * lam * (state.w @ state.w))

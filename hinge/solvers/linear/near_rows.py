@@ -98,7 +98,7 @@ def split(problem: Regularized, e: np.ndarray, share: float, squares: np.ndarray
     reach, feature = np.empty(n), np.empty(n, np.int64)
     _measure(A, problem.total / np.maximum(squares, LEAST), reach, feature)
     distance = (np.abs(np.abs(e) - loss.epsilon) if loss.two_sided else np.abs(e)) / reach
-    weight = np.broadcast_to(problem.weight, n)
+    weight = np.full(n, problem.weight)
     used = np.flatnonzero(weight > 0)
     count = min(len(used), int(np.ceil(share * n)))
     near = np.zeros(n, bool)
@@ -106,7 +106,7 @@ def split(problem: Regularized, e: np.ndarray, share: float, squares: np.ndarray
     sign = e > 0.0 if loss.two_sided else problem.y > 0
     beyond = np.abs(e) > loss.epsilon if loss.two_sided else e > 0.0
     group = KINDS * (feature if kinds > 1 else 0) + 2 * sign + beyond
-    target, rows = np.broadcast_to(problem.target, n), np.flatnonzero(near)
+    target, rows = np.full(n, problem.target), np.flatnonzero(near)
     far, sizes = np.zeros((KINDS * kinds, d + 2)), np.zeros(2)
     _add_means(A, np.flatnonzero(~near & (weight > 0)), group, target, weight, far, sizes)
     taken = Near(

@@ -186,5 +186,5 @@ def _small_ball(G: np.ndarray, q: np.ndarray, tol: float) -> np.ndarray:
     K = (2.0 / size) * G  # scaled to about 1, since the steps treat squared distances below 1e-12 as zero
     e = K @ q - 0.5 * np.diagonal(K)
     bound = np.ones(len(q))
-    pair_steps(K, q, e, 0.0 * bound, bound, max(tol / size, LEAST), 1000 + 200 * len(q))
+    pair_steps(K, q, e, 0.0 * bound, bound, max(tol / size, LEAST), 1000 + 200 * len(q), None, None)
     return q / q.sum()

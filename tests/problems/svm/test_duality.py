@@ -114,7 +114,7 @@ def test_the_stationary_bias_with_epsilon_has_zero_for_a_bound():
 def test_the_stationary_bias_is_libsvms():
     lo, hi = np.zeros(4), np.ones(4)
     e = np.array([0.3, 0.5, -1.0, 2.0])
-    assert stationary_bias(np.array([0.5, 0.5, 0.0, 1.0]), e, lo, hi) == pytest.approx(-0.4)
-    assert stationary_bias(np.array([0.0, 1.0, 0.0, 1.0]), e, lo, hi) == pytest.approx(-0.5 * (-1.0 + 2.0))
-    assert stationary_bias(np.zeros(4), e, lo, hi) == 1.0
-    assert stationary_bias(np.ones(4), e, lo, hi) == -2.0
+    assert stationary_bias(np.array([0.5, 0.5, 0.0, 1.0]), e, lo, hi, None) == pytest.approx(-0.4)
+    assert stationary_bias(np.array([0.0, 1.0, 0.0, 1.0]), e, lo, hi, None) == pytest.approx(-0.5 * (-1.0 + 2.0))
+    assert stationary_bias(np.zeros(4), e, lo, hi, None) == 1.0
+    assert stationary_bias(np.ones(4), e, lo, hi, None) == -2.0

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from hinge.solvers.kernel.set_exchange import MOST_FREE, exchange_sets
-from hinge.solvers.kernel.two_point import pair_steps, single_steps
+from hinge.solvers.kernel.two_point import pair_steps, steps
 
 
 def problem_of(n=160, C=20.0, seed=0, labels=False, d=8):
@@ -27,8 +27,7 @@ def value(K, c, beta, epsilon):
 def test_it_ends_at_the_optimum(free, labels, epsilon, C):
     K, c, lo, hi = problem_of(C=C, labels=labels)
     beta, e = np.zeros(len(c)), c.copy()
-    steps = pair_steps if free else single_steps
-    steps(K, beta, e, lo, hi, 0.0, 600, epsilon)
+    steps(free, K, beta, e, lo, hi, 0.0, 600, epsilon)
     before = value(K, c, beta, epsilon or 0.0)
     assert exchange_sets(K, beta, e, lo, hi, free, epsilon)
     assert value(K, c, beta, epsilon or 0.0) < before
@@ -36,15 +35,15 @@ def test_it_ends_at_the_optimum(free, labels, epsilon, C):
     assert ((beta >= lo) & (beta <= hi)).all()
     if free:
         assert beta.sum() == pytest.approx(0.0, abs=1e-8 * C)
-    assert steps(K, beta, e, lo, hi, 1e-3, 100, epsilon) < 100  # next to nothing is left to do
+    assert steps(free, K, beta, e, lo, hi, 1e-3, 100, epsilon) < 100  # next to nothing is left to do
 
 
 def test_values_in_single_precision_will_do():
     K, c, lo, hi = problem_of()
     single, beta, e = K.astype(np.float32), np.zeros(len(c)), c.copy()
-    pair_steps(single, beta, e, lo, hi, 0.0, 300, 0.05)
+    pair_steps(single, beta, e, lo, hi, 0.0, 300, 0.05, None)
     assert exchange_sets(single, beta, e, lo, hi, True, 0.05)
-    assert pair_steps(single, beta, e, lo, hi, 1e-3, 100, 0.05) < 100
+    assert pair_steps(single, beta, e, lo, hi, 1e-3, 100, 0.05, None) < 100
     assert beta.dtype == e.dtype == np.float64
 
 
@@ -73,7 +72,7 @@ def test_where_it_goes_round_in_circles_the_objective_falls_all_the_same(d, C, s
     K, c, lo, hi = problem_of(C=C, d=d)
     K = K.astype(np.float32) if single else K
     beta, e = np.zeros(len(c)), c.copy()
-    pair_steps(K, beta, e, lo, hi, 0.0, 300, 0.05)
+    pair_steps(K, beta, e, lo, hi, 0.0, 300, 0.05, None)
     for _ in range(3):
         before = value(K.astype(float), c, beta, 0.05)
         exchange_sets(K, beta, e, lo, hi, True, 0.05)
@@ -87,7 +86,7 @@ def test_a_singular_matrix_does_no_harm():
     X = np.random.default_rng(3).standard_normal((80, 2))
     K, t = X @ X.T, X[:, 0] + 0.1 * X[:, 1] ** 2
     lo, hi, beta, e = np.full(80, -5.0), np.full(80, 5.0), np.zeros(80), -t
-    pair_steps(K, beta, e, lo, hi, 0.0, 50, 0.01)
+    pair_steps(K, beta, e, lo, hi, 0.0, 50, 0.01, None)
     before = value(K, -t, beta, 0.01)
     exchange_sets(K, beta, e, lo, hi, True, 0.01)
     assert value(K, -t, beta, 0.01) <= before

@@ -76,7 +76,7 @@ def test_newton_steps_end_what_pairs_are_slow_to_end():
     while solve_together(these, 0, 1e-6, True, True, 1.0) == 0:
         calls += 1
     assert calls > 3 and these.found["gap"][0] <= 1e-6
-    assert pair_steps(K, these.beta.copy(), K @ these.beta - y, lo, hi, 1e-4, 3) == 0
+    assert pair_steps(K, these.beta.copy(), K @ these.beta - y, lo, hi, 1e-4, 3, None, None) == 0
 
 
 @pytest.mark.parametrize("form", [ONE_CLASS, CLASSES, TARGETS])
