@@ -15,7 +15,7 @@ from hinge.access.streams.memory import free_memory, resident
 from hinge.estimators import one_vs_one
 from hinge.estimators.expansions import kernel_sums
 from hinge.estimators.html import FittedHTML
-from hinge.estimators.kernel_input import dense_if_small, is_precomputed, new_data, part_of
+from hinge.estimators.kernel_input import dense_if_small, is_precomputed, new_data, of_items, part_of
 from hinge.estimators.kernel_tasks import Runs, Task
 from hinge.estimators.one_vs_rest import how_all_ended
 from hinge.estimators.parameters import KernelChoice, KernelData
@@ -168,8 +168,7 @@ class KernelMachine(FittedHTML, ToSklearn):
             from hinge.access.gram.device import DeviceGram
 
             return DeviceGram(X, kernel, device=self.device or "cuda", precision=self.precision)
-        if isinstance(kernel, Function) and kernel.on == "indices":
-            kernel = Function(kernel.function, on="pairs")  # X already holds the positions that it is called with
+        kernel = of_items(kernel)
         budget = self._cache_bytes(len(X) if isinstance(X, list) else X.shape[0])
         few = (len(X) if isinstance(X, list) else X.shape[0]) <= FLOAT64_POINTS
         exact |= self.tol < FLOAT64_BELOW or few or self._needs_double(kernel)

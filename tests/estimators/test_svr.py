@@ -231,5 +231,5 @@ def test_problems_that_no_kernel_solver_has():
     X, t = noisy(20)
     with pytest.raises(ValueError, match="squared_epsilon_insensitive"):
         KernelRegularized(X, t, 0.1, Gaussian(1.0), loss=squared_epsilon_insensitive(0.1))
-    with pytest.raises(ValueError, match="slack is that of the hinge"):
+    with pytest.raises(ValueError, match="Slack is defined by the hinge loss"):
         KernelSlackConstrained(X, t, 0.1, Gaussian(1.0), loss=SVR()._loss)
