@@ -221,7 +221,7 @@ def test_wrong_parameters_are_named(options, words):
 
 def test_wrong_targets_are_refused():
     X, t = noisy(20)
-    with pytest.raises(ValueError, match="one number a row"):
+    with pytest.raises(ValueError, match="one number for each row"):
         SVR().fit(X, ["a"] * 20)
     with pytest.raises(ValueError, match="NaN"):
         SVR().fit(X, np.where(np.arange(20) == 3, np.nan, t))
