@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from hinge.access.tables.table import EVERYWHERE, Line, Table
+from hinge.access.tables.table import EVERYWHERE, Line, Table, spelled_out
 
 
 class Fetched(Table):
@@ -69,7 +69,7 @@ class Fetched(Table):
 
     def held(self, rows: np.ndarray) -> sp.csr_array:
         """All cells of these rows that were fetched and kept; zeros are left out."""
-        lines = [_nonzeros(_spelled_out(self.kept.row(int(i)))) for i in rows]
+        lines = [_nonzeros(spelled_out(self.kept.row(int(i)))) for i in rows]
         indptr = np.concatenate([[0], np.cumsum([len(line.at) for line in lines])]).astype(np.int64)
         index = np.concatenate([line.at for line in lines]) if lines else np.zeros(0, np.int32)
         values = np.concatenate([line.values for line in lines]) if lines else np.zeros(0)
@@ -91,7 +91,7 @@ class KeptCells:
             return
         index, values = line
         if i in self._rows:
-            old = _spelled_out(self._rows[i])
+            old = spelled_out(self._rows[i])
             index, values = np.concatenate([index, old.at]), np.concatenate([values, old.values])
         index, first = np.unique(index, return_index=True)
         self._rows[i] = Line(index.astype(np.int32), values[first])
@@ -159,10 +159,3 @@ class KeptCells:
 def _nonzeros(line: Line) -> Line:
     there = line.values != 0
     return Line(line.at[there], line.values[there])
-
-
-def _spelled_out(line: Line) -> Line:
-    """A line with all its positions written out."""
-    if len(line.at) == 0 and len(line.values):
-        return Line(np.arange(len(line.values), dtype=np.int32), line.values)
-    return line

@@ -219,7 +219,7 @@ class Table(Data):
             lines.append(self._measured(self.row(i)))
         if not self.is_sparse:
             return np.stack([line.values for line in lines])
-        lines = [Line(_places(line), line.values) for line in lines]
+        lines = [spelled_out(line) for line in lines]
         ends = np.cumsum([0, *(len(line.values) for line in lines)])
         parts = np.concatenate([line.values for line in lines]), np.concatenate([line.at for line in lines])
         return sp.csr_array((*parts, ends.astype(parts[1].dtype)), shape=(len(rows), self.shape[1]))
@@ -240,9 +240,7 @@ class Table(Data):
             seen = np.zeros(self.shape[axis], bool)
             seen[these] = True
             if int(seen.sum()) < len(these):
-                raise ValueError(
-                    f"The {('rows', 'columns')[axis]} of a block must be distinct: leave out the repeated."
-                )
+                raise ValueError(f"A block must have each {('row', 'column')[axis]} once: leave out the repeated.")
         return these
 
     def _nonzeros_of(self, cells: Stored, rows: np.ndarray, columns: np.ndarray) -> int:
@@ -267,9 +265,11 @@ def _products(cells: Stored, w: np.ndarray) -> np.ndarray:
     return cells @ w if sp.issparse(cells) else (cells * w).sum(axis=1)
 
 
-def _places(line: Line) -> np.ndarray:
-    """The positions of a line's values, written out."""
-    return line.at if len(line.at) == len(line.values) else np.arange(len(line.values), dtype=np.int32)
+def spelled_out(line: Line) -> Line:
+    """A line with all its positions written out."""
+    if len(line.at) == 0 and len(line.values):
+        return Line(np.arange(len(line.values), dtype=np.int32), line.values)
+    return line
 
 
 def _nonzeros(line: Line) -> int:
