@@ -87,7 +87,7 @@ def test_sigmoids_are_one_for_each_run():
     ):
         with pytest.raises(ValueError, match="one for each decision value"):
             check_sigmoids(A, B, n)
-    with pytest.raises(ValueError, match="would fall"):
+    with pytest.raises(ValueError, match="would decrease"):
         check_sigmoids(-fine, fine, 3)
 
 
