@@ -8,7 +8,6 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from hinge.access import Data, as_matrix
-from hinge.problems.max_min.base import Strategies
 from hinge.problems.max_min.linear import LinearMaxMin
 from hinge.problems.max_min.sampled_bound import Fraction
 from hinge.problems.max_min.semidefinite.sparse_projection import project_sparsely
@@ -165,9 +164,6 @@ class Semidefinite(LinearMaxMin):
     def present(self, x: np.ndarray) -> np.ndarray:
         """The matrix of `settled` x."""
         return self.matrix_of(self.settled(x))
-
-    def objective(self, answer: Strategies) -> float:
-        return self.lower(answer.x)
 
     def unit(self, lower: float, upper: float) -> float:
         if self._typical is None:
