@@ -77,7 +77,7 @@ def training_of(model: BaseEstimator, X: Items, y: ArrayLike, sample_weight: Arr
         )
     for name in INSTEAD:
         if getattr(model, name, None) is not None:
-            raise ValueError(f"{name} takes the place of C, which is to be chosen: leave {name}=None.")
+            raise ValueError(f"{name} replaces C, which is to be chosen: leave {name}=None.")
     linear = isinstance(model, LinearSVC | LinearSVR)
     solvers = registry.names(*(SOLVES if linear else ("kernel",)))
     check: Any = {

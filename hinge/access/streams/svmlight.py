@@ -76,7 +76,7 @@ class SvmlightStream(TextStream):
 
 @compiled
 def _parse(text, base, most, values, indices, indptr, labels):
-    """Rows, cells, and whether all of it was read; what is not plain is left to others."""
+    """Parse svmlight lines; returns the numbers of rows and cells, and False at the first line it cannot parse."""
     at, row, cell, n = 0, 0, 0, len(text)
     while at < n:
         c = text[at]

@@ -147,10 +147,10 @@ class _DenseWriter(_Writer):
 
 
 class _CompressedWriter(_Writer):
-    """Rows and columns as indices and values."""
+    """Writes a compressed pair."""
 
     def write_rows(self) -> tuple[int, int]:
-        """Write the rows as they come; their shape."""
+        """Write the rows as they come; returns their shape."""
         lengths: list[np.ndarray] = []
         below = np.zeros(0, np.int64)
         with ExitStack() as stack:
@@ -179,7 +179,7 @@ class _CompressedWriter(_Writer):
         limit = entries_in(self.memory)
         groups = np.array(list(cuts(across, limit)))
         group_of = np.repeat(np.arange(len(groups)), groups[:, 1] - groups[:, 0])
-        ends = across[groups[:, 0]]  # where the next tile of a group goes
+        ends = across[groups[:, 0]]  # position of the next tile of each group
         types = index_type(n), index_type(d), self.dtype
         self.total = self._done + int(along[-1]) * 2 * self._entry(n)
         with ExitStack() as stack:
