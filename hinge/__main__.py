@@ -1,11 +1,11 @@
-"""``hinge`` and ``python -m hinge`` are the command line."""
+"""The command line, ``hinge`` or ``python -m hinge``."""
 
 import sys
 
 
 def main() -> None:
-    """Run it; Ctrl-C may come before all of it is imported."""
-    if sys.argv[1:] == ["--version"]:  # which needs none of the packages that a command line does
+    """Run the command line; Ctrl-C may come while it is imported."""
+    if sys.argv[1:] == ["--version"]:  # needs none of the command line's packages
         from hinge.version import __version__
 
         print(f"hinge {__version__}")

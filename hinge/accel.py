@@ -1,7 +1,7 @@
-"""Unchanged scripts on hinge: its estimators under scikit-learn's names.
+"""Run unchanged scikit-learn scripts with hinge's estimators.
 
-``python -m hinge.accel script.py arguments`` runs a script so; :func:`patch_sklearn` does it for what is imported
-afterwards.
+``python -m hinge.accel script.py arguments`` runs a script in this way; :func:`patch_sklearn` replaces the classes of
+``sklearn.svm`` for later imports.
 """
 
 import runpy
@@ -13,16 +13,16 @@ from sklearn.base import BaseEstimator
 from hinge.estimators import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
 
 COVERED: tuple[type, ...] = (LinearSVC, LinearSVR, SVC, SVR, NuSVC, NuSVR, OneClassSVM)
-"""What takes over its name."""
+"""hinge's classes, each of which replaces scikit-learn's class of the same name."""
 
 THEIRS: dict[str, type] = {name: getattr(sklearn.svm, name) for name in (ours.__name__ for ours in COVERED)}
 """scikit-learn's own classes."""
 
 
 def patch_sklearn() -> None:
-    """Make ``sklearn.svm`` give out hinge's estimators, in this process and from now on.
+    """Replace the classes of ``sklearn.svm`` by hinge's, in this process and from now on.
 
-    Names that were imported from it before keep what they had.
+    Names that were imported from it before are not changed.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def patch_sklearn() -> None:
 
 
 def unpatch_sklearn() -> None:
-    """Give ``sklearn.svm`` its own classes back."""
+    """Restore the classes of ``sklearn.svm``."""
     for name, theirs in THEIRS.items():
         setattr(sklearn.svm, name, theirs)
 
@@ -47,13 +47,13 @@ def _standing_in(ours: type[BaseEstimator]) -> type:
     """hinge's class in this module, under scikit-learn's name."""
     name = ours.__name__
     made = type(name, (ours,), {"__doc__": ours.__doc__, "__module__": __name__})
-    setattr(sys.modules[__name__], f"Patched{name}", made)  # where pickles find it
+    setattr(sys.modules[__name__], f"Patched{name}", made)  # so that pickles find it
     made.__qualname__ = f"Patched{name}"
     return made
 
 
 def main(arguments: list[str]) -> int:
-    """Run a script with the names taken over."""
+    """Run a script with the classes replaced."""
     if not arguments or arguments[0] in ("-h", "--help"):
         sys.stderr.write("usage: python -m hinge.accel script.py [arguments]\n")
         return 0 if arguments else 2

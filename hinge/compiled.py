@@ -1,4 +1,4 @@
-"""How every compiled function of hinge is compiled, and how its code is kept on disk."""
+"""The decorator by which all functions are compiled, the cache of compiled code, and named scalars."""
 
 import gc
 import secrets
@@ -20,9 +20,9 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile
 def compiled(function: Callable | None = None, **options: Any) -> Any:
     """`numba.njit` with the settings used throughout, as a decorator.
 
-    Code is cached on disk, so that only the first process ever compiles; division follows NumPy (no
-    exceptions inside a loop); the interpreter lock is released. Where no folder can be written, neither
-    beside the source nor in the user's cache, or the disk is full, every process compiles for itself.
+    Code is cached on disk, so that only the first process compiles; division follows NumPy (no exceptions inside a
+    loop); the interpreter lock is released. If no folder can be written, neither beside the source nor in the user's
+    cache, or the disk is full, every process compiles for itself.
     """
     if function is None:
         return lambda f: compiled(f, **options)
@@ -53,20 +53,20 @@ _field = np.void.__getitem__
 
 
 class Scalars(np.record):  # type: ignore[misc]
-    """Numbers by name, see `scalars`."""
+    """A record of named numbers, see `scalars`."""
 
-    if TYPE_CHECKING:  # for type checkers: fields have the types they were made with
+    if TYPE_CHECKING:  # fields have the types of their first values
 
         def __setattr__(self, name: str, value: Any, /) -> None: ...
 
     def __getattribute__(self, name: str) -> Any:
-        try:  # fields first: NumPy asks for all else before, which takes ten times as long
+        try:  # fields first: NumPy would look for attributes before, which takes ten times as long
             return _field(self, name)
         except (ValueError, IndexError):
             return super().__getattribute__(name)
 
     def __reduce__(self) -> Any:
-        # What NumPy unpickles ignores what is written to its fields, so we rebuild it from its bytes.
+        # A record unpickled by NumPy ignores writes to its fields, so it is rebuilt from its bytes.
         return _unpickled, (self.dtype, self.tobytes())
 
 
@@ -75,24 +75,24 @@ def _unpickled(dtype: np.dtype, data: bytes) -> Scalars:
 
 
 def scalars(**values: float) -> Scalars:
-    """Numbers by name that compiled code changes in place: ``s = scalars(u=0.0, t=0)``, then ``s.u += 1.0``.
+    """Named numbers that compiled code changes in place: ``s = scalars(u=0.0, t=0)``, then ``s.u += 1.0``.
 
-    A float becomes a float64, a whole number an int64, and True or False a bool. Compiled code reads and
-    writes a field as fast as an array's entry. It compiles sooner, and is called sooner, than with a named
-    tuple that it takes and returns; but a call takes some microseconds, too many where one does little.
+    A float becomes a float64, an int an int64, a bool a bool. Compiled code reads and writes a field as fast as an
+    array's entry. Compilation and calls are faster than with a named tuple that is passed and returned; but passing it
+    takes some microseconds, too many for a function that does little.
     """
     return cast(Scalars, scalars_array(**values)[()])
 
 
 def copied(numbers: Scalars) -> Scalars:
-    """The same numbers once more: what is written to one is not in the other."""
+    """A copy, independent of the original."""
     return _unpickled(numbers.dtype, numbers.tobytes())
 
 
 def scalars_array(**values: float) -> np.ndarray:
-    """The same in an array without dimensions, for functions that are called often: ``s[()]`` are the scalars.
+    """The same as a zero-dimensional array, for functions that are called often: ``s[()]`` are the scalars.
 
-    Compiled code takes it over as fast as any array.
+    It is passed to compiled code as fast as any array.
     """
     return np.array(tuple(values.values()), _fields(tuple((k, type(v)) for k, v in values.items())))
 
@@ -100,15 +100,15 @@ def scalars_array(**values: float) -> np.ndarray:
 @cache
 def _fields(kinds: tuple[tuple[str, type], ...]) -> np.dtype:
     taken = [name for name, _ in kinds if hasattr(Scalars, name)]
-    if taken:  # they would answer with the attribute of that name, not with the field
+    if taken:  # the attribute of that name would hide the field
         raise ValueError(f"A NumPy record has attributes of its own called {', '.join(taken)}.")
     return np.dtype((Scalars, [(name, {float: "f8", int: "i8", bool: "?"}[kind]) for name, kind in kinds]))
 
 
 def _aside(work: Callable) -> Callable:
-    """The same in a thread that Ctrl-C cannot reach: Numba is not itself after an error in its midst.
+    """Run a function in a thread that Ctrl-C does not reach, since Numba is in an invalid state if interrupted.
 
-    Who pressed it need not wait: the compilation goes on beside what follows, and what it made is used then.
+    After Ctrl-C the caller does not wait: compilation continues in the background, and its result is used later.
     """
 
     @wraps(work)
@@ -133,7 +133,7 @@ def _aside(work: Callable) -> Callable:
 
 @contextmanager
 def _garbage_waits() -> Iterator[None]:
-    """No search for garbage meanwhile: a compiler makes many objects that stay, and the searches take a tenth of it."""
+    """Disable garbage collection: compilation creates many objects that stay, and collections take a tenth of it."""
     searched = gc.isenabled()
     gc.disable()
     try:
@@ -144,18 +144,18 @@ def _garbage_waits() -> Iterator[None]:
 
 
 PATIENCE = 1.0
-"""Seconds of compiling after which somebody who waits is told."""
+"""Seconds of compilation after which the waiting user is told."""
 
 
 class _Waiting:
-    """Who is told that a compilation takes a while, and for how long it has taken."""
+    """The function that reports a long compilation, and the seconds spent so far."""
 
     tell: Callable[[], None] | None = None
     seconds = 0.0
 
 
 def when_waiting(tell: Callable[[], None] | None) -> None:
-    """Call this once if the functions that are compiled from now on take more than a moment; None for nobody."""
+    """Call `tell` once if compilation from now on takes more than a second; None for no report."""
     _Waiting.tell, _Waiting.seconds = tell, 0.0
 
 
@@ -175,23 +175,23 @@ def _waited_for(future: "Future[Any]") -> Any:
 
 
 class _Cache(FunctionCache):
-    """Numba's cache of a function; where it cannot be written, functions are compiled anew in each process."""
+    """Numba's cache of a function; if it cannot be written, each process compiles for itself."""
 
     def __init__(self, function: Callable) -> None:
         super().__init__(function)
         self._cache_file.__class__ = _CacheFile
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        with suppress(OSError):  # the disk is full, or was made read-only since
+        with suppress(OSError):  # the disk is full, or has become read-only
             super().save_overload(sig, data)
 
 
 class _CacheFile(IndexDataCacheFile):
-    """Numba's index and files of code, safe against processes that are killed or that write at once.
+    """Numba's cache files, safe against processes that are killed or that write concurrently.
 
-    Numba numbers the files, and names one in the index before it writes it: a process killed in between, or
-    two that chose the same number, leave an index that names other code. Here every file has a name of its
-    own and is written first; files that no index names go with the next write.
+    Numba numbers the code files, and enters a file in the index before it is written: a process killed in between, or
+    two processes that chose the same number, leave an index that refers to wrong code. Here each file has a unique name
+    and is written first; files that are not in the index are deleted with the next write.
     """
 
     def save(self, key: Any, data: Any) -> None:

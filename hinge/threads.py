@@ -1,7 +1,7 @@
-"""Threads that share the work of one problem: how many there may be, and what they do at once.
+"""Threads that share the work of one problem.
 
-What is shared is cut into tasks before, by sizes alone, and results are put together in the order of the tasks:
-the same bits come out however many threads there are, and whichever of them was the slower.
+Work is divided into tasks by sizes alone, and results are combined in the order of the tasks: they are bitwise the same
+for any number of threads.
 """
 
 import os
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class OfThread(threading.local, Generic[T]):
-    """What each thread keeps for itself, by a key."""
+    """Values by key, separate for each thread."""
 
     def __init__(self) -> None:
         self.kept: dict[Hashable, T] = {}
@@ -32,7 +32,7 @@ _allowed: ContextVar[int] = ContextVar("threads allowed", default=1)
 
 @contextmanager
 def allowing(threads: int) -> Iterator[None]:
-    """Let whole passes over data, such as those of certificates, use so many threads."""
+    """Allow whole passes over data, such as those of certificates, this many threads."""
     token = _allowed.set(threads)
     try:
         yield
@@ -41,15 +41,15 @@ def allowing(threads: int) -> Iterator[None]:
 
 
 def allowed() -> int:
-    """How many threads a whole pass over data may use here."""
+    """Number of threads that a whole pass over data may use here."""
     return _allowed.get()
 
 
 @cache
 def cores() -> int:
-    """Cores that this process may use: by its affinity, its container, and what joblib was told.
+    """Number of cores that this process may use, by its affinity, its container, and joblib's settings.
 
-    Whoever starts processes beside each other tells them by the environment how many threads each may have.
+    A worker process gets its number of threads from its parent through the environment (OMP_NUM_THREADS).
     """
     from joblib import cpu_count
 
@@ -61,9 +61,9 @@ def cores() -> int:
 
 
 def threads_of(n_jobs: int | None) -> int:
-    """What an estimator's `n_jobs` means, as in scikit-learn.
+    """The number of threads for an estimator's `n_jobs`, as in scikit-learn.
 
-    None is one, unless ``joblib.parallel_config`` says more; -1 is all `cores`.
+    None is one, unless ``joblib.parallel_config`` sets more; -1 is all `cores`.
     """
     from joblib import effective_n_jobs
 
@@ -72,35 +72,35 @@ def threads_of(n_jobs: int | None) -> int:
 
 
 def one_blas_thread() -> Any:
-    """A context in which BLAS has one thread: on small products, and in threads, more cost more than they save."""
+    """A context in which BLAS uses one thread: for small products, or inside threads, more are slower."""
     return _pools().limit(limits=1, user_api="blas")
 
 
 @cache
 def _pools() -> ThreadpoolController:
-    return ThreadpoolController()  # kept, since finding the libraries takes as long as a small fit
+    return ThreadpoolController()  # cached, since finding the libraries takes as long as a small fit
 
 
 def each(work: Callable[[int], T], tasks: int, threads: int | None = None) -> list[T]:
-    """``[work(k) for k in range(tasks)]`` in several threads, this one among them.
+    """``[work(k) for k in range(tasks)]`` in several threads, including the calling one.
 
-    There are never more than `cores`. The others are lent by a pool that all fits of the process share: where it is
-    busy, this thread does their tasks too, so that nobody waits for threads that have not begun. After Ctrl-C, or
-    an error, no task is begun any more, and those under way are waited for.
+    There are never more than `cores`. The other threads come from a pool that all fits of the process share; if it is
+    busy, the calling thread does their tasks, so that it never waits for threads that have not begun. After Ctrl-C, or
+    an error, no further task is started, and those that have begun are waited for.
 
     Parameters
     ----------
     work : callable
-        Should spend its time in code that releases the interpreter lock.
+        Should spend most of its time in code that releases the interpreter lock.
     tasks : int
     threads : int, optional
-        The most threads; by default those `allowed`.
+        Limit of the threads; by default that of `allowed`.
     """
     threads = min(tasks, allowed() if threads is None else threads, cores())
     if threads <= 1:
         return [work(k) for k in range(tasks)]
     results: dict[int, T] = {}
-    turn, over = count(), threading.Event()  # one step of the interpreter takes a number: no task is done twice
+    turn, over = count(), threading.Event()  # `next` on a count is atomic: no task is done twice
 
     def take_turns() -> None:
         try:
@@ -123,17 +123,17 @@ def each(work: Callable[[int], T], tasks: int, threads: int | None = None) -> li
 
 
 class Begun(Generic[T]):
-    """What `each` does, begun by a thread of its own; whoever asks for the results does with it what is left.
+    """Like `each`, started in a background thread; the thread that asks for the results helps with the rest.
 
-    So work that is wanted later goes on meanwhile, and nobody waits idly for it. The thread ends with the process.
+    So work that is needed later proceeds in the background, and nobody waits idly. The thread ends with the process.
 
     Parameters
     ----------
     work : callable
-        Should spend its time in code that releases the interpreter lock.
+        Should spend most of its time in code that releases the interpreter lock.
     tasks : int
     name : str
-        Of the thread.
+        Name of the thread.
     """
 
     def __init__(self, work: Callable[[int], T], tasks: int, name: str = "hinge") -> None:
@@ -150,9 +150,9 @@ class Begun(Generic[T]):
             self._error = error
 
     def results(self) -> list[T]:
-        """All, in the order of the tasks; raises the error of one, after which none is begun."""
+        """All results in the order of the tasks; raises the error of a task, after which no further one is started."""
         self._take_turns()
-        if not isinstance(self._error, KeyboardInterrupt):  # who leaves need not wait
+        if not isinstance(self._error, KeyboardInterrupt):  # after Ctrl-C do not wait
             self._thread.join()
         if self._error is not None:
             raise self._error
@@ -160,12 +160,12 @@ class Begun(Generic[T]):
 
 
 def stretches(count: int, parts: int) -> list[tuple[int, int]]:
-    """So many stretches of nearly one length that cover 0 to `count`."""
+    """Ranges of nearly equal length that cover 0 to `count`."""
     ends = [count * k // parts for k in range(parts + 1)]
     return list(pairwise(ends))
 
 
 @cache
 def _pool(process: int, size: int) -> ThreadPoolExecutor:
-    """The pool of a process: a fork has none of its parent's threads."""
+    """The pool of a process: a forked process has none of its parent's threads."""
     return ThreadPoolExecutor(size, thread_name_prefix="hinge")

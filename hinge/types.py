@@ -1,4 +1,4 @@
-"""Names for the types that many signatures share; nothing here runs."""
+"""Type aliases that many signatures share."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -11,22 +11,22 @@ if TYPE_CHECKING:  # an optional package, and slow to import
     import torch
 
 Vector: TypeAlias = NDArray[np.float64]
-"""Numbers in float64."""
+"""A float64 array."""
 
 Indices: TypeAlias = NDArray[np.integer]
-"""Whole numbers that say which rows, columns or points are meant."""
+"""Integer indices of rows, columns or points."""
 
 Sparse: TypeAlias = sp.sparray | sp.spmatrix
 """A sparse matrix of SciPy, in any format."""
 
 MatrixLike: TypeAlias = ArrayLike | Sparse
-"""What a user may give as a matrix, before it is checked: nested lists, arrays, frames, sparse matrices."""
+"""A matrix as users may give it, before validation: nested lists, arrays, frames, sparse matrices."""
 
 Items: TypeAlias = MatrixLike | Sequence[Any]
-"""Points for a kernel: a matrix by rows or, for a function of one's own, any sequence of things."""
+"""Points for a kernel: a matrix by rows or, for a kernel function, any sequence of items."""
 
 Stored: TypeAlias = np.ndarray | sp.csr_array
-"""A matrix that was checked: a dense array, or CSR."""
+"""A validated matrix: a dense array, or CSR."""
 
 Array = TypeVar("Array", np.ndarray, "torch.Tensor")
-"""An array of NumPy or a tensor of torch, in code that is written once for both: what goes in comes out."""
+"""A NumPy array or a torch tensor, in code that is written once for both; the output has the type of the input."""

@@ -1,3 +1,3 @@
-"""The version, where every part may read it."""
+"""The version number."""
 
 __version__ = "0.3.0"

@@ -1,4 +1,4 @@
-"""DATA: the only code that touches the data, and the place where reads and kernel values are counted."""
+"""Access to the data: the only code that reads it, where reads and kernel values are counted."""
 
 from hinge.access.data import Data
 from hinge.access.gram.base import BaseGram

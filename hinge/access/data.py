@@ -1,4 +1,4 @@
-"""What every matrix offers that is read with counts, whether its rows are in memory or not."""
+"""The base class of matrices whose reads are counted, in memory or elsewhere."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -12,10 +12,10 @@ T = TypeVar("T")
 
 
 class Data(ABC):
-    """A matrix of n rows and d columns; whatever is handed out of it is counted.
+    """A matrix of n rows and d columns, the reads of which are counted.
 
-    `Matrix` is an array or CSR in memory, which compiled code takes rows from. `Table` is read by rows,
-    columns and cells, and may lie on a disk or with someone who sells it.
+    `Matrix` is an array or CSR in memory, of which compiled code reads rows. `Table` is read by rows, columns and
+    cells, and may be on disk or with a seller of features.
     """
 
     shape: tuple[int, int]
@@ -24,13 +24,13 @@ class Data(ABC):
     """Whether the cells can be read again at no cost."""
 
     is_sparse: bool = False
-    """Whether the rows are compressed."""
+    """Whether the rows are stored sparsely."""
 
     dtype: np.dtype = np.dtype(np.float64)
-    """The type of the stored values; float64 where that is not known before they are read."""
+    """The type of the stored values; float64 if that is not known before they are read."""
 
     n_cells: int
-    """Cells that one pass over all rows reads: the nonzeros of compressed data, else all n·d."""
+    """Cells read by one pass over all rows: the nonzeros of sparse data, else n·d."""
 
     max_row_cells: int
     """Cells of the longest row."""
@@ -47,20 +47,20 @@ class Data(ABC):
 
     @property
     def by_rows(self) -> "Data":
-        """The same data as a `Matrix`, on the same count of reads; itself where the rows are not in memory."""
+        """The same data as a `Matrix` with the same counter; itself if the rows are not in memory."""
         return self
 
     @property
     @abstractmethod
     def reads(self) -> int:
-        """Cells handed out so far: nonzeros of compressed data, cells of other."""
+        """Cells read so far: nonzeros of sparse data, else all cells."""
 
     @abstractmethod
     def fork(self) -> "Data":
-        """The same data for a run beside others, with counts of its own where that is possible."""
+        """The same data for a concurrent run, with counters of its own if possible."""
 
     def each_block(self, work: Callable[["Data", int, int], T]) -> list[T]:
-        """What ``work(data, lo, hi)`` returns for each of the row blocks, in their order."""
+        """The results of ``work(data, lo, hi)`` for all row blocks, in order."""
         return [work(self, lo, hi) for lo, hi in self.row_blocks()]
 
     @abstractmethod
@@ -81,8 +81,8 @@ class Data(ABC):
 
     @abstractmethod
     def largest_norm(self) -> float:
-        """The largest norm of a row (not billed), or of one that was met where they are not in memory."""
+        """The largest norm of a row (not billed); where rows are not in memory, of those read so far."""
 
     @abstractmethod
     def gather(self, rows: Indices) -> "Data | Stored":
-        """Some rows, in memory."""
+        """A copy of some rows, in memory."""

@@ -1,6 +1,6 @@
-"""Rows on a GPU, or wherever torch puts them: products with several vectors at once, in float64.
+"""Rows on a GPU, or any torch device: products with several vectors at once, in float64.
 
-The rows go there once, in the type that they are stored in, and are (xᵢ, 1) from then on: vectors have an entry for the
+The rows are sent once, in the type in which they are stored, and extended to (xᵢ, 1): vectors have an entry for the
 bias. Needs torch.
 """
 
@@ -18,41 +18,41 @@ from hinge.access.matrix import Matrix
 from hinge.access.rows import DenseRows
 from hinge.types import Stored
 
-if TYPE_CHECKING:  # imported by `import_torch` when a device is asked for
+if TYPE_CHECKING:  # imported by `import_torch` when a device is used
     import torch
 
 ALIGNED = 8
-"""Vectors and full rows are filled up with zeros to a multiple of so many entries, which matrix products like."""
+"""Vectors and dense rows are padded with zeros to a multiple of this, for faster matrix products."""
 FEW = 2048
-"""Features up to which compressed rows are stored as full ones, and sums of their squares are formed."""
+"""Features up to which sparse rows are stored as dense ones, and Hessians are formed."""
 SHARE = 0.25
-"""Of the free memory, that such full rows may take."""
+"""Fraction of the free memory that such dense rows may take."""
 AT_ONCE = 1 << 27
-"""Cells that are copied at once."""
+"""Cells of a temporary copy."""
 PIECE = 1 << 24
-"""Bytes that go to a card at once."""
+"""Bytes of one piece of a transfer to a GPU."""
 SHORT = 256
-"""Entries of a row up to which the equations of several tasks are solved at once."""
+"""Length of a row up to which the equations of several tasks are solved at once."""
 LITTLE = 1 << 25
-"""Cells of short rows that are all multiplied sooner than the host learns how many count."""
+"""Number of cells of short rows up to which one product over all rows is faster than copying those that count."""
 LARGEST = 1e70
-"""Norms above this are looked at again by who says what is wrong with them."""
+"""Larger norms are left to the checks on the CPU, which report what is wrong."""
 FLOATS, BYTES = (np.float32, np.float64), (np.uint8, np.int8, np.bool_)
 MOST = 0.5
-"""Share of the rows above which no copy of some of them is worth while."""
+"""Fraction of the rows above which a copy of some of them is not worth while."""
 
 
 class UnsoundRows(ValueError):
-    """The parts of a sparse matrix do not fit together."""
+    """The arrays of a sparse matrix are inconsistent."""
 
 
 _PLACED: "weakref.WeakKeyDictionary[Matrix, dict[str, FullRows | CompressedRows]]" = weakref.WeakKeyDictionary()
 
 
 def sent_soundly(X: object, device: str) -> Matrix | None:
-    """Rows that are sent as they lie, bytes as bytes, if a look at them there finds nothing wrong.
+    """The rows, sent to the device without conversion, if a validation there finds no fault.
 
-    That is sooner than a look here. None where only a processor can look, or say what is wrong.
+    That is faster than validation on the CPU. None if only the CPU can validate them, or if there is a fault to report.
     """
     if sp.issparse(X):
         S = cast(sp.csr_array, X)
@@ -73,10 +73,10 @@ def sent_soundly(X: object, device: str) -> Matrix | None:
 
 
 def on_device(matrix: Matrix, device: str, *, checked: bool = True) -> "FullRows | CompressedRows":
-    """The rows of a matrix on a device: sent by the first who asks, which counts as a pass; gone with the matrix.
+    """The rows of a matrix on a device; sent at the first use, which counts as a pass, and freed with the matrix.
 
-    `checked` says that the parts of a sparse one are known to fit together; else those whose columns do not ascend are
-    refused, too.
+    `checked` states that a sparse matrix has been validated; else it is validated there, and column indices must
+    ascend.
     """
     placed = _PLACED.setdefault(matrix, {})
     if device not in placed:
@@ -92,20 +92,20 @@ def on_device(matrix: Matrix, device: str, *, checked: bool = True) -> "FullRows
 
 
 def width_of(d: int) -> int:
-    """Entries of a vector there: of each feature, of the bias at place d, and zeros."""
+    """Length of a vector on the device: one entry for each feature, one for the bias at index d, and padding."""
     return -(-(d + 1) // ALIGNED) * ALIGNED
 
 
 def free_memory(torch: ModuleType, device: str) -> int:
-    """Bytes that are left there."""
+    """Free memory of the device in bytes."""
     return int(torch.cuda.mem_get_info(device)[0]) if str(device).startswith("cuda") else 1 << 33
 
 
 def sent(torch: ModuleType, a: np.ndarray, device: "str | torch.device") -> "torch.Tensor":
-    """An array on a device, in its own type; `a` may change afterwards, though nobody waited for the device."""
+    """An array on a device, in its own dtype; `a` may change after the call, which does not wait for the device."""
     here = _as_tensor(torch, np.ascontiguousarray(a))
     if not str(device).startswith("cuda") or a.nbytes < 2 * PIECE:
-        return here.to(device, non_blocking=True)  # of memory that is not pinned the driver has made a copy by then
+        return here.to(device, non_blocking=True)  # the driver copies memory that is not pinned before it returns
     return _in_pieces(torch, here, device)
 
 
@@ -113,12 +113,12 @@ def _as_tensor(torch: ModuleType, a: np.ndarray) -> "torch.Tensor":
     if a.flags.writeable:
         return torch.from_numpy(a)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch warns of read-only arrays, but we do not write to it
+        warnings.simplefilter("ignore")  # torch warns of read-only arrays, which are not written here
         return torch.from_numpy(a)
 
 
 def _in_pieces(torch: ModuleType, here: "torch.Tensor", device: "str | torch.device") -> "torch.Tensor":
-    """The same by way of memory that the card reads by itself: one piece is on its way while the next is copied."""
+    """The same through pinned memory: one piece is transferred while the next is copied."""
     there = torch.empty_like(here, device=device)
     flat, target, step = here.view(-1), there.view(-1), PIECE // here.element_size()
     room = [(torch.empty(step, dtype=here.dtype, pin_memory=True), torch.cuda.Event()) for _ in range(2)]
@@ -155,7 +155,7 @@ def _sent(torch: ModuleType, matrix: Matrix, device: str, checked: bool) -> "Ful
 
 
 def _fit_together(torch: ModuleType, pointers: "torch.Tensor", columns: "torch.Tensor", d: int) -> bool:
-    """Whether rows end one after the other, and the columns of each ascend, within the matrix."""
+    """Whether row pointers ascend, and column indices ascend within each row and are in range."""
     m = len(columns)
     ordered = (pointers.diff() >= 0).all() & (pointers[0] == 0) & (pointers[-1] == m)
     if m == 0 or not bool(ordered):
@@ -167,14 +167,14 @@ def _fit_together(torch: ModuleType, pointers: "torch.Tensor", columns: "torch.T
 
 
 class FullRows:
-    """Rows with all their cells.
+    """Rows stored densely.
 
     Attributes
     ----------
     n, d, width : int
-        Rows, features, and entries of a vector: the features, the bias at place d, and zeros.
+        Rows, features, and the length of a vector: features, the bias at index d, and padding.
     forms_squares : bool
-        Whether `squares` can be had.
+        Whether `squares` is available.
     """
 
     def __init__(self, torch: ModuleType, X: "torch.Tensor", d: int, cells: int, reads: np.ndarray) -> None:
@@ -183,7 +183,7 @@ class FullRows:
         self.forms_squares = d <= FEW
 
     def responses(self, V: "torch.Tensor") -> "torch.Tensor":
-        """⟨v, (xᵢ, 1)⟩ of each row, for each column v of V: n numbers a column."""
+        """⟨v, (xᵢ, 1)⟩ of each row, for each column v of V."""
         self._reads[0] += self._cells
         return self._X @ V
 
@@ -195,7 +195,7 @@ class FullRows:
     def squares(self, s: "torch.Tensor") -> "torch.Tensor":
         """Σ sᵢ(xᵢ, 1)(xᵢ, 1)ᵀ over the rows whose s is not zero.
 
-        Of many or long rows these are copied first, which waits for their number.
+        Of many or long rows those are copied first, which waits for the device to count them.
         """
         if self.width <= SHORT and self._X.numel() <= LITTLE:
             self._reads[0] += self._cells
@@ -215,36 +215,36 @@ class FullRows:
         return sum(((X * X).T @ s for X, s in blocks), S.new_zeros((self.width, S.shape[1])))
 
     def some(self, on: "torch.Tensor") -> "tuple[FullRows, torch.Tensor | None]":
-        """A copy of the rows that are on, and which these are; all rows, and None, where most are."""
+        """A copy of the rows that are on, and their indices; all rows, and None, if most are on."""
         used = on.nonzero()[:, 0]
         if len(used) > MOST * self.n:
             return self, None
-        cells = self._cells * len(used) // self.n  # on average
+        cells = self._cells * len(used) // self.n  # an average
         self._reads[0] += cells
         return FullRows(self.xp, self._X[used], self.d, cells, self._reads), used
 
     @cached_property
     def largest_norm(self) -> float:
-        """The largest norm of an xᵢ; no number where a cell is none."""
+        """The largest norm of an xᵢ; nan if a cell is nan."""
         blocks = self._X.split(max(1, AT_ONCE // self.width))
         return float(self.xp.stack([(X[:, : self.d] ** 2).sum(1).max() for X in blocks]).max()) ** 0.5
 
 
 class Compressed:
-    """Cells that are not zero, line by line: where lines end, and of each cell its place in the line."""
+    """A CSR matrix: row pointers `ends`, column indices `places`, and values."""
 
     def __init__(self, ends: "torch.Tensor", places: "torch.Tensor", values: "torch.Tensor") -> None:
         self.ends, self.places, self.values = ends, places, values
 
     def of(self, torch: ModuleType, shape: tuple[int, int], values: "torch.Tensor | None" = None) -> "torch.Tensor":
-        """The same as torch knows it, or with other values."""
+        """As a torch sparse tensor, optionally with other values."""
         values = self.values if values is None else values
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it calls this form new
+            warnings.simplefilter("ignore")  # torch warns that its CSR support is in beta
             return torch.sparse_csr_tensor(self.ends, self.places, values, size=shape, check_invariants=False)
 
     def some(self, torch: ModuleType, used: "torch.Tensor") -> "Compressed":
-        """A copy of some lines."""
+        """A copy of some rows."""
         begins, lengths = self.ends[used], self.ends[used + 1] - self.ends[used]
         ends = torch.cat([lengths.new_zeros(1), lengths.cumsum(0, dtype=lengths.dtype)])
         count = int(ends[-1])
@@ -253,7 +253,7 @@ class Compressed:
         return Compressed(ends, self.places[at], self.values[at])
 
     def turned(self, torch: ModuleType, lines: "torch.Tensor", width: int) -> "Compressed":
-        """The same by columns, of which there are `width`; `lines` are those of the cells."""
+        """The transpose, of `width` rows; `lines` are the row indices of the cells."""
         order = torch.argsort(self.places, stable=True)
         counts = torch.bincount(self.places, minlength=width)
         ends = torch.cat([counts.new_zeros(1), counts.cumsum(0)]).to(self.ends.dtype)
@@ -261,14 +261,14 @@ class Compressed:
 
 
 class CompressedRows:
-    """Rows by their cells that are not zero, stored by rows and by columns.
+    """Rows stored sparsely, by rows and by columns.
 
     Attributes
     ----------
     n, d, width : int
         As of `FullRows`.
     forms_squares : bool
-        Never: sums of squares have d² entries.
+        False: Hessians would have d² entries.
     """
 
     forms_squares = False
@@ -282,7 +282,7 @@ class CompressedRows:
         self._S, self._T = by_rows.of(torch, (self.n, d)), self._by_columns.of(torch, (d, self.n))
 
     def responses(self, V: "torch.Tensor") -> "torch.Tensor":
-        """⟨v, (xᵢ, 1)⟩ of each row, for each column v of V: n numbers a column."""
+        """⟨v, (xᵢ, 1)⟩ of each row, for each column v of V."""
         self._reads[0] += self._cells
         return _product(self._S, V[: self.d]) + V[self.d]
 
@@ -292,18 +292,18 @@ class CompressedRows:
         return self._with_bias(_product(self._T, A), A)
 
     def diagonals(self, S: "torch.Tensor") -> "torch.Tensor":
-        """Σ sᵢ(xᵢ², 1) for each column s of S: the diagonals of sums of squares."""
+        """Σ sᵢ(xᵢ², 1) for each column s of S: the diagonals of Hessians."""
         self._reads[0] += self._cells
         squared = self._by_columns.of(self.xp, (self.d, self.n), self._by_columns.values**2)
         return self._with_bias(_product(squared, S), S)
 
     def _with_bias(self, sums: "torch.Tensor", A: "torch.Tensor") -> "torch.Tensor":
-        """Sums of rows, and of the constant feature."""
+        """Sums over rows, extended by the constant feature."""
         spare = A.new_zeros((self.width - self.d - 1, A.shape[1]))
         return self.xp.cat([sums, A.sum(0, keepdim=True), spare])
 
     def some(self, on: "torch.Tensor") -> "tuple[CompressedRows, torch.Tensor | None]":
-        """A copy of the rows that are on, and which these are; all rows, and None, where most are."""
+        """A copy of the rows that are on, and their indices; all rows, and None, if most are on."""
         used = on.nonzero()[:, 0]
         if len(used) > MOST * self.n:
             return self, None
@@ -315,11 +315,11 @@ class CompressedRows:
 
     @cached_property
     def largest_norm(self) -> float:
-        """The largest norm of an xᵢ; no number where a cell is none."""
+        """The largest norm of an xᵢ; nan if a cell is nan."""
         squared = self._by_rows.of(self.xp, (self.n, self.d), self._by_rows.values**2)
         return float(_product(squared, squared.values().new_ones((self.d, 1))).max()) ** 0.5
 
 
 def _product(S: "torch.Tensor", V: "torch.Tensor") -> "torch.Tensor":
-    """S V; a single column as a vector, for which there are faster routines."""
+    """S V; a single column as a vector, for which torch has faster routines."""
     return (S @ V[:, 0])[:, None] if V.shape[1] == 1 else S @ V

@@ -1,4 +1,4 @@
-"""Squared distances of rows from a point, in float64: no difference of large squares is taken."""
+"""Squared distances of rows from a point, in float64, from differences of coordinates where rows are dense."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,7 +18,7 @@ def sq_distances(matrix: Data, z: np.ndarray, lo: int, hi: int, out: np.ndarray 
     Parameters
     ----------
     matrix : Matrix or Table
-        Its rows are read, and billed.
+        Its reads are billed.
     z : ndarray of shape (d,)
     lo, hi : int
     out : ndarray of shape (hi - lo,), optional
@@ -38,7 +38,7 @@ def sq_distances(matrix: Data, z: np.ndarray, lo: int, hi: int, out: np.ndarray 
 
 
 def sq_distances_at(matrix: Data, rows: np.ndarray, z: np.ndarray) -> np.ndarray:
-    """:math:`\\|a_i - z\\|^2` of some rows, which are billed."""
+    """:math:`\\|a_i - z\\|^2` of some rows; reads are billed."""
     if not isinstance(matrix, Matrix):
         return _of(matrix.gather(np.asarray(rows)), z)
     out = np.empty(len(rows))
@@ -47,7 +47,7 @@ def sq_distances_at(matrix: Data, rows: np.ndarray, z: np.ndarray) -> np.ndarray
 
 
 def inner_products(matrix: Matrix, z: np.ndarray, dtype: DTypeLike) -> np.ndarray:
-    """:math:`\\langle a_i - z, a_j - z\\rangle` of all rows, computed in a given type; nothing is billed."""
+    """:math:`\\langle a_i - z, a_j - z\\rangle` of all rows, computed in the given type; not billed."""
     rows = matrix._array
     if not sp.issparse(rows):
         centred = rows - z if dtype == np.float64 else (rows - z.astype(dtype)).astype(dtype, copy=False)
@@ -58,7 +58,7 @@ def inner_products(matrix: Matrix, z: np.ndarray, dtype: DTypeLike) -> np.ndarra
 
 
 def mean_offset(matrix: Matrix, q: np.ndarray, z: np.ndarray) -> np.ndarray:
-    """:math:`\\sum_i q_i(a_i - z)` over all rows, of differences where they are dense; nothing is billed."""
+    """:math:`\\sum_i q_i(a_i - z)` over all rows, from differences if they are dense; not billed."""
     rows, total = matrix._array, np.zeros(len(z))
     if sp.issparse(rows):
         return rows.T @ q - z * q.sum()

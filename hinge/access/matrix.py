@@ -1,4 +1,4 @@
-"""The data matrix as Python code sees it: no copy, a read counter, whole passes in row blocks."""
+"""A data matrix in memory, not copied, with a read counter and passes in row blocks."""
 
 import copy
 import threading
@@ -22,17 +22,18 @@ from hinge.types import MatrixLike, Stored
 T = TypeVar("T")
 
 ROW_BLOCK_CELLS = 1 << 21
-"""Cells per compiled call of a whole pass: some milliseconds, so that Ctrl-C is heard."""
+"""Cells per compiled call of a pass: some milliseconds, so that Ctrl-C is noticed."""
 
 FEW_ROWS = 64
-MOST_UNPACKED, SPARSE = 1 << 25, 64  # cells that are unpacked for products, if one of so many is not zero
-"""Compressed rows whose products with each other are soonest found one by one."""
+"""Up to this many sparse rows, their inner products are computed one by one."""
+MOST_UNPACKED, SPARSE = 1 << 25, 64
+"""Sparse rows of at most so many cells are made dense for products, if at least one cell in so many is not zero."""
 
-_TURNING = threading.Lock()  # of all matrices: a lock of its own could not be pickled with one
+_TURNING = threading.Lock()  # one for all matrices, since a lock cannot be pickled with a matrix
 
 
 class Matrix(Data):
-    """Counted access to a dense or CSR matrix that is used where it lies.
+    """Counted access to a dense or CSR matrix, without a copy.
 
     Parameters
     ----------
@@ -40,19 +41,19 @@ class Matrix(Data):
         C-contiguous float32 or float64, or CSR with such values and int32 or int64 indices;
         read-only and memory-mapped arrays included. Nothing is copied, nothing is written.
     checked : bool
-        Whether the structure of CSR is known to be sound.
+        Whether the structure of a CSR matrix has been validated.
 
     Attributes
     ----------
     shape : tuple of int
     n_cells : int
-        Cells that one pass over all rows reads: the nonzeros of CSR, n·d of a dense matrix.
+        Cells read by one pass over all rows: the nonzeros of CSR, n·d of a dense matrix.
     max_row_cells : int
         Cells of the longest row.
     rows : DenseRows or CSRRows
-        What compiled code takes; every row it hands out is counted.
+        The rows for compiled code; each that is read is counted.
     unbilled : DenseRows or CSRRows
-        The same rows with a counter of their own, for evaluations that are not part of a method.
+        The same rows with a separate counter, for evaluations that are not part of a method.
     """
 
     in_memory = True
@@ -75,14 +76,14 @@ class Matrix(Data):
             self.n_cells = int(X.size)
             self.max_row_cells = self.shape[1]
             kind = DenseRows
-        self._sq_norms: list[np.ndarray] = []  # holds one array once it is asked for; a list, so that forks share it
+        self._sq_norms: list[np.ndarray] = []  # holds one array once it is needed; a list, so that forks share it
         self._by_columns: list[tuple[np.ndarray, ...]] = []  # likewise
-        self._measured = np.zeros(2)  # [rows measured so far, their largest squared norm]; forks share it
+        self._measured = np.zeros(2)  # [rows whose norms are known, their largest squared norm]; forks share it
         self.rows: DenseRows | CSRRows = kind(*parts, self._reads)
         self.unbilled: DenseRows | CSRRows = kind(*parts, np.zeros(1, np.int64))
 
     def fork(self) -> "Matrix":
-        """The same data with counters of its own, for a run beside others."""
+        """The same data with counters of its own, for a concurrent run."""
         other = copy.copy(self)
         other._reads = counter()
         other.rows = self.rows._replace(reads=other._reads)
@@ -91,7 +92,7 @@ class Matrix(Data):
 
     @property
     def is_sparse(self) -> bool:  # type: ignore[override]
-        """Whether the rows are compressed."""
+        """Whether the rows are stored sparsely."""
         return isinstance(self.rows, CSRRows)
 
     @property
@@ -101,14 +102,14 @@ class Matrix(Data):
 
     @property
     def reads(self) -> int:
-        """Cells handed out so far."""
+        """Cells read so far."""
         return int(self._reads[0])
 
     @property
     def columns(self) -> DenseRows | CSRRows:
-        """The same data by columns: row j of what compiled code takes here is column j, and counted as such.
+        """The same data by columns: "row" j for compiled code is column j, and counted as such.
 
-        The first who asks has them copied, which is counted as one pass; forks share the copy.
+        The copy is made at the first use, which is counted as one pass; forks share it.
         """
         with _TURNING:
             if not self._by_columns:
@@ -124,23 +125,23 @@ class Matrix(Data):
 
     @property
     def has_columns(self) -> bool:
-        """Whether somebody has asked for them."""
+        """Whether the copy by columns has been made."""
         return bool(self._by_columns)
 
     @property
     def sq_norms(self) -> np.ndarray:
-        """Squared norms of the rows, nan until somebody who reads a row writes it there for all."""
+        """Squared norms of the rows; nan until code that reads a row fills it in."""
         if not self._sq_norms:
             self._sq_norms.append(np.full(self.shape[0], np.nan))
         return self._sq_norms[0]
 
     def count(self, cells: int) -> None:
-        """Add what was read through another counter."""
+        """Add cells that were read through another counter."""
         self._reads[0] += cells
 
     @contextmanager
     def shared(self, parts: int) -> Iterator[list[DenseRows | CSRRows]]:
-        """The rows for so many parts that read at once, each with a counter of its own; what they read is counted."""
+        """The rows for concurrent readers, each with a counter of its own; their reads are added at the end."""
         apart = [self.rows._replace(reads=counter()) for _ in range(parts)]
         try:
             yield apart
@@ -148,7 +149,7 @@ class Matrix(Data):
             self.count(sum(int(rows.reads[0]) for rows in apart))
 
     def row_blocks(self) -> Iterator[tuple[int, int]]:
-        """Ranges of rows that cover the matrix, of one length, each about `ROW_BLOCK_CELLS` cells."""
+        """Ranges of rows that cover the matrix, of equal length, each of about `ROW_BLOCK_CELLS` cells."""
         n = self.shape[0]
         step = max(1, min(n, ROW_BLOCK_CELLS * n // max(1, self.n_cells)))
         step = -(-n // max(1, -(-n // step)))
@@ -156,9 +157,9 @@ class Matrix(Data):
             yield lo, min(lo + step, n)
 
     def each_block(self, work: Callable[[Data, int, int], T]) -> list[T]:
-        """What ``work(data, lo, hi)`` returns for each of the row blocks, in their order; see :mod:`hinge.threads`.
+        """The results of ``work(data, lo, hi)`` for all row blocks, in order; see :mod:`hinge.threads`.
 
-        Where several threads are allowed they work at once, each block on a fork of its own.
+        If several threads are allowed they work concurrently, each block on a fork of its own.
         """
         blocks = list(self.row_blocks())
         if allowed() == 1 or len(blocks) == 1:
@@ -182,7 +183,7 @@ class Matrix(Data):
         """``X[lo:hi] @ w`` in float64."""
         out = np.empty(hi - lo) if out is None else out
         A = self.rows if billed else self.unbilled
-        new = bool(lo <= self._measured[0] < hi)  # the first pass measures the rows on its way
+        new = bool(lo <= self._measured[0] < hi)  # the first pass also finds the largest norm
         largest = _responses(A, w, lo, hi, out, new)
         if new:
             self._measured[:] = hi, max(self._measured[1], largest)
@@ -195,9 +196,9 @@ class Matrix(Data):
         return out
 
     def typical_sq_norm(self, sample: int = 64) -> float:
-        """Median squared norm of a few rows spread evenly over the matrix (billed)."""
+        """Median squared norm of a few evenly spaced rows (billed)."""
         rows, A = np.arange(0, self.shape[0], max(1, self.shape[0] // sample)), self.rows
-        # What needs no compiled code does without: a first fit is sooner done.
+        # Without compiled code, so that a first fit has less to compile.
         if isinstance(A, DenseRows):
             some = A.X[rows].astype(np.float64)
             squares = np.einsum("ij,ij->i", some, some)
@@ -217,7 +218,7 @@ class Matrix(Data):
         return float(np.sqrt(largest))
 
     def largest_entry(self) -> float:
-        """The largest entry, without sign (not billed)."""
+        """The largest absolute value of an entry (not billed)."""
         values = self.rows[0]
         return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
 
@@ -226,26 +227,26 @@ class Matrix(Data):
         _combine(self.rows, coef, lo, hi, out)
 
     def combine_finely(self, coef: np.ndarray, lo: int, hi: int, out: np.ndarray, rest: np.ndarray) -> None:
-        """The same in twice the precision: ``out + rest``; a last entry of both is for a column of ones."""
+        """The same in twice the precision, as ``out + rest``; a last entry of both is for a column of ones."""
         _combine_finely(self.rows, coef, lo, hi, out, rest)
 
     def times(self, x: np.ndarray) -> np.ndarray:
-        """``X @ x`` by the fastest routine there is, in the precision of the storage."""
+        """``X @ x`` by BLAS or SciPy, in the precision of the storage."""
         self._reads[0] += self.n_cells
         return self._array @ x.astype(self.dtype, copy=False)
 
     def transposed_times(self, p: np.ndarray) -> np.ndarray:
-        """``X.T @ p``, likewise."""
+        """``X.T @ p`` by BLAS or SciPy, in the precision of the storage."""
         self._reads[0] += self.n_cells
         return p.astype(self.dtype, copy=False) @ self._array
 
     def whole(self) -> Any:
-        """All rows as NumPy and SciPy know them, for who copies them; counted as one pass."""
+        """All rows as a NumPy array or SciPy matrix, for code that copies them; counted as one pass."""
         self._reads[0] += self.n_cells
         return self._array
 
     def compressed(self, most: float) -> "Matrix":
-        """The same rows as CSR, on the same count, if no larger share of the cells is not zero; counted as a pass."""
+        """The same rows as CSR, with the same counter, if at most this fraction of cells is nonzero; else itself."""
         X = self.rows[0]
         if self.is_sparse or sum(np.count_nonzero(X[lo:hi]) for lo, hi in self.row_blocks()) > most * X.size:
             return self
@@ -255,7 +256,7 @@ class Matrix(Data):
         return other
 
     def gather(self, rows: np.ndarray) -> "Matrix":
-        """A copy of some rows, with counters of its own; only the copying is counted here."""
+        """A copy of some rows, with a counter of its own; only the copying is counted here."""
         copied = Matrix(self._array[rows], checked=True)
         self._reads[0] += copied.n_cells
         return copied
@@ -277,15 +278,15 @@ class Matrix(Data):
         if some.dtype == np.float64:
             return some @ some.T
         G, step = np.zeros((m, m)), max(1, ROW_BLOCK_CELLS // max(1, m))
-        for lo in range(0, d, step):  # some columns at a time, so that no copy of all is made
+        for lo in range(0, d, step):  # some columns at a time, so that there is no float64 copy of all
             part = some[:, lo : lo + step].astype(np.float64)
             G += part @ part.T
         return G
 
     def column_products(self, columns: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """Lower triangle of ``X[:, columns].T @ diag(weight) @ X[:, columns]``; weights are not negative.
+        """Lower triangle of ``X[:, columns].T @ diag(weight) @ X[:, columns]``, for nonnegative weights.
 
-        By matrix products where the columns are full, else row by row, over rows with a weight.
+        By matrix products if the columns are dense, else by a sparse sum over the rows of positive weight.
         """
         A, root, count = self.columns, np.sqrt(weight), len(columns)
         used, H = np.flatnonzero(root), np.zeros((count, count))
@@ -309,7 +310,7 @@ class Matrix(Data):
         return H
 
     def _some(self, rows: np.ndarray) -> Any:
-        """Some rows as NumPy and SciPy know them: copied, without a look at the others."""
+        """Some rows as a NumPy array or SciPy matrix, copied without touching the others."""
         A = self.rows
         if isinstance(A, DenseRows):
             return A.X[rows]
@@ -319,7 +320,7 @@ class Matrix(Data):
 
     @property
     def _array(self) -> Any:
-        """The data as NumPy and SciPy know it."""
+        """The data as a NumPy array or SciPy matrix."""
         A = self.rows
         if isinstance(A, DenseRows):
             return A.X
@@ -334,9 +335,9 @@ def as_matrix(X: Data, *, checked: bool = False) -> Data: ...
 @overload
 def as_matrix(X: MatrixLike, *, checked: bool = False) -> Matrix: ...
 def as_matrix(X: MatrixLike | Data, *, checked: bool = False) -> Data:
-    """Wrap `X` for counted access, converting only what no compiled row can be read from.
+    """Wrap `X` for counted access; converted only if compiled code cannot read it as it is.
 
-    `checked` says that a sparse X comes from `as_csr`.
+    `checked` states that a sparse X is the result of `as_csr`.
     """
     if isinstance(X, Data):
         return X
@@ -354,7 +355,7 @@ def as_matrix(X: MatrixLike | Data, *, checked: bool = False) -> Data:
 
 
 def dense_rows(X: ArrayLike) -> np.ndarray:
-    """An array of two dimensions and of real numbers."""
+    """A two-dimensional array of real numbers."""
     X = as_numbers(X)
     if X.ndim != 2:
         raise ValueError(f"Expected a matrix with one row per example, got an array of {X.ndim} dimension(s).")
@@ -374,7 +375,7 @@ def as_numbers(X: ArrayLike) -> np.ndarray:
 
 
 def to_float(X: np.ndarray) -> np.ndarray:
-    """Integers and booleans as float32, or float64 where float32 would lose digits; in row blocks."""
+    """Integers and booleans as float32, or float64 if float32 would lose digits; converted in row blocks."""
     if X.dtype.kind not in "iub":
         return X.astype(np.float64)
     largest = max(abs(int(X.max(initial=0))), abs(int(X.min(initial=0)))) if X.dtype.kind in "iu" else 1
@@ -393,7 +394,7 @@ def frozen(a: np.ndarray) -> np.ndarray:
 
 
 def _cells_of(A: CSRRows, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where the cells of some rows lie, and how many each has."""
+    """Positions of the cells of some rows, and the number of cells of each row."""
     starts, stops = A.indptr[rows].astype(np.int64), A.indptr[rows + 1].astype(np.int64)
     counts = stops - starts
     return np.arange(counts.sum()) + np.repeat(stops - np.cumsum(counts), counts), counts
@@ -401,7 +402,7 @@ def _cells_of(A: CSRRows, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @compiled
 def _products_of_few(A, rows, G, z):
-    """Fill G with inner products of compressed rows, with z, which is zero, for one of them; returns their cells."""
+    """Fill G with inner products of sparse rows, by way of the dense work vector z = 0; returns the cells read."""
     cells = np.int64(0)
     for a in range(len(rows)):
         row = read_row(A, np.uint64(rows[a]))
@@ -413,8 +414,8 @@ def _products_of_few(A, rows, G, z):
     return cells
 
 
-# A row's number is unsigned wherever one is read, and what is larger is found by a condition: each type of number, and
-# each `max`, is another function to compile.
+# Row indices are converted to unsigned, and conditions are used in place of `max`: each other type of index, and each
+# `max`, would be another function to compile.
 
 
 @compiled
@@ -466,7 +467,7 @@ def _combine_finely(A, coef, lo, hi, out, rest):
 
 @compiled
 def _count_cells(A, columns, root, counts):
-    """The cells of some columns in rows that have a root: all of them, and those of each row."""
+    """Cells of some columns in rows with root > 0: counted for each row, and in total."""
     total = 0
     for k in range(len(columns)):
         column = read_row(A, columns[k])
@@ -481,7 +482,7 @@ def _count_cells(A, columns, root, counts):
 
 @compiled
 def _turn(A, columns, root, at, places, values):
-    """Those cells row by row, times the root of their row."""
+    """Those cells sorted by rows, times the root of their row."""
     for k in range(len(columns)):
         column = held_row(A, columns[k])
         start, stop = span(A, column)
@@ -497,11 +498,11 @@ def _add_outers(values, places, starts, H):
     for i in range(len(starts) - 1):
         for p in range(starts[i], starts[i + 1]):
             x, j = values[p], places[p]
-            for q in range(starts[i], p + 1):  # places rise along a row
+            for q in range(starts[i], p + 1):  # places ascend along a row
                 H[j, places[q]] += x * values[q]
 
 
 def float_for(dtype: np.dtype) -> np.dtype:
-    """The type that holds these numbers: whole ones of up to 16 bits are exact in float32."""
+    """The float type that holds these numbers exactly: float32 for integers of up to 16 bits and small floats."""
     short = dtype.itemsize <= (2 if dtype.kind in "iub" else 4)
     return np.dtype(np.float32 if short else np.float64)

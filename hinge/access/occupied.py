@@ -1,4 +1,4 @@
-"""The columns that have cells: of wide data with few of them, such as hashed text, a fit needs no others."""
+"""Removal of empty columns, from wide sparse data such as hashed text: vectors of a fit become shorter."""
 
 from typing import NamedTuple, cast
 
@@ -9,14 +9,14 @@ from hinge.access.rows import CSRRows
 from hinge.access.tables.table import Table
 from hinge.compiled import compiled
 
-MANY_CELLS = 16  # for each column, from which on what is done for all columns is little beside a pass over the cells
-FEW = 0.5  # share of the columns that may have cells, for the others to be left out
+MANY_CELLS = 16  # cells per column from which on vectors of all columns cost little compared with a pass over the cells
+FEW = 0.5  # empty columns are removed if at most this fraction of the columns has cells
 
 
 class Occupied(NamedTuple):
-    """A matrix without its empty columns, the numbers of those that are left, and how many there were.
+    """A matrix without its empty columns, the indices of the columns that are left, and the original number of columns.
 
-    `columns` is None where all are there.
+    `columns` is None if none were removed.
     """
 
     matrix: Matrix | Table
@@ -24,7 +24,7 @@ class Occupied(NamedTuple):
     width: int
 
     def wide(self, w: np.ndarray) -> np.ndarray:
-        """A vector with zeros for the columns that were left out."""
+        """A vector with zeros for the columns that were removed."""
         if self.columns is None:
             return w
         out = np.zeros(self.width, w.dtype)
@@ -32,16 +32,16 @@ class Occupied(NamedTuple):
         return out
 
     def narrow(self, w: np.ndarray) -> np.ndarray:
-        """A vector without the columns that were left out."""
+        """A vector without the columns that were removed."""
         return w if self.columns is None else w[self.columns]
 
 
 def occupied(matrix: Matrix | Table) -> Occupied:
-    """The matrix without its empty columns, where these are most of them; else as it is.
+    """The matrix without its empty columns if most are empty; else unchanged.
 
-    Numbers of columns are copied, values are not. It costs a look at the numbers, and that only where there are few
-    cells for each column: text that is hashed to 2²⁰ columns has some per cent of them, and each vector of a fit would
-    be as long.
+    Column indices are copied, values are not. It costs a pass over the indices, made only if there are few cells for
+    each column: text hashed to 2²⁰ columns uses a few per cent of them, and each vector of a fit would have that
+    length.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Asking memory for what is wanted soon: rows in random order wait for it otherwise."""
+"""Prefetching for compiled code: rows read in random order would otherwise wait for memory."""
 
 from typing import Any
 
@@ -10,13 +10,13 @@ from numba.extending import lower_builtin, type_callable
 
 
 def prefetch(array: np.ndarray, at: int | np.integer) -> None:
-    """Have the cache line of a flat array's entry brought near; a hint, which changes nothing and cannot fail.
+    """Prefetch the cache line of an entry of a flat array; a hint without other effect.
 
-    `at` must be an unsigned integer in compiled code. It may lie beyond the end: nothing is read.
+    `at` must be an unsigned integer in compiled code. It may be beyond the end: nothing is read.
     """
 
 
-# An instruction in the caller's code: an overload would be a function to compile for each type of array.
+# Emitted as an instruction: an overload would be another function to compile for each type of array.
 
 
 @type_callable(prefetch)
@@ -31,5 +31,5 @@ def _emit(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.
     i32 = ir.IntType(32)
     kind = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer(), i32, i32, i32])
     hint = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-    builder.call(hint, [place, i32(0), i32(3), i32(1)])  # to read, to be kept in all caches, of data
+    builder.call(hint, [place, i32(0), i32(3), i32(1)])  # for reading, into all cache levels, data cache
     return context.get_dummy_value()

@@ -1,9 +1,8 @@
-"""Counted row access for compiled code: dense and CSR storage behind one set of verbs.
+"""Counted row access for compiled code: one set of functions for dense and CSR storage.
 
-Compiled code touches the data only by ``row = read_row(A, i)``, which counts, followed by
-``dot``, ``dots``, ``add_row`` and ``sq_norm`` on that row, which are free: the row was paid for.
-One source compiles for both storages, because Numba picks the body of each verb by the
-type of `A`; with the JIT disabled the plain functions do the same.
+Compiled code reads the data only by ``row = read_row(A, i)``, which counts, followed by ``dot``, ``dots``, ``add_row``
+and ``sq_norm`` on that row, which do not count again. The same source compiles for both storages, because Numba chooses
+the implementation of each function by the type of `A`; with the JIT disabled the plain functions do the same.
 """
 
 from collections.abc import Callable
@@ -15,25 +14,25 @@ from numba.extending import overload
 
 from hinge.access.prefetch import prefetch
 
-# Sums may be reordered, which lets them use vector instructions, but NaN and infinity keep
-# their meaning: a bad value is never optimised out of sight.
+# Sums may be reordered, which allows vector instructions, but NaN and infinity keep their meaning: an invalid value is
+# never optimised away.
 _REORDER: Any = {"fastmath": {"reassoc", "contract", "nsz"}, "error_model": "numpy", "no_cfunc_wrapper": True}
 
-LINE = 64  # bytes that memory hands out at once
-LINES = 8  # of a row; the processor sees by then that it is read in order
-NEAR = 1 << 20  # bytes of data that stay near a core
+LINE = 64  # bytes of a cache line
+LINES = 8  # cache lines of a row to prefetch; further ones are prefetched by the processor itself
+NEAR = 1 << 20  # bytes of data that fit into a core's own cache
 _1, _2, _3, _4 = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
 
 
 class DenseRows(NamedTuple):
-    """A C-contiguous matrix; `reads[0]` counts the cells handed out."""
+    """A C-contiguous matrix; `reads[0]` counts the cells read."""
 
     X: np.ndarray
     reads: np.ndarray
 
 
 class CSRRows(NamedTuple):
-    """Compressed rows. Indices are unsigned views: a signed index costs a wrap-around test."""
+    """Compressed rows. Indices are unsigned views, since signed ones cost a test for negative indices."""
 
     data: np.ndarray
     indices: np.ndarray
@@ -42,7 +41,7 @@ class CSRRows(NamedTuple):
 
 
 def counter() -> np.ndarray:
-    """A count of reads that has a line of memory to itself: others may count beside it."""
+    """A counter of reads on a cache line of its own, so that threads with different counters do not interfere."""
     return np.zeros(16, np.int64)
 
 
@@ -118,7 +117,7 @@ def _dot_dense(A, row, w):
 
 
 def _dot_csr(A, row, w):
-    # Four sums, so that one gather need not wait for the addition before it.
+    # Four partial sums, so that loads need not wait for the previous addition.
     s0 = s1 = s2 = s3 = 0.0
     p, hi = row
     while p + _4 <= hi:
@@ -134,7 +133,7 @@ def _dot_csr(A, row, w):
 
 
 def _dots_dense(A, row, W, out):
-    # Four cells at a time, so that a sum is fetched and put back once for them.
+    # Four cells at a time, so that each sum is loaded and stored once for them.
     x, d = A.X[row[0]], row[1]
     j = np.uint64(0)
     out[:] = 0.0
@@ -254,7 +253,7 @@ def _sq_distance_dense(A, row, z, sq_z):
 
 
 def _sq_distance_csr(A, row, z, sq_z):
-    # Where the row is zero the squared difference is z_j²: together, ‖z‖² less what was met here.
+    # Where the row is zero the squared difference is z_j²: in total ‖z‖² less the z_j² of the stored cells.
     near = there = 0.0
     for p in range(row[0], row[1]):
         zj = z[A.indices[p]]
@@ -265,7 +264,7 @@ def _sq_distance_csr(A, row, z, sq_z):
 
 
 def _verb(dense: Callable, csr: Callable, doc: str) -> Callable[..., Any]:
-    """A function that takes the dense or the CSR body by the type of its first argument."""
+    """A function with a dense and a CSR implementation, chosen by the type of its first argument."""
 
     def verb(A, *args):
         return (dense if isinstance(A, DenseRows) else csr)(A, *args)
@@ -281,21 +280,19 @@ def _verb(dense: Callable, csr: Callable, doc: str) -> Callable[..., Any]:
     return verb
 
 
-read_row = _verb(_read_dense, _read_csr, "Hand out row i and count its cells (nonzeros; the width if dense).")
-held_row = _verb(_held_dense, _held_csr, "Row i once more, for an iteration that has read it and holds it.")
-fetch = _verb(_fetch_dense, _fetch_csr, "Have memory bring row i near, which will be read soon; that is not counted.")
-are_far = _verb(_far_dense, _far_csr, "Whether rows are too many to stay near, so that `fetch` pays.")
-span = _verb(_span_dense, _span_csr, "From where to where `cell` counts in a row that was read.")
-cell = _verb(_cell_dense, _cell_csr, "The place of cell p of a row that was read, and its value.")
-dot = _verb(_dot_dense, _dot_csr, "The inner product of a row that was read with w.")
-dots = _verb(_dots_dense, _dots_csr, "The inner products of a row that was read with all columns of W.")
-dot_column = _verb(_dot_column_dense, _dot_column_csr, "The same with column k of W alone.")
-add_to_column = _verb(_add_to_column_dense, _add_to_column_csr, "Column k of W ← W + scale · x, likewise.")
-add_row = _verb(_add_dense, _add_csr, "w ← w + scale · x for a row x that was read.")
-add_outer = _verb(_add_outer_dense, _add_outer_csr, "Lower triangle of H ← H + scale · x xᵀ for a row x that was read.")
-sq_norm = _verb(_sq_norm_dense, _sq_norm_csr, "The squared Euclidean norm of a row that was read.")
+read_row = _verb(_read_dense, _read_csr, "Row i; counts its cells (nonzeros of CSR, the width of a dense row).")
+held_row = _verb(_held_dense, _held_csr, "Row i without counting, for an iteration that has read it before.")
+fetch = _verb(_fetch_dense, _fetch_csr, "Prefetch row i into the cache; not counted.")
+are_far = _verb(_far_dense, _far_csr, "Whether the rows do not fit into the cache, so that `fetch` pays.")
+span = _verb(_span_dense, _span_csr, "The range of p for `cell` in a row.")
+cell = _verb(_cell_dense, _cell_csr, "The column and the value of cell p of a row.")
+dot = _verb(_dot_dense, _dot_csr, "The inner product of a row with w.")
+dots = _verb(_dots_dense, _dots_csr, "The inner products of a row with all columns of W.")
+dot_column = _verb(_dot_column_dense, _dot_column_csr, "The inner product of a row with column k of W.")
+add_to_column = _verb(_add_to_column_dense, _add_to_column_csr, "W[:, k] ← W[:, k] + scale · x for a row x.")
+add_row = _verb(_add_dense, _add_csr, "w ← w + scale · x for a row x.")
+add_outer = _verb(_add_outer_dense, _add_outer_csr, "Lower triangle of H ← H + scale · x xᵀ for a row x.")
+sq_norm = _verb(_sq_norm_dense, _sq_norm_csr, "The squared Euclidean norm of a row.")
 sq_distance = _verb(
-    _sq_distance_dense,
-    _sq_distance_csr,
-    "The squared distance of a row that was read from z, of which the squared norm is known.",
+    _sq_distance_dense, _sq_distance_csr, "The squared distance of a row from z, given the squared norm of z."
 )

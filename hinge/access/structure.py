@@ -1,8 +1,8 @@
-"""Whether the parts of a sparse matrix fit together: asked once, before compiled code follows its indices.
+"""Validation of sparse matrices, once, before compiled code follows their indices.
 
-SciPy checks what its constructors are given, but its matrices can be changed afterwards, made from files
-and memory maps without a look, and carry flags that lie. One pass finds indices out of range, repeated and
-unsorted ones, and values that are not finite.
+SciPy validates what its constructors are given, but its matrices can be changed afterwards, made from files and memory
+maps without validation, and have flags that are wrong. One pass finds indices out of range, repeated and unsorted ones,
+and values that are not finite.
 """
 
 from collections.abc import Sized
@@ -20,15 +20,15 @@ _NO_VALUES.flags.writeable = False
 
 
 def as_csr(X: Sparse) -> tuple[sp.csr_array, bool]:
-    """A sparse matrix as CSR with no index twice in a row, and whether its values are finite numbers.
+    """A sparse matrix as CSR without repeated indices in a row, and whether its values are finite.
 
-    Nothing is copied where it is that already. Whole numbers, and others that are not float32 or float64,
-    count as finite: who converts them looks again.
+    Nothing is copied if it is that already. Values that are not float32 or float64 count as finite here; they are
+    checked when they are converted.
 
     Raises
     ------
     ValueError
-        If its parts do not fit together.
+        If its arrays are inconsistent.
     """
     if len(X.shape) != 2:
         raise ValueError(
@@ -43,7 +43,7 @@ def as_csr(X: Sparse) -> tuple[sp.csr_array, bool]:
             ValueError,
             OverflowError,
             IndexError,
-        ) as error:  # formats that hold Python objects can hold anything
+        ) as error:  # formats of Python objects can contain anything
             raise _broken(f"{error}".rstrip(".")) from error
     ascending, finite = check_csr(X)
     if not ascending or not len(X.indices) == len(X.data) == X.indptr[-1]:
@@ -56,12 +56,12 @@ def as_csr(X: Sparse) -> tuple[sp.csr_array, bool]:
 
 
 def check_csr(X: sp.csr_array) -> tuple[bool, bool]:
-    """Whether the indices of each row ascend, and whether the values are finite; as `as_csr`."""
+    """Whether the indices of each row ascend, and whether the values are finite; errors as for `as_csr`."""
     return _survey_of(X, X.shape[0], X.shape[1], ("row", "column"))
 
 
 def check_parts(X: Sparse) -> None:
-    """The parts of a sparse matrix or vector, of which compiled code makes other formats."""
+    """Raise if the arrays of a sparse matrix or vector, of any format, are inconsistent."""
     if X.format == "coo":
         _check_coordinates(X)
         return
@@ -73,14 +73,14 @@ def check_parts(X: Sparse) -> None:
     elif X.format == "bsr":
         height, width = np.shape(X.data)[1:] if np.ndim(X.data) == 3 else (0, 0)
         if min(height, width) < 1 or n % height or d % width:
-            raise _broken(f"its values have the shape {np.shape(X.data)}, which are no blocks of {n} × {d}")
+            raise _broken(f"its values have the shape {np.shape(X.data)}, which are not blocks of {n} × {d}")
         _survey_of(X, n // height, d // width, ("row of blocks", "column of blocks"))
     elif X.format == "dia":
         _check_whole("offsets", X.offsets)
         if X.data.ndim != 2 or len(X.data) != len(X.offsets) or len(np.unique(X.offsets)) < len(X.offsets):
-            raise _broken("its diagonals and their offsets are not as many, or one comes twice")
+            raise _broken("its diagonals and their offsets differ in number, or an offset is repeated")
     elif X.format == "lil" and not (len(X.rows) == len(X.data) == n and all(map(_alike, X.rows, X.data))):
-        raise _broken("its rows have not as many columns as values")
+        raise _broken("some row has not as many columns as values")
 
 
 def _check_coordinates(X: sp.coo_array) -> None:
@@ -94,10 +94,10 @@ def _check_coordinates(X: sp.coo_array) -> None:
 
 
 def _survey_of(X: Sparse, lines: int, length: int, names: tuple[str, str]) -> tuple[bool, bool]:
-    """The parts of compressed lines, which are so many and so long."""
+    """Validate compressed lines (rows or columns), `lines` of them, each of length `length`."""
     indices, indptr, data = X.indices, X.indptr, X.data
     if not isinstance(data, np.ndarray) or data.ndim != (3 if X.format == "bsr" else 1):
-        raise _broken(f"its values are no array, or one of {np.ndim(data)} dimensions")
+        raise _broken(f"its values are not an array, or one of {np.ndim(data)} dimensions")
     _check_whole("indices", indices)
     _check_whole("indptr", indptr)
     if len(indptr) != lines + 1:
@@ -123,7 +123,7 @@ def _survey_of(X: Sparse, lines: int, length: int, names: tuple[str, str]) -> tu
 def _check_whole(name: str, part: ArrayLike) -> None:
     if not (isinstance(part, np.ndarray) and part.ndim == 1 and part.dtype in (np.int32, np.int64)):
         kind = getattr(part, "dtype", type(part).__name__)
-        raise _broken(f"{name} is of {kind} and shape {np.shape(part)}, not a line of int32 or int64")
+        raise _broken(f"{name} is of {kind} and shape {np.shape(part)}, not one-dimensional int32 or int64")
 
 
 def _alike(columns: Sized, values: Sized) -> bool:
@@ -131,7 +131,7 @@ def _alike(columns: Sized, values: Sized) -> bool:
 
 
 def _has_repeats(X: sp.csr_array) -> bool:
-    """Whether a row may have an index twice; a table of columns larger than the data is not made."""
+    """Whether a row may have a repeated index; assumed without a test if that would need more memory than the data."""
     large = X.shape[1] > max(1 << 20, 8 * len(X.indices))
     return large or bool(_repeats(X.indices, X.indptr, X.shape[1]))
 
@@ -141,7 +141,7 @@ def _broken(what: str) -> ValueError:
 
 
 def _own(X: sp.csr_array) -> sp.csr_array:
-    """The same arrays, less what is unused, in a matrix of its own, whose flags nobody has set."""
+    """The same arrays, without unused entries, in a new matrix whose flags are not set."""
     kind, end = sp.csr_array if isinstance(X, sp.sparray) else sp.csr_matrix, int(X.indptr[-1])
     return kind((X.data[:end], X.indices[:end], X.indptr), shape=X.shape)
 
@@ -154,14 +154,14 @@ def _read_only(a: np.ndarray) -> np.ndarray:
 
 @compiled
 def _survey(indices, indptr, values, largest):
-    """The largest index, whether each line ascends, and whether all values are within ±largest."""
+    """The largest index, whether the indices of each line ascend, and whether all values are within ±largest."""
     top = indices[0]
     falls = 0
     for p in range(np.uint64(len(indices) - 1)):
         j = indices[p + _1]
         top = max(top, j)
         falls += j <= indices[p]
-    starts = 0  # descents from one row to the next, which are allowed
+    starts = 0  # descents from one line to the next, which are allowed
     for i in range(1, len(indptr) - 1):
         first = np.uint64(indptr[i])
         if np.uint64(0) < first < np.uint64(indptr[i + 1]):
@@ -174,7 +174,7 @@ def _survey(indices, indptr, values, largest):
 
 @compiled
 def _repeats(indices, indptr, d):
-    """Whether a row has an index twice; unsorted rows are read as they are."""
+    """Whether a row has a repeated index; rows need not be sorted."""
     seen = np.full(d, -1, np.int64)
     for i in range(len(indptr) - 1):
         for p in range(indptr[i], indptr[i + 1]):
@@ -185,12 +185,12 @@ def _repeats(indices, indptr, d):
 
 
 def only_columns(X: sp.csr_array, kept: np.ndarray) -> sp.csr_array:
-    """X with zeros in all columns but those that are flagged; they are not stored."""
+    """X with only the cells of the flagged columns stored."""
     cells = kept[X.indices]
     ends = np.concatenate([[0], np.cumsum(cells)])[X.indptr]
     return sp.csr_array((X.data[cells], X.indices[cells], ends.astype(X.indptr.dtype)), shape=X.shape)
 
 
 def cells_and_counts(X: sp.csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The stored numbers in float64, their columns, and how many there are of each row."""
+    """The stored values in float64, their columns, and the number of cells of each row."""
     return X.data.astype(np.float64), X.indices.astype(np.int32), np.diff(X.indptr).astype(np.int64)

@@ -1,1 +1,1 @@
-"""Probabilities from one fit: leave-one-out decision values of the training rows, and what is made of them."""
+"""Probabilities from one fit: leave-one-out decision values of the training rows, and functions fitted to them."""

@@ -1,18 +1,18 @@
-"""Probabilities that never contradict the class that is predicted.
+"""Probabilities whose largest is that of the predicted class.
 
-Where another class has more than the predicted one, its share and those of all that are too large are levelled: of
-all probabilities whose largest is that of the predicted class, these are the nearest in the Kullback-Leibler
-divergence. A calibrated machine whose predictions are the most probable ones is left as it is.
+If another class is more probable than the predicted one, these two, and all others that are too large, are replaced by
+their mean: among all probabilities whose largest is that of the predicted class, the result is the nearest in the
+Kullback-Leibler divergence. Rows whose predicted class is the most probable one already are left unchanged.
 """
 
 import numpy as np
 
 LEAD = 1e-9
-"""By which share the predicted class is ahead of those that it was levelled with."""
+"""Relative amount by which the predicted class exceeds those that it was averaged with: it is the only maximum."""
 
 
 def agreeing(p: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-    """The same probabilities with the largest at the predicted class, and nowhere else; in place.
+    """The probabilities changed, in place, so that the largest is that of the predicted class and no other.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def agreeing(p: np.ndarray, predicted: np.ndarray) -> np.ndarray:
     down = np.take_along_axis(q, order, axis=1)  # the last of each row is the predicted class itself
     down[:, -1] = -1.0
     means = (p[wrong, own][:, None] + np.cumsum(down, axis=1)) / np.arange(2, p.shape[1] + 1 + 1)
-    # The fewest of the largest whose mean, with the predicted one, is above all that are left.
+    # As few of the largest as possible, such that their mean with the predicted one exceeds all that are left.
     count = np.argmax(means[:, :-1] > down[:, 1:], axis=1)
     level = means[np.arange(len(wrong)), count]
     rank = np.empty_like(order)

@@ -1,4 +1,4 @@
-"""Rows of a linear machine with the feature of their bias."""
+"""Rows of a linear classifier, extended by the constant feature of the bias."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,24 +11,24 @@ from hinge.access import Matrix, as_matrix
 from hinge.types import Stored
 
 SPARSE = 8.0
-"""A cell of a sparse product takes this many times as long as one of a dense one."""
+"""Time of a nonzero entry in a sparse product, relative to an entry in a dense one."""
 
 A_FEW = 8
-"""Rows that a typical norm is taken of."""
+"""Number of rows of which a typical norm is the median."""
 
 
 @dataclass(frozen=True)
 class Features:
-    """Rows as a linear machine sees them.
+    """Rows of a linear classifier with the constant feature of its bias.
 
     Attributes
     ----------
     X : ndarray or CSR of shape (n, d)
-        Without the columns that the machine does not use.
+        Without the columns that the classifier does not use.
     constant : float
-        The feature of the bias; 0 where there is none.
+        Value of the constant feature; 0 without a bias.
     penalty : ndarray of shape (d + 1,)
-        What the square of each weight costs, twice: 1, or 0 of one that is free.
+        Diagonal of the penalty's Hessian: 1, or 0 for a weight that is not penalised.
     """
 
     X: Stored
@@ -37,27 +37,27 @@ class Features:
 
     @cached_property
     def matrix(self) -> Matrix:
-        """The rows for compiled code, with a counter of their own."""
+        """The rows for compiled code; its reads are counted apart from those of the fit."""
         return as_matrix(self.X, checked=True)
 
     @property
     def width(self) -> int:
-        """Features of a row."""
+        """Number of features, the constant one included."""
         return self.X.shape[1] + 1
 
     @property
     def cells_per_row(self) -> float:
-        """Cells that a row has."""
+        """Mean number of stored entries of a row, the constant feature included."""
         X: Any = self.X
         return X.nnz / max(1, X.shape[0]) + 1.0 if sp.issparse(X) else float(self.width)
 
     @property
     def cells_per_product(self) -> float:
-        """Cells that an inner product reads, in units of those of a dense one, which is faster."""
+        """The same, in units of the time of an entry in a dense inner product."""
         return self.cells_per_row * (SPARSE if sp.issparse(self.X) else 1.0)
 
     def dense(self, rows: np.ndarray) -> np.ndarray:
-        """Some rows in float64, with the feature of the bias."""
+        """Some rows in float64, with the constant feature."""
         part: Any = self.X[rows]
         out = np.empty((len(rows), self.width))
         out[:, :-1] = part.toarray() if sp.issparse(part) else part
@@ -65,34 +65,33 @@ class Features:
         return out
 
     def times(self, rows: np.ndarray, V: np.ndarray) -> np.ndarray:
-        """⟨x, v⟩ of some rows and the columns v of V, whose last entries are for the bias; in X's own type."""
+        """⟨x, v⟩ for some rows x and all columns v of V, the last entries of which belong to the bias; in X's dtype."""
         X: Any = self.X
-        part = X if len(rows) == X.shape[0] and (rows[1:] > rows[:-1]).all() else X[rows]
-        return part @ V[:-1].astype(X.dtype, copy=False) + self.constant * V[-1]
+        return self._taken(rows) @ V[:-1].astype(X.dtype, copy=False) + self.constant * V[-1]
 
     def products(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
-        """⟨x, z⟩ of some rows and some others, with the feature of a bias that is penalised."""
+        """⟨x, z⟩ for some rows and some others, with the constant feature if the bias is penalised."""
         one = self._some(rows)
         other = one if others is rows else self._some(others)
         dots = one @ other.T
         return (dots.toarray() if sp.issparse(dots) else dots) + self.constant**2 * self.penalty[-1]
 
     def sq_norms(self, rows: np.ndarray) -> np.ndarray:
-        """Squared norms of some rows, likewise."""
+        """Squared norms of some rows, with the constant feature if the bias is penalised."""
         part = self._some(rows)
         sq = part.multiply(part).sum(axis=1) if sp.issparse(part) else np.einsum("ij,ij->i", part, part)
         return np.asarray(sq).ravel() + self.constant**2 * self.penalty[-1]
 
     def typical_sq_norm(self) -> float:
-        """The median of the squared norms of a few rows; 1 where that is zero."""
+        """The median of the squared norms of a few rows; 1 if that is zero."""
         return self.matrix.typical_sq_norm(A_FEW) + self.constant**2 * self.penalty[-1] or 1.0
 
-    def there(self, rows: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """⟨x, v⟩ of some rows, with the feature of the bias as the last of v."""
+    def responses(self, rows: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """⟨x, v⟩ of some rows; the last entry of v belongs to the constant feature."""
         return self.matrix.responses_at(rows, v[:-1]) + self.constant * v[-1]
 
-    def back(self, rows: np.ndarray, coef: np.ndarray) -> np.ndarray:
-        """The sum of some rows, each times its coefficient, likewise."""
+    def combination(self, rows: np.ndarray, coef: np.ndarray) -> np.ndarray:
+        """The sum of some rows times their coefficients, with the constant feature."""
         every, v = np.zeros(self.X.shape[0]), np.zeros(self.width)
         every[rows] = coef
         self.matrix.combine(every, 0, len(every), v[:-1])
@@ -100,7 +99,10 @@ class Features:
         return v
 
     def _some(self, rows: np.ndarray) -> Any:
-        """Rows in float64, which are not copied where they are all in their order."""
+        """Some rows in float64."""
+        return self._taken(rows).astype(np.float64, copy=False)
+
+    def _taken(self, rows: np.ndarray) -> Any:
+        """Some rows; not copied if they are all rows, in order."""
         X: Any = self.X
-        same = len(rows) == X.shape[0] and (rows[1:] > rows[:-1]).all()
-        return (X if same else X[rows]).astype(np.float64, copy=False)
+        return X if len(rows) == X.shape[0] and (rows[1:] > rows[:-1]).all() else X[rows]

@@ -1,10 +1,10 @@
-"""The span of a linear machine as if features were uncorrelated.
+"""A first approximation of the span of a linear classifier, as if features were uncorrelated.
 
-With H as in `leverage`, of which only the diagonal is taken,
+With the diagonal of H (see `leverage`) in place of H,
 
 .. math:: S_i^2 \\approx \\sum_j \\frac{x_{ij}^2}{H_{jj} - x_{ij}^2/\\rho_i},
 
-the own share of row i being taken out of H where it is on the margin. Cost: two passes over the rows.
+where the contribution of row i itself is subtracted from H if it is on the margin. Cost: two passes over the rows.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ from hinge.compiled import compiled
 
 
 def first_guess(rows: Features, asked: Asked) -> tuple[np.ndarray, np.ndarray]:
-    """:math:`S_i^2` of the rows on the margin, and of those that are judged."""
+    """:math:`S_i^2` of the rows on the margin, and of the rows that are asked for."""
     free, rho, judged, place = asked
     A, penalty = rows.matrix.unbilled, rows.penalty[:-1]
     diagonal = penalty.copy()

@@ -1,11 +1,11 @@
-"""The probability of the positive class as any function of the decision value that does not fall.
+"""The probability of the positive class as a nondecreasing function of the decision value (isotonic regression).
 
 .. math:: \\min_{p_1 \\le \\dots \\le p_n} \\sum_i s_i(t_i - p_i)^2
 
-for labels :math:`t_i`, 0 and 1, in the order of their decision values, which has also the least log-loss; between
-values it is linear, and beyond them constant. Beside the rows there are two of weight one, a positive one at the least
-value and a negative one at the largest: a step of m rows of one label at an end then says :math:`m/(m + 1)`, not 1, and
-no row that is seen later can have an infinite loss.
+for labels :math:`t_i`, 0 and 1, in the order of their decision values; this p also minimises the log-loss. The function
+is linear between the values, and constant beyond them. Two rows of weight one are added, a positive one at the smallest
+value and a negative one at the largest: m rows of one label at an end then get :math:`m/(m + 1)` and not 1, so that no
+later row can have an infinite loss.
 """
 
 from typing import NamedTuple
@@ -15,14 +15,14 @@ from sklearn.isotonic import IsotonicRegression
 
 
 class Isotonic(NamedTuple):
-    """Decision values, rising, and the probabilities there, which do not fall."""
+    """Decision values, ascending, and the probabilities at them, which do not decrease."""
 
     f: np.ndarray
     p: np.ndarray
 
 
 def fit_isotonic(f: np.ndarray, positive: np.ndarray, weight: np.ndarray) -> Isotonic:
-    """The function of least squares, by pooling neighbours.
+    """The least-squares fit, by pooling adjacent violators.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def fit_isotonic(f: np.ndarray, positive: np.ndarray, weight: np.ndarray) -> Iso
         Decision values of rows that the machine was not trained on.
     positive : ndarray of bool of shape (n,)
     weight : ndarray of shape (n,)
-        Rows of weight zero do not count.
+        Rows of weight zero are ignored.
 
     Notes
     -----
@@ -45,5 +45,5 @@ def fit_isotonic(f: np.ndarray, positive: np.ndarray, weight: np.ndarray) -> Iso
 
 
 def isotonic_probabilities(f: np.ndarray, isotonic: Isotonic) -> np.ndarray:
-    """p of each decision value."""
+    """The probability of each decision value."""
     return np.interp(f, isotonic.f, isotonic.p)

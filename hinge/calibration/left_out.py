@@ -1,13 +1,13 @@
-"""Decision values that rows would have, had the machine been trained without them, from the solution itself.
+"""Leave-one-out decision values, computed from the solution without another fit.
 
-The dual weights of the solution are :math:`0 \\le a_i \\le C_i`, and :math:`w = \\sum_i a_iy_i\\phi(x_i)`. Without row
-i
+With dual weights :math:`0 \\le a_i \\le C_i` and :math:`w = \\sum_i a_iy_i\\phi(x_i)`, the decision value of row i
+after training without it is
 
 .. math:: y_i f_i^{(-i)} = y_if_i - a_i S_i^2,
 
-exactly where :math:`a_i = 0`, and otherwise as long as the rows on the margin stay the same. :math:`S_i`, the span
+exactly if :math:`a_i = 0`, and otherwise as long as the set of rows on the margin stays the same. :math:`S_i`, the span
 (Vapnik and Chapelle, *Bounds on Error Expectation for Support Vector Machines*, 2000), is the distance of
-:math:`\\phi(x_i)` from what the other rows on the margin span; `span` and `leverage` compute it.
+:math:`\\phi(x_i)` from the span of the other rows on the margin; `span` and `leverage` compute it.
 """
 
 from collections.abc import Callable
@@ -16,13 +16,13 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 BAND = 0.1
-"""Rows count as on the margin up to this distance, in units of the margin."""
+"""Rows whose margin differs from 1 by at most this count as on the margin."""
 BESIDE, MORE = 200, 0.25
-"""But no more of them than this many, and this share of those whose weight is between its bounds."""
+"""But at most this many of them, plus this fraction of the number of rows whose dual weight is between its bounds."""
 FULL = 1e-6
-"""Share of its bound that a dual weight may lack, or have, and still count as at it."""
+"""A dual weight within this fraction of its bound's size of 0, or of the bound, counts as at it."""
 MOST_JUDGED, MOST_IDLE = 2048, 512
-"""Rows of either label that are looked at, with a dual weight and without; of more, each stands for its neighbours."""
+"""Most rows of each label that are evaluated, with a dual weight and without; each then represents its neighbours."""
 
 
 class Solved(NamedTuple):
@@ -37,7 +37,7 @@ class Solved(NamedTuple):
     bound : ndarray of shape (n,)
         C times the weight of each row.
     curvature : float
-        0 for the hinge, whose dual weights end at `bound`; ½ for its square, whose weights have no end.
+        0 for the hinge, whose dual weights are at most `bound`; ½ for the squared hinge, whose weights are not bounded.
     """
 
     f: np.ndarray
@@ -48,7 +48,7 @@ class Solved(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """Rows, their decision values by a machine that was trained without them, and how many rows each stands for."""
+    """Rows, their leave-one-out decision values, and the number of rows that each represents."""
 
     rows: np.ndarray
     f: np.ndarray
@@ -56,18 +56,18 @@ class LeftOut(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """Whose spans are wanted.
+    """The rows whose spans are wanted, and the rows on the margin.
 
     Attributes
     ----------
     free : ndarray of int
         The rows on the margin.
     rho : ndarray of shape (len(free),)
-        What a dual weight of theirs costs: their margin moves by this much where it grows by one.
+        ρ of the rows on the margin: the second derivative, in the dual weight, of the loss's conjugate.
     judged : ndarray of int
         The rows whose span is wanted.
     place : ndarray of int
-        Where among `free` each of these is; -1 if it is not.
+        The position of each of these in `free`; -1 if it is not on the margin.
     """
 
     free: np.ndarray
@@ -77,14 +77,14 @@ class Asked(NamedTuple):
 
 
 Spans: TypeAlias = Callable[[Asked], np.ndarray]
-"""Gives :math:`S_i^2` of the rows that are judged."""
+"""A function that returns :math:`S_i^2` of the rows `Asked.judged`."""
 
 
 def left_out(solved: Solved, spans: Spans, *, every: bool = False) -> LeftOut:
-    """Leave-one-out decision values of all rows; where these are many, of some unless `every` is wanted.
+    """Leave-one-out decision values of all rows; of a sample if there are many, unless `every` is set.
 
-    A row that is the only one of its label leaves nothing to learn it from: the machine without it is the constant -y.
-    No other row moves by more than the decision values' range, beyond which other rows would have stopped it.
+    If a row is the only one of its label, the classifier without it is the constant -y. The change of any other row is
+    limited to the range of the decision values: beyond that, other rows would have come to the margin.
     """
     f, y, a, bound, curvature = solved
     moves = a > (0.0 if curvature else FULL * bound)
@@ -103,11 +103,11 @@ def left_out(solved: Solved, spans: Spans, *, every: bool = False) -> LeftOut:
 
 
 def _asked(solved: Solved, judged: np.ndarray) -> Asked:
-    """The rows on the margin, and what a dual weight of theirs costs.
+    """The rows on the margin, with ρ.
 
-    All rows with a loss are on it where the loss is curved. The hinge has a kink there, at which no more rows lie than
-    w has directions; without one of them others would come to it, and hold what it held. So the kink is taken for a
-    parabola, as wide as the band of rows that are near: :math:`\\rho_i = 2\\delta/C_i`.
+    For the squared hinge these are all rows with a loss. The hinge has a kink at the margin, where no more rows lie
+    than w has dimensions; without one of them, others would come to the margin and take its place. So the kink is
+    replaced by a parabola as wide as the band δ of rows near the margin: :math:`\\rho_i = 2\\delta/C_i`.
     """
     f, y, a, bound, curvature = solved
     place = np.full(len(f), -1)
@@ -127,7 +127,7 @@ def _asked(solved: Solved, judged: np.ndarray) -> Asked:
 
 
 def _some(f: np.ndarray, y: np.ndarray, moves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Some rows, evenly along the decision values of either label, moving or not; and how many each stands for."""
+    """A sample of the rows, evenly along the decision values of each label; and how many rows each represents."""
     chosen, counts = [], []
     for label in (-1, 1):
         for kind, most in ((moves, MOST_JUDGED), (~moves, MOST_IDLE)):

@@ -1,19 +1,20 @@
-"""The span of a linear machine by its features, where rows are many.
+"""The span of a linear classifier from a d × d system over its features, for many rows.
 
-With :math:`H = R + \\sum_{i\\in F}\\tilde x_i\\tilde x_i^\\top/\\rho_i`, where :math:`\\tilde x` is x with the feature
-of the bias and R the penalty (the identity; 0 for what is not penalised),
+With :math:`H = R + \\sum_{i\\in F}\\tilde x_i\\tilde x_i^\\top/\\rho_i`, where F are the rows on the margin,
+:math:`\\tilde x` is x with the constant feature, and R is the diagonal of the penalty (1; 0 if not penalised),
 
 .. math:: h_i = \\tilde x_i^\\top H^{-1}\\tilde x_i, \\qquad S_i^2 = h_i \\;(i \\notin F), \\qquad
           S_i^2 = \\frac{h_i}{1 - h_i/\\rho_i} \\;(i \\in F),
 
-which is what `span` computes from inner products. For the squared hinge it is exact while no row comes to the margin
-or leaves it: :math:`1 - y_if_i^{(-i)} = (1 - y_if_i)/(1 - h_i/\\rho_i)`.
+which equals what `span` computes from inner products. :math:`h_i/\\rho_i`, the leverage of row i, is the fraction by
+which the row's own presence reduces its loss: for the squared hinge
+:math:`1 - y_if_i^{(-i)} = (1 - y_if_i)/(1 - h_i/\\rho_i)` is exact while no row comes to the margin or leaves it.
 
-Cost: :math:`O((|F| + m)d^2 + d^3)`. With :math:`H = LL^\\top` and k random signs in each row of G,
+Cost: :math:`O((|F| + m)d^2 + d^3)` for m rows. With :math:`H = LL^\\top` and a matrix G of k rows of random signs,
 
 .. math:: h_i = |L^{-1}\\tilde x_i|^2 \\approx \\tfrac1k|GL^{-1}\\tilde x_i|^2,
 
-without bias, and with a standard deviation of :math:`h_i\\sqrt{2/k}`: then it is :math:`O(|F|d^2 + d^3 + mdk)`
+without bias and with a standard deviation of :math:`h_i\\sqrt{2/k}`, in :math:`O(|F|d^2 + d^3 + mdk)`
 (Drineas, Magdon-Ismail, Mahoney and Woodruff, *Fast Approximation of Matrix Coherence and Statistical Leverage*, 2012).
 """
 
@@ -28,24 +29,24 @@ from hinge.calibration.left_out import Asked
 TRIES = 12
 BLOCK_CELLS = 1 << 21
 SIGNS = 64
-"""Rows of G: spans are known to a sixth."""
+"""Rows k of G: the standard deviation of a span is a sixth of it."""
 MOST_SHARE = 0.3
-"""Mean of :math:`h_i/\\rho_i`, the share of its loss that a row takes back, up to which they will do."""
+"""Random signs are accurate enough if the mean leverage of the rows on the margin is at most this."""
 MOST_MOVES = 4
-"""Rows that may come to a sum and go, for each that it has, before it is made anew."""
+"""The sum is made anew when this many times its number of rows have been added to it or removed."""
 
 
 @dataclass
 class Squares:
-    """The last :math:`\\sum_ix_ix_i^\\top/\\rho_i` that was asked for: along C the next one has mostly the same rows.
+    """The last sum :math:`\\sum_ix_ix_i^\\top/\\rho_i`, updated for the next one: along a path of C few rows change.
 
     Attributes
     ----------
     share : ndarray of shape (n,), optional
-        :math:`1/\\rho_i` of the rows that it has, and 0 of the others; None before.
+        :math:`1/\\rho_i` of the rows in the sum, 0 of the others; None before the first sum.
     H : ndarray of shape (d + 1, d + 1)
     moved : int
-        Rows that came or went since it was made.
+        Rows added or removed since the sum was last made anew.
     """
 
     share: np.ndarray | None = None
@@ -53,7 +54,7 @@ class Squares:
     moved: int = 0
 
     def of(self, rows: Features, free: np.ndarray, rho: np.ndarray) -> np.ndarray:
-        """That of some rows, from the last one where few have come or gone."""
+        """The sum over the rows `free`; by updating the last one if few rows were added or removed."""
         share = np.zeros(rows.X.shape[0])
         share[free] = 1.0 / rho
         if self.share is not None and self.H is not None:
@@ -83,10 +84,9 @@ def _sum_of_squares(rows: Features, some: np.ndarray, share: np.ndarray) -> np.n
 
 
 def spans_by_features(rows: Features, asked: Asked, kept: Squares | None = None, signs: int = 0) -> np.ndarray:
-    """:math:`S_i^2` of the rows that are judged; about, where a number of random signs is given.
+    """:math:`S_i^2` of the rows that are asked for; an estimate, if a number of random signs is given.
 
-    Signs are for rows that take back a small share of their loss: with a share near one, what is left is all that
-    matters.
+    Random signs serve only where leverages are small: near 1, their error would dominate :math:`1 - h_i/\\rho_i`.
     """
     free, rho, judged, place = asked
     H = (Squares() if kept is None else kept).of(rows, free, rho)
@@ -101,7 +101,7 @@ def spans_by_features(rows: Features, asked: Asked, kept: Squares | None = None,
 
 
 def _by_signs(rows: Features, L: np.ndarray, judged: np.ndarray, signs: int) -> np.ndarray:
-    G = np.random.default_rng(0).choice((-1.0, 1.0), (rows.width, signs))  # the same call gives the same bits
+    G = np.random.default_rng(0).choice((-1.0, 1.0), (rows.width, signs))  # a fixed seed: results are reproducible
     V = solve_triangular(L, G, lower=True, trans="T", check_finite=False)
     v = rows.times(judged, V)
     return np.einsum("ij,ij->i", v, v) / signs
@@ -121,6 +121,6 @@ def _factor(H: np.ndarray) -> np.ndarray:
     for _ in range(TRIES):
         try:
             return cholesky(H + added * np.eye(len(H)), lower=True, check_finite=False)
-        except LinAlgError:  # features that are not penalised, and of which too few rows tell
+        except LinAlgError:  # H is singular: features without a penalty, and too few rows
             added *= 10.0
     return np.diag(np.sqrt(np.diagonal(H) + added))

@@ -1,4 +1,4 @@
-"""Which way to the spans of a linear machine is the shortest that will do."""
+"""The spans of a linear classifier by the cheapest method that is accurate enough."""
 
 import numpy as np
 
@@ -10,29 +10,29 @@ from hinge.calibration.probes import NEAR, STEPS, Guesses, spans_by_probes
 from hinge.calibration.span import MOST_FREE, spans_by_kernel
 
 FAINT = 1e-9
-"""Share of the rows' typical squared norm that ρ is at least."""
+"""Lower limit of ρ, relative to the typical squared norm of a row."""
 LITTLE, SOME = 0.03, 0.3
-"""Mean share of its loss that a row takes back: up to the first rows are alike, up to the second a guess will do."""
+"""Mean leverage up to which all rows are given the same span, and up to which the first guess is accurate enough."""
 NO_WORK = 1e6
-"""Operations that nobody notices."""
+"""Operations below which the exact method is always used."""
 MOST_WIDE = 2048
-"""Features of which sums of squares are made."""
+"""Most features for which a d × d sum is made where errors are counted."""
 FLOPS = 16.0
-"""Of a matrix product, in the time that a cell of a row takes."""
+"""Operations of a matrix product in the time of reading one cell of a row."""
 FEW, MANY = 12.0, 40.0
-"""Passes over the rows on the margin that a guess, and that probes, take."""
+"""Cost of a first guess, and of probes, in passes over the rows on the margin."""
 FEW_FREE, PATIENCE, FAR = 1024, 16, 0.3
-"""Where so many steps do not solve the system of no more rows, it is factored instead; where errors are counted, that
-is done only if all steps leave so large a share of it."""
+"""If `PATIENCE` steps of conjugate gradients do not solve a system of at most `FEW_FREE` rows, it is factored instead;
+where errors are counted, only if all steps leave a residual of more than `FAR`."""
 
 
 def linear_spans(rows: Features, asked: Asked, kept: Squares | None = None) -> np.ndarray:
-    """By a guess where rows hardly matter; else exactly, or by random signs or probes where these take less.
+    """Spans by the first guess where leverages are small; else exact, or by random signs or probes if these cost less.
 
-    The shares of their losses that the rows on the margin take back sum up to no more than there are features. Where
-    rows are many for that, each is taken for the mean, and no data is read. That, and guesses, will do for
-    probabilities. Errors are counted by single rows: where features are few enough for a sum of squares, `kept` asks
-    for spans by random signs, and has the last such sum.
+    The leverages of the rows on the margin sum up to at most the number of features d. If d is small compared with the
+    number of rows, each row gets the mean, and no data is read. This, and the first guess, is accurate enough for
+    probabilities. If `kept` is given, leave-one-out errors will be counted, which depend on single rows: then spans are
+    computed by random signs if there are few enough features for a d × d sum. `kept` holds the last such sum.
     """
     asked = asked._replace(rho=np.maximum(asked.rho, FAINT * rows.typical_sq_norm()))
     free, rho, judged, place = asked

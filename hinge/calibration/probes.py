@@ -1,19 +1,18 @@
-"""The span of a linear machine of many rows and features, estimated by random signs.
+"""The span of a linear classifier with many rows and features, estimated from random signs.
 
-With M as in `span`, which is never made, and random signs e,
+With M as in `span`, which is not formed, and a vector e of random signs,
 
 .. math:: \\mathrm E\\,e_i(M^{-1}e)_i = (M^{-1})_{ii} = \\frac1{S_i^2 + \\rho_i}
 
 (Bekas, Kokiopoulou and Saad, *An estimator for the diagonal of a matrix*, 2007). :math:`Mu = e` is solved by conjugate
-gradients; a step takes the rows on the margin forth and back. A single product is noise as large as half of it, but the
-mean or median over rows of about the same first guess (`guess`) says what their spans are. Rows that are not on the
-margin are as far from what it spans as those on it of the same guess, whose own share is out of theirs.
+gradients; a step takes two products of the rows on the margin with a vector. A single product :math:`e_iu_i` has a
+standard deviation as large as half of it, but its mean or median over rows with about the same first guess (`guess`)
+estimates their spans. Rows that are not on the margin get the span of those on it with the same guess.
 
-The mean of the whole diagonal is :math:`e^\\top M^{-1}e/|F|`, which conjugate gradients sum up from below much sooner
-than they solve the system (Golub and Meurant, *Matrices, Moments and Quadrature*, 1993): it bounds the factor c by
-which all guesses must grow to have this mean. Once the bound is small, guesses times its root are near enough.
-
-Cost: two products of the rows on the margin with a vector for a step, of which five may do.
+The mean of the diagonal is :math:`e^\\top M^{-1}e/|F|`, to which the partial sums of conjugate gradients converge from
+below, long before the system is solved (Golub and Meurant, *Matrices, Moments and Quadrature*, 1993). It bounds the
+factor c by which all guesses must be multiplied to have this mean. As soon as the bound is small, the guesses times its
+root are returned; this may take five steps.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,17 +26,17 @@ from hinge.compiled import compiled
 
 STEPS, FEW_STEPS = 40, 8
 NEAR = 0.1
-"""Share of e at which residuals end."""
+"""Relative residual at which conjugate gradients end."""
 ALIKE = 1.25
-"""A bound on c with which guesses times its root are within an eighth of what they should be, if c is 1 or more."""
+"""Bound on c below which the guesses, times its root, are accurate to an eighth if c is at least 1."""
 BINS, BIN_ROWS = 32, 64
-"""Groups of rows of about the same guess, at most, and rows that one has, at least."""
+"""Most groups of rows with about the same guess, and the fewest rows of a group."""
 LEAST = 1e-4
-""":math:`\\rho_i(M^{-1})_{ii}`, the share of its loss that a row does not take back, is taken for no less."""
+"""Lower limit of :math:`\\rho_i(M^{-1})_{ii}`, one minus the leverage of row i."""
 
 
 class Guesses(NamedTuple):
-    """:math:`S_i^2` of the rows on the margin, and of those that are judged, by `first_guess`."""
+    """:math:`S_i^2` of the rows on the margin, and of the rows that are asked for, by `first_guess`."""
 
     free: np.ndarray
     judged: np.ndarray
@@ -46,19 +45,19 @@ class Guesses(NamedTuple):
 def spans_by_probes(
     rows: Features, asked: Asked, guesses: Guesses, steps: int = STEPS, far: float = np.inf, *, counted: bool = False
 ) -> np.ndarray | None:
-    """:math:`S_i^2` of the rows that are judged, about; None if so many steps leave a larger share of e than `far`.
+    """Estimates of :math:`S_i^2`; None if the residual after so many steps is more than `far`, relative to e.
 
-    Where errors are `counted`, it is typical rows that matter: medians are taken, and not means, which the few rows
-    that are there twice, and take back next to nothing, pull up.
+    If leave-one-out errors are `counted`, typical rows matter: medians are taken in place of means, which the few rows
+    that occur twice, and so have hardly any leverage, would increase.
     """
     free, rho, _, place = asked
     free_bias = bool(rows.constant) and rows.penalty[-1] == 0.0
-    e = np.random.default_rng(0).choice((-1.0, 1.0), len(free))  # the same call gives the same bits
+    e = np.random.default_rng(0).choice((-1.0, 1.0), len(free))  # a fixed seed: results are reproducible
     e -= e.mean() if free_bias else 0.0
 
     def times(p: np.ndarray) -> np.ndarray:
-        Mp = rows.there(free, rows.back(free, p)) + rho * p
-        return Mp - Mp.mean() if free_bias else Mp  # of combinations whose coefficients sum to zero
+        Mp = rows.responses(free, rows.combination(free, p)) + rho * p
+        return Mp - Mp.mean() if free_bias else Mp  # with a free bias, on vectors whose entries sum to zero
 
     u = np.zeros_like(e)
     for step, (left, energy) in enumerate(_descent(times, e, u), 1):
@@ -77,7 +76,7 @@ def spans_by_probes(
 
 
 def _descent(times: Callable[[np.ndarray], np.ndarray], e: np.ndarray, u: np.ndarray) -> Iterator[tuple[float, float]]:
-    """Bring u, which is zero, to M⁻¹e; after every step the residual's share of e, and eᵀu, which rises to eᵀM⁻¹e."""
+    """Conjugate gradients for Mu = e from u = 0, in place; yields the relative residual, and eᵀu, after each step."""
     r = e.copy()
     p, rr, energy, tiny = r.copy(), float(r @ r), 0.0, np.finfo(float).tiny
     whole = max(rr, tiny)
@@ -94,7 +93,7 @@ def _descent(times: Callable[[np.ndarray], np.ndarray], e: np.ndarray, u: np.nda
 
 @compiled
 def _factor(guess, rho, mean):
-    """c with which the mean of :math:`1/(c S^2 + \\rho)` is this, or twice :data:`ALIKE` if it is more."""
+    """The c for which the mean of :math:`1/(c S^2 + \\rho)` is `mean`; at most twice :data:`ALIKE`."""
     low, high = 0.0, 2.0 * ALIKE
     for _ in range(12):
         c = 0.5 * (low + high)
@@ -111,7 +110,7 @@ def _factor(guess, rho, mean):
 def _smoothed(
     values: np.ndarray, at: np.ndarray, where: np.ndarray, level: Callable[[np.ndarray], np.floating]
 ) -> np.ndarray:
-    """The level of values by what they are at, as a function of that; at least :data:`LEAST`, and at most 1."""
+    """Means or medians of values in groups of similar `at`, clipped to [`LEAST`, 1], and interpolated to `where`."""
     order = np.argsort(at, kind="stable")
     bins = np.array_split(order, max(1, min(BINS, len(at) // BIN_ROWS)))
     levels = np.clip([level(values[rows]) for rows in bins], LEAST, 1.0)

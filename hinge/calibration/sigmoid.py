@@ -3,7 +3,7 @@
 .. math:: p(f) = \\frac1{1 + \\exp(Af + B)}, \\qquad
           \\min_{A, B} -\\sum_i s_i\\big(t_i\\log p(f_i) + (1 - t_i)\\log(1 - p(f_i))\\big),
 
-with Platt's targets :math:`t_+ = (N_+ + 1)/(N_+ + 2)` and :math:`t_- = 1/(N_- + 2)`, N the weights of either class,
+with Platt's targets :math:`t_+ = (N_+ + 1)/(N_+ + 2)` and :math:`t_- = 1/(N_- + 2)`, N the total weight of each class,
 by Newton's method with backtracking (Lin, Lin and Weng, *A Note on Platt's Probabilistic Outputs for Support Vector
 Machines*, 2007).
 """
@@ -14,7 +14,7 @@ import numpy as np
 
 STEPS = 100
 LEAST = 1e-8
-"""Newton ends at a step that would gain less than this share of the loss."""
+"""Newton's method ends when the predicted decrease is less than this fraction of the loss."""
 
 
 class Sigmoid(NamedTuple):
@@ -25,7 +25,7 @@ class Sigmoid(NamedTuple):
 
 
 def fit_sigmoid(f: np.ndarray, positive: np.ndarray, weight: np.ndarray) -> Sigmoid:
-    """The sigmoid of least loss whose probability does not fall where the decision value rises: A ≤ 0.
+    """The sigmoid of least loss among those that do not decrease with the decision value: A ≤ 0.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def fit_sigmoid(f: np.ndarray, positive: np.ndarray, weight: np.ndarray) -> Sigm
         Decision values of rows that the machine was not trained on.
     positive : ndarray of bool of shape (n,)
     weight : ndarray of shape (n,)
-        Rows of weight zero do not count.
+        Rows of weight zero are ignored.
 
     Notes
     -----
@@ -46,7 +46,7 @@ def fit_sigmoid(f: np.ndarray, positive: np.ndarray, weight: np.ndarray) -> Sigm
     mean = float(weight @ t) / float(weight.sum())
     flat = Sigmoid(0.0, float(np.log((1.0 - mean) / mean)))
     middle, scale = float(np.median(f)), float(np.std(f))
-    if not scale > 1e-12 * max(1.0, float(np.abs(f).max())):  # all scores are equal, and tell nothing
+    if not scale > 1e-12 * max(1.0, float(np.abs(f).max())):  # all decision values are equal
         return flat
     z = (f - middle) / scale
     slope, offset = _newton(z, t, weight, -flat.B)
@@ -56,14 +56,14 @@ def fit_sigmoid(f: np.ndarray, positive: np.ndarray, weight: np.ndarray) -> Sigm
 
 
 def probabilities(f: np.ndarray, sigmoid: Sigmoid) -> np.ndarray:
-    """p of each decision value."""
+    """The probability of each decision value."""
     z = sigmoid.A * f + sigmoid.B
-    small = np.exp(-np.abs(z))  # never more than one
+    small = np.exp(-np.abs(z))  # cannot overflow
     return np.where(z >= 0.0, small, 1.0) / (1.0 + small)
 
 
 def _newton(z: np.ndarray, t: np.ndarray, weight: np.ndarray, offset: float) -> tuple[float, float]:
-    """The slope and offset of least loss for scores of about unit spread."""
+    """Slope and offset of least loss, for decision values scaled to a standard deviation of about 1."""
     slope = 0.0
     loss, p = _loss(z, t, weight, slope, offset)
     ridge = 1e-12 * float(weight.sum())
@@ -90,8 +90,8 @@ def _newton(z: np.ndarray, t: np.ndarray, weight: np.ndarray, offset: float) -> 
 
 
 def _loss(z: np.ndarray, t: np.ndarray, weight: np.ndarray, slope: float, offset: float) -> tuple[float, np.ndarray]:
-    """The loss, and p of each row."""
+    """The loss, and the probability of each row."""
     x = slope * z + offset
-    small = np.exp(-np.abs(x))  # never more than one
+    small = np.exp(-np.abs(x))  # cannot overflow
     p = np.where(x >= 0.0, 1.0, small) / (1.0 + small)
     return float(weight @ (np.maximum(x, 0.0) + np.log1p(small) - t * x)), p

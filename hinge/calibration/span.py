@@ -1,15 +1,15 @@
-"""The span by kernel values: how far a row is from what the rows on the margin span.
+"""The span from kernel values: the distance of a row from the span of the rows on the margin.
 
 With :math:`M = K_{FF} + \\operatorname{diag}(\\rho)` over the rows F on the margin,
 
 .. math:: S_i^2 = 1/(M^{-1})_{ii} - \\rho_i \\;(i \\in F), \\qquad
           S_i^2 = K_{ii} - k_i^\\top M^{-1}k_i \\;(i \\notin F),
 
-and where the bias is free, M is bordered by ones, so that combinations of rows have coefficients that sum to one:
+and with a free bias M is bordered by ones, so that the coefficients of combinations of rows sum to one:
 :math:`M^{-1}` becomes :math:`M^{-1} - uu^\\top/\\mathbf 1^\\top u` with :math:`u = M^{-1}\\mathbf 1`, and
-:math:`S_i^2` of the others grows by :math:`(1 - k_i^\\top u)^2/\\mathbf 1^\\top u`.
+:math:`S_i^2` of rows outside F grows by :math:`(1 - k_i^\\top u)^2/\\mathbf 1^\\top u`.
 
-Cost: :math:`|F|(|F| + m)` kernel values and :math:`O(|F|^3 + |F|^2m)` operations for m rows beside F.
+Cost: :math:`|F|(|F| + m)` kernel values and :math:`O(|F|^3 + |F|^2m)` operations for m rows outside F.
 """
 
 from collections.abc import Callable
@@ -22,24 +22,24 @@ from scipy.linalg.lapack import get_lapack_funcs
 from hinge.calibration.left_out import Asked
 
 Values: TypeAlias = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""Gives K(x, z) of some rows and some others, by their numbers."""
+"""A function that returns K(x, z) for some rows and some others, given by their indices."""
 OwnValues: TypeAlias = Callable[[np.ndarray], np.ndarray]
-"""Gives K(x, x) of some rows."""
+"""A function that returns K(x, x) for some rows."""
 
 MOST_FREE = 4096
-"""Rows on the margin up to which all of them count; of more, this many in even steps."""
+"""Most rows on the margin that are used; of more, this many evenly spaced ones."""
 FAINT = {"f": 1e-4, "d": 1e-9}
-"""Share of the mean of K(x, x) that is added to the diagonal, at least, by type: rows may be there twice."""
+"""Least amount added to the diagonal, relative to the mean of K(x, x), by dtype: two equal rows make K singular."""
 TRIES = 12
 BLOCK_ROWS = 1024
 
 
 def spans_by_kernel(values: Values, own_values: OwnValues, free_bias: bool, asked: Asked) -> np.ndarray:
-    """:math:`S_i^2` of the rows that are judged."""
+    """:math:`S_i^2` of the rows that are asked for."""
     free, rho, judged, place = asked
     if len(free) > MOST_FREE:
         some = np.arange(MOST_FREE) * len(free) // MOST_FREE
-        where = np.full(len(free) + 1, -1)  # the last is for rows that are not among them
+        where = np.full(len(free) + 1, -1)  # the last entry is for rows that are not on the margin
         where[some] = np.arange(MOST_FREE)
         free, rho, place = free[some], rho[some], where[place]
     if len(free) == 0:
@@ -69,13 +69,13 @@ def spans_by_kernel(values: Values, own_values: OwnValues, free_bias: bool, aske
 
 
 def _inverse_factor(K: np.ndarray, rho: np.ndarray, mean: float) -> tuple[np.ndarray, float]:
-    """:math:`L^{-1}` of :math:`LL^\\top = K + \\operatorname{diag}(\\rho) + r`, and r: the least that lets it exist."""
+    """:math:`L^{-1}` with :math:`LL^\\top = K + \\operatorname{diag}(\\rho) + r`, and the smallest r that works."""
     added, diagonal = FAINT[K.dtype.char] * (mean or 1.0), np.diagonal(K).copy()
     for _ in range(TRIES):
         np.fill_diagonal(K, diagonal + rho + added)
         try:
             L = cholesky(K, lower=True, check_finite=False)
             return get_lapack_funcs("trtri", (L,))(L, lower=1, overwrite_c=1)[0], added
-        except LinAlgError:  # a kernel that is not positive
+        except LinAlgError:  # a kernel that is not positive semidefinite
             added *= 10.0
     return np.diag(1.0 / np.sqrt(np.maximum(diagonal, 0.0) + rho + added)), added

@@ -1,15 +1,16 @@
-"""Two probabilities for each decision value, between which the truth is: Venn-Abers prediction.
+"""Venn-Abers prediction: two probabilities for each decision value, an interval around the true one.
 
-A new row of the value f may be negative or positive. Isotonic regressions (see `isotonic`) over the calibration rows
-and this one, with either label, give :math:`p_0(f)` and :math:`p_1(f)` at f; one of the two is calibrated whatever
-the distribution of the rows (Vovk, Petej and Fedorova, *Large-scale probabilistic predictors with and without
-guarantees of validity*, 2015). One number for both, of least regret in log-loss, is :math:`p_1/(1 - p_0 + p_1)`.
+A new row with the decision value f may be negative or positive. Isotonic regressions (see `isotonic`) on the
+calibration rows and this one, with either label, give :math:`p_0(f)` and :math:`p_1(f)` at f; one of the two is
+calibrated whatever the distribution of the rows (Vovk, Petej and Fedorova, *Large-scale probabilistic predictors with
+and without guarantees of validity*, 2015). The single number with the least regret in log-loss is
+:math:`p_1/(1 - p_0 + p_1)`.
 
 Isotonic regression is the slope of the lower convex hull of the points :math:`P_j = (\\sum_{i\\le j}s_i,
 \\sum_{i\\le j}s_it_i)`. With a positive row at the place j the points before it are :math:`Q_i = P_i - (1, 1)`, and
 :math:`p_1` is the slope of the edge from some :math:`Q_i`, i < j, to some :math:`P_i`, i ≥ j. This slope rises with j,
-so that a point that has left the hull does not return to it, and one sweep finds it for all j. :math:`p_0` is one
-minus that of the rows turned around, with labels exchanged.
+so a point that has left the hull does not return to it, and one sweep finds it for all j. :math:`p_0` is one minus the
+same function of the rows in reverse order, with labels exchanged.
 """
 
 from typing import NamedTuple
@@ -18,7 +19,7 @@ import numpy as np
 
 
 class VennAbers(NamedTuple):
-    """Decision values, rising; :math:`p_0` there and up to the next, :math:`p_1` there and down to the last."""
+    """Decision values, ascending; :math:`p_0` from each up to the next, :math:`p_1` from the one before up to each."""
 
     f: np.ndarray
     lower: np.ndarray
@@ -26,7 +27,7 @@ class VennAbers(NamedTuple):
 
 
 def fit_venn_abers(f: np.ndarray, positive: np.ndarray, weight: np.ndarray) -> VennAbers:
-    """Both functions, for all values that there can be.
+    """Both functions, for all decision values.
 
     Parameters
     ----------
@@ -34,11 +35,11 @@ def fit_venn_abers(f: np.ndarray, positive: np.ndarray, weight: np.ndarray) -> V
         Decision values of rows that the machine was not trained on.
     positive : ndarray of bool of shape (n,)
     weight : ndarray of shape (n,)
-        In units of that of a new row. Rows of weight zero do not count.
+        In units of the weight of a new row. Rows of weight zero are ignored.
 
     Notes
     -----
-    Costs O(n log n), to sort.
+    Costs O(n log n), for sorting.
     """
     taken = weight > 0.0
     values, place = np.unique(f[taken], return_inverse=True)
@@ -49,20 +50,20 @@ def fit_venn_abers(f: np.ndarray, positive: np.ndarray, weight: np.ndarray) -> V
 
 
 def interval(f: np.ndarray, found: VennAbers) -> tuple[np.ndarray, np.ndarray]:
-    """:math:`p_0` and :math:`p_1` of each decision value; 0 below all that were seen, and 1 above."""
+    """:math:`p_0` and :math:`p_1` of each decision value; 0 and 1 beyond those of the calibration rows."""
     lower, upper = np.append(0.0, found.lower), np.append(found.upper, 1.0)
     return lower[np.searchsorted(found.f, f, "right")], upper[np.searchsorted(found.f, f, "left")]
 
 
 def merged(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """One probability for both ends."""
+    """One probability from both ends of the interval."""
     return upper / (1.0 - lower + upper)
 
 
 def _with_a_positive(s: np.ndarray, st: np.ndarray) -> np.ndarray:
-    """:math:`p_1` at each place, from the weights there and those of the positive rows."""
+    """:math:`p_1` at each value, from the total weight there and that of the positive rows."""
     xs, ys = np.cumsum(s).tolist(), np.cumsum(st).tolist()
-    hull: list[tuple[float, float]] = []  # from right to left: the last is the leftmost
+    hull: list[tuple[float, float]] = []  # from right to left: the last entry is the leftmost point
     for point in [*zip(reversed(xs), reversed(ys), strict=True), (-1.0, -1.0)]:
         _push(hull, point)
     found = np.empty(len(xs))
@@ -77,10 +78,10 @@ def _with_a_positive(s: np.ndarray, st: np.ndarray) -> np.ndarray:
 
 
 def _push(hull: list[tuple[float, float]], point: tuple[float, float]) -> None:
-    """Add a point at the left end of a lower hull, and drop those that it hides."""
+    """Add a point at the left end of a lower hull, and remove those above the new edge."""
     while len(hull) > 1:
         (x0, y0), (x1, y1) = hull[-1], hull[-2]
-        if (y0 - point[1]) * (x1 - point[0]) < (y1 - point[1]) * (x0 - point[0]):  # below the chord: a corner
+        if (y0 - point[1]) * (x1 - point[0]) < (y1 - point[1]) * (x0 - point[0]):  # below the chord: stays on the hull
             break
         hull.pop()
     hull.append(point)

@@ -1,4 +1,4 @@
-"""scikit-learn's callbacks, which it has from version 1.9 on; with an older one estimators do without."""
+"""scikit-learn's callbacks, available from version 1.9 on; with older versions there are none."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -13,10 +13,10 @@ else:
         CallbackContext = Any
 
         class CallbackSupportMixin:
-            """Nothing: there are no callbacks to support."""
+            """Empty: there are no callbacks."""
 
         def with_callbacks(method: Callable) -> Callable:
-            """The method, as deep in the stack as scikit-learn puts it: warnings point to its caller's line."""
+            """The method wrapped once, as by scikit-learn, so that stack levels of warnings are the same."""
 
             @wraps(method)
             def called(self: Any, *args: Any, **options: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What estimators accept: parameters, labels and weights, turned into what problems take."""
+"""Validation of the estimators' parameters, data and labels."""
 
 import os
 from functools import cache
@@ -44,16 +44,16 @@ FAR = 1e100
 """Parameters, and the largest weight, must lie between 1/FAR and FAR, so that products of them stay finite."""
 
 CLOSE = 1 << 16
-"""Whole numbers that differ by less are counted in an array, to see which of them are labels."""
+"""Integer labels within a range smaller than this are found by counting, without sorting."""
 
 NOT_NUMBERS = ("setting an array element", "could not convert", "float() argument", "int() argument")
-"""How NumPy's messages begin where something cannot be turned into an array of numbers."""
+"""Beginnings of NumPy's messages if something cannot be converted to an array of numbers."""
 
 
 def checked_number(
     name: str, value: object, *, above: float = 0.0, most: float = np.inf, or_equal: bool = False
 ) -> float:
-    """The value as a float; raises, naming the parameter, where it is no finite number in the range."""
+    """The value as a float; raises an error that names the parameter if it is not a finite number in the range."""
     number = np.nan
     if isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool):
         number = _as_float(value)
@@ -86,7 +86,7 @@ def checked_scale(
 
 
 def checked_count(name: str, value: Any, *, least: int = 1, or_all: bool = False) -> int:
-    """An integer of at least `least`; with `or_all` also -1, which means as many as there are."""
+    """An integer of at least `least`; with `or_all` also -1, which means all."""
     is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if is_integer and (value >= least or (or_all and value == -1)):
         return int(value)
@@ -101,14 +101,14 @@ def checked_choice(name: str, value: object, choices: tuple[str, ...]) -> str:
 
 
 def checked_flag(name: str, value: object) -> bool:
-    """True or False; integers are taken as Python takes them."""
+    """True or False; integers are accepted as in Python."""
     if not isinstance(value, bool | np.bool_ | int | np.integer):
         raise ValueError(f"{name} must be True or False, got {value!r}.")
     return bool(value)
 
 
 def generator_of(random_state: RandomState) -> np.random.RandomState:
-    """The generator that `random_state` is, or seeds."""
+    """The generator that `random_state` is, or one seeded by it."""
     try:
         return check_random_state(random_state)
     except (TypeError, ValueError) as error:
@@ -126,12 +126,12 @@ def seed_of(random_state: RandomState) -> int:
 
 @cache
 def _first_draw(seed: int) -> int:
-    """A generator takes as long to make as a small fit."""
+    """Cached, since creating a generator takes as long as a small fit."""
     return int(generator_of(seed).randint(np.iinfo(np.int32).max))
 
 
 def check_linear(model: LinearParameters, solvers: tuple[str, ...], losses: tuple[str, ...]) -> None:
-    """Raise, naming the parameter, if one that linear estimators share is wrong."""
+    """Raise an error that names the parameter, if one that linear estimators share is wrong."""
     checked_scale("C", model.C)
     if model.lam is not None:
         checked_scale("lam", model.lam)
@@ -158,7 +158,7 @@ def check_linear_svr(model: LinearRegressorParameters, solvers: tuple[str, ...])
 
 
 def check_combination(penalty: str, loss: str, dual: bool | Literal["auto"]) -> None:
-    """Refuse what scikit-learn refuses, so that a model is right in both or in neither."""
+    """Reject the combinations that scikit-learn rejects, so that a model is valid in both or in neither."""
     asked = dual if isinstance(dual, str) else bool(dual)
     fix = None
     if penalty == "l1" and loss == "hinge":
@@ -197,18 +197,18 @@ def check_linear_svc(model: LinearClassifierParameters, solvers: tuple[str, ...]
 
 
 def checked_device(device: str | None) -> None:
-    """Raise if it is no device."""
+    """Raise if it is not a device."""
     if device is not None and not str(device).startswith(("cpu", "cuda")):
         raise ValueError(f"device must be 'cpu' or 'cuda', got {device!r}.")
 
 
 def on_a_device(device: str | None) -> bool:
-    """Whether torch computes: elsewhere than on the processor as it is."""
+    """Whether torch is used: for any device but the plain CPU."""
     return device is not None and device != "cpu"
 
 
 def check_device(model: LinearClassifierParameters) -> None:
-    """Raise if something does not go with a fit on a device."""
+    """Raise if a parameter is not supported by fits on a device."""
     named = {"penalty": "l2", "multi_class": "ovr", "slack": None, "solver": "auto"}
     for name, usual in named.items():
         if getattr(model, name) != usual:
@@ -219,7 +219,7 @@ def check_device(model: LinearClassifierParameters) -> None:
 
 
 def check_crammer_singer(model: LinearClassifierParameters) -> None:
-    """Raise if something does not go with all classes at once; like scikit-learn, ask nothing of loss and penalty."""
+    """Raise if a parameter is not supported for all classes at once; loss and penalty are ignored."""
     why = None
     if model.slack is not None:
         why = "slack is that of two classes: give C or lam"
@@ -271,7 +271,7 @@ def check_nu_svr(model: NuRegressorParameters, solvers: tuple[str, ...]) -> None
 
 
 def check_votes(model: VoteParameters) -> None:
-    """Raise if a parameter that says how classes are told from decision values is wrong."""
+    """Raise if a parameter that determines how classes follow from decision values is wrong."""
     if not (isinstance(model.probability, str) and model.probability == "deprecated"):  # scikit-learn's word for False
         checked_flag("probability", model.probability)
     checked_flag("break_ties", model.break_ties)
@@ -279,7 +279,7 @@ def check_votes(model: VoteParameters) -> None:
 
 
 def check_kernel_machine(model: KernelMachineParameters, solvers: tuple[str, ...]) -> None:
-    """Raise, naming the parameter, if one that all kernel machines but `OneClassSVM` have is wrong."""
+    """Raise an error that names the parameter, if one that all kernel estimators but `OneClassSVM` have is wrong."""
     check_kernel(model)
     checked_flag("warm_start", model.warm_start)
     if model.cache_folder is not None and not isinstance(model.cache_folder, str | os.PathLike):
@@ -339,9 +339,9 @@ def check_one_class(model: OneClassParameters) -> None:
 
 
 def can_stream_levels(model: OneClassParameters) -> bool:
-    """Whether a `OneClassSVM` has a `partial_fit`; the error says what to do where it has none."""
+    """Whether a `OneClassSVM` has `partial_fit`; if not, the error states what to do."""
     if not is_linear(model.kernel):
-        raise AttributeError("partial_fit keeps w alone and no rows, which takes kernel='linear'; or call fit.")
+        raise AttributeError("partial_fit keeps w and no rows, which needs kernel='linear'; or call fit.")
     return True
 
 
@@ -392,8 +392,8 @@ def validated(
 ) -> Any:
     """X, or X and y, as scikit-learn checks them: an array, or CSR by `as_csr`; copied only where needed.
 
-    To predict, tables of any kind will do: all their cells are read. `sound` says that somebody has looked at the
-    values of X already.
+    For predictions any table is accepted, and all its cells are read. `sound` states that the values of X have been
+    checked already.
     """
     finite = sound
     table = None if reset else as_oracle(X)
@@ -436,9 +436,9 @@ def validated(
 
 
 def _are_plain(model: BaseEstimator, X: MatrixLike, y: ArrayLike | None, finite: bool, reset: bool) -> bool:
-    """Whether X and y are plain arrays in which scikit-learn's checks, most of a millisecond, would find no fault.
+    """Whether X and y are plain arrays that pass scikit-learn's checks, which take most of a millisecond.
 
-    `finite`: whether the values of X are known to be. Where a fault is possible they say which.
+    `finite`: whether the values of X are known to be finite. If not sure, False: scikit-learn's checks find the fault.
     """
     if sp.issparse(X):
         plain = finite and cast(Stored, X).dtype in (np.float32, np.float64)
@@ -447,7 +447,7 @@ def _are_plain(model: BaseEstimator, X: MatrixLike, y: ArrayLike | None, finite:
     if not plain:
         return False
     rows = cast(Stored, X)
-    if isinstance(y, str) and y != "no_validation":  # somebody's labels, which are none
+    if isinstance(y, str) and y != "no_validation":  # a string given for the labels is an error
         return False
     if not isinstance(y, str):
         if not (type(y) is np.ndarray and y.ndim == 1 and len(y) == rows.shape[0] and y.dtype.kind in "biuf"):
@@ -460,7 +460,7 @@ def _are_plain(model: BaseEstimator, X: MatrixLike, y: ArrayLike | None, finite:
 
 
 def _sum_is_finite(a: np.ndarray) -> bool:
-    """If so, all values are."""
+    """Whether the sum, and therefore every value, is finite."""
     with np.errstate(all="ignore"):
         return bool(np.isfinite(a.sum()))
 
@@ -488,23 +488,23 @@ def check_scale(X: Stored) -> None:
 
 
 def checked_targets(y: np.ndarray) -> np.ndarray:
-    """Numbers to be predicted, in float64."""
+    """Targets of a regression, in float64."""
     try:
         targets = np.asarray(y, np.float64) if y.dtype.kind != "c" else np.full(1, np.nan)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"y must hold one number a row: {error}.") from error
+        raise ValueError(f"y must hold one number for each row: {error}.") from error
     if not np.isfinite(targets).all():
-        raise ValueError("y must hold one finite number a row; drop rows whose target is missing.")
+        raise ValueError("y must hold one finite number for each row; drop rows whose target is missing.")
     if np.abs(targets).max(initial=0.0) > LARGEST:
-        raise ValueError(f"y has values above {LARGEST:g}, whose squares overflow; divide all of them.")
+        raise ValueError(f"y has values above {LARGEST:g}, whose squares overflow; divide y by a constant.")
     return targets
 
 
 def check_labels(y: np.ndarray) -> None:
-    """Raise if y holds measurements rather than classes, or labels that cannot be sorted."""
+    """Raise if y has continuous values rather than classes, or labels that cannot be sorted."""
     if y.dtype.kind == "V":
-        raise ValueError(f"y must hold one label a row: numbers or strings, not {y.dtype}.")
-    if y.dtype.kind not in "fcO":  # integers, booleans and strings always are labels
+        raise ValueError(f"y must hold one label for each row: numbers or strings, not {y.dtype}.")
+    if y.dtype.kind not in "fcO":  # integers, booleans and strings are always labels
         return
     try:
         check_classification_targets(y)
@@ -514,7 +514,7 @@ def check_labels(y: np.ndarray) -> None:
 
 
 def _few_numbers(y: np.ndarray) -> np.ndarray | None:
-    """The labels, sorted, where they are two whole numbers or lie close together: without sorting or hashing rows."""
+    """The sorted labels, if they are two whole numbers or lie in a small range: found without sorting or hashing."""
     if y.dtype.kind not in "biuf" or not y.size:
         return None
     ends = np.array([y.min(), y.max()])
@@ -529,7 +529,7 @@ def _few_numbers(y: np.ndarray) -> np.ndarray | None:
 
 
 def encoded_labels(y: np.ndarray, classes: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """The sorted classes, and each row's class number; there must be two or more."""
+    """The sorted classes, and the index of each row's class; there must be two or more classes."""
     found = _few_numbers(y)
     if found is None:
         check_labels(y)
@@ -554,16 +554,16 @@ def encoded_labels(y: np.ndarray, classes: np.ndarray | None = None) -> tuple[np
 
 
 def can_stream(model: LinearClassifierParameters) -> bool:
-    """Whether there is a `partial_fit`; the error says what to do where there is none."""
+    """Whether there is a `partial_fit`; if not, the error states what to do."""
     if model.multi_class == "crammer_singer":
         raise AttributeError("partial_fit learns one class against the rest: give multi_class='ovr', or call fit.")
     if model.penalty == "l1":
-        raise AttributeError("partial_fit pays for the squared norm; penalty='l1' needs all rows at once: use fit.")
+        raise AttributeError("partial_fit is for penalty='l2'; penalty='l1' needs all rows at once: use fit.")
     return True
 
 
 def check_stream(model: LinearClassifierParameters) -> None:
-    """Raise if a parameter needs all rows at once, which `partial_fit` never has."""
+    """Raise if a parameter needs all rows at once."""
     if model.slack is not None:
         raise ValueError("partial_fit takes C or lam; slack needs all rows at once.")
     if isinstance(model.class_weight, str):
@@ -573,7 +573,7 @@ def check_stream(model: LinearClassifierParameters) -> None:
 def stream_classes(classes: ArrayLike | None, known: np.ndarray | None) -> np.ndarray:
     """The classes given in the first call of `partial_fit`; later calls may repeat them, not change them."""
     if known is None and classes is None:
-        raise ValueError("classes must be given in the first call of partial_fit: later rows may bring others.")
+        raise ValueError("classes must be given in the first call of partial_fit: later rows may have other labels.")
     if classes is not None:
         check_labels(np.asarray(classes))
     if known is None:
@@ -584,7 +584,7 @@ def stream_classes(classes: ArrayLike | None, known: np.ndarray | None) -> np.nd
 
 
 def held_out(codes: np.ndarray, fraction: float, seed: int) -> np.ndarray:
-    """Row numbers of a stratified random fraction, at least one row of each class left to learn from."""
+    """Indices of a stratified random fraction of the rows; at least one row of each class is left for training."""
     rng = np.random.default_rng(seed)
     picked = []
     for code in np.unique(codes):
@@ -599,7 +599,7 @@ def held_out(codes: np.ndarray, fraction: float, seed: int) -> np.ndarray:
 
 
 def held_out_at_random(n: int, fraction: float, seed: int) -> np.ndarray:
-    """Row numbers of a random fraction, at least one row left to learn from."""
+    """Indices of a random fraction of the rows; at least one row is left for training."""
     count = min(n - 1, round(fraction * n))
     if count == 0:
         raise ValueError(f"validation_fraction={fraction:g} of {n} rows leaves none to measure target_error on.")

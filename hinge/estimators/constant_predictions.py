@@ -1,4 +1,4 @@
-"""A warning where a classifier gives one answer for all of its training rows, which a score can hide."""
+"""A warning if a classifier predicts the same class for all of its training rows, which a score can hide."""
 
 import warnings
 from collections.abc import Callable
@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 FEW_ROWS = 100
-"""Of fewer rows than this nothing is said: one answer for all of them is no news."""
+"""No warning with fewer rows than this."""
 ENDS = 8
-"""So many rows from the beginning and from the end are looked at first, which takes next to no time."""
+"""Rows at the beginning and at the end that are tested first, which takes hardly any time."""
 LOOKS = 32
-"""Then so many rows of the rarest class, and of the others."""
+"""Rows of the rarest class, and of the others, that are tested next."""
 
 
 class ConstantPredictionWarning(UserWarning):
@@ -33,16 +33,16 @@ class ConstantPredictionWarning(UserWarning):
 def warn_if_constant(codes: np.ndarray, classes: np.ndarray, predicted: Callable[[Any], np.ndarray]) -> None:
     """Warn if one class is predicted for all training rows.
 
-    A few rows tell of nearly every model that this is not so: the first and the last, or some of the rarest class and
-    some of the others, with two answers among them. All rows are looked at only where these have one.
+    A few rows suffice to exclude this for nearly every model: the first and the last, or some of the rarest class and
+    some of the others, if two classes are predicted among them. Only otherwise are all rows predicted.
 
     Parameters
     ----------
     codes : ndarray of shape (n,)
-        The numbers of the classes of the rows.
+        The class index of each row.
     classes : ndarray
     predicted : callable
-        The numbers of the classes that are predicted for some rows, given by a range, their numbers or a slice.
+        Returns the predicted class indices of some rows, given by a range, an array of indices or a slice.
     """
     if len(codes) < FEW_ROWS:
         return
@@ -57,7 +57,7 @@ def warn_if_constant(codes: np.ndarray, classes: np.ndarray, predicted: Callable
 
 
 def warn_of_answers(codes: np.ndarray, classes: np.ndarray, answers: np.ndarray, depth: int = 0) -> None:
-    """Warn if these, the numbers of the classes predicted for all training rows, are one; called `depth` deep."""
+    """Warn if the class indices predicted for all training rows are all equal; `depth` adds to the stack level."""
     if len(codes) < FEW_ROWS or not _one_answer(answers):
         return
     code = int(answers[0])
@@ -66,7 +66,7 @@ def warn_of_answers(codes: np.ndarray, classes: np.ndarray, answers: np.ndarray,
         f"{np.count_nonzero(codes != code):,} are of other classes. Give class_weight='balanced' or a larger C, or "
         "move the threshold: see hinge.choose_threshold.",
         ConstantPredictionWarning,
-        stacklevel=4 + depth,  # the caller of what wraps `fit`
+        stacklevel=4 + depth,  # the caller of `fit`, which is wrapped
     )
 
 

@@ -1,4 +1,4 @@
-"""All classes of a `LinearSVC` at once: its problem, its solver, and what of the answer the model keeps."""
+"""`LinearSVC` with all classes in one problem (Crammer and Singer): its problem, its solver, fitted attributes."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from hinge.problems import Multiclass, Solution
 from hinge.solvers import Solver, registry
 
 SPARSE = 1 / 3
-"""Arrays with no larger share of cells that are not zero are compressed for the fit: row steps skip zeros so."""
+"""Arrays with at most this fraction of nonzero cells are converted to CSR for the fit, so that steps skip zeros."""
 
 
 def problem_of(
@@ -19,7 +19,7 @@ def problem_of(
     rows: np.ndarray | None,
     per_class: np.ndarray | None,
 ) -> Multiclass:
-    """The problem by C or by λ, with the weights of rows and classes."""
+    """The problem with C or λ, and with the weights of rows and classes."""
     if not isinstance(matrix, Matrix):
         raise ValueError(
             "multi_class='crammer_singer' reads whole rows in memory: give an array or a sparse matrix, or "
@@ -39,20 +39,20 @@ def problem_of(
 
 
 def solver_of(model: LinearClassifierParameters) -> Solver | None:
-    """The solver for several classes that has the name of one for two; None for the default."""
+    """The multiclass solver with the name of a binary one; None for the default."""
     if isinstance(model.solver, Solver):
         return model.solver
     return None if model.solver == "auto" else registry.BY_NAME[f"multiclass{model.solver}"].load()()
 
 
 def coefficients(answer: Solution, problem: Multiclass) -> tuple[np.ndarray, np.ndarray]:
-    """`coef_` and `intercept_`: of two classes, the second less the first, as in scikit-learn."""
+    """`coef_` and `intercept_`; for two classes the difference, second minus first, as in scikit-learn."""
     W = _of_classes(answer.w.T)
     return np.ascontiguousarray(W[:, :-1]), problem.bias_scale * W[:, -1]
 
 
 def dual_coefficients(answer: Solution, problem: Multiclass) -> tuple[np.ndarray, np.ndarray] | None:
-    """(mass of the right class, less those of the others)·cᵢ/λ, and the rows that have any; None without a dual."""
+    """([k = yᵢ] - p[i, k])·cᵢ/λ for rows where it is not zero, and these rows; None without dual weights."""
     if answer.alpha is None:
         return None
     p = answer.alpha.copy()
@@ -66,5 +66,5 @@ def dual_coefficients(answer: Solution, problem: Multiclass) -> tuple[np.ndarray
 
 
 def _of_classes(rows: np.ndarray) -> np.ndarray:
-    """A row for each class; of two, the second less the first."""
+    """One row for each class; for two classes the difference, second minus first."""
     return rows[1:] - rows[:1] if len(rows) == 2 else rows

@@ -1,4 +1,4 @@
-"""All pairs of classes of a fit on a GPU at once, where nobody asks for more than their answers."""
+"""All class pairs of a fit solved at once on a GPU, if only their answers are needed."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 def run_pairs(
     tasks: Sequence[Task], plan: Plan, gram: "DeviceGram", problem_of: Callable[[Any, Task], KernelProblem]
 ) -> tuple[Plan, list[Result]]:
-    """What is left of the plan, and the results that `run_tasks` need not compute, or can go on from.
+    """The plan with the remaining time, and results that `run_tasks` can use, or continue from.
 
-    There are none where looks on the way are asked for, earlier answers are to be begun from, another limit than
-    time is set, or Ctrl-C is to leave an answer; or the solver is not the one that can.
+    There are no results if callbacks are set, if earlier answers are to be started from, if a limit other than time is
+    set, if Ctrl-C is to return an answer, or if the solver is not `DeviceBlock`.
     """
     from hinge.solvers.kernel.device_block import DeviceBlock
     from hinge.solvers.kernel.device_pairs import solve_pairs

@@ -1,4 +1,4 @@
-"""Sums over support vectors: what a kernel machine predicts by, in tiles of bounded memory."""
+"""Decision values of kernel estimators: sums over support vectors, computed in tiles of bounded memory."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -18,10 +18,10 @@ Block: TypeAlias = Callable[[slice, slice], Stored]
 
 TILE_ROWS, TILE_COLUMNS = 512, 1024
 ROWS_BYTES = 1 << 21
-"""Most bytes of sparse rows that are made dense at a time."""
+"""Most bytes of sparse rows that are converted to dense at a time."""
 
 GEMM_GAIN = 32
-"""A dense matrix product does this many times as many multiplications a second as a sparse one."""
+"""Speed of a dense matrix product relative to a sparse one, in multiplications."""
 
 SINGLE = tuple(np.dtype(name) for name in ("float32", "float16", "bool", "int8", "uint8", "int16", "uint16"))
 
@@ -37,12 +37,12 @@ def kernel_sums(
     X : array, CSR matrix, or a list of items
         For a `Precomputed` kernel, the kernel values of all training points.
     vectors : array, CSR matrix, or a list of items
-        The support vectors; for a `Precomputed` kernel, their numbers.
+        The support vectors; for a `Precomputed` kernel, their indices.
     coef : ndarray of shape (k, n_SV)
     cuts : ndarray of shape (groups + 1,)
         Group g is the support vectors from ``cuts[g]`` to ``cuts[g + 1]``.
     exact : bool
-        Compute in float64 even where X and the support vectors hold no more than float32.
+        Whether to compute in float64 even if X and the support vectors are float32 or smaller types.
 
     Returns
     -------
@@ -64,7 +64,7 @@ def kernel_sums(
 
 
 def _blocks_of(kernel: Kernel, X: KernelData, vectors: KernelData, exact: bool) -> Block:
-    """A function of two slices that gives the kernel values of those rows and support vectors."""
+    """A function of two slices that returns the kernel values of those rows and support vectors."""
     if isinstance(kernel, Precomputed):
         values, numbers = cast(np.ndarray, X), cast(np.ndarray, vectors)
         return lambda rows, some: values[rows][:, numbers[some]]
@@ -86,7 +86,7 @@ def _blocks_of(kernel: Kernel, X: KernelData, vectors: KernelData, exact: bool) 
     held: dict[str, Any] = {"rows": None}
 
     def block(rows: slice, some: slice) -> np.ndarray:
-        if held["rows"] != rows:  # all tiles of support vectors come before the next rows, so these are made dense once
+        if held["rows"] != rows:  # all tiles of support vectors come before the next rows: convert these to dense once
             held.update(rows=rows, part=np.ascontiguousarray(_full(X[rows]), dtype))
         if thin:
             dots = np.ascontiguousarray((vectors[some].astype(dtype, copy=False) @ held["part"].T).T)
@@ -98,7 +98,7 @@ def _blocks_of(kernel: Kernel, X: KernelData, vectors: KernelData, exact: bool) 
 
 
 def function_block(kernel: Function, xs: KernelData, zs: KernelData) -> np.ndarray:
-    """K(xs, zs) by calls of the function; what it gives must be finite, and of the right shape."""
+    """K(xs, zs) by calls of the function; its values must be finite, and of the right shape."""
     shape = tuple(len(part) if isinstance(part, list) else part.shape[0] for part in (xs, zs))
     if kernel.on == "blocks":
         values = as_block(kernel.function(xs, zs), shape)
@@ -106,7 +106,7 @@ def function_block(kernel: Function, xs: KernelData, zs: KernelData) -> np.ndarr
         found = [[kernel.function(x, z) for z in zs] for x in xs]
         values = np.asarray(found, np.float64).reshape(shape)
     if not np.isfinite(values).all():
-        raise ValueError("The kernel gave a value that is not finite; it must give a finite number for all.")
+        raise ValueError("The kernel gave a value that is not finite; it must give a finite number for all pairs.")
     return values
 
 

@@ -1,4 +1,4 @@
-"""Predictions of a linear classifier from some of the cells of a row, in the order of what they are worth."""
+"""Predictions of a linear classifier from some of the cells of a row, the most informative ones first."""
 
 from typing import Any, Self
 
@@ -29,23 +29,23 @@ class FewCells:
         prices: ArrayLike | None = None,
         ranges: tuple[ArrayLike, ArrayLike] | None = None,
     ) -> Self:
-        """Learn in which order to read the cells of a row, and when to stop: for `buy`, and `predict` with limits.
+        """Learn the order in which to read the cells of a row, and when to stop: for `buy`, and `predict` with limits.
 
-        Columns come in the order of their weight times their spread over their price; after some of them the score
-        is estimated by least squares, and a row is decided as soon as its class is as many standard deviations of
-        that estimate ahead as the rows given here need, so that the share of those that would get another class than
-        by all their cells is small enough. That share is counted on these rows, not assumed.
+        Columns are sorted by weight times standard deviation divided by price. From the first columns the score is
+        estimated by least squares, and a row is decided as soon as its class is ahead by enough standard deviations of
+        the estimate. How many are enough is counted on the rows given here, such that few of them would get another
+        class than by all their cells.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, Table or FeatureOracle} of shape (n_samples, n_features)
-            Rows like those to be predicted, for instance the training rows; no labels are needed. Of a table, those
-            of its rows that were bought whole; nothing is bought.
+            Rows like those to be predicted, for instance the training rows; no labels are needed. Of a table, the rows
+            that have already been bought whole; nothing is bought.
         prices : array-like of shape (n_features,), optional
-            Price of a cell in each column; those of the table where not given, else 1.
+            Price of a cell in each column; by default those of the table, else 1.
         ranges : (lowest, highest), optional
-            What cells of each column can be, as two arrays or numbers: with these a class that no cell that is left
-            can change is known for certain.
+            Bounds on the cells of each column, as two arrays or numbers: with these it is known for certain when no
+            unread cell can change the class.
 
         Returns
         -------
@@ -60,7 +60,7 @@ class FewCells:
         else:
             whole = np.flatnonzero(table.bill.whole_rows)
             if len(whole) == 0:
-                raise ValueError("No row of the table was bought whole: give rows like those to come as an array.")
+                raise ValueError("No row of the table was bought whole: give rows like those to predict as an array.")
             prices = table.bill.prices if prices is None else prices
             rows = table.held(whole)
         coef = self.coef_.toarray() if sp.issparse(self.coef_) else self.coef_
@@ -70,16 +70,17 @@ class FewCells:
     def buy(
         self, X: MatrixLike | Table | FeatureOracle, *, confidence: float = 1.0, max_cost: float | None = None
     ) -> Purchase:
-        """Predictions from as few cells as will do, and what they cost.
+        """Predictions from as few cells as needed, and their price.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, Table or FeatureOracle} of shape (n_samples, n_features)
         confidence : float, default=1.0
-            The share of rows that must have the class of all their cells: 0.995 reads a small part of most rows. With
-            1.0 a row is read until its class is certain, which needs the `ranges` of `learn_order`, or to the end.
+            The fraction of rows that must get the class that all their cells would give: 0.995 reads a small part of
+            most rows. With 1.0 a row is read until its class is certain, which needs the `ranges` of `learn_order`, or
+            to the end.
         max_cost : float, optional
-            Most to pay. Where it does not reach for all rows, those that are least sure are read on.
+            Limit of the price. If it does not suffice for all rows, the least certain rows are read first.
 
         Returns
         -------
@@ -102,8 +103,8 @@ class FewCells:
         check_is_fitted(self, "coef_")
         if not hasattr(self, "reading_order_"):
             raise ValueError(
-                "Which cells to read first is not known: call learn_order with rows like those to come, such as the "
-                "training rows."
+                "The order of the cells is not known: call learn_order first, with rows like those to predict, such as "
+                "the training rows."
             )
         table = as_oracle(X)
         if table is None:
@@ -111,6 +112,6 @@ class FewCells:
         return buy(self.reading_order_, table, self.classes_, confidence, max_cost)
 
     def _forget_probabilities(self) -> None:
-        """The order belongs to the weights that it was learned for, as probabilities do."""
+        """Forget the reading order, too: like probabilities it is valid only for the weights it was learned for."""
         super()._forget_probabilities()  # type: ignore[misc]
         self.__dict__.pop("reading_order_", None)

@@ -1,4 +1,4 @@
-"""Checks that the fitted attributes of a model that was read from a file fit together."""
+"""Checks that the fitted attributes of a model that was read from a file are consistent."""
 
 from itertools import pairwise
 
@@ -42,12 +42,12 @@ def check_kernel_machine(
     dual_coef_: Stored,
     classes_: np.ndarray | None = None,
 ) -> None:
-    """Raise if the shapes or types of a kernel machine's attributes contradict each other.
+    """Raise if the shapes or types of a kernel estimator's attributes contradict each other.
 
-    Without classes it is a regression, or of one class.
+    Without classes it is a regression or a one-class model.
     """
     n, k = len(support_), 1 if classes_ is None else len(classes_)
-    # Intercepts, by the number of rows of dual_coef_.
+    # Number of intercepts for each possible number of rows of dual_coef_.
     runs = {1: 1} if k == 2 or classes_ is None else {k - 1: k * (k - 1) // 2, k: k}
     given = isinstance(kernel_, Precomputed)
     if (
@@ -63,23 +63,23 @@ def check_kernel_machine(
         or (n_support_ < 0).any()
         or (n and not 0 <= support_.min() <= support_.max() < shape_fit_[0])
     ):
-        raise ValueError("its support vectors, coefficients and classes are not of one model.")
+        raise ValueError("its support vectors, coefficients and classes do not belong to one model.")
     kinds = dual_coef_.dtype.kind + intercept_.dtype.kind + support_.dtype.kind + n_support_.dtype.kind
     if kinds != "ffii" or support_vectors_.dtype.kind not in "biuf":
         raise ValueError("its coefficients and support vectors are not numbers.")
 
 
 def check_sigmoids(probA_: np.ndarray | None, probB_: np.ndarray | None, n_runs: int) -> None:
-    """Raise if the sigmoids of a calibrated model are not one for each run, rising with its decision values."""
+    """Raise unless a calibrated model has one sigmoid for each decision value, and none is decreasing."""
     for values in (probA_, probB_):
         if not isinstance(values, np.ndarray) or values.shape != (n_runs,) or values.dtype.kind != "f":
             raise ValueError(f"probA_ and probB_ are not {n_runs} numbers each, one for each decision value.")
     if np.any(np.greater(probA_, 0.0)):  # type: ignore[arg-type]
-        raise ValueError("probA_ is positive: probabilities would fall where decision values rise.")
+        raise ValueError("probA_ is positive: probabilities would decrease with decision values.")
 
 
 def check_steps(cuts: np.ndarray | None, scores: np.ndarray | None, values: np.ndarray | None, n_runs: int) -> None:
-    """Raise if the step functions of a calibrated model are not one for each run, in order of scores."""
+    """Raise unless a calibrated model has one step function for each decision value, with ascending scores."""
     parts = [part for part in (cuts, scores, values) if isinstance(part, np.ndarray)]
     if len(parts) < 3 or "".join(part.dtype.kind for part in parts) != "iff":
         raise ValueError("the steps of its probabilities are not three arrays of numbers.")
@@ -87,6 +87,6 @@ def check_steps(cuts: np.ndarray | None, scores: np.ndarray | None, values: np.n
     if cuts.shape != (n_runs + 1,) or cuts[0] != 0 or (np.diff(cuts) < 1).any() or scores.shape != (cuts[-1],):
         raise ValueError(f"the steps of its probabilities are not {n_runs} functions.")
     if values.shape not in (scores.shape, (len(scores), 2)) or not ((values >= 0.0) & (values <= 1.0)).all():
-        raise ValueError("the steps of its probabilities have no probability each.")
+        raise ValueError("the steps of its probabilities are not one probability for each score.")
     if any((np.diff(scores[lo:hi]) <= 0.0).any() for lo, hi in pairwise(cuts)):
         raise ValueError("the steps of its probabilities are not in order.")

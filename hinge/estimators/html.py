@@ -1,4 +1,4 @@
-"""What a notebook shows of a fitted estimator below scikit-learn's diagram: how good the fit is, and how it went."""
+"""The summary of a fit that notebooks show below scikit-learn's diagram: its certificate, and its course."""
 
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -10,26 +10,26 @@ from sklearn.base import BaseEstimator
 from hinge.monitoring import Record
 
 WIDTH, HEIGHT, EDGE = 260, 90, 8
-"""Of the picture, in pixels."""
+"""Size and margin of the picture, in pixels."""
 MOST_RUNS = 12
-"""So many curves are drawn."""
+"""Most curves that are drawn."""
 
 
 class FittedHTML:
-    """For estimators with ``gap_``, ``stop_reason_``, ``solver_`` and ``history_``."""
+    """A mixin for estimators with ``gap_``, ``stop_reason_``, ``solver_`` and ``history_``."""
 
     def _repr_html_inner(self) -> str:
         return super()._repr_html_inner() + summary(self)  # type: ignore[misc]
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
         bundle = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
-        if "text/html" in bundle:  # as scikit-learn's option `display` says
+        if "text/html" in bundle:  # depends on scikit-learn's option `display`
             bundle["text/html"] += summary(self)
         return bundle
 
 
 def summary(model: BaseEstimator) -> str:
-    """A table of how the fit ended, and its certificate against time; nothing of a model that is not fitted.
+    """A table of how the fit ended, and a plot of its gap against time; empty if the model is not fitted.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def summary(model: BaseEstimator) -> str:
     Returns
     -------
     str
-        HTML and SVG, without scripts or anything that has to be loaded.
+        HTML and SVG, without scripts or external resources.
     """
     gap = getattr(model, "gap_", None)
     if gap is None:
@@ -67,7 +67,7 @@ def summary(model: BaseEstimator) -> str:
 
 
 def picture(histories: Sequence[Iterable[Record]], tol: float) -> str:
-    """The certificates of each run against time, both by their logarithm, as an SVG; empty where none is known."""
+    """The gap of each run against time, on logarithmic scales, as an SVG; empty if none is known."""
     curves = []
     for history in histories[:MOST_RUNS]:
         looks = [(look.seconds, look.certificate) for look in history]
@@ -86,7 +86,7 @@ def picture(histories: Sequence[Iterable[Record]], tol: float) -> str:
 
     def placed(points: np.ndarray) -> np.ndarray:
         across = (points - low) * scale
-        across[:, 0] += 0.0 if scale[0] else size[0]  # what is known at one time only is known at the end
+        across[:, 0] += 0.0 if scale[0] else size[0]  # a single time is drawn at the right edge
         return np.stack([EDGE + across[:, 0], HEIGHT - EDGE - across[:, 1]], axis=1)
 
     drawn = []

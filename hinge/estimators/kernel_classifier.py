@@ -1,4 +1,4 @@
-"""What `SVC` and `NuSVC` share: one binary problem after the other, decision values, classes, probabilities."""
+"""The base class of `SVC` and `NuSVC`: binary problems one after the other, decision values, probabilities."""
 
 from typing import Any, Literal
 
@@ -23,7 +23,7 @@ from hinge.types import Items
 
 
 class KernelClassifier(KernelMachine, Probabilities):
-    """The parts of a classifier, for estimators with the parameters of `SVC`."""
+    """Parts of `fit` and of predictions, for classifiers with the parameters of `SVC`."""
 
     _needed = "when probability=False"
 
@@ -48,7 +48,7 @@ class KernelClassifier(KernelMachine, Probabilities):
         seed: int,
         began: float,
     ) -> Runs:
-        """Solve one binary problem after the other by the driver, with looks on the way."""
+        """Solve one binary problem after the other by the driver, with callbacks and limits."""
         ovo = len(classes) > 2 and self.multiclass == "ovo"
         tasks = tasks_of(codes, len(classes), weight, per_class, aside, one_vs_one=ovo)
 
@@ -75,7 +75,7 @@ class KernelClassifier(KernelMachine, Probabilities):
             self._starts(tasks, classes),
         )
         with gram_threads(self.n_jobs) as threads:
-            if self._on_device and ovo:  # all rows go there once, whatever part of them a task takes
+            if self._on_device and ovo:  # all rows are sent to the device once; each task uses a part of them
                 every = self._gram(X, None, kernel, threads)
                 plan, known = run_pairs(tasks, plan, every, self._problem)
                 return run_tasks(tasks, plan, lambda rows, _: every.part(rows), self._problem, known)
@@ -149,7 +149,7 @@ class KernelClassifier(KernelMachine, Probabilities):
         *,
         every: bool = False,
     ) -> list[Judged]:
-        """`answers` are those of a fit that has just ended, whose decision values are known."""
+        """Leave-one-out values for each binary problem; `answers` are those of a fit that has just ended, if any."""
         per_class = self._class_factors(y)
         tasks = tasks_of(codes, len(self.classes_), weight, per_class, None, one_vs_one=self._one_vs_one)
         scores: np.ndarray | None = None
@@ -173,7 +173,7 @@ class KernelClassifier(KernelMachine, Probabilities):
 
     @property
     def _limit(self) -> float | None:
-        """C; None where something else was given in its place."""
+        """C; None if another parameter was given in its place."""
         return self._bound if self.slack is None else None
 
     @property

@@ -1,4 +1,4 @@
-"""What kernel machines take as X: a matrix of numbers, a sequence of any items, a matrix of kernel values."""
+"""X of a kernel estimator: a matrix of numbers, a sequence of any items, or a matrix of kernel values."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
@@ -22,9 +22,9 @@ T = TypeVar("T")
 
 BLOCK_CELLS = 1 << 19
 FEW_CELLS = 1 << 15
-"""Cells up to which sparse X is written out in full for a fit; with more, sparse products are faster."""
+"""A sparse X of at most so many cells is made dense for a fit; for larger ones sparse products are faster."""
 SMALLEST = 1e-200
-"""Variances below this are refused for gamma='scale': 1/variance would overflow in later products."""
+"""Smallest variance that gamma='scale' accepts: 1/variance would overflow in later products."""
 
 
 def is_precomputed(kernel: KernelChoice) -> bool:
@@ -38,7 +38,7 @@ def is_function(kernel: KernelChoice) -> bool:
 
 
 def is_matrix(X: Items) -> bool:
-    """Whether X is a matrix of numbers, rather than a sequence of other things."""
+    """Whether X is a matrix of numbers, rather than a sequence of other items."""
     if sp.issparse(X) or hasattr(X, "__dataframe__"):
         return True
     if not hasattr(X, "__array__"):
@@ -53,7 +53,7 @@ def is_matrix(X: Items) -> bool:
 
 
 def as_items(X: Items, kernel: KernelChoice) -> list[Any]:
-    """The items of a sequence as a list; integers where the kernel takes the positions of items."""
+    """The items of a sequence as a list; integers if the kernel takes indices of items."""
     if isinstance(X, str | bytes) or not hasattr(X, "__len__") or not hasattr(X, "__iter__"):
         raise ValueError(f"X must be a sequence of items for the kernel, got {X!r}.")
     items = list(cast(Sequence[Any], X))
@@ -64,7 +64,7 @@ def as_items(X: Items, kernel: KernelChoice) -> list[Any]:
             numbers = np.empty(0)
         if numbers.dtype.kind not in "iu" or numbers.shape not in ((len(items),), (len(items), 1)):
             raise ValueError(
-                "A kernel on='indices' is called with numbers of items: X must hold them, whole numbers of "
+                "A kernel on='indices' is called with indices of items: X must hold them, whole numbers of "
                 f"shape (n,) or (n, 1), got shape {numbers.shape} of {numbers.dtype}."
             )
         return numbers.ravel().tolist()
@@ -72,14 +72,13 @@ def as_items(X: Items, kernel: KernelChoice) -> list[Any]:
 
 
 def loaded(model: BaseEstimator, X: Any, y: ArrayLike | str | None) -> tuple[Any, Any, list[str] | None]:
-    """X, y and the names of columns, where X is a source of rows on a disk: all of them, if memory holds them.
+    """X, y and the names of columns; if X is a source of rows on disk, its rows are loaded into memory.
 
-    Whatever is no such source is given back as it is: a list of paths is a sequence of items here, and arrays that are
-    mapped are arrays.
+    Any other X is returned unchanged, and so are lists (of items, here, even if they are paths) and memory maps.
     """
     if isinstance(X, np.ndarray | list | tuple) or is_function(model.kernel) or not is_source(X):
         if isinstance(y, str):
-            raise ValueError(f"y={y!r} is the name of a column, which X has none of: give y as an array.")
+            raise ValueError(f"y={y!r} is the name of a column, and X has no named columns: give y as an array.")
         return X, y, None
     left = allowed_memory(model.max_memory) - resident()
     stream = as_stream(X, y if isinstance(y, str) else None, left // 2)
@@ -91,8 +90,8 @@ def loaded(model: BaseEstimator, X: Any, y: ArrayLike | str | None) -> tuple[Any
     size = stream.shape[0] * stream.row_bytes
     if 2 * size > left:
         raise ValueError(
-            f"The rows take {size:,} bytes, twice while they are made ready, and {max(0, left):,} are left for them: a "
-            "kernel machine holds its rows in memory. Allow more by max_memory, or take LinearSVC, which does not."
+            f"The rows take {size:,} bytes, twice as much while they are loaded, and {max(0, left):,} are available: "
+            "kernel estimators hold their rows in memory. Allow more by max_memory, or use LinearSVC, which does not."
         )
     return stream.load(), y, stream.names
 
@@ -113,11 +112,7 @@ def training_data(model: BaseEstimator, X: Items, y: ArrayLike | None) -> tuple[
     if is_precomputed(model.kernel):
         _check_given(X)
     X, y = checks.validated(model, X, y)
-    if is_precomputed(model.kernel) and X.shape[0] != X.shape[1]:
-        raise ValueError(
-            f"A precomputed kernel is a square matrix, K(x, z) for all training points x and z; got shape {X.shape}."
-        )
-    return X, y
+    return _square_if_given(model, X), y
 
 
 def training_points(model: BaseEstimator, X: Items) -> KernelData:
@@ -127,12 +122,7 @@ def training_points(model: BaseEstimator, X: Items) -> KernelData:
         return training_data(model, X, np.zeros(len(X)))[0]
     if is_precomputed(model.kernel):
         _check_given(X)
-    X = checks.validated(model, X)
-    if is_precomputed(model.kernel) and X.shape[0] != X.shape[1]:
-        raise ValueError(
-            f"A precomputed kernel is a square matrix, K(x, z) for all training points x and z; got shape {X.shape}."
-        )
-    return X
+    return _square_if_given(model, checks.validated(model, X))
 
 
 def new_data(model: BaseEstimator, X: Items) -> KernelData:
@@ -163,6 +153,14 @@ def _check_given(X: Items) -> None:
         raise TypeError("Sparse precomputed kernels are not supported: give a dense matrix, X.toarray().")
 
 
+def _square_if_given(model: BaseEstimator, X: Stored) -> Stored:
+    if is_precomputed(model.kernel) and X.shape[0] != X.shape[1]:
+        raise ValueError(
+            f"A precomputed kernel is a square matrix, K(x, z) for all training points x and z; got shape {X.shape}."
+        )
+    return X
+
+
 def kernel_of(model: KernelParameters, X: KernelData) -> Kernel:
     """The kernel object that the parameters ask for, with the numbers that depend on X filled in."""
     kernel = model.kernel
@@ -181,10 +179,10 @@ def kernel_of(model: KernelParameters, X: KernelData) -> Kernel:
 
 
 def run_with(kernel: Kernel, X: KernelData, run: Callable[[Kernel], T]) -> tuple[Kernel, T]:
-    """The kernel and what `run` makes of it.
+    """The kernel, and the result of ``run(kernel)``.
 
-    A bare function is called with two items where X is no table. If that fails, and the function takes two
-    lists of items and gives a block, as it would be called in scikit-learn, it is run so.
+    If X is not a matrix, a function is called with two items. If that fails, and the function takes two lists of items
+    and returns a block of values, as scikit-learn would call it, it is run that way.
     """
     try:
         return kernel, run(kernel)
@@ -196,13 +194,13 @@ def run_with(kernel: Kernel, X: KernelData, run: Callable[[Kernel], T]) -> tuple
 
 
 def _in_blocks(kernel: Kernel, X: KernelData) -> Kernel | None:
-    """The function as one of two lists of items, where it is one."""
+    """The kernel called with two lists of items, if that works; else None."""
     if not isinstance(X, list) or not isinstance(kernel, Function) or kernel.on != "pairs":
         return None
     some = X[:2]
     try:
         as_block(kernel.function(some, some), (len(some), len(some)))
-    except Exception:  # whatever a function raises that was not made for this
+    except Exception:  # a function that was not written for lists may raise anything
         return None
     return Function(kernel.function, on="blocks")
 
@@ -233,19 +231,26 @@ def variance(X: Stored) -> float:
 
 
 def dense_if_small(X: KernelData) -> KernelData:
-    """Few cells are written out in full: sparse and dense rows then give the same bits, as fast."""
+    """A small sparse matrix as an array: sparse and dense X then give bitwise equal results, as fast."""
     if isinstance(X, list) or not sp.issparse(X) or X.shape[0] * X.shape[1] > FEW_CELLS:
         return X
     return cast(sp.csr_array, X).toarray()
 
 
 def part_of(X: KernelData, rows: np.ndarray | None, kernel: Kernel) -> KernelData:
-    """Some rows of the data, with their columns where it holds kernel values; all where `rows` is None."""
+    """Some rows of the data, and the same columns if it holds kernel values; everything if `rows` is None."""
     if rows is None:
         return X
     if isinstance(X, list):
         return [X[i] for i in rows.tolist()]
     return X[np.ix_(rows, rows)] if isinstance(kernel, Precomputed) else X[rows]
+
+
+def of_items(kernel: Kernel) -> Kernel:
+    """A kernel of two items, where X is a list of indices for ``Function(..., on="indices")``: these are the items."""
+    if isinstance(kernel, Function) and kernel.on == "indices":
+        return Function(kernel.function, on="pairs")
+    return kernel
 
 
 def shape_of(X: KernelData) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""What kernel machines share: from parameters to runs, from runs to attributes, and decision values."""
+"""The base class of kernel estimators: settings of a run, fitted attributes, and decision values."""
 
 from itertools import pairwise
 from os import PathLike
@@ -15,7 +15,7 @@ from hinge.access.streams.memory import free_memory, resident
 from hinge.estimators import one_vs_one
 from hinge.estimators.expansions import kernel_sums
 from hinge.estimators.html import FittedHTML
-from hinge.estimators.kernel_input import dense_if_small, is_precomputed, new_data, part_of
+from hinge.estimators.kernel_input import dense_if_small, is_precomputed, new_data, of_items, part_of
 from hinge.estimators.kernel_tasks import Runs, Task
 from hinge.estimators.one_vs_rest import how_all_ended
 from hinge.estimators.parameters import KernelChoice, KernelData
@@ -31,19 +31,19 @@ from hinge.types import Items
 FLOAT64_BELOW = 1e-7
 """Tolerances below this need kernel values in float64."""
 EXACT_BELOW = 1e-5
-"""The same for predictions, and where ν stands for C."""
+"""Tolerances below this need float64 in predictions; in fits of ν-SVMs, too."""
 HARD = 1e10
-"""A C from which on no loss is meant to be left, as with infinity."""
+"""An infinite C is replaced by this one; from here on C means that no loss is allowed."""
 OF_A_POINT = 288
-"""Bytes that a fit has for each point besides the point and kernel values: coefficients, responses, orders, bounds."""
+"""Bytes per point of a fit, in addition to the point and to kernel values: coefficients, responses, orders, bounds."""
 FLOAT64_POINTS = 1024
-"""Up to this many points, few enough for the whole matrix, kernel values are computed in float64."""
+"""For up to this many points, whose whole matrix is small, kernel values are computed in float64."""
 
 
 class KernelMachine(FittedHTML, ToSklearn):
-    """The parts of a fit and of a prediction, for estimators with the parameters of `SVC`.
+    """Parts of `fit` and of predictions, for estimators with the parameters of `SVC`.
 
-    Those of `SVC` alone have a value here that means nothing of the kind.
+    Parameters that only `SVC` has are class attributes here, with values that switch them off.
     """
 
     classes_: np.ndarray
@@ -75,7 +75,7 @@ class KernelMachine(FittedHTML, ToSklearn):
     verbose: int
 
     _loss: Loss = HINGE
-    """What rows that are short of their margin, or off their target, cost."""
+    """The loss of the problem."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
@@ -85,7 +85,7 @@ class KernelMachine(FittedHTML, ToSklearn):
 
     @property
     def coef_(self) -> Any:
-        """w of each decision value, for the linear kernel; sparse where the support vectors are."""
+        """w of each decision function, for the linear kernel; sparse if the support vectors are."""
         if not isinstance(getattr(self, "kernel_", None), Linear):
             raise AttributeError("coef_ is only available when using a linear kernel, after fit.")
         vectors: Any = self.support_vectors_
@@ -95,17 +95,17 @@ class KernelMachine(FittedHTML, ToSklearn):
         if sp.issparse(vectors):
             coef = sp.csr_matrix(coef)
         values = coef.data if sp.issparse(coef) else coef
-        values.flags.writeable = False  # predictions are made of the support vectors
+        values.flags.writeable = False  # changing it would not change predictions
         return coef
 
     @property
     def _gamma(self) -> float:
-        """γ of the kernel, under the name that it has in scikit-learn."""
+        """γ of the kernel, under scikit-learn's private name."""
         return getattr(self.kernel_, "gamma", 0.0)
 
     @property
     def _n_support(self) -> np.ndarray:
-        """Support vectors of each class, likewise."""
+        """Number of support vectors of each class, under scikit-learn's private name."""
         return self.n_support_
 
     @property
@@ -116,7 +116,7 @@ class KernelMachine(FittedHTML, ToSklearn):
 
     @property
     def _plain(self) -> bool:
-        """Whether nobody asks for more than the answer: no looks on the way, no limit but time, no start."""
+        """Whether only the final answer is needed: no callbacks, no limit but time, no earlier start, on the CPU."""
         asked = self.slack, self.target_error, self.max_kernel_evals, self.cache_folder
         return (
             self.solver == "auto"
@@ -135,10 +135,10 @@ class KernelMachine(FittedHTML, ToSklearn):
         if self.solver != "auto":
             return registry.BY_NAME[self.solver].load()()
         if n_tasks > 1 and self.multiclass == "ovr" and self.slack != 0 and not self._on_device:
-            # It begins with all points: classes that begin with subsets of their own share few kernel rows.
+            # It starts with all points: classes that start with different subsets would share few kernel rows.
             return BlockDual(first=1)
         if self.max_kernel_evals is not None and self.slack is None:
-            return BlockDual()  # the default for few points computes all kernel values
+            return BlockDual()  # the default for few points would compute all kernel values
         return None
 
     def _stop(self, began: float) -> Stop:
@@ -151,7 +151,7 @@ class KernelMachine(FittedHTML, ToSklearn):
         )
 
     def _starts(self, tasks: list[Task], classes: np.ndarray | None) -> list[Expansion | None]:
-        """The answers of the last fit to begin from, if it had the same classes (None: of regression) and rows."""
+        """The answers of the last fit as starts, if it had the same classes (None in regression) and as many rows."""
         last: list[Expansion] | None = getattr(self, "_answers", None)
         if not (self.warm_start and last):
             return []
@@ -162,18 +162,17 @@ class KernelMachine(FittedHTML, ToSklearn):
         return list(last)
 
     def _gram(self, X: KernelData, rows: np.ndarray | None, kernel: Kernel, threads: int, exact: bool = False) -> Any:
-        """Kernel rows of these rows of X; `exact` where single precision turned out not to be enough."""
+        """Kernel rows of these rows of X; `exact` if single precision proved too coarse."""
         X = part_of(X, rows, kernel)
         if self._on_device:
             from hinge.access.gram.device import DeviceGram
 
             return DeviceGram(X, kernel, device=self.device or "cuda", precision=self.precision)
-        if isinstance(kernel, Function) and kernel.on == "indices":
-            kernel = Function(kernel.function, on="pairs")  # X already holds the positions that it is called with
+        kernel = of_items(kernel)
         budget = self._cache_bytes(len(X) if isinstance(X, list) else X.shape[0])
         few = (len(X) if isinstance(X, list) else X.shape[0]) <= FLOAT64_POINTS
         exact |= self.tol < FLOAT64_BELOW or few or self._needs_double(kernel)
-        if few and not isinstance(kernel, Function):  # which takes what the user gave
+        if few and not isinstance(kernel, Function):  # a function must get X as the user gave it
             X = dense_if_small(X)
         points = as_points(X, kernel, exact=exact, most_bytes=budget // 2)
         return Gram(points, budget, threads, self._store(X, kernel))
@@ -183,7 +182,7 @@ class KernelMachine(FittedHTML, ToSklearn):
         return self.device is not None and self.device != "cpu"
 
     def _cache_bytes(self, n: int) -> int:
-        """What kernel rows of n points may take, and the points with them."""
+        """Bytes available for kernel rows of n points, and for the points themselves."""
         asked = int(float(self.cache_size) * 1e6)
         if self.max_memory is None:
             return asked
@@ -191,7 +190,7 @@ class KernelMachine(FittedHTML, ToSklearn):
         return max(0, min(asked, left - OF_A_POINT * n))
 
     def _needs_double(self, kernel: Kernel) -> bool:
-        return self.slack is not None  # its certificate does not allow for rounding
+        return self.slack is not None  # its certificate cannot be sharpened if rounding is too large
 
     def _store(self, X: KernelData, kernel: Kernel) -> RowStore | None:
         """The store in `cache_folder` that keeps kernel values for later fits; None without a folder."""
@@ -207,14 +206,14 @@ class KernelMachine(FittedHTML, ToSklearn):
 
     @property
     def _bound(self) -> float:
-        """C, or the number in its place."""
+        """C, or the number that replaces it."""
         if self._stand_in is not None:
             return self._stand_in
-        C = float(self.C)  # which may be an integer too long for NumPy
+        C = float(self.C)  # C may be an integer too large for NumPy
         return HARD if np.isinf(C) else C
 
     def _keep(self, runs: Runs) -> None:
-        """Set the attributes of a fit that say how it went, and warn if it was cut off."""
+        """Set the fitted attributes that describe the runs, and warn if one was cut off."""
         several = len(runs.gap) > 1
 
         def of_each(values: np.ndarray) -> Any:
@@ -226,7 +225,7 @@ class KernelMachine(FittedHTML, ToSklearn):
         if not self._loss.two_sided:
             self.slack_ = of_each(runs.nu)
         self.n_kernel_evals_, self.n_kernel_asked_ = runs.evals, runs.asked
-        # As in scikit-learn, which counts the runs of classifiers and has one of the others.
+        # As in scikit-learn: an array for classifiers, a number for others.
         self.n_iter_ = runs.n_iter.astype(np.int32) if hasattr(self, "classes_") else int(runs.n_iter.max())
         self.history_ = runs.history if several else runs.history[0]
         self.solver_ = runs.solver
@@ -239,11 +238,11 @@ class KernelMachine(FittedHTML, ToSklearn):
 
     @property
     def _one_vs_one(self) -> bool:
-        """Whether each class was learned against each other, rather than against the rest."""
+        """Whether class pairs were solved, rather than each class against the rest."""
         return len(self.classes_) > 2 and self.dual_coef_.shape[0] < len(self.classes_)
 
     def _scores(self, X: Items) -> np.ndarray:
-        """The decision value of every run for every row."""
+        """The values of all decision functions, for every row."""
         check_is_fitted(self, "support_")
         X = new_data(self, X)
         vectors = self.support_ if is_precomputed(self.kernel_) else self.support_vectors_

@@ -1,4 +1,4 @@
-"""What `SVR` and `NuSVR` share: their run, and predictions."""
+"""The base class of `SVR` and `NuSVR`."""
 
 from typing import Any, Literal
 
@@ -15,7 +15,7 @@ from hinge.types import Items
 
 
 class KernelRegressor(KernelMachine):
-    """The parts of a regressor, for estimators with the parameters of `SVR`."""
+    """Parts of `fit` and `predict`, for estimators with the parameters of `SVR`."""
 
     _one_vs_one = False
     n_jobs: int | None
@@ -23,7 +23,7 @@ class KernelRegressor(KernelMachine):
     on_interrupt: Literal["raise", "keep"]
 
     def predict(self, X: Items) -> np.ndarray:
-        """The target of each row.
+        """The predicted target of each row.
 
         Parameters
         ----------
@@ -40,7 +40,7 @@ class KernelRegressor(KernelMachine):
     def _run(
         self, X: KernelData, t: np.ndarray, kernel: Kernel, weight: np.ndarray | None, seed: int, began: float
     ) -> Runs:
-        """One run, looked at on the way."""
+        """One run by the driver, with callbacks and limits."""
         aside = None
         if self.target_error is not None:
             kept = np.arange(len(t)) if weight is None else np.flatnonzero(weight)
@@ -62,7 +62,7 @@ class KernelRegressor(KernelMachine):
             )
 
     def _attributes(self, answers: Answers, X: KernelData, kernel: Kernel) -> dict[str, Any]:
-        """What predictions are made of."""
+        """The fitted attributes for predictions."""
         shape = kernel_input.shape_of(X)
         one = np.zeros(shape[0], np.int64)
         return {"kernel_": kernel, "shape_fit_": shape, **expanded(answers, X, one, 1, kernel, one_vs_one=False)}

@@ -1,4 +1,4 @@
-"""The runs behind a fit of a kernel machine: its tasks, one after the other, and their answers."""
+"""The runs of a kernel fit: its binary problems (tasks), solved one after the other, and their answers."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -29,18 +29,18 @@ from hinge.threads import one_blas_thread, threads_of
 
 
 class Task(NamedTuple):
-    """One class against another, or against the rest; or all of a regression.
+    """A binary problem, of one class against another or against the rest; or the problem of a regression.
 
     Attributes
     ----------
     rows : ndarray, optional
         The rows that take part; None for all.
     y : ndarray
-        Their labels, -1 and +1, in int8; their targets in float64.
+        Their labels, -1 and +1, in int8; or their targets in float64.
     weight : ndarray, optional
-        Zero on the rows held out.
+        Their weights; zero for held-out rows.
     aside : ndarray, optional
-        The rows held out, counted among those that take part.
+        The held-out rows, as indices among those that take part.
     """
 
     rows: np.ndarray | None
@@ -50,7 +50,7 @@ class Task(NamedTuple):
 
 
 class ScaledAnswer(NamedTuple):
-    """An answer scaled so that the margin is at decision values ±1, its λ, and its ν = mean hinge loss / ‖w‖."""
+    """An answer scaled such that the margin is at decision values ±1, its λ, and its ν = mean hinge loss / ‖w‖."""
 
     answer: Expansion
     lam: float
@@ -58,17 +58,17 @@ class ScaledAnswer(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """Coefficients of all runs, one after the other.
+    """Coefficients of all runs, as concatenated arrays.
 
     Attributes
     ----------
     beta, rows : ndarray
         The coefficients, and the rows of the data that they belong to.
     cuts : ndarray of shape (n_runs + 1,)
-        Where each run begins.
+        Start of each run in these arrays.
     b : ndarray of shape (n_runs,)
     f : ndarray
-        The decision values of these rows; nan where a run has not computed them all.
+        Decision values of these rows; nan if a run has not computed all of them.
     """
 
     beta: np.ndarray
@@ -85,7 +85,7 @@ class Runs(NamedTuple):
     ----------
     answers : Answers
     kept : list of Expansion
-        The same, as a later fit can begin from them; empty where nobody has them.
+        The same as starts for a later fit; empty if they are not available.
     gap, objective, lam, nu : ndarray of shape (n_runs,)
     statuses : list of Status
     n_iter : ndarray of shape (n_runs,)
@@ -93,7 +93,7 @@ class Runs(NamedTuple):
     history : list of History
     solver : Solver
     evals, asked : int
-        Kernel values computed and asked for.
+        Kernel values computed, and kernel values requested.
     """
 
     answers: Answers
@@ -119,7 +119,7 @@ def tasks_of(
     *,
     one_vs_one: bool,
 ) -> list[Task]:
-    """The binary problems of a fit. Rows of weight zero are left out, but for those held out in `aside`."""
+    """The binary problems of a fit. Rows of weight zero are left out, except held-out rows (`aside`)."""
     kept = np.ones(len(codes), bool) if weight is None else weight > 0
     if aside is not None:
         weight = np.ones(len(codes)) if weight is None else weight.copy()
@@ -136,13 +136,13 @@ def tasks_of(
 
 
 def regression_task(t: np.ndarray, weight: np.ndarray | None, aside: np.ndarray | None) -> Task:
-    """The one problem of a regression; rows without weight take no part, unless errors are measured on them."""
+    """The problem of a regression; rows of weight zero are left out, except held-out rows (`aside`)."""
     rows = None if weight is None or weight.all() else np.flatnonzero(weight)
     if aside is not None:
         weight = np.ones(len(t)) if weight is None else weight.copy()
         weight[aside] = 0.0
         if not weight.any():
-            raise ValueError("All rows with a weight are held out: give a smaller validation_fraction.")
+            raise ValueError("All rows of positive weight are held out: give a smaller validation_fraction.")
     if rows is None:
         return Task(None, t, weight, aside)
     assert weight is not None
@@ -188,10 +188,10 @@ def run_tasks(
     problem_of: Callable[[Gram, Task], KernelProblem],
     known: Sequence[Result] = (),
 ) -> Runs:
-    """Run one task after the other; tasks on the same rows share a Gram, and so the kernel rows it keeps.
+    """Run one task after the other; tasks on the same rows share a Gram, and thus its cache of kernel rows.
 
-    Where the rounding of kernel values leaves no certificate, the run goes on with more exact ones. Of those that are
-    `known` the others go on from their answers.
+    If rounding of the kernel values prevents a certificate, the run continues with more accurate ones. Results in
+    `known` are used if they have converged; else runs continue from them.
     """
     scaled: dict[int, ScaledAnswer] = {}
     held: list[Any] = []
@@ -270,7 +270,7 @@ def answers_of(answers: Sequence[Expansion], tasks: Sequence[Task]) -> Answers:
 
 
 def _rest(plan: Plan, k: int, result: Result) -> Plan:
-    """The plan of a run that goes on from a result: the limits less what was spent, and its answer as the start."""
+    """The plan of a run that continues from a result: the remaining limits, and its answer as the start."""
     stop, last = plan.stop, result.history[-1]
     if stop.max_time is not None:
         stop = replace(stop, max_time=max(0.0, stop.max_time - last.seconds))
@@ -280,7 +280,7 @@ def _rest(plan: Plan, k: int, result: Result) -> Plan:
 
 
 def _joined(first: Result, second: Result) -> Result:
-    """Two runs, of which the second went on where the first ended, as one."""
+    """The result of two runs as one; the second continued from the first."""
     last, history = first.history[-1], History(list(first.history))
     for record in second.history:
         history.append(
@@ -313,7 +313,7 @@ def scaled_answer(problem: KernelProblem, result: Result) -> ScaledAnswer:
         ended = result.status in (Status.CONVERGED, Status.FINISHED)
         if ended and gamma <= 0:
             raise ValueError(
-                f"slack={problem.nu:g} leaves no margin: the kernel does not separate the classes. Give more."
+                f"slack={problem.nu:g} leaves no margin: the kernel does not separate the classes. Give a larger slack."
             )
         usable = problem.usable(answer)
         if ended and problem.nu > usable * (1 + 1e-6):
@@ -324,7 +324,7 @@ def scaled_answer(problem: KernelProblem, result: Result) -> ScaledAnswer:
         if ended and problem.mean_loss(answer.responses, answer.b) > (1 - 1e-6) * _constant_loss(problem):
             raise ValueError(
                 f"slack={problem.nu:g} is too large for the smaller class: it covers all its rows, and "
-                "nothing beats the answer that is always the same. Give less."
+                "a constant prediction is optimal. Give a smaller slack."
             )
     norm, loss = problem.criteria_of(answer)
     return ScaledAnswer(answer, lam, loss / norm if norm > 0 else np.inf)
@@ -338,7 +338,7 @@ def _constant_loss(problem: KernelProblem) -> float:
 def expanded(
     answers: Answers, X: KernelData, codes: np.ndarray, n_classes: int, kernel: Kernel, *, one_vs_one: bool
 ) -> dict[str, Any]:
-    """The fitted attributes that say how to predict: support vectors class by class, and coefficients."""
+    """The fitted attributes for prediction: support vectors, sorted by class, and coefficients."""
     beta, rows, cuts, b, _ = answers
     if one_vs_one:
         dual, support, n_support = dual_layout(beta, rows, cuts, codes, n_classes)
@@ -358,6 +358,6 @@ def expanded(
 
 @contextmanager
 def gram_threads(n_jobs: int | None) -> Iterator[int]:
-    """The number of threads of a Gram; BLAS has one in each, since its own wait for each other by spinning."""
+    """The number of threads of a Gram; BLAS uses one thread meanwhile, since its own would wait by spinning."""
     with one_blas_thread():
         yield threads_of(n_jobs)

@@ -1,4 +1,4 @@
-"""What linear estimators share: how a run is set up, and the product with what was learned."""
+"""The base class of linear estimators: settings of a run, `partial_fit`, and decision values."""
 
 from collections.abc import Sequence
 from dataclasses import fields
@@ -32,7 +32,7 @@ from hinge.types import MatrixLike, Sparse, Stored
 P = TypeVar("P", bound=Penalized)
 
 SOLVES: tuple[registry.Solves, ...] = ("linear", "cells", "1-norm")
-"""The solvers that linear estimators take by name."""
+"""Kinds of solvers that linear estimators take by name."""
 OF_A_FIT = (
     "gap_",
     "objective_",
@@ -48,7 +48,7 @@ OF_A_FIT = (
 
 
 class LinearMachine(FittedHTML, ToSklearn, BaseEstimator):
-    """A linear function of the features, learned by any solver of the linear problem."""
+    """A linear function of the features, fitted by any solver of linear problems."""
 
     C: float
     lam: float | None
@@ -70,7 +70,7 @@ class LinearMachine(FittedHTML, ToSklearn, BaseEstimator):
     _mass: float
 
     def sparsify(self) -> "LinearMachine":
-        """Keep the coefficients as a CSR matrix, which is smaller where most are zero.
+        """Store the coefficients as a CSR matrix, which is smaller if most are zero.
 
         Returns
         -------
@@ -81,7 +81,7 @@ class LinearMachine(FittedHTML, ToSklearn, BaseEstimator):
         return self
 
     def densify(self) -> "LinearMachine":
-        """Keep the coefficients as an array, as `fit` left them.
+        """Store the coefficients as an array, as `fit` does.
 
         Returns
         -------
@@ -104,14 +104,14 @@ class LinearMachine(FittedHTML, ToSklearn, BaseEstimator):
     # --- parts of fit ---------------------------------------------------------------------
 
     def _penalized(self, kind: type[P], matrix: Data, y: ArrayLike, weight: np.ndarray | None, loss: Loss) -> P:
-        """The problem by C or by λ."""
+        """The problem with C or λ, whichever is given."""
         bias: Bias = self.intercept if self.fit_intercept else "none"
         if self.lam is not None:
             return kind(matrix, y, self.lam, weight=weight, bias=bias, bias_scale=self.intercept_scaling, loss=loss)
         return kind.from_C(matrix, y, self.C, weight=weight, bias=bias, bias_scale=self.intercept_scaling, loss=loss)
 
     def _learn(self, pieces: Sequence[Regularized], matrix: Matrix, first: bool) -> None:
-        """Take rows into account, each once, in the problem of each w; goes on from the last call, or from `fit`."""
+        """One pass of `partial_fit` over new rows, for each class; continues from the last call, or from `fit`."""
         C = float(self.C) if self.lam is None else None
         streams, rng = getattr(self, "_streams", None), getattr(self, "_rng", None)
         rng = checks.generator_of(self.random_state) if rng is None else rng
@@ -133,7 +133,7 @@ class LinearMachine(FittedHTML, ToSklearn, BaseEstimator):
             self.__dict__.pop(name, None)
 
     def _solver(self, threads: int = 1) -> Solver | None:
-        """The solver that was asked for; one by name that works in parts has one for each thread."""
+        """The solver of the parameters, None for "auto"; one that works on parts of the rows gets one per thread."""
         if checks.on_a_device(self.device):
             there: Any = registry.BY_NAME["devicenewton"].load()
             made: Solver = there(tol=float(self.tol), device=str(self.device))
@@ -153,11 +153,11 @@ class LinearMachine(FittedHTML, ToSklearn, BaseEstimator):
 def linear_scores(X: Stored, coef: np.ndarray | Sparse, intercept: np.ndarray) -> np.ndarray:
     """⟨w, x⟩ + b of every row, a column for each w; the w are dense or sparse."""
     coef = coef if sp.issparse(coef) else np.atleast_2d(coef)
-    # The small factor takes the type of the large one: the other way round copies X.
+    # The coefficients are converted to the type of X: the other way round would copy X.
     factor = coef.T.astype(X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         scores = _dense(X @ factor) + intercept
-    if not np.isfinite(scores).all():  # the type of X cannot hold them
+    if not np.isfinite(scores).all():  # overflow in the type of X
         scores = _dense(X.astype(np.float64) @ coef.T) + intercept
     return scores
 

@@ -1,4 +1,4 @@
-"""`OneClassSVM` with the linear kernel: w from rows, by the linear solvers, or from rows that arrive in pieces."""
+"""`OneClassSVM` with the linear kernel: `fit` by the linear solvers, and `partial_fit`."""
 
 from dataclasses import replace
 from typing import Any
@@ -23,17 +23,17 @@ from hinge.solvers.linear import online_dual
 from hinge.types import Stored
 
 PASSES = 1000
-"""Limit in passes where none is given."""
+"""Default limit of the passes."""
 
 
 def fit(model: BaseEstimator, X: Stored, weight: np.ndarray | None, began: float) -> Result:
-    """Solve the problem over rows, and set the attributes that predictions need, in LIBSVM's unit; n_iter in passes.
+    """Solve the problem over rows, and set the fitted attributes for predictions, in LIBSVM's unit; n_iter in passes.
 
-    Newton's method or dual coordinate ascent, whichever should need less work: either reads rows, O(nnz) a pass, and
-    no inner product of two.
+    By Newton's method or dual coordinate ascent, whichever is estimated to be faster: both read rows, O(nnz) a pass,
+    and compute no kernel value.
     """
     matrix, limit = as_matrix(X, checked=True), model.max_reads
-    unread = limit is not None and limit < 4 * SOME * matrix.max_row_cells  # too little to look for a unit
+    unread = limit is not None and limit < 4 * SOME * matrix.max_row_cells  # too little to estimate the default λ
     problem = OneClass(matrix, model.nu, weight=weight, lam=1.0 if unread else None)
     plan = Plan(
         None,
@@ -55,7 +55,7 @@ def fit(model: BaseEstimator, X: Stored, weight: np.ndarray | None, began: float
 
 
 def learn(model: BaseEstimator, X: Stored, weight: np.ndarray | None) -> None:
-    """Take rows into account, each once; goes on from the last call, or from `fit`."""
+    """One pass of `partial_fit` over new rows; continues from the last call, or from `fit`."""
     matrix = as_matrix(X, checked=True)
     piece = OneClass(matrix, model.nu, weight=weight, lam=1.0)
     stream, rng = getattr(model, "_stream", None), getattr(model, "_rng", None)
@@ -71,7 +71,7 @@ def learn(model: BaseEstimator, X: Stored, weight: np.ndarray | None) -> None:
     model._stream, model._rng, model._mass = stream, rng, stream.seen
     model.n_feature_reads_ = (0 if first else model.n_feature_reads_) + matrix.reads
     none = Solution(stream.w * stream.seen, stream.b * stream.seen, np.zeros(0))
-    for name, value in attributes(none, X[:0], None).items():  # nothing is kept of the rows
+    for name, value in attributes(none, X[:0], None).items():  # without support vectors
         setattr(model, name, value)
     for name in OF_A_FIT:  # they describe the answer of the last `fit`, which has changed
         if name not in ("dual_coef_", "support_"):
@@ -81,7 +81,7 @@ def learn(model: BaseEstimator, X: Stored, weight: np.ndarray | None) -> None:
 
 
 def attributes(answer: Solution, X: Stored, problem: OneClass | None) -> dict[str, Any]:
-    """The fitted attributes that predictions need; without a problem, of an answer in LIBSVM's unit."""
+    """The fitted attributes for predictions; without a problem the answer is in LIBSVM's unit already."""
     scale = 1.0 if problem is None else problem.scale
     assert answer.alpha is not None
     support = np.flatnonzero(answer.alpha)
@@ -106,7 +106,7 @@ def attributes(answer: Solution, X: Stored, problem: OneClass | None) -> dict[st
 
 
 def _radius(answer: Solution, X: Stored, problem: OneClass) -> float:
-    """R of the ball about :math:`\\lambda w/\\nu`, see `KernelOneClass.radius`; nan where the rows' norms differ."""
+    """R of the ball about :math:`\\lambda w/\\nu`, see `KernelOneClass.radius`; nan if the rows' norms differ."""
     sq = sparse_sq_norms(sp.csr_array(X)) if sp.issparse(X) else sq_norms(X)
     sq = sq[problem.weight > 0] if len(problem.weight) > 1 else sq
     if np.ptp(sq) > 1e-6 * sq.max():

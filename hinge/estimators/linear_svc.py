@@ -42,55 +42,52 @@ LOSSES = {"hinge": HINGE, "squared_hinge": SQUARED_HINGE}
 
 
 class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, Probabilities):
-    """Linear support vector classifier that stops when it is provably good enough.
+    """Linear support vector classifier that stops when its answer is provably accurate enough.
 
     Minimises, for each class against the rest, the objective of scikit-learn's ``LinearSVC``,
 
     .. math:: \\frac12\\|w\\|^2 + C\\sum_i s_i \\max(0,\\, 1 - y_i(\\langle w, x_i\\rangle + b))^2,
 
-    or with the hinge loss, which is not squared and is the papers' problem, or with :math:`\\|w\\|_1` in place of
-    :math:`\\frac12\\|w\\|^2`, which leaves most weights exactly zero; and reports how far from the optimum it can be at
-    most. Dense float32 and float64, CSR with any index type, memory maps and read-only
-    arrays are used where they lie.
+    or with the hinge loss, not squared, which is the papers' problem, or with :math:`\\|w\\|_1` in place of
+    :math:`\\frac12\\|w\\|^2`, which makes most weights exactly zero. It reports an upper bound on the suboptimality.
+    Dense float32 and float64 arrays, CSR with any index type, memory maps and read-only arrays are used without a copy.
 
     Parameters
     ----------
     penalty : {"l2", "l1"}, default="l2"
-        The norm of w that is paid for: half its square, or the sum of the sizes of its entries. "l1" goes with the
-        squared hinge and with arrays or sparse matrices in memory, of which a copy by columns is made.
+        The penalty: :math:`\\frac12\\|w\\|^2` or :math:`\\|w\\|_1`. "l1" is for the squared hinge, and for arrays or
+        sparse matrices in memory, of which a copy by columns is made.
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
-        `slack`, and the papers' solvers (Pegasos, SIMBA, ...), ask for the hinge.
+        `slack`, and the papers' solvers (Pegasos, SIMBA, ...), need the hinge.
     dual : "auto" or bool, default="auto"
-        Accepted for scikit-learn's sake: every solver here works on the primal and the dual, and `solver`
-        chooses among them.
+        Accepted for compatibility with scikit-learn, and not used: every solver here works on the primal and the dual.
     tol : float, default=1e-4
         Stop when the certified relative duality gap, (P - D)/D, is at most this.
     C : float, default=1.0
         Weight of the losses; λ = 1/(C Σ s) in the papers' terms.
     multi_class : {"ovr", "crammer_singer"}, default="ovr"
-        One class against the rest, for each class; or all classes at once, see Notes.
+        Each class against the rest; or all classes at once, see Notes.
     lam : float, optional
-        λ of the papers: ½λ‖w‖² + mean loss, or λ‖w‖₁ + mean loss. Takes the place of `C`.
+        λ of the papers: ½λ‖w‖² + mean loss, or λ‖w‖₁ + mean loss. Replaces `C`.
     slack : float in (0, 1], optional
-        ν of the papers: the mean slack allowed at unit norm. Takes the place of `C`; the gap is then
-        that of the slack-constrained problem. 0.005 where the solver is SIMBA and none is given.
+        ν of the papers: the mean slack allowed at unit norm. Replaces `C`; the gap is then that of the
+        slack-constrained problem. With SIMBA the default is 0.005.
     solver : str or Solver, default="auto"
-        "auto", the name of a solver ("sdca", "newton", "pegasos", ...), or one with its settings, which
-        grids reach as ``solver__batch_size`` and the like.
+        "auto", the name of a solver ("sdca", "newton", "pegasos", ...), or a solver object, whose settings are grid
+        parameters such as ``solver__batch_size``.
     fit_intercept : bool, default=True
         Whether to learn a bias.
     intercept : {"penalized", "free"}, default="penalized"
         A penalised bias is the weight of a constant feature of value `intercept_scaling`, as in
-        scikit-learn, and pays the same penalty as the others. A free one is not penalised; with `slack` it is
-        always free.
+        scikit-learn, and is penalised like the others. A free bias is not penalised; with `slack` it is always free.
     intercept_scaling : float, default=1.0
     max_iter : int, default=1000
-        Limit in passes over the data.
+        Limit of the passes over the data.
     max_time : float, optional
-        Limit in seconds.
+        Time limit in seconds.
     max_reads : int, optional
-        Limit in cells of X read, certificates included. With it, "auto" is the frugal learner, which keeps
-        what it has read, unless the limit is many passes.
+        Limit of the cells of X read, certificates included. With it, "auto" is the frugal learner, which keeps the
+        cells it has read, unless the limit is many passes.
     target_error : float, optional
         Stop when the error on held-out rows is at most this.
     validation_fraction : float, default=0.1
@@ -98,27 +95,27 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
     class_weight : dict or "balanced", optional
         Weights of classes, multiplied with the sample weights.
     warm_start : bool, default=False
-        Begin from the last fit's answer.
+        Start from the last fit's answer.
     n_jobs : int, optional
-        Threads: None is one, unless ``joblib.parallel_config`` says more, and -1 is one for each core. The classes of a
-        multiclass problem are spread over them. Where there are more threads than classes, and the problem is large
-        enough to gain by it, several work on one: by `CoCoA` in place of `SDCA`, or by `Newton` in parts. The model
-        then depends on `n_jobs`, within `tol`; with the same number it is the same, bit for bit.
+        Threads: None is one, unless ``joblib.parallel_config`` sets more, and -1 is one for each core. The classes of a
+        multiclass problem are distributed over them. If there are more threads than classes, and the problem is large
+        enough to gain by it, several work on one problem: by `CoCoA` instead of `SDCA`, or by `Newton` in parts. The
+        model then depends on `n_jobs`, within `tol`; with the same number it is bitwise the same.
     random_state : int, RandomState or None
     verbose : bool or int, default=0
-        Write a line for each look at the answer to standard error.
+        Write a line to standard error each time the answer is evaluated.
     on_interrupt : {"raise", "keep"}, default="raise"
-        What Ctrl-C does: raise, or end the fit with the best model so far.
+        On Ctrl-C raise KeyboardInterrupt, or end the fit with the best model so far.
     max_memory : float, optional
-        Bytes that the process may have in all while it learns from rows on a disk; by default what it has and half of
-        what is free. Rows that fit are loaded, and others are read block by block, in as many passes as are needed.
+        Limit of the process's memory in bytes while it learns from rows on disk; by default its present memory plus
+        half of what is free. Rows that fit are loaded; others are read block by block, in several passes.
     checkpoint : path, optional
-        A folder for the state of a fit on rows that are read block by block, written whole or not at all every ten
-        seconds or more. A fit that was killed goes on from there when it is called again, to the same model, bit for
-        bit; one of other data or with other parameters is refused. Rows are then never loaded.
+        A folder for the state of a fit on rows that are read block by block; written atomically, every ten seconds or
+        less often. A fit that was killed continues from there when it is called again, to bitwise the same model; a
+        checkpoint of other data or parameters raises an error. With it, rows are never loaded.
     device : {"cpu", "cuda"}, optional
-        Where `fit` computes, as torch names it, by `DeviceNewton`: all classes at once, certified. For the 2-norm, one
-        class against the rest, with rows in memory; `solver` is left at "auto". Predictions are made on the processor.
+        Device of `fit`, by torch's names; "cuda" uses `DeviceNewton`: all classes at once, with certificates. For
+        ``penalty="l2"``, ``multi_class="ovr"``, rows in memory and ``solver="auto"``. Predictions run on the CPU.
 
     Attributes
     ----------
@@ -126,25 +123,25 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
     intercept_ : ndarray of shape (1,) or (n_classes,)
     classes_ : ndarray
     gap_ : float
-        The certified relative gap; the largest over the classes. Infinite where none was computed.
+        The certified relative gap; the largest over the classes. Infinite if none was computed.
     objective_ : float or ndarray of shape (n_classes,)
-        λ/2‖w‖² + mean loss at the answer, or λ‖w‖₁ + mean loss; the margin where `slack` is given.
+        λ/2‖w‖² + mean loss at the answer, or λ‖w‖₁ + mean loss; the margin if `slack` is given.
     n_iter_ : int
-        Passes over the data, rounded up; the most over the classes. Newton steps for Newton, working sets for CDN.
+        Passes over the data, rounded up; the largest over the classes. Newton steps for Newton, working sets for CDN.
     n_feature_reads_ : int
         Cells of X read by solver and certificates: nonzeros of sparse data.
     n_distinct_reads_, bytes_read_, cost_
-        Distinct cells, zeros included; bytes moved; price paid. Where the solver reads rows and columns or
-        keeps cells, and for oracles.
+        Distinct cells, zeros included; bytes moved; price paid. Set if the solver reads rows and columns or keeps
+        cells, and for oracles.
     stop_reason_ : str
         Why the fit ended: "converged", "target", "max_time", ...
     solver_ : Solver
         The solver that ran.
     history_ : list of Record, or list of such lists
-        One record for each look at the answer; a list for each class where there are more than two.
+        One record each time the answer was evaluated; a list for each class if there are more than two.
     dual_coef_ : ndarray of shape (1, n_support) or (n_classes, n_support)
-        :math:`y_i\\alpha_i` in units of the coefficients: ``dual_coef_ @ X[support_]`` is `coef_`, up
-        to a norm of √(2 gap D/λ). Only where the solver has a dual, and not with "l1", where no such sum is w.
+        Coefficients of the rows: ``dual_coef_ @ X[support_]`` is `coef_` up to an error of norm √(2 gap D/λ). Set if
+        the solver has dual weights; not with "l1", where w is not a combination of rows.
     support_ : ndarray of shape (n_support,)
         Rows with a positive α for any class.
     probA_, probB_ : ndarray of shape (1,) or (n_classes,)
@@ -153,10 +150,10 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
 
     Notes
     -----
-    **Rows on a disk.** Where memory does not hold them, `BlockNewton` or `BlockAscent`, as `ByPasses` chooses, read
-    them in large blocks, all classes in the same passes, which certify answers too; `bytes_read_` is what was read.
-    This is for the 2-norm and one class against the rest, with limits in time and passes. Text, categories and missing
-    values are refused, with the name of the column. There is no `dual_coef_`.
+    **Rows on disk.** If they do not fit into memory, `BlockNewton` or `BlockAscent`, chosen by `ByPasses`, read them in
+    large blocks; all classes are solved in the same passes, which also certify answers. `bytes_read_` counts the reads.
+    This is for ``penalty="l2"`` and ``multi_class="ovr"``, with limits of time and passes. Text, categories and missing
+    values raise an error that names the column. There is no `dual_coef_`.
 
     ``multi_class="crammer_singer"`` minimises, whatever `loss`, `penalty` and `dual` are, as in scikit-learn,
 
@@ -164,7 +161,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
               + C\\sum_i s_i \\max_k\\big([k \\ne y_i] + \\langle w_k - w_{y_i}, x_i\\rangle\\big)
 
     by `MulticlassSDCA`, or with ``solver="pegasos"`` by `MulticlassPegasos`: one run, with one gap and one
-    objective. Of two classes `coef_` is :math:`w_1 - w_0`.
+    objective. With two classes `coef_` is :math:`w_1 - w_0`.
 
     Examples
     --------
@@ -254,10 +251,10 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         Parameters
         ----------
         X : {array-like, sparse matrix, FeatureOracle or Table} of shape (n_samples, n_features)
-            Or rows on a disk, see Notes: the path of a file or folder, a pattern or a list of paths, a memory map, a
+            Or rows on disk, see Notes: the path of a file or folder, a pattern or a list of paths, a memory map, a
             Zarr array, an Arrow dataset, a polars LazyFrame, a `RowStream`.
         y : array-like of shape (n_samples,), or str
-            Of rows on a disk also the name of a column; not needed where the file has labels.
+            For rows on disk also the name of a column; not needed if the file has labels.
         sample_weight : array-like of shape (n_samples,), optional
 
         Returns
@@ -283,7 +280,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         if self.target_error is not None:
             aside = checks.held_out(codes, self.validation_fraction, seed)
             rows = np.ones(len(codes)) if rows is None else rows.copy()
-            rows[aside] = 0.0  # leaves them out of the problem without copying X
+            rows[aside] = 0.0  # excludes them from the problem without copying X
         matrix: Matrix | Table = as_matrix(X, checked=True) if there is None else there
         seen = Occupied(matrix, None, matrix.shape[1])
         problems: list[Any]
@@ -318,7 +315,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
             self._reports(X, y, classes, problems, solver, seen),
             starts(last if same else None, seen),
         )
-        # A table keeps the cells that it has read for all classes, so these run one after the other.
+        # A table keeps the cells that it has read for all classes, so the classes are solved one after the other.
         results = run_all(problems, plan, 1 if isinstance(matrix, Table) else self.n_jobs)
         results = [widened(result, seen) for result in results]
         tables.check_begun(results, problems)
@@ -352,11 +349,11 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
     def partial_fit(
         self, X: MatrixLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> "LinearSVC":
-        """Learn from rows that arrive in pieces, each row once; not with all classes at once.
+        """Learn from rows that arrive in pieces, each row once; not with ``multi_class="crammer_singer"``.
 
-        Every row takes the exact dual step of the problem of all rows seen so far; nothing is kept of
-        the rows. With `lam` the step of row t is about 1/(λt), as in Pegasos; with `C` it is bounded by C. There is
-        no such step, and no such method, with ``penalty="l1"``.
+        Each row is one exact dual coordinate step of the problem of all rows seen so far; rows are not kept. With `lam`
+        the step of row t is about 1/(λt), as in Pegasos; with `C` the dual weight is bounded by C. Not available with
+        ``penalty="l1"``.
 
         Parameters
         ----------
@@ -391,7 +388,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         Parameters
         ----------
         X : {array-like, sparse matrix, FeatureOracle or Table} of shape (n_samples, n_features)
-            Of a table all cells are read that have a weight; `buy` gives estimates from fewer.
+            Of a table, all cells with a nonzero weight are read; `buy` gives estimates from fewer.
 
         Returns
         -------
@@ -409,10 +406,10 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         ----------
         X : {array-like, sparse matrix, FeatureOracle or Table} of shape (n_samples, n_features)
         confidence : float, optional
-            Read a row only until its class is that of all its cells with this probability; 1.0: until it is certain.
-            See `learn_order`.
+            Read each row only until its class is, with this probability, the class that all its cells would give; with
+            1.0 until the class is certain. See `learn_order`.
         max_cost : float, optional
-            Most to pay for cells.
+            Limit of the price of the cells.
 
         Returns
         -------
@@ -427,7 +424,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         return first_class(scores)
 
     def _predicted_by(self, X: Stored, seen: Occupied) -> Callable[[Any], np.ndarray]:
-        """What finds the classes of some training rows; of neighbours it takes some microseconds."""
+        """A function that returns the predicted classes of some training rows; fast for a range of rows."""
         coef, intercept, matrix = self.coef_, self.intercept_, seen.matrix
 
         def predicted(some: range | np.ndarray) -> np.ndarray:
@@ -472,7 +469,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         return judged
 
     def _dual_weights(self, problem: Penalized, k: int) -> np.ndarray | None:
-        """a of every row, by the dual coefficients; None where there are none, and the loss tells."""
+        """The coefficient of every row in w; None if they are not known and follow from the squared hinge."""
         if not hasattr(self, "dual_coef_"):
             if problem.loss.curvature:
                 return None
@@ -501,7 +498,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         k: int,
         solver: Solver | None = None,
     ) -> Penalized | SlackConstrained:
-        """Class k against the rest."""
+        """The problem of class k against the rest."""
         weight = weights.class_weights(positive, rows, per_class, k)
         y = 2 * positive.view(np.int8) - np.int8(1)  # sooner than a choice for each row
         slack = tables.SLACK if self.slack is None and isinstance(solver, Simba) else self.slack
@@ -520,7 +517,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         seen: Occupied | None = None,
     ) -> tuple[Report, ...]:
         together = isinstance(X, RowStream) or (solver is not None and solver.at_once)
-        if len(problems) > 1 and not together:  # a run is one class against the rest, which is no model yet
+        if len(problems) > 1 and not together:  # a run is one class against the rest: not a model by itself
             return reports_of(self, X, y, [f"class {label}" for label in classes], None)
 
         def rebuilt(answer: Solution | Answers) -> dict[str, Any]:

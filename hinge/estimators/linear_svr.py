@@ -28,19 +28,19 @@ LOSSES = {"epsilon_insensitive": epsilon_insensitive, "squared_epsilon_insensiti
 
 
 class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
-    """Linear support vector regression that stops when it is provably good enough.
+    """Linear support vector regression that stops when its answer is provably accurate enough.
 
     Minimises the objective of scikit-learn's ``LinearSVR``,
 
     .. math:: \\frac12\\|w\\|^2 + C\\sum_i s_i \\max(0,\\, |t_i - \\langle w, x_i\\rangle - b| - \\varepsilon),
 
-    or with the squares of these losses, and reports how far from the optimum it can be at most. Dense float32
-    and float64, CSR with any index type, memory maps and read-only arrays are used where they lie.
+    or with the squares of these losses, and reports an upper bound on the suboptimality. Dense float32 and float64
+    arrays, CSR with any index type, memory maps and read-only arrays are used without a copy.
 
     Parameters
     ----------
     epsilon : float, default=0.0
-        Residuals up to this cost nothing. It has the unit of the targets.
+        Residuals up to this have no loss, in units of the targets.
     tol : float, default=1e-4
         Stop when the certified relative duality gap, (P - D)/D, is at most this.
     C : float, default=1.0
@@ -50,46 +50,46 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
         Whether to learn a bias.
     intercept_scaling : float, default=1.0
     dual : "auto" or bool, default="auto"
-        Accepted for scikit-learn's sake: every solver here works on the primal and the dual.
+        Accepted for compatibility with scikit-learn, and not used: every solver here works on the primal and the dual.
     verbose : bool or int, default=0
-        Write a line for each look at the answer to standard error.
+        Write a line to standard error each time the answer is evaluated.
     random_state : int, RandomState or None
     max_iter : int, default=1000
-        Limit in passes over the data.
+        Limit of the passes over the data.
     lam : float, optional
-        λ of ½λ‖w‖² + mean loss. Takes the place of `C`.
+        λ of ½λ‖w‖² + mean loss. Replaces `C`.
     solver : str or Solver, default="auto"
-        "auto", "sdca" or "newton", or one of these with its settings.
+        "auto", "sdca" or "newton", or a solver object.
     intercept : {"penalized", "free"}, default="penalized"
         A penalised bias is the weight of a constant feature of value `intercept_scaling`, as in
         scikit-learn. A free one is not penalised.
     max_time : float, optional
-        Limit in seconds.
+        Time limit in seconds.
     max_reads : int, optional
-        Limit in cells of X read, certificates included.
+        Limit of the cells of X read, certificates included.
     target_error : float, optional
         Stop when the mean absolute error on held-out rows is at most this.
     validation_fraction : float, default=0.1
         Fraction of the rows held out for `target_error`.
     warm_start : bool, default=False
-        Begin from the last fit's answer.
+        Start from the last fit's answer.
     on_interrupt : {"raise", "keep"}, default="raise"
-        What Ctrl-C does: raise, or end the fit with the best model so far.
+        On Ctrl-C raise KeyboardInterrupt, or end the fit with the best model so far.
     max_memory : float, optional
-        Bytes that the process may have in all while it learns from rows on a disk; by default what it has and half of
-        what is free. Rows that fit are loaded, and others are read block by block, in as many passes as are needed.
+        Limit of the process's memory in bytes while it learns from rows on disk; by default its present memory plus
+        half of what is free. Rows that fit are loaded; others are read block by block, in several passes.
     checkpoint : path, optional
-        A folder for the state of a fit on rows that are read block by block, written whole or not at all every ten
-        seconds or more. A fit that was killed goes on from there when it is called again, to the same model, bit for
-        bit; one of other data or with other parameters is refused. Rows are then never loaded.
+        A folder for the state of a fit on rows that are read block by block; written atomically, every ten seconds or
+        less often. A fit that was killed continues from there when it is called again, to bitwise the same model; a
+        checkpoint of other data or parameters raises an error. With it, rows are never loaded.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
     intercept_ : ndarray of shape (1,)
     gap_ : float
-        The certified relative gap, infinite where none was computed: (P - D)/max(D, 1e-9 T), with T for what
-        w = 0 costs without a tube, since the optimum may be zero.
+        The certified relative gap, infinite if none was computed: (P - D)/max(D, 1e-9 T), where T is the mean loss of
+        w = 0 with ε = 0, since the optimum may be zero.
     objective_ : float
         λ/2‖w‖² + mean loss at the answer.
     n_iter_ : int
@@ -101,11 +101,11 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
     solver_ : Solver
         The solver that ran.
     history_ : list of Record
-        One record for each look at the answer.
+        One record each time the answer was evaluated.
     dual_coef_ : ndarray of shape (1, n_support)
-        ``dual_coef_ @ X[support_]`` is `coef_`, up to a norm of √(2 gap D/λ).
+        Coefficients of the rows: ``dual_coef_ @ X[support_]`` is `coef_` up to an error of norm √(2 gap D/λ).
     support_ : ndarray of shape (n_support,)
-        Rows that are not within the tube of width ε, or at its edge.
+        Rows with a nonzero coefficient: their residual is ε or more.
     n_features_in_, feature_names_in_
 
     Examples
@@ -181,9 +181,9 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Or rows on a disk, as for `LinearSVC`.
+            Or rows on disk, as for `LinearSVC`.
         y : array-like of shape (n_samples,), or str
-            Targets; of rows on a disk also the name of a column.
+            Targets; for rows on disk also the name of a column.
         sample_weight : array-like of shape (n_samples,), optional
 
         Returns
@@ -203,9 +203,9 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
         if self.target_error is not None:
             aside = checks.held_out_at_random(len(y), self.validation_fraction, seed)
             rows = np.ones(len(y)) if rows is None else rows.copy()
-            rows[aside] = 0.0  # out of the problem, without a copy of X
+            rows[aside] = 0.0  # excludes them from the problem without copying X
             if not rows.any():
-                raise ValueError("All rows with a weight are held out: give a smaller validation_fraction.")
+                raise ValueError("All rows of positive weight are held out: give a smaller validation_fraction.")
         seen = occupied(as_matrix(X, checked=True))
         problem = self._problem(seen.matrix, y, rows)
         last = getattr(self, "_answers", None) if self.warm_start else None
@@ -232,7 +232,7 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
         """Fit the model to rows that are read block by block."""
         y = checks.checked_targets(streams.labelled(self, stream, y))
         rows = weights.row_weights(sample_weight, stream)
-        room = streams.room_for(self, stream, 2, rows is not None)  # a target takes as much as a dual weight
+        room = streams.room_for(self, stream, 2, rows is not None)  # 2: targets take as much memory as dual weights
         problems = [self._problem(room.data, y, rows)]
         reports = reports_of(self, stream, y, [], _rebuilt)
         streams.fit_stream(self, problems, room, self._stop(began), checks.seed_of(self.random_state), reports)
@@ -242,9 +242,9 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
     def partial_fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "LinearSVR":
         """Learn from rows that arrive in pieces, each row once.
 
-        Every row takes the exact dual step of the problem of all rows seen so far; nothing is kept of
-        the rows. With `lam` the step of row t is about 1/(λt), as in Pegasos; with `C` the dual weight that it leaves
-        is bounded by C where the loss is not squared.
+        Each row is one exact dual coordinate step of the problem of all rows seen so far; rows are not kept. With `lam`
+        the step of row t is about 1/(λt), as in Pegasos; with `C`, and a loss that is not squared, the dual weight is
+        bounded by C.
 
         Parameters
         ----------
@@ -265,7 +265,7 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
         return self
 
     def predict(self, X: MatrixLike) -> np.ndarray:
-        """The target of each row.
+        """The predicted target of each row.
 
         Parameters
         ----------
@@ -284,5 +284,5 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
 
 
 def _rebuilt(answer: Solution) -> dict[str, Any]:
-    """The fitted attributes of a model that predicts by an answer."""
+    """The fitted attributes for predictions by an answer."""
     return {"coef_": answer.w, "intercept_": np.array([answer.b])}

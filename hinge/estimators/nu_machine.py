@@ -1,4 +1,4 @@
-"""What `NuSVC` and `NuSVR` have in place of `C` and `epsilon`."""
+"""The base class of `NuSVC` and `NuSVR`."""
 
 from hinge.estimators.kernel_machine import EXACT_BELOW, KernelMachine
 from hinge.kernels import Gaussian, Kernel
@@ -6,7 +6,7 @@ from hinge.solvers import LevelBlocks, Solver, registry
 
 
 class NuMachine(KernelMachine):
-    """The solver of problems with ν, for estimators that have it as a parameter."""
+    """A kernel estimator with the parameter ν, whose default solver is `LevelBlocks`."""
 
     nu: float
     fit_intercept = True
@@ -17,5 +17,6 @@ class NuMachine(KernelMachine):
         return LevelBlocks() if self.solver == "auto" else registry.BY_NAME[self.solver].load()()
 
     def _needs_double(self, kernel: Kernel) -> bool:
-        # The Gaussian's values are at most 1; sums of others may cancel. `LevelBlocks` begins anew where float32 ends.
+        # Values of a Gaussian are at most 1; sums of others may cancel. `LevelBlocks` restarts if float32 is too
+        # coarse.
         return self.tol < EXACT_BELOW or not isinstance(kernel, Gaussian)

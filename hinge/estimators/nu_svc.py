@@ -26,99 +26,100 @@ from hinge.types import Items
 
 
 class NuSVC(CallbackSupportMixin, NuMachine, KernelClassifier, ClassifierMixin, BaseEstimator):
-    """Kernel support vector classifier by the share ν of points that may lie within the margin, certified.
+    """Kernel support vector classifier with the fraction ν of points that may lie within the margin, certified.
 
     The objective, the parameters and the attributes are those of ``sklearn.svm.NuSVC``,
 
     .. math:: \\min_{w, b, \\rho}\\ \\frac12\\|w\\|^2 - \\nu S\\rho
               + \\sum_i s_i\\max(0,\\, \\rho - y_i(\\langle w, \\phi(x_i)\\rangle + b)), \\qquad S = \\sum_i s_i,
 
-    after which w and b are divided by ρ, so that the margin is at ±1; this is the `SVC` with C = 1/ρ. It is solved
-    in blocks of kernel rows on a growing subset, to a certified duality gap.
+    after which w and b are divided by ρ, so that the margin is at ±1; the result is that of `SVC` with C = 1/ρ. It is
+    solved in blocks of kernel rows on a growing subset, to a certified duality gap.
 
     Parameters
     ----------
     nu : float in (0, 1], default=0.5
-        An upper bound on the share of points within the margin, and a lower bound on that of support vectors.
-        It can be at most twice the share of the lighter class, of any two that meet.
+        An upper bound on the fraction of points within the margin, and a lower bound on that of support vectors.
+        For every pair of classes it can be at most twice the fraction of the lighter one.
     kernel : str, callable or hinge.kernels.Kernel, default="rbf"
         As for `SVC`: "linear", "rbf", "poly", "sigmoid", "laplacian", "precomputed", or a function.
     degree, gamma, coef0
         Parameters of the named kernels, as in scikit-learn: gamma is "scale", "auto" or a number.
     shrinking : bool, default=True
-        Accepted for scikit-learn's sake: the solver works on a growing subset in any case.
+        Accepted for compatibility with scikit-learn, and not used: the solver works on a growing subset.
     probability : bool, default=False
-        Whether to learn what probabilities the decision values mean, for `predict_proba`, as `calibrate` does.
+        Whether to calibrate probabilities for `predict_proba` in `fit`, as `calibrate` does.
     tol : float, default=1e-3
         Stop when the certified relative duality gap, (P - D)/\\|P\\|, is at most this; then
-        :math:`\\|w - w^*\\|^2 \\le \\tfrac12` tol :math:`\\|w\\|^2` for the best w*, both before they are divided.
+        :math:`\\|w - w^*\\|^2 \\le \\tfrac12` tol :math:`\\|w\\|^2` for the optimal w*, before division by ρ.
         Below 1e-5, for few points and for kernels other than "rbf", kernel values are computed in float64.
     cache_size : float, default=200
-        Megabytes in which kernel rows are kept.
+        Megabytes for the cache of kernel rows.
     class_weight : dict or "balanced", optional
-        Kept as `class_weight_`, and no more, as in scikit-learn: there is no C that it could multiply. Give
-        `sample_weight` in its place.
+        Stored as `class_weight_` and otherwise ignored, as in scikit-learn: there is no C that it could multiply. Use
+        `sample_weight` instead.
     verbose : bool or int, default=False
-        Write a line for each look at the answer to standard error.
+        Write a line to standard error each time the answer is evaluated.
     max_iter : int, default=-1
-        Limit in iterations of the solver, of a block of points each, for each run; -1 for none.
+        Limit of the solver's iterations, a block of points each, for each class pair; -1 for none.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
-        One decision value for each class, or for each pair of classes. There is a run for each pair in any case.
+        Whether decision values are one for each class, or one for each pair of classes. Pairs are solved in any case.
     break_ties : bool, default=False
-        Between classes with as many votes decide by decision values, not by order.
+        Whether ties between classes with equal votes are broken by decision values, rather than by order.
     random_state : int, RandomState or None
-        Of the first subset. None is a number too: the same call gives the same bits.
+        Seed of the first subset. None is a fixed seed: the same call gives bitwise the same result.
     solver : str or Solver, default="auto"
-        "auto", which is "levelblocks", all classes of few points in one compiled call; or this with its settings,
-        which grids reach as ``solver__block`` and the like.
+        "auto", which is "levelblocks" (with few points all pairs are solved in one compiled call); or a solver object,
+        whose settings are grid parameters such as ``solver__block``.
     max_time : float, optional
-        Limit in seconds.
+        Time limit in seconds.
     max_kernel_evals : int, optional
-        Limit in kernel values computed; never exceeded.
+        Limit of the kernel values computed; never exceeded.
     target_error : float, optional
         Stop when the error on held-out rows is at most this.
     validation_fraction : float, default=0.1
         Fraction of the rows held out for `target_error`, stratified.
     cache_folder : path-like, optional
-        Where kernel values are kept for later fits on the same data.
+        A folder in which kernel values are kept for later fits on the same data.
     device : {"cpu", "cuda"}, optional
     precision : {"float32", "tf32", "bf16"}, default="float32"
-        Of products on a GPU.
+        Precision of products on a GPU.
     n_jobs : int, optional
         Threads that compute kernel rows; one, unless joblib's `parallel_config` allows more.
     warm_start : bool, default=False
-        Begin from the last fit's answer, where there are as many rows.
+        Start from the last fit's answer, if there are as many rows.
     on_interrupt : {"raise", "keep"}, default="raise"
-        What Ctrl-C does: raise, or end the fit with the model so far.
+        On Ctrl-C raise KeyboardInterrupt, or end the fit with the model so far.
 
     Attributes
     ----------
     classes_, support_, support_vectors_, n_support_, dual_coef_, intercept_, fit_status_, shape_fit_, \
 class_weight_
-        As in scikit-learn, in LIBSVM's order and layout. The support vectors and the coefficients of sparse X
-        are sparse; the support vectors of sequences are a list.
+        As in scikit-learn, in LIBSVM's order and layout. Support vectors and coefficients are sparse if X is; support
+        vectors of sequences are a list.
     coef_ : ndarray of shape (n_runs, n_features)
-        w of each run, for the linear kernel.
+        w of each class pair, for the linear kernel.
     probA_, probB_ : ndarray of shape (n_runs,)
-        Of calibrated models: the positive class of a run has the probability 1/(1 + exp(A f + B)) at the value f.
+        Of calibrated models: the positive class of a pair has the probability 1/(1 + exp(A f + B)) at the decision
+        value f.
     kernel_ : hinge.kernels.Kernel
     gap_ : float
-        The certified relative gap; the largest of all runs. Infinite where none is known, and where the best w is
-        zero: the kernel cannot tell the classes apart with so few points within the margin, and ν must be larger.
-        Then the fit ends with a warning, and nothing is divided.
+        The certified relative gap; the largest of all class pairs. Infinite if none is known, and if w = 0 is optimal:
+        the kernel cannot separate the classes with so few points within the margin, and ν must be larger. The fit then
+        ends with a warning, and w is not divided by ρ.
     objective_ : float or ndarray of shape (n_runs,)
         The objective above, before w is divided by ρ.
     lam_, slack_ : float or ndarray of shape (n_runs,)
-        ρ/S, which is the λ of the `SVC` with the same answer; and mean hinge loss over ‖w‖.
+        ρ/S, the λ of the `SVC` with the same answer; and the mean hinge loss divided by ‖w‖.
     n_kernel_evals_, n_kernel_asked_ : int
-        Kernel values computed, and asked for: those that the cache held included.
+        Kernel values computed, and requested (including those found in the cache).
     n_iter_ : ndarray of shape (n_runs,)
         Iterations of the solver.
     stop_reason_ : str
         Why the fit ended: "converged", "target", "max_time", ...
     solver_ : Solver
     history_ : list of Record, or list of such lists
-        One record for each look at the answer; a list for each run where there are several.
+        One record each time the answer was evaluated; a list for each class pair if there are several.
     n_features_in_, feature_names_in_
 
     Examples
@@ -196,10 +197,10 @@ class_weight_
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
-            Kernel values of shape (n_samples, n_samples) where the kernel is precomputed.
+            Kernel values of shape (n_samples, n_samples) if the kernel is precomputed.
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
-            The :math:`s_i`. Rows whose weight is zero or negative take no part.
+            The :math:`s_i`. Rows of zero or negative weight are ignored.
 
         Returns
         -------
@@ -220,7 +221,7 @@ class_weight_
         s = np.ones(len(codes)) if weight is None else weight.copy()
         s[[] if aside is None else aside] = 0.0
         masses = np.bincount(codes, s, minlength=len(classes))
-        for pair in class_pairs(len(classes)):  # before anything is solved
+        for pair in class_pairs(len(classes)):  # raise before anything is solved
             check_feasible(self.nu, masses[list(pair)])
         ovo = len(classes) > 2
 
@@ -230,7 +231,7 @@ class_weight_
         def run(kernel: Kernel) -> Runs:
             memory, runs = float(self.cache_size) * 1e6, None
             together = self._plain and are_small(kernel, codes, len(classes), memory, one_vs_one=ovo)
-            if together and not isinstance(self.kernel, Function):  # whose values are dear
+            if together and not isinstance(self.kernel, Function):  # values of a `Function` may be expensive
                 runs = run_nu_classes(X, kernel, codes, len(classes), weight, float(self.nu), wanted)
             return runs or self._run_each(X, y, codes, classes, kernel, weight, None, aside, seed, began)
 
@@ -256,4 +257,4 @@ class_weight_
         return True
 
     def _class_factors(self, y: np.ndarray) -> np.ndarray | None:
-        return None  # as in scikit-learn, which does not hand them on
+        return None  # ignored, as in scikit-learn

@@ -25,7 +25,7 @@ from hinge.types import Items
 
 
 class NuSVR(CallbackSupportMixin, NuMachine, KernelRegressor, RegressorMixin, BaseEstimator):
-    """Kernel support vector regression by the share ν of targets that may lie outside the tube, certified.
+    """Kernel support vector regression with the fraction ν of targets that may lie outside the tube, certified.
 
     The objective, the parameters and the attributes are those of ``sklearn.svm.NuSVR``,
 
@@ -34,12 +34,12 @@ class NuSVR(CallbackSupportMixin, NuMachine, KernelRegressor, RegressorMixin, Ba
               S = \\sum_i s_i.
 
     It is solved in blocks of kernel rows on a growing subset, to a certified duality gap. The dual has one
-    coefficient a row, :math:`-Cs_i \\le \\beta_i \\le Cs_i`, and :math:`\\sum_i|\\beta_i| \\le C\\nu S`.
+    coefficient for each row, :math:`-Cs_i \\le \\beta_i \\le Cs_i`, and :math:`\\sum_i|\\beta_i| \\le C\\nu S`.
 
     Parameters
     ----------
     nu : float in (0, 1], default=0.5
-        An upper bound on the share of targets outside the tube, and a lower bound on that of support vectors.
+        An upper bound on the fraction of targets outside the tube, and a lower bound on that of support vectors.
     C : float, default=1.0
         Weight of the losses.
     kernel : str, callable or hinge.kernels.Kernel, default="rbf"
@@ -47,65 +47,65 @@ class NuSVR(CallbackSupportMixin, NuMachine, KernelRegressor, RegressorMixin, Ba
     degree, gamma, coef0
         Parameters of the named kernels, as in scikit-learn: gamma is "scale", "auto" or a number.
     shrinking : bool, default=True
-        Accepted for scikit-learn's sake: the solver works on a growing subset in any case.
+        Accepted for compatibility with scikit-learn, and not used: the solver works on a growing subset.
     tol : float, default=1e-3
         Stop when the certified relative duality gap, (P - D)/D, is at most this. Below 1e-5, for few points and for
         kernels other than "rbf", kernel values are computed in float64.
     cache_size : float, default=200
-        Megabytes in which kernel rows are kept.
+        Megabytes for the cache of kernel rows.
     verbose : bool or int, default=False
-        Write a line for each look at the answer to standard error.
+        Write a line to standard error each time the answer is evaluated.
     max_iter : int, default=-1
-        Limit in iterations of the solver, of a block of points each; -1 for none.
+        Limit of the solver's iterations, a block of points each; -1 for none.
     solver : str or Solver, default="auto"
-        "auto", which is "levelblocks", few points in one compiled call; or this with its settings,
-        which grids reach as ``solver__block`` and the like.
+        "auto", which is "levelblocks"; or a solver object, whose settings are grid parameters such as
+        ``solver__block``.
     max_time : float, optional
-        Limit in seconds.
+        Time limit in seconds.
     max_kernel_evals : int, optional
-        Limit in kernel values computed; never exceeded.
+        Limit of the kernel values computed; never exceeded.
     target_error : float, optional
         Stop when the mean absolute error on held-out rows is at most this.
     validation_fraction : float, default=0.1
         Fraction of the rows held out for `target_error`.
     cache_folder : path-like, optional
-        Where kernel values are kept for later fits on the same data.
+        A folder in which kernel values are kept for later fits on the same data.
     device : {"cpu", "cuda"}, optional
     precision : {"float32", "tf32", "bf16"}, default="float32"
-        Of products on a GPU.
+        Precision of products on a GPU.
     n_jobs : int, optional
         Threads that compute kernel rows; one, unless joblib's `parallel_config` allows more.
     warm_start : bool, default=False
-        Begin from the last fit's answer, where there are as many rows.
+        Start from the last fit's answer, if there are as many rows.
     random_state : int, RandomState or None
-        Of the first subset. None is a number too: the same call gives the same bits.
+        Seed of the first subset. None is a fixed seed: the same call gives bitwise the same result.
     on_interrupt : {"raise", "keep"}, default="raise"
-        What Ctrl-C does: raise, or end the fit with the model so far.
+        On Ctrl-C raise KeyboardInterrupt, or end the fit with the model so far.
 
     Attributes
     ----------
     support_, support_vectors_, n_support_, dual_coef_, intercept_, fit_status_, shape_fit_
-        As in scikit-learn; the support vectors and the coefficients of sparse X are sparse, the support vectors of
-        sequences are a list.
+        As in scikit-learn. Support vectors and coefficients are sparse if X is; support vectors of sequences are a
+        list.
     coef_ : ndarray of shape (1, n_features)
         w, for the linear kernel.
     kernel_ : hinge.kernels.Kernel
     gap_ : float
-        The certified relative gap, infinite where none is known. A gap below 1e-9 of the loss of w = 0 is
-        measured against that: the optimum may be zero.
+        The certified relative gap, infinite if none is known. The optimum may be zero: D in the denominator is at least
+        1e-9 times the loss of w = 0.
     objective_ : float
         The objective above.
     lam_ : float
         1/(CS).
     n_kernel_evals_, n_kernel_asked_ : int
-        Kernel values computed, and asked for: those that the cache held included.
+        Kernel values computed, and requested (including those found in the cache).
     n_iter_ : int
         Iterations of the solver.
     stop_reason_ : str
         Why the fit ended: "converged", "target", "max_time", ...
     solver_ : Solver
     history_ : list of Record
-        One record for each look at the answer.
+        One record each time the answer was evaluated.
     n_features_in_, feature_names_in_
 
     Examples
@@ -180,11 +180,11 @@ class NuSVR(CallbackSupportMixin, NuMachine, KernelRegressor, RegressorMixin, Ba
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
-            Kernel values of shape (n_samples, n_samples) where the kernel is precomputed.
+            Kernel values of shape (n_samples, n_samples) if the kernel is precomputed.
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,), optional
-            The :math:`s_i`. Rows whose weight is zero or negative take no part.
+            The :math:`s_i`. Rows of zero or negative weight are ignored.
 
         Returns
         -------
@@ -198,7 +198,7 @@ class NuSVR(CallbackSupportMixin, NuMachine, KernelRegressor, RegressorMixin, Ba
         kernel = kernel_input.kernel_of(self, X)
         seed = checks.seed_of(self.random_state)
 
-        # Every row is there twice in the problem.
+        # Every row occurs twice in the problem.
         twice, memory = np.zeros(2 * len(t), np.int64), float(self.cache_size) * 1e6
         ends = None if self.max_time is None else began + float(self.max_time)
         wanted = Wanted(self._bound, True, float(self.tol), ends, self.on_interrupt)
@@ -206,7 +206,7 @@ class NuSVR(CallbackSupportMixin, NuMachine, KernelRegressor, RegressorMixin, Ba
         def run(kernel: Kernel) -> Runs:
             runs = None
             together = self._plain and are_small(kernel, twice, 1, memory, one_vs_one=False)
-            if together and not isinstance(self.kernel, Function):  # whose values are dear
+            if together and not isinstance(self.kernel, Function):  # values of a `Function` may be expensive
                 runs = run_nu_targets(X, kernel, t, weight, float(self.nu), wanted)
             return runs or self._run(X, t, kernel, weight, seed, began)
 

@@ -1,4 +1,4 @@
-"""`OneClassSVM`: which points are unlike the others, for scikit-learn pipelines."""
+"""`OneClassSVM`: outlier detection, for scikit-learn pipelines."""
 
 import time
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ from hinge.types import Items, MatrixLike, Stored
 
 
 class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimator):
-    """Outlier detector that stops when its decision function is provably near the best.
+    """Outlier detector that stops when its decision function is provably close to the optimal one.
 
     The objective, the parameters and the attributes are those of ``sklearn.svm.OneClassSVM``,
 
@@ -41,7 +41,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
     kernel rows on a growing subset, to a certified error.
 
     For kernels with :math:`K(x, x) = \\kappa` for all x, such as "rbf", this is the smallest ball in feature
-    space with a price on what lies outside,
+    space that penalises points outside,
 
     .. math:: \\min_{c, R}\\ R^2 + \\frac{1}{\\nu S}\\sum_i s_i\\max(0, \\|\\phi(x_i) - c\\|^2 - R^2), \\qquad
               c = \\frac{1}{\\nu S}\\sum_i\\alpha_i\\phi(x_i),
@@ -59,31 +59,31 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
     degree, gamma, coef0
         Parameters of the named kernels, as in scikit-learn: gamma is "scale", "auto" or a number.
     tol : float, default=1e-3
-        Stop when :math:`\\|w - w^*\\| \\le` tol :math:`\\|w\\|` is certified for the best w*; decision values
-        are then within tol ‖w‖ √K(x, x) of the best, up to the constant ρ. Kernel values are computed in
-        float64 below 1e-5, for few points, for kernels other than "rbf", and where float32 does not lead
-        to a certificate; w of the linear kernel is always.
+        Stop when :math:`\\|w - w^*\\| \\le` tol :math:`\\|w\\|` is certified for the optimal w*; decision values
+        are then within tol ‖w‖ √K(x, x) of the optimal ones, up to the constant ρ. Kernel values are computed in
+        float64 below 1e-5, for few points, for kernels other than "rbf", and if float32 does not lead to a certificate;
+        with the linear kernel w is always computed in float64.
     nu : float in (0, 1], default=0.5
-        An upper bound on the share of points left outside, and a lower bound on that of support vectors.
+        An upper bound on the fraction of outliers among the points, and a lower bound on that of support vectors.
     shrinking : bool, default=True
-        Accepted for scikit-learn's sake: the solver works on a growing subset in any case.
+        Accepted for compatibility with scikit-learn, and not used: the solver works on a growing subset.
     cache_size : float, default=200
-        Megabytes in which kernel rows are kept.
+        Megabytes for the cache of kernel rows.
     max_iter : int, default=-1
-        Limit in iterations of the solver, of a block of points each; -1 for none. With the linear kernel in passes
-        over the data, or Newton steps; -1 for 1000.
+        Limit of the solver's iterations, a block of points each; -1 for none. With the linear kernel, limit of the
+        passes over the data or Newton steps; -1 for 1000.
     max_time : float, optional
-        Limit in seconds.
+        Time limit in seconds.
     max_reads : int, optional
-        Limit in cells of X read, certificates included; for the linear kernel.
+        Limit of the cells of X read, certificates included; for the linear kernel.
     n_jobs : int, optional
         Threads that compute kernel rows; one, unless joblib's `parallel_config` allows more.
     random_state : int, RandomState or None, default=0
-        Of the first subset: it decides how fast the answer comes, and its last digits.
+        Seed of the first subset, which affects the speed and the last digits of the answer.
     verbose : bool or int, default=0
-        Write a line for each look at the answer to standard error.
+        Write a line to standard error each time the answer is evaluated.
     on_interrupt : {"raise", "keep"}, default="raise"
-        What Ctrl-C does: raise, or end the fit with the model so far.
+        On Ctrl-C raise KeyboardInterrupt, or end the fit with the model so far.
 
     Attributes
     ----------
@@ -92,14 +92,14 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
     coef_ : ndarray of shape (1, n_features)
         w, for the linear kernel.
     radius_ : float
-        R of the ball above; nan where K(x, x) is not the same for all points.
+        R of the ball above; nan if K(x, x) is not the same for all points.
     kernel_ : hinge.kernels.Kernel
     gap_ : float
-        The certified bound on ‖w - w*‖/‖w‖; infinite where none is known.
+        The certified bound on ‖w - w*‖/‖w‖; infinite if none is known.
     objective_ : float
         :math:`\\tfrac12\\|w\\|^2 - \\nu S\\rho + \\sum_i s_i\\max(0, -f(x_i))`.
     n_kernel_evals_, n_kernel_asked_ : int
-        Kernel values computed, and asked for: those that the cache held included; none by the linear kernel.
+        Kernel values computed, and requested (including those found in the cache); none by the linear kernel.
     n_feature_reads_ : int
         Cells of X read by solver and certificates: nonzeros of sparse data. Only for the linear kernel.
     n_iter_ : int
@@ -168,10 +168,10 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
-            Kernel values of shape (n_samples, n_samples) where the kernel is precomputed.
+            Kernel values of shape (n_samples, n_samples) if the kernel is precomputed.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
-            The :math:`s_i`. Rows whose weight is zero or negative take no part.
+            The :math:`s_i`. Rows of zero or negative weight are ignored.
 
         Returns
         -------
@@ -218,10 +218,10 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         """Learn from rows that arrive in pieces, each row once; with ``kernel="linear"`` only.
 
         The objective is that of ``sklearn.linear_model.SGDOneClassSVM``,
-        :math:`\\frac\\nu2\\|w\\|^2 - \\nu\\rho` plus the mean of :math:`\\max(0, \\rho - \\langle w, x\\rangle)`. What
-        is kept are w and ρ times ν and the weight of all rows seen, the unit of `fit`. Every row takes the exact
-        dual step of the problem of all rows seen so far, and ρ a stochastic gradient step. There are no support
-        vectors: nothing is kept of the rows.
+        :math:`\\frac\\nu2\\|w\\|^2 - \\nu\\rho` plus the mean of :math:`\\max(0, \\rho - \\langle w, x\\rangle)`. The
+        fitted w and ρ are multiplied by ν and by the total weight of the rows seen, as in `fit`. Each row is one exact
+        dual coordinate step of the problem of all rows seen so far, and a stochastic gradient step of ρ. Rows are not
+        kept, so there are no support vectors.
 
         Parameters
         ----------
@@ -240,7 +240,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
 
     @property
     def coef_(self) -> Any:
-        """w, for the linear kernel; sparse where X was."""
+        """w, for the linear kernel; sparse if X was."""
         return self._weights if hasattr(self, "_weights") else super().coef_
 
     def decision_function(self, X: Items) -> np.ndarray:
@@ -259,7 +259,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         return linear_scores(checks.validated(self, X, reset=False), self._weights, self.intercept_).ravel()
 
     def score_samples(self, X: Items) -> np.ndarray:
-        """:math:`f(x) + \\rho`, which is the larger the more the point is like the others.
+        """:math:`f(x) + \\rho`, which is larger for points that are more like the others.
 
         Parameters
         ----------
@@ -287,7 +287,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
     # --- parts of fit ---------------------------------------------------------------------
 
     def _needs_double(self, kernel: Kernel) -> bool:
-        # The Gaussian's values are positive; sums of others may cancel. `LevelBlocks` begins anew where float32 ends.
+        # Values of a Gaussian are positive; sums of others may cancel. `LevelBlocks` restarts if float32 is too coarse.
         return self.tol < EXACT_BELOW or not isinstance(kernel, Gaussian)
 
     def _run(self, problem: KernelOneClass, seed: int, began: float, reports: Sequence[Report]) -> Result:
@@ -315,7 +315,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         }
 
     def _keep_run(self, result: Result) -> None:
-        """Set the attributes that say how it went, and warn if it was cut off."""
+        """Set the fitted attributes that describe the run, and warn if it was cut off."""
         self.gap_, self.objective_ = float(result.certificate.gap), float(result.certificate.objective)
         self.n_iter_ = int(result.n_iter)
         self.history_, self.solver_ = result.history, result.solver

@@ -1,4 +1,4 @@
-"""Every class against every other: which rows meet, LIBSVM's layout of the answers, and the votes."""
+"""One against one: all class pairs, LIBSVM's layout of their coefficients, and voting."""
 
 from itertools import combinations, pairwise
 
@@ -27,9 +27,9 @@ def dual_layout(
     Parameters
     ----------
     beta, rows : ndarray
-        The coefficients and the numbers of the rows of all pairs, one pair after the other.
+        The coefficients and the row indices of all pairs, concatenated.
     cuts : ndarray of shape (n_pairs + 1,)
-        Where each pair begins.
+        Start of each pair in these arrays.
     codes : ndarray of shape (n,)
     n_classes : int
 
@@ -59,7 +59,7 @@ def scores_of_pairs(sums: np.ndarray, intercept: np.ndarray) -> np.ndarray:
 
 
 def votes(scores: np.ndarray, n_classes: int) -> np.ndarray:
-    """How many of its class pairs each class wins."""
+    """The number of its class pairs that each class wins."""
     won = np.zeros((len(scores), n_classes), np.int64)
     for score, (i, j) in zip(scores.T, class_pairs(n_classes), strict=True):
         won[:, i] += score > 0
@@ -68,9 +68,9 @@ def votes(scores: np.ndarray, n_classes: int) -> np.ndarray:
 
 
 def per_class(scores: np.ndarray, n_classes: int) -> np.ndarray:
-    """One value for each class: its votes and, between equal votes, its summed scores, as in scikit-learn.
+    """One value for each class: its votes and, to break ties, its summed scores, as in scikit-learn.
 
-    A score of zero is a vote for the first class here, and for the second where classes are predicted by votes.
+    A score of zero is a vote for the first class here, and for the second class in `votes`.
     """
     summed, won = np.zeros((2, len(scores), n_classes))
     for score, (i, j) in zip(scores.T, class_pairs(n_classes), strict=True):

@@ -1,4 +1,4 @@
-"""One class against the rest, for each class: the runs behind a fit, and what is kept of them."""
+"""The runs of a linear fit, one for each class against the rest, and the fitted attributes made from them."""
 
 import math
 import threading
@@ -38,14 +38,29 @@ from hinge.threads import one_blas_thread, threads_of
 
 Report = Callable[[int, Record, Solution], bool]
 
-SHARED = 10_000  # length of a vector from which on BLAS sums it in several threads
+SHARED = 10_000  # BLAS uses several threads for vectors of at least this length
 
 
 class Plan(NamedTuple):
-    """How the runs are to be made: the same for every class.
+    """Settings of the runs, the same for every class.
 
-    `aside` holds the rows on which errors are measured, `reports` are asked after each look and may end
-    the run, `starts` gives an earlier answer for each class where there is one, `threads` may work on a run.
+    Attributes
+    ----------
+    solver : Solver, optional
+        None to choose one.
+    stop : Stop
+    passes : int, optional
+        Limit of the passes over the data.
+    seed : int
+    on_interrupt : {"raise", "keep"}
+    aside : ndarray of int, optional
+        Held-out rows, on which errors are measured.
+    reports : tuple of callables
+        Called at each record of a run; True ends the run.
+    starts : sequence
+        Earlier answers to start from, one for each class.
+    threads : int
+        Threads that may work on one run.
     """
 
     solver: Solver | None
@@ -60,7 +75,7 @@ class Plan(NamedTuple):
 
 
 def starts(last: list[Solution] | None, seen: Occupied) -> list[Solution | None]:
-    """Earlier answers to start from on such data; their α is dropped if the number of rows differs."""
+    """Earlier answers as starts on this data; their α is dropped if the number of rows differs."""
     if not last or len(last[0].w) != seen.width + (last[0].w.ndim > 1):  # of several classes, with the constant feature
         return []
     same_rows = last[0].alpha is not None and len(last[0].alpha) == seen.matrix.shape[0]
@@ -69,7 +84,7 @@ def starts(last: list[Solution] | None, seen: Occupied) -> list[Solution | None]
 
 
 def widened(result: Result, seen: Occupied) -> Result:
-    """A result for all columns, those that were left out among them."""
+    """A result with weights for all columns, zero for those that were left out."""
     if seen.columns is None:
         return result
     return replace(result, solution=result.solution._replace(w=seen.wide(result.solution.w)))
@@ -78,7 +93,8 @@ def widened(result: Result, seen: Occupied) -> Result:
 def run_all(problems: Sequence[LinearProblem | Multiclass], plan: Plan, n_jobs: int | None) -> list[Result]:
     """Solve every problem, in `n_jobs` threads; Ctrl-C ends all of them.
 
-    Where there are more threads than problems, several work on each. A solver that takes all at once has them so.
+    If there are more threads than problems, several threads work on each. A solver that can solve all problems at once
+    (`Solver.at_once`) does so.
     """
     if plan.solver is not None and plan.solver.at_once and all(isinstance(one, Regularized) for one in problems):
         return run_at_once(cast(Sequence[Regularized], problems), plan)
@@ -89,19 +105,19 @@ def run_all(problems: Sequence[LinearProblem | Multiclass], plan: Plan, n_jobs: 
 
 
 def _has_long_vectors(problem: LinearProblem | Multiclass) -> bool:
-    """Whether BLAS would share sums of compressed data's vectors among threads, who wait longer than they sum."""
+    """Whether BLAS would use several threads for vectors of sparse data, which is slower than one."""
     return problem.matrix.is_sparse and max(problem.matrix.shape) >= SHARED
 
 
 def run_at_once(problems: Sequence[Regularized], plan: Plan, checkpoint: Checkpoint | None = None) -> list[Result]:
-    """One run for all problems, which are over one matrix."""
+    """One run for all problems, which share one matrix."""
     solver, together = plan.solver, len(problems) > 1
     assert solver is not None
     problem: Any = Tasks(problems) if together else problems[0]
     scores = [] if plan.aside is None else [_error_on(one, plan.aside, may_compute=True) for one in problems]
 
     def score(answer: Answers | Solution) -> float:
-        """The largest error: the run ends when all are small enough."""
+        """The largest error of all problems, so that the run ends when all are small enough."""
         answers = answer.tasks if isinstance(answer, Answers) else [answer]
         return max(error(one) for error, one in zip(scores, answers, strict=True))
 
@@ -123,7 +139,7 @@ def run_at_once(problems: Sequence[Regularized], plan: Plan, checkpoint: Checkpo
     if not together:
         return [replace(result, state=None)]
     used: Any = result.solver
-    shown = getattr(used, "solver", used)  # of turns, whose they are
+    shown = getattr(used, "solver", used)  # the solver that `SideBySide` wraps
     pairs = zip(result.solution.tasks, used.certificates(problem, result.state), strict=True)
     return [replace(result, solution=a, certificate=c, state=None, solver=shown) for a, c in pairs]
 
@@ -135,7 +151,7 @@ def run_each(count: int, run_task: Callable[[int, Plan], Result], plan: Plan, th
     cancelled = threading.Event()
 
     def run(k: int) -> Result:
-        """One task with its share of what is left of the limits; after Ctrl-C with no iteration at all."""
+        """One task with its share of the remaining limits; after Ctrl-C without any iteration."""
         stop = plan.stop
         if stop.max_reads is not None:
             stop = replace(stop, max_reads=stop.max_reads // count)
@@ -144,7 +160,7 @@ def run_each(count: int, run_task: Callable[[int, Plan], Result], plan: Plan, th
             stop = replace(stop, max_time=left / math.ceil((count - k) / jobs))
         if cancelled.is_set():
             stop = replace(stop, max_iter=0)
-        with within(stop.max_time), called_off_by(cancelled):  # what is prepared before the run takes time, too
+        with within(stop.max_time), called_off_by(cancelled):  # the limit includes preparations before the run
             return run_task(k, plan._replace(stop=stop))
 
     def run_or_not(k: int) -> Result:
@@ -160,7 +176,7 @@ def run_each(count: int, run_task: Callable[[int, Plan], Result], plan: Plan, th
     if count > 1 and stop.max_time and stop.max_reads is None and stop.max_kernel_evals is None:
         step = plan._replace(stop=replace(stop, max_iter=1), reports=(), on_interrupt="raise")
         try:
-            run_task(0, step)  # one iteration, to compile: not at the cost of the first task's time
+            run_task(0, step)  # one iteration, so that compilation does not count as time of the first task
         except KeyboardInterrupt:
             cancelled.set()
             if plan.on_interrupt == "raise":
@@ -190,7 +206,7 @@ def run_each(count: int, run_task: Callable[[int, Plan], Result], plan: Plan, th
 
 
 def run_one(problem: LinearProblem | Multiclass | KernelProblem, k: int, plan: Plan) -> Result:
-    """One run, by root-finding in λ where the slack is given."""
+    """One run; if the slack is given, by root-finding in λ."""
     start = plan.starts[k] if k < len(plan.starts) else None
     free = plan.stop.max_kernel_evals is None
     score = _error_on(problem, plan.aside, may_compute=free) if plan.aside is not None else None
@@ -211,7 +227,7 @@ def run_one(problem: LinearProblem | Multiclass | KernelProblem, k: int, plan: P
         solver = chosen if stop.max_reads is not None else in_parts(chosen, problem, plan.threads)
     if stop.max_iter is None and plan.passes is not None:
         stop = replace(stop, max_iter=plan.passes * solver.cost(problem).a_pass)
-    return replace(solve(problem, solver, stop=stop, **options), state=None)  # no fit goes on from a state
+    return replace(solve(problem, solver, stop=stop, **options), state=None)  # states are not needed again
 
 
 def _by_lambda(problem: SlackConstrained | KernelSlackConstrained, solver: Solver | None) -> bool:
@@ -224,9 +240,9 @@ def _by_lambda(problem: SlackConstrained | KernelSlackConstrained, solver: Solve
 def _error_on(
     problem: LinearProblem | Multiclass | KernelProblem, aside: np.ndarray, *, may_compute: bool
 ) -> Callable[[Any], float]:
-    """The share of held-out rows on the wrong side; of regression, their mean absolute error.
+    """A function that returns the error rate on held-out rows; in regression, their mean absolute error.
 
-    It is nan where responses are missing, those of a run on a subset, and kernel values may not be computed for them.
+    It returns nan if responses of these rows are missing and kernel values may not be computed for them.
     """
     if isinstance(problem, Multiclass):
         return lambda solution: float(np.mean(problem.margins(solution.w, aside, billed=False) <= 0.0))
@@ -258,7 +274,7 @@ def _cut_off(result: Result, why: Status) -> Result:
 
 def how_it_ended(results: Sequence[Result], tol: float, max_iter: int | None = None) -> Status:
     """The status of all runs together, with a warning if a limit cut one off."""
-    # For a solver that keeps its cells, using up the budget is the plan and no failure.
+    # A solver that keeps the cells it buys is meant to use up the budget: that is not a failure.
     spent = (Status.MAX_READS, Status.MAX_COST)
     every = [
         Status.FINISHED if result.status in spent and result.solver.reads == "kept cells" else result.status
@@ -273,8 +289,8 @@ def how_all_ended(
 ) -> Status:
     """One status for all runs, with a warning if a limit cut one off or nothing is certified.
 
-    `depth` is the stack level of the caller of `fit`, to which the warning points. Where `max_iter` is given and was
-    the limit, the warning begins as scikit-learn's does, for those who look out for it.
+    `depth` is the stack level of the caller of `fit`, to which the warning points. If `max_iter` is given and was the
+    limit, the warning begins like scikit-learn's, for code that filters by that.
     """
     cut_off = [status for status in every if not status.is_success]
     cut_off.sort(key=lambda status: status is not Status.INTERRUPTED)
@@ -305,7 +321,7 @@ def keep_results(
     """Set the attributes of a linear fit, and warn if it was cut off."""
     model.coef_, model.intercept_ = coefficients([result.solution for result in results], problems)
     model._answers = [result.solution for result in results] if model.warm_start else None
-    model._mass = problems[0].total  # what `partial_fit` goes on from
+    model._mass = problems[0].total  # needed by `partial_fit`
     model.__dict__.pop("_streams", None)
     model.gap_ = float(max(result.certificate.gap for result in results))
     objectives = np.array([result.certificate.objective for result in results])
@@ -326,7 +342,7 @@ def keep_results(
 def coefficients(
     answers: Sequence[Solution], problems: Sequence[LinearProblem | Multiclass]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """w and b of each class, a row each."""
+    """w and b of all classes; a row of w for each."""
     if isinstance(problems[0], Multiclass):
         return crammer_singer.coefficients(answers[0], problems[0])
     ws = [answer.w for answer in answers]
@@ -340,9 +356,9 @@ def dual_coefficients(
     if isinstance(problems[0], Multiclass):
         return crammer_singer.dual_coefficients(results[0].solution, problems[0])
     if any(result.solution.alpha is None or isinstance(result.solver, Simba) for result in results):
-        return None  # the dual of Simba gives a bound, but w is not made of it
+        return None  # the dual weights of Simba give a bound, but w is not their combination of the rows
     if any(isinstance(problem, L1Regularized) for problem in problems):
-        return None  # nor is one that pays for its 1-norm
+        return None  # nor is the w of an ℓ₁ penalty
     support = np.flatnonzero(np.logical_or.reduce([result.solution.alpha != 0 for result in results]))
     dual = np.empty((len(results), len(support)))
     for row, result, problem in zip(dual, results, problems, strict=True):

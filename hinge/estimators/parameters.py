@@ -1,4 +1,4 @@
-"""Types of what estimators are given: their parameters, and the data of a kernel machine."""
+"""Types of the estimators' parameters, and of the data of kernel estimators."""
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
@@ -12,27 +12,27 @@ from hinge.solvers import Solver
 from hinge.types import Stored
 
 RandomState: TypeAlias = int | np.random.RandomState | None
-"""What scikit-learn takes as `random_state`."""
+"""As scikit-learn's `random_state`."""
 
 ClassWeight: TypeAlias = Mapping[Any, float] | Literal["balanced"] | None
-"""What scikit-learn takes as `class_weight`: a weight for each label, or a rule."""
+"""As scikit-learn's `class_weight`: a weight for each label, or a rule."""
 
 KernelChoice: TypeAlias = str | Kernel | Callable[[Any, Any], Any]
 """A kernel by its name, as an object, or as a function of two items or of two blocks of rows."""
 
 Gamma: TypeAlias = float | Literal["scale", "auto"]
-"""γ of a named kernel, or how it follows from the data."""
+"""γ of a named kernel, or the rule by which it is computed from the data."""
 
 KernelData: TypeAlias = Stored | list[Any]
-"""X of a kernel machine after it was checked: an array, CSR, or a list of items for a kernel function."""
+"""X of a kernel estimator after validation: an array, CSR, or a list of items for a kernel function."""
 
 
 Source: TypeAlias = str | PathLike[str] | Sequence[str | PathLike[str]] | RowStream | Any
-"""Rows on a disk: paths, or a memory map, a Zarr array, an Arrow dataset, a polars LazyFrame, a stream."""
+"""Rows on disk: paths, a memory map, a Zarr array, an Arrow dataset, a polars LazyFrame, or a stream."""
 
 
 class RunParameters(Protocol):
-    """The parameters that say how a classifier's runs are made."""
+    """The parameters that determine how problems are solved."""
 
     tol: float
     max_time: float | None
@@ -77,7 +77,7 @@ class LinearRegressorParameters(LinearParameters, Protocol):
 
 
 class KernelParameters(Protocol):
-    """The parameters of every kernel machine that say which kernel it has and what its values may cost."""
+    """The parameters of every kernel estimator that determine the kernel, and limits of its evaluation."""
 
     kernel: KernelChoice
     degree: int
@@ -89,7 +89,7 @@ class KernelParameters(Protocol):
 
 
 class KernelMachineParameters(KernelParameters, RunParameters, Protocol):
-    """The parameters that all kernel machines but `OneClassSVM` share."""
+    """The parameters that all kernel estimators but `OneClassSVM` share."""
 
     max_kernel_evals: int | None
     n_jobs: int | None
@@ -100,7 +100,7 @@ class KernelMachineParameters(KernelParameters, RunParameters, Protocol):
 
 
 class VoteParameters(Protocol):
-    """The parameters that say how classes are told from decision values."""
+    """The parameters that determine how classes follow from decision values."""
 
     decision_function_shape: str
     break_ties: bool

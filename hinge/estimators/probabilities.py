@@ -1,4 +1,4 @@
-"""Probabilities of classifiers, from the decision values that their training rows would have without them."""
+"""Probabilities of classifiers, calibrated on leave-one-out decision values of the training rows."""
 
 from collections.abc import Sequence
 from typing import Any, Literal, Self
@@ -19,14 +19,14 @@ from hinge.estimators.leave_one_out import Judged, as_they_are, only_row, warn_o
 from hinge.types import Items
 
 LEAST = np.finfo(np.float64).tiny
-"""Logarithms are taken of no less."""
+"""Lower limit of probabilities before their logarithm is taken."""
 METHODS = ("sigmoid", "isotonic", "venn_abers")
 LEARNED = ("probA_", "probB_", "_step_cuts", "_step_scores", "_step_values")
-"""What a calibration leaves: two numbers for each run, or a step function for each, one after the other."""
+"""Attributes of a calibration: A and B for each binary problem, or concatenated step functions."""
 
 
 class Probabilities:
-    """`predict_proba` for a classifier with decision values; what they mean is learned by `calibrate`, or by `fit`."""
+    """`predict_proba` for a classifier with decision values, after `calibrate`, or after `fit` with `probability`."""
 
     classes_: np.ndarray
     probA_: np.ndarray
@@ -36,7 +36,7 @@ class Probabilities:
     _step_values: np.ndarray
     probability: bool | Literal["deprecated"] = False
     _needed = "before calibrate(X, y) was called on the fitted model"
-    """When there are none."""
+    """When probabilities are not available, for the error message."""
 
     @property
     def _is_calibrated(self) -> bool:
@@ -52,14 +52,14 @@ class Probabilities:
             if not self._one_vs_one:
                 return True
             raise AttributeError(
-                "This machine tells class pairs apart, and their intervals say nothing of one class: fit it with "
-                "multiclass='ovr', each class against the rest, or LinearSVC."
+                "This model has decision values of class pairs, whose intervals are not those of single classes: fit "
+                "it with multiclass='ovr', each class against the rest, or use LinearSVC."
             )
         raise AttributeError("predict_proba_interval is not available before calibrate(X, y, method='venn_abers').")
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Items) -> np.ndarray:
-        """The probability of each class; the largest is always that of the class which `predict` gives.
+        """The probability of each class; the class that `predict` returns always has the largest.
 
         Parameters
         ----------
@@ -108,10 +108,10 @@ class Probabilities:
 
     @available_if(_has_intervals)
     def predict_proba_interval(self, X: Items) -> tuple[np.ndarray, np.ndarray]:
-        """Two probabilities of each class, of which one is calibrated: Venn-Abers prediction.
+        """A lower and an upper probability of each class, one of which is calibrated: Venn-Abers prediction.
 
-        They are far apart where few calibration rows are near. Those of several classes are of each against the rest.
-        `predict_proba` lies between the two of two classes, unless it had to be brought in line with `predict`.
+        They differ much where few calibration rows are near. With several classes they are those of each class against
+        the rest. With two classes `predict_proba` lies between them, unless it was changed to agree with `predict`.
 
         Parameters
         ----------
@@ -136,11 +136,11 @@ class Probabilities:
         held_out: bool = False,
         method: Literal["sigmoid", "isotonic", "venn_abers"] = "sigmoid",
     ) -> Self:
-        """Learn what probabilities the decision values mean, from the rows of the fit, without another fit.
+        """Fit the function from decision values to probabilities, on the rows of the fit, without another fit.
 
-        A sigmoid, or what `method` says, is fitted to the decision values that rows would have, had they been left out
-        of the fit, which the solution itself tells: see `hinge.calibration.left_out`. Then there is `predict_proba`,
-        until the next fit. Where there is a parameter ``probability``, ``fit`` does the same if it is True.
+        A sigmoid, or the function of `method`, is fitted to leave-one-out decision values, which are computed from the
+        solution: see `hinge.calibration.left_out`. `predict_proba` is then available until the next fit. Estimators
+        with the parameter ``probability`` do the same in ``fit`` if it is True.
 
         Parameters
         ----------
@@ -151,10 +151,11 @@ class Probabilities:
         sample_weight : array-like of shape (n_samples,), optional
             Their weights in the fit.
         held_out : bool, default=False
-            Whether X and y are rows that took no part in the fit, whose decision values are taken as they are.
+            Whether X and y are other rows than those of the fit: then their decision values are used directly.
         method : {"sigmoid", "isotonic", "venn_abers"}, default="sigmoid"
-            Platt's sigmoid, of two numbers; any function that does not fall, for a thousand rows or more, which is
-            better where classes are not alike in shape; or two of these, for `predict_proba_interval`.
+            Platt's sigmoid, of two parameters; isotonic regression, any nondecreasing function, for a thousand rows or
+            more, which is better if the classes have different distributions of decision values; or Venn-Abers
+            prediction, for `predict_proba_interval`.
 
         Returns
         -------
@@ -171,29 +172,29 @@ class Probabilities:
 
     @property
     def _one_vs_one(self) -> bool:
-        """Whether each class was learned against each other, rather than against the rest."""
+        """Whether class pairs were solved, rather than each class against the rest."""
         return False
 
     def _scores(self, X: Items) -> np.ndarray:
-        """The decision value of every run for every row."""
+        """The values of all decision functions, for every row."""
         raise NotImplementedError
 
     def _codes_of(self, scores: np.ndarray) -> np.ndarray:
-        """The number of the class that these decision values mean."""
+        """The index of the predicted class, from decision values."""
         raise NotImplementedError
 
     def _rows_to_judge(
         self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None, held_out: bool
     ) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray | None]:
-        """Checked rows, their labels, the numbers of their classes, and their weights."""
+        """Validated rows, their labels, the indices of their classes, and their weights."""
         raise NotImplementedError
 
     def _left_out(self, X: Items, y: np.ndarray, codes: np.ndarray, weight: np.ndarray | None) -> list[Judged]:
-        """The decision values of the rows of the fit without them, for each run."""
+        """Leave-one-out decision values of the training rows, for each binary problem."""
         raise NotImplementedError
 
     def _held_out(self, X: Items, codes: np.ndarray) -> list[Judged]:
-        """Those of rows that took no part in it."""
+        """The same form for rows that took no part in the fit."""
         tasks = tasks_of(codes, len(self.classes_), None, None, None, one_vs_one=self._one_vs_one)
         scores = self._scores(X).T
         return [
@@ -201,7 +202,7 @@ class Probabilities:
         ]
 
     def _steps(self, scores: np.ndarray) -> list[tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]]:
-        """The decision values of each run, with the scores and values of its step function."""
+        """The decision values of each binary problem, with the knots and values of its step function."""
         cuts = self._step_cuts[1:-1]
         knots, values = np.split(self._step_scores, cuts), np.split(self._step_values, cuts)
         return list(zip(scores.T, zip(knots, values, strict=True), strict=True))
@@ -213,7 +214,7 @@ class Probabilities:
     def _keep_probabilities(
         self, judged: Sequence[Judged], codes: np.ndarray, weight: np.ndarray | None, method: str = "sigmoid"
     ) -> None:
-        """Fit a function for each run."""
+        """Fit a function for each binary problem."""
         weight = np.ones(len(codes)) if weight is None else weight
         alone = only_row(codes, self.classes_, weight)
         if alone is not None:

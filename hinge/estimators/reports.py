@@ -1,4 +1,4 @@
-"""Who is told of each look at the answer: standard error, and scikit-learn's callbacks."""
+"""Reports of a run each time its answer is evaluated (a look): to standard error, and to scikit-learn's callbacks."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ from hinge.monitoring.progress import time_left
 from hinge.problems import Expansion, Solution
 
 Rebuilt: TypeAlias = Callable[[Any], dict[str, Any]]
-"""Turns an answer into the fitted attributes of a model that predicts by it."""
+"""A function that turns an answer into the fitted attributes for predictions."""
 
 
 def reports_of(
@@ -27,10 +27,10 @@ def reports_of(
     names: Sequence[str],
     rebuilt: Rebuilt | None,
 ) -> tuple[Report, ...]:
-    """The functions to call at each look: one that prints, with `verbose`, and one for scikit-learn's callbacks.
+    """The functions to call at each look: one that prints, if `verbose`, and one for scikit-learn's callbacks.
 
-    `names` are those of the runs, empty if there is one run. `rebuilt` turns an answer into fitted attributes;
-    None where one run is not a model by itself.
+    `names` are those of the runs, empty if there is only one. `rebuilt` turns an answer into fitted attributes; None if
+    a single run is not a model by itself.
     """
     reports: list[Report] = [to_stderr(names, float(model.tol))] if model.verbose else []
     if not hasattr(model, "_init_callback_context"):  # scikit-learn before 1.9
@@ -49,7 +49,7 @@ def to_callbacks(
     y: np.ndarray | None,
     rebuilt: Rebuilt | None,
 ) -> Report:
-    """A report that opens a subtask "look" of the fit, whose context has the record as an attribute."""
+    """A report that opens a subtask "look" of the fit; its context has the record as an attribute."""
 
     def report(k: int, record: Record, solution: Solution | Expansion) -> bool:
         look = root.subcontext(task_name="look")
@@ -64,7 +64,7 @@ def to_callbacks(
 
 
 def to_stderr(names: Sequence[str], tol: float = 0.0) -> Report:
-    """A report that writes a line to standard error, with a guess of the time to a gap of `tol` where there is one."""
+    """A report that writes a line to standard error, with an estimate of the time left to a gap of `tol`, if known."""
     first: dict[int, tuple[float, float]] = {}
 
     def report(k: int, record: Record, solution: Solution | Expansion) -> bool:

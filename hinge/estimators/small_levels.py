@@ -1,4 +1,4 @@
-"""All small problems with ν of a fit in one compiled call, as `small_tasks` solves those with C."""
+"""All small ν-SVM problems of a fit in one compiled call, as `small_tasks` does for those with C."""
 
 import time
 from typing import Any, NamedTuple
@@ -17,22 +17,22 @@ from hinge.solvers import LevelBlocks
 from hinge.solvers.kernel.solved_together import Sums, Together, measured_levels, net_of, unsolved
 
 FINER = 0.1
-"""Share of the tolerance to which a regression is solved: its last round costs little, and predictions gain by it."""
+"""A regression is solved to this fraction of the tolerance: the last round is cheap, and improves predictions."""
 
 
 class Parts(NamedTuple):
-    """The problems of a fit, one after the other: see `Together`.
+    """The problems of a fit as concatenated arrays: see `Together`.
 
     Attributes
     ----------
     taken, cuts : ndarray of int64
-        Rows of each problem, counted among those that take part, and where each problem begins.
+        Rows of each problem, as indices among the rows that take part, and the start of each problem.
     sign, linear, s : ndarray of shape (len(taken),)
-        σ, t and s of `KernelLevels`; those of positive sign come first in each problem.
+        σ, t and s of `KernelLevels`; points with σ = 1 come first in each problem.
     alpha : ndarray of shape (len(taken),)
-        Feasible weights to begin with.
+        Feasible dual weights to start from.
     faint : float
-        A dual below this is taken for zero.
+        Lower limit of what the gap of regression is divided by.
     """
 
     taken: np.ndarray
@@ -45,14 +45,14 @@ class Parts(NamedTuple):
 
 
 class Solved(NamedTuple):
-    """All problems of a fit, solved, and what it took.
+    """All problems of a fit, solved.
 
     Attributes
     ----------
     these : Together
     sums : Sums
     cut_off : Status, optional
-        Why it ended early; None where all were solved.
+        Why it ended early; None if all were solved.
     n, evals : int
         Points, and kernel values computed.
     seconds : float
@@ -75,18 +75,18 @@ def run_nu_classes(
     nu: float,
     wanted: Wanted,
 ) -> Runs | None:
-    """The ν-SVMs of every class against every other, over one Gram matrix; None where one could not be certified.
+    """The ν-SVMs of all class pairs, over one Gram matrix; None if one could not be certified.
 
     Parameters
     ----------
     X : array or CSR matrix
-        Kernel values where the kernel is precomputed.
+        Kernel values if the kernel is precomputed.
     codes : ndarray of shape (n,)
         The class of each row.
     weight : ndarray, optional
         Weights of rows.
     nu : float
-        Feasible for every two classes.
+        Feasible for every pair of classes.
     """
     codes = 1 - codes if n_classes == 2 else codes  # of two classes, the second is the positive one
     kept = np.arange(len(codes)) if weight is None else np.flatnonzero(weight)
@@ -106,10 +106,10 @@ def run_nu_classes(
         return None
     these, rho = solved.these, sums.levels.mean(axis=1)
     sq = np.maximum(np.add.reduceat(these.beta * these.r, cuts[:-1]), 0.0)
-    rho = np.where((rho > 0.0) & (sq > 0.0), rho, np.inf)  # only where a run was cut off is there none
+    rho = np.where((rho > 0.0) & (sq > 0.0), rho, np.inf)  # there is always a margin, unless a run was cut off
     scale, b = np.where(rho < np.inf, rho, 1.0), these.found["b"]
     if not (scale > 1e-300 * (np.maximum.reduceat(np.abs(these.beta), cuts[:-1]) + np.abs(b))).all():
-        return None  # what is divided overflows
+        return None  # the coefficients divided by the margin would overflow
     each = np.repeat(scale, np.diff(cuts))
     f = (these.r + np.repeat(b, np.diff(cuts))) / each
     short = np.maximum(1.0 - y * f, 0.0)
@@ -125,13 +125,13 @@ def run_nu_classes(
 def run_nu_targets(
     X: KernelData, kernel: Kernel, t: np.ndarray, weight: np.ndarray | None, nu: float, wanted: Wanted
 ) -> Runs | None:
-    """The ν-SVM of regression; None where it could not be certified."""
-    kept = None if weight is None or weight.all() else np.flatnonzero(weight)  # those without weight take no part
+    """The ν-SVM of regression; None if it could not be certified."""
+    kept = None if weight is None or weight.all() else np.flatnonzero(weight)  # rows of weight zero take no part
     s = np.full(len(t), wanted.C) if weight is None else wanted.C * weight
     if kept is not None:
         X, t, s = part_of(X, kept, kernel), t[kept], s[kept]
     n, centre, mass = len(t), float(np.median(t)), 0.5 * nu * float(s.sum())
-    alpha = np.clip(mass - (np.cumsum(s) - s), 0.0, s)  # of the first points, both copies: no response depends on it
+    alpha = np.clip(mass - (np.cumsum(s) - s), 0.0, s)  # equal weights of both copies of the first points: w = 0
     every, linear, box, start = (np.tile(part, 2) for part in (np.arange(n), t - centre, s, alpha))
     faint = FAINT * float(s @ np.abs(t))
     parts = Parts(every, np.array([0, 2 * n]), np.repeat([1.0, -1.0], n), linear, box, start, faint)
@@ -140,7 +140,7 @@ def run_nu_targets(
     if solved is None:
         return None
     beta, b = solved.these.beta, solved.these.found["b"].copy()
-    rows, none = np.arange(n) if kept is None else kept, np.full(n, np.nan)  # regression has no use for its values
+    rows, none = np.arange(n) if kept is None else kept, np.full(n, np.nan)  # no use for decision values
     answers = Answers(beta[:n] + beta[n:], rows, np.array([0, n]), b, none)
     return _runs(solved, answers, np.array([1.0 / float(s.sum())]), np.full(1, np.nan), wanted)
 
@@ -148,7 +148,7 @@ def run_nu_targets(
 def _solved(
     X: KernelData, kernel: Kernel, parts: Parts, sums: Sums, wanted: Wanted, share: float = 1.0
 ) -> Solved | None:
-    """All problems over the Gram matrix of X, the rows that take part; None where one was not certified."""
+    """Solve all problems over the Gram matrix of X, the rows that take part; None if one was not certified."""
     began = time.perf_counter()
     taken, cuts, sign, linear, s, alpha, faint = parts
     points, K = points_and_values(X, kernel)

@@ -1,4 +1,4 @@
-"""All small kernel problems of a fit in one compiled call, which spares the overhead of a run for each."""
+"""All small kernel problems of a fit in one compiled call, without the overhead of a separate run for each."""
 
 import time
 from contextlib import nullcontext
@@ -25,21 +25,21 @@ from hinge.threads import one_blas_thread
 WORK = 2e7
 """Operations in one compiled call, some tens of milliseconds: between calls the clock and Ctrl-C are checked."""
 MANY = 128
-"""Points from which on the Newton steps of a regression are worth a call of LAPACK."""
+"""Points from which on the Newton steps of a regression use LAPACK."""
 FEW_PRODUCTS = 1 << 18
-"""Products of one matrix product up to which no BLAS uses a second thread; to tell it so takes longer than they do."""
+"""Multiplications of a matrix product up to which BLAS uses one thread anyway; limiting its threads would cost more."""
 TILE_ROWS = 256
 
 
 class Parts(NamedTuple):
-    """The problems of a fit, one after the other.
+    """The problems of a fit, as concatenated arrays.
 
     Attributes
     ----------
     kept : ndarray, optional
         The rows that take part; None for all.
     taken, cuts : ndarray of int64
-        Rows of each problem, counted among those that take part, and where each problem begins.
+        Rows of each problem, as indices among the rows that take part, and the start of each problem.
     y, s : ndarray of shape (len(taken),)
         Their labels or targets, and their weights.
     """
@@ -52,7 +52,7 @@ class Parts(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """What is asked for.
+    """The parameters of the problems, and limits of the run.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Wanted(NamedTuple):
         Whether there is a bias.
     tol : float
     ends : float, optional
-        When to stop, by `time.perf_counter`.
+        Time of `time.perf_counter` at which to stop.
     on_interrupt : {"raise", "keep"}
     loss : Loss
     """
@@ -80,7 +80,7 @@ class Wanted(NamedTuple):
 
 
 def are_small(kernel: Kernel, codes: np.ndarray, n_classes: int, cache_bytes: float, *, one_vs_one: bool) -> bool:
-    """Whether every problem of a fit is small, and the Gram matrix of all rows fits the cache."""
+    """Whether every problem of a fit is small, and the Gram matrix of all rows fits into the cache."""
     by_value = isinstance(kernel, Function) and kernel.on != "blocks"
     if by_value or 8.0 * len(codes) ** 2 > cache_bytes:
         return False
@@ -91,8 +91,8 @@ def are_small(kernel: Kernel, codes: np.ndarray, n_classes: int, cache_bytes: fl
 
 
 def run_targets(X: KernelData, kernel: Kernel, t: np.ndarray, weight: np.ndarray | None, wanted: Wanted) -> Runs:
-    """The problem of a regression."""
-    kept = None if weight is None or weight.all() else np.flatnonzero(weight)  # rows without weight take no part
+    """Solve the problem of a regression."""
+    kept = None if weight is None or weight.all() else np.flatnonzero(weight)  # rows of weight zero take no part
     s = np.ones(len(t)) if weight is None else weight
     if kept is not None:
         X, t, s = part_of(X, kept, kernel), t[kept], s[kept]
@@ -114,12 +114,12 @@ def run_together(
     on_interrupt: str,
     one_vs_one: bool,
 ) -> Runs:
-    """All binary problems of a fit, over one Gram matrix.
+    """Solve all binary problems of a fit, over one Gram matrix.
 
     Parameters
     ----------
     X : array or CSR matrix
-        Kernel values where the kernel is precomputed.
+        Kernel values if the kernel is precomputed.
     codes : ndarray of shape (n,)
         The class of each row.
     weight, per_class : ndarray, optional
@@ -127,12 +127,12 @@ def run_together(
     free : bool
         Whether there is a bias.
     ends : float, optional
-        When to stop, by `time.perf_counter`.
+        Time of `time.perf_counter` at which to stop.
     one_vs_one : bool
-        Every class against every other, or each against the rest.
+        Whether to solve all class pairs, or each class against the rest.
     """
     s = weight
-    kept = None if s is None or s.all() else np.flatnonzero(s)  # rows without weight take no part
+    kept = None if s is None or s.all() else np.flatnonzero(s)  # rows of weight zero take no part
     if one_vs_one:  # sorted by class, so that the kernel values of two classes are contiguous
         kept = np.arange(len(codes)) if kept is None else kept
         kept = kept[np.argsort(codes[kept], kind="stable")]
@@ -154,7 +154,7 @@ def run_together(
 
 
 def _solved(X: KernelData, kernel: Kernel, parts: Parts, wanted: Wanted) -> Runs:
-    """All problems of a fit over the Gram matrix of X, the rows that take part."""
+    """Solve all problems of a fit over the Gram matrix of X, the rows that take part."""
     points, K = points_and_values(X, kernel)
     return solved_over(points, K, values_computed(points, kernel), parts, wanted)
 
@@ -162,7 +162,7 @@ def _solved(X: KernelData, kernel: Kernel, parts: Parts, wanted: Wanted) -> Runs
 def solved_over(
     points: Points, K: np.ndarray, evals: int, parts: Parts, wanted: Wanted, start: np.ndarray | None = None
 ) -> Runs:
-    """The same over kernel values that are there, which took `evals`; `start` is a feasible β for all problems."""
+    """The same with given kernel values, `evals` of which were computed; `start` is a feasible β for all problems."""
     began = time.perf_counter()
     kept, taken, cuts, y, s = parts
     tol, epsilon = wanted.tol, wanted.epsilon
@@ -195,7 +195,7 @@ def solved_over(
 
 
 def run_all(these: Together, wanted: Wanted, certifiable: bool, sums: Sums | None = None) -> Status | None:
-    """Solve one after the other; returns why it ended early, None if all were solved."""
+    """Solve the problems one after the other; returns why it ended early, None if all were solved."""
     k = 0
     try:
         while k < len(these.lam):
@@ -210,7 +210,7 @@ def run_all(these: Together, wanted: Wanted, certifiable: bool, sums: Sums | Non
 
 
 def _certify_again(these: Together, k: int, points: Points, wanted: Wanted) -> None:
-    """Try to certify, by more exact sums, an answer whose gap is above `tol` only because of rounding."""
+    """Try to certify, by more accurate sums, an answer whose gap is above `tol` only because of rounding."""
     part = slice(these.cuts[k], these.cuts[k + 1])
     gram, n = Gram(points, 0), points.n
     beta, r, y, weight = np.zeros((4, n))
@@ -274,7 +274,7 @@ def _runs(
 
 
 def one_vs_one_rows(codes: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows, cuts and labels of every class pair, where rows are sorted by class; the first class is positive."""
+    """Rows, cuts and labels of all class pairs, for rows sorted by class; the first class of a pair is positive."""
     ends = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=n_classes))])
     sizes = np.diff(ends)
     # The classes of all class pairs in one flat list: i0, j0, i1, j1, ...
@@ -287,7 +287,7 @@ def one_vs_one_rows(codes: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.n
 
 
 def points_and_values(X: KernelData, kernel: Kernel) -> tuple[Points, np.ndarray]:
-    """The points in their most exact form, and all their kernel values."""
+    """The points in their most accurate form, and all their kernel values."""
     points = _given_by(kernel, X) if isinstance(kernel, Function) else as_points(dense_if_small(X), kernel, exact=True)
     check_own_values(np.arange(points.n), points.diag(), indefinite=points.indefinite)
     width = 1 if isinstance(X, list) else X.shape[1]
@@ -296,12 +296,12 @@ def points_and_values(X: KernelData, kernel: Kernel) -> tuple[Points, np.ndarray
 
 
 def values_computed(points: Points, kernel: Kernel) -> int:
-    """Kernel values that this took: one triangle, but for a function that gives blocks."""
+    """Number of kernel values computed: one triangle of the matrix, or all of it by a function of blocks."""
     return points.n**2 if isinstance(kernel, Function) else points.n * (points.n + 1) // 2
 
 
 def _given_by(kernel: Function, X: KernelData) -> Points:
-    """All values of a function of blocks, by one call as in scikit-learn."""
+    """All values of a function of blocks, by a single call as in scikit-learn."""
     points = as_points(X, kernel)
     every, K = np.arange(points.n), np.empty((points.n, points.n))
     points.fill(every, every, K)
@@ -309,7 +309,7 @@ def _given_by(kernel: Function, X: KernelData) -> Points:
 
 
 def _whole_gram(points: Points) -> np.ndarray:
-    """All kernel values, in float64: one triangle is computed, and mirrored."""
+    """All kernel values in float64; one triangle is computed and mirrored."""
     n = points.n
     K = np.empty((n, n))
     for lo in range(0, n, TILE_ROWS):

@@ -1,4 +1,4 @@
-"""The C at which a model that pays for its 1-norm stops being zero."""
+"""The largest C at which a model with an ℓ₁ penalty is zero."""
 
 from typing import Literal
 
@@ -10,7 +10,7 @@ from hinge.estimators.checks import checked_choice, checked_flag, checked_scale,
 from hinge.types import MatrixLike
 
 FACTORS = {"squared_hinge": 0.5, "log": 2.0}
-"""1/|slope| of a loss at a margin of 0."""
+"""1/|derivative| of a loss at the margin 0."""
 
 
 def l1_min_c(
@@ -23,12 +23,13 @@ def l1_min_c(
 ) -> float:
     """The largest C for which all weights of a model with ``penalty="l1"`` are zero.
 
-    At w = 0 every row has the same slope, so that with :math:`y_i = \\pm1` for one class against the rest
+    At w = 0 the loss of every row has the same derivative, so that with :math:`y_i = \\pm1` for one class against the
+    rest
 
     .. math:: C_{\\min} = \\frac{f}{\\max_j\\big|\\sum_i y_i x_{ij}\\big|}, \\qquad
               f = \\tfrac12 \\text{ for the squared hinge},\\quad f = 2 \\text{ for the logistic loss},
 
-    with the largest over all classes. It costs one pass over X for each class.
+    with the maximum also over all classes. It costs one pass over X for each class.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Fits on rows that lie on a disk: loaded where memory holds them, else read block by block."""
+"""Fits on rows stored on disk: loaded if they fit into memory, else read block by block."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -25,27 +25,27 @@ from hinge.solvers.side_by_side import SideBySide
 from hinge.types import Stored
 
 OF_A_ROW = 64
-"""Bytes that a fit in memory has for each row besides the row itself: dual weights, norms, orders, labels."""
+"""Bytes per row of a fit in memory, in addition to the row: dual weights, norms, orders, labels."""
 RESERVE = 1 << 27
-"""Bytes for compiled code and the libraries that come with the first rows."""
+"""Bytes reserved for compiled code and for libraries that are loaded with the first rows."""
 HELD = 48
-"""Bytes that a cell of a row takes which Newton's method holds: what is added up, twice, and the problem made of it."""
+"""Bytes per cell of the rows that Newton's method keeps: two buffers, and the small problem made of them."""
 HESSIANS = 4
-"""Arrays of d² numbers that Newton's method has at once: a sum, what is added to it, a factor, one to spare."""
+"""Arrays of d² numbers that Newton's method has at once: a sum, an increment, a factor, and one to spare."""
 PREDICTED = (1 << 24, 1 << 26)
-"""Bytes of rows that are predicted at once, about and at most."""
+"""Bytes of rows that are predicted at once: typical and at most."""
 SHARE = 0.25
-"""Of what is left for rows, that they may take."""
+"""Fraction of the memory left for rows that Hessians, and that kept rows, may take."""
 
 
 def opened(model: BaseEstimator, X: Any, y: ArrayLike | str | None) -> tuple[Any, Any, list[str] | None]:
-    """X, y and the names of columns: of rows on a disk in memory, if they fit, else the stream and y as an array.
+    """X, y and the names of columns; rows on disk are loaded if they fit into memory, else X is a stream.
 
-    Whatever is no such source is given back as it is.
+    X that is not a source of rows on disk is returned unchanged.
     """
     if not is_source(X):
         if isinstance(y, str):
-            raise ValueError(f"y={y!r} is the name of a column, which X has none of: give y as an array.")
+            raise ValueError(f"y={y!r} is the name of a column, and X has no named columns: give y as an array.")
         if model.checkpoint is not None:
             raise ValueError("checkpoint is for rows that are read from a disk, and X is in memory: leave it out.")
         return X, y, None
@@ -61,29 +61,29 @@ def opened(model: BaseEstimator, X: Any, y: ArrayLike | str | None) -> tuple[Any
         if stream.shape[0] * (stream.row_bytes + OF_A_ROW) <= left:
             return (X if isinstance(X, np.memmap) else stream.load()), y, stream.names
         if isinstance(X, np.memmap) and _refusal(model) is not None:
-            return X, y, None  # mapped, for solvers that take rows where they lie
+            return X, y, None  # as a memory map, for solvers that need rows in memory
     stream.forget()
     return stream, y, stream.names
 
 
 def labelled(model: BaseEstimator, stream: RowStream, y: ArrayLike) -> np.ndarray:
-    """One label a row; raises if something was asked for that needs all rows in memory."""
+    """The labels as an array; raises if a parameter needs all rows in memory."""
     reason = _refusal(model)
     if reason is not None:
-        raise ValueError(f"{reason} needs all rows in memory, where they do not fit: give more max_memory.")
+        raise ValueError(f"{reason} needs all rows in memory, and they do not fit: give a larger max_memory.")
     labels = checks.validated_labels(model, stream, y)
     set_names(model, stream.names)
     return labels
 
 
 def set_names(model: BaseEstimator, names: list[str] | None) -> None:
-    """The names of the features, where a source has some."""
+    """Set the names of the features, if the source has some."""
     if names is not None:
         model.feature_names_in_ = np.array(names, dtype=object)
 
 
 def _refusal(model: BaseEstimator) -> str | None:
-    """What was asked for that only rows in memory can give; None if nothing."""
+    """The parameter that needs all rows in memory, as text; None if there is none."""
     named = {"penalty": "l2", "multi_class": "ovr", "slack": None, "target_error": None, "max_reads": None}
     if checks.on_a_device(getattr(model, "device", None)):
         return f"device={model.device!r}"
@@ -97,12 +97,12 @@ def _refusal(model: BaseEstimator) -> str | None:
 
 
 def _solver_of(given: Any) -> Any:
-    """The class of a solver that is named, or the solver that is given."""
+    """The class of the solver with this name, or the solver itself."""
     return registry.BY_NAME[given].load() if isinstance(given, str) and given in registry.BY_NAME else given
 
 
 def scored(model: BaseEstimator, source: Any, scores: Callable[[Stored], np.ndarray]) -> np.ndarray:
-    """What a function says of all rows of a source, of which some are in memory at a time."""
+    """The values of a function of rows, for all rows of a source; a block of rows is in memory at a time."""
     names = getattr(model, "feature_names_in_", None)
     features = Features(int(model.n_features_in_), None if names is None else list(names))
     stream = as_stream(source, features=features)
@@ -121,8 +121,16 @@ def scored(model: BaseEstimator, source: Any, scores: Callable[[Stored], np.ndar
 
 
 class Room(NamedTuple):
-    """Rows that are read within what memory allows; the features up to which there is room for Hessians, and for how
-    many cells of rows that are held besides.
+    """How the allowed memory is divided.
+
+    Attributes
+    ----------
+    data : Streamed
+        The rows, of which as many are in memory as fit.
+    most : int
+        Number of features up to which there is room for Hessians; 0 for none.
+    cells : int
+        Cells of rows that Newton's method may keep.
     """
 
     data: Streamed
@@ -131,7 +139,7 @@ class Room(NamedTuple):
 
 
 def room_for(model: BaseEstimator, stream: RowStream, tasks: int, weighted: bool) -> Room:
-    """The stream as data within what is allowed; cut as the checkpoint is, where there is one to go on from."""
+    """Divide the allowed memory; in the same way as the checkpoint, if there is one to continue from."""
     n, d = stream.shape
     vectors = tasks * (n * (8 + 1 + (8 if weighted else 0) + (8 if model.intercept == "free" else 0)) + 5 * 8 * d)
     allowed = allowed_memory(model.max_memory)
@@ -168,7 +176,7 @@ def fit_stream(
 
 
 def _chosen(model: BaseEstimator, room: Room) -> Solver:
-    """The solver that was asked for, or one that chooses between those that there is memory for."""
+    """The solver of the model's parameter, or one that chooses among those that there is memory for."""
     if model.solver == "auto":
         return ByPasses(tol=float(model.tol), most=room.most, newton=BlockNewton(room.cells))
     solver = _solver_of(model.solver)
@@ -179,7 +187,7 @@ def _chosen(model: BaseEstimator, room: Room) -> Solver:
 def _checkpoint(
     model: BaseEstimator, problems: Sequence[Regularized], room: Room, seed: int, solver: Solver
 ) -> Checkpoint | None:
-    """Where the state is kept, if that was asked for: one of these rows, labels, weights and parameters."""
+    """The checkpoint, if one is wanted; valid only for these rows, labels, weights and parameters."""
     if model.checkpoint is None:
         return None
     data = room.data

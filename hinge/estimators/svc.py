@@ -23,7 +23,7 @@ from hinge.types import Items
 
 
 class SVC(CallbackSupportMixin, KernelClassifier, ClassifierMixin, BaseEstimator):
-    """Kernel support vector classifier that stops when it is provably good enough.
+    """Kernel support vector classifier that stops when its answer is provably accurate enough.
 
     The objective, the parameters and the attributes are those of ``sklearn.svm.SVC``,
 
@@ -34,99 +34,99 @@ class SVC(CallbackSupportMixin, KernelClassifier, ClassifierMixin, BaseEstimator
     Parameters
     ----------
     C : float, default=1.0
-        Weight of the losses; λ = 1/(C Σ s) in the papers' terms. From 1e10 to infinity it says that no
-        loss is to be left: the least of 1e4, 1e6 and 1e8 that no coefficient reaches does the same, and stands for
-        it. Where the kernel does not tell the classes apart, infinity is 1e10.
+        Weight of the losses; λ = 1/(C Σ s) in the papers' terms. From 1e10 to infinity it means that no loss is
+        allowed: the smallest of 1e4, 1e6 and 1e8 that no coefficient reaches gives the same answer, and is used in its
+        place. If the kernel cannot separate the classes, infinity is replaced by 1e10.
     kernel : str, callable or hinge.kernels.Kernel, default="rbf"
-        "linear", "rbf", "poly", "sigmoid", "laplacian", "precomputed", or a function. A function is called
-        with two arrays of rows and gives a block of values where X is a table of numbers; where X is any
-        other sequence (of strings, graphs, ...) it is called with two items and gives one value.
-        ``hinge.kernels.Function(f, on=...)`` says which. A function that does not take two items, and gives a
-        block for two lists of them, is called with lists. For few rows a bare function of blocks is called once, for
-        all values; one in ``Function(f, on="blocks")`` only for those that are needed.
+        "linear", "rbf", "poly", "sigmoid", "laplacian", "precomputed", or a function. If X is a matrix of numbers, a
+        function is called with two arrays of rows and returns a block of values; if X is any other sequence (of
+        strings, graphs, ...) it is called with two items and returns one value, or, if that fails, with two lists of
+        items. ``hinge.kernels.Function(f, on=...)`` states which. With few rows a function of blocks is called once,
+        for all values; as ``Function(f, on="blocks")`` only for those that are needed.
     degree, gamma, coef0
         Parameters of the named kernels, as in scikit-learn: gamma is "scale", "auto" or a number.
     shrinking : bool, default=True
-        Accepted for scikit-learn's sake: every solver here leaves points out as it sees fit.
+        Accepted for compatibility with scikit-learn, and not used: solvers shrink the problem by their own rules.
     probability : bool, default=False
-        Whether to learn what probabilities the decision values mean, for `predict_proba`, as `calibrate` does.
+        Whether to calibrate probabilities for `predict_proba` in `fit`, as `calibrate` does.
     slack : float in [0, 1], optional
-        ν of the papers: the mean slack allowed at unit norm. Takes the place of `C`; decision values are in
-        units of the margin then too. It is met by root-finding in C, certified; ``solver="sbp"`` is the
-        papers' own method.
+        ν of the papers: the mean slack allowed at unit norm. Replaces `C`; decision values are in units of the margin
+        here, too. By default C is found by root-finding, with a certificate; ``solver="sbp"`` is the papers' own
+        method.
     solver : str or Solver, default="auto"
-        "auto", the name of a kernel solver ("blockdual", "sbp", ...), or one with its settings, which grids
-        reach as ``solver__block`` and the like.
+        "auto", the name of a kernel solver ("blockdual", "sbp", ...), or a solver object, whose settings are grid
+        parameters such as ``solver__block``.
     fit_intercept : bool, default=True
     tol : float, default=1e-3
         Stop when the certified relative duality gap, (P - D)/D, is at most this. Below 1e-5 kernel values
         are computed in float64.
     max_iter : int, default=-1
-        Limit in iterations of the solver, for each run; -1 for none. An iteration of the default solver is a
-        block of points, of "smo" a pair of them as in scikit-learn.
+        Limit of the solver's iterations, for each binary problem; -1 for none. An iteration of the default solver is a
+        block of points, of "smo" a pair of points as in scikit-learn.
     max_time : float, optional
-        Limit in seconds.
+        Time limit in seconds.
     max_kernel_evals : int, optional
-        Limit in kernel values computed; never exceeded.
+        Limit of the kernel values computed; never exceeded.
     target_error : float, optional
         Stop when the error on held-out rows is at most this.
     validation_fraction : float, default=0.1
         Fraction of the rows held out for `target_error`, stratified.
     cache_size : float, default=200
-        Megabytes in which kernel rows are kept.
+        Megabytes for the cache of kernel rows.
     max_memory : float, optional
-        Bytes that this process may have, besides the pages of files that it maps: `cache_size` is less where there is
-        no room for it, and rows on a disk that would not fit are refused.
+        Limit of the process's memory in bytes, without memory-mapped files: `cache_size` is reduced if there is no
+        room for it, and rows on disk that would not fit raise an error.
     cache_folder : path-like, optional
-        Where kernel values are kept for later fits on the same data.
+        A folder in which kernel values are kept for later fits on the same data.
     class_weight : dict or "balanced", optional
         Weights of classes, multiplied with the sample weights.
     multiclass : {"ovo", "ovr"}, default="ovo"
-        More than two classes: each against each other, or each against the rest. The latter share every
-        kernel row that is computed.
+        For more than two classes: all class pairs, or each class against the rest. With "ovr" all problems share the
+        kernel rows that are computed.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
-        One decision value for each class, or for each pair of classes.
+        Whether decision values are one for each class, or one for each pair of classes.
     break_ties : bool, default=False
-        Between classes with as many votes decide by decision values, not by order.
+        Whether ties between classes with equal votes are broken by decision values, rather than by order.
     device : {"cpu", "cuda"}, optional
     precision : {"float32", "tf32", "bf16"}, default="float32"
-        Of products on a GPU.
+        Precision of products on a GPU.
     n_jobs : int, optional
         Threads that compute kernel rows; one, unless joblib's `parallel_config` allows more.
     warm_start : bool, default=False
-        Begin from the last fit's answer, where there are as many rows.
+        Start from the last fit's answer, if there are as many rows.
     random_state : int, RandomState or None
-        Of the draws of the solver. None is a number too: the same call gives the same bits.
+        Seed of the solver. None is a fixed seed: the same call gives bitwise the same result.
     verbose : bool or int, default=0
-        Write a line for each look at the answer to standard error.
+        Write a line to standard error each time the answer is evaluated.
     on_interrupt : {"raise", "keep"}, default="raise"
-        What Ctrl-C does: raise, or end the fit with the best model so far.
+        On Ctrl-C raise KeyboardInterrupt, or end the fit with the best model so far.
 
     Attributes
     ----------
     classes_, support_, support_vectors_, n_support_, dual_coef_, intercept_, fit_status_, shape_fit_, \
 class_weight_
-        As in scikit-learn, in LIBSVM's order and layout. The support vectors and the coefficients of sparse X
-        are sparse; the support vectors of sequences are a list. With ``multiclass="ovr"``,
-        `dual_coef_` has shape (n_classes, n_SV) and `intercept_` (n_classes,).
+        As in scikit-learn, in LIBSVM's order and layout. Support vectors and coefficients are sparse if X is; support
+        vectors of sequences are a list. With ``multiclass="ovr"``, `dual_coef_` has shape (n_classes, n_SV) and
+        `intercept_` (n_classes,).
     probA_, probB_ : ndarray of shape (n_runs,)
-        Of calibrated models: the positive class of a run has the probability 1/(1 + exp(A f + B)) at the value f.
+        Of calibrated models: the positive class of a binary problem has the probability 1/(1 + exp(A f + B)) at the
+        decision value f.
     kernel_ : hinge.kernels.Kernel
     gap_ : float
-        The certified relative gap; the largest of all runs. Infinite where none is known.
-        It is that of the problem with the C that stands in, where `C` is 1e10 or more.
+        The certified relative gap; the largest of all binary problems. Infinite if none is known. If `C` is 1e10 or
+        more, it is that of the problem with the C used in its place.
     objective_, lam_, slack_ : float or ndarray of shape (n_runs,)
-        Of each run: λ/2‖w‖² + mean hinge loss, or the margin where `slack` is given; the λ, nan where
-        `slack` is given; and the ν at the answer, mean hinge loss over ‖w‖.
+        Of each binary problem: λ/2‖w‖² + mean hinge loss, or the margin if `slack` is given; λ, nan if `slack` is
+        given; and ν of the answer, the mean hinge loss divided by ‖w‖.
     n_kernel_evals_, n_kernel_asked_ : int
-        Kernel values computed, and asked for: those that the cache held included.
+        Kernel values computed, and requested (including those found in the cache).
     n_iter_ : ndarray of shape (n_runs,)
         Iterations of the solver.
     stop_reason_ : str
         Why the fit ended: "converged", "target", "max_time", ...
     solver_ : Solver
     history_ : list of Record, or list of such lists
-        One record for each look at the answer; a list for each run where there are several.
+        One record each time the answer was evaluated; a list for each binary problem if there are several.
     n_features_in_, feature_names_in_
 
     Examples
@@ -212,13 +212,13 @@ class_weight_
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
-            Kernel values of shape (n_samples, n_samples) where the kernel is precomputed. Or a source of rows on a
-            disk, as `LinearSVC.fit` takes it: .npy, Parquet, Zarr, Arrow, polars, svmlight or CSV. The rows are loaded,
-            in the precision that they have there; kernel values of all pairs need not fit anywhere.
+            Kernel values of shape (n_samples, n_samples) if the kernel is precomputed. Or a source of rows on disk, as
+            in `LinearSVC.fit`: .npy, Parquet, Zarr, Arrow, polars, svmlight or CSV. The rows are loaded in the
+            precision in which they are stored; the kernel matrix need not fit into memory.
         y : array-like of shape (n_samples,), or str
-            The name of a column, where the source has one.
+            A str is the name of a column of the source.
         sample_weight : array-like of shape (n_samples,), optional
-            Rows whose weight is zero or negative take no part.
+            Rows of zero or negative weight are ignored.
 
         Returns
         -------
@@ -245,7 +245,7 @@ class_weight_
         def run(kernel: Kernel) -> Runs:
             memory = float(self.cache_size) * 1e6
             together = self._plain and are_small(kernel, codes, len(classes), memory, one_vs_one=ovo)
-            if not together or isinstance(self.kernel, Function):  # whose values are dear
+            if not together or isinstance(self.kernel, Function):  # values of a `Function` may be expensive
                 return self._run_each(X, y, codes, classes, kernel, weight, per_class, aside, seed, began)
             return run_together(
                 X,
@@ -284,10 +284,10 @@ class_weight_
         return self
 
     def _bounds(self) -> tuple[float, ...]:
-        """The C to try, of which the first is taken that no coefficient reaches, or the last.
+        """The values of C to try; the first that no coefficient reaches is used, else the last.
 
-        The optimum is the same for all larger ones then, and has no loss. A C that is larger than it need be only
-        makes the rounding errors of losses dear, up to where nothing is certified.
+        If no coefficient reaches C, the optimum is the same for all larger C, and has no loss. A larger C than needed
+        only magnifies rounding errors of the losses, until nothing can be certified.
         """
         C = float(self.C)
         if C < HARD or self.slack is not None or self.max_kernel_evals is not None:
@@ -295,7 +295,7 @@ class_weight_
         return 1e4, 1e6, 1e8, HARD if np.isinf(C) else C
 
     def _is_reached(self, runs: Runs, weight: np.ndarray | None, per_class: np.ndarray | None) -> bool:
-        """Whether a coefficient is near the bound that C is, for the lightest row."""
+        """Whether a coefficient is near its bound for the row of the smallest weight."""
         least = 1.0 if weight is None else float(weight[weight > 0].min())
         least *= 1.0 if per_class is None else float(min(1.0, per_class[per_class > 0].min()))
         return bool(np.abs(runs.answers.beta).max(initial=0.0) > 0.5 * least * self._bound)

@@ -21,7 +21,7 @@ from hinge.types import Items
 
 
 class SVR(CallbackSupportMixin, KernelRegressor, RegressorMixin, BaseEstimator):
-    """Kernel support vector regression that stops when it is provably good enough.
+    """Kernel support vector regression that stops when its answer is provably accurate enough.
 
     The objective, the parameters and the attributes are those of ``sklearn.svm.SVR``,
 
@@ -29,7 +29,7 @@ class SVR(CallbackSupportMixin, KernelRegressor, RegressorMixin, BaseEstimator):
               + C\\sum_i s_i \\max(0,\\, |t_i - \\langle w, \\phi(x_i)\\rangle - b| - \\varepsilon),
 
     but it is solved in blocks of kernel rows, to a certified duality gap, and kernel values are counted. The dual
-    has one coefficient a row, :math:`-Cs_i \\le \\beta_i \\le Cs_i`.
+    has one coefficient for each row, :math:`-Cs_i \\le \\beta_i \\le Cs_i`.
 
     Parameters
     ----------
@@ -43,64 +43,63 @@ class SVR(CallbackSupportMixin, KernelRegressor, RegressorMixin, BaseEstimator):
     C : float, default=1.0
         Weight of the losses; λ = 1/(C Σ s) in the papers' terms.
     epsilon : float, default=0.1
-        Residuals up to this cost nothing. It has the unit of the targets.
+        Residuals up to this have no loss, in units of the targets.
     shrinking : bool, default=True
-        Accepted for scikit-learn's sake: rows that do not matter are always left out, and verified at the end.
+        Accepted for compatibility with scikit-learn, and not used: solvers shrink the problem by their own rules.
     cache_size : float, default=200
-        Megabytes in which kernel rows are kept.
+        Megabytes for the cache of kernel rows.
     verbose : bool or int, default=False
-        Write a line for each look at the answer to standard error.
+        Write a line to standard error each time the answer is evaluated.
     max_iter : int, default=-1
-        Limit in passes of the solver; -1 for none.
+        Limit of the solver's passes; -1 for none.
     solver : str or Solver, default="auto"
-        "auto", "blockdual" or "activeset", or one of these with its settings, which grids reach as
-        ``solver__block`` and the like.
+        "auto", "blockdual" or "activeset", or a solver object, whose settings are grid parameters such as
+        ``solver__block``.
     fit_intercept : bool, default=True
         Whether to learn a bias b.
     max_time : float, optional
-        Limit in seconds.
+        Time limit in seconds.
     max_kernel_evals : int, optional
-        Limit in kernel values computed; never exceeded.
+        Limit of the kernel values computed; never exceeded.
     target_error : float, optional
         Stop when the mean absolute error on held-out rows is at most this.
     validation_fraction : float, default=0.1
         Fraction of the rows held out for `target_error`.
     cache_folder : path-like, optional
-        Where kernel values are kept for later fits on the same data.
+        A folder in which kernel values are kept for later fits on the same data.
     device : {"cpu", "cuda"}, optional
     precision : {"float32", "tf32", "bf16"}, default="float32"
-        Of products on a GPU.
+        Precision of products on a GPU.
     n_jobs : int, optional
         Threads that compute kernel rows; one, unless joblib's `parallel_config` allows more.
     warm_start : bool, default=False
-        Begin from the last fit's answer, where there are as many rows.
+        Start from the last fit's answer, if there are as many rows.
     random_state : int, RandomState or None
-        Of the draws of the solver. None is a number too: the same call gives the same bits.
+        Seed of the solver. None is a fixed seed: the same call gives bitwise the same result.
     on_interrupt : {"raise", "keep"}, default="raise"
-        What Ctrl-C does: raise, or end the fit with the best model so far.
+        On Ctrl-C raise KeyboardInterrupt, or end the fit with the best model so far.
 
     Attributes
     ----------
     support_, support_vectors_, n_support_, dual_coef_, intercept_, fit_status_, shape_fit_
-        As in scikit-learn; arrays are dense but for the support vectors of sparse X, which are sparse, and of
-        sequences, which are a list.
+        As in scikit-learn. Support vectors are sparse if X is; those of sequences are a list.
     coef_ : ndarray of shape (1, n_features)
         w, for the linear kernel.
     kernel_ : hinge.kernels.Kernel
     gap_ : float
-        The certified relative gap, infinite where none is known. A gap below 1e-9 of the loss of w = 0 is
-        measured against that: the optimum may be zero.
+        The certified relative gap, infinite if none is known. The optimum may be zero: D in the denominator is at least
+        1e-9 times the loss of w = 0.
     objective_, lam_ : float
-        λ/2‖w‖² + mean loss at the answer, and the λ.
+        λ/2‖w‖² + mean loss at the answer, and λ.
     n_kernel_evals_, n_kernel_asked_ : int
-        Kernel values computed, and asked for: those that the cache held included.
+        Kernel values computed, and requested (including those found in the cache).
     n_iter_ : int
         Passes of the solver, rounded up.
     stop_reason_ : str
         Why the fit ended: "converged", "target", "max_time", ...
     solver_ : Solver
     history_ : list of Record
-        One record for each look at the answer.
+        One record each time the answer was evaluated.
     n_features_in_, feature_names_in_
 
     Examples
@@ -175,7 +174,7 @@ class SVR(CallbackSupportMixin, KernelRegressor, RegressorMixin, BaseEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features), or a sequence
-            Kernel values of shape (n_samples, n_samples) where the kernel is precomputed.
+            Kernel values of shape (n_samples, n_samples) if the kernel is precomputed.
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,), optional
@@ -197,7 +196,7 @@ class SVR(CallbackSupportMixin, KernelRegressor, RegressorMixin, BaseEstimator):
 
         def run(kernel: Kernel) -> Runs:
             together = self._plain and are_small(kernel, one, 1, float(self.cache_size) * 1e6, one_vs_one=False)
-            if not together or isinstance(self.kernel, Function):  # whose values are dear
+            if not together or isinstance(self.kernel, Function):  # values of a `Function` may be expensive
                 return self._run(X, t, kernel, weight, seed, began)
             return run_targets(X, kernel, t, weight, wanted)
 

@@ -1,4 +1,4 @@
-"""Fits on data that is read by rows, columns and cells: oracles, files, and arrays under a read budget."""
+"""Fits on tables, which are read by rows, columns and cells: oracles, files, and arrays under a read budget."""
 
 from collections.abc import Sequence
 
@@ -13,18 +13,18 @@ from hinge.solvers import Frugal, Result, Solver, frugal_for
 from hinge.types import Sparse
 
 SLACK = 0.005
-"""The slack of SIMBA where none is given; it suits text with rows of unit norm."""
+"""Default slack of SIMBA; suitable for text with rows of unit norm."""
 
 
 def solver_and_data(
     model: LinearClassifierParameters, matrix: Matrix | Table, solver: Solver | None, tasks: int
 ) -> tuple[Solver | None, Matrix | Table]:
-    """The solver of a fit's tasks and the data it reads: the matrix, or a table that keeps cells for all tasks."""
-    if model.penalty == "l1":  # whose problem wants all columns
+    """The solver of a fit's tasks, and the data it reads: the matrix, or a table that keeps cells for all tasks."""
+    if model.penalty == "l1":  # its solver reads all columns
         return solver, matrix
     if isinstance(matrix, Table):
         if model.target_error is not None:
-            raise ValueError("target_error holds rows out, which would have to be bought: give max_reads, or an array.")
+            raise ValueError("target_error needs held-out rows, which would have to be bought: use max_reads instead.")
         if solver is None and model.slack is None:
             return Frugal(tol=model.tol), matrix
         return solver, matrix
@@ -62,7 +62,7 @@ def set_counts(model: BaseEstimator, problems: Sequence[LinearProblem | Multicla
 
 
 def scores_of(table: Table, coef: np.ndarray | Sparse, intercept: np.ndarray) -> np.ndarray:
-    """⟨w, x⟩ + b of every row of a table, a column for each w; cells that no w has a weight for are not read."""
+    """⟨w, x⟩ + b of every row of a table, a column for each w; columns whose weights are all zero are not read."""
     coef = np.atleast_2d(coef) if isinstance(coef, np.ndarray) else coef.toarray()
     if table.shape[1] != coef.shape[1]:
         raise ValueError(f"The table has {table.shape[1]} features, and the model expects {coef.shape[1]}.")

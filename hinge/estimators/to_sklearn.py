@@ -1,7 +1,7 @@
-"""Fitted estimators of scikit-learn from ours: the class of the same name, with the same predictions.
+"""Conversion of a fitted estimator to scikit-learn's class of the same name, with the same predictions.
 
-Its support vector machines predict by LIBSVM, from private attributes that `fit` leaves; here they are set from ours.
-LIBSVM has the first of two classes as the positive one, and ours the second, so for two classes the signs of the
+scikit-learn's kernel estimators predict by LIBSVM, from private attributes that `fit` sets; here they are set from
+ours. In LIBSVM the first of two classes is the positive one, in ours the second, so for two classes the signs of the
 coefficients, of the intercept and of the sigmoid's B change:
 
 .. math:: 1 - \\frac1{1 + \\exp(Af + B)} = \\frac1{1 + \\exp(A(-f) - B)}.
@@ -34,25 +34,26 @@ AS_THEY_ARE = ("n_features_in_", "feature_names_in_", "classes_", "class_weight_
 
 
 class ToSklearn:
-    """For fitted machines of hinge."""
+    """A mixin that adds `to_sklearn`."""
 
     def to_sklearn(self) -> Any:
         """A fitted estimator of scikit-learn, of the class of the same name, with the same predictions.
 
-        It needs hinge no more. `decision_function` and `predict` are equal to rounding. `predict_proba` is kept where
-        scikit-learn's class can have it, the sigmoids of `SVC` and `NuSVC`: there LIBSVM solves for it to within 0.005,
-        and may find another class more probable than the one that it predicts. Certificates and histories stay behind.
+        It no longer needs hinge. `decision_function` and `predict` are equal up to rounding. `predict_proba` is kept if
+        scikit-learn's class can represent it, that is, the sigmoids of `SVC` and `NuSVC`: LIBSVM then couples pairs to
+        within 0.005, and another class than the predicted one may be the most probable. Certificates and histories
+        are lost.
 
         Returns
         -------
         estimator of sklearn.svm
-            With the parameters that both have. ``lam`` becomes the C of the same problem.
+            With the parameters that both classes have. ``lam`` becomes the C of the same problem.
 
         Raises
         ------
         ValueError
-            If scikit-learn's class cannot predict so: classes each against the rest in `SVC`, and kernels that are
-            functions of two items.
+            If scikit-learn's class cannot represent the model: an `SVC` with ``multiclass="ovr"``, or a kernel that is
+            a function of two items.
 
         Examples
         --------
@@ -86,7 +87,7 @@ def sklearn_machine(model: BaseEstimator) -> Any:
 
 
 def _with_parameters(model: BaseEstimator) -> Any:
-    """The estimator of the same name, with those parameters of ours that it has."""
+    """scikit-learn's estimator of the same name, with those of our parameters that it has."""
     cls = getattr(svm, type(model).__name__)
     has = signature(cls).parameters
     given = {name: value for name, value in model.get_params(deep=False).items() if name in has}
@@ -102,7 +103,7 @@ def _set_libsvm(made: BaseEstimator, model: BaseEstimator) -> None:
     """The attributes by which scikit-learn calls LIBSVM."""
     if getattr(model, "multiclass", "ovo") == "ovr" and len(model.classes_) > 2:
         raise ValueError(
-            "scikit-learn's SVC has each class against each other, and this model each against the rest: fit it with "
+            "scikit-learn's SVC solves all class pairs, and this model has each class against the rest: fit it with "
             "multiclass='ovo'."
         )
     made.support_, made.shape_fit_ = model.support_.astype(np.int32), model.shape_fit_
@@ -111,7 +112,7 @@ def _set_libsvm(made: BaseEstimator, model: BaseEstimator) -> None:
         made.support_ = np.arange(len(dual[0]), dtype=np.int32)
     made.kernel, made._gamma = _kernel_of(made, model)
     made._sparse = sp.issparse(vectors) and not callable(made.kernel)
-    if callable(made.kernel):  # it is called with what LIBSVM takes for all training rows
+    if callable(made.kernel):  # it will be called with the support vectors as if they were all training rows
         made._BaseLibSVM__Xfit, made.shape_fit_ = vectors, (len(dual[0]), model.n_features_in_)
         made.support_, vectors = np.arange(len(dual[0]), dtype=np.int32), np.empty((0, 0))
     classes = getattr(model, "classes_", None)
@@ -130,17 +131,17 @@ def _set_libsvm(made: BaseEstimator, model: BaseEstimator) -> None:
 
 
 def expansion(model: BaseEstimator) -> tuple[Any, np.ndarray]:
-    """Support vectors in float64 and coefficients in full, as LIBSVM takes them.
+    """Support vectors in float64 and dense coefficients, as LIBSVM takes them.
 
-    A `OneClassSVM` with the linear kernel predicts by w, from which the sum over its support vectors is as far as the
-    gap allows; there w itself is the one support vector.
+    A `OneClassSVM` with the linear kernel predicts by w, which differs from the sum over its support vectors by up to
+    the gap; w itself is then the only support vector.
     """
     if hasattr(model, "_weights"):
         vectors, dual = model._weights, np.ones((1, 1))
     else:
         vectors, dual = model.support_vectors_, model._dense_dual
     if isinstance(vectors, list):
-        raise ValueError("The rows of this model are no numbers, and scikit-learn's kernels take none but these.")
+        raise ValueError("The rows of this model are not numbers, and scikit-learn's kernels take only numbers.")
     if sp.issparse(vectors):
         vectors = sp.csr_matrix(vectors, dtype=np.float64)
         vectors.indices, vectors.indptr = vectors.indices.astype(np.int32), vectors.indptr.astype(np.int32)
@@ -150,7 +151,7 @@ def expansion(model: BaseEstimator) -> tuple[Any, np.ndarray]:
 
 
 def _kernel_of(made: BaseEstimator, model: BaseEstimator) -> tuple[Any, float]:
-    """What `kernel` of scikit-learn's estimator is, and its γ; the other numbers are set."""
+    """The `kernel` parameter of scikit-learn's estimator, and γ; its other kernel parameters are set."""
     kernel = model.kernel_
     if isinstance(kernel, Laplacian):
         return partial(laplacian_kernel, gamma=float(kernel.gamma)), 0.0
@@ -158,7 +159,7 @@ def _kernel_of(made: BaseEstimator, model: BaseEstimator) -> tuple[Any, float]:
         if kernel.on != "blocks":
             raise ValueError(
                 "The kernel of this model is a function of two items, and scikit-learn's take blocks of rows: fit it "
-                "with such a function, or with the matrix of kernel values."
+                "with a function of two blocks, or with the matrix of kernel values."
             )
         return kernel.function, 0.0
     if type(kernel) not in NAMES:
@@ -172,7 +173,7 @@ def _kernel_of(made: BaseEstimator, model: BaseEstimator) -> tuple[Any, float]:
 
 
 def _stored_as(dual: np.ndarray, sparse: bool) -> Any:
-    """Coefficients as LIBSVM's are: where they are sparse, zeros are stored too, as compiled code counts on it."""
+    """Coefficients in LIBSVM's form: a sparse matrix stores zeros too, since compiled code relies on it."""
     dual = np.ascontiguousarray(dual, np.float64)
     if not sparse:
         return dual

@@ -1,4 +1,4 @@
-"""Weights of rows and of classes, as scikit-learn takes them."""
+"""Weights of rows and of classes, validated as in scikit-learn."""
 
 from numbers import Number
 
@@ -13,9 +13,9 @@ from hinge.estimators.parameters import ClassWeight, KernelData
 
 
 def row_weights(sample_weight: ArrayLike | None, X: KernelData | Table | RowStream) -> np.ndarray | None:
-    """`sample_weight`, checked; None where all rows weigh 1.
+    """`sample_weight`, validated; None if all weights are 1.
 
-    A row whose weight is negative takes no part, like one whose weight is zero, as in scikit-learn.
+    Rows of negative weight are ignored, like those of weight zero, as in scikit-learn.
     """
     if sample_weight is None:
         return None
@@ -27,7 +27,7 @@ def row_weights(sample_weight: ArrayLike | None, X: KernelData | Table | RowStre
     except (TypeError, ValueError) as error:
         if not str(error).startswith(NOT_NUMBERS):
             raise
-        raise type(error)(f"sample_weight must be numbers, one a row: {error}.") from error
+        raise type(error)(f"sample_weight must be numbers, one for each row: {error}.") from error
     if rows.shape != (n,):
         raise ValueError(f"sample_weight must be one number for each of the {n} rows, got the shape {rows.shape}.")
     rows = np.maximum(rows, 0.0)
@@ -47,7 +47,7 @@ def row_weights(sample_weight: ArrayLike | None, X: KernelData | Table | RowStre
 def per_class_weights(
     class_weight: ClassWeight, y: np.ndarray, classes: np.ndarray, rows: np.ndarray | None = None
 ) -> np.ndarray | None:
-    """The weight of each class; None where all weigh 1. "balanced" uses the weights `rows` where they are given."""
+    """The weight of each class; None if all are 1. "balanced" uses the row weights `rows` if they are given."""
     if class_weight is None:
         return None
     if not isinstance(class_weight, dict) and not (isinstance(class_weight, str) and class_weight == "balanced"):

@@ -1,4 +1,4 @@
-"""Why a machine says what it says: its features and its training rows, as tables of plain columns."""
+"""Tables that explain a fitted model: its features, and its training rows."""
 
 from hinge.explain.features import FeatureTable, feature_table
 from hinge.explain.frames import frame

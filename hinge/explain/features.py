@@ -1,4 +1,4 @@
-"""The features of a linear machine, by how much the decision value moves with them."""
+"""The features of a linear model, by their effect on the decision value."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -14,24 +14,24 @@ from hinge.types import MatrixLike
 
 
 class FeatureTable(NamedTuple):
-    """A line for each weight, those that move the decision value most first.
+    """One line for each weight, sorted by the size of its effect, largest first.
 
     Attributes
     ----------
     feature : ndarray of str
         The feature's name.
     of : ndarray of str
-        Whose decision value it is: the class that is told from the rest, or two classes, where there are several;
-        else the class, or nothing, that a larger value speaks for.
+        The decision function that the weight belongs to: "a" for class a against the rest, or "a against b", if there
+        are several; else the positive class, or nothing in regression.
     weight : ndarray of float
         As in ``coef_``.
     spread : ndarray of float
         The feature's standard deviation over the rows.
     effect : ndarray of float
-        Their product: how far the decision value moves where the feature moves by its spread. Unlike weights, these
-        can be compared: they stay what they are in other units of measurement.
+        Weight times spread: the change of the decision value when the feature changes by its standard deviation.
+        Unlike weights, effects can be compared: they do not depend on the units of the features.
     share : ndarray of float
-        |effect| over the sum of all of the same decision value.
+        |effect| divided by the sum over all features of the same decision function.
 
     Examples
     --------
@@ -55,18 +55,18 @@ class FeatureTable(NamedTuple):
 def feature_table(
     model: BaseEstimator, X: MatrixLike, *, names: Sequence[str] | None = None, top: int | None = None
 ) -> FeatureTable:
-    """The weights of a linear machine in units of the features' spread.
+    """The weights of a linear model, with the features' standard deviations and effects.
 
     Parameters
     ----------
     model : estimator
         Fitted, with ``coef_``: `LinearSVC`, `LinearSVR`, or a kernel machine with ``kernel="linear"``.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Rows to take the spread from, such as those of the fit.
+        Rows from which the standard deviations are computed, such as those of the fit.
     names : sequence of str, optional
-        The features' names; by default those that the model was fitted with, else x0, x1, ...
+        The features' names; by default those of the fit, else x0, x1, ...
     top : int, optional
-        Only so many lines.
+        Number of lines, if not all.
 
     Returns
     -------
@@ -87,15 +87,13 @@ def feature_table(
     except AttributeError as error:
         raise ValueError(
             f"This {type(model).__name__} has no weights of features, since its kernel is not linear: use "
-            "sklearn.inspection.permutation_importance."
+            "sklearn.inspection.permutation_importance instead."
         ) from error
     coef = np.atleast_2d(coef.toarray() if sp.issparse(coef) else np.asarray(coef))
     if names is None:
         names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(coef.shape[1])])
     if len(names) != coef.shape[1]:
         raise ValueError(f"There are {len(names)} names and {coef.shape[1]} features: give one each.")
-    if top is not None and top < 1:
-        raise ValueError(f"top must be at least 1, got {top}.")
     rows = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
     if rows.shape[1] != coef.shape[1]:
         raise ValueError(f"X has {rows.shape[1]} features, and the model was fitted to {coef.shape[1]}.")
@@ -103,7 +101,7 @@ def feature_table(
     effect = coef * spread
     size = np.abs(effect)
     share = size / np.maximum(size.sum(axis=1, keepdims=True), np.finfo(float).tiny)
-    order = np.argsort(-size, axis=None, kind="stable")[:top]
+    order = np.argsort(-size, axis=None, kind="stable")[: checked_top(top)]
     run, feature = np.unravel_index(order, size.shape)
     return FeatureTable(
         np.array([str(name) for name in names])[feature],
@@ -115,8 +113,15 @@ def feature_table(
     )
 
 
+def checked_top(top: int | None) -> int | None:
+    """The number of lines wanted, or an error if it is not positive."""
+    if top is not None and top < 1:
+        raise ValueError(f"top must be at least 1, got {top}.")
+    return top
+
+
 def runs_of(model: BaseEstimator, n_runs: int) -> list[str]:
-    """What a positive value of each decision function speaks for."""
+    """The class, or pair of classes, that each decision function is positive for."""
     classes = [str(label) for label in getattr(model, "classes_", [])]
     if n_runs == 1:
         return classes[1:2] or [""]

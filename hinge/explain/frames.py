@@ -1,4 +1,4 @@
-"""Tables of this folder as DataFrames, for those who have pandas."""
+"""The tables of this folder as pandas DataFrames."""
 
 from __future__ import annotations
 
@@ -34,5 +34,5 @@ def frame(table: FeatureTable | RowTable) -> DataFrame:
     try:
         import pandas as pd
     except ImportError as error:
-        raise ImportError("A frame needs pandas: pip install pandas, or take the columns as they are.") from error
+        raise ImportError("frame() needs pandas: pip install pandas, or use the table's columns.") from error
     return pd.DataFrame(table._asdict())

@@ -1,4 +1,4 @@
-"""The training rows of a classifier: which hold its margin, which it would not miss, which it does not believe."""
+"""Tables of the training rows of a classifier: dual weights, margins, and leave-one-out values."""
 
 from typing import NamedTuple
 
@@ -9,34 +9,34 @@ from sklearn.utils.validation import check_is_fitted
 
 from hinge.calibration.sigmoid import fit_sigmoid, probabilities
 from hinge.estimators.one_vs_one import class_pairs
-from hinge.explain.features import runs_of
+from hinge.explain.features import checked_top, runs_of
 from hinge.types import Items
 
 
 class RowTable(NamedTuple):
-    """A line for each training row.
+    """One line for each training row.
 
-    Decision values are signed by the label: positive for the class that the row has. Of several decision functions
-    that tell the row's class from others it is the one that believes its label least, without it.
+    Decision values are multiplied by the label, so that they are positive on the right side. If there are several
+    decision functions that involve the row's class, the line has the one with the smallest leave-one-out value.
 
     Attributes
     ----------
     row : ndarray of int
-        Its number among the rows of the fit.
+        Its index among the rows of the fit.
     label : ndarray
         Its class, as it was given.
     of : ndarray of str
-        Which decision function it is, see `FeatureTable`.
+        The decision function, see `FeatureTable`.
     dual : ndarray of float
-        Its dual weight: its share in w is this times the row. Zero for rows that the machine does not need.
+        Its dual weight, the coefficient of the row in w. Zero for rows that are not support vectors.
     margin : ndarray of float
-        Label times decision value. From 1 on there is no loss, below 0 the row is on the wrong side.
+        Label times decision value: no loss from 1 on, misclassified below 0.
     without : ndarray of float
-        The same for the machine without the row, by leave-one-out as in `hinge.calibration.left_out`.
+        The same after training without the row, by `hinge.calibration.left_out`.
     influence : ndarray of float
-        How much of its margin the row owes to itself: ``margin - without``, never negative.
+        The part of the margin that is due to the row's own presence: ``margin - without``, never negative.
     p_label : ndarray of float
-        The probability of its label by the machine without it.
+        The probability of its label after training without it.
 
     Examples
     --------
@@ -61,14 +61,14 @@ class RowTable(NamedTuple):
 
 
 def row_table(model: BaseEstimator, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None) -> RowTable:
-    """All rows of the fit that weigh something, in their order.
+    """The table of all training rows with a positive sample weight, in their order.
 
     Parameters
     ----------
     model : LinearSVC, SVC or NuSVC
         Fitted.
     X, y, sample_weight
-        The rows of the fit, their labels, and their weights in it.
+        The rows of the fit, their labels, and their sample weights.
 
     Returns
     -------
@@ -76,7 +76,7 @@ def row_table(model: BaseEstimator, X: Items, y: ArrayLike, sample_weight: Array
 
     Notes
     -----
-    Costs what `calibrate` does, for all rows; no fit.
+    As costly as `calibrate` for all rows; nothing is fitted.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def row_table(model: BaseEstimator, X: Items, y: ArrayLike, sample_weight: Array
     """
     check_is_fitted(model)
     if not hasattr(model, "_left_out"):
-        raise TypeError(f"Rows are told of classifiers, LinearSVC, SVC and NuSVC, not of a {type(model).__name__}.")
+        raise TypeError(f"Tables of rows are for LinearSVC, SVC and NuSVC, not for a {type(model).__name__}.")
     rows, labels, codes, weight = model._rows_to_judge(X, y, sample_weight, False)
     weight = np.ones(len(codes)) if weight is None else weight
     judged, scores = model._left_out(rows, labels, codes, weight, every=True), model._scores(rows)
@@ -107,12 +107,12 @@ def row_table(model: BaseEstimator, X: Items, y: ArrayLike, sample_weight: Array
     )
     for k, (one, name) in enumerate(zip(judged, runs_of(model, len(judged)), strict=True)):
         sign = np.where(one.positive, 1.0, -1.0)
-        # Against the rest it is the function of the row's own class that counts; of two classes there is but one.
+        # One against the rest: only the function of the row's own class. Pairs, or two classes: all that involve it.
         own = np.full(len(one.rows), True) if pairs is not None or n_classes == 2 else one.positive
         own &= (weight[one.rows] > 0.0) & (sign * one.f < best.without[one.rows])
         p = probabilities(one.f, fit_sigmoid(one.f, one.positive, one.stands_for * weight[one.rows]))
         margin = sign * scores[one.rows, k]
-        lost = np.where(one.dual > 0.0, np.maximum(margin - sign * one.f, 0.0), 0.0)  # but for rounding
+        lost = np.where(one.dual > 0.0, np.maximum(margin - sign * one.f, 0.0), 0.0)  # negative by rounding only
         found = (one.dual, margin, margin - lost, lost, np.where(one.positive, p, 1.0 - p))
         best.of[one.rows[own]] = name
         for column, values in zip(best[3:], found, strict=True):
@@ -123,7 +123,7 @@ def row_table(model: BaseEstimator, X: Items, y: ArrayLike, sample_weight: Array
 def influential_rows(
     model: BaseEstimator, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None, *, top: int | None = None
 ) -> RowTable:
-    """The rows whose decision value would move most, had they been left out of the fit; the most first.
+    """The rows whose decision value would change most if they were left out of the fit, largest change first.
 
     Examples
     --------
@@ -137,13 +137,13 @@ def influential_rows(
     [0]
     """
     table = row_table(model, X, y, sample_weight)
-    return _some(table, np.argsort(-table.influence, kind="stable")[: checked(top)])
+    return _some(table, np.argsort(-table.influence, kind="stable")[: checked_top(top)])
 
 
 def margin_rows(
     model: BaseEstimator, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None, *, top: int | None = None
 ) -> RowTable:
-    """The rows that the machine is made of, those with a dual weight; the nearest to the margin first.
+    """The support vectors, those nearest to the margin first.
 
     Examples
     --------
@@ -159,16 +159,16 @@ def margin_rows(
     """
     table = row_table(model, X, y, sample_weight)
     held = np.flatnonzero(table.dual > 0.0)
-    return _some(table, held[np.argsort(np.abs(1.0 - table.margin[held]), kind="stable")][: checked(top)])
+    return _some(table, held[np.argsort(np.abs(1.0 - table.margin[held]), kind="stable")][: checked_top(top)])
 
 
 def suspicious_rows(
     model: BaseEstimator, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None, *, top: int | None = None
 ) -> RowTable:
-    """The rows that the machine without them takes for another class: unusual ones, or wrongly labelled.
+    """The rows that are misclassified when they are left out of the fit: unusual or wrongly labelled ones.
 
-    The least probable labels come first. A row of large influence pulls the machine to its label, and only
-    leave-one-out shows that nothing else speaks for it: margins alone, of separable data, are suspicious of no row.
+    The least probable labels come first. A row of large influence pulls the decision function to its side, and only
+    leave-one-out shows that no other row supports its label: on separable data all margins are positive.
 
     Examples
     --------
@@ -184,14 +184,7 @@ def suspicious_rows(
     table = row_table(model, X, y, sample_weight)
     wrong = np.flatnonzero(table.without < 0.0)
     order = np.lexsort((table.without[wrong], table.p_label[wrong]))
-    return _some(table, wrong[order][: checked(top)])
-
-
-def checked(top: int | None) -> int | None:
-    """How many lines are wanted, if that is a number of lines."""
-    if top is not None and top < 1:
-        raise ValueError(f"top must be at least 1, got {top}.")
-    return top
+    return _some(table, wrong[order][: checked_top(top)])
 
 
 def _some(table: RowTable, lines: np.ndarray) -> RowTable:

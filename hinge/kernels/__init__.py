@@ -1,7 +1,4 @@
-"""Kernels: settings only, one a file; `registry` lists those that have a name.
-
-They are imported when they are first used.
-"""
+"""Kernels, one in each file; `registry` lists those that have a name. They are imported when they are first used."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -15,7 +12,7 @@ _PARTS = ("base", "exponential", "given", "registry")
 __all__ = [*_WHERE, *(entry.class_name for entry in BY_NAME.values())]
 
 if TYPE_CHECKING:
-    # What type checkers see. A registered kernel that is not here is found all the same, as `Any`.
+    # For type checkers. A registered kernel that is not listed here works all the same, as `Any`.
     from hinge.kernels.base import Kernel as Kernel
     from hinge.kernels.base import namespace as namespace
     from hinge.kernels.gaussian import Gaussian as Gaussian

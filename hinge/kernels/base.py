@@ -1,4 +1,4 @@
-"""What a kernel is: settings, evaluated in array-API code, so NumPy here and torch on a GPU."""
+"""The base class of kernels: settings, evaluated in array-API code, for NumPy and for torch on a GPU."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -23,11 +23,10 @@ def namespace(A: "Array | np.generic") -> Any:
 
 @dataclass(frozen=True)
 class Kernel:
-    """A positive semidefinite function K(x, z), or one that hopes to be.
+    """A function K(x, z), which should be positive semidefinite.
 
-    A subclass says by `of_dots` how a block of inner products becomes kernel values, or, where inner products
-    do not tell (`needs_points`), by `__call__` and `diag` what the values of points are; and by `errors` how
-    far computed values may be off. That is all that the counted access in `hinge.access` needs.
+    A subclass implements `of_dots`, which turns a block of inner products into kernel values, or, if inner products do
+    not suffice (`needs_points`), `__call__` and `diag`; and `errors`, bounds on the rounding errors of computed values.
 
     Examples
     --------
@@ -40,7 +39,7 @@ class Kernel:
     """Whether a common shift of all points leaves K unchanged, so that points may be centred."""
 
     needs_points: ClassVar[bool] = False
-    """Whether values are made of the points themselves, in float64, rather than of inner products."""
+    """Whether values are computed from the points themselves, in float64, rather than from inner products."""
 
     of_dots: ClassVar[Any]
 
@@ -50,18 +49,18 @@ class Kernel:
         return False
 
     def errors(self, norms: np.ndarray, eta: float, unit: float, off: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """A and B of shape (k, n): the values computed for i and j are off by at most Σₖ Aₖᵢ Bₖⱼ.
+        """A and B of shape (k, n): the error of the value computed for i and j is at most Σₖ Aₖᵢ Bₖⱼ.
 
         Parameters
         ----------
         norms : ndarray
             ‖x‖ of each point.
         eta : float
-            Inner products are off by η‖x‖‖z‖ at most.
+            The error of an inner product is at most η‖x‖‖z‖.
         unit : float
-            Relative error of a kernel value by its own rounding.
+            Relative rounding error of a kernel value itself.
         off : ndarray
-            How far each point itself may be from the one that was given.
+            Bound on the distance of each stored point from the one that was given.
         """
         raise NotImplementedError
 
@@ -73,18 +72,18 @@ class Kernel:
         columns: np.ndarray,
         sums: np.ndarray,
     ) -> np.ndarray | None:
-        """What sums Σ size K(xᵢ, ·) of values that are never negative are off by; None if that is not known.
+        """Bounds on the errors of sums Σ size K(xᵢ, ·) of nonnegative values; None if not known.
 
         Parameters
         ----------
         exactness : tuple
-            What `errors` takes.
+            The arguments of `errors`.
         i, columns : ndarray
-            The points summed over, and those whose sums they are.
+            The points xᵢ summed over, and the points at which the sums are evaluated.
         size : ndarray
-            Not negative.
+            Nonnegative coefficients.
         sums : ndarray
-            As computed.
+            The computed sums.
         """
         return None
 

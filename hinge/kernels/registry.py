@@ -1,8 +1,8 @@
-"""Every kernel that has a name, one a line.
+"""All kernels that have a name, one in each line.
 
-A new kernel is a file of its own and a line here: kernel machines then know its name and fill in
-those of its settings that they have parameters for (`degree`, `gamma`, `coef0`), model files hold it, and
-tests hold it to the laws of kernels. No kernel is imported before it is asked for.
+A new kernel is a file of its own and a line here: kernel estimators then accept its name and set those of its settings
+that they have parameters for (`degree`, `gamma`, `coef0`), model files store it, and tests check the laws of kernels.
+No kernel is imported before it is used.
 """
 
 from importlib import import_module
@@ -12,7 +12,7 @@ from hinge.kernels.base import Kernel
 
 
 class Registered(NamedTuple):
-    """One line of the registry: where the kernel lies."""
+    """One line of the registry: where the kernel is defined."""
 
     module: str
     class_name: str
@@ -31,14 +31,14 @@ BY_NAME: dict[str, Registered] = {
     "laplacian": Registered("hinge.kernels.laplacian", "Laplacian"),
     "precomputed": Registered("hinge.kernels.given", "Precomputed"),
 }
-"""All of them, by the names that scikit-learn has for them too."""
+"""All kernels, by scikit-learn's names."""
 
 
 def names() -> tuple[str, ...]:
-    """What ``kernel=`` of an estimator takes, besides functions."""
+    """Names that ``kernel=`` of an estimator accepts, besides functions."""
     return tuple(BY_NAME)
 
 
 def of_class(name: str) -> Registered | None:
-    """The kernel whose class has this name; None if there is none."""
+    """The entry of the kernel class with this name; None if there is none."""
     return next((entry for entry in BY_NAME.values() if entry.class_name == name), None)

@@ -1,4 +1,4 @@
-"""Watching a run: records, and when to stop."""
+"""Monitoring of a run: its history, and its stopping rule."""
 
 from hinge.monitoring.history import History, Record
 from hinge.monitoring.stopping import Status, Stop

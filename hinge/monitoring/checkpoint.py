@@ -1,4 +1,4 @@
-"""The state of a run on disk: written whole or not at all, so that a killed run goes on where it was."""
+"""The state of a run on disk, written atomically, so that a killed run can continue."""
 
 import json
 import os
@@ -15,27 +15,28 @@ from hinge.files.replacing import replacing
 NAME = "state.npz"
 HEADER = "header"
 EVERY = 10.0
-"""Seconds between two checkpoints, at least."""
+"""Least seconds between two checkpoints."""
 SHARE = 0.05
-"""Of the time that may go into writing them."""
+"""Largest fraction of the time that is spent writing them."""
 
 State: TypeAlias = tuple | np.ndarray | np.generic
 """A state, or a part of one."""
 
 
 class Checkpoint:
-    """A folder that holds the last state of one run, and what it is a state of.
+    """A folder with the last state of one run, and a fingerprint of the run.
 
     Parameters
     ----------
     folder : str or path-like
-        Made if it is not there; its parent is.
+        Created if it does not exist; its parent must exist.
     fingerprint : str
-        Of the data and of all that the answer depends on. A state with another one is refused.
+        A text that identifies the data and everything else that the answer depends on. A state with another one raises
+        an error.
     every : float
-        Seconds between two writes, at least. Where writing takes long they are further apart.
+        Least seconds between two writes; more if writing takes long.
     **notes
-        What else is to be kept beside the state, in JSON's terms.
+        Further values to store with the state, as JSON.
     """
 
     def __init__(self, folder: str | os.PathLike[str], fingerprint: str, every: float = EVERY, **notes: Any) -> None:
@@ -49,7 +50,7 @@ class Checkpoint:
         self._due = time.perf_counter() + every
 
     def load(self, fresh: tuple) -> Any:
-        """The state that was written last, in the form of a `fresh` one; None if there is none."""
+        """The state that was last written, in the form of a `fresh` one; None if there is none."""
         notes = notes_of(self.folder)
         if notes is None:
             return None
@@ -65,7 +66,7 @@ class Checkpoint:
             raise ValueError(f"The checkpoint {self.path} is damaged, or of another version: remove it.") from error
 
     def offer(self, state: tuple, final: bool = False) -> None:
-        """Write the state, if it is time to."""
+        """Write the state, if the last write is long enough ago."""
         began = time.perf_counter()
         if not final and began < self._due:
             return
@@ -78,7 +79,7 @@ class Checkpoint:
 
 
 def notes_of(folder: str | os.PathLike[str]) -> dict[str, Any] | None:
-    """What a checkpoint says of itself; None if there is none."""
+    """The values stored with a checkpoint's state; None if there is no checkpoint."""
     path = Path(folder) / NAME
     if not path.exists():
         return None
@@ -104,7 +105,7 @@ def _names(state: State) -> list[str]:
 
 
 def _filled(fresh: State, parts: Iterator[np.ndarray]) -> Any:
-    """A state of the same form with other numbers."""
+    """A state of the same form with the stored numbers."""
     if isinstance(fresh, tuple):
         inside = [_filled(part, parts) for part in fresh]
         return type(fresh)(*inside) if hasattr(fresh, "_fields") else tuple(inside)
@@ -113,7 +114,7 @@ def _filled(fresh: State, parts: Iterator[np.ndarray]) -> Any:
         return np.frombuffer(bytearray(found.tobytes()), fresh.dtype)[0]
     grown = (
         isinstance(fresh, np.ndarray) and fresh.ndim and not len(fresh) and found.shape[1:] == fresh.shape[1:]
-    )  # what begins empty is of any length
+    )  # arrays that start empty may have any length
     if (found.shape != np.shape(fresh) and not grown) or found.dtype != fresh.dtype:
         raise ValueError("A part of the state has another form.")
     return found if found.shape else fresh.dtype.type(found)

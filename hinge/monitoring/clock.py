@@ -1,4 +1,4 @@
-"""Time limits of runs that are parts of others: all count from the first line of the outermost."""
+"""Time limits of nested runs: an inner run also ends at the limits of those around it."""
 
 import math
 import time
@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 LEAST = 1e-9
-"""Seconds that are left of every positive limit: enough for a first piece, so that there is an answer."""
+"""Least seconds of any positive limit: enough for a first piece, so that there is an answer."""
 
 _ends: ContextVar[float] = ContextVar("ends", default=math.inf)
 
 
 def left_of(max_time: float | None, began: float) -> float | None:
-    """What is left of a limit that counts from `began` on ``time.perf_counter``."""
+    """The remaining part of a limit that counts from `began` on ``time.perf_counter``."""
     if max_time is None:
         return None
     return min(max_time, max(LEAST, max_time - (time.perf_counter() - began)))
@@ -21,7 +21,7 @@ def left_of(max_time: float | None, began: float) -> float | None:
 
 @contextmanager
 def within(seconds: float | None) -> Iterator[None]:
-    """Let all runs that begin inside end within so many seconds from here, whatever their own limits say."""
+    """All runs that start inside end within so many seconds from here, whatever their own limits."""
     ends = math.inf if seconds is None else time.perf_counter() + seconds
     token = _ends.set(min(ends, _ends.get()))
     try:
@@ -31,13 +31,13 @@ def within(seconds: float | None) -> Iterator[None]:
 
 
 def limited(max_time: float | None) -> float | None:
-    """The limit of a run that begins now: its own, or what those around it leave."""
+    """The limit of a run that starts now: its own, or that of the runs around it."""
     left = max(LEAST, _ends.get() - time.perf_counter())
     return max_time if left == math.inf else left if max_time is None else min(max_time, left)
 
 
 def is_over(ends: float | None) -> bool:
-    """Whether a time has come, on ``time.perf_counter``; None never does."""
+    """Whether a time on ``time.perf_counter`` has passed; never, if it is None."""
     return ends is not None and time.perf_counter() >= ends
 
 
@@ -46,7 +46,7 @@ _hurried: ContextVar[bool] = ContextVar("hurried", default=False)
 
 @contextmanager
 def hurry() -> Iterator[None]:
-    """Within, somebody has pressed Ctrl-C and waits: what takes long is left undone."""
+    """Inside, anything that takes long is skipped, since the user has pressed Ctrl-C."""
     token = _hurried.set(True)
     try:
         yield
@@ -55,5 +55,5 @@ def hurry() -> Iterator[None]:
 
 
 def hurried() -> bool:
-    """Whether somebody waits."""
+    """Whether anything that takes long should be skipped."""
     return _hurried.get()

@@ -1,24 +1,24 @@
-"""What is written down while a solver runs."""
+"""The history of a run."""
 
 from typing import NamedTuple
 
 
 class Record(NamedTuple):
-    """One look at a run.
+    """One evaluation of a run (a look).
 
     Attributes
     ----------
     iteration : int
     seconds : float
-        Time in the solver and its certificates; scores and callbacks are not on the clock.
+        Time in the solver and its certificates; scores and callbacks are excluded.
     feature_reads, kernel_evals : int
-        Cells of the data, and kernel values, handed out so far, those of certificates included.
+        Cells read, and kernel values computed so far, including those of certificates.
     objective : float
-        Exact objective; nan where no certificate was computed.
+        Exact objective; nan if no certificate was computed.
     certificate : float
-        Upper bound on the suboptimality; inf where none is known.
+        Upper bound on the suboptimality; inf if none is known.
     score : float
-        Error on held-out rows; nan where none is asked for.
+        Error on held-out rows; nan if there are none.
 
     Examples
     --------

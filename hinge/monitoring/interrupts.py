@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from types import FrameType
 
 PATIENCE = 0.4
-"""Seconds that a Ctrl-C waits for the end of a step before it breaks it off."""
+"""Seconds that Ctrl-C waits for the end of a step before it interrupts the step."""
 
 
 _called_off: ContextVar[threading.Event | None] = ContextVar("called off", default=None)
@@ -17,7 +17,7 @@ _called_off: ContextVar[threading.Event | None] = ContextVar("called off", defau
 
 @contextmanager
 def called_off_by(event: threading.Event | None) -> Iterator[None]:
-    """Let all runs that begin inside end when the event is set, as if Ctrl-C had reached their thread."""
+    """All runs that start inside end when the event is set, as if Ctrl-C had been pressed in their thread."""
     token = _called_off.set(event)
     try:
         yield
@@ -26,14 +26,14 @@ def called_off_by(event: threading.Event | None) -> Iterator[None]:
 
 
 class Interrupts:
-    """What becomes of Ctrl-C: it breaks off at once what can be dropped, and waits for what is to be kept.
+    """Handling of Ctrl-C: a step whose state is not needed is interrupted at once; otherwise its end is awaited.
 
     Attributes
     ----------
     kept : bool
-        Whether a step is under way whose state is wanted: then Ctrl-C waits for its end.
+        Whether a step is running whose state is needed: then Ctrl-C waits for its end.
     spare : bool
-        Whether there is another state to go back to: then it does not wait long.
+        Whether there is a copy of the state to return to: then it waits no longer than `PATIENCE`.
     """
 
     def __init__(self) -> None:
@@ -43,12 +43,12 @@ class Interrupts:
 
     @property
     def pressed(self) -> bool:
-        """Whether a Ctrl-C waits for the end of the step."""
+        """Whether a Ctrl-C is waiting for the end of the step."""
         return self._pressed or (self._called_off is not None and self._called_off.is_set())
 
     @contextmanager
     def heeded(self) -> Iterator[None]:
-        """Take over Ctrl-C, where there is one to take: only the main thread receives signals."""
+        """Handle Ctrl-C inside, if this is the main thread: other threads receive no signals."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -75,7 +75,7 @@ class Interrupts:
 
 
 def _press() -> None:
-    """Ctrl-C once more, so that the main thread wakes up even where it waits for the system."""
+    """Send Ctrl-C again, so that the main thread wakes up even if it waits in a system call."""
     main = threading.main_thread().ident
     if hasattr(signal, "pthread_kill") and main is not None:
         signal.pthread_kill(main, signal.SIGINT)

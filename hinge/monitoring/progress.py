@@ -8,17 +8,17 @@ if TYPE_CHECKING:  # hinge.monitoring itself needs no scikit-learn
 
 
 class Limits(Protocol):
-    """What ends a fit; an estimator may also have `max_reads` or `max_kernel_evals`."""
+    """Limits of a fit; an estimator may also have `max_reads` or `max_kernel_evals`."""
 
     tol: float
     max_time: float | None
 
 
 class ProgressBar:
-    """A scikit-learn callback that draws on standard error how near the end of a fit is.
+    """A scikit-learn callback that draws a progress bar of a fit on standard error.
 
-    The bar runs towards the first of: a certified gap of `tol`, on a logarithmic scale; `max_time`;
-    `max_reads`. It goes to and fro while nothing is known of these. It needs rich.
+    The bar shows the progress to the nearest of: a certified gap of `tol`, on a logarithmic scale; `max_time`;
+    `max_reads`. It moves to and fro while none of these is known. Needs rich.
 
     Examples
     --------
@@ -28,7 +28,7 @@ class ProgressBar:
     """
 
     def setup(self, estimator: Limits, context: "CallbackContext") -> None:
-        """Begin to draw."""
+        """Start drawing."""
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -44,14 +44,14 @@ class ProgressBar:
         self._progress.start()
 
     def teardown(self, estimator: Limits, context: "CallbackContext") -> None:
-        """Leave no trace."""
+        """Remove the bar."""
         self._progress.stop()
 
     def on_fit_task_begin(self, estimator: Limits, context: "CallbackContext") -> None:
         """Nothing is known yet."""
 
     def on_fit_task_end(self, estimator: Limits, context: "CallbackContext") -> bool:
-        """Draw one look at the answer, whose record the context carries; the fit itself has none."""
+        """Draw an evaluation of the answer, whose record is in the context; the end of the fit itself has none."""
         record = getattr(context, "record", None)
         if record is None:
             return False
@@ -70,9 +70,9 @@ class ProgressBar:
 
 
 def time_left(first: tuple[float, float], last: tuple[float, float], tol: float) -> float | None:
-    """Seconds to a gap of `tol` if it goes on falling at the rate between two looks (seconds, gap); None if unknown.
+    """Seconds to a gap of `tol` at the rate between two evaluations (seconds, gap); None if unknown.
 
-    Gaps fall by a factor in each pass, or slower: towards the end the guess may be too low.
+    Gaps decrease by a constant factor in each pass, or slower: the estimate may be too low.
     """
     (began, gap), (now, left) = first, last
     if not (0 < left < gap < math.inf and now > began and tol > 0):
@@ -81,7 +81,7 @@ def time_left(first: tuple[float, float], last: tuple[float, float], tol: float)
 
 
 def nearness(seconds: float, reads: int, gap: float, limits: Limits, evals: int = 0) -> float | None:
-    """The share of the way to the first limit on gap, time, reads or kernel values; None if unknown."""
+    """The fraction of the way to the nearest limit of gap, time, reads or kernel values; None if unknown."""
     shares = []
     if 0 < limits.tol < 1 and math.isfinite(gap):
         shares.append(math.log(min(1.0, max(gap, limits.tol))) / math.log(limits.tol))

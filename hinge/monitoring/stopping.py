@@ -1,4 +1,4 @@
-"""When a run ends, and why it did."""
+"""The stopping rule of a run, and the reasons for its end."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -7,7 +7,7 @@ import numpy as np
 
 
 class Status(Enum):
-    """Why a run ended; the value is the sentence for people.
+    """Why a run ended; the value is a description.
 
     Examples
     --------
@@ -32,23 +32,22 @@ class Status(Enum):
 
     @property
     def is_success(self) -> bool:
-        """Whether the run got what it was asked for, rather than being cut off."""
+        """Whether the run reached its goal, rather than being cut off by a limit."""
         return self in (Status.CONVERGED, Status.STATIONARY, Status.TARGET, Status.FINISHED, Status.CALLBACK)
 
 
 @dataclass(frozen=True)
 class Stop:
-    """Limits, of which the first to be met ends the run.
+    """Limits; the run ends when the first of them is reached.
 
     Parameters
     ----------
     tol : float
-        Stop when the certificate's gap is at most this; 0 never stops by it.
+        Stop when the certificate's gap is at most this; 0 for never.
     max_iter : int, optional
-        Iterations of the solver.
+        Number of iterations of the solver.
     max_time : float, optional
-        Seconds, from the start of the run. Compilation counts; a positive limit leaves time for a first
-        piece in any case.
+        Seconds from the start of the run. Compilation counts; with any positive limit at least a first piece is run.
     max_reads : int, optional
         Cells read, certificates included; never exceeded.
     max_kernel_evals : int, optional

@@ -1,4 +1,4 @@
-"""Predictions that pay for the cells they read, and stop as soon as the rest does not matter."""
+"""Predictions that read cells one after another, for a price, and stop when the class is certain or probable enough."""
 
 from hinge.prediction.buying import Purchase
 from hinge.prediction.reading_order import Looks, ReadingOrder

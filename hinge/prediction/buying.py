@@ -1,4 +1,4 @@
-"""Rows whose cells are bought look by look, until their class is certain or sure enough."""
+"""Prediction of rows whose cells are bought in several steps, until the class is certain or probable enough."""
 
 from typing import NamedTuple
 
@@ -10,25 +10,25 @@ from hinge.prediction.reading_order import ReadingOrder, first_class
 
 
 class Purchase(NamedTuple):
-    """Predictions, and the receipt.
+    """Predictions, with the cells that were read for them and their price.
 
     Attributes
     ----------
     labels : ndarray of shape (n,)
         The class of each row.
     scores : ndarray of shape (n,) or (n, n_classes)
-        Decision values, estimated where not all cells were read.
+        Decision values; estimates if not all cells were read.
     low, high : ndarray of the same shape
-        What they lie between: for certain where ranges are known, else within as many spreads as a row has to be
-        ahead; the value itself where all cells were read.
+        Interval for each decision value: certain if the order has ranges; else z standard deviations about the
+        estimate, with the z of `ReadingOrder.ahead_for`; the value itself if all cells were read.
     cells : ndarray of int of shape (n,)
         Cells of each row that were used.
     certain : ndarray of bool of shape (n,)
-        Whether no cell that was not read could change the class.
+        Whether no unread cell can change the class.
     n_reads : int
-        Cells that were paid for. What the table has kept from before is used, and not paid for again.
+        Cells that were paid for; cells that the table has kept from earlier reads are free.
     cost : float
-        What they cost.
+        Their price.
 
     Examples
     --------
@@ -53,10 +53,10 @@ class Purchase(NamedTuple):
 def buy(
     order: ReadingOrder, table: Table, classes: np.ndarray, confidence: float = 1.0, max_cost: float | None = None
 ) -> Purchase:
-    """Read the rows of a table in the given order, each as far as it needs.
+    """Read the rows of a table in the given order, each only as far as needed.
 
-    All rows that are still open are read up to the next look together, so that a seller who has a price for a call is
-    asked for all of them at once. Where a budget does not reach for all, those that are least sure are read on.
+    All rows that are still undecided are read up to the next cut together, so that a seller who charges for a call is
+    called once for all of them. If the budget does not suffice for all, the least certain rows are read first.
 
     Parameters
     ----------
@@ -65,10 +65,10 @@ def buy(
         The rows to predict.
     classes : ndarray
     confidence : float, default=1.0
-        The share of rows that must have the class of all their cells. With 1.0 a row is read until its class is
-        certain, by the ranges of the order, or to the end.
+        The fraction of rows that must get the class that all their cells would give. With 1.0 a row is read until its
+        class is certain, by the ranges of the order, or to the end.
     max_cost : float, optional
-        Most to pay, beside the budgets that the table has.
+        Limit of the price, in addition to the budgets of the table.
 
     Returns
     -------
@@ -87,10 +87,10 @@ def buy(
     rows, k = np.arange(n), 0
     while k < last:
         ahead = order.ahead(k, order.estimate(k, sums[rows]))
-        sure = (ahead >= z) & (z < np.inf)  # an estimate that missed no row may still miss one
+        sure = (ahead >= z) & (z < np.inf)  # if z is infinite, only `settled` decides
         stays = ~sure & (order.settled(k, sums[rows]) < 0)
         rows = rows[stays][np.argsort(ahead[stays], kind="stable")]  # the least sure first
-        before, k = k, k + 1 if table.sells_cells else last  # where a cell is sold with its row, all of it is there
+        before, k = k, k + 1 if table.sells_cells else last  # if whole rows are sold, one read has all of the row
         part = slice(order.cuts[before], order.cuts[k])
         left = None if max_cost is None else max_cost - (table.bill.cost - cost)
         afforded = np.sort(rows[: _affordable(table, rows, order.columns[part], left)])
@@ -108,7 +108,7 @@ def buy(
         at = look == k
         settled = order.settled(k, sums[at])
         certain[at] = settled >= 0
-        codes[at] = np.where(settled >= 0, settled, codes[at])  # which the estimate need not agree with
+        codes[at] = np.where(settled >= 0, settled, codes[at])  # the estimate may have another class
     if scores.shape[1] == 1:
         scores, low, high = scores[:, 0], low[:, 0], high[:, 0]
     bill, used = table.bill, order.cuts[look]
@@ -116,7 +116,7 @@ def buy(
 
 
 def _affordable(table: Table, rows: np.ndarray, columns: np.ndarray, left: float | None) -> int:
-    """How many of these rows, from the first, the budgets reach for."""
+    """How many of these rows, from the first on, the budgets suffice for."""
     limits = [limit for limit in (left, _rest(table.max_cost, table.bill.cost)) if limit is not None]
     reads = _rest(table.max_reads, table.bill.cells)
     if not limits and reads is None:
@@ -136,7 +136,7 @@ def _rest(limit: float | None, spent: float) -> float | None:
 
 
 def _products(order: ReadingOrder, table: Table, rows: np.ndarray, part: slice) -> np.ndarray:
-    """What these columns add to the scores of these rows."""
+    """The contribution of these columns to the scores of these rows."""
     columns = order.columns[part]
     ascending = np.argsort(columns)
     cells = table.block(rows, columns[ascending])
@@ -148,6 +148,7 @@ def _products(order: ReadingOrder, table: Table, rows: np.ndarray, part: slice) 
             i, j = out[0]
             raise ValueError(
                 f"Row {rows[i]} has {dense[i, j]:g} in column {columns[ascending][j]}, outside its range of {low[j]:g} "
-                f"to {high[j]:g}: what was certain by these ranges is not. Learn the order with wider ones."
+                f"to {high[j]:g}: classes that were certain by these ranges may be wrong. Learn the order with wider "
+                "ranges."
             )
     return np.asarray(cells @ order.weights[:, part].T[ascending])

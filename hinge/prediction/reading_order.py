@@ -1,4 +1,4 @@
-"""In which order to read the cells of a row, and after how many its class is known well enough."""
+"""The order in which the cells of a row are read, and estimates of its class from the first cells."""
 
 from typing import NamedTuple, Self
 
@@ -9,15 +9,15 @@ from numpy.typing import ArrayLike
 from hinge.types import Stored
 
 LOOKS = 64
-"""Most looks at a row: their distances grow like the number of cells, so that few cells more than needed are read."""
+"""Most looks (cuts of the order at which a row is judged); their distances grow in proportion to the cells read."""
 ROWS = 20_000
-"""Most scores of rows that are learned from: shares of so many are known to a thousandth."""
+"""Number of rows times classes that the estimates are learned from."""
 FEW = 2_000
-"""Rows that are learned from, however many scores they have."""
+"""Rows that the estimates are learned from at least, however many classes there are."""
 
 
 class Looks(NamedTuple):
-    """What is known of the scores after a look: see `ReadingOrder`. Arrays of shape (looks, scores).
+    """Coefficients a, g and standard deviations r of the estimates at each look, of shape (looks, scores).
 
     Examples
     --------
@@ -35,42 +35,43 @@ class Looks(NamedTuple):
 
 
 class ReadingOrder:
-    """The order in which columns are read, and what a row's scores will probably be after each look.
+    """The order in which columns are read, and estimates of a row's scores after each part of them.
 
-    The first column is the one that moves the scores most for its price, by
+    Columns are sorted by their effect on the scores for their price,
 
     .. math:: \\sqrt{\\textstyle\\sum_cw_{cj}^2}\\;\\sigma_j / p_j,
 
-    with the spread :math:`\\sigma_j` of the column among given rows. Columns without a weight are never read. After the
-    first m columns the sum :math:`s_c = b_c + \\sum_{j\\le m}w_{cj}x_j` is known, and the score is estimated from it by
-    least squares on the given rows, :math:`\\hat f_c = a_c + g_cs_c`, with a spread :math:`r_c` of what the estimate
-    misses. A row is *z spreads ahead* if no other class than the first is within z times the spread of the difference.
-    `ahead_for` finds the z at which hardly any of the given rows would be given another class than by all its cells.
+    with the standard deviation :math:`\\sigma_j` and the price :math:`p_j` of column j. Columns of weight zero are
+    never read. At a *look*, after the first m columns, the sum :math:`s_c = b_c + \\sum_{j\\le m}w_{cj}x_j` is known,
+    and the score of class c is estimated by least squares on the given rows, :math:`\\hat f_c = a_c + g_cs_c`, with the
+    standard deviation :math:`r_c` of the residuals. A row is *z ahead* if the estimated score of its best class exceeds
+    that of every other by z standard deviations of the difference. `ahead_for` finds the z at which few of the given
+    rows would get another class than by all their cells.
 
     Parameters
     ----------
     coef : ndarray of shape (n_scores, d)
     intercept : ndarray of shape (n_scores,)
     X : {ndarray, csr} of shape (n, d)
-        Rows like those to come. Estimates are learned from some 20,000 of them, evenly spaced; from fewer where there
-        are many classes.
+        Rows like those to be predicted. Estimates are learned from some 20,000 of them, evenly spaced; from fewer if
+        there are many classes.
     prices : array-like of shape (d,), optional
         Price of a cell in each column; one where not given.
     ranges : pair of array-like of shape (d,), optional
-        The least and the largest value that a cell of each column can have. With them a row whose class no cell that
-        is left can change is known for certain.
+        The smallest and the largest value that a cell of each column can have. With them it is known for certain when
+        no unread cell can change the class of a row.
 
     Attributes
     ----------
     columns : ndarray of int
-        Columns with a weight, in the order in which they are read.
+        Columns with a nonzero weight, in the order in which they are read.
     cuts : ndarray of int
-        How many of them are read before each look: none before the first, all of them before the last.
+        How many of them are read before each look: from 0 to all.
     weights : ndarray of shape (n_scores, len(columns))
-        Of these columns.
+        The weights of these columns.
     looks : Looks
     low, high : ndarray of shape (len(cuts), n_scores), or None
-        The least and the most that cells not read can add to each score; None without `ranges`.
+        The least and the most that the unread cells can add to each score; None without `ranges`.
 
     Examples
     --------
@@ -93,7 +94,7 @@ class ReadingOrder:
         coef, d = np.atleast_2d(coef).astype(np.float64), coef.shape[-1]
         price = _checked_prices(prices, d)
         moved = np.sqrt((coef**2).sum(axis=0)) * _spreads(X)
-        value = moved / np.maximum(price, 1e-300)  # what is free comes first
+        value = moved / np.maximum(price, 1e-300)  # free columns come first
         used = _used(coef)
         columns = used[np.argsort(-value[used], kind="stable")]
         m = len(columns)
@@ -111,7 +112,7 @@ class ReadingOrder:
         cuts: np.ndarray,
         bounds: tuple[np.ndarray, np.ndarray] | None,
     ) -> None:
-        """Where the looks are, and what is left to add behind each."""
+        """Set the columns and the cuts, and the bounds on the sums of the unread columns."""
         self.columns, self.prices, self.cuts, self.bounds = columns, prices, cuts, bounds
         self.n_features = coef.shape[1]
         self.weights, self.intercept = coef[:, columns], np.asarray(intercept, np.float64)
@@ -121,7 +122,7 @@ class ReadingOrder:
             self.low, self.high = self._left(np.minimum(least, most)), self._left(np.maximum(least, most))
 
     def parts(self) -> dict[str, np.ndarray]:
-        """All that was learned, as arrays with names."""
+        """All arrays that define the order, by name."""
         found = {"columns": self.columns, "prices": self.prices, "cuts": self.cuts, **self.looks._asdict()}
         if self.bounds is not None:
             found["lowest"], found["highest"] = self.bounds
@@ -134,7 +135,7 @@ class ReadingOrder:
         Raises
         ------
         ValueError
-            Where the parts are not those of one order for such weights.
+            If the parts are not those of an order for such weights.
         """
         coef = np.atleast_2d(coef).astype(np.float64)
         _check_parts(coef, parts)
@@ -148,12 +149,12 @@ class ReadingOrder:
         return order
 
     def _left(self, terms: np.ndarray) -> np.ndarray:
-        """Sums of the terms of the columns that are not read yet, at each look."""
+        """Sums of the terms of the unread columns, at each look."""
         total = np.concatenate([np.zeros((len(terms), 1)), np.cumsum(terms[:, ::-1], axis=1)], axis=1)
         return total[:, terms.shape[1] - self.cuts].T
 
     def _learn(self, X: Stored) -> None:
-        """The estimates of each look; and for each row whether it would be right, and how far ahead."""
+        """Fit the estimates of each look; store for each row whether its class is wrong, and how far it is ahead."""
         sums = self._sums_at_looks(X)
         exact = sums[-1]
         shift, moved = sums.mean(axis=1, keepdims=True), sums - sums.mean(axis=1, keepdims=True)
@@ -172,7 +173,7 @@ class ReadingOrder:
         self._wrong = np.array([first_class(f) != right for f in scores])
 
     def _sums_at_looks(self, X: Stored) -> np.ndarray:
-        """What the columns read so far add up to, at each look: shape (looks, rows, scores)."""
+        """The sums over the columns read so far, at each look: shape (looks, rows, scores)."""
         part = np.searchsorted(self.cuts, np.arange(len(self.columns)), side="right")
         sums = np.empty((len(self.cuts), X.shape[0], len(self.intercept)))
         for c, w in enumerate(self.weights):
@@ -182,11 +183,11 @@ class ReadingOrder:
         return sums + self.intercept
 
     def estimate(self, k: int, sums: np.ndarray) -> np.ndarray:
-        """The scores that rows will probably have, from their sums at look k."""
+        """The estimated scores of rows, from their sums at look k."""
         return self.looks.offset[k] + self.looks.slope[k] * sums
 
     def ahead(self, k: int, scores: np.ndarray) -> np.ndarray:
-        """By how many spreads the first class of each row is ahead of the next one, at look k."""
+        """By how many standard deviations the best class of each row is ahead of the next one, at look k."""
         spread = self.looks.spread[k]
         with np.errstate(divide="ignore", invalid="ignore"):
             if scores.shape[1] == 1:
@@ -198,7 +199,7 @@ class ReadingOrder:
         return by.min(axis=1)
 
     def interval(self, look: np.ndarray, sums: np.ndarray, z: float) -> tuple[np.ndarray, np.ndarray]:
-        """What the scores lie between, of rows whose last look is given."""
+        """Intervals for the scores of rows, given the last look of each."""
         if self.low is not None and self.high is not None:
             return sums + self.low[look], sums + self.high[look]
         middle = self.looks.offset[look] + self.looks.slope[look] * sums
@@ -207,7 +208,7 @@ class ReadingOrder:
         return middle - by, middle + by
 
     def settled(self, k: int, sums: np.ndarray) -> np.ndarray:
-        """The class of each row that no cell left can change, at look k; -1 where one can, or no ranges are known."""
+        """The class of each row that no unread cell can change, at look k; -1 if one can, or ranges are not known."""
         if self.low is None or self.high is None or self.bounds is None:
             return np.full(len(sums), -1)
         largest = np.maximum(*map(np.abs, self.bounds))[self.columns]
@@ -221,9 +222,9 @@ class ReadingOrder:
         return np.where(low[rows, first] > high.max(axis=1), first, -1)
 
     def ahead_for(self, confidence: float) -> float:
-        """How far ahead a row must be, in spreads, so that a share of `confidence` has the class of all its cells.
+        """The z that a row must be ahead so that a fraction `confidence` of rows get the class of all their cells.
 
-        The given rows are counted, and one more, which is not: of n of them (n + 1)(1 - confidence) - 1 may differ.
+        Counted on the n given rows, plus one row that is taken to be wrong: (n + 1)(1 - confidence) - 1 may differ.
         """
         n = self._wrong.shape[1]
         allowed = (n + 1) * (1.0 - confidence) - 1.0
@@ -243,31 +244,31 @@ class ReadingOrder:
 
 
 def first_class(scores: np.ndarray) -> np.ndarray:
-    """The class of each row, as predictions have it: where a single score is above zero, or the largest of several."""
+    """The predicted class of each row: the sign of a single score, or the largest of several."""
     return (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
 
 
 def _used(coef: np.ndarray) -> np.ndarray:
-    """Columns with a weight."""
+    """Columns with a nonzero weight."""
     return np.flatnonzero((coef != 0).any(axis=0))
 
 
 def _check_parts(coef: np.ndarray, parts: dict[str, np.ndarray]) -> None:
-    """Raise if these are not the parts of an order for these weights."""
+    """Raise if these are not the parts of a `ReadingOrder` for these weights."""
     names = {"columns", "prices", "cuts", *Looks._fields, "ahead", "wrong"}
     if not names <= set(parts) <= names | {"lowest", "highest"} or len(set(parts) - names) == 1:
-        raise ValueError("the parts of its reading order are not those that make one.")
+        raise ValueError("the arrays of its reading order are incomplete, or have other names.")
     columns, prices, cuts, ahead, wrong = (parts[name] for name in ("columns", "prices", "cuts", "ahead", "wrong"))
     kinds = columns.dtype.kind + cuts.dtype.kind + prices.dtype.kind + ahead.dtype.kind + wrong.dtype.kind
     if kinds != "iiffb" or columns.ndim != 1 or not np.array_equal(np.sort(columns), _used(coef)):
-        raise ValueError("its reading order is not one of the columns that have a weight.")
+        raise ValueError("its reading order does not consist of the columns that have a weight.")
     steps = cuts.ndim == 1 and len(cuts) > 0 and cuts[0] == 0 and cuts[-1] == len(columns)
     if not steps or (np.diff(cuts) <= 0).any() or prices.shape != columns.shape or not (prices >= 0).all():
-        raise ValueError("the looks of its reading order do not go from no cell to all of them.")
+        raise ValueError("the cuts of its reading order do not rise from no cell to all of them.")
     looks = [parts[name] for name in Looks._fields]
     each = all(look.shape == (len(cuts), len(coef)) and np.isfinite(look).all() for look in looks)
     if not each or wrong.ndim != 2 or ahead.shape != wrong.shape or len(wrong) != len(cuts) or np.isnan(ahead).any():
-        raise ValueError("the estimates of its reading order are not one for each look.")
+        raise ValueError("the estimates of its reading order do not match its cuts.")
 
 
 def _spreads(X: Stored) -> np.ndarray:

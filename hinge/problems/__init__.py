@@ -1,4 +1,4 @@
-"""WHAT is wanted: problems are data and parameters, and they certify answers."""
+"""Optimisation problems: data and parameters, an objective, and a certificate for any answer; no algorithm."""
 
 from hinge.problems.base import Certificate, Problem, Solution
 from hinge.problems.cost import Cost

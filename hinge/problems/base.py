@@ -1,4 +1,4 @@
-"""What every problem offers the driver: an exact objective, a certificate, and counts of what was read."""
+"""The base class of problems: an exact objective, a certificate, and counts of the data read."""
 
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
@@ -9,17 +9,17 @@ from hinge.problems.svm.losses import HINGE, Loss
 
 
 class Solution(NamedTuple):
-    """An answer, with its dual where the method has one.
+    """An answer of a linear problem, with the dual weights if the method has any.
 
     Attributes
     ----------
     w : ndarray of shape (d,)
-        Of k classes that learn together, of shape (d + 1, k), see `Multiclass`.
+        The weight vector; of shape (d + 1, k) for the k classes of a `Multiclass` problem.
     b : float
         Bias; 0 where the problem has none.
     alpha : ndarray of shape (n,) or None
-        Dual weights within the bounds of the loss: :math:`0 \\le \\alpha_i \\le 1` for the hinge. Of k
-        classes that learn together, of shape (n, k).
+        Dual weights within the bounds of the loss: :math:`0 \\le \\alpha_i \\le 1` for the hinge. Of shape (n, k) for
+        a `Multiclass` problem.
 
     Examples
     --------
@@ -41,18 +41,19 @@ class Certificate(NamedTuple):
     Attributes
     ----------
     objective : float
-        The objective of the answer at bias `b`, made worse by as much as rounding may have made it better.
+        The objective of the answer at bias `b`: an upper bound (a lower one, if it is maximised) that includes the
+        rounding error of its evaluation.
     bound : float
-        A bound on the optimal objective from the dual side, which rounding has not made better either.
+        A bound on the optimal objective by duality, its rounding error included.
     gap : float
-        Upper bound on the suboptimality, in the measure that the problem documents; infinite
-        where no bound is known, nan where there cannot be any.
+        Upper bound on the suboptimality, in the unit that the problem documents; infinite if no bound is known, nan
+        if none can exist.
     b : float
-        The bias at which `objective` holds: the best one for the answer's w where it is free.
+        The bias that `objective` is evaluated at: the best one for the answer's w if the bias is free.
     unrounded : float
-        The gap as if nothing that it was computed from had been rounded; nan where that is not known.
+        The gap without the bounds on rounding errors; nan if it was not computed.
     scale : float
-        By what w is multiplied: `objective` is that of such a multiple, which `finished` gives out.
+        The objective is that of w multiplied by this factor; `Problem.finished` applies it.
 
     Examples
     --------
@@ -70,12 +71,12 @@ class Certificate(NamedTuple):
 
     @classmethod
     def unknown(cls, b: float = 0.0) -> "Certificate":
-        """That of an answer of which nothing is known."""
+        """The certificate of an answer about which nothing is known."""
         return cls(np.nan, np.nan, np.inf, b)
 
     @property
     def is_unknown(self) -> bool:
-        """Whether it is that of an answer of which nothing is known."""
+        """Whether neither an objective nor a bound is known."""
         return bool(np.isnan(self.objective) and np.isnan(self.bound))
 
 
@@ -84,7 +85,7 @@ Answer = TypeVar("Answer")
 
 
 class Problem(Generic[Answer]):
-    """Immutable: data access and parameters, no algorithm. All that the driver uses, with defaults.
+    """Data and parameters, not changed by solvers; everything that the driver asks of a problem, with defaults.
 
     Examples
     --------
@@ -97,23 +98,23 @@ class Problem(Generic[Answer]):
     n: int
 
     reads: int = 0
-    """Cells handed out so far."""
+    """Cells (entries of the data matrix) read so far."""
     kernel_evals: int = 0
     """Kernel values computed so far."""
     cost: float = 0.0
     """The price of what was read so far."""
     pass_cells: int = 0
-    """Cells that one pass over the data reads."""
+    """Cells read by one pass over the data."""
     budget: tuple[int | None, float | None] = (None, None)
     """The most cells, and the highest cost, that the owner of the data allows."""
     in_memory: bool = True
-    """Whether compiled code can take rows from the data."""
+    """Whether compiled code can read rows of the data."""
     loss: Loss = HINGE
-    """What rows that are short of their margin or target cost, where there are such."""
+    """The loss of a row, in problems that have one."""
     pull: float = 0.0
-    """The objective has so many times the bias besides: not zero where a level is free, as in `OneClass`."""
+    """Factor of an additional term `pull` · b of the objective: ν in `OneClass`, else 0."""
     readers: str = "Frugal, Probe or Simba"
-    """Who can read what is not in memory."""
+    """Names of solvers that can read data that is not in memory, for error messages."""
 
     def objective(self, answer: Answer) -> float:
         """The exact objective; its reads are not billed."""
@@ -124,25 +125,25 @@ class Problem(Generic[Answer]):
         raise NotImplementedError
 
     def sharpened(self, answer: Answer, found: Certificate, wanted: float) -> Certificate:
-        """The certificate without what keeps its gap above the one `wanted`, rounding or scale, if that can be had."""
+        """A tighter certificate, if rounding errors or the length of w keep the gap of `found` above `wanted`."""
         return found
 
     def values_again(self, answer: Answer) -> int:
-        """Kernel values that `sharpened` may compute, or a certificate after Ctrl-C."""
+        """Upper bound on the kernel values that `sharpened`, or a certificate after Ctrl-C, computes."""
         return 0
 
     def finished(self, answer: Answer, certificate: Certificate) -> Answer:
-        """The answer as it is given out: with the best bias, where one is known."""
+        """The answer that `solve` returns: with the bias of its certificate, if that is known."""
         return answer if certificate.is_unknown else cast(Any, answer)._replace(b=certificate.b)
 
     def cells_of(self, cost: Cost) -> int:
-        """Cells that an iteration of this cost reads at most."""
+        """Upper bound on the cells that an iteration of this cost reads."""
         return cost.cells
 
     def price_of(self, cost: Cost) -> float:
-        """What it pays for them at most."""
+        """Upper bound on the price of those cells."""
         return float(self.cells_of(cost))
 
     def certificate_cells(self, cost: Cost) -> int:
-        """Cells that a certificate reads at most."""
+        """Upper bound on the cells that a certificate reads."""
         return 2 * self.pass_cells if cost.certificate is None else cost.certificate

@@ -1,27 +1,27 @@
-"""What an iteration of a method may read, in units that every kind of data can count and price."""
+"""Upper bounds on the data that an iteration of a solver reads, in units that every kind of data can price."""
 
 from typing import NamedTuple
 
 
 class Cost(NamedTuple):
-    """The most that an iteration reads.
+    """Upper bounds on the data that an iteration reads.
 
     Attributes
     ----------
     rows, columns : int
-        Whole rows and columns.
+        Whole rows and whole columns.
     cells : int
-        Cells beside those, wherever they are.
+        Single cells, in addition to those rows and columns.
     kernel_values : int
-        Kernel values of the iteration and of a look at the answer after it.
+        Kernel values computed by the iteration and by `Solver.solution` after it.
     answer : int
-        Kernel values of such a look alone, as the run stands.
+        Kernel values computed by `Solver.solution` in the present state.
     setup : int
-        Cells that the first iteration reads besides.
+        Cells that the first iteration reads in addition.
     certificate : int or None
         Cells that a certificate reads; None for two passes over the data.
     a_pass : int
-        Iterations that read as much as one pass over the data.
+        Number of iterations that together read as much as one pass over the data.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A problem over a matrix that is read with counts."""
+"""Problems whose data is a matrix, the reads of which are counted."""
 
 from typing import Any
 
@@ -8,47 +8,47 @@ from hinge.problems.cost import Cost
 
 
 class OnData(Problem[Answer]):
-    """What every problem over rows of a matrix can say of its reads.
+    """A problem over the rows of a matrix: how much of it has been read, and at what price.
 
     Parameters
     ----------
     data : Data
-        A `Matrix`, or a `Table`, which then keeps the bill. Of a table in memory, compiled code takes the rows,
-        unless there is money in it (prices, or a limit of the cost), which only the table adds up.
+        A `Matrix`, or a `Table`, which then counts all reads. Compiled code reads the rows of a table in memory
+        directly, unless it has prices or a limit on the cost, which only the table adds up.
     """
 
     def __init__(self, data: Data) -> None:
         table = data if isinstance(data, Table) else None
         self._table = table
         priced = table is not None and (table.bill.prices is not None or table.max_cost is not None)
-        # A `Matrix` for all who read rows in memory: the driver turns them away where it is another.
+        # A `Matrix` if it is in memory; else the driver rejects solvers that need one.
         self.matrix: Matrix | Any = data if priced else data.by_rows
 
     @property
     def table(self) -> Table:
-        """The same data by rows, columns and cells, on the same bill."""
+        """The same data as a `Table`, read by rows, columns and cells; the reads are counted together."""
         if self._table is None:
             self._table = as_table(self.matrix)
         return self._table
 
     @property
     def in_memory(self) -> bool:  # type: ignore[override]
-        """Whether compiled code can take rows from it."""
+        """Whether compiled code can read its rows."""
         return isinstance(self.matrix, Matrix)
 
     @property
     def read_through(self) -> Data:
-        """What counts the reads: the table, as soon as there is one, else the matrix."""
+        """The object that counts the reads: the table if there is one, else the matrix."""
         return self.matrix if self._table is None else self._table
 
     @property
     def reads(self) -> int:  # type: ignore[override]
-        """Cells handed out so far."""
+        """Cells read so far."""
         return self.read_through.reads
 
     @property
     def cost(self) -> float:  # type: ignore[override]
-        """The prices of those cells, 0 where nobody has asked for them by rows, columns or cells."""
+        """The price of those cells; 0 as long as `table` was not used."""
         return 0.0 if self._table is None else self._table.bill.cost
 
     @property
@@ -58,16 +58,16 @@ class OnData(Problem[Answer]):
 
     @property
     def pass_cells(self) -> int:  # type: ignore[override]
-        """Cells that one pass over the data reads; a certificate takes at most two passes."""
+        """Cells read by one pass over the data; a certificate takes at most two passes."""
         return self.matrix.n_cells
 
     def cells_of(self, cost: Cost) -> int:
-        """With the longest rows and columns."""
+        """Upper bound on the cells that an iteration reads, by the longest row and the longest column."""
         cells = cost.cells + cost.rows * self.matrix.max_row_cells
         return cells + cost.columns * self.table.max_column_cells if cost.columns else cells
 
     def price_of(self, cost: Cost) -> float:
-        """By the prices of the table's owner: of a whole row, of the dearest column, of the dearest cells."""
+        """Upper bound on the price of an iteration: every column and cell at the price of the dearest feature."""
         bill = self.table.bill
         dearest = 1.0 if bill.prices is None else float(bill.prices.max(initial=0.0))
         return cost.rows * bill.row_price + dearest * (cost.columns * self.table.shape[0] + cost.cells)

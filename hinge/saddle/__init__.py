@@ -1,4 +1,4 @@
-"""The front doors of max-min problems, and what they give back."""
+"""Functions that solve max-min problems for users, and their results."""
 
 from hinge.saddle.front_doors import enclosing_ball, max_margin, maxmin, semidefinite, solve_game
 from hinge.saddle.results import Ball, Feasibility, Game, Guarantee, Interval, Margin, MaxMinResult

@@ -1,4 +1,4 @@
-"""Max-min problems for users: margins, balls, games, semidefinite feasibility, or a problem of their own."""
+"""The functions by which users solve max-min problems: margins, balls, games, semidefinite feasibility, their own."""
 
 import copy
 from collections.abc import Callable, Sequence
@@ -48,27 +48,27 @@ def maxmin(
     random_state: int = 0,
     result: type[MaxMinResult] = MaxMinResult,
 ) -> Any:
-    """The largest smallest of several functions, to a certified gap.
+    """Maximise the smallest of several functions, to a certified gap.
 
     Parameters
     ----------
     problem : MaxMin
-        One of ours, or a subclass of `hinge.MaxMin` of your own; `hinge.check_problem` tests it.
+        One of `hinge.problems`, or a subclass of `hinge.MaxMin` of your own; `hinge.check_problem` tests it.
     eps : float
         Stop when the certified gap is at most this.
     relative : bool
-        Whether the gap is relative (to what, the problem says) or absolute.
+        Whether the gap is relative (the problem documents to what) or absolute.
     certificate : {"auto", "exact", "fraction", "none"}
-        "exact" reads everything for the lower bound; "fraction" a random sample, and holds for all but a
-        fraction of the functions; "none" runs the iterations of the theorem. By default exact in memory, and
-        fraction elsewhere.
+        "exact" reads all data for the lower bound; "fraction" reads a random sample, and the bound holds for all but a
+        fraction of the functions; "none" runs the number of iterations of the theorem. By default "exact" for data in
+        memory, and "fraction" otherwise.
     method : {"auto", "workingset", "coreset", "pdhg", "sublinear"} or Solver
-        By default what is fastest to a certified answer: the working set for margins, in turns with restarted
-        primal-dual hybrid gradient where it takes long (`ByTurns`), core-sets for balls, the hybrid gradient for games
-        and semidefinite programs; for data that is not in memory the sublinear methods, which read single rows and
+        By default the fastest to a certified answer: for margins the working set, alternating with restarted
+        primal-dual hybrid gradient if it takes long (`ByTurns`); core-sets for balls; the hybrid gradient for games and
+        semidefinite programs. For data that is not in memory, the sublinear methods, which read single rows and
         columns.
     constants : {"practical", "paper"} or float, optional
-        Run the sublinear method with the fixed steps of the theorem, T = c² log n / ε² for an absolute ε.
+        Run the sublinear method with the fixed steps of the theorem, T = c² log n / ε² with an absolute ε.
     max_time, max_iter, max_reads
         Limits in seconds, iterations, and entries read; the best answer so far is returned.
     callback : callable, optional
@@ -108,9 +108,12 @@ def maxmin(
     if certificate == "fraction" and not free:
         problem.fraction = Fraction(seed=random_state)
     if certificate == "none" and not isinstance(solver, PrimalDual):
-        raise ValueError(f"certificate='none' is for the theorem's iterations; {type(solver).__name__} has none.")
+        raise ValueError(
+            f"certificate='none' runs the number of iterations of a theorem, which {type(solver).__name__} does not "
+            "have: set method='sublinear'."
+        )
     if constants is not None and not isinstance(solver, PrimalDual):
-        raise ValueError("constants are those of the theorem: set method='sublinear'.")
+        raise ValueError("constants belong to the theorem of the sublinear method: set method='sublinear'.")
     if constants is not None or certificate == "none":
         if relative:
             raise ValueError("The theorem's iterations are for an absolute eps: set relative=False.")
@@ -140,7 +143,7 @@ def maxmin(
 
 
 def _check_size(problem: MaxMin) -> None:
-    """Refuse entries whose squares overflow or vanish, judged by a few rows."""
+    """Raise an error if squares of entries would overflow or underflow, judged by a few rows."""
     matrix = getattr(problem, "matrix", None)
     if not isinstance(matrix, Matrix):
         return
@@ -160,7 +163,7 @@ def _guarantee(problem: MaxMin, lower: float) -> Guarantee:
 
 
 def _solver_for(problem: MaxMin, method: str, tol: float, limited: bool) -> Solver:
-    """The solver that a method's name stands for; where reads are limited, one whose steps read little."""
+    """The solver of that name; if reads are limited, one whose iterations read little."""
     sublinear: Solver = GrigoriadisKhachiyan() if isinstance(problem, MatrixGame) else PrimalDual()
     named: dict[str, Solver] = {"workingset": WorkingSet(tol=tol), "coreset": CoreSet(), "pdhg": PDHG()}
     named["sublinear"] = sublinear
@@ -188,16 +191,16 @@ def max_margin(X: MatrixLike | Data, y: ArrayLike | None = None, eps: float = 1e
     X : array, CSR matrix or Table of shape (n, d)
         For a bias, append a constant column.
     y : array of shape (n,), optional
-        Two labels; without them all rows are to lie on one side.
+        Two labels; without y all rows have the label +1.
     eps : float
         Certified gap, relative to the margin unless ``relative=False``.
     **options
-        As for `maxmin`, and `radius`, a bound on the norms of rows that are not in memory.
+        As for `maxmin`; and `radius`, a bound on the norms of rows that are not in memory.
 
     Returns
     -------
     Margin
-        With `direction`, `margin` (an interval), `separable` and, as p, the witness where it is not.
+        With `direction`, `margin` (an interval), `separable`; and p, which proves it if the rows are not separable.
 
     Examples
     --------
@@ -212,7 +215,7 @@ def max_margin(X: MatrixLike | Data, y: ArrayLike | None = None, eps: float = 1e
 
 
 def _signs(y: ArrayLike | None) -> np.ndarray | None:
-    """Two labels as -1 and +1; a single one as the side that it says."""
+    """Labels as -1 and +1; if all are equal, -1 for the label -1 and else +1."""
     if y is None:
         return None
     y = np.asarray(y)
@@ -265,7 +268,7 @@ def solve_game(A: MatrixLike | Data, eps: float = 1e-3, **options: Any) -> Game:
     eps : float
         Certified gap, relative to the largest payoff unless ``relative=False``.
     **options
-        As for `maxmin`, and `largest`, a bound on payoffs that are not in memory.
+        As for `maxmin`; and `largest`, a bound on payoffs that are not in memory.
 
     Returns
     -------
@@ -291,7 +294,7 @@ def semidefinite(
     symmetrize: bool = True,
     **options: Any,
 ) -> Feasibility:
-    """A matrix X ⪰ 0 of trace at most 1 with the largest smallest A_i∘X, or the proof that none is positive.
+    """The X ⪰ 0 of trace at most 1 that maximises the smallest A_i∘X, or a proof that none has all positive.
 
     Parameters
     ----------
@@ -299,15 +302,15 @@ def semidefinite(
     eps : float
         Certified gap, relative unless ``relative=False``.
     symmetrize : bool
-        Whether an A_i that is not symmetric stands for its symmetric part, or is refused.
+        Whether an A_i that is not symmetric is replaced by its symmetric part; else it raises an error.
     **options
         As for `maxmin`.
 
     Returns
     -------
     Feasibility
-        With `x`, the matrix; `feasible`; the interval; and p, whose Σ p_i A_i has no positive eigenvalue
-        where it is infeasible.
+        With `x`, the matrix; `feasible`; the interval; and p, for which Σ p_i A_i has no positive eigenvalue if it is
+        infeasible.
 
     Examples
     --------

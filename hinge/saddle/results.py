@@ -1,4 +1,4 @@
-"""What the solvers of max-min problems give back."""
+"""Results of the functions that solve max-min problems."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -10,13 +10,13 @@ from hinge.monitoring import History, Status
 
 @dataclass(frozen=True)
 class Guarantee:
-    """What an interval holds for.
+    """The sense in which an interval [lower, upper] holds.
 
     Attributes
     ----------
     kind : {"exact", "fraction", "none"}
-        "exact": σ lies in it. "fraction": its lower end holds for all but a fraction `rho` of the functions,
-        with probability 1 - `delta`. "none": there is no lower end.
+        "exact": σ lies in the interval. "fraction": the lower bound holds for all but a fraction `rho` of the
+        functions, with probability 1 - `delta`. "none": there is no lower bound.
     rho, delta : float
 
     Examples
@@ -40,7 +40,7 @@ class Guarantee:
 
 
 class Interval(NamedTuple):
-    """Two numbers between which the best value lies, as far as the certificate says.
+    """An interval that contains the optimal value, in the sense of the certificate.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class Interval(NamedTuple):
 
     @property
     def middle(self) -> float:
-        """The number halfway."""
+        """The midpoint."""
         return 0.5 * (self.lower + self.upper)
 
 
@@ -70,22 +70,22 @@ class MaxMinResult:
     p : ndarray of shape (n,)
         The minimiser's weights.
     lower, upper : float
-        The interval that holds σ, as far as `certificate` says.
+        The interval that contains σ, in the sense of `certificate`.
     gap : float
-        Its width, relative or absolute, as was asked.
+        Its width, relative or absolute as requested.
     certificate : Guarantee
     entries_read : int
-        Entries of the data, certificates included.
+        Entries of the data that were read, certificates included.
     passes : float
         The same, in passes over the data.
     history : History
     status : Status
-        Why it ended.
+        Why the run ended.
     n_iter : int
     method : str
         The solver that ran.
     negligible : float
-        Values up to this count as none.
+        Upper bounds up to this count as zero.
 
     Examples
     --------
@@ -110,7 +110,7 @@ class MaxMinResult:
     negligible: float = 0.0
 
     def __repr__(self) -> str:
-        """How it ended, in a line: strategies have an entry for each row."""
+        """A summary in one line, without the arrays."""
         return (
             f"{type(self).__name__}({self._quantity} in [{self._interval.lower:.6g}, {self._interval.upper:.6g}], "
             f"gap={self.gap:.2g}, certificate={self.certificate.kind!r}, status={self.status.name.lower()!r}, "
@@ -122,7 +122,7 @@ class MaxMinResult:
         return Interval(self.lower, self.upper)
 
     _quantity = "value"
-    """What the interval is of."""
+    """Name of the quantity that the interval contains."""
 
 
 class Margin(MaxMinResult):
@@ -138,7 +138,7 @@ class Margin(MaxMinResult):
 
     @property
     def direction(self) -> np.ndarray:
-        """The normal of the hyperplane, of unit norm; zero where none was found that separates."""
+        """The unit normal of the hyperplane; zero if no separating one was found."""
         norm = float(np.linalg.norm(self.x))
         return self.x / norm if self.lower > 0 and norm > 0 else np.zeros_like(self.x)
 
@@ -146,14 +146,14 @@ class Margin(MaxMinResult):
 
     @property
     def margin(self) -> Interval:
-        """The interval that holds the widest margin; `direction` has the lower end."""
+        """The interval that contains the largest margin; `direction` has the margin `lower`."""
         return self._interval
 
     @property
     def separable(self) -> bool | None:
-        """Whether a hyperplane through zero separates the rows; None where it is not known.
+        """Whether a hyperplane through zero separates the rows; None if it is not known.
 
-        False where `p` is a witness that no margin exceeds a ten-thousandth of a typical row.
+        False if `p` proves that no margin exceeds a ten-thousandth of the norm of a typical row.
         """
         if self.lower > 0:
             return True if self.certificate.kind == "exact" else None
@@ -180,7 +180,7 @@ class Ball(MaxMinResult):
 
     @property
     def radius(self) -> Interval:
-        """The interval that holds the smallest radius; the ball about `center` needs the upper end."""
+        """The interval that contains the smallest radius; the ball about `center` with the upper end holds all rows."""
         return self._interval
 
     @property
@@ -202,7 +202,7 @@ class Game(MaxMinResult):
 
     @property
     def value(self) -> Interval:
-        """The interval that holds the value; `x` is paid the lower end at least, and `p` pays the upper one at most."""
+        """The interval that contains the value; `x` earns at least the lower end, `p` pays at most the upper end."""
         return self._interval
 
 
@@ -219,7 +219,7 @@ class Feasibility(MaxMinResult):
 
     @property
     def feasible(self) -> bool | None:
-        """Whether some X has all A_i∘X > 0; False where `p` proves that none has; None where it is open."""
+        """Whether some X has all A_i∘X > 0; False if `p` proves that none has; None if it is not known."""
         if self.lower > 0:
             return True
         return False if self.upper <= 0 else None

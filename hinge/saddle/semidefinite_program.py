@@ -1,4 +1,4 @@
-"""A semidefinite program with an objective, by bisection on its feasibility."""
+"""Semidefinite programs with an objective, by bisection on feasibility problems."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from hinge.solvers.driver import solve
 from hinge.solvers.saddle.pdhg import PDHG
 from hinge.types import MatrixLike
 
-MOST_ITERATIONS = 20_000  # of one decision
+MOST_ITERATIONS = 20_000  # of one feasibility problem
 
 
 class SemidefiniteResult(NamedTuple):
@@ -29,11 +29,11 @@ class SemidefiniteResult(NamedTuple):
     X : ndarray of shape (n, n)
         Positive semidefinite, of trace 1 or 0, with :math:`C \\circ X` = `lower`.
     lower, upper : float
-        The optimum is at most `upper`. It is at least `lower` where `violation` is 0.
+        The optimum is at most `upper`. It is at least `lower` if `violation` is 0.
     violation : float
-        The largest :math:`-A_i \\circ X / \\|A_i\\|_F`, or 0 where X is feasible.
+        The largest :math:`-A_i \\circ X / \\|A_i\\|_F`; 0 if X is feasible.
     y : ndarray of shape (m,)
-        Multipliers that prove `upper`: it is :math:`\\max(0, \\lambda_{\\max}(C + \\sum_i y_i A_i))`.
+        Multipliers that prove `upper`, which is :math:`\\max(0, \\lambda_{\\max}(C + \\sum_i y_i A_i))`.
     steps : int
         Feasibility problems solved.
     n_iter : int
@@ -52,18 +52,19 @@ class SemidefiniteResult(NamedTuple):
 
 
 class Level(MaxMin):
-    """Whether an X of trace 1 has :math:`A_i \\circ X \\ge 0` and :math:`C \\circ X \\ge c`: the sign of
+    """The feasibility problem of one bisection step: whether some X of trace 1 has :math:`A_i \\circ X \\ge 0` and
+    :math:`C \\circ X \\ge c`. It is decided by the sign of
 
     .. math:: \\sigma(c) = \\max_{X \\succeq 0,\\, \\mathrm{tr} X = 1}
               \\min\\big(\\min_i \\hat A_i \\circ X,\\ (\\hat C - \\hat c I) \\circ X\\big),
 
-    where hats divide by Frobenius norms. With tr X ≤ 1 the value of an infeasible level would be that of
-    X = 0, no sign at all. Decided, with a gap of 0, as soon as the sign is known.
+    where hats mean division by Frobenius norms. The trace is 1 here, since with tr X ≤ 1 the value of an infeasible
+    level would be 0, that of X = 0. The gap is set to 0 as soon as the sign is known, which ends the run.
 
     Parameters
     ----------
     constraints : Semidefinite
-        None of its matrices is zero.
+        None of its matrices may be zero.
     C : ndarray of shape (n, n)
     """
 
@@ -79,17 +80,17 @@ class Level(MaxMin):
 
     @property
     def row(self) -> np.ndarray:
-        """The function of the objective."""
+        """The coefficients of the objective's function."""
         return self.goal - self.c * self.identity
 
     @property
     def reads(self) -> int:  # type: ignore[override]
-        """Entries of the constraints handed out so far."""
+        """Entries of the constraints read so far."""
         return self.constraints.reads
 
     @property
     def pass_cells(self) -> int:  # type: ignore[override]
-        """Entries that one pass reads."""
+        """Entries read by one pass."""
         return self.constraints.pass_cells
 
     def start(self) -> np.ndarray:
@@ -128,35 +129,34 @@ def maximize_semidefinite(
 ) -> SemidefiniteResult:
     """The largest :math:`C \\circ X` with :math:`A_i \\circ X \\ge 0`, X ⪰ 0 and tr X ≤ 1.
 
-    For c > 0 the optimum is at least c exactly if some X ≠ 0 of the cone has :math:`A_i \\circ X \\ge 0` and
-    :math:`(C - cI) \\circ X \\ge 0`, as X may be scaled to trace 1: this is the survey's constraint
-    :math:`C \\circ X \\ge c` in the homogeneous form that max-min problems have. Each step solves that for
-    one c, by `PDHG` from the last answer, and both bounds come from its two strategies whatever it decided:
+    For c > 0 the optimum is at least c if and only if some X ≠ 0 of the cone has :math:`A_i \\circ X \\ge 0` and
+    :math:`(C - cI) \\circ X \\ge 0`, since X may be scaled to trace 1: this is the survey's constraint :math:`C \\circ
+    X \\ge c` in the homogeneous form of max-min problems. Each step solves that for one c, by `PDHG` from the last
+    answer. Both bounds follow from its x and p, whatever the sign:
 
     .. math:: C \\circ X \\le v^* \\le \\max\\Big(0, \\lambda_{\\max}\\Big(C + \\sum_i y_i A_i\\Big)\\Big),
               \\qquad y_i = p_i/p_0,
 
-    with :math:`p_0` the weight of the objective. The first holds where X is feasible; an X that is not
-    quite is mixed with a strictly feasible one, which the first step looks for, until it is. The second
-    holds for any y ≥ 0.
+    with :math:`p_0` the weight of the objective. The first holds if X is feasible; an X that is slightly infeasible is
+    mixed with a strictly feasible one found before, so that it becomes feasible. The second holds for any y ≥ 0.
 
     Parameters
     ----------
     C : array of shape (n, n)
-    A : Semidefinite, or what it takes
+    A : Semidefinite, or its first parameter
         The constraints.
     eps : float
         Stop at an interval of this width, relative to the largest absolute eigenvalue of C.
     max_steps : int
-        Feasibility problems to solve at most.
+        Upper limit of the number of feasibility problems.
     max_time : float, optional
         Seconds for each of them.
 
     Returns
     -------
     SemidefiniteResult
-        With ``Status.CONVERGED`` where the interval is narrow enough and X is feasible. Where no strictly
-        feasible X exists, X may violate constraints, by `violation`: then it is ``Status.FINISHED``.
+        With ``Status.CONVERGED`` if the interval is narrow enough and X is feasible. If no strictly feasible X exists,
+        X may violate constraints, by at most `violation`: then the status is ``Status.FINISHED``.
 
     Examples
     --------
@@ -174,7 +174,7 @@ def maximize_semidefinite(
         raise ValueError(f"C must be a finite matrix of order {problem.order}, as the constraints are.")
     if not problem.in_memory:
         raise ValueError("The constraints must be in memory: bisection reads them many times.")
-    # A constraint that is zero always holds, and would keep every value at zero.
+    # A constraint of norm zero always holds; its value 0 would hide the sign of σ.
     binding = np.flatnonzero(_norms(problem.matrix.unbilled, problem.n) > 0.0)
     y = np.zeros(problem.n)
     kept: Semidefinite | None = problem
@@ -187,7 +187,7 @@ def maximize_semidefinite(
 
 
 class _Bisection:
-    """The moving parts of one call: the bracket, and the answers that stand for its ends."""
+    """The state of one call: the bounds, and the X and y that prove them."""
 
     def __init__(self, problem: Semidefinite | None, C: np.ndarray, eps: float) -> None:
         self.C, self.n = C, len(C)
@@ -212,7 +212,7 @@ class _Bisection:
             self.prove(answer.p)
             self.offer(answer.x, tol)
             if self.width > 0.9 * before:
-                tol /= 4.0  # too coarse to tell
+                tol /= 4.0  # the answer was too coarse to decide
         narrow = self.width <= self.wanted
         ended = Status.CONVERGED if self.violation == 0.0 else Status.FINISHED
         return SemidefiniteResult(
@@ -231,7 +231,7 @@ class _Bisection:
         return self.upper - self.lower
 
     def offer(self, x: np.ndarray, tol: float) -> None:
-        """An X of trace 1: keep it if it is better, mixed with a strictly feasible one where it must be."""
+        """Keep an X of trace 1 if it is better; an infeasible one is first mixed with a strictly feasible one."""
         least = self.least(x)
         if least > 0.0 and (self.inner is None or least > self.inner[1]):
             self.inner = x, least
@@ -246,14 +246,14 @@ class _Bisection:
             self.x, self.lower, self.violation = x, value, violation
 
     def least(self, x: np.ndarray) -> float:
-        """The smallest product with a constraint of norm 1, less its rounding."""
+        """The smallest product with a constraint of norm 1, less its rounding error."""
         level = self.level
         if level is None:
             return np.inf
         return float((level.weights * level.constraints.values(x)).min()) - rounding(len(x) + 8 * self.n, 1.0)
 
     def prove(self, p: np.ndarray) -> None:
-        """The upper bound of these weights, kept if it is lower."""
+        """The upper bound that these weights prove, kept if it is lower."""
         level, y = self.level, None
         assert level is not None
         weighted = level.weights * p[:-1]

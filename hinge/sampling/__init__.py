@@ -1,4 +1,4 @@
-"""DRAWS: randomness as a value."""
+"""Random draws as functions of a key and a counter, so that a state determines all later draws."""
 
 from hinge.sampling.categorical import pick, pick_square
 from hinge.sampling.stream import draw_index, draw_unit, draw_units, key_of, stream_of

@@ -1,4 +1,4 @@
-"""Choosing C, γ and thresholds: searches that share what their fits have in common."""
+"""Choosing C, γ and thresholds, by searches whose fits share data, kernel values and starting points."""
 
 from hinge.selection.kernel_cv import SVCCV, SVRCV
 from hinge.selection.linear_cv import LinearSVCCV, LinearSVRCV

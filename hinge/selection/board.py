@@ -1,15 +1,15 @@
-"""The scores of a search so far: who leads, and who cannot win any more, or all but certainly will not."""
+"""The scores of a search so far: which candidate leads, and which can no longer win, or almost certainly will not."""
 
 import numpy as np
 
 from hinge.selection.scoring import Scoring
 
 SURE = 4.0
-"""Standard deviations of what the other folds can bring that a candidate may be behind: one in 30,000."""
+"""Standard deviations of the predicted difference at which a candidate is given up: a probability of 1 in 30,000."""
 
 
 class Board:
-    """One score for each C, γ and fold; nan where there is none.
+    """One score for each C, γ and fold; nan where it is not known.
 
     Attributes
     ----------
@@ -22,22 +22,22 @@ class Board:
         self._shares: dict[tuple[int, int, int], np.ndarray] = {}
 
     def keep(self, C: int, gamma: int, fold: int, marks: np.ndarray, total: float) -> None:
-        """A score that is a mean over the rows held out: their marks, and what the sum of these is divided by."""
+        """Store a score that is a mean over the held-out rows: their marks, and the divisor of the sum of marks."""
         self._shares[C, gamma, fold] = marks / total
-        self.scores[C, gamma, fold] = marks.sum() / total  # as many right rows are always the same score
+        self.scores[C, gamma, fold] = marks.sum() / total  # equal counts of right rows give exactly equal scores
 
     def in_the_running(self) -> np.ndarray:
         """Whether each C and γ may still be chosen.
 
-        After some folds the mean of a candidate lies between those with the least and the largest score there is in
-        all others. Who is at most below what another is at least is out, whatever comes: leaving it out changes
-        nothing of the choice.
+        After some folds the mean of a candidate lies between those with the smallest and the largest possible score in
+        all other folds. A candidate whose upper bound is below the lower bound of another is out: this never changes
+        the choice.
 
-        Where scores are sums over rows, so is the difference D of a candidate from the one that leads. Of the rows of k
-        folds, with the sum of squares V, it foretells the one of all K: with ρ = (K - k)/k the other folds add ρD, with
-        a variance of ρV that is theirs and of ρ²V since D itself is uncertain. Who lies behind by more than four
-        standard deviations of that, :math:`D^2(1 + \\rho) > 16\\rho V`, is out, too. That may be wrong, but hardly
-        ever is, and is so among candidates that are about as good.
+        If scores are sums over rows, so is the difference D of a candidate from the leader. From k of K folds, with the
+        sum of squares V over their rows, the difference over all folds is predicted: with ρ = (K - k)/k the other folds
+        add ρD, with a variance of ρV of their own and of ρ²V from the uncertainty of D. A candidate that is behind by
+        more than four standard deviations, :math:`D^2(1 + \\rho) > 16\\rho V`, is out, too. This is very rarely wrong,
+        and then between candidates that are about equally good.
         """
         missing = np.isnan(self.scores)
         at_most = np.where(missing, self.most, self.scores).mean(axis=2)
@@ -50,7 +50,7 @@ class Board:
         return possible
 
     def _far_behind(self, one: tuple[int, int], leader: tuple[int, int]) -> bool:
-        """Whether a candidate lies so far behind another that the other folds will hardly make up for it."""
+        """Whether a candidate is so far behind another that the other folds are very unlikely to make up for it."""
         folds = self.scores.shape[2]
         both = [k for k in range(folds) if (*one, k) in self._shares and (*leader, k) in self._shares]
         if not both or len(both) == folds:
@@ -65,9 +65,9 @@ class Board:
         return self.scores.mean(axis=2)
 
     def best(self) -> tuple[int, int] | None:
-        """Number of the C and of the γ with the best mean, the smallest of both where several have it.
+        """Indices of the C and the γ with the best mean; of several, the smallest C, then the smallest γ.
 
-        Where no candidate has all its scores, the search was cut off: then the means of those that there are decide.
+        If the search was cut off before any candidate had all its scores, means over the known scores are compared.
         """
         means = self.means()
         if np.isnan(means).all():

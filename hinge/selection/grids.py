@@ -1,4 +1,4 @@
-"""Which C and γ are tried: those that were given, or some between bounds that are computed from the data."""
+"""The values of C and γ to try: given ones, or a grid between bounds that are computed from the data."""
 
 from collections.abc import Sequence
 from typing import Any, TypeAlias, cast
@@ -9,30 +9,29 @@ from sklearn.base import clone
 from hinge.access import as_matrix, as_points
 from hinge.estimators import SVC, SVR, LinearSVC, kernel_input, l1_min_c
 from hinge.estimators.checks import checked_count
-from hinge.estimators.kernel_input import part_of
+from hinge.estimators.kernel_input import of_items, part_of
 from hinge.estimators.parameters import Gamma
-from hinge.kernels import Function
 from hinge.problems import Regularized
 from hinge.problems.svm.examples import spread_of
 from hinge.problems.svm.losses import Loss
 from hinge.selection.training import Training, Tunable
 
 Grid: TypeAlias = int | Sequence[float] | np.ndarray
-"""Values to try, or how many."""
+"""Values to try, or their number."""
 
 SOME = 512
-"""Rows by which the bounds of a kernel machine are computed."""
+"""Rows from which the bounds for kernels are computed."""
 LITTLE = 0.01
-"""Share of the targets' spread below which a regression has learned nothing."""
+"""Change of the predictions, relative to the targets' mean deviation, below which a regression has learned nothing."""
 ALONE = 1000.0
-"""A row that could meet its margin by itself so many times over is not held back by C."""
+"""The largest C is so many times the one at which an average row could reach its margin by its own dual weight."""
 WIDE = 16.0
-"""γ is tried up to so many times 'scale', and down to as small a part of it."""
+"""γ ranges from 'scale' divided by this to 'scale' times this."""
 HAVE_GAMMA = ("rbf", "poly", "sigmoid", "laplacian")
 
 
 def checked_grid(name: str, values: Grid) -> np.ndarray | int:
-    """Positive numbers in the order in which they were given; or how many are wanted."""
+    """Positive numbers in the given order; or the number of values wanted."""
     if isinstance(values, int | np.integer) and not isinstance(values, bool):
         return checked_count(name, values)
     try:
@@ -40,7 +39,7 @@ def checked_grid(name: str, values: Grid) -> np.ndarray | int:
     except (TypeError, ValueError):
         grid = np.empty(0)
     if grid.ndim != 1 or len(grid) == 0:
-        raise ValueError(f"{name} must be a list of numbers, or how many are to be tried, got {values!r}.")
+        raise ValueError(f"{name} must be a list of numbers, or the number of values to try, got {values!r}.")
     wrong = ~((grid > 0) & np.isfinite(grid))
     if wrong.any():
         raise ValueError(f"{name} must be positive numbers, and {grid[wrong][0]:g} is not: leave it out.")
@@ -48,7 +47,7 @@ def checked_grid(name: str, values: Grid) -> np.ndarray | int:
 
 
 def grid_of_C(model: Tunable, data: Training, Cs: Grid, gammas: Sequence[float | None]) -> np.ndarray:
-    """The C to try; where their number is given, in even steps of their logarithm between `bounds`."""
+    """The C to try; if only their number is given, a geometric grid between `bounds`."""
     grid = checked_grid("Cs", Cs)
     if isinstance(grid, np.ndarray):
         return grid
@@ -57,10 +56,10 @@ def grid_of_C(model: Tunable, data: Training, Cs: Grid, gammas: Sequence[float |
 
 
 def grid_of_gamma(model: Tunable, data: Training, gammas: Grid | Gamma) -> list[float | None]:
-    """The γ to try; [None] where the kernel has none.
+    """The γ to try; [None] if the kernel has none.
 
-    Where their number is given they are those around 'scale', up to 16 times as large and as small: as far apart as two
-    points usually are, from where the kernel hardly tells them apart to where it sees no likeness.
+    If only their number is given, a geometric grid from 1/16 to 16 times 'scale'. For Gaussian kernels and typical
+    distances of points this ranges from kernel values near 1 to kernel values near 0.
     """
     kernel = getattr(model, "kernel", None)
     if not (isinstance(kernel, str) and kernel in HAVE_GAMMA):
@@ -84,13 +83,13 @@ def _gamma_of(model: Tunable, data: Training, gamma: Gamma) -> float:
 
 
 def bounds(model: Tunable, data: Training, gammas: Sequence[float | None]) -> tuple[float, float]:
-    """From the C at which anything is learned to that at which C holds no row back.
+    """The smallest C at which anything is learned, and one at which C no longer bounds any dual weight.
 
-    As long as no row has reached its margin, w is C times a sum over all rows: a smaller C changes its length alone,
-    and no prediction. So the least C of use is the one at which, with this w, the decision values of some two rows are
-    the width of the margin apart; of a regression, that at which predictions move by a hundredth of the targets'
-    spread. With the 1-norm it is that below which all weights are zero. At the largest an average row could meet its
-    margin by itself a thousand times over.
+    As long as no row has reached its margin, w is C times a sum over all rows: C then changes its length only, and no
+    prediction. The smallest C is that at which, with this w, the decision values of some two rows differ by the width
+    of the margin; in regression, at which predictions change by a hundredth of the targets' mean deviation. With the
+    1-norm it is the C below which all weights are zero. The largest is a thousand times the C at which an average row
+    could reach its margin by its own dual weight.
     """
     spread = 1.0 if data.codes is not None else spread_of(data.y)
     if isinstance(model, SVC | SVR):
@@ -120,7 +119,7 @@ def _of_rows(model: Tunable, data: Training, spread: float) -> tuple[float, floa
 
 
 def _first_reach(problem: Regularized, spread: float) -> float:
-    """The C at which decision values are as far apart as they need be, while all rows still pull."""
+    """The C at which decision values differ by the width of the margin, while all dual weights are at their bound."""
     free, targets = problem.bias == "free", problem.loss.two_sided
     b = problem.best_bias(np.zeros(problem.n)) if free and targets else 0.0
     alpha = problem.loss.slope(problem.short_of(np.zeros(problem.n), b))
@@ -133,7 +132,7 @@ def _first_reach(problem: Regularized, spread: float) -> float:
 
 
 def _of_kernel(model: Tunable, data: Training, gammas: Sequence[float | None], spread: float) -> tuple[float, float]:
-    """The same, by some rows: the sums over all are as many times as large as there are more rows."""
+    """The same from a sample of rows; sums over all rows are larger by the ratio of their numbers."""
     n = len(data.y)
     some = np.unique(np.arange(min(n, SOME)) * n // min(n, SOME))
     loss: Loss = model._loss
@@ -142,10 +141,7 @@ def _of_kernel(model: Tunable, data: Training, gammas: Sequence[float | None], s
     for gamma in gammas:
         named = clone(model) if gamma is None else clone(model).set_params(gamma=gamma)
         kernel = kernel_input.kernel_of(named, data.X)
-        of_two = (
-            Function(kernel.function, on="pairs") if isinstance(kernel, Function) and kernel.on == "indices" else kernel
-        )
-        points = as_points(part_of(data.X, some, kernel), of_two, exact=True)
+        points = as_points(part_of(data.X, some, kernel), of_items(kernel), exact=True)
         K = np.empty((len(some), len(some)))
         points.fill(np.arange(len(some)), np.arange(len(some)), K)
         for pull in _pulls(data, some, loss, bool(model.fit_intercept)):
@@ -156,7 +152,7 @@ def _of_kernel(model: Tunable, data: Training, gammas: Sequence[float | None], s
 
 
 def _pulls(data: Training, some: np.ndarray, loss: Loss, free: bool) -> list[np.ndarray]:
-    """What each row pulls with while w = 0; of equal sum to both sides where the bias is free."""
+    """The coefficient of each row in w/C while all have a loss; with a free bias, made to sum to zero."""
     weight = np.ones(len(some)) if data.weight is None else data.weight[some]
     if data.codes is None:
         t = data.y[some]

@@ -1,4 +1,4 @@
-"""`SVCCV` and `SVRCV`: kernel machines that choose their own C and γ."""
+"""`SVCCV` and `SVRCV`: kernel models that choose their own C and γ."""
 
 from typing import Literal
 
@@ -12,11 +12,11 @@ from hinge.solvers import Solver
 
 
 class SVCCV(Searching, SVC):  # type: ignore[override]
-    """`SVC` with the C and the γ that do best on rows held out.
+    """`SVC` with the C and the γ that have the best cross-validation score.
 
-    For each γ all kernel values are computed once, for all C and all folds, where 400 MB or `cache_size` hold them
-    (10,000 rows); fits along C begin where the last one ended, and end at a certified gap that is enough for their
-    scores: see `hinge.tune`. The chosen model is fitted to all rows, to `tol`.
+    For each γ all kernel values are computed once, for all C and all folds, if they fit into 400 MB or `cache_size`
+    (10,000 rows). Each fit along C starts from the last one, and ends at a certified gap that is small enough for its
+    score: see `hinge.tune`. The chosen model is fitted to all rows, to `tol`.
 
     Parameters
     ----------
@@ -24,20 +24,20 @@ class SVCCV(Searching, SVC):  # type: ignore[override]
 multiclass, decision_function_shape, break_ties, device, precision, random_state, on_interrupt
         Those of `SVC`.
     Cs : int or sequence of float, default=10
-        The values of C to try, or how many between the smallest at which anything is learned and one at which C holds
-        no row back.
+        The values of C to try, or their number: then they range from the smallest C at which anything is learned to one
+        at which C no longer bounds any dual weight.
     gammas : int, sequence of float, "scale" or "auto", default=5
-        The values of γ to try, or how many around "scale", up to 16 times as large and as small. Kernels without γ do
-        without.
+        The values of γ to try, or their number: then they range from 1/16 to 16 times "scale". Not used by kernels
+        without γ.
     cv : int, splitter, iterable or "loo", default=5
-        Folds, stratified by class; a splitter of scikit-learn; the parts themselves; or each row by itself, from one
-        fit for each C and γ.
+        Number of folds, stratified by class; a splitter of scikit-learn; pairs of row indices; or leave-one-out, from
+        one fit for each C and γ.
     scoring : str or callable, optional
-        What to choose by; the accuracy.
+        The score to choose by; by default the accuracy.
     refit : bool, default=True
         Whether to fit the chosen model to all rows. Without it there are no predictions.
     max_time : float, optional
-        Limit of the whole in seconds; the best so far is taken then.
+        Time limit of the whole fit in seconds; the best candidate so far is then chosen.
     n_jobs : int, optional
         Threads, over which folds are spread.
     verbose : int, default=0
@@ -46,23 +46,22 @@ multiclass, decision_function_shape, break_ties, device, precision, random_state
     Attributes
     ----------
     C_, gamma_ : float
-        Those chosen; of those with the best mean score the smallest C, and of these the smallest γ. `gamma_` is None
-        where the kernel has none.
+        The chosen values; of several with the best mean score, the smallest C, and of these the smallest γ. `gamma_` is
+        None if the kernel has none.
     Cs_, gammas_ : ndarray
-        Those tried; there may be no γ.
+        The values tried; `gammas_` is empty if the kernel has no γ.
     scores_ : ndarray of shape (n_Cs, n_gammas, n_folds)
-        The score of each fold, or of all rows with "loo"; nan where the candidate was given up, see `hinge.tune`, or
-        where time was up.
+        The score of each fold, or of all rows with "loo"; nan if the candidate was given up (see `hinge.tune`) or time
+        was up.
     mean_scores_ : ndarray of shape (n_Cs, n_gammas)
-        Their means; nan where one is missing.
+        Mean scores; nan if one is missing.
     best_score_ : float
-        That of the chosen one.
+        The mean score of the chosen values.
     error_, error_std_ : float
-        The share of rows, like those of the fit, that the model should get wrong: by leave-one-out at the chosen C,
-        which takes no other fit; and its standard error. It is a little low, as is every score of what was chosen by
-        it.
+        The error rate to expect on new rows, by leave-one-out at the chosen C and γ, which takes no further fit; and
+        its standard error. It is slightly optimistic, since C and γ were chosen by the same rows.
     best_estimator_ : SVC
-        The chosen model, whose attributes are all here, too; model files hold it.
+        The chosen model, whose fitted attributes are copied here; model files store it.
 
     Examples
     --------

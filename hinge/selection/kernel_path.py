@@ -1,4 +1,4 @@
-"""Fits of a kernel machine along C over kernel values that are computed once, for all folds."""
+"""Fits of a kernel classifier or regression along C, with kernel values that are computed once for all folds."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -10,10 +10,10 @@ from sklearn.base import clone
 
 from hinge.access import Gram, Points, as_points
 from hinge.estimators import SVC, SVR, checks, kernel_input, weights
-from hinge.estimators.kernel_input import dense_if_small
+from hinge.estimators.kernel_input import dense_if_small, of_items
 from hinge.estimators.kernel_tasks import Task, regression_task, tasks_of
 from hinge.estimators.small_tasks import Parts, Wanted, are_small, points_and_values, solved_over
-from hinge.kernels import Function, Kernel
+from hinge.kernels import Kernel
 from hinge.monitoring import Status, Stop
 from hinge.problems import Expansion, KernelRegularized
 from hinge.problems.svm.losses import Loss
@@ -25,20 +25,20 @@ from hinge.solvers import BlockDual, choose, solve
 from hinge.solvers.kernel import active_set, block_dual
 
 MEMORY = 400_000_000
-"""Bytes that kernel values may take, or as much as `cache_size` allows: 10,000 rows in float32."""
+"""Bytes that kernel values may take, unless `cache_size` allows more: 10,000 rows in float32."""
 BLOCK = 1024
-"""Points of a working set: rows of the Gram cost nothing here, so that few large blocks are better than many."""
+"""Size of the working sets: larger than usual, since rows of the Gram matrix cost nothing here."""
 FULL = 1e-9
-"""Share of its bound that a coefficient may lack and still count as at it."""
+"""A coefficient within this relative distance of its bound counts as at it."""
 ROOM = 2.1
-"""Times the values of the matrix that its cache may have, so that it keeps all rows beside the largest block."""
+"""Size of the row cache, in copies of the kernel matrix, such that all rows stay beside the largest block."""
 
 
 class RoundedPoints(Points):
-    """Points whose kernel values count as they are computed: their own rounding is no part of a certificate.
+    """Points whose computed kernel values are taken as exact: certificates do not include their rounding.
 
-    Scores are those of a machine with these values. To certify it for the exact ones, sums of large coefficients would
-    be computed again in float64, which takes longer than the fits.
+    Scores are those of the model with these values. A certificate for exact values would sum responses again in float64
+    where coefficients are large, which takes longer than the fits.
     """
 
     def __init__(self, points: Points) -> None:
@@ -46,36 +46,36 @@ class RoundedPoints(Points):
         self.points, self.nbytes, self.indefinite = points, points.nbytes, points.indefinite
 
     def fill(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
-        """As the points do."""
+        """The kernel values of the points."""
         self.points.fill(rows, columns, out)
 
     def fill_rows(
         self, rows: np.ndarray, columns: np.ndarray, tile: np.ndarray, slab: np.ndarray, slots: np.ndarray, first: int
     ) -> None:
-        """As the points do."""
+        """The kernel values of the points."""
         self.points.fill_rows(rows, columns, tile, slab, slots, first)
 
     def diag(self) -> np.ndarray:
-        """As the points do."""
+        """The kernel values of the points."""
         return self.points.diag()
 
 
 class RunAnswer(NamedTuple):
-    """The answer of one run, over all rows: coefficients, which are zero where a row has no part, bias, responses."""
+    """The answer of one binary problem over all rows; rows that do not take part have a coefficient of zero."""
 
     answer: Expansion
     task: Task
 
 
 class _AtC(NamedTuple):
-    """The answers of all runs for a C."""
+    """The answers of all binary problems for one C."""
 
     C: float
     answers: list[Expansion]
 
 
 def _reaches(answer: Expansion, task: Task, C: float) -> bool:
-    """Whether a coefficient is at the bound that C is for it, or beyond."""
+    """Whether a coefficient is at, or beyond, its bound for C."""
     beta = np.abs(answer.beta if task.rows is None else answer.beta[task.rows])
     bound = C * (1.0 if task.weight is None else task.weight)
     return bool(((beta >= (1.0 - FULL) * bound) & (beta > 0)).any())
@@ -84,9 +84,9 @@ def _reaches(answer: Expansion, task: Task, C: float) -> bool:
 class KernelPath:
     """The problems of an `SVC` or `SVR` with one kernel, along C, on all rows or on some.
 
-    All kernel values are computed at the start. Rows that are held out have a coefficient of zero, and their decision
-    values come with the others. From small C to large ones the answer is the start of the next, as the multiple of it
-    that is best.
+    All kernel values are computed at the start. Held-out rows have a coefficient of zero, and their decision values
+    are computed with the others. Fits go from small C to large ones; each starts at the best multiple of the last
+    answer.
 
     Parameters
     ----------
@@ -107,21 +107,19 @@ class KernelPath:
 
     @staticmethod
     def fits(model: SVC | SVR, data: Training) -> bool:
-        """Whether the kernel values of all rows may be kept, on this machine's own processor."""
+        """Whether the kernel values of all rows may be kept in memory, and the fit is on the CPU without a budget."""
         most = max(MEMORY, float(model.cache_size) * 1e6)
         plain = model.device in (None, "cpu") and model.max_kernel_evals is None and model.cache_folder is None
         return plain and 4.0 * len(data.y) ** 2 <= most
 
     def _held(self, kernel: Kernel) -> Any:
-        """All kernel values: with their points where problems are small, else in a Gram that keeps every row."""
+        """All kernel values: an array with their points if problems are small, else a Gram that keeps every row."""
         X, data = self.data.X, self.data
         codes = np.zeros(self.n, np.int64) if data.codes is None else data.codes
         n_classes = 1 if data.classes is None else len(data.classes)
         if are_small(kernel, codes, n_classes, 2.0 * MEMORY, one_vs_one=self.ovo) and self.model.solver == "auto":
             return points_and_values(X, kernel)
-        if isinstance(kernel, Function) and kernel.on == "indices":
-            kernel = Function(kernel.function, on="pairs")
-        points = as_points(dense_if_small(X), kernel)
+        points = as_points(dense_if_small(X), of_items(kernel))
         if points.dtype == np.float32 and not points.by_value:
             points = RoundedPoints(points)
         item = np.dtype(points.dtype).itemsize
@@ -134,7 +132,7 @@ class KernelPath:
     def along(
         self, train: np.ndarray, test: np.ndarray, Cs: Sequence[float], tol: float, ends: float | None
     ) -> Iterator[Any]:
-        """For each C a model of the rows `train` that knows its decision values on `test`; fewer if time is up.
+        """For each C a model of the rows `train`, with its decision values on `test`; fewer if time is up.
 
         Parameters
         ----------
@@ -144,14 +142,14 @@ class KernelPath:
         tol : float
             Certified relative gap of each fit.
         ends : float, optional
-            When to stop, by `time.perf_counter`.
+            Time of `time.perf_counter` at which to stop.
         """
         for runs in self._solved(train, Cs, tol, ends):
             values = [run.answer.responses[test] + run.answer.b for run in runs]
             yield with_values(self.model, self.data, np.stack(values, axis=1))
 
     def without(self, Cs: Sequence[float], tol: float, ends: float | None) -> Iterator[Fitted]:
-        """For each C a model, which can be asked for the decision values of its rows by machines without them."""
+        """For each C a model of all rows, with a function that returns its leave-one-out decision values."""
         for C, runs in zip(Cs, self._solved(None, Cs, tol, ends), strict=False):
             values = [run.answer.responses + run.answer.b for run in runs]
             yield Fitted(
@@ -197,7 +195,7 @@ class KernelPath:
     def _solved(
         self, train: np.ndarray | None, Cs: Sequence[float], tol: float, ends: float | None
     ) -> Iterator[list[RunAnswer]]:
-        """The answers of each C, until time is up."""
+        """The answers for each C, until time is up."""
         tasks = self._tasks(train)
 
         def solved(C: float, last: _AtC | None) -> _AtC | None:
@@ -215,12 +213,12 @@ class KernelPath:
             yield [RunAnswer(*one) for one in zip(at.answers, tasks, strict=True)]
 
     def _scaled(self, answer: Expansion, task: Task, C: float) -> Expansion:
-        """The multiple of an answer, feasible for C, at which the dual is largest: a start for that C."""
+        """The multiple of an answer that is feasible for C and maximises the dual: the start for that C."""
         rows = slice(None) if task.rows is None else task.rows
         beta = answer.beta[rows]
         used, weight = np.flatnonzero(beta), 1.0 if task.weight is None else task.weight
         bound = (C * np.broadcast_to(weight, beta.shape))[used]
-        most = float((bound / np.abs(beta[used])).min(initial=np.inf)) * (1.0 - 1e-12)  # but for rounding
+        most = float((bound / np.abs(beta[used])).min(initial=np.inf)) * (1.0 - 1e-12)  # within bounds after rounding
         gain = float(beta @ task.y) - self.loss.epsilon * float(np.abs(beta).sum())
         sq = answer.sq_norm
         factor = min(max(gain / sq, 1.0), most) if sq > 0 else 1.0
@@ -231,7 +229,7 @@ class KernelPath:
     def _one_by_one(
         self, tasks: Sequence[Task], C: float, tol: float, ends: float | None, starts: Sequence[Expansion] | None
     ) -> list[Expansion] | None:
-        """Each run by its solver, over rows that the Gram keeps; None if time is up."""
+        """Each binary problem by its own solver, on the rows that the Gram keeps; None if time is up."""
         found = []
         for k, task in enumerate(tasks):
             left = None if ends is None else ends - time.perf_counter()
@@ -255,7 +253,7 @@ class KernelPath:
         return found
 
     def _problem(self, task: Task, C: float) -> KernelRegularized:
-        """The problem of a task over all rows: those without a part have no weight."""
+        """The problem of a task over all rows; rows that do not take part have the weight zero."""
         y, weight = task.y, task.weight
         if task.rows is not None:
             y = np.ones(self.n, task.y.dtype)
@@ -268,7 +266,7 @@ class KernelPath:
     def _together(
         self, tasks: Sequence[Task], C: float, tol: float, ends: float | None, starts: Sequence[Expansion] | None
     ) -> list[Expansion] | None:
-        """All runs in one compiled call; None if time is up."""
+        """All binary problems in one compiled call; None if time is up."""
         points, K = self.held
         rows = [np.arange(self.n) if task.rows is None else task.rows for task in tasks]
         weight = [np.ones(len(task.y)) if task.weight is None else task.weight for task in tasks]

@@ -1,4 +1,4 @@
-"""`LinearSVCCV` and `LinearSVRCV`: linear machines that choose their own C."""
+"""`LinearSVCCV` and `LinearSVRCV`: linear models that choose their own C."""
 
 from typing import Literal
 
@@ -12,10 +12,10 @@ from hinge.solvers import Solver
 
 
 class LinearSVCCV(Searching, LinearSVC):  # type: ignore[override]
-    """`LinearSVC` with the C that does best on rows held out.
+    """`LinearSVC` with the C that has the best cross-validation score.
 
-    Folds are weights of zero in the same data, fits along C begin where the last one ended, and end at a gap that
-    is enough for their scores: see `hinge.tune`. The chosen model is fitted to all rows, to `tol`.
+    Folds are weights of zero in the same data, each fit along C starts from the last one, and ends at a gap that is
+    small enough for its score: see `hinge.tune`. The chosen model is fitted to all rows, to `tol`.
 
     Parameters
     ----------
@@ -23,17 +23,17 @@ class LinearSVCCV(Searching, LinearSVC):  # type: ignore[override]
 class_weight, random_state, on_interrupt
         Those of `LinearSVC`.
     Cs : int or sequence of float, default=10
-        The values of C to try, or how many between the smallest at which anything is learned and one at which C holds
-        no row back.
+        The values of C to try, or their number: then they range from the smallest C at which anything is learned to one
+        at which C no longer bounds any dual weight.
     cv : int, splitter, iterable or "loo", default=5
-        Folds, stratified by class; a splitter of scikit-learn; the parts themselves; or each row by itself, from one
-        fit for each C.
+        Number of folds, stratified by class; a splitter of scikit-learn; pairs of row indices; or leave-one-out, from
+        one fit for each C.
     scoring : str or callable, optional
-        What to choose by; the accuracy.
+        The score to choose by; by default the accuracy.
     refit : bool, default=True
         Whether to fit the chosen model to all rows. Without it there are no predictions.
     max_time : float, optional
-        Limit of the whole in seconds; the best so far is taken then.
+        Time limit of the whole fit in seconds; the best candidate so far is then chosen.
     n_jobs : int, optional
         Threads, over which folds are spread.
     verbose : int, default=0
@@ -42,22 +42,21 @@ class_weight, random_state, on_interrupt
     Attributes
     ----------
     C_ : float
-        The C that was chosen; of those with the best mean score the smallest.
+        The chosen C; of several with the best mean score, the smallest.
     Cs_ : ndarray of shape (n_Cs,)
-        Those tried.
+        The values tried.
     scores_ : ndarray of shape (n_Cs, n_folds)
-        The score of each fold, or of all rows with "loo"; nan where the candidate was given up, see `hinge.tune`, or
-        where time was up.
+        The score of each fold, or of all rows with "loo"; nan if the candidate was given up (see `hinge.tune`) or time
+        was up.
     mean_scores_ : ndarray of shape (n_Cs,)
-        Their means; nan where one is missing.
+        Mean scores; nan if one is missing.
     best_score_ : float
-        That of the chosen one.
+        The mean score of the chosen C.
     error_, error_std_ : float
-        The share of rows, like those of the fit, that the model should get wrong: by leave-one-out at the chosen C,
-        which takes no other fit; and its standard error. It is a little low, as is every score of what was chosen by
-        it.
+        The error rate to expect on new rows, by leave-one-out at the chosen C, which takes no further fit; and its
+        standard error. It is slightly optimistic, since C was chosen by the same rows.
     best_estimator_ : LinearSVC
-        The chosen model, whose attributes are all here, too; model files hold it.
+        The chosen model, whose fitted attributes are copied here; model files store it.
 
     Examples
     --------
@@ -129,7 +128,7 @@ class_weight, random_state, on_interrupt
 
 
 class LinearSVRCV(Searching, LinearSVR):  # type: ignore[override]
-    """`LinearSVR` with the C that does best on rows held out: see `LinearSVCCV`, whose parameters it shares.
+    """`LinearSVR` with the C that has the best cross-validation score: see `LinearSVCCV`.
 
     Parameters
     ----------
@@ -138,7 +137,7 @@ class LinearSVRCV(Searching, LinearSVR):  # type: ignore[override]
     Cs, cv, refit, max_time, n_jobs, verbose
         Those of `LinearSVCCV`; folds are not shuffled.
     scoring : str or callable, optional
-        What to choose by; R².
+        The score to choose by; by default R².
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Fits of a linear machine along C: folds are weights of zero, and each fit begins where the last one ended."""
+"""Fits of a linear model along C: folds are weights of zero, and each fit starts from the last one."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -29,11 +29,11 @@ from hinge.solvers.linear.subspace_ascent import Tools, tools_for
 from hinge.types import Stored
 
 FULL = 1e-9
-"""Share of its bound that a dual weight may lack and still count as at it."""
+"""A dual weight within this relative distance of its bound counts as at it."""
 
 
 class _AtC(NamedTuple):
-    """The problems of a C, and what was found."""
+    """The problems for one C, and their answers."""
 
     problems: list[Penalized]
     runs: list[Brief]
@@ -42,9 +42,9 @@ class _AtC(NamedTuple):
 class LinearPath:
     """The problems of a `LinearSVC` or `LinearSVR` along C, on all rows or on some.
 
-    The data is never copied: rows that are held out have the weight zero, their decision values are asked for at the
-    end, and the norms of rows are computed once. From small C to large ones the dual weights of the last answer,
-    scaled to their best multiple, are the start of the next.
+    The data is never copied: held-out rows have the weight zero, their decision values are computed at the end, and
+    norms of rows are computed once. Fits go from small C to large ones; each starts with the best multiple of the last
+    dual weights.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class LinearPath:
     def __init__(self, model: LinearSVC | LinearSVR, data: Training) -> None:
         self.model, self.data = model, data
         self.matrix = cast(Matrix, occupied(as_matrix(cast(Stored, data.X), checked=True)).matrix)
-        self.X: Stored = self.matrix.fork().whole()  # whose count nobody asks for
+        self.X: Stored = self.matrix.fork().whole()  # on a counter of its own: these reads are not reported
         self.seed = checks.seed_of(model.random_state)
         self.ways: dict[float, Way | None] = {}
         self.typical = self.matrix.typical_sq_norm(TYPICAL)
@@ -63,7 +63,7 @@ class LinearPath:
     def along(
         self, train: np.ndarray, test: np.ndarray, Cs: Sequence[float], tol: float, ends: float | None
     ) -> Iterator[Any]:
-        """For each C a model of the rows `train` that knows its decision values on `test`; fewer if time is up.
+        """For each C a model of the rows `train`, with its decision values on `test`; fewer if time is up.
 
         Parameters
         ----------
@@ -73,7 +73,7 @@ class LinearPath:
         tol : float
             Certified relative gap of each fit.
         ends : float, optional
-            When to stop, by `time.perf_counter`.
+            Time of `time.perf_counter` at which to stop.
         """
         for problems, runs in self._solved(train, Cs, tol, ends):
             values = [
@@ -85,7 +85,7 @@ class LinearPath:
             yield with_values(self.model, self.data, np.stack(values, axis=1))
 
     def without(self, Cs: Sequence[float], tol: float, ends: float | None) -> Iterator[Fitted]:
-        """For each C a model, which can be asked for the decision values of its rows by machines without them."""
+        """For each C a model of all rows, with a function that returns its leave-one-out decision values."""
         kept: list[Squares] = []
         for problems, runs in self._solved(None, Cs, tol, ends):
             kept = kept or [Squares() for _ in problems]
@@ -97,7 +97,7 @@ class LinearPath:
             )
 
     def _values(self, problem: Penalized, run: Brief) -> np.ndarray:
-        """Decision values of all rows, which the next run does not write to."""
+        """Decision values of all rows, in an array that the next fit does not overwrite."""
         if run.responses is not None:
             return run.responses.copy()
         return problem.responses(run.answer.w, billed=False) + run.answer.b
@@ -125,7 +125,7 @@ class LinearPath:
         return spread_over(f, problem.y, one.rows, one.f)
 
     def _solved(self, train: np.ndarray | None, Cs: Sequence[float], tol: float, ends: float | None) -> Iterator[_AtC]:
-        """The problems of each C with their answers."""
+        """The problems of each C with their answers, until time is up."""
         at_one = self._problems(train)
         tools = [tools_for(cast(Any, problem), self.seed, self.typical) for problem in at_one]
 
@@ -156,7 +156,7 @@ class LinearPath:
         tol: float,
         ends: float | None,
     ) -> Brief | None:
-        """One answer, from that of a smaller C; None if time is up."""
+        """One answer, started from that of a smaller C; None if time is up."""
         asked = self.model._solver()
         way = self._way(problem, C, tol) if asked is None else None
         if way is not None:
@@ -164,7 +164,7 @@ class LinearPath:
             found = brief(cast(Any, problem), way, tools, tol, passes=passes, last=before, ends=ends)
             if found is None or found.gap <= tol or way.passes == np.inf:
                 return found
-            last = problem, found  # it goes on with the driver, and all of its methods
+            last = problem, found  # not accurate enough: continue with the driver and a solver of its choice
         left = None if ends is None else ends - time.perf_counter()
         if left is not None and left <= 0:
             return None
@@ -177,13 +177,13 @@ class LinearPath:
         return Brief(result.solution, result.certificate.gap)
 
     def _way(self, problem: Penalized, C: float, tol: float) -> Way | None:
-        """That of the first fold for this C: to look for it takes as long as a small fit."""
+        """The method chosen for this C in the first fold: choosing takes as long as a small fit."""
         if C not in self.ways:
             self.ways[C] = way_to(problem, tol)
         return self.ways[C]
 
     def _problems(self, train: np.ndarray | None) -> list[Penalized]:
-        """Those for C = 1, on rows with a counter of their own."""
+        """The problems for C = 1, on a matrix with a counter of its own."""
         data, rows, matrix = self.data, self.data.weight_of(train), self.matrix.fork()
         model: Any = copy(self.model)
         model.C = 1.0
@@ -203,7 +203,7 @@ def at(problem: Penalized, C: float) -> Penalized:
 
 
 def _holds_back(found: _AtC, C: float) -> bool:
-    """Whether a dual weight would be at the bound that C is, or beyond; always, if bounds are not what holds them."""
+    """Whether a dual weight is at or beyond its bound for C; always true for losses whose weights are unbounded."""
     for problem, run in zip(found.problems, found.runs, strict=True):
         alpha = run.answer.alpha
         if alpha is None or problem.loss.curvature or isinstance(problem, L1Regularized):
@@ -214,22 +214,21 @@ def _holds_back(found: _AtC, C: float) -> bool:
 
 
 def _rescaled(before: Penalized, run: Brief, after: Penalized) -> Brief:
-    """The same w and b, with their dual weights in the units of another λ."""
+    """The same w and b, with dual weights rescaled to another λ."""
     w, b, alpha = run.answer
     assert alpha is not None
     return Brief(Solution(w, b, alpha * (after.lam / before.lam)), run.gap, run.responses)
 
 
 def scaled(before: Penalized, answer: Solution, after: Penalized) -> Solution:
-    """An answer as a start for another λ: its w as it is, and the best multiple of its dual weights.
+    """An answer as a start for another λ: the same w, and the best multiple of the dual weights.
 
     Along the ray through α the dual is a parabola, whose top is at
 
     .. math:: \\sum_ic_i(t_i\\alpha_i - \\varepsilon|\\alpha_i|) \\Big/
               \\big(\\|z\\|^2/\\lambda + q\\sum_ic_i\\alpha_i^2\\big), \\qquad z = \\lambda_0w_0.
 
-    Where no dual weight was at its bound this leaves w, and the dual
-    weights in units of w, as they are.
+    If no dual weight was at its bound, this leaves w, and the coefficients of the rows in w, unchanged.
     """
     if answer.alpha is None or isinstance(after, L1Regularized):
         return answer

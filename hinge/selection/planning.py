@@ -1,4 +1,4 @@
-"""What an accuracy will probably cost, where cells have to be bought: told from a pilot."""
+"""A forecast of the cost of an accuracy, if cells have to be bought, from a pilot sample."""
 
 from typing import NamedTuple
 
@@ -16,32 +16,32 @@ from hinge.estimators import LinearSVC
 from hinge.types import MatrixLike
 
 FEWEST_ROWS = 40
-"""Rows of a pilot, at least."""
+"""Least number of rows of a pilot."""
 HALVINGS, REPEATS, DRAWS = 4, 20, 400
 EXPONENTS = np.linspace(0.3, 1.2, 10)
-"""Of the learning curve: less than this is not learning, more was never seen."""
+"""Exponents c of the learning curve that are tried."""
 
 
 class CostPlan(NamedTuple):
-    """What an error will probably cost.
+    """A forecast of the cost at which an error is reached.
 
     Attributes
     ----------
     cost : float
-        Of all cells of as many random rows as it will probably take, those of the pilot included; infinite where the
+        Median forecast: the price of all cells of the random rows needed, those of the pilot included; infinite if the
         error will probably not be reached with any number of rows.
     low, high : float
-        What the cost lies between, with the confidence that was asked for.
+        Interval for the cost, with the requested confidence.
     rows : float
-        How many rows that is.
+        The number of rows of the median forecast.
     reachable : float
-        How probable it is that the error can be reached at all, with rows enough.
+        Probability that the error can be reached with any number of rows.
     full_cost : float
-        Of all rows that there are.
+        Price of all rows of the table.
     pilot_cost : float
-        What was paid for the pilot; its cells are kept by the table.
+        Price of the pilot; its cells are kept by the table.
     sizes, errors : ndarray
-        The learning curve that the pilot has shown.
+        The learning curve measured on the pilot.
 
     Examples
     --------
@@ -71,31 +71,31 @@ def plan_cost(
     confidence: float = 0.8,
     seed: int = 0,
 ) -> CostPlan:
-    """What it will probably cost to reach an error, from a pilot of a given cost.
+    """Forecast the cost of reaching an error, from a pilot of a given cost.
 
-    Before the first cell is bought nothing is known of what the columns say of the labels, so the answer takes a
-    pilot: random rows, bought whole, which a fit on the same table afterwards does not pay for again. On a third of
-    them the errors of models from more and more of the others are counted, in many divisions, and a learning curve
+    Before any cell is bought nothing is known about how the columns relate to the labels, so a pilot is needed: random
+    rows, bought whole, which a later fit on the same table does not pay for again. A third of them is held out, the
+    errors of models trained on growing parts of the others are measured, for many random splits, and a learning curve
 
     .. math:: e(n) = a + b\\,n^{-c}, \\qquad a, b \\ge 0
 
-    is fitted and solved for n. The interval comes from divisions drawn again, each curve shifted by what the error of
-    so few rows may be off.
+    is fitted and solved for n. The interval comes from a bootstrap over the splits, with each curve shifted by the
+    sampling error of the pilot.
 
     Parameters
     ----------
     model : LinearSVC
         With the parameters that it will be trained with; it is not changed.
     X : {array-like, sparse matrix, Table or FeatureOracle} of shape (n_samples, n_features)
-        What is for sale. Of an array a cell costs 1.
+        The data for sale. A cell of an array costs 1.
     y : array-like of shape (n_samples,)
         All labels, which are free.
     error : float
-        The share of wrong predictions to reach.
+        The error rate to reach.
     pilot_cost : float
-        What may be spent to find out: at least the price of 40 rows.
+        Limit of the price of the pilot: at least that of 40 rows.
     confidence : float, default=0.8
-        Of the interval.
+        Confidence of the interval.
     seed : int, default=0
 
     Returns
@@ -104,9 +104,9 @@ def plan_cost(
 
     Notes
     -----
-    The cost is that of whole random rows. The frugal learner, which ``fit`` uses where cells are sold, mostly pays
-    less; so does ``solver="thrifty"``, where columns differ in price. A curve that is followed for ten times the rows
-    of the pilot or more is a guess: the interval is wide there, and not wide enough where the curve has a second bend.
+    The cost is that of whole random rows. The frugal learner, which ``fit`` uses if cells are sold, usually pays less;
+    so does ``solver="thrifty"`` if columns differ in price. Extrapolation to ten times the rows of the pilot or more is
+    uncertain: the interval is wide there, and still too narrow if the curve changes its exponent.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def plan_cost(
 
 
 def _curve(model: LinearSVC, X: sp.csr_array, y: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Sizes of training sets, and the errors of models from them on other rows, by division."""
+    """Sizes of training sets, and the held-out errors of models trained on them, for each split."""
     m = len(y)
     aside = m // 3
     sizes = np.unique(((m - aside) / 2.0 ** np.arange(HALVINGS)).astype(int))
@@ -176,7 +176,7 @@ def _curve(model: LinearSVC, X: sp.csr_array, y: np.ndarray, rng: np.random.Gene
 
 
 def _rows_for(error: float, sizes: np.ndarray, errors: np.ndarray, m: int, rng: np.random.Generator) -> np.ndarray:
-    """Rows that the error takes, by curves through divisions drawn again; infinite where a curve stays above it."""
+    """Rows needed for the error, by bootstrap over the splits; infinite if the fitted curve stays above it."""
     out = np.empty(DRAWS)
     for k in range(DRAWS):
         mean = errors[rng.integers(len(errors), size=len(errors))].mean(axis=0)
@@ -187,7 +187,7 @@ def _rows_for(error: float, sizes: np.ndarray, errors: np.ndarray, m: int, rng: 
 
 
 def power_law(sizes: np.ndarray, errors: np.ndarray) -> tuple[float, float, float]:
-    """a, b and c of :math:`a + b\\,n^{-c}` by least squares, larger training sets counting more."""
+    """a, b and c of :math:`a + b\\,n^{-c}` by least squares, weighted by the size of the training set."""
     weight = np.sqrt(sizes / sizes.max())
     best = (np.inf, 0.0, 0.0, 1.0)
     for c in EXPONENTS:

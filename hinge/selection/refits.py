@@ -1,4 +1,4 @@
-"""Fits of an estimator one by one: for scores that need a model, and data that cannot be shared."""
+"""Separate fits of an estimator: for scores that need a model, and for data that cannot be shared."""
 
 import time
 import warnings
@@ -17,7 +17,7 @@ from hinge.selection.training import Training, Tunable
 
 
 class Refits:
-    """The fits of any estimator along C, on copies of rows.
+    """Fits of any estimator along a path of C, on copies of rows.
 
     Parameters
     ----------
@@ -48,8 +48,8 @@ class Refits:
             if self.likely and hasattr(model, "probability"):
                 model.set_params(probability=True) if "probability" in model.get_params() else None
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)  # a limit that cuts it off is said of the search
-                warnings.simplefilter("ignore", ConstantPredictionWarning)  # as some C are too small
+                warnings.simplefilter("ignore", ConvergenceWarning)  # the search itself warns of its time limit
+                warnings.simplefilter("ignore", ConstantPredictionWarning)  # some C of a grid are too small
                 model.fit(X, y, sample_weight=weight)
                 if self.likely and isinstance(model, LinearSVC):
                     model.calibrate(X, y, weight)

@@ -1,4 +1,4 @@
-"""What the candidates of a search are judged by, and models whose decision values are known already."""
+"""Scores of the candidates of a search, and models whose decision values are known already."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
@@ -11,7 +11,7 @@ from hinge.selection.training import Training
 from hinge.types import Items
 
 Scorer: TypeAlias = Callable[..., float]
-"""Called with a fitted model, rows and their labels: the larger, the better."""
+"""Called with a fitted model, rows and their labels; a larger score is better."""
 
 AT_MOST_ONE = (
     "accuracy",
@@ -27,27 +27,27 @@ AT_MOST_ONE = (
     "r2",
     "explained_variance",
 )
-"""Scores that end at 1, or begin with such a name."""
+"""Names, or beginnings of names, of scores that are at most 1."""
 NEVER_NEGATIVE = ("accuracy", "top_k_accuracy", "f1", "precision", "recall", "jaccard", "roc_auc", "average_precision")
-"""Those of them that end at 0 below."""
+"""Those of them that are at least 0."""
 
 
 class Scoring(NamedTuple):
-    """How a candidate is judged.
+    """A score, and what it needs.
 
     Attributes
     ----------
     scorer : callable
     name : str
-        What it is called; "custom" where it is a function of one's own.
+        Its name; "custom" for a function of the user's.
     values : bool
-        Whether decision values, or predictions, are all that it asks for: then no model need be made.
+        Whether it needs decision values or predictions only, so that no fitted model is necessary.
     likely : bool
-        Whether it asks for probabilities.
+        Whether it needs probabilities.
     most, least : float
-        No score is above or below.
+        Bounds on the score.
     weighs : bool
-        Whether it takes the weights of rows.
+        Whether it takes sample weights.
     """
 
     scorer: Scorer
@@ -67,9 +67,9 @@ class Scoring(NamedTuple):
     def marks(
         self, model: BaseEstimator, X: Items, y: np.ndarray, weight: np.ndarray | None
     ) -> tuple[np.ndarray, float] | None:
-        """The marks of rows, and what their sum is divided by, where the score is a mean: the accuracy.
+        """For the accuracy: 1 or 0 for each row, times its weight, and the divisor of their sum; else None.
 
-        scikit-learn's own checks before it counts take as long as a small fit.
+        scikit-learn's own checks before counting take as long as a small fit.
         """
         if self.name != "accuracy":
             return None
@@ -78,12 +78,12 @@ class Scoring(NamedTuple):
 
 
 def scoring_of(scoring: str | Scorer | None, regression: bool) -> Scoring:
-    """What `scoring` asks for; None is the accuracy, or R² of a regression.
+    """The `Scoring` of a name or function; None is the accuracy, or R² in regression.
 
     Parameters
     ----------
     scoring : str, callable or None
-        A name that `sklearn.metrics.get_scorer` knows, what ``make_scorer`` made, or a function of a model, rows and
+        A name that `sklearn.metrics.get_scorer` knows, a result of ``make_scorer``, or a function of a model, rows and
         labels.
     regression : bool
     """
@@ -91,15 +91,15 @@ def scoring_of(scoring: str | Scorer | None, regression: bool) -> Scoring:
         scoring = "r2" if regression else "accuracy"
     if not (isinstance(scoring, str) or callable(scoring)):
         raise ValueError(
-            f"scoring must be the name of one score, or a function of a model, X and y, got {scoring!r}: a choice is "
-            "made by one number."
+            f"scoring must be the name of one score, or a function of a model, X and y, got {scoring!r}: candidates "
+            "are compared by one number."
         )
     name = scoring if isinstance(scoring, str) else "custom"
     scorer: Any = get_scorer(scoring)
     method = getattr(scorer, "_response_method", None)
     methods = (method,) if isinstance(method, str) else tuple(method or ())
     if regression and methods and "predict" not in methods:
-        raise ValueError(f"scoring={name!r} is of classifiers, and this is a regression: take 'r2' or 'neg_...error'.")
+        raise ValueError(f"scoring={name!r} is for classifiers, and this is a regression: take 'r2' or 'neg_...error'.")
     values = bool(methods) and methods[0] in ("predict", "decision_function")
     most, least = np.inf, -np.inf
     if name.startswith(AT_MOST_ONE):
@@ -111,19 +111,19 @@ def scoring_of(scoring: str | Scorer | None, regression: bool) -> Scoring:
 
 
 def with_values(model: BaseEstimator, data: Training, values: np.ndarray) -> Any:
-    """A model whose decision values are these, one row for each row that it will be asked of.
+    """A model with these decision values: one row for each row that it will predict.
 
     Parameters
     ----------
     model : estimator
-        Says how classes follow from decision values.
+        Determines how classes follow from decision values.
     data : Training
     values : ndarray of shape (n_rows, n_runs)
     """
     kind: Any = type(model)
-    known = kind.__new__(kind)  # a copy, but for what scikit-learn asks when it copies
+    known = kind.__new__(kind)  # a shallow copy that skips scikit-learn's own copying
     known.__dict__.update(model.__dict__)
-    known._scores = lambda X: values  # what all its predictions are made of
+    known._scores = lambda X: values  # all its predictions are made from these
     if data.classes is not None:
         pairs = getattr(model, "multiclass", "ovr") == "ovo" and len(data.classes) > 2
         known.classes_ = data.classes

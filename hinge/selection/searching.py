@@ -1,4 +1,4 @@
-"""What the estimators share that choose their own C: parameters become a search, and what it found attributes."""
+"""The base class of estimators that choose their own C by `hinge.tune`."""
 
 from typing import Any, Self
 
@@ -13,11 +13,11 @@ from hinge.selection.tuning import CV, tune
 from hinge.types import Items
 
 OF_THE_SEARCH = ("max_time", "n_jobs", "verbose")
-"""Parameters that are those of the search here, and of a fit in the plain estimator."""
+"""Parameters that here belong to the search, not to the fits of the plain estimator."""
 
 
 class Searching:
-    """An estimator that is fitted by `hinge.tune`, and predicts as the plain one that was chosen."""
+    """An estimator that is fitted by `hinge.tune`, and predicts like the plain estimator that was chosen."""
 
     Cs: Grid
     cv: CV
@@ -31,35 +31,35 @@ class Searching:
     C_: float
     gamma_: float | None
     _plain_class: Any
-    """The estimator whose C is chosen."""
+    """The plain estimator class whose C is chosen."""
 
     @property
     def C(self) -> float:
-        """The C that was chosen, under the name that it has in the plain estimator; 1 before."""
+        """The chosen C, under its name in the plain estimator; 1 before fit."""
         return getattr(self, "C_", 1.0)
 
     @property
     def partial_fit(self) -> Any:
-        """There is none: C is chosen by all rows."""
+        """Not available, since choosing C needs all rows."""
         own, plain = type(self).__name__, self._plain_class.__name__
         raise AttributeError(f"{own} chooses C by all rows, and has no partial_fit: use {plain}(C=...) for that.")
 
     def fit(
         self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None, *, groups: ArrayLike | None = None
     ) -> Self:
-        """Choose C, and γ where the kernel has one, and fit the model.
+        """Choose C, and γ if the kernel has one, and fit the model.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Of kernel machines also a sequence of what the kernel takes, or kernel values of shape (n_samples,
-            n_samples) where the kernel is precomputed.
+            For kernels, also a sequence of items that the kernel takes, or kernel values of shape (n_samples,
+            n_samples) if the kernel is precomputed.
         y : array-like of shape (n_samples,)
             Labels, or targets.
         sample_weight : array-like of shape (n_samples,), optional
-            Of fits, and of scores.
+            Weights of the rows, in fits and in scores.
         groups : array-like of shape (n_samples,), optional
-            For splitters that ask for groups.
+            For splitters that need groups.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Answers along C, up to where C holds nothing back any more."""
+"""Answers along a path of C, up to the C from which on the solution no longer changes."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
@@ -12,23 +12,23 @@ def until_settled(
     holds_back: Callable[[T, float], bool],
     as_for: Callable[[T, float], T],
 ) -> Iterator[T]:
-    """The answer for each C, solved for one after the other, or for several at once.
+    """The answer for each C, one after the other; a single answer serves all C from some point on.
 
-    Dual weights that stay below all bounds are feasible for every larger C, with the same dual objective. And what an
-    answer costs grows with C. So where an answer for the largest C is feasible for smaller ones, its relative gap
-    for these is at most the one that was certified for the largest, and it is the answer for all of them. It is asked
-    for as soon as no dual weight is at its bound: from there on the optimum does not change, as a rule.
+    Dual weights below all bounds are feasible for every larger C, with the same dual objective, and the primal
+    objective of a given w grows with C. So if the answer for the largest C is feasible for smaller ones, its relative
+    gap for these is at most the one certified for the largest, and it is an answer for all of them. It is computed as
+    soon as no dual weight is at its bound, since from there on the optimum usually does not change.
 
     Parameters
     ----------
     Cs : sequence of float
         In ascending order.
     solved : callable
-        Gives the answer for C, begun from that of a smaller one; None if time is up, which ends it all.
+        Returns the answer for C, started from that of a smaller one; None if time is up, which ends the path.
     holds_back : callable
-        Whether C is a bound that a dual weight of the answer meets, or exceeds.
+        Whether a dual weight of the answer is at or above the bound for C.
     as_for : callable
-        The answer in the terms of another C.
+        Converts the answer to another C.
     """
     last: T | None = None
     top: T | None = None

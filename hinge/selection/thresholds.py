@@ -1,4 +1,4 @@
-"""The decision value from which on a row is called positive, where the two kinds of error cost differently."""
+"""The threshold of the decision value, if the two kinds of error have different costs."""
 
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from hinge.types import Items
 
 
 class Threshold(NamedTuple):
-    """A threshold, the mean cost of a row that it should have, and that of the model as it is, with zero."""
+    """A threshold, the mean cost per row to expect with it, and that with the threshold zero."""
 
     threshold: float
     cost: float
@@ -32,14 +32,13 @@ def choose_threshold(
     sample_weight: ArrayLike | None = None,
     held_out: bool = False,
 ) -> Threshold:
-    """The threshold of the decision values with the least cost, without another fit.
+    """The threshold of the decision value with the least cost, without another fit.
 
-    With :math:`f_i` for the decision value of row i by a machine that was trained without it, which the solution
-    tells, it minimises
+    With the leave-one-out decision values :math:`f_i`, which are computed from the solution itself, it minimises
 
     .. math:: \\sum_i s_i\\big(c_{fp}[y_i = -1, f_i > t] + c_{fn}[y_i = +1, f_i \\le t]\\big) \\Big/ \\sum_i s_i ,
 
-    in one sort. Where several t do, it is the one nearest to zero, in the middle between two rows.
+    by one sort. If several t are optimal, it is the one nearest to zero, in the middle between two rows.
     ``sklearn.model_selection.FixedThresholdClassifier(FrozenEstimator(model), threshold=t,
     response_method="decision_function")`` predicts by it.
 
@@ -48,11 +47,11 @@ def choose_threshold(
     model : LinearSVC, SVC, LinearSVCCV or SVCCV
         A fitted one, of two classes; the second of `classes_` is the positive one.
     X, y, sample_weight
-        What it was fitted to.
+        The data that it was fitted to.
     cost_fp, cost_fn : float, default=1.0
-        What it costs to call a negative row positive, and a positive one negative.
+        The cost of a false positive, and of a false negative.
     held_out : bool, default=False
-        Whether X and y are rows that took no part in the fit, whose decision values are taken as they are.
+        Whether X and y are other rows than those of the fit: then their decision values are used directly.
 
     Returns
     -------
@@ -70,7 +69,7 @@ def choose_threshold(
     """
     check_is_fitted(model, "classes_")
     if len(model.classes_) != 2:
-        raise ValueError(f"A threshold tells two classes apart, and the model has {len(model.classes_)}.")
+        raise ValueError(f"A threshold separates two classes, and the model has {len(model.classes_)}.")
     costs = [checked_number(name, cost, or_equal=True) for name, cost in (("cost_fp", cost_fp), ("cost_fn", cost_fn))]
     scores = model._scores(X) if held_out else left_out_scores(model, X, y, sample_weight)
     f, positive = scores[:, 0].astype(np.float64), column_or_1d(y) == model.classes_[1]
@@ -81,7 +80,7 @@ def choose_threshold(
     weight = np.ones(len(f)) if weight is None else weight
     order = np.argsort(f, kind="stable")
     f, positive, weight = f[order], positive[order], weight[order] / weight.sum()
-    # The cost with the first k rows called negative, for k = 0, ..., n.
+    # The cost if the first k rows are classified as negative, for k = 0, ..., n.
     below = np.concatenate([[0.0], np.cumsum(np.where(positive, costs[1], -costs[0]) * weight)])
     cost = below + costs[0] * float(weight[~positive].sum())
     cuts = np.concatenate([[f[0] - 1.0], 0.5 * (f[:-1] + f[1:]), [f[-1] + 1.0]])

@@ -1,4 +1,4 @@
-"""The rows of a search: checked once, and seen by each fit through weights."""
+"""The data of a search: checked once; each fit sees its rows through weights."""
 
 from typing import Any, NamedTuple, TypeAlias
 
@@ -15,13 +15,13 @@ from hinge.types import Items
 Tunable: TypeAlias = LinearSVC | LinearSVR | SVC | SVR
 """The estimators whose C can be chosen."""
 KINDS = LinearSVC, LinearSVR, SVC, SVR
-"""The same, to ask whether something is one."""
+"""The same, for isinstance."""
 INSTEAD = ("lam", "slack")
-"""Parameters in the place of C, beside which there is none to choose."""
+"""Parameters that replace C: with one of them there is no C to choose."""
 
 
 class Training(NamedTuple):
-    """Rows, what they should be told as, and their weights.
+    """Rows, their labels or targets, and their weights.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class Training(NamedTuple):
         Labels as they were given, or targets in float64.
     weight : ndarray of shape (n,), optional
     classes, codes : ndarray, optional
-        The labels there are, and which of them each row has; None of a regression.
+        The distinct labels, and the index of each row's label among them; None for a regression.
     """
 
     X: KernelData
@@ -40,7 +40,7 @@ class Training(NamedTuple):
     codes: np.ndarray | None
 
     def weight_of(self, train: np.ndarray | None) -> np.ndarray | None:
-        """The weights of a fit on these rows alone: zero on all others; None where all weigh one."""
+        """Row weights of a fit on the rows `train` alone: zero on all others; None if all are one."""
         if train is None:
             return self.weight
         weight = np.zeros(len(self.y))
@@ -48,11 +48,11 @@ class Training(NamedTuple):
         return weight
 
     def of_fit(self, train: np.ndarray | None) -> np.ndarray:
-        """The labels or targets that such a fit sees."""
+        """The labels or targets of such a fit."""
         return self.y if train is None else self.y[train]
 
     def lacks_a_class(self, train: np.ndarray) -> bool:
-        """Whether these rows have none of some class, or none with a weight."""
+        """Whether some class has no row, or none with a positive weight, among these."""
         if self.codes is None or self.classes is None:
             return False
         kept = train if self.weight is None else train[self.weight[train] > 0]
@@ -60,12 +60,12 @@ class Training(NamedTuple):
 
 
 def training_of(model: BaseEstimator, X: Items, y: ArrayLike, sample_weight: ArrayLike | None) -> Training:
-    """X and y as a fit of `model` would check them; it learns the names of the features.
+    """X and y as checked by a fit of `model`, which also stores the names of the features.
 
     Parameters
     ----------
     model : LinearSVC, LinearSVR, SVC or SVR
-        One of the search's own, since it is changed.
+        A copy that belongs to the search, since it is changed.
     X, y, sample_weight
         As for its ``fit``.
     """
@@ -77,7 +77,7 @@ def training_of(model: BaseEstimator, X: Items, y: ArrayLike, sample_weight: Arr
         )
     for name in INSTEAD:
         if getattr(model, name, None) is not None:
-            raise ValueError(f"{name} takes the place of C, which is to be chosen: leave {name}=None.")
+            raise ValueError(f"{name} replaces C, which is to be chosen: leave {name}=None.")
     linear = isinstance(model, LinearSVC | LinearSVR)
     solvers = registry.names(*(SOLVES if linear else ("kernel",)))
     check: Any = {

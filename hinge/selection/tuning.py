@@ -1,4 +1,4 @@
-"""`tune`: C, and γ, by cross-validation or leave-one-out, in the time of a few fits."""
+"""`tune`: choose C, and γ, by cross-validation or leave-one-out, in the time of a few fits."""
 
 import sys
 import time
@@ -31,41 +31,41 @@ from hinge.threads import each, threads_of
 from hinge.types import Items
 
 CV: TypeAlias = int | Literal["loo"] | BaseCrossValidator | Iterable[tuple[np.ndarray, np.ndarray]] | None
-"""How rows are held out: a number of folds, a splitter, the parts themselves; or each row by itself, by "loo"."""
+"""A number of folds, a splitter, pairs of row indices; or "loo" for leave-one-out."""
 Fold: TypeAlias = tuple[np.ndarray, np.ndarray]
-"""The rows to learn from, and those held out."""
+"""The training rows, and the held-out rows."""
 
 FOLD_TOL, FEW_ROWS = 1e-2, 1000
-"""Relative gap of fits that are made for their scores; less where rows are fewer, and single ones decide."""
+"""Relative gap of fits for scores; smaller in proportion if there are fewer rows than `FEW_ROWS`."""
 LEFT_OUT_TOL = 1e-3
-"""And those whose dual weights have to tell what leaving out a row changes."""
+"""Relative gap of fits for leave-one-out, which needs more accurate dual weights."""
 FOR_THE_SEARCH = 0.8
-"""Share of the time limit after which the search ends, so that the chosen model can be fitted in the rest."""
+"""Fraction of the time limit after which the search ends, to leave time for fitting the chosen model."""
 
 HELD_OUT = "where it is held out it counts as an error"
-"""What becomes of the only row of a class."""
+"""End of the warning about a class with a single row."""
 
 
 class Tuned(NamedTuple):
-    """What a search found.
+    """The result of a search.
 
     Attributes
     ----------
     model : estimator, optional
         The chosen one, fitted to all rows; None without `refit`.
     C, gamma : float
-        Those chosen; `gamma` is None where there is none to choose.
+        The chosen values; `gamma` is None if there is none to choose.
     Cs, gammas : ndarray
-        Those tried.
+        The values tried.
     scores : ndarray of shape (n_Cs, n_gammas, n_folds)
-        By fold; nan where the candidate was given up, or time was up.
+        The score of each fold; nan if the candidate was given up, or time was up.
     best_score : float
-        The mean of those of the chosen one.
+        The mean score of the chosen values.
     error, error_std : float
-        The error that the chosen model should have on rows it has not seen, by leave-one-out, and its standard
-        error: the share of wrong classes, or the mean absolute error of a regression. nan where they are not known.
+        The error to expect of the chosen model on new rows, by leave-one-out, and its standard error: the error rate,
+        or the mean absolute error of a regression. nan if not known.
     n_fits : int
-        Scores that were computed.
+        Number of scores that were computed.
 
     Examples
     --------
@@ -105,43 +105,43 @@ def tune(
     max_time: float | None = None,
     verbose: int = 0,
 ) -> Tuned:
-    """Choose C, and γ of a kernel, and fit the model that was chosen.
+    """Choose C, and γ of a kernel, and fit the chosen model.
 
-    For each γ all kernel values are computed once, for all folds; linear machines see folds as weights of zero. Along C
-    each fit begins where the last one ended, and ends at a relative gap of 1e-2, or less of fewer than a thousand rows,
-    which is enough for its score; of many rows, whose kernel values are in single precision, for these values as they
-    are. A candidate is given up when its scores so far say that it cannot be chosen, whatever the other folds bring;
-    or, by the accuracy, that only a coincidence of four standard deviations would let it.
-    With ``cv="loo"`` there is one fit for each C and γ, on all rows, and scores come from leave-one-out values that
-    the solution itself tells; a candidate that gets fewer of its own rows right than another does without them is given
-    up.
+    For each γ all kernel values are computed once, for all folds; for linear models folds are weights of zero. Along C
+    each fit starts from the last one, and ends at a relative gap of 1e-2, or less with fewer than a thousand rows,
+    which is accurate enough for its score; with many rows, kernel values are in single precision, and the gap is that
+    for these values. A candidate is given up as soon as its scores so far imply that it cannot be chosen, whatever the
+    scores of the other folds; or, by the accuracy, that it would take a deviation of four standard deviations. With
+    ``cv="loo"`` there is one fit for each C and γ, on all rows, and scores come from leave-one-out values that are
+    computed from the solution; a candidate whose training score is below another's leave-one-out score is given up.
 
     Parameters
     ----------
     estimator : LinearSVC, LinearSVR, SVC or SVR
-        Its other parameters are those of every fit; `tol` is that of the last one.
+        Its other parameters are used in every fit; `tol` applies to the fit of the chosen model.
     X, y, sample_weight
         As for its ``fit``. Scores are weighted, too.
     Cs : int or sequence of float, default=10
-        The values of C to try, or how many: then they lie between the smallest C at which anything is learned and one
-        at which C holds no row back, see `hinge.selection.grids.bounds`. Repeated ones are solved once.
+        The values of C to try, or their number: then they range from the smallest C at which anything is learned to one
+        at which C no longer bounds any dual weight, see `hinge.selection.grids.bounds`. Repeated values are solved
+        once.
     gammas : int, sequence of float, "scale" or "auto", default=5
-        The values of γ to try, or how many: then they lie around "scale", up to 16 times as large and as small. Kernels
-        without γ do without.
+        The values of γ to try, or their number: then they range from 1/16 to 16 times "scale". Not used by kernels
+        without γ.
     cv : int, splitter, iterable or "loo", default=5
-        Folds, stratified by class; a splitter of scikit-learn; pairs of row numbers to learn from and to hold out; or
-        "loo": each row by itself.
+        Number of folds, stratified by class; a splitter of scikit-learn; pairs of training and held-out row indices; or
+        "loo" for leave-one-out.
     scoring : str or callable, optional
-        What to choose by, the larger the better: the accuracy, or R² of a regression. Scores that ask for
-        probabilities, and functions of one's own, get models that are fitted one by one.
+        The score to choose by, larger is better; by default the accuracy, or R² of a regression. For scores that need
+        probabilities, and for functions, every model is fitted separately.
     groups : array-like of shape (n_samples,), optional
-        For splitters that ask for groups.
+        For splitters that need groups.
     refit : bool, default=True
         Whether to fit the chosen model to all rows.
     n_jobs : int, optional
         Threads, over which folds are spread.
     max_time : float, optional
-        Limit of the whole in seconds: the best of the candidates so far is taken then, and a warning says so.
+        Time limit of the whole search in seconds: the best candidate so far is then chosen, with a warning.
     verbose : int, default=0
         Write a line for each γ and fold to standard error.
 
@@ -151,7 +151,7 @@ def tune(
 
     Notes
     -----
-    Among candidates with the same mean score the smallest C is chosen, and of those the smallest γ.
+    Among candidates with the same mean score the smallest C is chosen, and among these the smallest γ.
 
     Examples
     --------
@@ -211,7 +211,7 @@ def tune(
 
 
 class _Search:
-    """The moving parts of one call of `tune`."""
+    """The state of one call of `tune`."""
 
     def __init__(
         self,
@@ -229,18 +229,18 @@ class _Search:
         self.board = Board(len(Cs), len(gammas), 1 if folds is None else len(folds), scoring)
         self.linear = isinstance(model, LinearSVC | LinearSVR)
         self.cut_off = False
-        self.left_out: tuple[tuple[int, int], Any] | None = None  # the best so far, by leave-one-out
+        self.left_out: tuple[tuple[int, int], Any] | None = None  # the best candidate so far, with its left-out values
         if folds is None and not self._shares(None):
             raise ValueError(
-                "There is no cv='loo' for this search: scores that ask for more than decision values, "
-                "multi_class='crammer_singer', a GPU, and more rows than kernel values can be kept of, need a number "
+                "cv='loo' is not available for this search: scores that need more than decision values, "
+                "multi_class='crammer_singer', a GPU, or more rows than kernel values can be kept for, need a number "
                 "of folds."
             )
 
     def run(self, threads: int) -> None:
-        """Fill the board: one γ after the other, and so many folds at once.
+        """Fill the board: one γ after the other, with several folds at once.
 
-        It begins with the middle one: the sooner a good candidate is known, the sooner others are out.
+        It begins with the γ in the middle of the grid: the sooner a good candidate is known, the sooner others are out.
         """
         middle = len(self.gammas) // 2
         for g in sorted(range(len(self.gammas)), key=lambda g: abs(g - middle)):
@@ -263,7 +263,7 @@ class _Search:
         return self.cut_off
 
     def _shares(self, fold: Fold | None) -> bool:
-        """Whether fits share what they can: decision values are enough, and every class is there."""
+        """Whether the fits can share data: decision values suffice for the score, and no class is missing."""
         if not self.scoring.values or self.model.target_error is not None:
             return False
         if fold is not None and self.data.lacks_a_class(fold[0]):
@@ -273,15 +273,15 @@ class _Search:
         return KernelPath.fits(self.model, self.data)
 
     def _path(self, gamma: float | None) -> Any:
-        """What the fits of one γ share; None where they share nothing."""
+        """The object that fits all C of one γ; None if fits share nothing."""
         if not self._shares(None):
             return None
         return LinearPath(self.model, self.data) if self.linear else KernelPath(self.model, self.data, gamma)
 
     def _score_without(self, path: Any, g: int) -> None:
-        """Leave-one-out scores of all C: from the middle on as they are fitted, then of those below it.
+        """Leave-one-out scores of all C: from the middle of the grid upwards as they are fitted, then downwards.
 
-        The sooner a good one is known, the more are given up by their bounds.
+        The sooner a good candidate is known, the more others are given up by their bounds.
         """
         waiting: list[tuple[int, Fitted]] = []
         done = 0
@@ -298,9 +298,9 @@ class _Search:
             self._score_left_out(c, g, fitted)
 
     def _score_left_out(self, c: int, g: int, fitted: Fitted) -> None:
-        """The score of one C, unless the one on its own rows says that it is not the best.
+        """The leave-one-out score of one C, unless its training score shows that it is not the best.
 
-        Without a row no machine gets it right that got it wrong with it.
+        A row that is misclassified with its own help is misclassified without it, too.
         """
         rows, data, leader = np.arange(len(self.data.y)), self.data, self.board.best()
         marks = self.scoring.marks(fitted.model, rows, data.y, data.weight)
@@ -347,7 +347,7 @@ class _Search:
     def _score(
         self, model: Tunable, X: Items | np.ndarray, y: np.ndarray, weight: np.ndarray | None, fold: int
     ) -> float:
-        """That of a model; where classes are missing, which many scores do not allow for, their error says so."""
+        """The score of a model; with a helpful error if it fails because a class is missing."""
         try:
             return self.scoring.of(model, X, y, weight)
         except ValueError as error:
@@ -371,7 +371,7 @@ class _Search:
         sys.stderr.write(f"[hinge] {gamma}{what}: {len(done)} {'value' if len(done) == 1 else 'values'} of C{best}\n")
 
     def error_of(self, chosen: Tunable, place: tuple[int, int] | None) -> Estimate:
-        """The error of the chosen model by leave-one-out; by its folds where there is none."""
+        """The error of the chosen model by leave-one-out; by its folds if that is not available."""
         data = self.data
         if self.left_out is not None and self.left_out[0] == place:
             model = self.left_out[1]
@@ -390,7 +390,7 @@ def _distinct(gammas: Sequence[float | None]) -> list[float | None]:
 
 
 def _folds(cv: CV, data: Training, groups: ArrayLike | None) -> list[Fold] | None:
-    """The rows to learn from and those held out, of each fold; None for leave-one-out."""
+    """The training and held-out rows of each fold; None for leave-one-out."""
     y, counts = data.y, None if data.codes is None else np.bincount(data.codes)
     alone = None if data.codes is None or data.classes is None else only_row(data.codes, data.classes)
     if isinstance(cv, str):
@@ -406,7 +406,7 @@ def _folds(cv: CV, data: Training, groups: ArrayLike | None) -> list[Fold] | Non
         )
     splitter = check_cv(5 if cv is None else cv, y, classifier=counts is not None)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="The least populated class")  # folds without it are dealt with
+        warnings.filterwarnings("ignore", message="The least populated class")  # checked below, by our own rules
         folds = [(np.asarray(a), np.asarray(b)) for a, b in splitter.split(np.zeros((len(y), 1)), y, groups)]
     for k, (train, test) in enumerate(folds):
         if len(train) == 0 or len(test) == 0:

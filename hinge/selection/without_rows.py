@@ -1,6 +1,7 @@
-"""Decision values of all training rows by machines trained without them, and the error that they foretell."""
+"""Leave-one-out decision values of all training rows, and the error estimated from them."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,16 +9,14 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from hinge.access import as_matrix, as_points
-from hinge.calibration.features import Features
 from hinge.calibration.left_out import BAND, Asked, Solved, Spans, left_out
 from hinge.calibration.leverage import Squares
 from hinge.calibration.linear_spans import linear_spans
 from hinge.calibration.span import OwnValues, Values, spans_by_kernel
 from hinge.estimators import SVC, SVR, LinearSVC, LinearSVR, checks, kernel_input, weights
-from hinge.estimators.kernel_input import dense_if_small
-from hinge.estimators.leave_one_out import EXACT_POINTS, TILE_ROWS
+from hinge.estimators.kernel_input import dense_if_small, of_items
+from hinge.estimators.leave_one_out import EXACT_POINTS, features_of, kernel_values
 from hinge.estimators.one_vs_one import class_pairs
-from hinge.kernels import Function
 from hinge.problems import Regularized
 from hinge.problems.svm.losses import Loss
 from hinge.selection.training import Tunable
@@ -25,30 +24,30 @@ from hinge.types import Items, Stored
 
 
 class Fitted(NamedTuple):
-    """A model that knows the decision values of its own rows, and how it comes to those by machines without them."""
+    """A model that knows the decision values of its own rows, and a function that returns the leave-one-out ones."""
 
     model: Any
     left_out: Callable[[], Any]
 
 
 class Estimate(NamedTuple):
-    """The error of a model on rows that it has not seen, and its standard error."""
+    """The estimated error of a model on new rows, and its standard error."""
 
     error: float
     std: float
 
 
 def spread_over(f: np.ndarray, y: np.ndarray, rows: np.ndarray, without: np.ndarray) -> np.ndarray:
-    """The values of all rows, where only some were looked at.
+    """Leave-one-out values of all rows, from those of a sample.
 
-    A row that was not moves as the one of its label does that was, and whose decision value is the nearest.
+    A row outside the sample changes by as much as the sampled row of its label with the nearest decision value.
 
     Parameters
     ----------
     f, y : ndarray of shape (n,)
         Decision values, and labels: -1 and +1.
     rows, without : ndarray
-        The rows that were looked at, in ascending order, and their values without them.
+        The sampled rows, in ascending order, and their leave-one-out values.
     """
     values = f.astype(np.float64)
     values[rows] = without
@@ -71,19 +70,19 @@ def spread_over(f: np.ndarray, y: np.ndarray, rows: np.ndarray, without: np.ndar
 def without_targets(
     f: np.ndarray, t: np.ndarray, beta: np.ndarray, bound: np.ndarray, loss: Loss, spans: Spans
 ) -> np.ndarray:
-    """The same of a regression: predictions for all rows by machines trained without them.
+    """Leave-one-out predictions of a regression, for all rows.
 
-    A row pulls with :math:`\\beta_i` to one side, and its prediction without it is :math:`f_i - \\beta_iS_i^2`, with
-    the span of the classification in which that side is its label, and which it is short of by as much as its residual
-    exceeds ε; in units of the mean residual. Where the tube is narrower than the band of rows that are near its edge,
-    dual weights there go from -C to C, and not from 0 to C: twice as far.
+    The prediction of row i without it is :math:`f_i - \\beta_iS_i^2`. The span is that of a classification whose label
+    is the sign of :math:`\\beta_i`, and in which a row lacks its margin by as much as its residual exceeds ε, in units
+    of the mean absolute residual. If ε is less than the band of rows near the edge of the tube, dual weights there
+    range from -C to C instead of 0 to C, and ρ is half as large.
 
     Parameters
     ----------
     f, t : ndarray of shape (n,)
         Predictions and targets.
     beta : ndarray of shape (n,)
-        Dual weights with their signs, in units of w.
+        Coefficients of the rows in w, with their signs.
     bound : ndarray of shape (n,)
         C times the weights of the rows.
     loss : Loss
@@ -101,46 +100,42 @@ def without_targets(
     found = left_out(Solved(as_label, side, np.abs(beta) / unit, bound / unit, loss.curvature), in_tube)
     moved = found.f - as_label[found.rows]
     for label in (-1.0, 1.0):
-        if np.count_nonzero(side == label) == 1:  # which is no reason to know nothing of it here
+        if np.count_nonzero(side == label) == 1:  # the rule of `left_out` for a single row of a label does not apply
             moved[side[found.rows] == label] = 0.0
     return spread_over(f, side, found.rows, f[found.rows] + unit * moved)
 
 
 def without_labels(f: np.ndarray, y: np.ndarray, a: np.ndarray, bound: np.ndarray, spans: Spans) -> np.ndarray:
-    """Those of a classification by the hinge, for all rows."""
+    """Leave-one-out decision values of a classification by the hinge, for all rows."""
     found = left_out(Solved(f, y, a, bound), spans)
     return spread_over(f, y, found.rows, found.f)
 
 
 def kernel_spans(values: Values, own_values: OwnValues, free_bias: bool) -> Spans:
-    """Spans by kernel values."""
+    """The function that computes spans from kernel values."""
     return lambda asked: spans_by_kernel(values, own_values, free_bias, asked)
 
 
 def row_spans(X: Stored, problem: Regularized) -> Spans:
-    """Spans of the rows of a linear problem."""
-    constant = {"none": 0.0, "free": 1.0, "penalized": float(problem.bias_scale)}[problem.bias]
-    penalty = np.ones(problem.d + 1)
-    penalty[-1] = float(problem.bias == "penalized")
-    rows = Features(X, constant, penalty)
-    kept = Squares()
+    """The function that computes spans from the rows of a linear problem."""
+    rows, kept = features_of(X, problem), Squares()
     return lambda asked: linear_spans(rows, asked, kept)
 
 
 def left_out_scores(model: Tunable, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None) -> np.ndarray:
-    """Decision values of the rows of a fit by machines trained without them, from the fit itself.
+    """Leave-one-out decision values of the training rows, computed from the fit itself.
 
     Parameters
     ----------
     model : LinearSVC, LinearSVR, SVC or SVR
         A fitted one.
     X, y, sample_weight
-        What it was fitted to.
+        The data that it was fitted to.
 
     Returns
     -------
     ndarray of shape (n_samples, n_runs)
-        A column for each class against the rest, or for each class pair; predictions, of a regression.
+        A column for each class against the rest, or for each pair of classes; predictions of a regression.
     """
     if isinstance(model, LinearSVR):
         return _of_linear_targets(model, X, y, sample_weight)
@@ -148,7 +143,7 @@ def left_out_scores(model: Tunable, X: Items, y: ArrayLike, sample_weight: Array
         return _of_kernel_targets(model, X, y, sample_weight)
     if not isinstance(model, LinearSVC | SVC):
         raise TypeError(
-            f"There is no leave-one-out of {type(model).__name__}: give a fitted LinearSVC, SVC, ... of hinge."
+            f"There is no leave-one-out of {type(model).__name__}: give a fitted LinearSVC, LinearSVR, SVC or SVR."
         )
     X, labels, codes, weight = model._rows_to_judge(X, y, sample_weight, False)
     judged = model._left_out(X, labels, codes, weight, every=isinstance(model, LinearSVC))
@@ -159,7 +154,7 @@ def left_out_scores(model: Tunable, X: Items, y: ArrayLike, sample_weight: Array
 
 
 def _labels(model: LinearSVC | SVC, codes: np.ndarray) -> list[np.ndarray]:
-    """-1 or +1 of every row in each run; 0 of those that take no part in it."""
+    """The label -1 or +1 of every row in each binary problem; 0 of rows that take no part in it."""
     n_classes = len(model.classes_)
     if model._one_vs_one:
         return [(codes == i).astype(int) - (codes == j) for i, j in class_pairs(n_classes)]
@@ -178,9 +173,7 @@ def _of_linear_targets(model: LinearSVR, X: Items, y: ArrayLike, sample_weight: 
         beta = np.zeros(problem.n)
         beta[model.support_] = model.dual_coef_[0]
     else:
-        raise ValueError(
-            "There is no leave-one-out without dual weights, which this solver does not keep: use another."
-        )
+        raise ValueError("Leave-one-out needs dual weights, which this solver does not keep: fit with solver='auto'.")
     return without_targets(f, t, beta, bound, problem.loss, row_spans(X, problem))[:, None]
 
 
@@ -191,27 +184,14 @@ def _of_kernel_targets(model: SVR, X: Items, y: ArrayLike, sample_weight: ArrayL
     beta = np.zeros(len(t))
     beta[model.support_] = model._dense_dual[0]
     bound = model._bound * (np.ones(len(t)) if weight is None else weight)
-    of_two = (
-        Function(kernel.function, on="pairs") if isinstance(kernel, Function) and kernel.on == "indices" else kernel
-    )
-    points = as_points(dense_if_small(X), of_two, exact=len(t) <= EXACT_POINTS)
+    points = as_points(dense_if_small(X), of_items(kernel), exact=len(t) <= EXACT_POINTS)
     diag = points.diag()
-
-    def values(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-        found = np.empty((len(one), len(other)), points.dtype)
-        for lo in range(0, len(one), TILE_ROWS):
-            points.fill(one[lo : lo + TILE_ROWS], other, found[lo : lo + TILE_ROWS])
-        return found
-
-    spans = kernel_spans(values, lambda i: diag[i], bool(model.fit_intercept))
+    spans = kernel_spans(partial(kernel_values, points), lambda i: diag[i], bool(model.fit_intercept))
     return without_targets(model.predict(X), t, beta, bound, model._loss, spans)[:, None]
 
 
 def estimate(model: Tunable, y: np.ndarray, values: np.ndarray, weight: np.ndarray | None) -> Estimate:
-    """The share of rows that a machine trained without them would get wrong; mean absolute error of a regression.
-
-    Its standard error is that of a mean over so many rows.
-    """
+    """The leave-one-out error rate, or mean absolute error of a regression, with its standard error."""
     if hasattr(model, "classes_"):
         wrong = (model.classes_[model._codes_of(values)] != y).astype(np.float64)
     else:
@@ -220,7 +200,7 @@ def estimate(model: Tunable, y: np.ndarray, values: np.ndarray, weight: np.ndarr
     mean = float(weight @ wrong / weight.sum())
     var = float(weight @ (wrong - mean) ** 2 / weight.sum())
     count = float(weight.sum() ** 2 / (weight**2).sum())
-    # Where no row is wrong the next may be: as if one of as many and two more were.
+    # If no row is wrong the variance would be 0: add one wrong row and one right one to estimate it.
     if var == 0.0 and hasattr(model, "classes_"):
         p = (mean * count + 1.0) / (count + 2.0)
         var = p * (1.0 - p)

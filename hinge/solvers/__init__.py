@@ -1,4 +1,4 @@
-"""HOW: one algorithm a file, and the driver that runs them all.
+"""Solvers, one algorithm in each file, and the driver that runs them.
 
 Solvers are imported when they are first used: `registry` lists them.
 """
@@ -43,7 +43,7 @@ _PARTS = (
 __all__ = [*_WHERE, *_KINDS, *(entry.class_name for entry in BY_NAME.values())]
 
 if TYPE_CHECKING:
-    # What type checkers see. A registered solver that is not here is found all the same, as `Any`.
+    # For type checkers. A registered solver that is not listed here works all the same, as `Any`.
     from hinge.solvers.auto import choose as choose
     from hinge.solvers.auto import frugal_for as frugal_for
     from hinge.solvers.base import Solver as Solver

@@ -1,4 +1,4 @@
-"""Which solver for which problem, and why."""
+"""The choice of a solver for a problem (``solver="auto"``), with a reason."""
 
 import math
 from typing import NamedTuple
@@ -18,31 +18,31 @@ from hinge.solvers.linear.row_space import RowSpace
 from hinge.solvers.linear.sdca import SDCA
 from hinge.solvers.linear.subspace_sdca import SubspaceSDCA
 
-MANY_ROWS = 5  # rows for each feature from which on Newton's method without a Hessian is considered
-PROBE = 3.0  # passes of the ascent that tell how fast it is
-CHEAP = 0.15  # the ascent is tried first if these passes cost less than this share of Newton's method
-HOPELESS = 2.0  # but not if the whole ascent should cost this many times as much as Newton's method
-CLEAR = 8.0  # the ascent runs alone if Newton's method should cost this many times as much
-MANY_DIGITS, SOON = 1e-5, 2e7  # below this tolerance Newton's method begins, if its price is below this one
-BRIEF = 2e6  # a price of Newton's method below which the ascent is not tried first
-CHEAPER_BRIEF = 4e6  # the same where the ascent should cost more than Newton's method
-SEPARABLE = 16  # rows for each feature, below which a plane may separate them: no price holds then, as λ becomes small
-ROWS_EACH = 4  # rows for each feature that such a price needs to be reliable
+MANY_ROWS = 5  # rows per feature from which on Newton's method without a Hessian is considered
+PROBE = 3.0  # passes of dual ascent that show how fast it converges
+CHEAP = 0.15  # dual ascent is tried first if these passes cost less than this fraction of Newton's method
+HOPELESS = 2.0  # but not if all of the ascent is estimated to cost this many times as much as Newton's method
+CLEAR = 8.0  # dual ascent runs alone if Newton's method is estimated to cost this many times as much
+MANY_DIGITS, SOON = 1e-5, 2e7  # below this tolerance Newton's method comes first, if its price is below the second
+BRIEF = 2e6  # price of Newton's method below which the ascent is not tried first
+CHEAPER_BRIEF = 4e6  # the same if the ascent is estimated to cost more than Newton's method
+SEPARABLE = 16  # rows per feature below which a plane may separate them: estimates are unreliable then for small λ
+ROWS_EACH = 4  # rows per feature that such an estimate needs to be reliable
 MANY_VISITS = 0.5  # R²/Λ from which on the ascent takes more than its first passes
-MANY_PASSES = 8  # a budget of so many passes is enough for SDCA, which also certifies
+MANY_PASSES = 8  # a budget of this many passes suffices for SDCA, which also certifies
 
 
 class Choice(NamedTuple):
-    """A solver and the sentence that says why."""
+    """A solver, and the reason for its choice."""
 
     solver: Solver
     reason: str
 
 
 def frugal_for(cells: int, max_reads: float, tol: float = 1e-3) -> Solver | None:
-    """The frugal learner, where a limit of reads is too low for whole passes over so many cells.
+    """The frugal learner, if a limit of reads is too low for several passes over so many cells; else None.
 
-    Below one pass it stops when little changes; from one pass on it goes on to the SVM of all rows.
+    With less than one pass it stops when little changes; from one pass on it continues to the SVM of all rows.
 
     Examples
     --------
@@ -60,12 +60,12 @@ def frugal_for(cells: int, max_reads: float, tol: float = 1e-3) -> Solver | None
 def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3) -> Choice:
     """The solver that ``solver="auto"`` stands for.
 
-    Newton's method or dual coordinate ascent, whichever should cost less by :mod:`hinge.solvers.linear.prices`; watched
-    by `Adaptive`, which leaves one for the other, unless the ascent is done before Newton's method has begun. Where
-    reads are limited to a few passes, or the data is not in memory, the frugal learner, which keeps what it has read
-    and needs no second pass. For kernel problems the block dual method, which certifies, on a device in the form for
-    one; for those with a given slack the Stochastic Batch Perceptron, in batches that grow with n. For the 1-norm
-    coordinate descent over columns.
+    Newton's method or dual coordinate ascent, whichever is estimated to cost less (:mod:`hinge.solvers.linear.prices`);
+    `Adaptive` monitors it and changes to the other if it is slow, unless the ascent is expected to end before Newton's
+    method has begun. If reads are limited to a few passes, or the data is not in memory, the frugal learner, which
+    keeps the cells it has read and needs no second pass. For kernel problems the block dual method, with a form for
+    GPUs; with a given slack the Stochastic Batch Perceptron, with batches that grow with n. For the 1-norm coordinate
+    descent over columns.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3)
     if isinstance(problem, KernelSlackConstrained):
         from hinge.solvers.kernel.sbp import SBP
 
-        # An even number, half for each class; larger batches only where they stay a small share of the rows.
+        # An even number, half for each class; larger batches only if they stay a small fraction of the rows.
         batch = 2 * max(1, min(16, problem.n // 256))
         return Choice(SBP(batch_size=batch), "the slack is given, and its steps need no λ")
     if isinstance(problem, Multiclass):
@@ -110,7 +110,7 @@ def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3)
         if frugal is not None:
             return Choice(frugal, "reads are limited, and cells once read are kept")
         return Choice(SDCA(), "reads are limited to many passes, and an iteration reads a single row")
-    d, n, tol = problem.d, problem.n, min(tol, 1.0) ** 2 if problem.pull else tol  # of a free level, the root of a gap
+    d, n, tol = problem.d, problem.n, min(tol, 1.0) ** 2 if problem.pull else tol  # with a free level tol bounds √gap
     if form_of(problem) == "products" and (n < MANY_ROWS * d or Newton().rejects(problem)):
         return Choice(ascent_for(problem, tol, alone=True), f"{d} features are many for {n} rows")
     stiff = stiffness(problem)
@@ -119,36 +119,36 @@ def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3)
     if problem.pull:
         return Choice(Newton(), f"{work} of dual ascent") if newton < ascent else Choice(SDCA(), f"{work} for Newton")
     if tol < MANY_DIGITS and newton < SOON and form_of(problem) == "features":
-        # What is wanted is an exact w, whose error is the root of a gap: the last of Newton's steps has it all.
+        # The error of w is the root of the gap: the last Newton step reduces it to rounding.
         exact = Adaptive(tol, "newton", ascent_for(problem, tol, stiff))
         return Choice(exact, f"{d} features, and {tol:g} asks for many digits")
-    # Many epochs are watched: their number is a guess.
+    # The number of epochs is only an estimate, so a long ascent is monitored.
     if CLEAR * ascent < newton and not leaps_pay(problem, tol, stiff):
         return Choice(ascent_for(problem, tol, stiff, alone=True), f"{work} for Newton")
     if form_of(problem) == "rows":
         return _of_few_rows(problem, tol, stiff)
-    price = newton / (n * visit_price(problem))  # in passes of the ascent
+    price = newton / (n * visit_price(problem))  # in passes of dual ascent
     if stiff >= MANY_VISITS and _is_brief(problem, newton, ascent):
         few = f"{n} rows of {d} features: Newton's method needs some {1e-6 * newton:.2g} ms"
         return Choice(Adaptive(tol, "newton", ascent_for(problem, tol, stiff), price=float(f"{price:.3g}")), few)
     tried = CHEAP * price > PROBE and ascent < HOPELESS * newton
     separable = n < SEPARABLE * (d + 1) and problem.loss.low == 0.0 == problem.loss.curvature
-    if form_of(problem) != "features" or separable:  # little is known beforehand
+    if form_of(problem) != "features" or separable:  # the estimate is too uncertain
         tried = True
-    elif ascent > newton:  # what is left of the ascent is taken for the geometric mean of this and of what is seen
+    elif ascent > newton:  # so that `Adaptive` expects the geometric mean of this estimate and of what it measures
         price *= newton / ascent
     price = float(f"{price:.3g}")
     if ascent <= newton or tried:
         watched = Adaptive(tol, ascent=ascent_for(problem, tol, stiff), price=price)
-        return Choice(watched, f"{work} for Newton, who takes over where it is slow")
+        return Choice(watched, f"{work} for Newton, which takes over if the ascent is slow")
     return Choice(Adaptive(tol, "newton", ascent_for(problem, tol, stiff), price=price), f"{work} of dual ascent")
 
 
 def _of_few_rows(problem: Regularized, tol: float, stiff: float) -> Choice:
-    """The ascent, and from some time on in the span of the rows, which are fewer than features and full.
+    """Dual ascent, and later a solver in the span of the rows, for dense rows that are fewer than the features.
 
-    That pays as soon as the passes that are left cost more than the inner products of the rows; at once, where the
-    ascent should.
+    That pays as soon as the remaining passes cost more than the inner products of the rows; from the beginning, if the
+    ascent is estimated to cost more.
     """
     n, d, (factor, a_pass, newton) = problem.n, problem.d, row_space_prices(problem)
     here, ascent, climb = n * visit_price(problem), ascent_price(problem, tol, stiff), ascent_for(problem, tol, stiff)
@@ -161,9 +161,9 @@ def _of_few_rows(problem: Regularized, tol: float, stiff: float) -> Choice:
 
 
 def _is_brief(problem: Regularized, newton: float, ascent: float) -> bool:
-    """Whether Newton's method is done at once, so that there is little to gain by beginning with the ascent.
+    """Whether Newton's method is so fast that starting with the ascent gains little.
 
-    What is left to gain is less than it costs to hand over; and where no code is cached yet, the second method takes
+    The gain would be less than the cost of the change; and if no compiled code is cached yet, a second method takes
     seconds to compile.
     """
     if not problem.loss.curvature or form_of(problem) != "features" or problem.n < ROWS_EACH * (problem.d + 1):
@@ -172,9 +172,9 @@ def _is_brief(problem: Regularized, newton: float, ascent: float) -> bool:
 
 
 def ascent_for(problem: Regularized, tol: float = 1e-3, stiff: float | None = None, *, alone: bool = False) -> Solver:
-    """Dual coordinate ascent, with steps in two directions where they pay (`leaps_pay`).
+    """Dual coordinate ascent, with steps in a two-dimensional subspace if they pay (`leaps_pay`).
 
-    One that runs `alone`, watched by nobody, is told its tolerance, and goes on to it. `stiff` is R²/Λ, if known.
+    If it runs `alone`, not monitored by `Adaptive`, it is given the tolerance. `stiff` is R²/Λ, if known.
 
     Examples
     --------
@@ -190,7 +190,7 @@ def ascent_for(problem: Regularized, tol: float = 1e-3, stiff: float | None = No
 
 
 def _fits_alone(problem: KernelRegularized) -> bool:
-    """Whether points of a regression fit alone, and the whole Gram matrix is kept."""
+    """Whether the points of a regression could each reach their target alone, and the whole Gram matrix fits."""
     gram = problem.gram
     if not problem.loss.two_sided or gram.by_value or not gram.narrows:
         return False

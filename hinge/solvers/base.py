@@ -1,4 +1,4 @@
-"""What a solver is: settings, and three verbs over a state that is a plain value."""
+"""The base class of solvers: settings, and methods that act on a state, which is a plain value."""
 
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
@@ -14,7 +14,7 @@ S = TypeVar("S")
 
 
 class Paper(NamedTuple):
-    """Where an algorithm comes from."""
+    """The publication that an algorithm comes from."""
 
     title: str
     authors: str
@@ -24,14 +24,14 @@ class Paper(NamedTuple):
 
 @dataclass(frozen=True)
 class Settings:
-    """Fields that scikit-learn's clones and grids can read and change."""
+    """A dataclass whose fields scikit-learn's clones and grids can read and change."""
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Settings by name."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     def set_params(self, **params: Any) -> "Settings":
-        """Change settings in place, which only scikit-learn's grids (on their own clones) need."""
+        """Change settings in place; only for scikit-learn's grids, on their own clones."""
         known = {f.name for f in fields(self)}
         for name, value in params.items():
             if name not in known:
@@ -44,11 +44,11 @@ class Settings:
 
 @dataclass(frozen=True)
 class Solver(Settings, Generic[P, S]):
-    """A method and its settings; it holds no data.
+    """An algorithm and its settings; it holds no data.
 
-    A run is ``state = init(problem, seed)``, then ``state = advance(problem, state, n_iter)`` as often
-    as wanted, then ``solution(problem, state)``. `advance` consumes the state it is given, and ``state.t`` is
-    the number of iterations so far. Cutting a run into pieces changes nothing, bit for bit.
+    A run is ``state = init(problem, seed)``, then any number of ``state = advance(problem, state, n_iter)``, then
+    ``solution(problem, state)``. `advance` may overwrite the state it is given, and ``state.t`` is the number of
+    iterations so far. Dividing a run into several calls of `advance` changes no bit of the result.
 
     Examples
     --------
@@ -65,42 +65,43 @@ class Solver(Settings, Generic[P, S]):
     paper: ClassVar[Paper]
 
     reads: ClassVar[Literal["rows", "blocks", "cells", "kept cells", "kernel"]] = "rows"
-    """Whole rows of a matrix in memory; such rows in large blocks, of a stream too; single rows, columns or cells of
-    any table; the same, each cell once and kept, so that a budget is the first control; or kernel values.
+    """What it reads: "rows" of a matrix in memory; "blocks" of rows, also of a stream; "cells": single rows, columns or
+    cells of any table; "kept cells": the same, but each cell once, and kept, so that a budget of reads is the main
+    limit; or "kernel" values.
     """
 
     steps_are_short: ClassVar[bool] = False
-    """Whether an iteration never takes long, so that Ctrl-C can wait for its end and no copy of the state is kept."""
+    """Whether iterations are always short: then Ctrl-C waits for the end of one, and no copy of the state is kept."""
 
     any_loss: ClassVar[bool] = False
-    """Whether it takes losses other than the hinge."""
+    """Whether it supports all losses, not only the hinge."""
 
     tubes: ClassVar[bool] = False
-    """Whether it takes the ε-insensitive loss, where it does not take any."""
+    """Whether it supports the ε-insensitive loss (if not `any_loss`)."""
 
     free_level: ClassVar[bool] = False
-    """Whether it takes a free level in place of a margin, `pull` of the problem."""
+    """Whether it supports problems with a free level, `Problem.pull`, such as `OneClass`."""
 
     at_once: ClassVar[bool] = False
-    """Whether it takes several problems over the same rows as one, `Tasks`."""
+    """Whether it solves several problems over the same rows as one, `Tasks`."""
 
     exact_estimate: ClassVar[bool] = False
-    """Whether `estimate` is more than a guess, so that no certificate is ever computed to check it."""
+    """Whether `estimate` is reliable, so that no certificate is computed merely to check it."""
 
     finished: ClassVar[Status] = Status.FINISHED
-    """What it means that `pause` is 0."""
+    """The status of a run that ends because `pause` is 0."""
 
     @property
     def parts(self) -> int:
-        """Into how many parts it cuts its work, so that as many threads can share it: a setting, where it can."""
+        """Number of parts of its work, and so of threads that can share it; a setting of solvers that can do that."""
         return 1
 
     def init(self, problem: P, seed: int = 0, start: Any = None) -> S:
-        """The first state; `start` warms it where the method can use an earlier answer."""
+        """The first state; `start` is an earlier answer, which some solvers can use."""
         raise NotImplementedError
 
     def advance(self, problem: P, state: S, n_iter: int) -> S:
-        """Run `n_iter` iterations; or fewer, where the method was told what to aim at and should be there."""
+        """Run `n_iter` iterations; fewer if the solver has a target of its own and expects to have reached it."""
         raise NotImplementedError
 
     def solution(self, problem: P, state: S) -> Any:
@@ -111,37 +112,37 @@ class Solver(Settings, Generic[P, S]):
         raise NotImplementedError
 
     def rejects(self, problem: Problem) -> str | None:
-        """Why this method cannot solve `problem`, and what can; None if it can."""
+        """Why this solver cannot solve `problem`, and which can; None if it can."""
         return None
 
     def cost(self, problem: P, state: S | None = None) -> Cost:
-        """What the next iteration may read at most; without a state, what the first may."""
+        """Upper bounds on what the next iteration reads; without a state, the first iteration."""
         raise NotImplementedError
 
     def pause(self, problem: P, state: S) -> int:
-        """Iterations to the next place where looking at the answer is worth while; 0 when finished."""
+        """Number of iterations until the answer should next be evaluated; 0 if the run is finished."""
         raise NotImplementedError
 
     def estimate(self, problem: P, state: S) -> float | Certificate:
-        """A cheap guess of the certificate's gap, by which the driver decides when to compute it.
+        """A cheap estimate of the certificate's gap, by which the driver decides when to compute the certificate.
 
-        Where the method itself knows what its answer is worth, that certificate: then no other is asked for.
+        If the solver itself knows a certificate of its answer, that certificate: then no other is computed.
         """
         return 0.0
 
     def refresh(self, problem: P, state: S) -> S:
-        """Told that a certificate was not good enough: drop what was only guessed."""
+        """Called if a certificate was not good enough: the solver drops what was only estimated."""
         return state
 
 
 def reason_against(solver: Solver, problem: Problem) -> str | None:
-    """Why a solver cannot solve a problem, in one sentence: its own, or that of the loss; None if it can."""
+    """Why a solver cannot solve a problem, by its own `rejects` or because of the loss; None if it can."""
     if isinstance(problem, Problem) and problem.pull and not solver.free_level:
-        return f"{type(solver).__name__} wants a margin of 1, where this problem has a free level; use SDCA or Newton."
+        return f"{type(solver).__name__} needs a margin of 1, and this problem has a free level; use SDCA or Newton."
     reason = solver.rejects(problem)
     if reason is not None:
         if isinstance(problem, L1Regularized):
-            return f"{type(solver).__name__} does not pay for the 1-norm of w (penalty='l1'); use CDN."
+            return f"{type(solver).__name__} does not solve problems with the 1-norm (penalty='l1'); use CDN."
         return reason
     loss = problem.loss
     if loss == HINGE or solver.any_loss:
@@ -153,11 +154,11 @@ def reason_against(solver: Solver, problem: Problem) -> str | None:
 
 
 def gap_of(estimate: float | Certificate) -> float:
-    """The gap that an estimate promises."""
+    """The gap of an estimate."""
     return estimate.gap if isinstance(estimate, Certificate) else estimate
 
 
 def certified(problem: P, solver: Solver[P, S], state: S) -> Certificate:
-    """The certificate of the answer so far: the solver's own, or else the problem's."""
+    """The certificate of the present answer: the solver's own, or else the problem's."""
     known = solver.estimate(problem, state)
     return known if isinstance(known, Certificate) else problem.certificate(solver.solution(problem, state))

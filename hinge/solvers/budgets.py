@@ -1,4 +1,4 @@
-"""What the data of a problem allows: who may read it, and how much."""
+"""Limits of a problem's data: which solvers can read it, and how much may be read."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from hinge.solvers.base import Solver
 
 
 def cannot_read(problem: Problem, solver: Solver) -> str | None:
-    """Why this method cannot read the problem's data; None if it can."""
+    """Why this solver cannot read the problem's data; None if it can."""
     if solver.reads in ("cells", "kept cells") or problem.in_memory or not isinstance(problem, OnData):
         return None
     name = type(solver).__name__
@@ -31,7 +31,7 @@ def cannot_read(problem: Problem, solver: Solver) -> str | None:
 
 
 def within_budget(stop: Stop, problem: Problem) -> Stop:
-    """The limits of the run and those of the data's owner together."""
+    """The limits of the run combined with those of the data's owner."""
     reads, cost = problem.budget
     if reads is not None:
         left = max(0, reads - problem.reads)

@@ -1,4 +1,4 @@
-"""The one loop that runs every solver: clock, stopping, history, interrupts."""
+"""The loop that runs every solver: clock, stopping rule, history, interrupts."""
 
 import copy
 import time
@@ -26,16 +26,16 @@ from hinge.solvers.result import Result
 from hinge.threads import allowing
 
 CHUNK_SECONDS = 0.1
-"""A compiled call is kept about this short, so that clocks and Ctrl-C are heeded."""
+"""About the longest time of one compiled call, so that time limits and Ctrl-C take effect soon."""
 
 LAST_WORD_CELLS = 100_000_000
-"""After Ctrl-C, a matrix of more cells is not read again for a last certificate."""
+"""After Ctrl-C, no last certificate is computed for a matrix of more cells than this."""
 
 LAST_WORD_EVALS = 10_000_000
-"""Nor are more kernel values computed."""
+"""Nor if it would take more kernel values than this."""
 
 LAST_ANSWER = 0.2
-"""Share of a time limit that is left for the last answer, where a method trains on what it has kept."""
+"""Fraction of a time limit that is reserved for the last answer, if a solver computes it from kept cells."""
 
 Callback = Callable[[Record, Solution], bool | None]
 
@@ -53,7 +53,7 @@ def solve(
     on_interrupt: Literal["raise", "keep"] = "raise",
     checkpoint: Checkpoint | None = None,
 ) -> Result:
-    """Run `solver` on `problem` until the first limit of `stop` is met.
+    """Run `solver` on `problem` until the first limit of `stop` is reached.
 
     Parameters
     ----------
@@ -62,21 +62,21 @@ def solve(
     stop : Stop, optional
         By default a certified gap of 1e-3.
     seed : int
-        Same seed, same result.
+        The same seed gives the same result.
     start : Solution, optional
-        An earlier answer to begin from, where the solver can.
+        An earlier answer to start from, if the solver can.
     state : optional
-        The state of an earlier `Result`, to go on exactly where it ended.
+        The state of an earlier `Result`, to continue exactly where it ended.
     score : callable, optional
         Error of a solution on held-out rows; recorded, and stopped on if ``stop.target`` is given.
     callbacks : sequence of callables
         Called with each `Record` and the solution; one that returns True ends the run.
     on_interrupt : {"raise", "keep"}
-        What Ctrl-C does, always within a fraction of a second: raise KeyboardInterrupt, or return
-        the answer so far with ``Status.INTERRUPTED``.
+        On Ctrl-C, within a fraction of a second, raise KeyboardInterrupt, or return the answer so far with
+        ``Status.INTERRUPTED``.
     checkpoint : Checkpoint, optional
-        Where the state is written now and then, and at the end. A run whose state is there already goes on from it: the
-        answer is that of a run that was never interrupted, bit for bit.
+        Where the state is written from time to time, and at the end. If it has a state already, the run continues from
+        that; the answer is bitwise that of a run without interruption.
 
     Returns
     -------
@@ -109,7 +109,7 @@ def solve(
     stop = within_budget(stop, problem)
     stop = replace(stop, max_time=limited(stop.max_time))
     run = _Run(problem, solver, stop, score, callbacks, on_interrupt == "keep")
-    run.pays_at_the_door = solver.reads == "kept cells" and not own_limits
+    run.data_has_limit = solver.reads == "kept cells" and not own_limits
     if stop.max_reads is not None and problem.pass_cells > stop.max_reads:
         start = None  # a warm start costs a pass over the data, which the limit does not allow
     with run.interrupts.heeded(), run.meter, allowing(solver.parts):
@@ -133,7 +133,7 @@ def solve(
             status = Status.DATA_CHANGED
     if status is Status.INTERRUPTED and on_interrupt == "raise":
         raise KeyboardInterrupt
-    # The final answer may need a run of its own, which is not to be interrupted.
+    # The final answer may need a run of its own, which must not be interrupted.
     with called_off_by(None), allowing(solver.parts):
         if checkpoint is not None:
             checkpoint.offer(run.state, final=True)
@@ -141,7 +141,7 @@ def solve(
 
 
 def _is_like(state: Any, fresh: Any) -> bool:
-    """Whether types and shapes are those of a fresh state, all the way down; what is empty at first may have grown."""
+    """Whether types and shapes are those of a fresh state, recursively; arrays that start empty may have grown."""
     if hasattr(fresh, "dtype") and hasattr(fresh, "shape"):  # an array, on whatever device
         shape, form = tuple(getattr(state, "shape", ())), tuple(fresh.shape)
         grown = form[:1] == (0,) and shape[1:] == form[1:] and len(shape) == len(form)
@@ -153,13 +153,13 @@ def _is_like(state: Any, fresh: Any) -> bool:
 
 
 def copied(answer: Answer) -> Answer:
-    """An answer whose arrays are its own."""
+    """An answer with copies of its arrays."""
     parts = cast(tuple[Any, ...], answer)
     return cast(Answer, type(answer)(*(part.copy() if hasattr(part, "copy") else part for part in parts)))
 
 
 class _Run:
-    """The moving parts of one call of `solve`."""
+    """The state of one call of `solve`."""
 
     def __init__(self, problem, solver, stop, score, callbacks, keep):
         self.problem, self.solver, self.stop, self.keep = problem, solver, stop, keep
@@ -169,21 +169,21 @@ class _Run:
         self.latest: tuple[int, Certificate] | None = None
         self.seen: tuple[int, float | Certificate] = -1, np.inf
         self.meter = Meter(problem)
-        # Reads that are reserved for the last certificate, unless that would be most of the budget.
+        # Reads reserved for the last certificate, unless that would be most of the budget.
         certificate = problem.certificate_cells(solver.cost(problem)) if stop.max_reads is not None else 0
-        self.last_word = certificate if (stop.max_reads or 0) >= 4 * certificate else 0
+        self.reserved_reads = certificate if (stop.max_reads or 0) >= 4 * certificate else 0
         kept = solver.reads == "kept cells" and stop.max_time is not None
-        self.last_answer = LAST_ANSWER * cast(float, stop.max_time) if kept else 0.0
+        self.reserved_seconds = LAST_ANSWER * cast(float, stop.max_time) if kept else 0.0
         # A certificate is computed once the estimate is below this. It starts as the tolerance and is lowered
         # where a certificate failed only because of rounding.
         self.target = stop.tol
-        self.rate = 0.0  # iterations a second, once known
+        self.rate = 0.0  # iterations per second, once known
         self.interrupts = Interrupts()
         self.safe: Any = None  # the state before a step that may be long
         self.checkpoint: Checkpoint | None = None
-        # Whether the data itself refuses what its budget does not allow, and keeps all that was bought: then a step
-        # whose price may be too high can be tried, since much of it may be known.
-        self.pays_at_the_door = False
+        # Whether the limit is one of the data itself, which rejects reads beyond it and keeps all that was bought: then
+        # a step whose price may exceed it can be tried, since many of its cells may be known.
+        self.data_has_limit = False
 
     @property
     def spent(self) -> Spent:
@@ -193,7 +193,7 @@ class _Run:
         if self.stop.max_time is not None:
             self.advance(0)  # compiles, before rates are measured
         if self.checkpoint is not None and self.state.t and (over := self.look()):
-            return over  # the run that left this state had not come to look at it
+            return over  # the run that wrote this state was killed before it evaluated it
         while True:
             pause = self.solver.pause(self.problem, self.state)
             status = self.run_to(pause)
@@ -204,7 +204,7 @@ class _Run:
                 return self.solver.finished
 
     def run_to(self, pause: int) -> Status | None:
-        """Advance by `pause` iterations in short pieces; the reason if a limit cuts it off."""
+        """Advance by `pause` iterations in short pieces; returns the status if a limit ends the run."""
         while pause > 0:
             n, status = self.allowance(pause)
             before, t = time.perf_counter(), self.state.t
@@ -214,7 +214,7 @@ class _Run:
                 return status
             done = self.state.t - t
             self.rate = done / max(time.perf_counter() - before, 1e-9) if done else self.rate
-            pause = pause - n if done >= n else 0  # the solver may ask for a look before
+            pause = pause - n if done >= n else 0  # the solver may have stopped early, to be evaluated
             if self.checkpoint is not None:
                 self.checkpoint.offer(self.state)
             if self.interrupts.pressed:
@@ -222,8 +222,8 @@ class _Run:
         return None
 
     def tried(self, most: int, status: Status | None) -> int:
-        """Run iterations that the budget may not allow, since their cells may be known: how many it did, or 0."""
-        before = copy.deepcopy(self.state) if self.pays_at_the_door else None
+        """Try iterations that the budget may not allow, since their cells may be known; returns how many succeeded."""
+        before = copy.deepcopy(self.state) if self.data_has_limit else None
         while before is not None and most > 0 and status in (Status.MAX_READS, Status.MAX_COST):
             try:
                 self.advance(most)
@@ -233,23 +233,23 @@ class _Run:
         return 0
 
     def advance(self, n: int) -> None:
-        """Run n iterations. With ``on_interrupt="keep"``, a copy of the state is kept during steps that may be long."""
+        """Run n iterations. With ``on_interrupt="keep"``, a copy of the state is kept during long steps."""
         left = None if self.stop.max_time is None else self.stop.max_time - self.spent.seconds
         long = not self.solver.steps_are_short and (n <= 1 or n > self.rate * CHUNK_SECONDS)
         if self.keep and long:
             self.safe = copy.deepcopy(self.state)
         self.interrupts.spare, self.interrupts.kept = self.safe is not None, self.keep
-        with within(left):  # a step may call `solve` itself: that run gets the time that is left
+        with within(left):  # a step may call `solve` itself: that run gets the remaining time
             self.state = self.solver.advance(self.problem, self.state, n)
         self.interrupts.kept, self.safe = False, None
 
     def broken_off(self) -> Status:
-        """After Ctrl-C: go back to the copy, if a step was interrupted while it wrote to the state."""
+        """After Ctrl-C: return to the copy, if a step was interrupted while it wrote to the state."""
         self.state = self.state if self.safe is None else self.safe
         return Status.INTERRUPTED
 
     def allowance(self, wanted: int) -> tuple[int, Status | None]:
-        """Iterations that no limit forbids, up to `wanted`, and the limit where there are none."""
+        """The number of iterations that no limit forbids, up to `wanted`; the limit's status if there are none."""
         stop = self.stop
         n = wanted
         cost = self.solver.cost(self.problem, self.state)
@@ -258,7 +258,7 @@ class _Run:
             if n <= 0:
                 return 0, Status.MAX_ITER
         if stop.max_reads is not None:
-            left = stop.max_reads - self.spent.reads - self.last_word
+            left = stop.max_reads - self.spent.reads - self.reserved_reads
             if self.state.t == 0:
                 left -= cost.setup
             n = min(n, left // max(1, self.problem.cells_of(cost)))
@@ -275,9 +275,9 @@ class _Run:
                 return 0, Status.MAX_KERNEL_EVALS
         seconds = CHUNK_SECONDS
         if stop.max_time is not None:
-            left = stop.max_time - self.spent.seconds - max(self.last_answer, self.answer_seconds(cost))
-            # The first piece always runs, even if compiling has used up the time; and none that would end later than
-            # the run would be early without it.
+            left = stop.max_time - self.spent.seconds - max(self.reserved_seconds, self.answer_seconds(cost))
+            # The first piece always runs, even if compilation has used up the time. A further one runs only if the run
+            # ends nearer to the limit with it than without it.
             if stop.max_time == 0 or (self.rate and left <= 0.5 / self.rate):
                 return 0, Status.MAX_TIME
             seconds = min(seconds, left)
@@ -286,20 +286,20 @@ class _Run:
         return max(1, min(n, int(piece))), None
 
     def answer_seconds(self, cost: Cost) -> float:
-        """What the kernel values of the last answer will take, at the pace so far, which is that of all work."""
+        """Expected time for the kernel values of the last answer, at the rate so far."""
         spent, limit = self.spent, self.stop.max_time or 0.0
         return (
             min(LAST_ANSWER * limit, cost.answer * spent.seconds / spent.evals) if cost.answer and spent.evals else 0.0
         )
 
     def look(self, final: bool = False) -> Status | None:
-        """Certify if it may be good enough, write a record, ask the callbacks."""
+        """Compute a certificate if the estimate is promising, add a record, and call the callbacks."""
         solver, problem, stop = self.solver, self.problem, self.stop
         gap, objective = np.inf, np.nan
         looks = len(self.history) + 1
         doubled = (
             looks >= 32 and looks & (looks - 1) == 0 and not solver.exact_estimate
-        )  # now and then, in case the estimate is wrong
+        )  # from time to time, in case the estimate is wrong
         promising = stop.tol > 0 and self.affords_certificate(1.5) and self.estimate() <= self.target
         ended = None
         told = self.seen[0] == self.state.t and isinstance(
@@ -314,12 +314,12 @@ class _Run:
                 self.target = min(self.target / 2, 0.9 * (stop.tol - (gap - certificate.unrounded)))
                 ended = None if self.target > 0 else Status.STALLED
                 if ended is None and solver.exact_estimate:
-                    # It may go on from the numbers that the certificate has summed anew: what was rounded is gone then.
+                    # It may continue from sums that the certificate has made anew, without their earlier rounding.
                     self.state = solver.refresh(problem, self.state)
             elif gap > stop.tol and promising and not final:
                 refreshed = solver.refresh(problem, self.state)
                 if refreshed is self.state and solver.exact_estimate:
-                    # Nothing was left out of the estimate but the errors of its numbers, which no step mends.
+                    # The estimate lacked only rounding errors, which no further step reduces.
                     self.target = min(self.target / 2, 0.9 * (stop.tol - (gap - gap_of(self.seen[1]))))
                     ended = None if self.target > 0 else Status.STALLED
                 self.state = refreshed
@@ -340,18 +340,18 @@ class _Run:
         return Status.CALLBACK if any(asked) else ended
 
     def answer(self) -> Any:
-        """The present answer; one that takes a run of its own has the time that is left for it."""
+        """The present answer; if computing it is a run of its own, that gets the reserved or remaining time."""
         limit = self.stop.max_time
-        with within(None if limit is None else max(self.last_answer, limit - self.spent.seconds)):
+        with within(None if limit is None else max(self.reserved_seconds, limit - self.spent.seconds)):
             return self.solver.solution(self.problem, self.state)
 
     def estimate(self) -> float:
-        """The gap as the solver sees it."""
+        """The solver's estimate of the gap."""
         self.seen = self.state.t, self.solver.estimate(self.problem, self.state)
         return gap_of(self.seen[1])
 
     def affords_certificate(self, times: float = 1.0) -> bool:
-        """Whether the limit on reads allows `times` as much as a certificate may read."""
+        """Whether the limit of reads allows `times` as many as a certificate may read."""
         if self.stop.max_reads is None:
             return True
         cells = self.problem.certificate_cells(self.solver.cost(self.problem, self.state))
@@ -365,7 +365,7 @@ class _Run:
         return self.latest[1]
 
     def certificate(self) -> Certificate:
-        """The solver's own certificate where it has one; else the problem's, sharpened if rounding is in the way."""
+        """The solver's own certificate if it has one; else the problem's, sharpened if rounding makes it too large."""
         if self.seen[0] != self.state.t:
             self.estimate()
         if isinstance(self.seen[1], Certificate):
@@ -380,7 +380,7 @@ class _Run:
     def result(self, status: Status) -> Result:
         dear = False
         if status is Status.INTERRUPTED:
-            with hurry():  # skip whatever takes long
+            with hurry():  # skip anything that takes long
                 solution = self.answer()
             dear = _is_dear(self.problem, solution, self.state.t)
         if dear:
@@ -403,7 +403,7 @@ class _Run:
 
 
 def _is_dear(problem: Problem[Answer], answer: Answer, t: int) -> bool:
-    """Whether a certificate is skipped after Ctrl-C: it would take too long, or nothing was done yet."""
+    """Whether to skip the certificate after Ctrl-C: it would take too long, or nothing has been done yet."""
     if problem.values_again(answer):
         return problem.values_again(answer) > LAST_WORD_EVALS
     return t == 0 or problem.pass_cells > LAST_WORD_CELLS

@@ -1,4 +1,4 @@
-"""The same method for several threads, where that pays."""
+"""The form of a solver for several threads, if the problem is large enough."""
 
 from dataclasses import replace
 
@@ -10,17 +10,17 @@ from hinge.solvers.linear.newton import Newton
 from hinge.solvers.linear.sdca import SDCA
 from hinge.solvers.linear.subspace_sdca import SubspaceSDCA
 
-A_ROW = 16  # cells that are visited in the time that a row takes besides
+A_ROW = 16  # overhead of a row, in cells
 PART_CELLS = 1 << 20
-"""Cells of an epoch for each part, at least: some milliseconds, where parts that meet some times in an epoch lose some
-tenths of one, and an epoch or so more is needed than by one thread."""
+"""Least cells of an epoch for each part: some milliseconds. Parts synchronise several times in an epoch, which costs
+some tenths of a millisecond, and need about one more epoch than a single thread."""
 
 WIDTH = 64
-"""The same for each feature, since every part of the dual ascent copies v in every round."""
+"""Least cells of an epoch for each feature and part, since each part of the dual ascent copies v in each round."""
 
 
 def in_parts(solver: Solver, problem: Problem, threads: int) -> Solver:
-    """What so many threads can work on at once: `CoCoA` for an ascent, `Newton` in parts; else the solver itself."""
+    """The solver for several threads: `CoCoA` for dual ascent, `Newton` in parts; else the solver itself."""
     if threads == 1 or not isinstance(problem, Regularized) or not problem.in_memory:
         return solver
     if type(solver) is Adaptive:

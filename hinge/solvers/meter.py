@@ -1,4 +1,4 @@
-"""What a run takes: the one count that the driver, `trace` and all that is built on them go by."""
+"""The account of a run: time, reads, kernel values and cost, as the driver and `trace` count them."""
 
 import time
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from hinge.problems import Problem
 
 
 class Spent(NamedTuple):
-    """Seconds, cells of the data, kernel values, and money."""
+    """Seconds, cells of the data, kernel values, and price."""
 
     seconds: float = 0.0
     reads: int = 0
@@ -18,7 +18,7 @@ class Spent(NamedTuple):
 
 
 class Meter:
-    """What a run has spent on a problem; it counts only inside ``with meter:``."""
+    """Counts what a run spends on a problem, inside ``with meter:`` only."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -34,7 +34,7 @@ class Meter:
 
     @contextmanager
     def off_clock(self) -> Iterator[None]:
-        """Takes no time of the run; what it reads stays on the bill, so that a limit holds for all together."""
+        """Excludes time from the account; reads still count, so that a limit holds for all of them."""
         began = time.perf_counter()
         try:
             yield
@@ -44,7 +44,7 @@ class Meter:
 
     @property
     def spent(self) -> Spent:
-        """All of it so far."""
+        """The total so far."""
         if self._since is None:
             return self._before
         before, now, since = self._before, self._now(), self._since

@@ -1,19 +1,19 @@
-"""Every solver, one a line: the name to ask for it by, where it lies, and what it solves.
+"""All solvers, one in each line: the name, the module, and the kind of problem.
 
-A new solver is a file of its own and a line here. All who offer solvers ask this list when they need it:
-the estimators' ``solver=``, races, model files, the laws that the tests hold solvers to, the lists in the
-documentation and the benchmark. No solver is imported before it is asked for, and no compiler with it.
+A new solver is a file of its own and a line here. Everything that offers solvers uses this list: the estimators'
+``solver=``, races, model files, the laws that tests hold solvers to, the lists in the documentation, and the benchmark.
+No solver is imported, and nothing is compiled, before it is used.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-if TYPE_CHECKING:  # it needs problems, and those a compiler
+if TYPE_CHECKING:  # its import needs a compiler
     from hinge.solvers.base import Solver
 
 Solves = Literal["linear", "multiclass", "cells", "1-norm", "kernel", "nu", "max-min"]
-"""The linear SVM by rows in memory; that of several classes at once, whose solvers have the names of those for two
-after "multiclass"; the linear SVM by rows, columns and cells; with the 1-norm; the kernel SVM; with ν; the others."""
+"""The linear SVM, by rows in memory; the multiclass SVM in one problem (names are "multiclass" and that of a binary
+solver); the linear SVM by rows, columns and cells; with the 1-norm; the kernel SVM; with ν; max-min problems."""
 
 
 class Registered(NamedTuple):
@@ -22,11 +22,11 @@ class Registered(NamedTuple):
     Attributes
     ----------
     module, class_name : str
-        Where the solver lies.
+        Where the solver is defined.
     solves : str
-        Which problems it is for.
+        The kind of problem it solves.
     needs : str
-        A package that it cannot do without and hinge can: such a solver has no name in ``solver=``.
+        An optional package that it needs: such a solver has no name in ``solver=``.
     """
 
     module: str
@@ -83,37 +83,37 @@ BY_NAME: dict[str, Registered] = {
     "pdhg": Registered("hinge.solvers.saddle.pdhg", "PDHG", "max-min"),
     "grigoriadiskhachiyan": Registered("hinge.solvers.saddle.grigoriadis_khachiyan", "GrigoriadisKhachiyan", "max-min"),
 }
-"""All of them. The name is that of the class in small letters."""
+"""All solvers. The name is that of the class in lower case."""
 
 
 def entries(*solves: Solves) -> dict[str, Registered]:
-    """The solvers of some kinds of problem by name, in their order here; all, if no kind is given."""
+    """The solvers of some kinds of problem by name, in this order; all if no kind is given."""
     return {name: entry for name, entry in BY_NAME.items() if not solves or entry.solves in solves}
 
 
 def names(*solves: Solves) -> tuple[str, ...]:
-    """What ``solver=`` of an estimator of such problems takes, besides "auto"."""
+    """Names that ``solver=`` of an estimator of such problems accepts, besides "auto"."""
     return tuple(name for name, entry in entries(*solves).items() if not entry.needs)
 
 
 def classes(*solves: Solves) -> "tuple[type[Solver], ...]":
-    """The solvers of some kinds of problem, imported; all, if no kind is given."""
+    """The classes of the solvers of some kinds of problem; all if no kind is given."""
     return tuple(entry.load() for entry in entries(*solves).values())
 
 
 def of_class(name: str) -> Registered | None:
-    """The solver whose class has this name; None if there is none."""
+    """The entry of the solver class with this name; None if there is none."""
     return next((entry for entry in BY_NAME.values() if entry.class_name == name), None)
 
 
 def entry_of(solver: "Solver") -> Registered | None:
-    """The line of a solver, or of the one it inherits from; None if it inherits from none."""
+    """The entry of a solver's class, or of a class that it inherits from; None if there is none."""
     places = [(cls.__module__, cls.__qualname__) for cls in type(solver).__mro__]
     found = {(entry.module, entry.class_name): entry for entry in BY_NAME.values()}
     return next((found[place] for place in places if place in found), None)
 
 
 def solves(solver: "Solver") -> Solves | None:
-    """Which problems a solver is for; None if nobody registered it."""
+    """The kind of problem that a solver solves; None if it is not registered."""
     entry = entry_of(solver)
     return None if entry is None else entry.solves

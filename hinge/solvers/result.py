@@ -1,4 +1,4 @@
-"""What a run gives back."""
+"""The result of `solve`."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,20 +10,20 @@ from hinge.solvers.base import Solver
 
 @dataclass(frozen=True)
 class Result:
-    """What a run gives back.
+    """The result of a run.
 
     Attributes
     ----------
     solution : Solution or Expansion
     certificate : Certificate
-        Of that very solution; its gap is infinite where none is known or affordable.
+        The certificate of this solution; its gap is infinite if none is known or affordable.
     status : Status
     n_iter : int
     per_pass : int
-        Iterations that read as much as one pass over the data.
+        Number of iterations that together read as much as one pass over the data.
     history : History
     state : Any
-        Continue with ``solve(..., state=state)``.
+        The final state; continue with ``solve(..., state=state)``.
     solver : Solver
         The solver that ran.
 

@@ -1,4 +1,4 @@
-"""Several problems over the same rows at once, so that these are read once for all."""
+"""Several problems over the same rows solved in alternation, so that rows are read once for all."""
 
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from hinge.solvers.linear.block_ascent import BlockAscent
 
 
 class SideBySideState(NamedTuple):
-    """A state of each task, and `turn.t`, the turns so far: task t modulo their number is next."""
+    """A state for each task, and the number of turns `turn.t`; the next task is number `turn.t` modulo their count."""
 
     tasks: tuple[Any, ...]
     turn: Scalars
@@ -27,14 +27,14 @@ class SideBySideState(NamedTuple):
 
 @dataclass(frozen=True)
 class SideBySide(Solver[Tasks, SideBySideState]):
-    """One solver for several problems over the same rows, which take turns: an iteration is one of one task.
+    """One solver for several problems over the same rows, in turns: an iteration is one iteration of one task.
 
-    By `BlockAscent`, which draws the same blocks for all of them, a block is read once and serves all.
+    With `BlockAscent`, which draws the same blocks for all tasks, each block is read once for all of them.
 
     Parameters
     ----------
     solver : Solver
-        One whose `estimate` is a certificate.
+        A solver whose `estimate` is a certificate.
     """
 
     solver: Solver = field(default_factory=BlockAscent)
@@ -73,7 +73,7 @@ class SideBySide(Solver[Tasks, SideBySideState]):
         return one._replace(a_pass=len(problem.tasks) * one.a_pass)
 
     def pause(self, problem: Tasks, state: SideBySideState) -> int:
-        """The end of the pass of the last of them."""
+        """To the end of the present pass of all tasks."""
         return sum(self.solver.pause(task, one) for task, one in zip(problem.tasks, state.tasks, strict=True))
 
     def estimate(self, problem: Tasks, state: SideBySideState) -> Certificate:
@@ -85,5 +85,5 @@ class SideBySide(Solver[Tasks, SideBySideState]):
         return Certificate(sum(c.objective for c in every), sum(c.bound for c in every), gap)
 
     def certificates(self, problem: Tasks, state: SideBySideState) -> list[Certificate]:
-        """Those of each task."""
+        """The certificates of all tasks."""
         return [certified(task, self.solver, one) for task, one in zip(problem.tasks, state.tasks, strict=True)]

@@ -1,4 +1,4 @@
-"""A given slack ν, met by root-finding in λ."""
+"""Slack-constrained problems by root-finding in λ."""
 
 import math
 from dataclasses import replace
@@ -23,12 +23,12 @@ def solve_slack(
     passes: int | None = None,
     **options: Any,
 ) -> Result:
-    """Solve a slack-constrained problem by regularised ones (Lemma 2.1 of the SIMBA and SBP papers).
+    """Solve a slack-constrained problem by a sequence of regularised ones (Lemma 2.1 of the SIMBA and SBP papers).
 
-    At the optimum of the regularised problem for λ, :math:`\\nu(\\lambda) = \\hat L(w)/\\|w\\|`, which grows
-    with λ. The root of ν(λ) = ν is found by the secant rule in logarithms within a bracket; each solve starts
-    from the dual of the one before. The run ends when the certificate *of the slack-constrained
-    problem*, the interval [γ, D(p)], is within ``stop.tol``: nothing is trusted of the road to it.
+    At the optimum of the regularised problem with λ, :math:`\\nu(\\lambda) = \\hat L(w)/\\|w\\|`, which increases with
+    λ. The root of ν(λ) = ν is found by the secant method in logarithms within a bracket; each solve starts from the
+    dual weights of the one before. The run ends when the certificate *of the slack-constrained problem*, the interval
+    [γ, D(p)], is within ``stop.tol``; it does not rely on the root-finding.
 
     Parameters
     ----------
@@ -38,14 +38,14 @@ def solve_slack(
         A solver of regularised problems; by default the one that suits the data.
     stop : Stop, optional
     passes : int, optional
-        Limit in passes over the data, for any one λ.
+        Limit of the passes over the data, for each λ.
     **options
         As for `solve`.
 
     Returns
     -------
     Result
-        Its solution has the scale of the regularised one: w/‖w‖ is the slack-constrained answer.
+        Its solution has the scale of the regularised problem: w/‖w‖ is the slack-constrained answer.
 
     Examples
     --------
@@ -61,8 +61,8 @@ def solve_slack(
 
     if problem.nu <= 0:
         by_kernel = isinstance(problem, KernelSlackConstrained)
-        other = "SBP, whose last water is none" if by_kernel else "Simba, or hinge.max_margin"
-        raise ValueError(f"nu = 0 is the limit of no λ: use {other}.")
+        other = "SBP" if by_kernel else "Simba, or hinge.max_margin"
+        raise ValueError(f"nu must be positive here, since no λ > 0 gives nu = 0: use {other}.")
     stop = Stop() if stop is None else stop
     history = History()
     lam, low, high = problem.nu, SMALLEST, LARGEST
@@ -82,7 +82,7 @@ def solve_slack(
             max_reads=None if stop.max_reads is None else max(0, stop.max_reads - used),
             max_kernel_evals=(None if stop.max_kernel_evals is None else max(0, stop.max_kernel_evals - evals)),
         )
-        # Where reads are limited, one λ after the other begins at the last answer: an iteration is a row.
+        # If reads are limited, use SDCA: each λ starts from the last answer, and an iteration reads one row.
         limited = stop.max_reads is not None and isinstance(inner, Regularized)
         method: Solver = solver or (SDCA() if limited else choose(inner).solver)
         if passes is not None and left.max_iter is None:
@@ -95,7 +95,7 @@ def solve_slack(
                 seconds=r.seconds + seconds,
                 feature_reads=r.feature_reads + used,
                 kernel_evals=r.kernel_evals + evals,
-                objective=np.nan,  # those of the regularised problem
+                objective=np.nan,  # that of the regularised problem is of no interest
                 certificate=np.inf,
             )
             for r in result.history
@@ -115,22 +115,22 @@ def solve_slack(
             return _result(problem, result, certificate, Status.CONVERGED, n_iter, history)
         if result.status is not Status.CONVERGED:
             return _result(problem, result, certificate, result.status, n_iter, history)
-        if certificate.gap > 0.3 * gap:  # then the inner accuracy is what is missing
+        if certificate.gap > 0.3 * gap:  # the inner accuracy is then what limits it
             inner_tol = max(inner_tol / 3, 1e-10)
         gap = certificate.gap
         low, high = (lam, high) if nu < problem.nu else (low, lam)
         points.append((math.log(lam), math.log(max(nu, 1e-300))))
         lam = _next(points, math.log(problem.nu), low, high)
-        if low >= high * (1 - 1e-6) and inner_tol > 1e-10:  # by answers too rough to tell on which side they are
+        if low >= high * (1 - 1e-6) and inner_tol > 1e-10:  # answers were too inaccurate to tell the side of the root
             inner_tol, low, high, points = inner_tol / 10, low / 3, high * 3, points[-1:]
         elif low >= high * (1 - 1e-12) or not SMALLEST < lam < LARGEST:
             return _result(problem, result, certificate, Status.STALLED, n_iter, history)
 
 
 def _next(points: list[tuple[float, float]], target: float, low: float, high: float) -> float:
-    """Where the secant in logarithms meets the target, or the middle of the bracket, or one decade on."""
+    """The next λ: by the secant in logarithms, or the middle of the bracket, or one decade further."""
     x, f = points[-1]
-    guess = x + (target - f)  # ν grows about in proportion to λ
+    guess = x + (target - f)  # ν is about proportional to λ
     if len(points) > 1 and points[-2][0] != x and points[-2][1] != f:
         slope = (f - points[-2][1]) / (x - points[-2][0])
         if slope > 1e-3:

@@ -1,4 +1,4 @@
-"""The one measuring loop: a run as an iterator of snapshots, with looks off the clock and off the bill."""
+"""`trace`: a run as an iterator of snapshots; what is done with a snapshot is neither timed nor billed."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -10,27 +10,27 @@ from hinge.solvers.driver import copied
 from hinge.solvers.meter import Meter
 
 SHORTEST_PIECE, LONGEST_PIECE = 0.001, 0.1
-"""Seconds of a call of `Solver.advance` on the way to a mark in seconds."""
+"""Shortest and longest duration of a call of `Solver.advance` on the way to a mark in seconds."""
 
 Unit = Literal["iterations", "passes", "seconds"]
 Marks = Iterable[float] | Callable[[float], float] | None
 
 
 class Snapshot(NamedTuple):
-    """Where a run stands at one mark.
+    """The state of a run at one mark.
 
     Attributes
     ----------
     iteration : int
         Iterations run so far.
     seconds : float
-        What the run took; no look at it and no compilation.
+        Time of the run, without evaluations and compilation.
     feature_reads, kernel_evals : int
         Cells of the data read, and kernel values computed, by the run alone.
     solution : Solution, Expansion or Strategies
         The answer so far, a copy.
     state : tuple
-        The state of the solver; it is overwritten when the next snapshot is asked for.
+        The state of the solver; it is overwritten when the next snapshot is requested.
 
     Examples
     --------
@@ -62,37 +62,35 @@ def trace(
     tol: float | None = None,
     warm_up: bool = True,
 ) -> Iterator[Snapshot]:
-    """Run a solver from mark to mark, and hand out a snapshot at each.
+    """Run a solver from mark to mark, and yield a snapshot at each.
 
-    The solver works only while the next snapshot is asked for. What is done with a snapshot (its objective,
-    its certificate, its test error) takes no time of the run, and what that reads or computes is not on the
-    run's bill. Where the marks lie changes nothing of the run, bit for bit.
+    The solver runs only while the next snapshot is being requested. What is done with a snapshot (its objective, its
+    certificate, its test error) takes no time of the run, and its reads and kernel values are not counted as the run's.
+    The marks have no effect on the run, bit for bit.
 
     Parameters
     ----------
     problem : Problem
     solver : Solver
     at : iterable of float, or callable, optional
-        Rising marks, which may go on for ever; or a function that is told where the run stands, in `unit`,
-        and returns the next mark. By default the places where the solver itself thinks that a look is worth
-        while.
+        Increasing marks, possibly infinitely many; or a function that takes the present position, in `unit`, and
+        returns the next mark. By default the points at which the solver itself suggests an evaluation (`Solver.pause`).
     unit : {"iterations", "passes", "seconds"}
-        Of the marks. A mark in seconds is passed by a few milliseconds, or by one iteration.
+        Unit of the marks. A mark in seconds is exceeded by a few milliseconds, or by one iteration.
     seed : int
-        Same seed, same run.
+        The same seed gives the same run.
     state : optional
-        The state of an earlier snapshot or `Result`, to go on from; iterations are counted from its first.
+        The state of an earlier snapshot or `Result`, to continue from; iterations are counted from its first.
     tol : float, optional
-        The gap that is aimed at. Some solvers work on a part of the data until they are told that a
-        certificate was above it; with `tol` they are told, and these certificates are on the clock and on
-        the bill, since such a run cannot do without them.
+        The gap that is aimed at. Some solvers work on a part of the data until a certificate is above their tolerance
+        (`Solver.refresh`); with `tol` these certificates are computed, timed and billed, since such a run needs them.
     warm_up : bool
-        Whether to compile beforehand, by a run of no iterations.
+        Whether to compile before the run, by a run of no iterations.
 
     Yields
     ------
     Snapshot
-        One at each mark, the last where the solver stops by itself.
+        One at each mark; the last where the solver ends the run.
 
     Examples
     --------
@@ -115,14 +113,14 @@ def trace(
 
 
 class _Run:
-    """The moving parts of one `trace`."""
+    """The state of one `trace`."""
 
     def __init__(self, problem: Problem, solver: Solver, unit: Unit, tol: float | None) -> None:
         self.problem, self.solver, self.unit, self.tol = problem, solver, unit, tol
         self.each = solver.cost(problem).a_pass if unit == "passes" else 1  # iterations in a unit
         self.meter = Meter(problem)
         self.state: Any = None
-        self.rate = 0.0  # iterations a second, once known
+        self.rate = 0.0  # iterations per second, once known
 
     def snapshots(self, at: Marks, seed: int, state: Any, warm_up: bool) -> Iterator[Snapshot]:
         problem, solver, meter = self.problem, self.solver, self.meter
@@ -157,7 +155,7 @@ class _Run:
         return max(1, int(self.rate * longest)) if left > 0 else 0
 
     def run_to(self, mark: float) -> bool:
-        """Advance to a mark; whether it was reached, or the solver stopped before."""
+        """Advance to a mark; returns whether it was reached, and not ended by the solver before."""
         while (n := self.missing(mark)) > 0:
             with self.meter:
                 if not self.piece(n):
@@ -165,14 +163,14 @@ class _Run:
         return True
 
     def piece(self, n: int) -> bool:
-        """Advance by `n` iterations, or to the next pause where that counts; whether the solver goes on."""
+        """Advance by `n` iterations, or with `tol` to the next pause; returns whether the solver goes on."""
         solver, problem, tol = self.solver, self.problem, self.tol
         pause = n if tol is None else solver.pause(problem, self.state)
         if pause <= 0:
             return False
         n, t, began = min(n, pause), int(self.state.t), time.perf_counter()
         self.state = solver.advance(problem, self.state, n)
-        if self.state.t == t:  # once more, for it may only have asked for a look
+        if self.state.t == t:  # try again, since the solver may only have asked to be evaluated
             self.state = solver.advance(problem, self.state, n)
         done = int(self.state.t) - t
         self.rate = done / max(time.perf_counter() - began, 1e-9)
@@ -183,7 +181,7 @@ class _Run:
         return True
 
     def ask(self, tol: float) -> None:
-        """Tell the solver if a certificate that it thinks good enough is not."""
+        """Call `refresh` if a certificate that the solver expects to be good enough is not."""
         solver, problem, state = self.solver, self.problem, self.state
         if gap_of(solver.estimate(problem, state)) <= tol < certified(problem, solver, state).gap:
             self.state = solver.refresh(problem, state)

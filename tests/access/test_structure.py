@@ -42,7 +42,7 @@ BROKEN = {
     "few indices": (dict(indices=lambda i: i[:3]), "3 indices and 10 values"),
     "floats": (dict(indices=lambda i: i.astype(float)), "indices is of float64"),
     "unsigned": (dict(indptr=lambda p: p.astype(np.uint32)), "indptr is of uint32"),
-    "swapped": (dict(indices=lambda i: i.astype(">i4")), "not a line of int32 or int64"),
+    "swapped": (dict(indices=lambda i: i.astype(">i4")), "not one-dimensional int32 or int64"),
     "list": (dict(indptr=lambda p: p.tolist()), "indptr is of list"),
     "two-dimensional": (dict(data=lambda v: v[:, None]), "one of 2 dimensions"),
 }

@@ -23,8 +23,8 @@ def test_rows_have_the_feature_of_the_bias(stored, penalty):
     assert rows.cells_per_product == (40 if sp.issparse(stored) else 5)
     assert np.diag(K).min() < rows.typical_sq_norm() < np.diag(K).max()
     v = np.arange(1.0, 6.0)
-    np.testing.assert_allclose(rows.there(some, v), full[some] @ v, rtol=1e-5)
-    np.testing.assert_allclose(rows.back(some, v[:3]), full[some].T @ v[:3], rtol=1e-5)
+    np.testing.assert_allclose(rows.responses(some, v), full[some] @ v, rtol=1e-5)
+    np.testing.assert_allclose(rows.combination(some, v[:3]), full[some].T @ v[:3], rtol=1e-5)
 
 
 def test_a_typical_norm_of_nothing_is_no_trouble():

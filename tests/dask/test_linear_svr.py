@@ -29,5 +29,5 @@ def test_the_same_optimum_as_the_local_machine(loss, intercept):
 
 
 def test_targets_are_numbers():
-    with pytest.raises(ValueError, match=r"Part 0: y must hold one finite number a row|Part 0: .*NaN"):
+    with pytest.raises(ValueError, match=r"Part 0: y must hold one finite number for each row|Part 0: .*NaN"):
         LinearSVR().fit(da.from_array(X), np.where(sign > 0, np.nan, t))

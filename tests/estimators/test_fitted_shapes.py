@@ -69,7 +69,7 @@ def test_each_part_that_does_not_is_refused(machine):
         "dual_coef_": machine["dual_coef_"][:, 1:],
     }
     for name, value in changed.items():
-        with pytest.raises(ValueError, match="not of one model"):
+        with pytest.raises(ValueError, match="do not belong to one model"):
             check_kernel_machine(**{**machine, name: value})
     with pytest.raises(ValueError, match="not numbers"):
         check_kernel_machine(**{**machine, "dual_coef_": machine["dual_coef_"].astype(complex)})
@@ -87,7 +87,7 @@ def test_sigmoids_are_one_for_each_run():
     ):
         with pytest.raises(ValueError, match="one for each decision value"):
             check_sigmoids(A, B, n)
-    with pytest.raises(ValueError, match="would fall"):
+    with pytest.raises(ValueError, match="would decrease"):
         check_sigmoids(-fine, fine, 3)
 
 
@@ -102,9 +102,9 @@ def test_steps_are_one_function_for_each_run():
         ((cuts[::-1], scores, values, 2), "not 2 functions"),
         ((np.array([0, 0, 5]), scores, values, 2), "not 2 functions"),
         ((cuts, scores[1:], values, 2), "not 2 functions"),
-        ((cuts, scores, values[1:], 2), "no probability each"),
-        ((cuts, scores, 2 * values, 2), "no probability each"),
-        ((cuts, scores, np.stack(3 * [values], 1), 2), "no probability each"),
+        ((cuts, scores, values[1:], 2), "one probability for each score"),
+        ((cuts, scores, 2 * values, 2), "one probability for each score"),
+        ((cuts, scores, np.stack(3 * [values], 1), 2), "one probability for each score"),
         ((cuts, scores[::-1], values, 2), "not in order"),
     ):
         with pytest.raises(ValueError, match=match):

@@ -146,7 +146,7 @@ def test_it_is_for_the_linear_kernel():
     assert hasattr(linear(), "partial_fit") and not hasattr(OneClassSVM(), "partial_fit")
     with pytest.raises(AttributeError) as caught:
         OneClassSVM().partial_fit(X)
-    assert "takes kernel='linear'; or call fit" in str(caught.value.__cause__)
+    assert "needs kernel='linear'; or call fit" in str(caught.value.__cause__)
     model = linear()
     with pytest.raises(ValueError, match="NaN"):
         model.partial_fit(np.full((3, 2), np.nan))

@@ -1015,7 +1015,7 @@ def test_what_the_1_norm_does_not_go_with(tmp_path):
     with pytest.raises(AttributeError) as raised:
         model.partial_fit(X, y, classes=["ham", "spam"])
     assert "penalty='l1' needs all rows at once: use fit" in str(raised.value.__cause__)
-    with pytest.raises(ValueError, match="SDCA does not pay for the 1-norm"):
+    with pytest.raises(ValueError, match="SDCA does not solve problems with the 1-norm"):
         model.set_params(solver="sdca").fit(X, y)
     model.set_params(solver="cdn").fit(X, y)
     with pytest.raises(ValueError, match="CDN solves L1Regularized problems"):

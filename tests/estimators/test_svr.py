@@ -221,7 +221,7 @@ def test_wrong_parameters_are_named(options, words):
 
 def test_wrong_targets_are_refused():
     X, t = noisy(20)
-    with pytest.raises(ValueError, match="one number a row"):
+    with pytest.raises(ValueError, match="one number for each row"):
         SVR().fit(X, ["a"] * 20)
     with pytest.raises(ValueError, match="NaN"):
         SVR().fit(X, np.where(np.arange(20) == 3, np.nan, t))
@@ -231,5 +231,5 @@ def test_problems_that_no_kernel_solver_has():
     X, t = noisy(20)
     with pytest.raises(ValueError, match="squared_epsilon_insensitive"):
         KernelRegularized(X, t, 0.1, Gaussian(1.0), loss=squared_epsilon_insensitive(0.1))
-    with pytest.raises(ValueError, match="slack is that of the hinge"):
+    with pytest.raises(ValueError, match="Slack is defined by the hinge loss"):
         KernelSlackConstrained(X, t, 0.1, Gaussian(1.0), loss=SVR()._loss)

@@ -130,7 +130,7 @@ def test_what_is_refused(data):
         papers_svc().fit(Seller(X), y[1:])
     with pytest.raises(ValueError, match="SDCA takes rows of arrays in memory, not those of Oracle"):
         papers_svc(solver="sdca").fit(Seller(X), y)
-    with pytest.raises(ValueError, match="target_error holds rows out, which would have to be bought"):
+    with pytest.raises(ValueError, match="target_error needs held-out rows, which would have to be bought"):
         papers_svc(target_error=0.1).fit(Seller(X), y)
     with pytest.raises(ValueError, match="one class only"):
         papers_svc().fit(Seller(X), np.ones(N))

@@ -116,7 +116,7 @@ def test_what_theirs_cannot_predict():
         hinge.SVC(multiclass="ovr").fit(X, y).to_sklearn()
     with pytest.raises(ValueError, match="function of two items"):
         hinge.SVC(kernel=Function(lambda a, b: float(a @ b), on="pairs")).fit(X, y).to_sklearn()
-    with pytest.raises(ValueError, match="no numbers"):
+    with pytest.raises(ValueError, match="not numbers"):
         words = ["aa", "ab", "bb", "ba"]
         hinge.SVC(kernel=lambda a, b: float(a[0] == b[0])).fit(words, [0, 0, 1, 1]).to_sklearn()
     with pytest.raises(NotFittedError):

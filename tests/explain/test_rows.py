@@ -69,7 +69,7 @@ def test_of_several_classes_it_is_the_function_that_doubts_most(machine):
 
 
 def test_what_is_refused():
-    with pytest.raises(TypeError, match="not of a LinearSVR"):
+    with pytest.raises(TypeError, match="not for a LinearSVR"):
         row_table(LinearSVR().fit(X, X[:, 0]), X, X[:, 0])
     with pytest.raises(ValueError, match="rows of the fit"):
         row_table(SVC().fit(X, Y), X[:10], Y[:10])

@@ -49,7 +49,7 @@ def test_a_reading_order_is_kept(tiny, tmp_path, ranges):
 
 @pytest.mark.parametrize(
     ("part", "message"),
-    [("columns", "have a weight"), ("cuts", "all of them"), ("wrong", "each look"), ("slope", "make")],
+    [("columns", "have a weight"), ("cuts", "all of them"), ("wrong", "match its cuts"), ("slope", "incomplete")],
 )
 def test_an_order_that_does_not_fit_is_refused(tiny, part, message):
     X, y = tiny

@@ -297,7 +297,7 @@ def test_a_gap_that_rounding_forbids_ends_the_run():
 
 
 def test_no_certificate_is_for_the_theorem():
-    with pytest.raises(ValueError, match="theorem's iterations"):
+    with pytest.raises(ValueError, match="iterations of a theorem, which ByTurns does not have"):
         hinge.max_margin(ROWS, certificate="none")
 
 

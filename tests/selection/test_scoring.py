@@ -19,7 +19,7 @@ def test_what_scores_ask_for():
     with pytest.raises(ValueError, match="one number"):
         scoring_of(["accuracy", "f1"], False)
     for name in ("neg_log_loss", "roc_auc"):
-        with pytest.raises(ValueError, match=f"'{name}' is of classifiers"):
+        with pytest.raises(ValueError, match=f"'{name}' is for classifiers"):
             scoring_of(name, True)
 
 

@@ -38,7 +38,7 @@ def test_extreme_costs_and_rows_held_out(two):
 
 
 def test_more_than_two_classes(three):
-    with pytest.raises(ValueError, match="two classes apart, and the model has 3"):
+    with pytest.raises(ValueError, match="separates two classes, and the model has 3"):
         choose_threshold(LinearSVC().fit(*three), *three)
 
 

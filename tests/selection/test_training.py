@@ -32,11 +32,7 @@ def test_a_class_can_be_missing(two):
 
 @pytest.mark.parametrize(
     ("model", "sentence"),
-    [
-        (LinearSVC(lam=0.1), "lam takes the place of C"),
-        (SVC(slack=0.1), "slack takes the place of C"),
-        (SVC(tol=-1.0), "tol"),
-    ],
+    [(LinearSVC(lam=0.1), "lam replaces C"), (SVC(slack=0.1), "slack replaces C"), (SVC(tol=-1.0), "tol")],
 )
 def test_what_leaves_no_C_to_choose(two, model, sentence):
     with pytest.raises(ValueError, match=sentence):

@@ -99,7 +99,7 @@ def test_weights_sparse_groups_and_threads(two):
 def test_a_score_that_needs_probabilities(two, model):
     found = tune(model, *two, Cs=[0.001, 1.0], gammas="scale", cv=3, scoring="neg_log_loss")
     assert (found.scores > -1.0).all() and (found.scores < 0).all() and found.C == 1.0
-    with pytest.raises(ValueError, match="no cv='loo' for this search"):
+    with pytest.raises(ValueError, match="cv='loo' is not available for this search"):
         tune(model, *two, Cs=[1.0], cv="loo", scoring="neg_log_loss")
 
 

@@ -1,1 +1,1 @@
-"""Rows that may be more than memory holds, read in stretches."""
+"""Streams: rows that may not fit into memory, read in stretches (ranges of consecutive rows)."""

@@ -1,4 +1,4 @@
-"""Arrays on disk: .npy files, memory maps, Zarr arrays."""
+"""Streams of arrays on disk: .npy files, memory maps, Zarr arrays."""
 
 import mmap
 from pathlib import Path
@@ -14,11 +14,11 @@ if TYPE_CHECKING:  # an optional package
     import zarr
 
 SOME = 64
-"""Rows, evenly spread, that the fingerprint of an array is made of that is no file of its own."""
+"""Number of evenly spaced rows from which the fingerprint of an array without a file is computed."""
 
 
 class NpyStream(RowStream):
-    """A .npy file of a matrix in the order of its rows, read by plain reads: a map would count as memory.
+    """A .npy file of a row-major matrix, read by plain reads: the pages of a map would count as memory.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class NpyStream(RowStream):
                     np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
                 )
                 shape, columnwise, self._kind = reader(stream)
-            except Exception as error:  # of the header's parser: more kinds than can be listed
+            except Exception as error:  # the header's parser raises too many kinds to list
                 raise ValueError(f"{path} is not a NumPy array of numbers, or damaged: {error}") from error
             self._start = stream.tell()
         if len(shape) != 2 or 0 in shape or self._kind.kind not in "fiub" or columnwise:
@@ -58,7 +58,7 @@ class NpyStream(RowStream):
             left = rows.reshape(-1).view(np.uint8).data
             while left and (count := stream.readinto(left)):
                 left = left[count:]
-        self._files.check(self.path)  # it may have changed meanwhile
+        self._files.check(self.path)  # it may have changed during the read
         if left:
             raise OSError(f"{self.path} ends before row {hi}: it was cut short.")
         if rows is not out:
@@ -66,7 +66,7 @@ class NpyStream(RowStream):
         return out
 
     def labels(self) -> None:
-        """None: an array has none."""
+        """None: an array has no labels."""
         return None
 
     def fingerprint(self) -> str:
@@ -74,7 +74,7 @@ class NpyStream(RowStream):
 
 
 class ArrayStream(RowStream):
-    """Whatever can be sliced by rows: a memory map, or a Zarr array, whose stretches are whole chunks.
+    """Anything that can be sliced by rows: a memory map, or a Zarr array, whose stretches are whole chunks.
 
     Parameters
     ----------
@@ -91,11 +91,11 @@ class ArrayStream(RowStream):
         self._tall = int(chunks[0]) if chunks else 1
         self._map = _map_of(array)
         name = array.filename if isinstance(array, np.memmap) else None
-        self._files = Watched([Path(name)] if name and Path(name).exists() else [])  # a map may outlive its name
+        self._files = Watched([Path(name)] if name and Path(name).exists() else [])  # a map may outlive its file's name
 
     def stretches(self, rows: int, most: int) -> list[tuple[int, int]]:
         n = self.shape[0]
-        if self._tall > most:  # a chunk is read again for each of its parts
+        if self._tall > most:  # a chunk is then read again for each of its parts
             return super().stretches(rows, most)
         step = max(1, min(rows, most) // self._tall) * self._tall
         return [(lo, min(lo + step, n)) for lo in range(0, n, step)]
@@ -107,7 +107,7 @@ class ArrayStream(RowStream):
             found = np.asarray(self.array[lo:hi])
         except (OSError, MemoryError):
             raise
-        except Exception as error:  # of a codec: more kinds than can be listed
+        except Exception as error:  # codecs raise too many kinds to list
             raise ValueError(f"Rows {lo} to {hi} of the array are damaged: {error}") from error
         out = np.empty(found.shape, self.dtype) if out is None else out
         out[:] = found
@@ -116,7 +116,7 @@ class ArrayStream(RowStream):
         return out
 
     def labels(self) -> None:
-        """None: an array has none."""
+        """None: an array has no labels."""
         return None
 
     def fingerprint(self) -> str:
@@ -126,7 +126,7 @@ class ArrayStream(RowStream):
 
 
 def _map_of(array: object) -> mmap.mmap | None:
-    """The map behind an array, if pages of it can be given back: not if changes to it live in memory alone."""
+    """The map of an array, if its pages can be released: not if changes to it exist in memory only."""
     if not (isinstance(array, np.memmap) and array.mode in ("r", "r+") and hasattr(mmap, "MADV_DONTNEED")):
         return None
     base: Any = array

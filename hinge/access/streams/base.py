@@ -1,9 +1,9 @@
-"""What every source of rows offers that is read in stretches, and how it is known to have changed."""
+"""The base class of streams of rows, and detection of files that have changed."""
 
 import hashlib
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,31 +13,31 @@ import scipy.sparse as sp
 from hinge.types import Stored
 
 LARGEST = 1e70
-"""Values above this are refused, as estimators refuse them: sums of their fourth powers would overflow."""
+"""Larger values raise an error, as in estimators: sums of their fourth powers would overflow."""
 SPOTS, SPOT = 64, 1 << 12
-"""Places of a file, and bytes at each, that its fingerprint is made of."""
+"""Number of places of a file, and bytes at each, from which its fingerprint is computed."""
 
 
 class DataChanged(OSError):
-    """A source is not what it was when it was opened; the sentence names the file."""
+    """A source has changed since it was opened; the message names the file."""
 
 
 class RowStream(ABC):
-    """A matrix of which stretches of rows are read, as often as wanted; nothing is kept.
+    """A matrix of which stretches (ranges of rows) can be read, any number of times; nothing is kept.
 
     Attributes
     ----------
     shape : tuple of int
     dtype : dtype
-        Of the values that are handed out: float32 or float64.
+        Type of the values returned: float32 or float64.
     is_sparse : bool
         Whether stretches are CSR; else they are arrays.
     names : list of str or None
-        Of the columns, where they have names.
+        Names of the columns, if they have names.
     n_cells : int
-        Cells that one pass reads: the nonzeros of compressed rows, else all.
+        Cells read by one pass: the nonzeros of sparse rows, else all.
     max_row_cells : int
-        Cells of the longest row, or a bound on them.
+        Cells of the longest row, or an upper bound.
     """
 
     shape: tuple[int, int]
@@ -47,12 +47,12 @@ class RowStream(ABC):
 
     @property
     def n_cells(self) -> int:
-        """Cells that one pass over all rows reads."""
+        """Cells read by one pass over all rows."""
         return self.shape[0] * self.shape[1]
 
     @property
     def max_row_cells(self) -> int:
-        """Cells of the longest row at most."""
+        """Cells of the longest row, or an upper bound."""
         return self.shape[1]
 
     @property
@@ -62,7 +62,7 @@ class RowStream(ABC):
         return max(1, -(-cell * self.n_cells // max(1, self.shape[0])) + (8 if self.is_sparse else 0))
 
     def stretches(self, rows: int, most: int) -> list[tuple[int, int]]:
-        """Stretches that cover all rows and are cheap to read alone: of about `rows` rows, and no more than `most`."""
+        """Stretches that cover all rows and can be read efficiently: of about `rows` rows, and at most `most`."""
         n = self.shape[0]
         parts = max(1, -(-n // max(1, min(rows, most))))
         ends = [n * k // parts for k in range(parts + 1)]
@@ -70,26 +70,26 @@ class RowStream(ABC):
 
     @abstractmethod
     def read(self, lo: int, hi: int, out: np.ndarray | None = None) -> Stored:
-        """Rows lo to hi, in the `dtype`; of a source that is not sparse, into `out` where it is given."""
+        """Rows lo to hi, in the `dtype`; into `out` if it is given, unless the source is sparse."""
 
     def pieces(self, lo: int, hi: int, out: np.ndarray) -> list[Callable[[], object]]:
-        """What a read of rows lo to hi is made of, where it is not sparse: in any order, by several threads at once."""
+        """Functions that together read rows lo to hi, for any order and several threads; not for sparse sources."""
         return [lambda: self.read(lo, hi, out)]
 
     @abstractmethod
     def labels(self) -> np.ndarray | None:
-        """What the source holds of labels or targets, one a row; None if nothing."""
+        """Labels or targets that the source has, one for each row; None if it has none."""
 
     @abstractmethod
     def fingerprint(self) -> str:
-        """A text that is the same for the same rows, in another process too, and hardly ever for others."""
+        """A text that is the same for the same rows, in other processes too, and almost never for others."""
 
     def forget(self) -> None:
-        """Give up what is kept in memory for `load`, which will not be called."""
+        """Free memory that is kept for `load`, which will not be called."""
         return None
 
     def load(self) -> Stored:
-        """All rows, in memory, checked."""
+        """All rows, in memory, validated."""
         n, d = self.shape
         if self.is_sparse:
             blocks = [self.read(lo, hi) for lo, hi in self.stretches(1 << 16, 1 << 16)]
@@ -101,10 +101,24 @@ class RowStream(ABC):
         return out
 
 
+def regrouped(ends: Sequence[int], rows: int, most: int) -> list[tuple[int, int]]:
+    """Ranges between consecutive ends: short ones are joined up to `rows`, those longer than `most` are divided."""
+    found: list[tuple[int, int]] = []
+    for lo, hi in pairwise(ends):
+        if hi - lo > most:
+            parts = -(-(hi - lo) // most)
+            found += pairwise([lo + (hi - lo) * k // parts for k in range(parts + 1)])
+        elif found and hi - found[-1][0] <= rows:
+            found[-1] = found[-1][0], hi
+        elif hi > lo:
+            found.append((lo, hi))
+    return found
+
+
 def check_values(X: Stored, start: int, names: list[str] | None) -> None:
-    """Raise, naming the column, if a cell of rows from `start` on is not a number that can be squared."""
+    """Raise, naming the column, if a cell of rows from `start` on is not finite or too large to be squared."""
     values: np.ndarray = X if isinstance(X, np.ndarray) else X.data
-    if not values.size or (float(values.min()) >= -LARGEST and float(values.max()) <= LARGEST):  # not of nan
+    if not values.size or (float(values.min()) >= -LARGEST and float(values.max()) <= LARGEST):  # false for nan
         return
     bad = np.argwhere(~(np.abs(values) <= LARGEST))[0].tolist()
     if isinstance(X, np.ndarray):
@@ -119,7 +133,7 @@ def check_values(X: Stored, start: int, names: list[str] | None) -> None:
 
 
 class Watched:
-    """Files that must stay as they are while they are read again and again.
+    """Files that must not change while they are read repeatedly.
 
     Parameters
     ----------
@@ -131,7 +145,7 @@ class Watched:
 
     @property
     def paths(self) -> list[Path]:
-        """All of them."""
+        """The files."""
         return list(self._seen)
 
     def check(self, path: Path) -> None:
@@ -145,13 +159,13 @@ class Watched:
 
 
 def _state_of(path: Path) -> tuple[int, int]:
-    """Size and time of the last write."""
+    """Size and time of the last modification."""
     found = path.stat()
     return found.st_size, found.st_mtime_ns
 
 
 def sampled_hash(path: Path) -> str:
-    """A hash of a file's size and of what it holds at some places, evenly spread."""
+    """A hash of a file's size and of its content at some evenly spaced places."""
     size = path.stat().st_size
     made = hashlib.blake2b(str(size).encode(), digest_size=16)
     with path.open("rb") as stream:
@@ -177,5 +191,5 @@ def hash_of(*parts: str | bytes | np.ndarray) -> str:
 
 
 def is_glob(text: str) -> bool:
-    """Whether a name asks for several files."""
+    """Whether a name is a pattern for several files."""
     return any(mark in text for mark in "*?[") and not os.path.exists(text)

@@ -1,4 +1,4 @@
-"""Comma- and tab-separated text of any size, with a label column."""
+"""Streams of comma- or tab-separated text, with a column of labels."""
 
 import io
 from pathlib import Path
@@ -11,7 +11,7 @@ from hinge.datasets.delimited import labels_of, layout_of, parse_by_cell, parse_
 
 
 class DelimitedStream(TextStream):
-    """A csv or tsv file as dense rows. Every line is one row: cells have no line ends of their own.
+    """A csv or tsv file as dense rows. Each line is one row: cells must not contain line breaks.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ class DelimitedStream(TextStream):
         As for `TextStream`.
     """
 
-    threads = 1  # they share a dictionary, and the interpreter
+    threads = 1  # threads would share a dictionary, and the interpreter
 
     def __init__(self, path: Path, label: str | int | None = None, keep: int = 0) -> None:
         self._layout, self._names = layout_of(path, label), dict[str, int]()
@@ -46,7 +46,7 @@ class DelimitedStream(TextStream):
                 above = stream.read(at).count(b"\n")
             table, names = parse_by_cell(io.StringIO(lines), self._layout, self.path, above)
         place = self._layout.label
-        # One dictionary for all pieces, which come in whatever order: labels are told apart by it, not sorted.
+        # One dictionary for all pieces, which come in any order: it assigns codes to labels as they appear.
         codes = np.array([self._names.setdefault(name, len(self._names)) for name in names], np.int32)
         rows = np.ascontiguousarray(smallest_float(np.delete(table, place, axis=1)))
         return Parsed(rows, codes[table[:, place].astype(np.intp)])

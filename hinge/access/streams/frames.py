@@ -1,4 +1,4 @@
-"""Arrow datasets and polars' lazy frames, as Parquet files."""
+"""Streams of Arrow datasets and polars' lazy frames, by way of Parquet files."""
 
 import shutil
 import tempfile
@@ -14,11 +14,11 @@ if TYPE_CHECKING:  # optional packages
     import pyarrow.dataset as ds
 
 ROWS = 1 << 17
-"""Rows of a row group, where we write them."""
+"""Rows of a row group in the files that are written here."""
 
 
 def dataset_stream(dataset: "ds.Dataset", label: str | None = None, only: Sequence[str] | None = None) -> ParquetStream:
-    """An Arrow dataset: its files where they are Parquet, else a copy of its rows, which goes with the stream."""
+    """An Arrow dataset: its files if they are Parquet, else a temporary copy of its rows."""
     files = [Path(path) for path in getattr(dataset, "files", [])]
     kind = getattr(getattr(dataset, "format", None), "default_extname", None)
     if files and kind == "parquet" and all(path.exists() for path in files):
@@ -35,9 +35,9 @@ def dataset_stream(dataset: "ds.Dataset", label: str | None = None, only: Sequen
 def lazy_frame_stream(
     frame: "pl.LazyFrame", label: str | None = None, only: Sequence[str] | None = None
 ) -> ParquetStream:
-    """A lazy frame: its query is run once, by polars' own streaming engine, into a file that goes with the stream.
+    """A lazy frame: its query is run once, by polars' streaming engine, into a temporary file.
 
-    To collect it slice by slice would run the query again for every one, and again in every pass.
+    Collecting it slice by slice would run the query again for each slice, in each pass.
     """
     path = Path(tempfile.mkdtemp(prefix="hinge-rows-")) / "rows.parquet"
     frame.sink_parquet(path, row_group_size=ROWS, maintain_order=True)
@@ -45,7 +45,7 @@ def lazy_frame_stream(
 
 
 class _Kept(ParquetStream):
-    """Rows in a folder of their own, which goes with the stream."""
+    """Rows in a temporary folder, which is deleted with the stream."""
 
     def __init__(self, path: Path, label: str | None, only: Sequence[str] | None) -> None:
         weakref.finalize(self, shutil.rmtree, path.parent, ignore_errors=True)

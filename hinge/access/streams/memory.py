@@ -1,27 +1,27 @@
-"""How much memory there is: what this process has, and what it may still have."""
+"""The memory of this process: how much it uses, and how much more it may use."""
 
 import os
 from pathlib import Path
 
 SHARE = 0.5
-"""Of what is free, that is used unless somebody says more."""
+"""Fraction of the free memory that is used by default."""
 UNKNOWN = 1 << 31
-"""Bytes that are taken to be free where the system does not tell."""
+"""Bytes that are assumed to be free if the system does not tell."""
 
 
 def free_memory() -> int:
-    """Bytes that this process can still use: by the system, its container and its own limits."""
+    """Bytes that this process can still use, by the system, its container and its own limits."""
     return max(0, min([_available(), *_left_in_container(), *_left_of_limits()]))
 
 
 def resident() -> int:
-    """Bytes of this process that are in memory; 0 where the system does not tell."""
+    """Bytes of this process that are in memory; 0 if the system does not tell."""
     fields = _fields(Path("/proc/self/status"))
     return 1024 * fields.get("VmRSS", 0)
 
 
 def allowed_memory(max_memory: float | None) -> int:
-    """Bytes that this process may have in all: `max_memory`, or half of what is free besides what it has."""
+    """Limit of this process's memory in bytes: `max_memory`, or its present memory plus half of what is free."""
     if max_memory is not None:
         return int(max_memory)
     return resident() + int(SHARE * free_memory())
@@ -38,7 +38,7 @@ def _available() -> int:
 
 
 def _left_in_container() -> list[int]:
-    """What control groups leave, of the second version and of the first."""
+    """What control groups, of version 2 and version 1, leave."""
     found = []
     for folder, most, used in (
         ("/sys/fs/cgroup", "memory.max", "memory.current"),
@@ -46,13 +46,13 @@ def _left_in_container() -> list[int]:
     ):
         try:
             found.append(int(Path(folder, most).read_text()) - int(Path(folder, used).read_text()))
-        except (OSError, ValueError):  # there is none, or it says "max"
+        except (OSError, ValueError):  # there is none, or its limit is "max"
             continue
     return found
 
 
 def _left_of_limits() -> list[int]:
-    """What the limits of the process leave of its address space and of its data."""
+    """What the process's limits leave of its address space and of its data segment."""
     try:
         import resource
     except ImportError:
@@ -66,7 +66,7 @@ def _left_of_limits() -> list[int]:
 
 
 def _fields(path: Path) -> dict[str, int]:
-    """The lines of a file of the system that are a name and a number."""
+    """The lines "name: number" of a file in /proc."""
     try:
         lines = path.read_text().splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""Which stream reads what: by the type of the source, and by the names of files."""
+"""Opening a source of rows: the stream for each type of source, and for each kind of file."""
 
 import glob
 import os
@@ -22,7 +22,7 @@ PARQUET = (".parquet", ".pq")
 
 
 class Features(NamedTuple):
-    """Those that a model was fitted on, for rows that it is to predict: how many, and their names if they have some."""
+    """The features that a model was fitted on, for rows to be predicted: their number, and their names if known."""
 
     width: int
     names: Sequence[str] | None
@@ -31,18 +31,18 @@ class Features(NamedTuple):
 def as_stream(
     source: Any, label: str | None = None, keep: int = 0, features: Features | None = None
 ) -> RowStream | None:
-    """The stream of a source; None for what is no such source, such as an array in memory.
+    """The stream of a source; None if it is not one, such as an array in memory.
 
     Parameters
     ----------
     source : RowStream, path, list of paths, memory map, Zarr array, Arrow dataset or polars LazyFrame
         A path may be a pattern with ``*``, or a folder of Parquet files or of a Zarr array.
     label : str, optional
-        The column of labels.
+        Name of the column of labels.
     keep : int
-        Bytes of rows that may stay in memory of what has to be read through once when it is opened: text.
+        Bytes of rows that may stay in memory while a text file is parsed at opening.
     features : Features, optional
-        The only ones that are wanted: columns of Parquet are taken by these names, and svmlight text is so wide.
+        The features wanted: columns of Parquet are selected by name, and svmlight text gets this width.
     """
     only = None if features is None else features.names
     if not is_source(source):
@@ -62,7 +62,7 @@ def as_stream(
 
 
 def is_source(source: object) -> bool:
-    """Whether something is a source of rows that `as_stream` opens; arrays in memory are soon known to be none."""
+    """Whether `as_stream` opens it; fast for arrays in memory, which are not sources."""
     if isinstance(source, np.ndarray):
         return isinstance(source, np.memmap)
     if isinstance(source, list | tuple):
@@ -100,7 +100,7 @@ def _of_path(text: str, label: str | None, keep: int, features: Features | None)
             raise ValueError(f"There is no column {label!r}: in svmlight files such as {path} labels stand first.")
         return SvmlightStream(path, width, keep=keep)
     raise ValueError(
-        f"{path} is none of the files that are read by rows: .parquet, .npy, .svm, .csv, .tsv, or a folder of Parquet "
+        f"{path} is not a kind of file that is read by rows: .parquet, .npy, .svm, .csv, .tsv, or a folder of Parquet "
         "files or of Zarr."
     )
 

@@ -1,4 +1,4 @@
-"""Rows of a stream as counted data: some stretches are in memory, and the next ones are read meanwhile."""
+"""Rows of a stream as counted data: some stretches are in memory, and the next ones are read in the background."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -15,20 +15,20 @@ from hinge.types import Stored
 
 T = TypeVar("T")
 Ranges = tuple[tuple[int, int], ...]
-"""Stretches of rows, from where to where."""
+"""Ranges of rows (lo, hi)."""
 
 HAND = 1 << 28
-"""Bytes that are worked on at once, at most: more make a step longer than who waits for one likes."""
+"""Most bytes of rows in use at once (a "hand"): with more, a step would take too long."""
 STRETCHES = 8
-"""Stretches that are in memory at once, about: from all over the file, so that neighbours do not stand for all."""
+"""About so many stretches are in memory at once, from all over the file, since neighbouring rows may be alike."""
 SHORT = 1 << 20
-"""Bytes of a stretch, at least, where as many are in memory: shorter ones cost a disk more than they bring."""
+"""Least bytes of a stretch, if several are in memory: shorter reads are slow on a disk."""
 COPIES = 3
-"""Hands that there is room for: one in use, one that is read, and what reading needs besides."""
+"""Hands that fit into memory: one in use, one being read, and what reading needs in addition."""
 
 
 class Layout(NamedTuple):
-    """How a matrix is cut: about `rows` rows a stretch, no more than `most`, so many `stretches` at a time."""
+    """How a matrix is divided: about `rows` rows in a stretch, at most `most`, and so many `stretches` at a time."""
 
     rows: int
     most: int
@@ -36,7 +36,7 @@ class Layout(NamedTuple):
 
     @classmethod
     def of(cls, stream: RowStream, memory: int) -> "Layout":
-        """What fits into so many bytes."""
+        """The layout that fits into this many bytes."""
         most = min(HAND, memory // COPIES) // stream.row_bytes
         if most < 1:
             raise ValueError(
@@ -49,14 +49,14 @@ class Layout(NamedTuple):
 
 
 class Reading:
-    """Stretches on their way into memory: a thread reads them, and whoever wants them helps with what is left.
+    """Stretches being read by a background thread; the thread that needs them helps with the rest.
 
     Parameters
     ----------
     stream : RowStream
     ranges : tuple of pairs of int
     room : ndarray, optional
-        Where they go; of a sparse source, None.
+        Array to read into; None for a sparse source.
     """
 
     def __init__(self, stream: RowStream, ranges: Ranges, room: np.ndarray | None) -> None:
@@ -72,17 +72,17 @@ class Reading:
         self._begun = Begun(lambda k: tasks[k](), len(tasks), "hinge reader")
 
     def parts(self) -> list[Stored]:
-        """Those of the stretches, when all are there."""
+        """The rows of all stretches, after waiting until they have been read."""
         found = self._begun.results()
         return cast(list[Stored], found) if self._parts is None else self._parts
 
 
 class Streamed(Data):
-    """Rows of a stream, handed out as a `Matrix` of a few stretches at a time.
+    """Rows of a stream, available as a `Matrix` of a few stretches at a time.
 
-    A thread reads the stretches that are announced to be next while others are worked on, and whoever comes for them
-    too soon reads the rest with it. Memory holds two hands of rows. All reads of cells are counted, `bytes_read` counts
-    what was taken from the source.
+    A thread reads the stretches that are announced to be next while others are in use; if they are needed before that
+    is done, the calling thread helps. Memory holds two hands of rows. All reads of cells are counted, and `bytes_read`
+    counts the bytes read from the source.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class Streamed(Data):
     memory : int
         Bytes for rows.
     layout : Layout, optional
-        The one to keep to, of a run that is gone on with.
+        The layout of an earlier run that is continued.
     """
 
     def __init__(self, stream: RowStream, memory: int, layout: Layout | None = None) -> None:
@@ -100,7 +100,7 @@ class Streamed(Data):
         self.stretches: list[tuple[int, int]] = stream.stretches(self.layout.rows, self.layout.most)
         self.bytes_read, self.largest_sq = 0, 0.0
         room = 8 * self.n <= memory // 4
-        self.sq_norms = np.full(self.n, np.nan) if room else None  # which else are computed again with each visit
+        self.sq_norms = np.full(self.n, np.nan) if room else None  # None: computed again at each visit
         self._count, self._fine = 0, set[tuple[int, int]]()
         self._held: tuple[Ranges, Matrix] | None = None
         self._coming: Reading | None = None
@@ -108,19 +108,19 @@ class Streamed(Data):
 
     @property
     def reads(self) -> int:
-        """Cells handed out so far."""
+        """Cells read so far."""
         return self._count + (0 if self._held is None else self._held[1].reads)
 
     def fork(self) -> "Streamed":
-        """The same: there is one place in a source that is read once for all."""
+        """The same object: all runs share the position in the source."""
         return self
 
     def take(self, ranges: Ranges, ahead: Ranges | None = None) -> Matrix:
-        """These stretches as a matrix, until others are taken; those `ahead` are read meanwhile."""
+        """These stretches as a matrix, valid until others are taken; those `ahead` are read in the background."""
         if self._held is None or self._held[0] != ranges:
             reading, self._coming = self._coming, None
             if reading is not None and reading.ranges != ranges:
-                reading.parts()  # not what was announced; it has a buffer meanwhile
+                reading.parts()  # not the announced ones: wait, since it is using a buffer
                 reading = None
             rows = self._arrived(self._begun(ranges) if reading is None else reading)
             self._count, self._held = self.reads, (ranges, Matrix(rows, checked=True))
@@ -133,7 +133,7 @@ class Streamed(Data):
         return Reading(self.stream, ranges, room)
 
     def _arrived(self, reading: "Reading") -> Stored:
-        """The rows, counted, and checked when they come for the first time."""
+        """The rows, counted, and validated the first time they are read."""
         parts = reading.parts()
         for part, (lo, hi) in zip(parts, reading.ranges, strict=True):
             if (lo, hi) not in self._fine:
@@ -147,7 +147,7 @@ class Streamed(Data):
         return rows
 
     def _buffer(self, rows: int) -> np.ndarray:
-        """Memory for so many rows that nobody uses: of two pieces, which serve in turn."""
+        """Unused memory for so many rows: one of two buffers, used alternately."""
         if not self._buffers:
             longest = max(max(hi - lo for lo, hi in self.stretches) * self.layout.stretches, rows)
             self._buffers = [np.empty((min(longest, self.n), self.d), self.dtype) for _ in range(2)]

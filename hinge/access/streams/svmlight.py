@@ -1,4 +1,4 @@
-"""Svmlight (LIBSVM) text of any size: ``label index:value index:value ... # comment``."""
+"""Streams of svmlight (LIBSVM) text: ``label index:value index:value ... # comment``."""
 
 import io
 from pathlib import Path
@@ -11,19 +11,19 @@ from hinge.compiled import compiled
 from hinge.datasets.base import DataFormatError, most_features, smallest_float, whole_labels
 from hinge.datasets.svmlight import LARGEST_INDEX, fault_of
 
-_POWERS = np.array([10.0**k for k in range(23)])  # all exact
-_SPLIT = 134217729.0  # 2**27 + 1: splits a float64 into two halves
+_POWERS = np.array([10.0**k for k in range(23)])  # all are exact
+_SPLIT = 134217729.0  # 2**27 + 1: splits a float64 into two halves (Dekker)
 _NEWLINE, _COLON, _HASH, _PLUS, _MINUS, _POINT, _ZERO, _NINE = (ord(c) for c in "\n:#+-.09")
 
 
 class SvmlightStream(TextStream):
-    """An svmlight file as CSR rows, parsed by compiled code; what that cannot read, as scikit-learn does.
+    """An svmlight file as CSR rows, parsed by compiled code; numbers it cannot parse are left to scikit-learn.
 
     Parameters
     ----------
     path : Path
     n_features : int, optional
-        Columns; by default the largest index.
+        Number of columns; by default the largest index.
     zero_based : bool
         Whether indices count from 0.
     keep : int
@@ -43,7 +43,8 @@ class SvmlightStream(TextStream):
         self.shape = self.shape[0], n_features or self.shape[1]
 
     def parse(self, text: bytes, at: int) -> Parsed:
-        cells, lines = len(text) // 4 + 1, len(text) // 2 + 1  # at most: "1:2 ", "1\n"; what is not used costs nothing
+        # Upper bounds, by the shortest cell "1:2 " and the shortest line "1\n"; unused memory costs nothing.
+        cells, lines = len(text) // 4 + 1, len(text) // 2 + 1
         values, indices = np.empty(cells), np.empty(cells, np.int32)
         labels, indptr = np.empty(lines), np.empty(lines + 1, np.int32)
         indptr[0] = 0
@@ -60,7 +61,7 @@ class SvmlightStream(TextStream):
         return whole_labels(self._labels)
 
     def _by_others(self, text: bytes, at: int) -> Parsed:
-        """Numbers of many digits, query numbers: by scikit-learn; what is wrong is named with its line."""
+        """By scikit-learn, for numbers of many digits and query ids; errors are reported with their line."""
         from sklearn.datasets import load_svmlight_file
 
         for k, line in enumerate(text.splitlines()):
@@ -75,7 +76,7 @@ class SvmlightStream(TextStream):
 
 @compiled
 def _parse(text, base, most, values, indices, indptr, labels):
-    """Rows, cells, and whether all of it was read; what is not plain is left to others."""
+    """Parse svmlight lines; returns the numbers of rows and cells, and False at the first line it cannot parse."""
     at, row, cell, n = 0, 0, 0, len(text)
     while at < n:
         c = text[at]
@@ -119,10 +120,10 @@ def _line_end(text, at):
 
 @compiled
 def _number(text, at):
-    """A decimal number, where it ends, and whether it is one of up to 18 digits that nothing else follows.
+    """A decimal number, the position after it, and whether it is valid: up to 18 digits, followed by nothing else.
 
-    Digits and power are exact, and so is what the division leaves of them, in twice the precision: the last sum
-    rounds once.
+    Digits and power are exact, and the remainder of the division is kept in twice the precision: only the last sum is
+    rounded.
     """
     n, negative, seen, fraction = len(text), False, False, False
     m, digits, power, more = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
@@ -160,12 +161,12 @@ def _number(text, at):
 
 @compiled
 def _scaled(m, power):
-    """m · 10ᵖ for a whole number of up to 18 digits, rounded once."""
+    """m · 10ᵖ for an integer of up to 18 digits, rounded once."""
     high = np.float64(m)
     low = np.float64(m - np.int64(high))
     ten = _POWERS[abs(power)]
     quotient = high / ten if power < 0 else high
-    # What the product of the quotient and the power is off by, of two halves each.
+    # The rounding error of the product of quotient and power, computed from two halves of each.
     product, a, b = quotient * ten, _SPLIT * quotient, _SPLIT * ten
     qh, th = a - (a - quotient), b - (b - ten)
     ql, tl = quotient - qh, ten - th

@@ -1,32 +1,31 @@
-"""Files of lines: cut into pieces at line ends once, and read again by pieces."""
+"""Streams of text files: divided into pieces at line ends once, and read again by pieces."""
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple, cast
 
 import numpy as np
 import scipy.sparse as sp
 
-from hinge.access.streams.base import RowStream, Watched, sampled_hash
+from hinge.access.streams.base import RowStream, Watched, regrouped, sampled_hash
 from hinge.threads import cores, each
 from hinge.types import Stored
 
 PIECE = 1 << 22
-"""Bytes of a piece, about: parsed in some hundredths of a second, so that Ctrl-C is heard."""
+"""Approximate bytes of a piece: parsed in some hundredths of a second, so that Ctrl-C is noticed."""
 COMPRESSED = (".gz", ".bz2", ".xz")
 
 
 class Parsed(NamedTuple):
-    """The rows of a piece, and their labels as the format has them."""
+    """The rows of a piece, and their labels in the form of the format."""
 
     rows: Stored
     labels: np.ndarray
 
 
 class TextStream(RowStream):
-    """A file of lines, one a row. It is parsed once when it is opened, which checks it, and again for each read.
+    """A text file with one row in each line. It is parsed when it is opened, for validation, and again for each read.
 
     Parameters
     ----------
@@ -34,12 +33,12 @@ class TextStream(RowStream):
     skip : int
         Bytes before the first row.
     keep : int
-        Bytes of parsed rows that may stay in memory, so that `load` need not parse again where that is all of them.
+        Bytes of parsed rows that may stay in memory; if that is all of them, `load` does not parse again.
     """
 
     @property
     def threads(self) -> int:
-        """How many pieces are parsed at once when the file is opened."""
+        """Number of pieces that are parsed concurrently when the file is opened."""
         return cores()
 
     def __init__(self, path: Path, skip: int = 0, keep: int = 0) -> None:
@@ -78,7 +77,7 @@ class TextStream(RowStream):
 
     @abstractmethod
     def parse(self, text: bytes, at: int) -> Parsed:
-        """The rows of whole lines that lie at this byte of the file."""
+        """The rows of some whole lines, which start at this byte of the file."""
 
     @property
     def n_cells(self) -> int:
@@ -89,17 +88,8 @@ class TextStream(RowStream):
         return self._longest if self.is_sparse else self.shape[1]
 
     def stretches(self, rows: int, most: int) -> list[tuple[int, int]]:
-        """Whole pieces, several where they are small; parts of one where it has more rows than `most`."""
-        found: list[tuple[int, int]] = []
-        for lo, hi in pairwise(self._rows):
-            if hi - lo > most:
-                parts = -(-(hi - lo) // most)
-                found += pairwise([lo + (hi - lo) * k // parts for k in range(parts + 1)])
-            elif found and hi - found[-1][0] <= rows:
-                found[-1] = found[-1][0], hi
-            elif hi > lo:
-                found.append((lo, hi))
-        return found
+        """Whole pieces, several if they are small; parts of one if it has more rows than `most`."""
+        return regrouped(self._rows, rows, most)
 
     def read(self, lo: int, hi: int, out: np.ndarray | None = None) -> Stored:
         first = int(np.searchsorted(self._rows, lo, side="right")) - 1
@@ -155,7 +145,7 @@ class TextStream(RowStream):
 
 
 def _stacked(parts: list[Stored], width: int, dtype: np.dtype) -> Stored:
-    """Rows one below the other, in one type and of one width; what is copied is given up."""
+    """Rows below one another, in one type and width; the parts are freed as they are copied."""
     n = sum(part.shape[0] for part in parts)
     if all(isinstance(part, np.ndarray) for part in parts):
         return np.concatenate([np.asarray(part, dtype) for part in parts]) if parts else np.zeros((0, width), dtype)

@@ -1,4 +1,4 @@
-"""Columns that lie apart in memory, written as rows."""
+"""Transposition of columns that are separate arrays into rows."""
 
 import ctypes
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from numba.extending import intrinsic, overload
 from hinge.compiled import compiled
 
 TALL = 128
-"""Rows of all columns that are turned one after the other: what is written stays near the processor meanwhile."""
+"""Rows that are transposed at a time, such that the output stays in the cache."""
 
 
 def turn(columns: Sequence[np.ndarray], out: np.ndarray) -> None:
@@ -25,7 +25,7 @@ def turn(columns: Sequence[np.ndarray], out: np.ndarray) -> None:
 
 @compiled
 def _turn(places, like, out):
-    """Four columns at a time: a processor has few streams of reads and writes that it follows at once."""
+    """Four columns at a time, since a processor can follow only a few streams of reads and writes."""
     n, d = out.shape
     for top in range(0, n, TALL):
         end = min(top + TALL, n)
@@ -41,7 +41,7 @@ def _turn(places, like, out):
 
 
 def column_at(place: int, count: int, like: np.ndarray) -> np.ndarray:
-    """So many numbers that lie at a place of memory, in the type of `like`; whoever owns them must stay alive."""
+    """An array of `count` numbers at a memory address, in the type of `like`; the owner must stay alive."""
     held = (ctypes.c_char * (count * like.itemsize)).from_address(int(place))
     return np.frombuffer(memoryview(held), like.dtype)
 

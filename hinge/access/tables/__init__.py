@@ -1,1 +1,1 @@
-"""Data by rows, columns and cells, wherever it lies: what is handed out is billed."""
+"""Tables: data read by rows, columns and cells, in memory or elsewhere; every read is billed."""

@@ -1,4 +1,4 @@
-"""What was read of a matrix: cells, distinct cells, bytes, pages, and what they cost."""
+"""The account of a matrix's reads: cells, distinct cells, bytes, pages, and their cost."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -6,9 +6,9 @@ from numpy.typing import ArrayLike
 from hinge.compiled import compiled
 
 PAGE = 4096
-"""Bytes of a page, the least that a disk or a memory map hands out."""
+"""Bytes of a page, the smallest unit that a disk or a memory map reads."""
 
-FEW = 256  # columns count as few where they are at most one in 256: one 64-bit word in four
+FEW = 256  # columns count as few if they are at most one in 256: about one 64-bit word in four is then not empty
 
 _1, _2, _4 = np.uint64(1), np.uint64(2), np.uint64(4)
 _6, _56, _63 = np.uint64(6), np.uint64(56), np.uint64(63)
@@ -19,24 +19,24 @@ _M4, _H01 = np.uint64(0x0F0F0F0F0F0F0F0F), np.uint64(0x0101010101010101)
 class Bill:
     """The running account of one matrix of n rows and d columns.
 
-    Two conventions are counted side by side. *Dense*: a row is d cells, a column n. *Nonzero*: a row or a
-    column is as many as it has nonzeros. Distinct cells are exact in both: rows and columns read whole are
-    two sets, anything else one bit a cell in rows of which parts were read.
+    Cells are counted in two conventions. *Dense*: a row has d cells, a column n. *Nonzero*: a row or a column has as
+    many cells as nonzeros. Distinct cells are exact in both: rows and columns that were read whole are stored as two
+    sets, other cells as one bit each in rows that were read in part.
 
     Parameters
     ----------
     n, d : int
         Rows and columns.
     prices : array of shape (d,), optional
-        Price of a cell in each column; one where not given.
+        Price of a cell in each column; by default one.
 
     Attributes
     ----------
     cells, nonzeros : int
-        Cells read so far, in the dense and the nonzero convention; as often as they were read, unless the
-        reader keeps them: then each counts once.
+        Cells read so far, in the dense and the nonzero convention; counted each time they are read, or once if the
+        reader keeps them.
     bytes, pages : int
-        What was moved to get them, and the 4096-byte pages that it lies in.
+        Bytes that were read for them, and the number of 4096-byte pages these are on.
     cost : float
         The prices of `cells`.
     """
@@ -50,7 +50,7 @@ class Bill:
         self.whole_rows = np.zeros(n, bool)
         self.whole_columns = np.zeros(d, bool)
         self.in_part = np.zeros(n, bool)
-        """Rows of which cells were read that belong to no row or column read whole."""
+        """Rows with cells that were read on their own, not as part of a whole row or column."""
         self._bits: np.ndarray | None = None
 
     def fork(self) -> "Bill":
@@ -59,7 +59,7 @@ class Bill:
 
     @property
     def distinct(self) -> int:
-        """Distinct cells, dense convention."""
+        """Distinct cells, in the dense convention."""
         R, C = int(self.whole_rows.sum()), int(self.whole_columns.sum())
         count = R * self.d + (self.n - R) * C
         rows = np.flatnonzero(self.in_part & ~self.whole_rows)
@@ -70,7 +70,7 @@ class Bill:
 
     @property
     def bits(self) -> np.ndarray:
-        """One bit a cell, by rows; the system gives memory only to the rows that are used."""
+        """One bit for each cell, by rows; the system allocates memory only for rows that are used."""
         if self._bits is None:
             self._bits = np.zeros((self.n, -(-self.d // 64)), np.uint64)
         return self._bits
@@ -94,7 +94,7 @@ class Bill:
         return fresh
 
     def moved(self, nbytes: int, pages: int) -> None:
-        """Bytes that were moved, from so many pages."""
+        """Count bytes that were read, and their pages."""
         self.bytes += int(nbytes)
         self.pages += int(pages)
 
@@ -105,7 +105,7 @@ class Bill:
         self.cost += float(cost)
 
     def charge_block(self, rows: np.ndarray, columns: np.ndarray, nonzeros: int, keep: bool) -> None:
-        """The cells rows × columns, with the nonzeros that count; with `keep` those read before are free."""
+        """Charge the cells rows × columns, `nonzeros` of them nonzero; with `keep` cells read before are free."""
         count, cost = len(rows) * len(columns), len(rows) * self.price_of(columns)
         if keep and self.prices is not None:
             size = len(rows), len(columns)
@@ -123,18 +123,18 @@ class Bill:
         return len(rows) * taken - int(_common_bits(self.bits, rows, at, mask))
 
     def price_of(self, columns: np.ndarray) -> float:
-        """The prices of one cell in each of these columns."""
+        """The total price of one cell in each of these columns."""
         return float(len(columns)) if self.prices is None else float(self.prices[columns].sum())
 
     def mark(self, rows: np.ndarray, columns: np.ndarray) -> None:
-        """Note that all cells (rows × columns) were read."""
+        """Record that all cells rows × columns were read."""
         rows = np.ascontiguousarray(rows, np.int64)
         _set_bits(self.bits, rows, *_words_of(columns, self.d))
         self.in_part[rows] = True
 
 
 def pages_of(address: int, nbytes: int) -> int:
-    """Pages that a stretch of memory or of a file lies in."""
+    """Number of pages that a range of memory or of a file touches."""
     return (address % PAGE + nbytes + PAGE - 1) // PAGE if nbytes else 0
 
 
@@ -144,19 +144,19 @@ def _checked_prices(prices: ArrayLike, d: int) -> np.ndarray:
     except (TypeError, ValueError):
         each = np.empty(0)
     if each.shape != (d,) or not (np.isfinite(each).all() and (each >= 0).all()):
-        raise ValueError(f"prices must be {d} finite numbers, one a column, none negative.")
+        raise ValueError(f"prices must be {d} finite numbers, one for each column, none negative.")
     return each
 
 
 def _bits_of(flags: np.ndarray) -> np.ndarray:
-    """Flags as 64-bit words, the first in the lowest bit."""
+    """Flags as 64-bit words, the first flag in the lowest bit."""
     padded = np.zeros(-(-len(flags) // 64) * 64, bool)
     padded[: len(flags)] = flags
     return np.packbits(padded, bitorder="little").view("<u8").astype(np.uint64)
 
 
 def _words_of(columns: np.ndarray, d: int) -> tuple[np.ndarray, np.ndarray]:
-    """The bits of some of d columns, and in which words they are: all words, or those of few columns."""
+    """The bits of some of d columns as words, and the indices of these words: all words, or only the nonzero ones."""
     if len(columns) * FEW > d:
         flags = np.zeros(d, bool)
         flags[columns] = True
@@ -192,7 +192,7 @@ def _test_bits(words, columns):
 
 @compiled
 def _count(v):
-    """The bits of a word."""
+    """The number of bits set in a word."""
     v = v - ((v >> _1) & _M1)
     v = (v & _M2) + ((v >> _2) & _M2)
     v = (v + (v >> _4)) & _M4
@@ -201,7 +201,7 @@ def _count(v):
 
 @compiled
 def _common_bits(bits, rows, at, mask):
-    """Bits that these rows have in common with the mask, in the words at which it is."""
+    """Number of bits that these rows have in common with the mask, given by words at the indices `at`."""
     total = np.int64(0)
     every = len(at) == bits.shape[1]
     for i in rows:

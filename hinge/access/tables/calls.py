@@ -1,4 +1,4 @@
-"""Calls that may fail: made again, given up after a time, and their answers checked."""
+"""Calls of an oracle that may fail: with retries, a timeout, and validation of the answers."""
 
 import queue
 import signal
@@ -18,15 +18,15 @@ from hinge.access.tables.table import EVERYWHERE, Line
 from hinge.types import Sparse
 
 Answer: TypeAlias = ArrayLike | tuple[ArrayLike, ArrayLike] | Sparse
-"""A row or a column as it comes: all its values, a pair (positions, values), or a sparse vector."""
+"""A row or a column as an oracle returns it: all its values, a pair (positions, values), or a sparse vector."""
 
 
 class OracleError(RuntimeError):
-    """A row or a column could not be had, however often it was asked for."""
+    """A row or a column could not be obtained, after all retries."""
 
 
 def is_number(value: object, finite: bool = False) -> bool:
-    """Whether it is a number that is not negative."""
+    """Whether it is a nonnegative number."""
     if not isinstance(value, int | float | np.integer | np.floating):
         return False
     return bool(0 <= value < np.inf if finite else value >= 0)
@@ -34,7 +34,7 @@ def is_number(value: object, finite: bool = False) -> bool:
 
 @contextmanager
 def unbroken() -> Iterator[None]:
-    """Let Ctrl-C wait until what is inside is done: what was paid for is not to be lost on its way."""
+    """Delay Ctrl-C until the block is done, so that cells that were paid for are not lost."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -49,17 +49,17 @@ def unbroken() -> Iterator[None]:
 
 
 class Calls:
-    """How often and how long something is tried.
+    """Settings of retries and timeouts, and a count of the calls.
 
     Parameters
     ----------
     retries : int
-        Calls after one that failed.
+        Number of further calls after one that failed.
     wait : float
-        Seconds before the first of them; twice as many before each of the others.
+        Seconds before the first retry; doubled for each further one.
     timeout : float, optional
-        Seconds for a call, which is then made in a thread of its own. A thread that takes longer is left to
-        itself, and its answer is dropped.
+        Seconds for a call, which is then made in a thread of its own. After that the thread is abandoned, and its
+        answer is ignored.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class Calls:
         self._counting = threading.Lock()  # calls may be made from several threads
 
     def make(self, what: str, read: Callable[[Answer], Line], call: Callable[..., Any], *arguments: Any) -> Line:
-        """Call, again if it fails, and return ``read(answer)``; `read` raises where the answer is unusable."""
+        """Call, again if it fails, and return ``read(answer)``; `read` raises if the answer is invalid."""
         cause: Exception | None = None
         for attempt in range(self.retries + 1):
             if attempt:
@@ -120,7 +120,7 @@ class Calls:
 
 
 def line_of(answer: Answer, length: int) -> Line:
-    """A row or a column as it came: all its values, a pair (positions, values), or a sparse vector."""
+    """The answer of an oracle as a `Line`; ValueError if it is invalid."""
     if sp.issparse(answer):
         check_parts(answer)
         sparse = sp.coo_array(answer)

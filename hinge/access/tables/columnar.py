@@ -1,4 +1,4 @@
-"""Columns of numbers in Parquet files and Arrow tables: a column is cheap, a row costs its row group."""
+"""Tables of Parquet files and Arrow tables: a column is cheap to read, a row costs its whole row group."""
 
 import difflib
 import os
@@ -24,29 +24,28 @@ if TYPE_CHECKING:  # optional packages
 
 CACHE = 64 << 20
 ROWS_PER_BYTE = 1 << 14
-"""Rows that a byte of a file may stand for: a column of one value takes next to nothing."""
+"""Most rows for each byte of a file: a column of a single value takes hardly any space."""
 
 
 class ArrowTable(Stretched):
-    """A Parquet file, a folder of them, or an Arrow table, used where it lies.
+    """A Parquet file, a folder of them, or an Arrow table.
 
-    What can be read is one column of one row group: a row costs all of its group, a cell one column of it.
-    The bill has the stored, compressed bytes of these; of an Arrow table, those of a record batch. It needs
-    pyarrow.
+    The unit of reading is one column of one row group: a row costs all of its group, a cell one column of it. The bill
+    has the stored, compressed bytes of these; for an Arrow table, those of a record batch. Needs pyarrow.
 
     Parameters
     ----------
     source : path or pyarrow.Table
-        Of a folder, all .parquet files in and below it, in the order of their names.
+        Of a folder, all .parquet files in and below it, sorted by name.
     prices, keep
         As for `Table`.
     cache : int
-        Bytes for decoded columns of row groups that were read last.
+        Bytes for the cache of decoded columns of row groups.
 
     Attributes
     ----------
     names : list of str
-        Of the columns.
+        Names of the columns.
     """
 
     def __init__(
@@ -100,7 +99,7 @@ class ArrowTable(Stretched):
         return int(self._ends[g]) - len(self._groups[g])
 
     def _decoded(self, g: int, columns: list[int]) -> list[np.ndarray]:
-        """Columns of a row group; those that were not read lately are read at once, and billed."""
+        """Columns of a row group; those not in the cache are read together, and billed."""
         known = {j: self._recent.get((g, j)) for j in columns}
         group, missing = self._groups[g], [j for j, part in known.items() if part is None]
         if missing:
@@ -115,9 +114,9 @@ class ArrowTable(Stretched):
 
 
 def parquet_blocks(path: Path, nbytes: int, label: str | None = None) -> tuple[tuple[int, int], Iterator[np.ndarray]]:
-    """The shape of a Parquet file or a folder of them, and its rows in blocks of about so many bytes.
+    """The shape of a Parquet file or folder, and an iterator over blocks of rows of about `nbytes` bytes.
 
-    A column of labels is left out.
+    The column of labels is left out.
     """
     groups, names = groups_of(path, label)
     shape = sum(len(group) for group in groups), len(names)
@@ -190,7 +189,7 @@ class RowGroup:
         return self._read([self._names[j] for j in columns])
 
     def read_label(self, name: str) -> Any:
-        """A column that is not among the names."""
+        """A column that is not a feature."""
         return self._read([name])[0]
 
     def next_of(self, batches: Iterator[Any]) -> Any:
@@ -207,7 +206,7 @@ class RowGroup:
         return columns
 
     def cost(self, j: int) -> tuple[int, int]:
-        """Bytes that column j takes in the file, and their pages."""
+        """Bytes of column j in the file, and their pages."""
         chunk = self._chunks[j]
         return chunk.nbytes, pages_of(chunk.begin, chunk.nbytes)
 
@@ -226,7 +225,7 @@ class _Batch:
         return [self._batch.column(j) for j in columns]
 
     def cost(self, j: int) -> tuple[int, int]:
-        """Bytes of column j, and the pages that they fill."""
+        """Bytes of column j, and the number of pages that they fill."""
         nbytes = int(self._batch.column(j).nbytes)
         return nbytes, -(-nbytes // PAGE)
 
@@ -234,9 +233,9 @@ class _Batch:
 def groups_of(
     source: "str | os.PathLike | list[Path] | pa.Table", label: str | None = None, only: Sequence[str] | None = None
 ) -> tuple[list[Any], list[str]]:
-    """Row groups of a file, of those in a folder, of several files; and the names of columns but that of the labels.
+    """The row groups of a file, of a folder or of several files; and the names of the columns except the labels.
 
-    Where `only` some columns are wanted, these, in their order, whatever others there are.
+    With `only`, these columns, in this order, whatever others there are.
     """
     try:
         import pyarrow as pa
@@ -269,7 +268,7 @@ def groups_of(
 
 @contextmanager
 def in_words(path: str | os.PathLike) -> Iterator[None]:
-    """Turn whatever pyarrow raises for damaged files into a ValueError that names the file."""
+    """Convert any error that pyarrow raises for damaged files to a ValueError that names the file."""
     try:
         yield
     except Exception as error:
@@ -279,7 +278,7 @@ def in_words(path: str | os.PathLike) -> Iterator[None]:
 
 
 def _files_of(source: Path | list[Path]) -> list[tuple[Path, Any]]:
-    """A Parquet file, those of a folder, or several, opened."""
+    """The Parquet files of a path, a folder or a list, opened."""
     import pyarrow.parquet as pq
 
     opened = []
@@ -290,7 +289,7 @@ def _files_of(source: Path | list[Path]) -> list[tuple[Path, Any]]:
 
 
 def parquet_files(source: Path | list[Path]) -> list[Path]:
-    """A Parquet file, those in and below a folder by their names, or several, which are there."""
+    """A Parquet file, the files in and below a folder sorted by name, or several; all must exist."""
     named = source if isinstance(source, list) else [source]
     for path in named:
         if not path.exists():
@@ -328,12 +327,12 @@ def _checked_names(
 
 
 def _kind_of(schema: "pa.Schema", names: list[str]) -> np.dtype:
-    """The floats that hold all of these columns."""
+    """The float type that holds all of these columns."""
     return np.result_type(np.float32, *(schema.field(name).type.to_pandas_dtype() for name in names))
 
 
 def _numbers(column: "pa.Array | pa.ChunkedArray", name: str, start: int) -> np.ndarray:
-    """A column of a row group that starts at this row, as floats."""
+    """A column of a row group as floats; `start` is the row at which the group starts, for error messages."""
     if column.null_count:
         raise ValueError(has_nulls(name))
     values = column.to_numpy(zero_copy_only=False)
@@ -346,5 +345,5 @@ def _numbers(column: "pa.Array | pa.ChunkedArray", name: str, start: int) -> np.
 
 
 def has_nulls(name: str, path: Path | None = None) -> str:
-    """What to say of a column with missing values."""
+    """The error message for a column with missing values."""
     return f"Column {name!r} has missing values{'' if path is None else f' in {path}'}: fill or drop them first."

@@ -1,4 +1,4 @@
-"""Cells that cost something to get: fetched when asked for, and kept if the reader keeps them."""
+"""Tables whose cells are fetched when they are read, and kept if the reader keeps them."""
 
 from abc import abstractmethod
 
@@ -6,21 +6,21 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from hinge.access.tables.table import EVERYWHERE, Line, Table, compressed
+from hinge.access.tables.table import EVERYWHERE, Line, Table, compressed, spelled_out
 
 
 class Fetched(Table):
     """A table whose cells come from elsewhere: a disk, a service, a laboratory.
 
-    A subclass says how a row, a column and some cells of a row are fetched. With `keep`, what was fetched
-    once is never fetched again: a row or column of which parts are held is completed by its missing cells.
+    A subclass implements how a row, a column and some cells of a row are fetched. With `keep`, no cell is fetched
+    twice: for a row or column that is known in part, only the missing cells are fetched.
     """
 
     def __init__(self, shape: tuple[int, int], prices: ArrayLike | None = None, *, keep: bool = True) -> None:
         super().__init__(shape, prices, keep=keep)
         self.kept = KeptCells(self.shape)
 
-    # --- what a subclass supplies ---------------------------------------------------------
+    # --- implemented by subclasses --------------------------------------------------------
 
     @abstractmethod
     def _fetch_row(self, i: int) -> Line: ...
@@ -68,8 +68,8 @@ class Fetched(Table):
         return out
 
     def held(self, rows: np.ndarray) -> sp.csr_array:
-        """All that was fetched and kept of these rows; zeros are left out, as of arrays in memory."""
-        lines = [_nonzeros(_spelled_out(self.kept.row(int(i)))) for i in rows]
+        """All cells of these rows that were fetched and kept; zeros are left out."""
+        lines = [_nonzeros(spelled_out(self.kept.row(int(i)))) for i in rows]
         indptr = np.concatenate([[0], np.cumsum([len(line.at) for line in lines])]).astype(np.int64)
         index = np.concatenate([line.at for line in lines]) if lines else np.zeros(0, np.int32)
         values = np.concatenate([line.values for line in lines]) if lines else np.zeros(0)
@@ -77,7 +77,7 @@ class Fetched(Table):
 
 
 class KeptCells:
-    """Cells by row and whole columns, in memory."""
+    """Cells by rows, and whole columns, in memory."""
 
     def __init__(self, shape: tuple[int, int]) -> None:
         self.shape = shape
@@ -85,19 +85,19 @@ class KeptCells:
         self._columns: dict[int, np.ndarray] = {}
 
     def put(self, i: int, line: Line) -> None:
-        """Cells of row i, in place of those that were there."""
+        """Store cells of row i, in place of those stored before."""
         if len(line.at) == 0 and len(line.values):  # the whole row
             self._rows[i] = line
             return
         index, values = line
         if i in self._rows:
-            old = _spelled_out(self._rows[i])
+            old = spelled_out(self._rows[i])
             index, values = np.concatenate([index, old.at]), np.concatenate([values, old.values])
         index, first = np.unique(index, return_index=True)
         self._rows[i] = Line(index.astype(np.int32), values[first])
 
     def put_column(self, j: int, line: Line) -> None:
-        """The whole of column j."""
+        """Store the whole of column j."""
         column = line.values
         if len(column) < self.shape[0]:
             column = np.zeros(self.shape[0])
@@ -105,7 +105,7 @@ class KeptCells:
         self._columns[j] = column
 
     def row(self, i: int) -> Line:
-        """All that is known of row i, in the order of the columns."""
+        """All known cells of row i, in the order of the columns."""
         own = self._rows.get(i, Line(EVERYWHERE, np.zeros(0)))
         if len(own.values) == self.shape[1]:
             return Line(EVERYWHERE, own.values)
@@ -121,11 +121,11 @@ class KeptCells:
         return Line(index[order], values[order])
 
     def column(self, j: int) -> Line:
-        """Column j, which was put whole."""
+        """Column j, which must have been stored whole."""
         return Line(EVERYWHERE, self._columns[j])
 
     def cells(self, i: int, columns: np.ndarray) -> np.ndarray:
-        """Known cells of row i; those of a row that was put as nonzeros are 0 where it has none."""
+        """Known cells of row i; 0 for cells that are not stored of a sparse row."""
         out = np.zeros(len(columns))
         own = self._rows.get(i, Line(EVERYWHERE, np.zeros(0)))
         if len(own.at) == 0 and len(own.values):
@@ -159,10 +159,3 @@ class KeptCells:
 def _nonzeros(line: Line) -> Line:
     there = line.values != 0
     return Line(line.at[there], line.values[there])
-
-
-def _spelled_out(line: Line) -> Line:
-    """A line with all its positions written out."""
-    if len(line.at) == 0 and len(line.values):
-        return Line(np.arange(len(line.values), dtype=np.int32), line.values)
-    return line

@@ -1,4 +1,4 @@
-"""Arrays in memory, read by rows, columns and cells."""
+"""Tables of arrays in memory."""
 
 import copy
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ _1, _6, _63 = np.uint64(1), np.uint64(6), np.uint64(63)
 
 
 class MemoryTable(Table):
-    """What dense and compressed arrays share: whole passes are those of their `Matrix`."""
+    """The base class of dense and sparse arrays in memory; whole passes are those of their `Matrix`."""
 
     in_memory = True
 
@@ -31,7 +31,7 @@ class MemoryTable(Table):
 
     @property
     def by_rows(self) -> Matrix:
-        """The rows for compiled code; what it reads is counted here too."""
+        """The rows for compiled code; their reads are counted here, too."""
         return self.matrix
 
     @property
@@ -40,7 +40,7 @@ class MemoryTable(Table):
         return self.matrix.dtype
 
     def fork(self) -> "MemoryTable":
-        """The same data with a bill of its own, unless what is kept of it serves both."""
+        """The same data with a bill of its own, unless cells are kept for both."""
         if self.keep:
             return self
         other = copy.copy(self)
@@ -49,17 +49,17 @@ class MemoryTable(Table):
 
     @property
     def is_sparse(self) -> bool:  # type: ignore[override]
-        """Whether the rows are compressed."""
+        """Whether the rows are stored sparsely."""
         return self.matrix.is_sparse
 
     @property
     def reads(self) -> int:
-        """Cells read by rows, columns and cells, and by whole passes."""
+        """Cells read by rows, columns and blocks, and by whole passes."""
         return super().reads + self.matrix.reads
 
     @property
     def n_cells(self) -> int:  # type: ignore[override]
-        """Cells that one pass over all rows reads."""
+        """Cells read by one pass over all rows."""
         return self.matrix.n_cells
 
     @property
@@ -98,7 +98,7 @@ class DenseTable(MemoryTable):
     X : Matrix or array of shape (n, d)
         Row-major.
     columns : array of shape (d, n), optional
-        The same data column-major, if there is such a copy: a column of X alone touches a page for each row.
+        The same data column-major, if there is such a copy: reading a column of X alone touches a page for each row.
     prices, keep
         As for `Table`.
     """
@@ -148,19 +148,19 @@ class DenseTable(MemoryTable):
         return self.bill.whole_rows, self.bill.whole_columns, self.bill.bits
 
     def held(self, rows: np.ndarray) -> sp.csr_array:
-        """All that was read of these rows."""
+        """All cells read of these rows."""
         rows = np.ascontiguousarray(rows, np.int64)
         return compressed(_read_part_dense(self._X, rows, *self._marks), self.shape[1])
 
 
 class SparseTable(MemoryTable):
-    """A compressed matrix in memory, by rows and by columns.
+    """A sparse matrix in memory, by rows and by columns.
 
     Parameters
     ----------
     X : Matrix or CSR matrix
     columns : CSC matrix, optional
-        The same data by columns; made when the first column is asked for, if not given.
+        The same data by columns; if not given, it is made when the first column is read.
     prices, keep
         As for `Table`.
     """
@@ -181,7 +181,7 @@ class SparseTable(MemoryTable):
 
     @property
     def columns(self) -> tuple[np.ndarray, ...]:
-        """Values, row numbers and beginnings of the columns."""
+        """Values, row indices and column pointers of the CSC form."""
         if self._by_columns is None:
             S = sp.csr_array(self._by_rows, shape=self.shape).tocsc()
             self._by_columns = tuple(map(frozen, (S.data, S.indices, S.indptr)))
@@ -216,7 +216,7 @@ class SparseTable(MemoryTable):
         return sp.csr_array((data, indices, indptr), shape=(len(rows), len(columns)))
 
     def dot(self, rows: np.ndarray, columns: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """``X[rows][:, columns] @ w``, in one piece: a block has no more than the nonzeros."""
+        """``X[rows][:, columns] @ w`` at once: a block takes no more memory than its nonzeros."""
         return np.asarray(self.block(np.asarray(rows), columns) @ w)
 
     def _nonzeros_of(self, cells: sp.csr_array, rows: np.ndarray, columns: np.ndarray) -> int:
@@ -226,7 +226,7 @@ class SparseTable(MemoryTable):
         return int(_unread(cells.indices, cells.indptr, rows, columns, bill.whole_rows, bill.whole_columns, bill.bits))
 
     def held(self, rows: np.ndarray) -> sp.csr_array:
-        """All that was read of these rows."""
+        """All cells read of these rows."""
         rows = np.ascontiguousarray(rows, np.int64)
         bill = self.bill
         part = _read_part(*self._by_rows, rows, bill.whole_rows, bill.whole_columns, bill.bits)
@@ -234,7 +234,7 @@ class SparseTable(MemoryTable):
 
 
 def as_table(X: MatrixLike | Data, *, keep: bool = False) -> Table:
-    """Counted access to the rows, columns and cells of X, which is not copied."""
+    """Counted access to the rows, columns and cells of X, without a copy."""
     if isinstance(X, Table):
         return X
     matrix = cast(Matrix, as_matrix(X))  # data is a table or a matrix
@@ -318,7 +318,7 @@ def _unread(indices, indptr, rows, columns, whole_rows, whole_columns, bits):
 
 @compiled
 def _read_part(data, indices, indptr, rows, whole_rows, whole_columns, bits):
-    """What was read of some rows."""
+    """The cells read of some rows of a sparse matrix."""
     starts = np.zeros(len(rows) + 1, np.int64)
     for k in range(len(rows)):
         i = rows[k]

@@ -1,4 +1,4 @@
-"""Features that someone sells: a database, a service, a laboratory, asked for rows, columns and cells."""
+"""Tables of features that are bought: a database, a service or a laboratory, called for rows, columns and cells."""
 
 import hashlib
 import threading
@@ -21,23 +21,22 @@ from hinge.access.tables.table import EVERYWHERE, Line, Table
 __all__ = ["FeatureOracle", "Oracle", "OracleError", "OutOfBudget", "as_oracle"]
 
 ROUNDING = 1e-9
-"""What a cost may be above its budget, relatively: sums of prices are rounded."""
+"""Relative amount by which a cost may exceed its budget, since sums of prices are rounded."""
 
 
 class OutOfBudget(RuntimeError):
-    """A call was not made, because it would have gone beyond a budget."""
+    """A call was not made, because it would have exceeded a budget."""
 
 
 @runtime_checkable
 class FeatureOracle(Protocol):
-    """What a seller of features offers; anything with these three names will do.
+    """The interface of a seller of features: any object with these three attributes.
 
-    A row or a column is a sequence of all its numbers, or a pair (positions, values) of those that are not
-    zero, or a sparse vector.
+    A row or a column is a sequence of all its numbers, or a pair (positions, values) of those that are not zero, or a
+    sparse vector.
 
-    Two more names are used where they are there: ``cells(i, columns)``, the numbers of row i in a list of
-    columns, in their order; and ``prices``, the price of a cell in each column. Rows and columns are asked
-    for by plain integers.
+    Two more attributes are optional: ``cells(i, columns)``, the numbers of row i in a list of columns, in their order;
+    and ``prices``, the price of a cell in each column. Rows and columns are given as plain integers.
 
     Examples
     --------
@@ -64,56 +63,57 @@ class FeatureOracle(Protocol):
 
 
 class Oracle(Fetched):
-    """Counted, budgeted access to a `FeatureOracle`, where no cell is paid for twice.
+    """Counted access to a `FeatureOracle` within budgets; no cell is paid for twice.
 
-    What is asked for, and billed:
+    What is bought, and billed:
 
-    - A row of which nothing is known is one call of ``row``. A row or a block of which parts are known is
-      one call of ``cells`` a row, for what is missing.
-    - An oracle without ``cells`` sells whole lines only: whoever wants one cell of a row buys the row. It
-      is kept whole, and billed whole.
+    - A row of which nothing is known is one call of ``row``. If parts of a row or of a block are known, the missing
+    cells
+      are bought by one call of ``cells`` for each row.
+    - An oracle without ``cells`` sells whole rows and columns only: one cell of a row costs the row. It is kept whole,
+      and billed whole.
     - A column is one call of ``column``, unless all of it is known.
-    - The bill is the seller's: a line that was asked for is billed whole, with the cells in it that were known
-      before, whose first value stays. Nothing that is known is asked for by itself.
+    - The bill is the seller's: a row or column that is bought is billed whole, including cells that were known before,
+      whose first value is kept. Known cells are never bought on their own.
 
-    A call that raises, takes too long or gives anything but finite numbers in their places is made again;
-    in the end `OracleError` tells which row or column it was. Answers that are not taken are not billed. A
-    call that would go beyond a budget is not made: `OutOfBudget`.
+    A call that raises, takes too long or returns anything but the right number of finite numbers is repeated; finally
+    `OracleError` names the row or column. Invalid answers are not billed. A call that would exceed a budget is not
+    made: `OutOfBudget`.
 
     Parameters
     ----------
     oracle : FeatureOracle
     prices : array of shape (d,), optional
-        Price of a cell in each column; those of the oracle where not given, else 1.
+        Price of a cell in each column; by default those of the oracle, else 1.
     max_reads : int, optional
-        Most cells to pay for. Those found in the cache count: runs on one cache have one budget.
+        Limit of the cells to pay for. Those found in the cache count: runs with one cache have one budget.
     max_cost : float, optional
-        Most to pay for them.
+        Limit of their price.
     retries : int
-        Calls after one that failed.
+        Number of further calls after one that failed.
     wait : float
-        Seconds before the first of them; twice as many before each of the others.
+        Seconds before the first retry; doubled for each further one.
     timeout : float, optional
-        Seconds for a call, which is then made in a thread of its own. A thread that takes longer is left to
-        itself: it goes on beside the next calls until the oracle answers, its answer is dropped, and it
-        does not keep the program from ending. The seller may charge for such a call.
+        Seconds for a call, which is then made in a thread of its own. After that the thread is abandoned: it runs until
+        the oracle answers, its answer is ignored, and it does not keep the program from ending. The seller may charge
+        for such a call.
     concurrency : int
-        Calls that may be made at the same time, each in a thread: for rows that are asked for together. What is
-        bought, and the bill, are the same.
+        Number of concurrent calls, each in a thread, for rows that are read together. What is bought, and the bill, are
+        the same.
     cache : path, optional
-        Folder where everything paid for is written before it is handed out. Another `Oracle` of the same
-        shape and name begins with it. One at a time writes.
+        Folder in which everything paid for is written before it is returned. Another `Oracle` of the same shape and
+        name starts with it. Only one at a time can write.
     name : str, optional
-        Tells the oracles of one folder apart; by default the name of the oracle's class.
+        Distinguishes the oracles of one folder; by default the name of the oracle's class.
 
     Attributes
     ----------
     recovered : int
-        Cells found in the cache. In the bill they are distinct cells, but neither read nor paid for.
+        Cells found in the cache. On the bill they count as distinct, but neither as read nor as paid for.
     calls : int
-        Calls made of the oracle, repeated ones included.
+        Number of calls of the oracle, retries included.
     sells_cells : bool
-        Whether single cells can be had.
+        Whether single cells are sold.
     max_reads, max_cost
         The budgets, less what was found in the cache.
 
@@ -171,10 +171,10 @@ class Oracle(Fetched):
 
     @property
     def calls(self) -> int:
-        """Calls made of the oracle, repeated ones included."""
+        """Number of calls of the oracle, retries included."""
         return self._calls.made
 
-    # --- what readers call ----------------------------------------------------------------
+    # --- called by readers ----------------------------------------------------------------
 
     def row(self, i: int) -> Line:
         """Row i."""
@@ -203,21 +203,21 @@ class Oracle(Fetched):
             super().read_whole(rows)
 
     def close(self) -> None:
-        """Let another `Oracle` write to the cache; this one goes on without."""
+        """Allow another `Oracle` to write to the cache; this one continues without."""
         if self._store is not None:
             self._store.close()
 
-    # --- buying: asked for, written to the cache, kept, billed ----------------------------
+    # --- buying: fetch, write to the cache, keep, bill ------------------------------------
 
     def _buy(self, i: int, columns: np.ndarray) -> None:
-        """Those of these cells of row i that are not known; without ``cells``, all that are not."""
+        """Buy the unknown ones of these cells of row i; without ``cells``, the whole row."""
         asked = self._missing(i, columns)
         if len(asked):
             self._afford(f"Row {i}", len(asked), self.bill.price_of(asked))
             self._keep(i, asked, self._fetch(i, asked))
 
     def _buy_together(self, rows: np.ndarray, columns: np.ndarray) -> None:
-        """The same of several rows, in their order; what was paid for before a failure is kept."""
+        """The same for several rows, in order; what was paid for before a failure is kept."""
         if self.concurrency == 1:
             for i in rows.tolist():
                 self._buy(i, columns)
@@ -230,28 +230,28 @@ class Oracle(Fetched):
         coming = [(i, pool.submit(self._fetch, i, missing)) for i, missing in islice(asked.items(), within)]
         try:
             wait(line for _, line in coming)
-        finally:  # after Ctrl-C, calls that have begun are waited for: they will be on the seller's bill
+        finally:  # after Ctrl-C, wait for calls that have begun: the seller will bill them
             pool.shutdown(cancel_futures=True)
             for i, line in coming:
                 if not line.cancelled() and line.exception() is None:
                     self._keep(i, asked[i], line.result())
         for _, line in coming:
-            line.result()  # raises, if it failed
+            line.result()  # raises if the call failed
         for i in islice(asked, within, None):
-            self._buy(i, columns)  # says that it is too much
+            self._buy(i, columns)  # raises OutOfBudget
 
     def _missing(self, i: int, columns: np.ndarray) -> np.ndarray:
-        """What has to be asked for, of row i, for these cells of it to be known."""
+        """The cells of row i that have to be bought for these columns to be known."""
         missing = np.unique(columns[self.bill.missing(i, columns)])
         return missing if self.sells_cells or len(missing) == 0 else np.arange(self.shape[1])
 
     def _fetch(self, i: int, asked: np.ndarray) -> np.ndarray:
-        """The values that were asked for."""
+        """The values of the cells to buy."""
         d = self.shape[1]
         return _dense(self._fetch_row(i), d) if len(asked) == d else self._fetch_cells(i, asked)
 
     def _keep(self, i: int, asked: np.ndarray, values: np.ndarray) -> None:
-        """Write to the cache, keep and bill what came of row i."""
+        """Write the bought cells of row i to the cache, keep them and bill them."""
         d, whole = self.shape[1], len(asked) == self.shape[1]
         nonzeros, cost, line = np.count_nonzero(values), self.bill.price_of(asked), Line(asked, values)
         if whole:
@@ -292,7 +292,7 @@ class Oracle(Fetched):
         return reads_left and (self.max_cost is None or self.bill.cost + cost <= self.max_cost * (1 + ROUNDING))
 
     def _afford(self, what: str, cells: int, cost: float) -> None:
-        """Raise where these cells would go beyond a budget."""
+        """Raise if these cells would exceed a budget."""
         if self._affords(cells, cost):
             return
         bill = self.bill
@@ -306,7 +306,7 @@ class Oracle(Fetched):
             f"{allowed}{found}. Raise the budget to go on; what was paid for is kept."
         )
 
-    # --- Fetched: one call each -----------------------------------------------------------
+    # --- Fetched: one call for each -------------------------------------------------------
 
     def _fetch_row(self, i: int) -> Line:
         return self._ask(f"Row {i}", lambda answer: line_of(answer, self.shape[1]), self.oracle.row, i)
@@ -326,10 +326,10 @@ class Oracle(Fetched):
         self.bill.moved(line.at.nbytes + line.values.nbytes, 0)
         return line
 
-    # --- the cache: lines 0 to n - 1 are rows, the others columns -------------------------
+    # --- the cache: records 0 to n - 1 are rows, the others columns -----------------------
 
     def _recover(self, folder: str | Path) -> RowStore:
-        """Open the cache, and take up what it has."""
+        """Open the cache, and load what it has."""
         n, d = self.shape
         fingerprint = hashlib.sha256(f"oracle 1: {n} x {d} {self.name}".encode()).hexdigest()
         store = RowStore(folder, n + d, fingerprint, what="cells of the table")
@@ -352,7 +352,7 @@ class Oracle(Fetched):
         return store
 
     def _save_whole(self, k: int, line: Line, length: int) -> None:
-        """Nonzeros, then the position behind the last: cells not among them are known to be zero."""
+        """Save nonzeros, and a last position beyond the end, which marks that all other cells are zero."""
         self._save(k, np.append(line.at, length), np.append(line.values, 0.0))
 
     def _save(self, k: int, at: np.ndarray, values: np.ndarray) -> None:
@@ -371,7 +371,7 @@ class Oracle(Fetched):
             )
 
     def _known_cost(self) -> float:
-        """The prices of all known cells."""
+        """The total price of all known cells."""
         if self.bill.prices is None:
             return float(self.bill.distinct)
         known = [self.shape[0] - int(self.bill.missing_below(j).sum()) for j in range(self.shape[1])]
@@ -379,7 +379,7 @@ class Oracle(Fetched):
 
 
 def as_oracle(X: object) -> Table | None:
-    """X itself if it is a table, an `Oracle` if it offers what a `FeatureOracle` does, else None."""
+    """X itself if it is a table, an `Oracle` if it has the interface of a `FeatureOracle`, else None."""
     if isinstance(X, Table):
         return X
     if isinstance(X, type) or hasattr(X, "__array__") or sp.issparse(X) or not isinstance(X, FeatureOracle):

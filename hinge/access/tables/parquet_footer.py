@@ -1,7 +1,7 @@
-"""Where the columns of a Parquet file lie, and how many values are missing, as its footer has it.
+"""Positions of the columns in a Parquet file, and numbers of missing values, from its footer.
 
-pyarrow knows this too, but ends the process where a footer is damaged. The footer is in Thrift's compact
-protocol; all of it is read as plain values, by the numbers of their fields.
+pyarrow can read this too, but crashes the process if a footer is damaged. The footer is in Thrift's compact protocol;
+all of it is parsed to plain values, by field numbers.
 """
 
 from pathlib import Path
@@ -13,14 +13,14 @@ _TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _STRUCT = 1, 2, 3, 7, 8, 9,
 
 
 class Chunk(NamedTuple):
-    """A column of a row group.
+    """A column of a row group (a column chunk).
 
     Attributes
     ----------
     begin, nbytes : int
-        Where it is in the file, and how much it takes there.
+        Its position in the file, and its size there.
     nulls : int
-        Values that are missing, 0 where that is not known.
+        Number of missing values; 0 if not known.
     """
 
     begin: int
@@ -29,12 +29,12 @@ class Chunk(NamedTuple):
 
 
 def chunks_of(path: Path) -> list[dict[str, Chunk]]:
-    """Of each row group the columns by their names, those of nested ones joined by dots.
+    """The columns of each row group by name; names of nested columns are joined by dots.
 
     Raises
     ------
     ValueError, LookupError, TypeError
-        If there is no footer, or one that says nothing of the kind.
+        If there is no footer, or it is invalid.
     """
     with path.open("rb") as stream:
         end = stream.seek(0, 2) - 8
@@ -49,13 +49,13 @@ def chunks_of(path: Path) -> list[dict[str, Chunk]]:
 
 
 def _chunk(meta: dict[int, Any]) -> tuple[str, Chunk]:
-    begin = min(meta[9], meta.get(11) or meta[9])  # a dictionary comes before the data
+    begin = min(meta[9], meta.get(11) or meta[9])  # a dictionary page comes before the data pages
     nulls = meta.get(12, {}).get(3, 0)
     return b".".join(meta[3]).decode(), Chunk(begin, meta[7], nulls)
 
 
 def _struct(content: bytes, at: int, depth: int) -> tuple[dict[int, Any], int]:
-    """The values of a struct by the numbers of their fields, and where it ends."""
+    """The values of a struct by field number, and the position after it."""
     if depth > DEEPEST:
         raise ValueError("The footer is nested too deeply.")
     fields: dict[int, Any] = {}
@@ -81,7 +81,7 @@ def _struct(content: bytes, at: int, depth: int) -> tuple[dict[int, Any], int]:
 
 
 def _value(content: bytes, at: int, kind: int, depth: int) -> tuple[Any, int]:
-    """A value of some kind, and where it ends."""
+    """A value of the given type, and the position after it."""
     if kind == _BINARY:
         count, at = _varint(content, at)
         if at + count > len(content):
@@ -119,6 +119,6 @@ def _varint(content: bytes, at: int) -> tuple[int, int]:
 
 
 def _whole(content: bytes, at: int) -> tuple[int, int]:
-    """A signed number, in zigzag."""
+    """A signed integer in zigzag encoding, and the position after it."""
     found, at = _varint(content, at)
     return (found >> 1) ^ -(found & 1), at

@@ -1,4 +1,4 @@
-"""A matrix that is nowhere: the product of two thin ones, of which rows and columns are formed when they are read."""
+"""The product of two thin matrices as a table: rows and columns are computed when they are read."""
 
 import copy
 
@@ -12,8 +12,8 @@ from hinge.access.tables.table import EVERYWHERE, Line, Table
 class ProductTable(Table):
     """The matrix X = A B of rank k, in k (n + d) numbers.
 
-    A row is formed in O(kd) and a column in O(kn), so that a method which reads few of them runs on matrices that no
-    memory holds. Each cell that is formed is billed as if it had been read.
+    A row is computed in O(kd) and a column in O(kn), so that methods that read few of them run on matrices that do not
+    fit into memory. Each computed cell is billed as if it had been read.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class ProductTable(Table):
         self._A, self._B, self.dtype = left, right, np.result_type(left, right)
 
     def fork(self) -> "ProductTable":
-        """The same data with a bill of its own, unless what is kept of it serves both."""
+        """The same data with a bill of its own, unless cells are kept for both."""
         if self.keep:
             return self
         other = copy.copy(self)
@@ -55,7 +55,7 @@ class ProductTable(Table):
         return self._formed(self._A @ self._B[:, j])
 
     def _formed(self, values: np.ndarray) -> Line:
-        self.bill.moved(values.nbytes, 0)  # on no page
+        self.bill.moved(values.nbytes, 0)  # not stored on any page
         return Line(EVERYWHERE, values)
 
     def _block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
@@ -64,7 +64,7 @@ class ProductTable(Table):
         return cells
 
     def held(self, rows: np.ndarray) -> sp.csr_array:
-        """All that was read of these rows, formed anew; nothing where the reader keeps nothing."""
+        """All cells read of these rows, computed again; none if the reader does not keep them."""
         every = np.arange(self.shape[1])
         rows = np.asarray(rows, np.int64)
         if not self.keep:

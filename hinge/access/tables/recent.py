@@ -1,4 +1,4 @@
-"""Arrays that were used last, under a budget of bytes."""
+"""A cache of the most recently used arrays, with a limit in bytes."""
 
 from collections import OrderedDict
 from collections.abc import Hashable
@@ -7,22 +7,22 @@ import numpy as np
 
 
 class Recent:
-    """A cache that drops what was not used for longest.
+    """A least-recently-used cache of arrays.
 
     Parameters
     ----------
     budget : int
-        Bytes that the arrays may take; an array that is larger is not taken.
+        Limit of the arrays' bytes; a larger array is not stored.
 
     Attributes
     ----------
     budget, nbytes : int
-        Bytes allowed, and bytes taken.
+        Bytes allowed, and bytes used.
     """
 
     def __init__(self, budget: int) -> None:
         if budget < 0:
-            raise ValueError(f"The budget of a cache is a number of bytes, 0 for none, but is {budget}.")
+            raise ValueError(f"The budget of a cache is a number of bytes, 0 for no cache, got {budget}.")
         self.budget, self.nbytes = int(budget), 0
         self._arrays: OrderedDict[Hashable, np.ndarray] = OrderedDict()
 
@@ -33,14 +33,14 @@ class Recent:
         return len(self._arrays)
 
     def get(self, key: Hashable) -> np.ndarray | None:
-        """The array of this key, now the last used; None where it is not there."""
+        """The array of this key, which becomes the most recently used; None if it is not stored."""
         array = self._arrays.get(key)
         if array is not None:
             self._arrays.move_to_end(key)
         return array
 
     def put(self, key: Hashable, array: np.ndarray) -> None:
-        """Take an array, which nobody writes to from now on; it should own its memory."""
+        """Store an array, which must not be written to afterwards; it should own its memory."""
         old = self._arrays.pop(key, None)
         if old is not None:
             self.nbytes -= old.nbytes

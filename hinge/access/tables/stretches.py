@@ -1,4 +1,4 @@
-"""Whole passes over cells that lie elsewhere: many rows at once, where nothing of them is known yet."""
+"""Tables that can fetch a range of rows at once, for whole passes."""
 
 from abc import abstractmethod
 from typing import Any
@@ -12,10 +12,10 @@ from hinge.types import Stored
 
 
 class Stretched(Fetched):
-    """A table that can fetch rows which lie side by side in one go.
+    """A table that can fetch a range of consecutive rows at once.
 
-    With `keep`, a pass keeps what it reads, as a row does: a table larger than memory wants ``keep=False``.
-    A pickle is the name of the data and the settings: what it gives has read nothing, and has an empty bill.
+    With `keep`, a pass keeps what it reads, as reading a row does: for a table larger than memory use ``keep=False``.
+    A pickle consists of the name of the data and the settings: the copy has read nothing, and has an empty bill.
     """
 
     @abstractmethod
@@ -24,7 +24,7 @@ class Stretched(Fetched):
 
     @abstractmethod
     def _recipe(self) -> dict[str, Any]:
-        """Arguments that make such a table, but for `keep` and `prices`."""
+        """Arguments that create such a table, except `keep` and `prices`."""
 
     def responses(
         self, w: np.ndarray, lo: int, hi: int, out: np.ndarray | None = None, billed: bool = True
@@ -49,18 +49,18 @@ class Stretched(Fetched):
         return X
 
     def _block(self, rows: np.ndarray, columns: np.ndarray) -> Any:
-        order = np.argsort(rows, kind="stable")  # ascending, so that a stored block is read once for all its rows
+        order = np.argsort(rows, kind="stable")  # ascending, so that a stored chunk is read once for all its rows
         out = np.empty((len(rows), len(columns)))
         out[order] = super()._block(rows[order], columns)
         return out
 
     def _cut(self, lo: int, hi: int) -> list[tuple[int, int]]:
-        """Ranges of rows that are read in one go."""
+        """Ranges of rows that are fetched at once."""
         step = max(1, BLOCK_CELLS * self.shape[0] // max(1, self.n_cells))
         return [(a, min(a + step, hi)) for a in range(lo, hi, step)]
 
     def _rows_between(self, lo: int, hi: int) -> Any:
-        """Rows lo to hi, billed; with `keep` only what was never read is fetched."""
+        """Rows lo to hi, billed; with `keep` only cells that were never read are fetched."""
         bill, rows = self.bill, np.arange(lo, hi)
         if self.keep and (bill.whole_columns.any() or (bill.whole_rows | bill.in_part)[lo:hi].any()):
             for i in rows[~bill.whole_rows[lo:hi]].tolist():

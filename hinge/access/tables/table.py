@@ -1,4 +1,4 @@
-"""Rows, columns and single cells of a matrix, wherever it lies: what is handed out is billed."""
+"""The base class of tables: rows, columns and single cells of a matrix, each read of which is billed."""
 
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -14,29 +14,29 @@ from hinge.access.tables.bill import Bill
 from hinge.types import Stored
 
 BLOCK_CELLS = 1 << 21
-"""Cells of the blocks in which whole passes are made."""
+"""Cells of the blocks of a whole pass."""
 
 
 AHEAD = 64
-"""Rows that are announced before they are read, where many are gathered."""
+"""Rows that are announced in advance where many are read."""
 
 
 class Line(NamedTuple):
-    """A row or a column: values at positions; `at` is empty where all are there, in order."""
+    """A row or a column: values at the positions `at`; an empty `at` means that all values are there, in order."""
 
     at: np.ndarray
     values: np.ndarray
 
 
 EVERYWHERE = frozen(np.zeros(0, np.int32))
-"""The index of a line that has all its values."""
+"""`at` of a line that has all its values."""
 
 
 class Table(Data):
     """A matrix that is read by rows, by columns and by cells.
 
-    What a subclass hands out by `_row`, `_column` and `_block` is billed here; it adds the bytes and pages
-    itself, by ``self.bill.moved``.
+    Rows, columns and blocks that a subclass returns by `_row`, `_column` and `_block` are billed here; the subclass
+    reports bytes and pages by ``self.bill.moved``.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Table(Data):
     prices : array of shape (d,), optional
         Price of a cell in each column.
     keep : bool
-        Whether the reader keeps what it has read: then a cell is billed once, and `held` gives it back.
+        Whether the reader keeps the cells it has read: then a cell is billed once, and `held` returns it again.
 
     Attributes
     ----------
@@ -54,11 +54,11 @@ class Table(Data):
     """
 
     sells_cells = True
-    """Whether a few cells of a row are cheaper than the row."""
+    """Whether a few cells of a row cost less than the whole row."""
 
     max_reads: int | None = None
     max_cost: float | None = None
-    """Budgets of the data's owner; None where there are none."""
+    """Limits set by the data's owner; None for no limit."""
 
     def __init__(self, shape: tuple[int, int], prices: ArrayLike | None = None, *, keep: bool = False) -> None:
         self.shape = int(shape[0]), int(shape[1])
@@ -66,7 +66,7 @@ class Table(Data):
         self.keep = keep
         self._largest_sq = 0.0
 
-    # --- what a subclass supplies ---------------------------------------------------------
+    # --- implemented by subclasses --------------------------------------------------------
 
     @abstractmethod
     def _row(self, i: int) -> Line: ...
@@ -80,15 +80,15 @@ class Table(Data):
 
     @abstractmethod
     def held(self, rows: np.ndarray) -> sp.csr_array:
-        """All that was read of these rows, at no cost: cells never read are absent."""
+        """All cells read of these rows, at no cost; cells never read are not stored."""
 
-    # --- what readers call ----------------------------------------------------------------
+    # --- called by readers ----------------------------------------------------------------
 
     def row(self, i: int) -> Line:
         """Row i."""
         i = self._checked(i, 0)
         bill = self.bill
-        known = bill.whole_columns  # all of them, or those read of this row
+        known = bill.whole_columns  # flags of the cells of this row that were read before
         if self.keep and bill.in_part[i] and not bill.whole_rows[i]:
             known = ~bill.missing(i, np.arange(self.shape[1]))
         free = self.keep and bool(bill.whole_rows[i])
@@ -113,7 +113,7 @@ class Table(Data):
         return _read_only(line)
 
     def block(self, rows: np.ndarray, columns: np.ndarray) -> Stored:
-        """The cells rows × columns, as an array or a CSR matrix of that shape; none of them twice."""
+        """The cells rows × columns, as an array or a CSR matrix of that shape; indices must not repeat."""
         rows, columns = self._all_checked(rows, 0), self._all_checked(columns, 1)
         cells = self._block(rows, columns)
         self.bill.charge_block(rows, columns, self._nonzeros_of(cells, rows, columns), self.keep)
@@ -121,7 +121,7 @@ class Table(Data):
         return cells
 
     def dot(self, rows: np.ndarray, columns: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """``X[rows][:, columns] @ w``, with a weight for each of the columns."""
+        """``X[rows][:, columns] @ w``, with one weight for each of the columns."""
         step = max(1, BLOCK_CELLS // max(1, len(columns)))
         parts = [_products(self.block(rows[lo : lo + step], columns), w) for lo in range(0, len(rows), step)]
         return np.concatenate(parts) if parts else np.zeros(0)
@@ -131,16 +131,16 @@ class Table(Data):
         for i in rows.tolist():
             self.row(i)
 
-    # --- the counts -----------------------------------------------------------------------
+    # --- counts ---------------------------------------------------------------------------
 
     @property
     def reads(self) -> int:
-        """Cells read, in the convention of the storage: nonzeros of compressed data, cells of other."""
+        """Cells read: nonzeros of sparse data, else all cells."""
         return self.bill.nonzeros if self.is_sparse else self.bill.cells
 
     @property
     def distinct_nonzeros(self) -> int:
-        """Distinct cells read that are not zero."""
+        """Distinct nonzero cells read."""
         seen = self.bill.whole_rows | self.bill.in_part
         if self.bill.whole_columns.any():
             seen = np.ones(self.shape[0], bool)
@@ -149,11 +149,11 @@ class Table(Data):
             count += int(np.count_nonzero(self.held(rows).data))
         return count
 
-    # --- what problems ask of a matrix ----------------------------------------------------
+    # --- the interface of `Data` ----------------------------------------------------------
 
     @property
     def n_cells(self) -> int:  # type: ignore[override]
-        """Cells that one pass over all rows reads."""
+        """Cells read by one pass over all rows."""
         return self.shape[0] * self.shape[1]
 
     @property
@@ -167,7 +167,7 @@ class Table(Data):
         return self.shape[0]
 
     def fork(self) -> "Table":
-        """The same data for another run; what is kept of it serves both, on one bill."""
+        """The same table: kept cells serve both runs, on one bill."""
         return self
 
     def row_blocks(self) -> Iterator[tuple[int, int]]:
@@ -180,7 +180,7 @@ class Table(Data):
     def responses(
         self, w: np.ndarray, lo: int, hi: int, out: np.ndarray | None = None, billed: bool = True
     ) -> np.ndarray:
-        """``X[lo:hi] @ w``; every cell that is not in memory is billed."""
+        """``X[lo:hi] @ w``; cells that are not in memory are always billed."""
         out = np.empty(hi - lo) if out is None else out
         for i in range(lo, hi):
             index, values = self._measured(self.row(i))
@@ -201,7 +201,7 @@ class Table(Data):
                 out[: len(values)] += coef[i] * values
 
     def largest_norm(self) -> float:
-        """The largest norm of a row that a pass has met."""
+        """The largest norm of a row read so far."""
         return float(np.sqrt(self._largest_sq))
 
     def _measured(self, line: Line) -> Line:
@@ -209,10 +209,10 @@ class Table(Data):
         return line
 
     def expect(self, rows: np.ndarray) -> None:
-        """Told that these rows will be asked for soon; nothing is billed."""
+        """Announce that these rows will be read soon; nothing is billed."""
 
     def gather(self, rows: np.ndarray) -> Stored:
-        """Some rows, in memory."""
+        """A copy of some rows, in memory."""
         lines: list[Line] = []
         for k, i in enumerate(rows.tolist()):
             if k % AHEAD == 0:
@@ -220,7 +220,7 @@ class Table(Data):
             lines.append(self._measured(self.row(i)))
         if not self.is_sparse:
             return np.stack([line.values for line in lines])
-        lines = [Line(_places(line), line.values) for line in lines]
+        lines = [spelled_out(line) for line in lines]
         ends = np.cumsum([0, *(len(line.values) for line in lines)])
         parts = np.concatenate([line.values for line in lines]), np.concatenate([line.at for line in lines])
         return sp.csr_array((*parts, ends.astype(parts[1].dtype)), shape=(len(rows), self.shape[1]))
@@ -241,11 +241,11 @@ class Table(Data):
             seen = np.zeros(self.shape[axis], bool)
             seen[these] = True
             if int(seen.sum()) < len(these):
-                raise ValueError(f"A block has each {('row', 'column')[axis]} once: leave out the repeated.")
+                raise ValueError(f"A block must have each {('row', 'column')[axis]} once: leave out the repeated.")
         return these
 
     def _nonzeros_of(self, cells: Stored, rows: np.ndarray, columns: np.ndarray) -> int:
-        """Nonzeros of a block that count: with `keep`, of the cells that were never read."""
+        """Nonzeros of a block that are billed; with `keep` only of cells that were never read."""
         if not self.keep:
             return int(cast(sp.csr_array, cells).nnz) if sp.issparse(cells) else int(np.count_nonzero(cells))
         S: sp.csr_array = cells if sp.issparse(cells) else sp.csr_array(cells)
@@ -262,13 +262,15 @@ class Table(Data):
 
 
 def _products(cells: Stored, w: np.ndarray) -> np.ndarray:
-    """``cells @ w``, each row on its own: the sums of BLAS differ with the number of rows."""
+    """``cells @ w``, row by row: results of BLAS would depend on the number of rows."""
     return cells @ w if sp.issparse(cells) else (cells * w).sum(axis=1)
 
 
-def _places(line: Line) -> np.ndarray:
-    """Where the values of a line are, spelled out."""
-    return line.at if len(line.at) == len(line.values) else np.arange(len(line.values), dtype=np.int32)
+def spelled_out(line: Line) -> Line:
+    """A line with all its positions written out."""
+    if len(line.at) == 0 and len(line.values):
+        return Line(np.arange(len(line.values), dtype=np.int32), line.values)
+    return line
 
 
 def compressed(part: tuple[np.ndarray, ...], width: int) -> sp.csr_array:
@@ -294,7 +296,7 @@ def _nonzeros(line: Line) -> int:
 
 
 def _nonzeros_at(line: Line, places: np.ndarray, flags: np.ndarray | None) -> int:
-    """Nonzeros of a line at some places, which the flags mark."""
+    """Nonzeros of a line at some positions, which are also given as flags."""
     if not len(places) or flags is None:
         return 0
     if len(line.at):

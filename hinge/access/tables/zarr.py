@@ -1,4 +1,4 @@
-"""A zarr array: what is read are whole chunks."""
+"""Zarr arrays as tables: whole chunks are read."""
 
 import math
 import os
@@ -20,17 +20,17 @@ if TYPE_CHECKING:  # optional packages
 
 CACHE = 64 << 20
 ANY, MOST_UNPACKED = 1 << 28, 10_000
-"""Bytes that any array may have, and the largest multiple of what is stored that it may have beyond."""
+"""Bytes that any array may declare, and the largest multiple of the stored bytes that a larger one may declare."""
 
 
 ANY_CHUNKS = 10_000
-"""Chunks that any array may have; beyond, no more than there are bytes, since to look for one takes time."""
+"""Chunks that any array may declare; a larger number must not exceed the stored bytes, since each takes time."""
 
 
 class ZarrTable(Stretched):
-    """A zarr array of two dimensions, used where it lies.
+    """A two-dimensional zarr array, read chunk by chunk.
 
-    The bill has the bytes of the chunks that were read, as they are when decoded. It needs zarr.
+    The bill has the decoded bytes of the chunks that were read. Needs zarr.
 
     Parameters
     ----------
@@ -38,13 +38,13 @@ class ZarrTable(Stretched):
     prices, keep
         As for `Table`.
     cache : int
-        Bytes for chunks that were read last.
+        Bytes for the cache of chunks.
 
     Attributes
     ----------
     array : zarr.Array
     dtype : dtype
-        Of the cells that are handed out.
+        Type of the cells returned.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class ZarrTable(Stretched):
         return out
 
     def row_blocks(self) -> Iterator[tuple[int, int]]:
-        """Ranges of rows that cover the matrix, each whole chunks."""
+        """Ranges of rows that cover the matrix, each of whole chunks."""
         return iter(self._cut(0, self.shape[0]))
 
     def _cut(self, lo: int, hi: int) -> list[tuple[int, int]]:
@@ -101,7 +101,7 @@ class ZarrTable(Stretched):
     # --- parts ----------------------------------------------------------------------------
 
     def _chunk(self, a: int, b: int) -> np.ndarray:
-        """Chunk number a downwards and b across, without what lies beyond the edge."""
+        """Chunk number a downwards and b across, without the part beyond the edge of the array."""
         chunk = self._recent.get((a, b))
         if chunk is None:
             top, left = a * self._tall, b * self._wide
@@ -109,10 +109,10 @@ class ZarrTable(Stretched):
                 chunk = np.asarray(self.array[top : top + self._tall, left : left + self._wide])
             except OSError:
                 raise
-            except Exception as error:  # MemoryError too: what was declared fits, so that a codec was misled
+            except Exception as error:  # MemoryError too: the declared size fits, so a codec was misled
                 raise ValueError(f"The chunk of row {top}, column {left} is damaged: {error}") from error
             chunk = chunk.astype(self.dtype, copy=False)
-            nbytes = self._tall * self._wide * self.array.dtype.itemsize  # chunks at the edge are stored whole, too
+            nbytes = self._tall * self._wide * self.array.dtype.itemsize  # chunks at the edge are stored whole
             self.bill.moved(nbytes, -(-nbytes // PAGE))
             good = np.isfinite(chunk)
             if not good.all():
@@ -128,7 +128,7 @@ class ZarrTable(Stretched):
 
 
 def array_of(source: "str | os.PathLike | zarr.Array") -> "zarr.Array":
-    """The array, once it is known to be one of two dimensions and of numbers."""
+    """The array, validated: two-dimensional, and of numbers."""
     try:
         import zarr
     except ImportError as error:
@@ -141,7 +141,7 @@ def array_of(source: "str | os.PathLike | zarr.Array") -> "zarr.Array":
         stored = sum(file.stat().st_size for file in path.rglob("*")) if path.is_dir() else path.stat().st_size
         try:
             source = zarr.open_array(os.fspath(source), mode="r")
-        except Exception as error:  # of its store and of its codecs: more kinds than can be listed
+        except Exception as error:  # stores and codecs raise too many kinds to list
             raise ValueError(f"{path} is not a zarr array, or damaged: {error}") from error
     if not isinstance(source, zarr.Array):
         raise TypeError(f"A {type(source).__name__} is neither the path of a zarr array nor such an array.")

@@ -1,8 +1,8 @@
-"""What a pair on disk says of itself.
+"""The header of a pair: a matrix on disk stored twice, by rows and by columns.
 
-A pair is a folder with the same matrix twice, by rows and by columns, and `pair.json`, its header. Dense:
-``rows`` and ``columns``, the cells one line after another. Compressed: of each way ``indptr``, ``indices``
-and ``values``. All numbers are little-endian.
+A pair is a folder with `pair.json`, the header. If it is dense, the files ``rows`` and ``columns`` hold the cells, one
+row or column after another. If it is compressed, there are ``indptr``, ``indices`` and ``values`` for each of the two.
+All numbers are little-endian.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ VERSION = 1
 HEADER = "pair.json"
 FORMAT = "hinge.pair"
 LONGEST = 1 << 16
-"""Bytes of a header: what comes after is cut off."""
+"""Bytes of a header that are read at most."""
 POINTER = np.dtype("<i8")
 WAYS = ("rows", "columns")
 PARTS = ("indptr", "indices", "values")
@@ -32,7 +32,7 @@ class PairHeader(NamedTuple):
     values : str
         Type of the cells, "float32" or "float64".
     nonzeros : int or None
-        Cells that a compressed pair stores; None for a dense one.
+        Number of cells that a compressed pair stores; None for a dense one.
     """
 
     shape: tuple[int, int]
@@ -46,7 +46,7 @@ class PairHeader(NamedTuple):
 
     @property
     def files(self) -> dict[str, int]:
-        """Names and sizes of the files."""
+        """Names and sizes of the files of the pair."""
         n, d = self.shape
         if self.nonzeros is None:
             return dict.fromkeys(WAYS, n * d * self.dtype.itemsize)
@@ -72,24 +72,24 @@ class PairHeader(NamedTuple):
 
 
 def index_type(length: int) -> np.dtype:
-    """Type of the indices in lines of this length."""
+    """Type of the indices in rows or columns of this length."""
     return np.dtype("<i4" if length < 1 << 31 else "<i8")
 
 
 def is_pair(folder: Path) -> bool:
-    """Whether a folder holds a pair, sound or not."""
+    """Whether a folder has the header of a pair, valid or not."""
     return (folder / HEADER).is_file()
 
 
 def read_header(folder: Path) -> PairHeader:
-    """The header of a pair whose files are all there, and as long as they should be.
+    """The header of a pair, after checking that all its files exist and have the right size.
 
     Raises
     ------
     FileNotFoundError
         If there is no such folder.
     ValueError
-        If it is no pair, or one that is damaged, cut short or of a newer version.
+        If it is not a pair, or one that is damaged, truncated or of a newer version.
     """
     if not folder.is_dir():
         raise FileNotFoundError(f"There is no folder {folder}: write one with write_pair, or check the name.")

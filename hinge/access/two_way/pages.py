@@ -1,4 +1,4 @@
-"""Files that are read page by page, where somebody asks, and never ahead."""
+"""Files that are read page by page, without read-ahead."""
 
 import os
 import weakref
@@ -10,10 +10,10 @@ from hinge.access.tables.bill import PAGE, Bill, pages_of
 from hinge.access.tables.recent import Recent
 
 BATCH = 2048
-"""Pages that are held at once while cells are gathered from them."""
+"""Pages that are in memory at once while cells are gathered from them."""
 
 LONG, LONGEST = 64, 1 << 16
-"""The share of the budget, and the bytes, from which on a stretch does not push recent pages out."""
+"""A range longer than 1/`LONG` of the cache, or than `LONGEST` bytes, bypasses the cache of pages."""
 
 
 class PageFile:
@@ -25,9 +25,9 @@ class PageFile:
     ----------
     path : Path
     bill : Bill
-        Gets the bytes and pages that are read.
+        Counts the bytes and pages that are read.
     recent : Recent
-        Pages read last, which are not read again. Other files may keep theirs in it too.
+        Cache of pages, which may be shared with other files.
     """
 
     def __init__(self, path: Path, bill: Bill, recent: Recent) -> None:
@@ -41,7 +41,7 @@ class PageFile:
             os.posix_fadvise(self._fd, 0, 0, os.POSIX_FADV_RANDOM)
 
     def stretch(self, at: int, nbytes: int) -> np.ndarray:
-        """Bytes that lie side by side; long stretches pass by the recent pages."""
+        """A range of bytes; long ranges bypass the cache of pages."""
         if nbytes > min(self.recent.budget // LONG, LONGEST):
             self.bill.moved(nbytes, pages_of(at, nbytes))
             return self._read(at, nbytes)
@@ -50,12 +50,12 @@ class PageFile:
         return pages.reshape(-1)[at - first * PAGE :][:nbytes]
 
     def expect(self, at: int, nbytes: int) -> None:
-        """Have the system fetch these bytes while others are worked on; they will be asked for."""
+        """Ask the system to fetch these bytes in the background, since they will be read soon."""
         if hasattr(os, "posix_fadvise"):
             os.posix_fadvise(self._fd, at, nbytes, os.POSIX_FADV_WILLNEED)
 
     def gather(self, places: np.ndarray, dtype: np.dtype) -> np.ndarray:
-        """The numbers at some places, counted in numbers and in ascending order."""
+        """The numbers at some positions, given as ascending indices of numbers."""
         page, first = self._pages_of(places, dtype)
         wanted = page[first]
         out = np.empty(len(places), dtype)
@@ -69,12 +69,12 @@ class PageFile:
         return out
 
     def unread(self, places: np.ndarray, dtype: np.dtype) -> int:
-        """Pages that `gather` would read from the file."""
+        """Number of pages that `gather` would read from the file."""
         page, first = self._pages_of(places, dtype)
         return sum((self.path.name, p) not in self.recent for p in page[first].tolist())
 
     def pages(self, wanted: np.ndarray) -> np.ndarray:
-        """Pages by their numbers, ascending; those side by side are read at once."""
+        """Pages with these ascending numbers; consecutive ones are read at once."""
         out = np.empty((len(wanted), PAGE), np.uint8)
         missing = []
         for k, page in enumerate(wanted.tolist()):
@@ -92,7 +92,7 @@ class PageFile:
         return out
 
     def _read_pages(self, first: int, out: np.ndarray) -> None:
-        """Fill `out` with the pages from `first` on; behind the end of the file is nothing to read."""
+        """Fill `out` with the pages from `first` on; the last page of the file may be shorter."""
         nbytes = min(out.size, self.size - first * PAGE)
         out.reshape(-1)[:nbytes] = self._read(first * PAGE, nbytes)
         self.bill.moved(nbytes, len(out))
@@ -108,6 +108,6 @@ class PageFile:
 
     @staticmethod
     def _pages_of(places: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
-        """The page of each place, and where a new page begins."""
+        """The page of each position, and the indices at which a new page begins."""
         page = places // (PAGE // dtype.itemsize)
         return page, np.flatnonzero(np.diff(page, prepend=-1))

@@ -1,4 +1,4 @@
-"""A matrix on disk, stored by rows and by columns: only the pages that hold what is asked for are read."""
+"""Reading a pair: a matrix on disk by rows and by columns, of which only the pages needed are read."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,25 +21,25 @@ PAGE_CACHE = 64 << 20
 def open_pair(
     folder: str | Path, keep: bool = True, *, prices: ArrayLike | None = None, page_cache: int = PAGE_CACHE
 ) -> "DiskTable":
-    """A matrix that `write_pair` wrote.
+    """Open a matrix that `write_pair` wrote.
 
     Parameters
     ----------
     folder : path
     keep : bool
-        Whether what was read stays in memory: then a cell is billed once. Use False for passes over more
-        data than memory holds.
+        Whether cells that were read stay in memory: then a cell is billed once. Use False for passes over more data
+        than fits into memory.
     prices : array of shape (d,), optional
         Price of a cell in each column.
     page_cache : int
-        Bytes for pages read last, which are not read again.
+        Bytes for the cache of pages.
 
     Raises
     ------
     FileNotFoundError
         If there is no such folder.
     ValueError
-        If it is no pair, or one that is damaged, cut short or of a newer version.
+        If it is not a pair, or one that is damaged, truncated or of a newer version.
 
     Examples
     --------
@@ -56,10 +56,10 @@ def open_pair(
 
 
 class DiskTable(Stretched):
-    """A pair on disk.
+    """A pair on disk as a table.
 
-    The bill has the bytes that were asked of the system, which are whole pages, and their number. Pages
-    that are still in the page cache of this table cost nothing; their other cells do not count as read.
+    The bill has the bytes that were read from the system, in whole pages, and the number of pages. Pages in the cache
+    of this table cost nothing; cells of a page that were not requested do not count as read.
 
     Parameters
     ----------
@@ -67,13 +67,13 @@ class DiskTable(Stretched):
     prices, keep
         As for `Table`.
     page_cache : int
-        Bytes for pages read last.
+        Bytes for the cache of pages.
 
     Attributes
     ----------
     folder : Path
     dtype : dtype
-        Of the cells.
+        Type of the cells.
     """
 
     in_memory = False
@@ -85,7 +85,7 @@ class DiskTable(Stretched):
         header = read_header(self.folder)
         super().__init__(header.shape, prices, keep=keep)
         self.dtype, self.is_sparse, self._nonzeros = (header.dtype, header.nonzeros is not None, header.nonzeros)
-        self.sells_cells = self.is_sparse  # a dense row lies in few pages: one of its cells costs as much as a page
+        self.sells_cells = self.is_sparse  # a dense row has few pages, and one of its cells costs a page
         self._recent = Recent(page_cache)
         self._files = {name: PageFile(self.folder / name, self.bill, self._recent) for name in header.files}
         self._by_rows, self._by_columns = (
@@ -97,13 +97,13 @@ class DiskTable(Stretched):
             return DenseLines(self._files[way], length, self.dtype)
         indptr, indices, values = (self._files[f"{way}.{part}"] for part in PARTS)
         starts = indptr.stretch(0, indptr.size).view(POINTER).copy()
-        # Compare neighbours instead of subtracting them: the difference of two huge numbers may overflow.
+        # Neighbours are compared, not subtracted: the difference of two huge numbers may overflow.
         if starts[0] != 0 or (starts[1:] < starts[:-1]).any() or starts[-1] != self._nonzeros:
             raise ValueError(f"{indptr.path} is damaged: write the pair again.")
         return CompressedLines(starts, indices, values, length, self.dtype)
 
     def close(self) -> None:
-        """Close the files; what is kept can still be had."""
+        """Close the files; kept cells remain available."""
         for file in self._files.values():
             file.close()
 
@@ -111,7 +111,7 @@ class DiskTable(Stretched):
 
     @property
     def n_cells(self) -> int:  # type: ignore[override]
-        """Cells that one pass over all rows reads."""
+        """Cells read by one pass over all rows."""
         return self._by_rows.n_cells
 
     @property
@@ -149,12 +149,12 @@ class DiskTable(Stretched):
         if not self.keep:
             return self._fetch_row(i)
         if not self.bill.whole_rows[i]:
-            # Not by its missing cells: they lie in the same pages, and zeros would be kept with them.
+            # Not by its missing cells: they are on the same pages, and zeros would be stored with them.
             self.kept.put(i, self._fetch_row(i))
         return self.kept.row(i)
 
     def expect(self, rows: np.ndarray) -> None:
-        """Have the system fetch rows that will be asked for: a disk brings several at once."""
+        """Ask the system to fetch rows that will be read: several requests at once are faster."""
         for i in rows[~(self.keep & self.bill.whole_rows[rows])].tolist():
             self._by_rows.expect(i)
 
@@ -168,7 +168,7 @@ class DiskTable(Stretched):
         return sp.csr_array(out) if self.is_sparse else out
 
     def _cells(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """The cells rows × columns, both ascending, by the way that reads fewer pages."""
+        """The cells rows × columns, both ascending, from the copy that needs fewer pages."""
         out = np.zeros((len(rows), len(columns)), self.dtype)
         fresh = np.ones(out.shape, bool)
         if self.keep:
@@ -185,7 +185,7 @@ class DiskTable(Stretched):
         return out
 
     def _keep(self, i: int, columns: np.ndarray, fresh: np.ndarray, cells: np.ndarray) -> None:
-        """Keep the fresh cells of row i, and add those that were held."""
+        """Keep the fresh cells of row i, and fill in those that were kept before."""
         if not fresh.all():
             cells[~fresh] = self.kept.cells(i, columns[~fresh])
         new = fresh & (cells != 0) if self.is_sparse else fresh
@@ -197,7 +197,7 @@ class DiskTable(Stretched):
 
 
 class DenseLines:
-    """The rows, or the columns, of a dense matrix, one after another in a file.
+    """The rows, or the columns, of a dense matrix, stored one after another in a file.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ class DenseLines:
         return Line(EVERYWHERE, self.between(k, k + 1)[0])
 
     def expect(self, k: int) -> None:
-        """Line k will be asked for."""
+        """Announce that line k will be read."""
         size = self.longest * self.dtype.itemsize
         self.file.expect(k * size, size)
 
@@ -227,7 +227,7 @@ class DenseLines:
         return _checked_values(self.file, cells).reshape(hi - lo, -1)
 
     def cost(self, lines: np.ndarray, across: np.ndarray, fresh: np.ndarray) -> int:
-        """Pages that `fill` would read."""
+        """Number of pages that `fill` would read."""
         return self.file.unread((lines[:, None] * self.longest + across)[fresh], self.dtype)
 
     def fill(self, lines: np.ndarray, across: np.ndarray, fresh: np.ndarray, out: np.ndarray) -> None:
@@ -242,7 +242,7 @@ class CompressedLines:
     Parameters
     ----------
     indptr : array
-        Where each line begins, and where the last ends.
+        Start of each line, and the end of the last.
     indices, values : PageFile
     length : int
         Cells of a line, zeros included.
@@ -261,7 +261,7 @@ class CompressedLines:
         return Line(*self._lines(k, k + 1))
 
     def expect(self, k: int) -> None:
-        """Line k will be asked for."""
+        """Announce that line k will be read."""
         for file, itemsize in ((self.indices, self.index.itemsize), (self.values, self.dtype.itemsize)):
             file.expect(int(self.indptr[k]) * itemsize, int(self.indptr[k + 1] - self.indptr[k]) * itemsize)
 
@@ -271,7 +271,7 @@ class CompressedLines:
         return sp.csr_array((values, index, self.indptr[lo : hi + 1] - self.indptr[lo]), shape=(hi - lo, self.length))
 
     def _lines(self, lo: int, hi: int) -> tuple[np.ndarray, np.ndarray]:
-        """Positions and values of lines lo to hi, which ascend in each line and are finite."""
+        """Positions and values of lines lo to hi, validated: ascending in each line, and finite."""
         begin, end = int(self.indptr[lo]), int(self.indptr[hi])
         index = self.indices.stretch(begin * self.index.itemsize, (end - begin) * self.index.itemsize)
         values = self.values.stretch(begin * self.dtype.itemsize, (end - begin) * self.dtype.itemsize)
@@ -279,7 +279,7 @@ class CompressedLines:
         return index, _checked_values(self.values, values.view(self.dtype))
 
     def _checked_index(self, index: np.ndarray, starts: np.ndarray) -> np.ndarray:
-        """Positions within lines of this length, that ascend but where another line starts."""
+        """Positions, validated: in range, and ascending except where another line starts."""
         falls = index[1:] <= index[:-1]
         falls[starts[(starts > 0) & (starts < len(index))] - 1] = False
         if len(index) and (index.min() < 0 or index.max() >= self.length or falls.any()):
@@ -287,7 +287,7 @@ class CompressedLines:
         return index
 
     def cost(self, lines: np.ndarray, across: np.ndarray, fresh: np.ndarray) -> int:
-        """Pages of the indices that `fill` needs."""
+        """Number of pages of the indices that `fill` reads."""
         lines = lines[fresh.any(axis=1)]
         lines = lines[self.indptr[lines] < self.indptr[lines + 1]]
         first = self.indptr[lines] * self.index.itemsize // PAGE
@@ -312,7 +312,7 @@ class CompressedLines:
 
 
 def _checked_values(file: PageFile, values: np.ndarray) -> np.ndarray:
-    """Values of a file, if they are finite."""
+    """Values of a file, or an error if they are not finite."""
     if not np.isfinite(values).all():
         raise ValueError(f"{file.path} has cells that are not finite numbers: write the pair again.")
     return values

@@ -1,4 +1,4 @@
-"""Row blocks of whatever holds a matrix, checked and in one type."""
+"""Row blocks of any source of a matrix, validated and of one type."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -19,33 +19,33 @@ RowsLike: TypeAlias = MatrixLike | str | os.PathLike | Iterable[MatrixLike]
 
 
 class RowSource:
-    """The rows of X, or where these lie apart its columns, in blocks that fit into memory.
+    """The rows of X, or its columns if X is stored by columns, in blocks that fit into memory.
 
     Parameters
     ----------
     X : array, memory map, sparse matrix, path or iterable
         As for `write_pair`.
     shape : tuple of int, optional
-        Of an iterable of row blocks.
+        Shape of an iterable of row blocks.
     dtype : float32 or float64, optional
-        Of the cells.
+        Type of the cells.
     memory : int
         Bytes for the copies of a block.
 
     Attributes
     ----------
     shape : tuple of int or None
-        Where it is known; of the transpose where `turned`.
+        Shape, if it is known; that of the transpose if `turned`.
     turned : bool
         Whether the blocks are rows of the transpose.
     sparse : bool
     dtype : dtype
-        Of the cells, little-endian.
+        Type of the cells, little-endian.
     """
 
     def __init__(self, X: RowsLike, shape: tuple[int, int] | None, dtype: DTypeLike | None, memory: int) -> None:
         if memory < 1:
-            raise ValueError(f"memory is a number of bytes, but is {memory}.")
+            raise ValueError(f"memory must be a number of bytes, got {memory}.")
         self.shape = None if shape is None else (int(shape[0]), int(shape[1]))
         self.turned = False
         raw = iter(self._blocks_of(X, memory))
@@ -80,7 +80,7 @@ class RowSource:
                 block = sp.csr_array(block, copy=True)
                 block.sum_duplicates()
                 block.eliminate_zeros()
-            with np.errstate(over="ignore"):  # numbers too large for the type become infinite, and are refused below
+            with np.errstate(over="ignore"):  # numbers too large for the type become infinite, and are rejected below
                 block = block.astype(self.dtype, copy=False)
             self._check_finite(block, at)
             at += block.shape[0]
@@ -114,7 +114,7 @@ class RowSource:
             if not isinstance(X, Iterable):
                 raise TypeError(f"A {type(X).__name__} is neither a matrix nor an iterable of row blocks.")
             return (piece for block in X for piece in _pieces(_as_block(block), memory))
-        rows = cast(Stored, X)  # or what can be sliced like one
+        rows = cast(Stored, X)  # or something that can be sliced like one
         if len(rows.shape) != 2:
             raise ValueError(f"A matrix has two dimensions, but this has {len(rows.shape)}.")
         lies_down = isinstance(rows, np.ndarray) and rows.flags.f_contiguous and not rows.flags.c_contiguous
@@ -129,12 +129,12 @@ class RowSource:
 
 
 def _mapped(path: Path) -> np.ndarray:
-    """The array of an .npy file where it lies; NumPy compares what it declares with what is there."""
+    """The array of an .npy file as a memory map; NumPy checks that the file has the declared size."""
     if not path.is_file():
         raise FileNotFoundError(f"There is no file {path}: check the name.")
     try:
         X = np.load(path, mmap_mode="r", allow_pickle=False)
-    except Exception as error:  # of the header's parser and the map: more kinds than can be listed
+    except Exception as error:  # the header's parser and the map raise too many kinds to list
         raise ValueError(f"{path} is not a NumPy array of numbers, or damaged: {error}") from error
     if not isinstance(X, np.ndarray):
         raise ValueError(f"{path} is an archive, not one array.")
@@ -142,7 +142,7 @@ def _mapped(path: Path) -> np.ndarray:
 
 
 def cuts(indptr: np.ndarray, limit: int) -> Iterator[tuple[int, int]]:
-    """Ranges of lines with at most `limit` entries, or of one line."""
+    """Ranges of lines with at most `limit` entries in total, or of a single line."""
     lo = 0
     while lo < len(indptr) - 1:
         hi = max(lo + 1, int(np.searchsorted(indptr, indptr[lo] + limit, side="right")) - 1)
@@ -151,12 +151,12 @@ def cuts(indptr: np.ndarray, limit: int) -> Iterator[tuple[int, int]]:
 
 
 def entries_in(memory: int) -> int:
-    """Entries of a compressed matrix that can be sorted in so much memory."""
+    """Number of entries of a sparse matrix that can be sorted in this many bytes."""
     return max(1, memory // 128)
 
 
 def _pieces(X: Stored, memory: int) -> Iterator[Stored]:
-    """Row blocks of which several copies fit into memory."""
+    """Row blocks, small enough for several copies in memory."""
     if sp.issparse(X):
         rows = cast(sp.csr_array, X)
         yield from (rows[lo:hi] for lo, hi in cuts(rows.indptr, entries_in(memory)))

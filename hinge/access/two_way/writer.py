@@ -1,8 +1,8 @@
 """Writing a matrix to disk by rows and by columns, in a fixed amount of memory.
 
-The rows are written as they come. Then they are read again in blocks, of which each group of columns gets its
-tile, in the place of the file where the group will lie; at last each group is put in order by itself. So no
-cell is moved more than three times, and all of it in long stretches.
+The rows are written as they come. Then they are read again in blocks, and of each block the tile of each group of
+columns is written to that group's part of the file; finally each group is sorted in memory. So each cell is written
+three times at most, in long contiguous ranges.
 """
 
 import os
@@ -20,7 +20,7 @@ from hinge.access.two_way.row_sources import RowsLike, RowSource, cuts, entries_
 from hinge.files.replacing import replacing_folder
 
 Progress = Callable[[int, int | None], None]
-"""Called with the bytes done and the bytes in all, None while these are not known."""
+"""Called with the bytes done and the total number of bytes, None while that is not known."""
 
 
 def write_pair(
@@ -37,23 +37,23 @@ def write_pair(
     Parameters
     ----------
     X : array, memory map, sparse matrix, path or iterable
-        Also anything with a `shape` whose rows can be sliced, such as arrays of h5py and zarr; the path of a
-        .npy or Parquet file; or an iterable of row blocks. Sparse input becomes a compressed pair.
+        Also anything with a `shape` whose rows can be sliced, such as arrays of h5py and zarr; the path of a .npy or
+        Parquet file; or an iterable of row blocks. Sparse input becomes a compressed pair.
     folder : path
-        Appears whole at the end. A pair that is there already stays as it is until then.
+        Created at the end, complete. An existing pair is unchanged until then.
     shape : tuple of int, optional
-        Of an iterable of row blocks; checked where given.
+        Shape of an iterable of row blocks; checked if given.
     dtype : float32 or float64, optional
-        Of the cells. By default that of X; whole numbers of up to 16 bits become float32, others float64.
+        Type of the cells. By default that of X; integers of up to 16 bits become float32, others float64.
     memory : int
-        Bytes to work with. A single row or column is held in any case.
+        Bytes of working memory. A single row or column is held in any case.
     progress : callable, optional
-        Called with the bytes done and the bytes in all, None while these are not known.
+        Called with the bytes done and the total number of bytes, None while that is not known.
 
     Raises
     ------
     ValueError
-        If a cell is not a finite number, blocks do not fit together, or `folder` is something else.
+        If a cell is not a finite number, blocks are inconsistent, or `folder` exists and is not a pair.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def write_pair(
 
 
 class _Writer:
-    """What both kinds share: the files, by the way that comes first, and the account of what is done."""
+    """The base class: names of the files, and a count of the bytes written."""
 
     def __init__(self, folder: Path, source: RowSource, memory: int, progress: Progress | None) -> None:
         self.folder, self.source, self.memory, self.dtype = folder, source, memory, source.dtype
@@ -97,7 +97,7 @@ class _Writer:
         return PairHeader(shape, self.dtype.name, self.nonzeros)
 
     def step(self, nbytes: int) -> None:
-        """Say that so much was written."""
+        """Report bytes that were written."""
         self._done += nbytes
         if self._progress is not None:
             self._progress(self._done, self.total)
@@ -108,10 +108,10 @@ class _Writer:
 
 
 class _DenseWriter(_Writer):
-    """Rows and columns as they are."""
+    """Writes a dense pair."""
 
     def write_rows(self) -> tuple[int, int]:
-        """Write the rows as they come; their shape."""
+        """Write the rows as they come; returns their shape."""
         n = d = 0
         if self.source.shape is not None:
             self.total = 3 * self.source.shape[0] * self.source.shape[1] * self.dtype.itemsize
@@ -140,17 +140,17 @@ class _DenseWriter(_Writer):
                     self.step(tile.nbytes)
             for j in range(0, d, width):
                 group = min(width, d - j)
-                if group > 1:  # one column is in order as it is
+                if group > 1:  # a single column is in order already
                     tiles = _take(columns, j * n, n * group, self.dtype)
                     _put(columns, j * n, tiles.reshape(n, group).T)
                 self.step(n * group * size)
 
 
 class _CompressedWriter(_Writer):
-    """Rows and columns as indices and values."""
+    """Writes a compressed pair."""
 
     def write_rows(self) -> tuple[int, int]:
-        """Write the rows as they come; their shape."""
+        """Write the rows as they come; returns their shape."""
         lengths: list[np.ndarray] = []
         below = np.zeros(0, np.int64)
         with ExitStack() as stack:
@@ -179,7 +179,7 @@ class _CompressedWriter(_Writer):
         limit = entries_in(self.memory)
         groups = np.array(list(cuts(across, limit)))
         group_of = np.repeat(np.arange(len(groups)), groups[:, 1] - groups[:, 0])
-        ends = across[groups[:, 0]]  # where the next tile of a group goes
+        ends = across[groups[:, 0]]  # position of the next tile of each group
         types = index_type(n), index_type(d), self.dtype
         self.total = self._done + int(along[-1]) * 2 * self._entry(n)
         with ExitStack() as stack:
@@ -221,7 +221,7 @@ def _starts(counts: np.ndarray) -> np.ndarray:
 
 
 def _take(file: IO[bytes], at: int, count: int, dtype: np.dtype) -> np.ndarray:
-    """Numbers from a file, the place counted in numbers."""
+    """Numbers from a file; the position is counted in numbers."""
     file.seek(at * dtype.itemsize)
     return np.frombuffer(file.read(count * dtype.itemsize), dtype)
 

@@ -1,4 +1,4 @@
-"""The largest smallest of several functions: what `hinge.maxmin` solves, in tiers that a user may climb."""
+"""Max-min problems: maximise the smallest of n functions. The base class, with methods in tiers."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -15,16 +15,18 @@ Primal = Literal["gradient", "mean", "multiplicative", "response"]
 
 
 class Strategies(NamedTuple):
-    """An answer: what the maximiser plays, and the weights by which the minimiser mixes the functions.
+    """An answer: the maximiser's point x, and the weights p with which the minimiser mixes the functions.
 
     Attributes
     ----------
     x : ndarray
         A point of K.
     p : ndarray of shape (n,) or None
-        A point of the simplex; None where the method has none.
+        A point of the simplex; None if the method has none.
     combined : ndarray or None
-        :math:`\\sum_i p_i g_i`, where the method keeps it, as a sum of so many `terms`.
+        :math:`\\sum_i p_i g_i`, if the method has it.
+    terms : int
+        Number of terms that were added up in `combined`; its rounding is bounded by that.
 
     Examples
     --------
@@ -48,17 +50,17 @@ class MaxMin(Problem[Strategies]):
               = \\min_{p \\in \\Delta_n}\\ \\max_{x \\in K}\\ \\sum_i p_i c_i(x).
 
     Any x and any p bound σ: :math:`\\min_i c_i(x) \\le \\sigma \\le \\max_{x' \\in K}\\sum_i p_i c_i(x')`.
-    That is the certificate of every method.
+    These two bounds are the certificate, whatever the method.
 
-    A subclass says what it can do; each tier unlocks more methods.
+    A subclass implements some of the methods; each tier makes more solvers applicable.
 
     1. `values`, `combine`, `project`, `support`: primal-dual hybrid gradient (`PDHG`), for linear functions.
-    2. `values_at`, `grad_at`: single functions, by which a lower bound on all but a fraction is certified.
-    3. `sample_gradient`, `estimate_values`: Algorithm 2 of the survey (`PrimalDual`), which sees one function
-       and one estimate of all an iteration.
+    2. `values_at`, `grad_at`: single functions, by which a lower bound for all but a fraction of them is certified.
+    3. `sample_gradient`, `estimate_values`: Algorithm 2 of the survey (`PrimalDual`), which uses the gradient of one
+       function and an estimate of all values in each iteration.
 
-    `start` gives the shape of x. Where the functions are not linear, `dual_bound` takes the place of
-    `support`. Reads are counted in `reads`, which a subclass keeps if it wants them reported.
+    `start` gives the shape of x. If the functions are not linear, implement `dual_bound` instead of `support`. A
+    subclass that wants its reads reported counts them in `reads`.
 
     Attributes
     ----------
@@ -69,14 +71,14 @@ class MaxMin(Problem[Strategies]):
     relative : bool
         Whether the gap is measured against `unit`, or absolute.
     scale : float
-        The largest norm of a gradient, or bound on it: what the step sizes of Algorithm 2 are made for.
+        The largest norm of a gradient, or a bound on it; the step sizes of Algorithm 2 are divided by it.
     second_moment : float
-        A bound on the mean square of an estimate of a value, divided by `scale` squared; it sets the clip.
+        A bound on the mean square of an estimated value, divided by `scale` squared; estimates are clipped by it.
     diameter : float
         The largest norm of a point of K.
     averages : bool
-        Whether Algorithm 2 certifies by the mean of all p, not by the frequencies of its draws, which are
-        spiky.
+        Whether Algorithm 2 takes the mean of all p for its certificate, instead of the frequencies of its draws,
+        which have a larger variance.
     primal : {"gradient", "mean", "multiplicative", "response"}
         The primal player of Algorithm 2: gradient steps and `project`; the mean of the points whose
         functions were drawn, for strongly concave functions; multiplicative weights on a simplex; or the best
@@ -109,7 +111,7 @@ class MaxMin(Problem[Strategies]):
     linear: ClassVar[bool] = True
     relative: bool = True
     negligible: float = 0.0
-    """Values up to this count as none."""
+    """Upper bounds up to this count as zero."""
     fraction: Fraction | None = None
     """Certify lower bounds for all but a fraction of the functions, from a sample."""
     scale: float = 1.0
@@ -124,13 +126,13 @@ class MaxMin(Problem[Strategies]):
     pass_cells: int = 1
     """Entries that one pass over the data reads."""
     step_reads: int = 1
-    """No iteration of Algorithm 2 reads more than this."""
+    """Upper bound on the entries that an iteration of Algorithm 2 reads."""
     lower_reads: int = 1
-    """No lower bound reads more than this."""
+    """Upper bound on the entries that a lower bound reads."""
     setup_reads: int = 0
-    """Entries that the first iteration reads besides its own."""
+    """Entries that the first iteration reads in addition."""
     step_evals: int = 0
-    """No iteration of Algorithm 2 computes more kernel values than this."""
+    """Upper bound on the kernel values that an iteration of Algorithm 2 computes."""
 
     # --- every tier -----------------------------------------------------------------------
 
@@ -163,11 +165,11 @@ class MaxMin(Problem[Strategies]):
         raise self._lacks("support")
 
     def quick_values(self, x: np.ndarray) -> np.ndarray:
-        """`values` as fast as they can be had, to the precision of the storage: methods steer by them."""
+        """`values` as fast as possible, in the precision of the storage; for steps, not for certificates."""
         return self.values(x)
 
     def quick_combine(self, p: np.ndarray) -> np.ndarray:
-        """`combine`, likewise."""
+        """`combine` as fast as possible, in the precision of the storage."""
         return self.combine(p)
 
     # --- second tier ----------------------------------------------------------------------
@@ -187,24 +189,24 @@ class MaxMin(Problem[Strategies]):
         return self.grad_at(i, x)
 
     def estimate_values(self, x: np.ndarray, unit: float) -> np.ndarray | None:
-        """An unbiased estimate of all :math:`c_i(x)` from one uniform number; None where it tells nothing.
+        """An unbiased estimate of all :math:`c_i(x)` from one uniform number; None where it is undefined.
 
         Its mean square must not exceed `second_moment` times `scale` squared.
         """
         raise self._lacks("estimate_values")
 
     def respond(self, p: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """x, with the coordinates that are played by best response set to that against p."""
+        """x, with those coordinates that are played by best response set to the best response to p."""
         return x
 
     # --- bounds ---------------------------------------------------------------------------
 
     def value_error(self, x: np.ndarray, least: float) -> float:
-        """The least value at x is off by no more, as computed; 0 for problems that do not say."""
+        """Bound on the rounding error of the smallest value at x; 0 if the problem does not know one."""
         return 0.0
 
     def slope_error(self, p: np.ndarray, terms: int = 0) -> float:
-        """The upper bound from p is off by no more, of a sum over so many functions where it is not all."""
+        """Bound on the rounding error of the upper bound from p; `terms` is the number of terms of `combine(p)`."""
         return 0.0
 
     def dual_bound(self, p: np.ndarray, combined: np.ndarray | None = None) -> float:
@@ -212,7 +214,7 @@ class MaxMin(Problem[Strategies]):
         return self.support(self.combine(p) if combined is None else combined) + self.slope_error(p)
 
     def least(self, x: np.ndarray) -> float:
-        """The smallest value at x: of all functions, or of a sample that stands for all but a fraction."""
+        """The smallest value at x: of all functions, or of the sample of `fraction`; less its rounding error."""
         least = float(self.values(x).min()) if self.fraction is None else self.fraction.lower(self, x)
         return least - self.value_error(x, least) if np.isfinite(least) else least
 
@@ -221,14 +223,14 @@ class MaxMin(Problem[Strategies]):
         return self.least(x)
 
     def announce(self) -> None:
-        """Told that a lower bound will be asked for: what it reads may be fetched meanwhile."""
+        """Called before a run that will ask for lower bounds: data that they read may be fetched ahead."""
 
     def sample_of(self, rows: np.ndarray) -> Callable[[Any], np.ndarray]:
-        """The values of some functions at x; what they are made of is read once."""
+        """A function of x: the values of some of the functions, whose data is read once."""
         return lambda x: self.values_at(rows, x)
 
     def present(self, x: np.ndarray) -> Any:
-        """x as users want to see it."""
+        """x in the form that is returned to users."""
         return x
 
     def bounds(self, answer: Strategies) -> tuple[float, float]:
@@ -240,11 +242,11 @@ class MaxMin(Problem[Strategies]):
         return self.lower(answer.x), upper
 
     def unit(self, lower: float, upper: float) -> float:
-        """What a relative gap is relative to."""
+        """The number that the width is divided by for a relative gap."""
         return max(abs(lower), abs(upper))
 
     def gap(self, lower: float, upper: float) -> float:
-        """The width of an interval that holds σ, in the measure of the problem."""
+        """The width of an interval [lower, upper], absolute or relative to `unit`."""
         if np.isnan(lower) or np.isnan(upper):
             return np.inf
         width = max(0.0, upper - lower)
@@ -253,7 +255,7 @@ class MaxMin(Problem[Strategies]):
         return (1.0 + 4.0 * EPS) * width / max(self.unit(lower, upper), np.finfo(float).tiny)
 
     def certified(self, lower: float, upper: float) -> Certificate:
-        """The certificate that these bounds make."""
+        """The certificate of these two bounds."""
         rounding = ROUNDING * (abs(lower) + abs(upper)) if np.isfinite(lower) and np.isfinite(upper) else 0.0
         if np.isnan(lower) or np.isnan(upper):
             raise ValueError("A bound is not a number: the problem's values or its upper bounds are not finite.")
@@ -273,10 +275,10 @@ class MaxMin(Problem[Strategies]):
         return self.certified(*self.bounds(answer))
 
     def finished(self, answer: Strategies, certificate: Certificate) -> Strategies:
-        """The answer as it is: there is no bias."""
+        """The answer itself: there is no bias."""
         return answer
 
 
 def offers(problem: MaxMin, *names: str) -> bool:
-    """Whether a problem supplies all these methods."""
+    """Whether a problem implements all these methods."""
     return all(getattr(type(problem), name) is not getattr(MaxMin, name) for name in names)

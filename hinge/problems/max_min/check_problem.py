@@ -1,4 +1,4 @@
-"""Tests of a user's own max-min problem: what it offers must fit together."""
+"""Tests of a user's own max-min problem: whether its methods agree with one another."""
 
 from itertools import pairwise
 
@@ -11,19 +11,19 @@ SLACK = 1e-6
 
 
 def check_problem(problem: MaxMin, seed: int = 0, draws: int = DRAWS) -> list[str]:
-    """Test what a problem supplies, by random points; the first fault is a ValueError that says what it is.
+    """Test the methods that a problem implements, at random points; a ValueError describes the first fault.
 
     Parameters
     ----------
     problem : MaxMin
     seed : int
     draws : int
-        Estimates on which `estimate_values` is judged.
+        Number of estimates by which the mean and the mean square of `estimate_values` are tested.
 
     Returns
     -------
     list of str
-        What was tested.
+        Names of the methods that were tested.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def check_problem(problem: MaxMin, seed: int = 0, draws: int = DRAWS) -> list[st
     if not isinstance(problem, MaxMin):
         raise TypeError(f"check_problem takes a hinge.MaxMin, not {type(problem).__name__}.")
     if not isinstance(getattr(problem, "n", None), int | np.integer):
-        raise ValueError(f"{type(problem).__name__} does not say n, the number of its functions.")
+        raise ValueError(f"{type(problem).__name__} must set n, the number of its functions.")
     rng = np.random.default_rng(seed)
     start = np.asarray(problem.start(), np.float64)
     tested = ["start"]
@@ -118,7 +118,7 @@ def _check_support(problem: MaxMin, points: list[np.ndarray], rng: np.random.Gen
     for _ in range(3):
         g = rng.standard_normal(points[0].shape)
         most = problem.support(g)
-        far = np.asarray(problem.project(1e6 * g))  # near to where the support is attained
+        far = np.asarray(problem.project(1e6 * g))  # nearly maximises ⟨g, x⟩ over K
         for x in [*points, far]:
             if np.vdot(g, x) > most + SLACK * (1 + abs(most)):
                 raise ValueError(f"support(g) is {most:.6g}, but a point of K has {np.vdot(g, x):.6g}.")

@@ -1,4 +1,4 @@
-"""The smallest ball that holds all points, as the largest smallest of n functions."""
+"""The smallest enclosing ball of the rows of a matrix, as a max-min problem."""
 
 from collections.abc import Callable
 
@@ -15,7 +15,7 @@ from hinge.sampling import pick_square
 from hinge.types import MatrixLike
 
 CENTRE_ROWS = 256
-"""Rows whose mean is the point from which all else is measured."""
+"""Rows whose mean z is the origin of Algorithm 2."""
 
 
 class EnclosingBall(LinearMaxMin):
@@ -25,17 +25,16 @@ class EnclosingBall(LinearMaxMin):
               = \\min_{p \\in \\Delta}\\ \\Big\\|\\sum_i p_i a_i\\Big\\|^2 - \\sum_i p_i\\|a_i\\|^2.
 
     Any x and any p bound the radius: :math:`-\\text{upper} \\le R^2 \\le -\\text{lower}`. Relative gaps are
-    relative to R², so that of R is half as large. The bounds are computed in float64 from differences
-    :math:`a_i - x`, so points far from zero cost no digits.
+    relative to R², so that of R is about half as large. The bounds are computed in float64 from differences
+    :math:`a_i - x`, so points far from zero lose no digits.
 
-    Algorithm 2 measures from the mean z of up to 256 rows. Its estimate of all values,
+    In Algorithm 2 the origin is the mean z of up to 256 rows. Its estimate of all values,
 
     .. math:: -\\|b_i\\|^2 + 2 b_{ij}\\|u\\|^2/u_j - \\|u\\|^2, \\qquad b_i = a_i - z,\\ u = x - z,
               \\quad j \\text{ with probability } u_j^2/\\|u\\|^2,
 
-    has a mean square of at most :math:`(B + \\|u\\|)^4` with :math:`B = \\max_i\\|b_i\\|`. The best x has
-    :math:`\\|u\\|^2 \\le B^2 - R^2`, which is what K is. The norms take one pass, which is billed, and are
-    kept.
+    has a mean square of at most :math:`(B + \\|u\\|)^4` with :math:`B = \\max_i\\|b_i\\|`. The optimal x has
+    :math:`\\|u\\|^2 \\le B^2 - R^2`; K is this ball about z. The norms take one pass, which is billed once.
 
     Parameters
     ----------
@@ -61,11 +60,11 @@ class EnclosingBall(LinearMaxMin):
         self._centre: np.ndarray | None = None
         self._sq: np.ndarray | None = None
 
-    # --- where all is measured from -------------------------------------------------------
+    # --- the origin z ---------------------------------------------------------------------
 
     @property
     def centre(self) -> np.ndarray:
-        """The mean of some rows, spread evenly; they are read once, and billed."""
+        """z, the mean of up to 256 evenly spaced rows; they are read once, and billed."""
         if self._centre is None:
             rows = self._spread_rows()
             kept = as_matrix(self.matrix.gather(rows))
@@ -80,28 +79,28 @@ class EnclosingBall(LinearMaxMin):
 
     @property
     def from_centre(self) -> np.ndarray:
-        """:math:`\\|a_i - z\\|^2` of all rows, by one pass that is billed."""
+        """:math:`\\|a_i - z\\|^2` of all rows; computed by one pass, which is billed."""
         if self._sq is None:
             self._sq = -self.values(self.centre)
         return self._sq
 
     @property
     def scale(self) -> float:  # type: ignore[override]
-        """:math:`B^2`, the largest squared distance from z; R² is between a quarter of it and all of it."""
+        """:math:`B^2`, the largest squared distance from z; R² lies between a quarter of it and all of it."""
         return float(self.from_centre.max()) or 1.0
 
     @property
     def second_moment(self) -> float:  # type: ignore[override]
-        """:math:`(1 + \\rho)^4`, with ρB the reach of K."""
+        """:math:`(1 + \\rho)^4`, where ρB is the radius of K."""
         return (1.0 + self._reach() / self.scale**0.5) ** 4
 
     @property
     def setup_reads(self) -> int:  # type: ignore[override]
-        """Entries of the rows that z is the mean of, and of all rows for their distances from it."""
+        """Entries of the rows whose mean is z, and of all rows for their distances from z."""
         return min(self.n, CENTRE_ROWS) * self.matrix.max_row_cells + self.pass_cells
 
     def _reach(self) -> float:
-        """No best x is farther from z: R² is at least the variance of the rows that z is the mean of."""
+        """The radius of K: the variance of the rows whose mean is z is a lower bound on R²."""
         least = max(0.25 * self.scale, float(self.from_centre[self._spread_rows()].mean()))
         return float(np.sqrt(max(0.0, self.scale - least)))
 
@@ -114,7 +113,7 @@ class EnclosingBall(LinearMaxMin):
         return self.centre.copy()
 
     def project(self, x: np.ndarray) -> np.ndarray:
-        """The nearest point that may be the best one."""
+        """The nearest point of K."""
         return self.centre + onto_ball(x - self.centre, self._reach())
 
     def values(self, x: np.ndarray) -> np.ndarray:
@@ -125,7 +124,7 @@ class EnclosingBall(LinearMaxMin):
         return -_finite(out)
 
     def quick_values(self, x: np.ndarray) -> np.ndarray:
-        return self.values(x)  # already as fast as memory allows: there is no quicker way
+        return self.values(x)  # limited by memory bandwidth already
 
     def values_at(self, rows: np.ndarray, x: np.ndarray) -> np.ndarray:
         return -_finite(sq_distances_at(self.matrix, rows, x))
@@ -139,7 +138,7 @@ class EnclosingBall(LinearMaxMin):
         return super().grad_at(i) - x
 
     def estimate_values(self, x: np.ndarray, unit: float) -> np.ndarray:
-        """The ℓ2-sample of all inner products with x - z, made values; at x = z they are exact."""
+        """The values by an ℓ2-sample of all inner products with x - z; exact at x = z."""
         u = x - self.centre
         j, sq_norm = pick_square(u, unit)
         if j < 0:
@@ -147,14 +146,14 @@ class EnclosingBall(LinearMaxMin):
         along = (self.column(j) - self.centre[j]) * (2.0 * sq_norm / u[j])
         return along - self.from_centre - sq_norm
 
-    # --- what core-sets need --------------------------------------------------------------
+    # --- used by core-sets ----------------------------------------------------------------
 
     def gather(self, rows: np.ndarray) -> Matrix:
         """A copy of some rows, in memory; only the copying is billed."""
         return as_matrix(self.matrix.gather(rows))
 
     def inner(self, kept: Matrix, exact: bool) -> np.ndarray:
-        """Inner products of the rows of a copy, less z; in the type of the storage unless `exact`."""
+        """Inner products of :math:`a_i - z` for the rows of a copy; in the type of the storage unless `exact`."""
         return inner_products(kept, self.centre, np.float64 if exact else kept.dtype)
 
     # --- bounds ---------------------------------------------------------------------------
@@ -169,10 +168,10 @@ class EnclosingBall(LinearMaxMin):
         return -self.variance(kept, q, mean, _finite(sq_distances(kept, mean, 0, len(used))))
 
     def variance(self, kept: Matrix, q: np.ndarray, z: np.ndarray, D: np.ndarray) -> float:
-        """The variance of rows in memory with weights q, at least, from their D about a z near the mean.
+        """Lower bound on the variance of rows in memory with weights q, from their squared distances D to a point z.
 
-        It is :math:`\\sum_i q_iD_i - \\|\\sum_i q_i(a_i - z)\\|^2`: the mean of points that are near one
-        another and far from zero is no floating point number, and the difference counts.
+        It is :math:`\\sum_i q_iD_i - \\|\\sum_i q_i(a_i - z)\\|^2`. z is the mean up to rounding, which for points far
+        from zero and near one another makes the second term matter.
         """
         mean = float(q @ D)
         size = float(q @ np.sqrt(D)) if not kept.is_sparse else kept.largest_norm() + float(np.linalg.norm(z))
@@ -182,7 +181,7 @@ class EnclosingBall(LinearMaxMin):
         return max(0.0, mean - rounding(2 * len(q) + self.d, squares) - away * away * (1.0 + rounding(0, 1.0)))
 
     def value_error(self, x: np.ndarray, least: float) -> float:
-        """That of sums of squares, and of a difference of such where rows are compressed."""
+        """Rounding of sums of squares; for sparse rows, of a difference of two such sums."""
         return rounding(self.d, abs(least) + (float(x @ x) if self.read_through.is_sparse else 0.0))
 
     def sample_of(self, rows: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:

@@ -1,4 +1,4 @@
-"""The widest margin in a space known by its kernel: the kernelised perceptron's problem."""
+"""The largest margin with a kernel: the problem of the kernelised perceptron."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,17 +11,17 @@ from hinge.problems.svm.kernelized import Expansion
 from hinge.types import Items
 
 TERMS = 1e6
-"""Additions that make one response, at most: iterations of a run."""
+"""Upper bound on the additions that made one response: iterations of a run."""
 
 
 class KernelMaxMargin(MaxMin):
-    """`MaxMargin` for points that are seen through a kernel only,
+    """`MaxMargin` with a kernel,
 
     .. math:: \\sigma = \\max_{\\|w\\| \\le 1}\\ \\min_i\\ y_i\\langle w, \\phi(a_i)\\rangle .
 
-    A point w = Σ βᵢφ(aᵢ) is the flat vector of β and of the responses Kβ. One kernel row moves both, and with
-    the responses at hand all values are known exactly: the estimate of Algorithm 2 has no variance, and both
-    sides of the certificate are free. An iteration costs n kernel values.
+    A point w = Σ βᵢφ(aᵢ) is the flat vector of β and of the responses Kβ. One kernel row updates both, and the
+    responses give all values exactly: the estimate of Algorithm 2 has no variance, and both bounds of the certificate
+    cost no kernel value. An iteration costs n kernel values.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class KernelMaxMargin(MaxMin):
     ) -> None:
         if not isinstance(X, BaseGram):
             if kernel is None:
-                raise ValueError("Give a kernel, or a Gram.")
+                raise ValueError("KernelMaxMargin takes a Gram, or points and a kernel.")
             X = Gram(as_points(X, kernel))
         self.gram = X
         self.n = X.n
@@ -97,7 +97,7 @@ class KernelMaxMargin(MaxMin):
         return x / max(1.0, self.support(x))
 
     def support(self, g: np.ndarray) -> float:
-        """The norm, from β and the responses."""
+        """The norm of g, from its coefficients and responses."""
         return float(np.sqrt(max(0.0, g[: self.n] @ g[self.n :])))
 
     def lower(self, x: np.ndarray) -> float:
@@ -112,11 +112,11 @@ class KernelMaxMargin(MaxMin):
         return norm + rounding(TERMS, norm)  # the entries of p sum to 1, up to TERMS roundings
 
     def _off(self, x: np.ndarray) -> np.ndarray:
-        """Bounds on the errors of the responses; no βᵢ has ever moved back."""
+        """Bounds on the errors of the responses; |βᵢ| is what was added to βᵢ in all, since none moved back."""
         return self.gram.error(np.abs(x[: self.n]), TERMS)
 
     def _norm(self, x: np.ndarray, off: np.ndarray) -> float:
-        """The norm at most, from responses with these errors."""
+        """Upper bound on the norm, from responses with these errors."""
         beta, r = np.abs(x[: self.n]), np.abs(x[self.n :])
         sq = float(x[: self.n] @ x[self.n :])
         norm = float(np.sqrt(max(0.0, sq + float(beta @ off) + rounding(self.n, float(beta @ r)))))
@@ -126,5 +126,5 @@ class KernelMaxMargin(MaxMin):
         return max(upper, 1e-3 * self.scale)
 
     def present(self, x: np.ndarray) -> Expansion:
-        """As an expansion over the points."""
+        """x as an expansion over the points."""
         return Expansion(x[: self.n], 0.0, x[self.n :])

@@ -1,4 +1,4 @@
-"""Linear functions that are the rows of a matrix: what margins, games and semidefinite programs share."""
+"""Linear functions that are the rows of a matrix: the base class of margins, games and semidefinite programs."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,7 @@ from hinge.types import MatrixLike
 
 
 class LinearMaxMin(OnData[Strategies], MaxMin):  # type: ignore[override]  # counts are class attributes there
-    """:math:`c_i(x) = \\langle A_i, x\\rangle` for the rows of a matrix that is read with counts.
+    """:math:`c_i(x) = \\langle A_i, x\\rangle` for the rows of a matrix, the reads of which are counted.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class LinearMaxMin(OnData[Strategies], MaxMin):  # type: ignore[override]  # cou
     def __init__(self, A: MatrixLike | Data, *, relative: bool = True, fraction: Fraction | None = None) -> None:
         data = as_matrix(A)
         super().__init__(data)
-        self.matrix = data.by_rows  # whole passes are free of charge here, whatever the prices of cells
+        self.matrix = data.by_rows  # for whole passes, which here are not billed at the prices of cells
         self.n: int = self.matrix.shape[0]
         self.d: int = self.matrix.shape[1]
         if self.n == 0 or self.d == 0:
@@ -53,7 +53,7 @@ class LinearMaxMin(OnData[Strategies], MaxMin):  # type: ignore[override]  # cou
 
     @property
     def lower_reads(self) -> int:  # type: ignore[override]
-        """Entries that a lower bound reads: all, or those of the sample, which is read once."""
+        """Entries that a lower bound reads: all of them, or the sampled rows, which are read once."""
         if self.fraction is None:
             return self.pass_cells
         return 0 if self.fraction.looks else self.fraction.size * self.matrix.max_row_cells
@@ -64,7 +64,7 @@ class LinearMaxMin(OnData[Strategies], MaxMin):  # type: ignore[override]  # cou
         return np.zeros(self.d)
 
     def values(self, x: np.ndarray) -> np.ndarray:
-        """A x, summed in float64: what certificates rest on."""
+        """A x, summed in float64, for certificates."""
         out = np.empty(self.n)
         for lo, hi in self.matrix.row_blocks():
             self.matrix.responses(x, lo, hi, out[lo:hi])
@@ -104,7 +104,7 @@ class LinearMaxMin(OnData[Strategies], MaxMin):  # type: ignore[override]  # cou
         return None if j < 0 else self.column(j) * (sq_norm / x[j])
 
     def column(self, j: int) -> np.ndarray:
-        """Column j with its zeros."""
+        """Column j as a dense vector."""
         at, values = self.table.column(j)
         if len(values) == self.n and not len(at):
             return values
@@ -116,7 +116,7 @@ class LinearMaxMin(OnData[Strategies], MaxMin):  # type: ignore[override]  # cou
 
     @property
     def longest(self) -> float:
-        """No row has a larger norm, of those that were met where they are not in memory."""
+        """The largest norm of a row; where rows are not in memory, of those read so far."""
         return self.matrix.largest_norm()
 
     def value_error(self, x: np.ndarray, least: float) -> float:
@@ -137,11 +137,11 @@ class LinearMaxMin(OnData[Strategies], MaxMin):  # type: ignore[override]  # cou
 
 
 def _finite(values: np.ndarray) -> np.ndarray:
-    """The values, if all entries that they were made of are finite."""
+    """The values, or an error if one is not finite."""
     if not np.isfinite(values).all():
         i = int(np.flatnonzero(~np.isfinite(values))[0])
         raise ValueError(
-            f"A value is not finite, the {i + 1}. of those computed: the matrix has NaN or infinite entries, "
-            "or such as are too large to be squared. Remove, replace or rescale them."
+            f"Value number {i} is not finite: the matrix has NaN or infinite entries, or entries too large to be "
+            "squared. Remove, replace or rescale them."
         )
     return values

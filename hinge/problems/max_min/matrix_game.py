@@ -1,4 +1,4 @@
-"""Two players and a matrix of payoffs: the saddle point of a bilinear form on two simplices."""
+"""Zero-sum matrix games: the saddle point of a bilinear form on two simplices."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from hinge.types import MatrixLike
 
 
 class MatrixGame(LinearMaxMin):
-    """The mixed strategies of a zero-sum game,
+    """Optimal mixed strategies of a zero-sum game,
 
     .. math:: \\max_{x \\in \\Delta_d}\\ \\min_{p \\in \\Delta_n}\\ p^\\top A x .
 
@@ -53,12 +53,12 @@ class MatrixGame(LinearMaxMin):
 
     @property
     def scale(self) -> float:  # type: ignore[override]
-        """The largest payoff, without sign: bookkeeping of an assumption, not billed."""
+        """The largest |payoff|; the step sizes assume it, and its reads are not billed."""
         return self.longest or 1.0
 
     @property
     def longest(self) -> float:
-        """No payoff is larger, which is what matters to weights that sum to 1."""
+        """The largest |payoff|, which bounds the values since weights sum to 1."""
         if self._largest is None:
             self._largest = self.matrix.largest_entry() if self.in_memory else 1.0
         return self._largest
@@ -77,7 +77,7 @@ class MatrixGame(LinearMaxMin):
         return self.column(pick(x, unit))
 
     def lower(self, x: np.ndarray) -> float:
-        """The smallest payment for x, made to sum to 1: means of many strategies do so to their rounding."""
+        """The smallest value at x/Σx: the mean of many strategies sums to 1 only up to rounding."""
         return super().lower(x / (float(x.sum()) or 1.0))
 
     def value_error(self, x: np.ndarray, least: float) -> float:

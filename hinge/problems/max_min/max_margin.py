@@ -12,17 +12,17 @@ from hinge.problems.max_min.sampled_bound import Fraction
 from hinge.problems.rounding import rounding
 from hinge.types import MatrixLike
 
-SMALL_MARGIN = 1e-3  # of a typical row: gaps of smaller margins are relative to this
+SMALL_MARGIN = 1e-3  # times the norm of a typical row: smaller margins are replaced by this in relative gaps
 
 
 class MaxMargin(LinearMaxMin):
-    """The direction that separates best, and its margin,
+    """The largest margin of a hyperplane through zero,
 
     .. math:: \\sigma = \\max_{\\|x\\| \\le 1}\\ \\min_i\\ y_i\\langle a_i, x\\rangle
               = \\min_{p \\in \\Delta}\\ \\Big\\|\\sum_i p_i y_i a_i\\Big\\|.
 
-    A p with a sum of zero is a witness that no hyperplane through zero separates the rows. Relative gaps are
-    relative to the upper bound, or to a thousandth of a typical row where σ is smaller than that.
+    If :math:`\\sum_i p_i y_i a_i = 0`, p proves that no hyperplane through zero separates the rows. Relative gaps are
+    relative to the upper bound, or to a thousandth of the norm of a typical row if σ is smaller than that.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class MaxMargin(LinearMaxMin):
     y : array of shape (n,), optional
         Labels -1 and +1; all +1 where not given.
     radius : float, optional
-        A bound on the norms of the rows, for data that is not in memory; where it is, they are looked at.
+        A bound on the norms of the rows, for data that is not in memory; otherwise it is computed.
     relative, fraction
         As for `LinearMaxMin`.
 
@@ -66,14 +66,14 @@ class MaxMargin(LinearMaxMin):
         self._typical: float | None = None
 
     def held_rows(self, rows: np.ndarray) -> Matrix:
-        """A copy of some rows, read once and kept until other rows are asked for."""
+        """A copy of some rows, kept until other rows are requested."""
         if self._held is None or not np.array_equal(self._held[0], rows):
             self._held = rows.copy(), self.matrix.gather(rows)
         return self._held[1]
 
     @property
     def scale(self) -> float:  # type: ignore[override]
-        """The largest norm of a row: bookkeeping of an assumption, not billed."""
+        """The largest norm of a row; the step sizes assume it, and its reads are not billed."""
         if self._radius is None:
             self._radius = self.matrix.largest_norm() if self.in_memory else 1.0
         return self._radius or 1.0
@@ -125,13 +125,13 @@ class MaxMargin(LinearMaxMin):
 
     @property
     def negligible(self) -> float:  # type: ignore[override]
-        """A margin of a ten-thousandth of a typical row counts as none."""
+        """A margin below a ten-thousandth of the norm of a typical row counts as zero."""
         return 0.1 * SMALL_MARGIN * self.typical
 
     def unit(self, lower: float, upper: float) -> float:
         return max(upper, SMALL_MARGIN * self.typical)
 
     def present(self, x: np.ndarray) -> np.ndarray:
-        """At unit norm, which the lower bound is about."""
+        """x at unit norm, to which the lower bound applies."""
         norm = float(np.linalg.norm(x))
         return x / norm if norm > 0.0 else x

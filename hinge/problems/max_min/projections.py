@@ -1,4 +1,4 @@
-"""The nearest point of a set: Euclidean projections."""
+"""Euclidean projections."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ def onto_simplex(x: np.ndarray, total: float = 1.0) -> np.ndarray:
 
     O(n log n) by a sort.
     """
-    x = x - x.max()  # which changes nothing but the rounding: the largest entry is always kept
+    x = x - x.max()  # a shift does not change the result, and the largest entry becomes exact
     down = -np.sort(-x)
     excess = np.cumsum(down) - total
     k = int(np.flatnonzero(down * np.arange(1, len(x) + 1) > excess)[-1])

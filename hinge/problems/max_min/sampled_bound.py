@@ -6,34 +6,34 @@ from typing import Any, Protocol
 
 import numpy as np
 
-MOST_LOOKS = 20  # bounds that one sample is used for: each is another chance to be wrong
+MOST_LOOKS = 20  # bounds that one sample is used for: each adds to the probability of an error
 
 
 class Sampled(Protocol):
-    """n functions, of which some can be looked at."""
+    """n functions, some of which can be evaluated on their own."""
 
     n: int
 
     def sample_of(self, rows: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        """The values of some functions at x; what they are made of is read once."""
+        """A function of x: the values of some of the functions, whose data is read once."""
 
 
 class Fraction:
     """With probability 1 - δ, at most a fraction ρ of all functions is below the bound.
 
-    Of m functions drawn independently, all are at least as large as their smallest. If more than a fraction
-    ρ of all functions were smaller than that, none of them was hit, which has the probability
-    :math:`(1-\\rho)^m`. Every look at another x is another chance, so after L looks
-    :math:`\\delta = L (1-\\rho)^m`. The sample must be drawn apart from what x was made of.
+    The bound is the smallest value among m functions drawn independently. If more than a fraction ρ of all functions
+    are smaller than that, the sample has missed all of these, which has a probability of at most
+    :math:`(1-\\rho)^m`. Each x that is evaluated adds as much, so after L bounds :math:`\\delta = L (1-\\rho)^m`. The
+    sample must be independent of x.
 
-    The bound is blind to rare functions: that is its price, and its name.
+    The bound says nothing of functions that are rarer than ρ.
 
     Parameters
     ----------
     rho : float
         The fraction.
     delta : float
-        The probability to be wrong, at most; after 20 looks no more bounds are given.
+        Upper bound on the probability of a wrong bound; after 20 bounds no more are given.
     seed : int
 
     Examples
@@ -59,7 +59,7 @@ class Fraction:
         return self.looks * (1.0 - self.rho) ** self.size
 
     def rows(self, n: int) -> np.ndarray:
-        """The functions of the sample, ascending; those drawn twice once."""
+        """Indices of the sampled functions, ascending and without repetition."""
         return np.unique(np.random.default_rng([self.seed, 0x46]).integers(0, n, self.size))
 
     def lower(self, problem: Sampled, x: np.ndarray) -> float:

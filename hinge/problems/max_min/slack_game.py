@@ -10,14 +10,14 @@ from hinge.types import MatrixLike
 
 
 class SlackGame(MaxMargin):
-    """Problem (6) of the survey, by which SIMBA is an instance of Algorithm 2,
+    """The slack-constrained SVM, problem (6) of the survey; Algorithm 2 on it is SIMBA,
 
     .. math:: \\max_{\\|w\\| \\le 1,\\ |b| \\le 1,\\ \\xi \\in \\Xi_\\nu}\\ \\min_i\\
               y_i(\\langle w, x_i\\rangle + b) + \\xi_i, \\qquad
               \\Xi_\\nu = \\{0 \\le \\xi_i \\le 2,\\ \\textstyle\\sum_i\\xi_i \\le \\nu n\\}.
 
-    A point is the flat vector (w, b, ξ). `project` acts on w, the low-regret part; `respond` sets ξ and b to
-    the best response to p, as Plotkin, Shmoys and Tardos do. `hinge.solvers.Simba` is the method to use.
+    A point is the flat vector (w, b, ξ). `project` acts on w, the part played by gradient steps; `respond` sets ξ and b
+    to the best response to p, as in Plotkin, Shmoys and Tardos. To solve it, use `hinge.solvers.Simba`.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class SlackGame(MaxMargin):
         return super().values_at(rows, w) + self.y[rows] * b + xi[rows]
 
     def grad_at(self, i: int, x: np.ndarray | None = None) -> np.ndarray:
-        """That of the low-regret part."""
+        """The gradient in w; zero for b and ξ, which are played by best response."""
         g = self.start()
         g[: self.d] = super().grad_at(i)
         return g
@@ -102,7 +102,7 @@ class SlackGame(MaxMargin):
         return x
 
     def _greedy(self, p: np.ndarray) -> np.ndarray:
-        """2 on the νn/2 largest p, and what is left on the next."""
+        """The ξ that maximises pᵀξ: 2 at the ⌊νn/2⌋ largest p, and the rest of νn at the next."""
         xi, left = np.zeros(self.n), self.nu * self.n
         order = np.argsort(-p, kind="stable")
         whole = min(self.n, int(left / 2.0))

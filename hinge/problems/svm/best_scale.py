@@ -1,10 +1,10 @@
-"""The best multiple of a direction: the primal of a dual answer at s·w, with the s and b that are best.
+"""Rescaling a dual solver's w: the s and b for which the primal objective of s·w is least.
 
 .. math:: \\min_{s, b}\\ \\frac\\lambda2 s^2\\|w\\|^2 + \\sum_i c_i\\,\\ell(y_i, s r_i + b)
 
-The dual of an answer on its way is good before its primal is. Where C is large, rows that should be at the margin and
-are short of it by little are dear: a w that is longer by as little spares that. The function is convex in s, with the
-least at the best b for each, so the sign of its slope says on which side the best s is.
+During a run the dual objective is near its optimum before the primal is. Where C is large, many rows that miss the
+margin by little cost much, and a slightly longer w avoids that. The minimum over b is a convex function of s, so the
+sign of its slope tells on which side of s its minimiser lies: it is found by doubling and bisection.
 """
 
 import numpy as np
@@ -13,16 +13,17 @@ from hinge.problems.svm.examples import sorted_bias
 from hinge.types import Array
 
 WORTH = 0.3
-"""Share of the gap that there must be to gain."""
+"""A rescaling is looked for only if it may reduce the primal by this fraction of the gap."""
 HALVINGS = 5
-"""How well the distance from 1 is known in the end: to one in so many doublings."""
+"""Steps of bisection once the minimiser is bracketed."""
 DOUBLINGS = 40
+"""Most evaluations in all, those that bracket it included."""
 
 
 def best_scale(
     lam: float, sq: float, r: Array, y: Array, c: Array | float, b: float, gap: float, epsilon: float | None, free: bool
 ) -> tuple[float, float, float]:
-    """s, b and the primal at s·w, where that is less than at w by a share of the gap; else 1, b and infinity.
+    """s, b and the primal at s·w where it is less than at w by a fraction `WORTH` of the gap; else 1, b and infinity.
 
     Parameters
     ----------
@@ -31,18 +32,18 @@ def best_scale(
     r, y : array of shape (n,)
         Responses of w, and labels or targets.
     c : array of shape (n,) or float
-        Weights of the losses.
+        The cᵢ; a number if all are equal.
     b, gap : float
-        The best bias for s = 1, and P - D there.
+        The best bias for s = 1, and P - D at that.
     epsilon : float, optional
         Of the ε-insensitive loss; None for the hinge.
     free : bool
-        Whether b is.
+        Whether the bias is free; if not, b is kept.
     """
     slope = _primal(lam, sq, r, y, c, 1.0, b, epsilon)[1]
     if not (sq > 0.0 and gap > 0.0 and slope != 0.0):
         return 1.0, b, np.inf
-    # The function is above its tangent: within h of 1 there is less than that share to gain.
+    # A convex function is above its tangent: for |s - 1| < h the reduction is less than that fraction of the gap.
     h = WORTH * gap / abs(slope)
     way = -float(np.sign(slope))
     if not h < 0.5 or way * _primal(lam, sq, r, y, c, 1.0 + way * h, b, epsilon)[1] >= 0.0:

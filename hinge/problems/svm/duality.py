@@ -1,4 +1,4 @@
-"""The duality gap of a kernel answer, as a sum of terms that are never negative, with its rounding.
+"""The duality gap of a kernel expansion as a sum of nonnegative terms, with a bound on its rounding error.
 
 For any v, and any α in the box whose :math:`\\sum_i c_i\\alpha_iy_i` is zero where the bias is free,
 
@@ -6,17 +6,16 @@ For any v, and any α in the box whose :math:`\\sum_i c_i\\alpha_iy_i` is zero w
           + \\sum_i c_i\\big[(1 - \\alpha_i)\\max(0, m_i) + \\alpha_i\\max(0, -m_i)\\big], \\qquad
           m_i = 1 - y_i(\\langle v, \\phi(x_i)\\rangle + b).
 
-A term vanishes, whatever the rounding, where α is at the bound that the sign of m asks for. So an error of
-the responses counts for the points between their bounds and near the margin alone; where the gap is small
-these are few.
+A term is zero, whatever the rounding, where α is at the bound that is optimal for the sign of m. So errors of the
+responses enter the gap only at points between their bounds or near the margin, which are few where the gap is small.
 
-The ε-insensitive loss of regression has targets t in place of the 1, no labels, -1 ≤ α ≤ 1, and the terms
+The ε-insensitive loss of regression has targets t in place of the 1 and no labels; -1 ≤ α ≤ 1, and the terms are
 
 .. math:: \\max(0, |m_i| - \\varepsilon) + \\varepsilon|\\alpha_i| - \\alpha_im_i, \\qquad
           m_i = t_i - \\langle v, \\phi(x_i)\\rangle - b.
 
-Functions of this file, and of the solvers that use them, take this loss by its `epsilon`, and the targets for y;
-where `epsilon` is None, which is known when they are compiled, the loss is the hinge.
+Functions of this file, and of the solvers that use them, take `epsilon`. If it is None, which is known at compile time,
+the loss is the hinge and y are labels; else the loss is the ε-insensitive one and y are targets.
 """
 
 import numpy as np
@@ -24,14 +23,15 @@ import numpy as np
 from hinge.compiled import compiled
 
 UNIT = float(np.finfo(np.float64).eps) / 2
+"""Unit roundoff of float64."""
 
 
 @compiled
 def duality_gap(y, box, lam, beta, r, e, own, b, free, extra, epsilon):
-    """The gap of w = Σ βφ at bias b against the best multiple of its own α, made feasible.
+    """The gap of w = Σ βφ at bias b, against the best multiple of its own α, made feasible.
 
-    The heavier side, of positive or of negative β, is scaled down by 1 - κ until the sums of both agree, which
-    rounding alone leaves apart.
+    With a free bias the sums of the positive and of the negative β must agree, which they do up to rounding: the larger
+    one is scaled by 1 - κ.
 
     Parameters
     ----------
@@ -44,12 +44,15 @@ def duality_gap(y, box, lam, beta, r, e, own, b, free, extra, epsilon):
     epsilon : float, optional
         Of the ε-insensitive loss; None for the hinge.
 
+    free : bool
+        Whether the bias is free.
+
     Returns
     -------
     primal, gap : float
         P and P - D, as if the responses were exact.
     most, dual : float
-        P - D at most, D at least; -inf where no multiple of α is feasible.
+        Upper bound on P - D, and lower bound on D; infinite and -inf where no multiple of α is feasible.
     """
     n = len(y)
     up, up_norm, up_linear, up_size, sq, sq_off, largest = _side(1.0, y, box, beta, r, e, own, epsilon)
@@ -93,9 +96,9 @@ def duality_gap(y, box, lam, beta, r, e, own, b, free, extra, epsilon):
 def _side(sign, y, box, beta, r, e, own, epsilon):
     """Sums over the points whose β has this sign.
 
-    Σ|β|, the same times the norms, the linear part of the dual, Σ|β| or Σ (tβ - ε|β|), and what the terms of that add
-    up to without their signs; then their part of ‖w‖², and how far that may be off. The last result is the largest
-    |α|, infinite where one has the wrong sign or no room at all.
+    Returns Σ|β|; Σ|β|‖φ‖; the linear part of the dual, Σ|β| or Σ(tβ - ε|β|); the sum of the absolute values of its
+    terms; their part of ‖w‖² and a bound on its error; and the largest |α|, infinite where a β has the wrong sign or an
+    upper bound of zero.
     """
     mass = norms = linear = size = sq = sq_off = largest = 0.0
     for i in range(len(y)):
@@ -119,7 +122,7 @@ def _side(sign, y, box, beta, r, e, own, epsilon):
 
 @compiled(inline="always")
 def _shares(up, down):
-    """What is left of either side where the heavier is scaled down to the mass of the lighter."""
+    """Factors of the positive and of the negative side that make their sums equal to the smaller one."""
     if up == down or min(up, down) == 0.0:
         return (1.0, 1.0) if up == down else (0.0, 0.0)
     return (down / up, 1.0) if up > down else (1.0, up / down)
@@ -127,7 +130,7 @@ def _shares(up, down):
 
 @compiled(inline="always")
 def _of_sides(primal, b, mass, epsilon):
-    """What it can cost that one side is heavier than the other by its rounding: a bound, over that rounding."""
+    """Bound on the change of P - D if one side's sum is changed by rounding, divided by that rounding."""
     if epsilon is None:
         return abs(b) * mass
     return (abs(b) + epsilon) * mass + primal
@@ -135,7 +138,7 @@ def _of_sides(primal, b, mass, epsilon):
 
 @compiled(inline="always")
 def _best_multiple(largest, linear, quadratic):
-    """The s in the box, s·α ≤ 1, at which s·linear - s²/2·quadratic is largest; 1 if it is that but for rounding."""
+    """The s with s·α ≤ 1 that maximises s·linear - s²/2·quadratic; exactly 1 if it differs from 1 by rounding only."""
     if linear <= 0.0:
         return 1.0 if linear == 0.0 else 0.0
     scale = min(1.0 / max(largest, 1e-300), linear / quadratic if quadratic > 0.0 else np.inf)
@@ -144,7 +147,7 @@ def _best_multiple(largest, linear, quadratic):
 
 @compiled(inline="always")
 def _weight(beta, box, scale, share, epsilon):
-    """α of a point, scaled, and its share of that: negative for β < 0 where there are no labels."""
+    """α of a point times `scale` and `share`; in regression with the sign of β."""
     if beta == 0.0 or box <= 0.0:
         return 0.0
     a = min(1.0, scale * abs(beta) / box * share)
@@ -155,7 +158,7 @@ def _weight(beta, box, scale, share, epsilon):
 
 @compiled(inline="always")
 def _short_of(y, response, epsilon):
-    """What a row is short of."""
+    """1 - y·response, or target minus response."""
     if epsilon is None:
         return 1.0 - y * response
     return y - response
@@ -163,7 +166,7 @@ def _short_of(y, response, epsilon):
 
 @compiled(inline="always")
 def _reach(y, epsilon):
-    """The size of the numbers that a row's share of the loss is made of."""
+    """Size of the number that the response is subtracted from; its rounding is relative to that."""
     if epsilon is None:
         return 1.0
     return abs(y) + epsilon
@@ -173,7 +176,7 @@ def _reach(y, epsilon):
 def _term(a, m, epsilon):
     """(1 - α)max(0, m) + α max(0, -m); of the ε-insensitive loss, max(0, |m| - ε) + ε|α| - αm.
 
-    As a sum of what is never negative, so that nothing cancels.
+    Written as a sum of nonnegative terms, so that nothing cancels.
     """
     if epsilon is None:
         return (1.0 - a) * m if m > 0.0 else -a * m
@@ -201,8 +204,9 @@ def slope_below(beta, e, epsilon):
 
 @compiled
 def stationary_bias(beta, e, lo, hi, epsilon):
-    """LIBSVM's bias, for problems that have no best one: the mean of what points between their bounds ask
-    for; the middle of what those at a bound allow, where there are no others. With ε, zero is as a bound.
+    """LIBSVM's bias, where none is provably best: the mean over points between their bounds of the bias that puts each
+    on the margin; if there are none, the middle of the interval that the points at their bounds allow. With ε, β = 0
+    counts as a bound.
     """
     total, count, least, largest = 0.0, 0, np.inf, -np.inf
     for i in range(len(beta)):

@@ -1,4 +1,4 @@
-"""Labelled and weighted examples: what all SVM problems share, whatever w is made of."""
+"""Labelled and weighted examples: the part that all SVM problems share, linear or with a kernel."""
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
@@ -16,23 +16,25 @@ from hinge.types import Array
 
 T = TypeVar("T")
 BINS = 4096
+"""Bins of the histograms by which the best bias is located."""
 BLOCK_ROWS = 1 << 16
+"""Rows of one block of a pass."""
 FAINT = 1e-9
-"""Share of the loss of w = 0 below which a gap is no longer measured against the optimum: it may be zero."""
+"""The optimum of regression may be zero: the unit of a relative gap is at least this times the loss of w = 0."""
 
 
 class Examples(Problem[Answer]):
-    """Labels or targets, weights, and what can be said of them once the responses ⟨w, xᵢ⟩ are known.
+    """Labels or targets, weights, and the quantities that follow from them and the responses ⟨w, xᵢ⟩.
 
-    A row is short of :math:`g_i = t_i - y_i(\\langle w, x_i\\rangle + b)`, of which its loss is a function:
-    t = 1 for labels, of which `target` holds one; y = 1 for targets.
+    The loss of a row is a function of :math:`g_i = t_i - y_i(\\langle w, x_i\\rangle + b)`. In classification
+    :math:`t_i = 1`, and the array `target` has one entry; in regression :math:`y_i = 1` and :math:`t_i` is the target.
 
     Parameters
     ----------
     n : int
         Number of examples.
     y : array of shape (n,)
-        Labels, -1 and +1; numbers, if the loss is one of regression.
+        Labels, -1 and +1; targets if the loss is one of regression.
     weight : array of shape (n,), optional
         Nonnegative weights :math:`s_i`; all one where not given.
     loss : Loss
@@ -66,12 +68,12 @@ class Examples(Problem[Answer]):
 
     @cached_property
     def spread(self) -> float:
-        """What rows are short of, on average, before anything is learned: 1 where there are labels."""
+        """The typical size of gᵢ at w = 0 and the best bias: 1 for labels, the mean deviation for targets."""
         return spread_of(self.target) if self.loss.two_sided else 1.0
 
     @cached_property
     def unit(self) -> float:
-        """Gaps are measured against the optimum, and against this where that is less: 0 where there are labels."""
+        """Lower limit of what a relative gap is divided by; 0 in classification, where the optimum is not zero."""
         if not self.loss.two_sided:
             return 0.0
         plain = self.loss._replace(epsilon=0.0)
@@ -85,20 +87,20 @@ class Examples(Problem[Answer]):
             yield lo, min(lo + BLOCK_ROWS, self.n)
 
     def over_blocks(self, work: Callable[[int, int], T]) -> list[T]:
-        """What ``work(lo, hi)`` returns for each of the blocks, in their order, by the threads that are allowed."""
+        """The results of ``work(lo, hi)`` for all blocks, in order; blocks are shared among the allowed threads."""
         blocks = list(self.blocks())
         return each(lambda k: work(*blocks[k]), len(blocks))
 
     def share(self, lo: int = 0, hi: int | None = None) -> np.ndarray | float:
-        """The cᵢ of rows lo to hi; a number where all are equal."""
+        """The cᵢ = sᵢ/Σs of rows lo to hi; a single number where all weights are equal."""
         if len(self.weight) == 1:
             return float(self.weight[0]) / self.total
         return self.weight[lo:hi] / self.total
 
     @cached_property
     def terms(self) -> int:
-        """Numbers that are added up one after the other, at worst, in a sum over all rows by blocks."""
-        blocks = list(self.blocks())  # of unequal lengths where files say so
+        """Longest chain of additions in a sum over all rows that is made block by block: bounds its rounding."""
+        blocks = list(self.blocks())  # blocks of rows in files may have unequal lengths
         return max(hi - lo for lo, hi in blocks) + len(blocks)
 
     def short_of(self, r: np.ndarray, b: float, lo: int = 0, hi: int | None = None) -> np.ndarray:
@@ -107,13 +109,13 @@ class Examples(Problem[Answer]):
         return target - self.y[lo:hi] * (r + b)
 
     def loss_of(self, r: np.ndarray, b: float, lo: int = 0, hi: int | None = None, error: float = 0.0) -> float:
-        """Contribution of rows lo to hi to the mean loss, from their responses; at most, if these are off."""
+        """Contribution of rows lo to hi to the mean loss; an upper bound if responses have errors of up to `error`."""
         losses = self.loss.of(self.short_of(r, b, lo, hi), error)
         c = self.share(lo, hi)
         return float(losses.sum() * c) if isinstance(c, float) else float(losses @ c)
 
     def total_loss(self, r: np.ndarray, b: float, error: float = 0.0) -> float:
-        """The mean loss from all responses; at most, if these are off."""
+        """The mean loss from all responses; an upper bound if these have errors of up to `error`."""
         return sum(self.over_blocks(lambda lo, hi: self.loss_of(r[lo:hi], b, lo, hi, error)))
 
     def best_bias(self, r: np.ndarray) -> float:
@@ -126,7 +128,7 @@ class Examples(Problem[Answer]):
         if self.loss != HINGE:
             return self._best_offset(r)
         n_pos = int(np.count_nonzero(self.y > 0))
-        if n_pos in (0, self.n):  # any b far enough out; the outermost kink already has no loss
+        if n_pos in (0, self.n):  # one class only: the outermost kink has no loss, nor has any b beyond it
             return float((self.y - r).min() if n_pos == 0 else (self.y - r).max())
         positive = float(self.weight[self.y > 0].sum()) if len(self.weight) > 1 else float(n_pos)
         kinks, weights, before = self._kinks_about(r, positive)
@@ -137,7 +139,7 @@ class Examples(Problem[Answer]):
         return float(kinks[order[at]] + kinks[order[at + 1]]) / 2 if flat else float(kinks[order[at]])
 
     def _best_offset(self, r: np.ndarray) -> float:
-        """`best_bias` of the other losses: a median of kinks, or Newton's method on a slope that is a broken line."""
+        """`best_bias` of other losses: a weighted median of kinks, or Newton's method on a piecewise linear slope."""
         c, loss = self.share(), self.loss
         weight = np.full(self.n, c) if isinstance(c, float) else c
         if not loss.curvature:
@@ -155,14 +157,14 @@ class Examples(Problem[Answer]):
         return b
 
     def _kinks_about(self, r: np.ndarray, target: float) -> tuple[np.ndarray, np.ndarray, float]:
-        """The kinks near that at which the mass reaches the target, their weights, and the mass before them.
+        """The kinks near the one at which the cumulative weight reaches the target, their weights, the weight before.
 
-        Two counts into bins narrow the range down, so that no second vector of length n is needed.
+        Two histograms narrow the range down, so that no second vector of length n is needed.
         """
         low, high, before = float(r.min()) * -1.0, float(r.max()) * -1.0, 0.0
         low, high = min(low, high) - 2.0, max(low, high) + 2.0
         if not np.isfinite([low, high]).all():
-            raise ValueError("A response is not finite: X has NaN or infinite entries, or such as are too large.")
+            raise ValueError("A response is not finite: X has NaN or infinite entries, or entries too large.")
         for _ in range(2):
             if not high - low > BINS * np.spacing(max(-low, high)):
                 break  # the interval has fewer floating-point numbers than bins: it cannot be cut further
@@ -192,18 +194,18 @@ class Examples(Problem[Answer]):
 
         def part(lo: int, hi: int) -> tuple[float, float]:
             mass = alpha[lo:hi] * self.y[lo:hi] * self.share(lo, hi)
-            # each on its own: a difference would cancel
+            # summed apart, since a difference of the two would cancel
             return float(np.maximum(mass, 0.0).sum()), -float(np.minimum(mass, 0.0).sum())
 
         positive, negative = (sum(parts) for parts in zip(*self.over_blocks(part), strict=True))
         return positive, negative
 
     def balanced(self, alpha: np.ndarray) -> np.ndarray:
-        """α with the heavier side scaled down so that :math:`\\sum_i c_i\\alpha_i y_i = 0`."""
+        """α scaled down on the heavier side, so that :math:`\\sum_i c_i\\alpha_i y_i = 0`."""
         return self.side_scaled(alpha, *balance(*self.class_mass(alpha)))
 
     def side_scaled(self, alpha: np.ndarray, side: int, ratio: float) -> np.ndarray:
-        """α with the rows where αᵢyᵢ has the sign of `side` scaled."""
+        """α multiplied by `ratio` on the rows where αᵢyᵢ has the sign `side`."""
         scaled = alpha.copy()
         for lo, hi in self.blocks():
             scaled[lo:hi][np.sign(alpha[lo:hi] * self.y[lo:hi]) == side] *= ratio
@@ -211,20 +213,20 @@ class Examples(Problem[Answer]):
 
 
 def balance(positive: float, negative: float) -> tuple[int, float]:
-    """The heavier of two sides, and by what it is scaled to weigh as much as the other."""
+    """The sign of the larger of two sums, and the factor that makes it equal to the smaller."""
     ratio = min(positive, negative) / max(positive, negative, np.finfo(float).tiny)
     return 1 if positive > negative else -1, ratio
 
 
 def spread_of(target: np.ndarray) -> float:
-    """How far targets are from their mean, on average; 1 where all are the same."""
+    """The mean absolute deviation of targets from their mean; 1 where they are all equal."""
     return float(np.abs(target - target.mean()).mean()) or 1.0
 
 
 def sorted_bias(r: Array, y: Array, c: Array | float, epsilon: float | None = None) -> Any:
-    """`Examples.best_bias` by one sort, for NumPy or torch; `c` is a number where all weigh alike.
+    """`Examples.best_bias` by one sort, for NumPy or torch; `c` is a number if all weights are equal.
 
-    Where `epsilon` is given, y are targets and the loss is the ε-insensitive one.
+    If `epsilon` is given, y are targets and the loss is the ε-insensitive one.
 
     Examples
     --------
@@ -251,11 +253,11 @@ def sorted_bias(r: Array, y: Array, c: Array | float, epsilon: float | None = No
 
 
 def _middle(kinks: Array, mass: Array | None) -> Any:
-    """A median of the kinks: where half of their mass is used up; the middle of all such places."""
+    """The weighted median of the kinks; the midpoint where it is not unique."""
     xp = namespace(kinks)
     if mass is None:
         kinks = xp.sort(kinks) if xp is np else xp.sort(kinks)[0]
-        at = len(kinks) // 2  # there are two for each row
+        at = len(kinks) // 2  # an even number: two kinks for each row
         return (kinks[at - 1] + kinks[at]) / 2
     order = xp.argsort(kinks)
     used = xp.cumsum(mass[order], 0)
@@ -266,7 +268,7 @@ def _middle(kinks: Array, mass: Array | None) -> Any:
 
 
 def _checked_weight(weight: ArrayLike | None, n: int) -> np.ndarray:
-    """Weights as float64; a single one where all rows count alike."""
+    """Weights as float64; a single 1 if none are given."""
     if weight is None:
         return frozen(np.ones(1))
     weight = np.ascontiguousarray(weight, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""The slack-constrained SVM in a space known by its kernel."""
+"""The slack-constrained SVM with a kernel."""
 
 from typing import Any
 
@@ -15,11 +15,11 @@ from hinge.types import Items
 
 
 class KernelSlackConstrained(KernelProblem):
-    """The widest margin after a mean slack of ν: Problem 2.3 of the SBP paper.
+    """Maximise the margin after a mean slack of ν: Problem 2.3 of the SBP paper.
 
     Any p of the simplex bounds the optimum from above by
     :math:`D(p) = \\|\\sum_i p_i y_i\\phi(x_i)\\| + \\nu\\max_i p_i/c_i`, with :math:`\\sum_i p_i y_i = 0`
-    where the bias is free. The free choice p ∝ |β| is what `certificate` uses; `bound` takes any other.
+    if the bias is free. `certificate` uses p ∝ |β|, which costs no kernel value; `bound` takes any p.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class KernelSlackConstrained(KernelProblem):
     ) -> None:
         super().__init__(X, y, kernel, **options)
         if self.loss.two_sided:
-            raise ValueError("A slack is that of the hinge loss; give a problem of regression its lam.")
+            raise ValueError("Slack is defined by the hinge loss; a regression problem takes lam instead.")
         if not 0 <= nu <= 1:
             raise ValueError(f"nu must lie in [0, 1], got {nu!r}: it is the mean slack at unit norm.")
         self.nu = float(nu)
@@ -48,21 +48,21 @@ class KernelSlackConstrained(KernelProblem):
                 raise ValueError("There are rows of one class only: a free bias has no best value.")
 
     def regularized(self, lam: float) -> KernelRegularized:
-        """The same examples and kernel, with the norm paid for by λ."""
+        """The same examples and kernel as a regularised problem."""
         weight = self.weight if len(self.weight) > 1 else None
         return KernelRegularized(self.gram, self.y, lam, weight=weight, bias=self.bias)
 
     def level(self, answer: Expansion) -> tuple[float, float, float]:
-        """The water level γ, the bias at unit norm, and the norm within [0, 1] at which w has it."""
+        """The margin γ (water level), the bias at unit norm, and the norm in [0, 1] at which w has this margin."""
         norm = np.sqrt(self.checked(answer)) or 1.0
         c = np.broadcast_to(np.asarray(self.share()), (self.n,))
         basins = Basins(answer.responses / norm, self.y, c, free=self.bias == "free")
         return best_level(basins, self.nu)
 
     def usable(self, answer: Expansion) -> float:
-        """The slack at which the smaller class is all wet; more of it only lets the bias run off.
+        """The slack at which all points of the smaller class use some; with more the bias diverges.
 
-        Infinite without a free bias, and with weights that differ, for which it is not worked out.
+        Infinite without a free bias, and if weights differ, for which it is not computed.
         """
         counts = np.broadcast_to(self.weight > 0, (self.n,))
         if self.bias != "free" or len(np.unique(self.weight[self.weight > 0])) > 1:
@@ -74,21 +74,21 @@ class KernelSlackConstrained(KernelProblem):
         return float(m * depth[-1] - depth.sum()) / sum(map(len, lows))
 
     def flooded(self, usable: float) -> str:
-        """The sentence for a slack that covers the whole of the smaller class."""
+        """The error message for a slack that covers all of the smaller class."""
         m = min(int(((self.y == side) & (self.weight > 0)).sum()) for side in (1, -1))
         return (
             f"A slack of {self.nu:g} is too large: it covers all {m} rows of the smaller class, and "
-            f"the bias runs off. The largest usable slack is about {usable:.2g}."
+            f"the bias diverges. The largest usable slack is about {usable:.2g}."
         )
 
     def objective(self, answer: Expansion) -> float:
-        """The highest water level of any multiple of w in the unit ball."""
+        """The largest margin (water level) of any multiple of w in the unit ball."""
         return self.level(answer)[0]
 
     def certificate(self, answer: Expansion) -> Certificate:
-        """The interval [γ, D(p)] with p proportional to |β|; `b` belongs to w at unit norm.
+        """The interval [γ, D(p)] with p proportional to |β|; `b` is the bias at unit norm.
 
-        γ moves by no more than the largest error of a response at unit norm, and is less where ‖w‖ is more.
+        An error of a response at unit norm changes γ by at most as much; an error of ‖w‖ scales γ.
         """
         gamma, b, _ = self.level(answer)
         b = b if self.bias == "free" else 0.0
@@ -118,17 +118,17 @@ class KernelSlackConstrained(KernelProblem):
         return Certificate(gamma, upper, gap, b, max(0.0, as_is))
 
     def finished(self, answer: Expansion, certificate: Certificate) -> Expansion:
-        """With the bias of the certificate, which speaks of unit norm."""
+        """The answer with the certificate's bias, which is that at unit norm, times ‖w‖."""
         if certificate.is_unknown:
             return answer
         return answer._replace(b=certificate.b * (float(np.sqrt(self.checked(answer))) or 1.0))
 
     def sharpened(self, answer: Expansion, found: Certificate, wanted: float) -> Certificate:
-        """As it is: all responses count here."""
+        """The certificate unchanged: no way to sharpen it is known, since all responses enter it."""
         return found
 
     def bound(self, p: np.ndarray) -> float:
-        """D(p) for any nonnegative p, scaled to the simplex and to balance; its kernel values are billed."""
+        """D(p) for any nonnegative p, normalised and balanced first; its kernel values are billed."""
         p = np.maximum(np.asarray(p, np.float64), 0.0)
         if self.bias == "free":
             sides = self.y > 0, self.y < 0

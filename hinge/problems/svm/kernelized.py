@@ -1,4 +1,4 @@
-"""Kernel SVMs: the regularised and the slack-constrained problem in a space known by its kernel."""
+"""Kernel SVMs: answers as kernel expansions, and the regularised problem."""
 
 from typing import Any, Literal, NamedTuple
 
@@ -16,13 +16,13 @@ from hinge.problems.svm.penalized import checked_lam, lam_of
 from hinge.types import Items
 
 PROBES = 32
-"""Rows that tell how exact the others can be had."""
+"""Responses that are recomputed as a sample, to predict how accurate the others would become."""
 NARROWER = 0.5
-"""Share of the rows to which a way that is not exact enough must cut down those left to the next, to be worth it."""
+"""A method that is not accurate enough is skipped if it leaves more than this fraction of the rows to the next."""
 
 
 class Again(NamedTuple):
-    """Responses of β that were summed anew: `r` and bounds on the errors of each, `off`."""
+    """Responses of the expansion β that were summed anew, `r`, and bounds on the error of each, `off`."""
 
     beta: np.ndarray
     r: np.ndarray
@@ -40,13 +40,13 @@ class Expansion(NamedTuple):
     responses : ndarray of shape (n,)
         :math:`\\langle w, \\phi(x_i)\\rangle`, which every kernel method keeps.
     path : ndarray of shape (n,), optional
-        By how much each β has moved in all while the responses were kept up to date: what their rounding is
-        relative to. Where it is None no β has ever moved back.
+        For each i the sum of |Δβᵢ| over all updates of the responses, to which their rounding errors are
+        proportional. None if no βᵢ ever moved back, so that the sum is |βᵢ|.
     terms : float
-        Additions that made one response, at most; infinite where not all responses are there.
+        Upper bound on the number of additions to each response; infinite where responses are missing.
     known : ndarray of shape (n,), optional
-        Bounds on the errors that the responses had when they were last summed anew: `path` and `terms` are those since
-        then. Where it is None they began with zero.
+        Bounds on the errors of the responses when they were last summed anew; `path` and `terms` then count from there.
+        None if they have been updated from zero.
 
     Examples
     --------
@@ -71,12 +71,12 @@ class Expansion(NamedTuple):
 
     @property
     def sq_norm(self) -> float:
-        """‖w‖²; the paper's section 3.3 lacks the square."""
+        """‖w‖² = βᵀr; section 3.3 of the SBP paper lacks the square."""
         return float(self.beta @ self.responses)
 
 
 def gram_of(X: Items | BaseGram, kernel: Kernel | None) -> BaseGram:
-    """The Gram matrix that was given, or that of the points."""
+    """The Gram matrix that was given, or that of the points under `kernel`."""
     if kernel is not None:
         return Gram(as_points(X, kernel))
     if not isinstance(X, BaseGram):
@@ -128,7 +128,7 @@ class KernelProblem(Examples[Expansion]):
             raise ValueError(f"bias is 'none' or 'free', not {bias!r}.")
         self.bias = bias
         self.again: Again | None = None
-        """What the last certificate that was sharpened has found out."""
+        """Responses that the last call of `sharpened` summed anew."""
 
     @property
     def epsilon(self) -> float | None:
@@ -137,7 +137,7 @@ class KernelProblem(Examples[Expansion]):
 
     @property
     def aims(self) -> np.ndarray:
-        """What responses are to come near: the labels or the targets."""
+        """The labels of classification, or the targets of regression."""
         return self.target if self.loss.two_sided else self.y
 
     @property
@@ -146,11 +146,11 @@ class KernelProblem(Examples[Expansion]):
         return self.gram.evals
 
     def values_again(self, answer: Expansion) -> int:
-        """One for each point and each support vector."""
+        """At most one for each pair of a point and a support vector."""
         return int(np.count_nonzero(answer.beta)) * self.n
 
     def criteria_of(self, answer: Expansion) -> tuple[float, float]:
-        """Both criteria: the norm and the mean loss."""
+        """The norm and the mean loss."""
         return float(np.sqrt(max(answer.sq_norm, 0.0))), self.mean_loss(answer.responses, answer.b)
 
     def mean_loss(self, r: np.ndarray, b: float) -> float:
@@ -158,7 +158,7 @@ class KernelProblem(Examples[Expansion]):
         return self.total_loss(r, b)
 
     def checked(self, answer: Expansion) -> float:
-        """‖w‖², not negative: rounding can make it so, and so can a kernel that is not positive."""
+        """‖w‖²; zero where it is negative, by rounding or by a kernel that is not positive semidefinite."""
         sq = answer.sq_norm
         if not np.isfinite(sq):
             i = int(np.flatnonzero(~np.isfinite(answer.responses))[0])
@@ -166,23 +166,24 @@ class KernelProblem(Examples[Expansion]):
         return max(sq, 0.0)
 
     def off(self, answer: Expansion) -> np.ndarray:
-        """Bounds on the errors of the responses, against those of the exact kernel."""
+        """Bounds on the errors of the responses, including those of the kernel values."""
         size = np.abs(answer.beta)
         if answer.known is not None and answer.path is not None:
-            own = self.gram.norms  # an addition is rounded relative to the response, not to the path alone
+            own = self.gram.norms  # an addition is rounded relative to the whole response, not only to what was added
             added = answer.terms * UNIT * float(own @ (size + answer.path)) * own
             return answer.known + self.gram.error(answer.path, answer.terms) + added
         return self.gram.error(size if answer.path is None else np.maximum(answer.path, size), answer.terms)
 
     @property
     def certifiable(self) -> bool:
-        """Whether there is a certificate: there is none for a kernel that is not positive."""
+        """Whether there can be a certificate: not if the kernel is known not to be positive semidefinite."""
         return not self.gram.indefinite
 
     def sharpened(self, answer: Expansion, found: Certificate, wanted: float) -> Certificate:
-        """A certificate without the rounding that keeps its gap above the one `wanted`, if that can be had.
+        """A certificate with less rounding error, if that is what keeps the gap above `wanted`.
 
-        The responses that matter are computed again, more exactly, and their kernel values are billed.
+        Responses whose errors add much to the gap are summed again, more accurately; the kernel values are billed.
+        `gram.sharper()` lists the ways to do so, from cheap to accurate.
         """
         r, e = answer.responses, None
         for finer in self.gram.sharper():
@@ -196,32 +197,32 @@ class KernelProblem(Examples[Expansion]):
                 if self._bounds(answer.beta, r, known).gap > wanted:
                     left = self._blurred(answer.beta, r, known, found, wanted)
                     if len(left) > NARROWER * len(rows):
-                        continue  # not exact enough: try the next, more exact way
+                        continue  # not accurate enough, and it narrows down too little: try the next one
             self._again(finer, answer.beta, rows, r, e)
             found = self._bounds(answer.beta, r, e)
             self.again = Again(answer.beta.copy(), r, e)
         return found
 
     def _bounds(self, beta: np.ndarray, r: np.ndarray, e: np.ndarray) -> Certificate:
-        """The certificate of β with these responses, which are off by e at most."""
+        """The certificate of β with the responses r, whose errors are at most e."""
         raise NotImplementedError
 
     def _foreseen(self, finer: Sums, beta: np.ndarray, rows: np.ndarray, r: np.ndarray, e: np.ndarray) -> np.ndarray:
-        """The errors to expect once these rows are computed again: as a few of them say."""
+        """Error bounds to expect once these rows are summed again, extrapolated from a sample of them."""
         errors = finer.error(np.abs(beta), int(np.count_nonzero(beta)) + 1)
         some, few = rows[:: max(1, len(rows) // PROBES)], e.copy()
         self._again(finer, beta, some, r.copy(), few)
         known = e.copy()
-        # What counts is the sum over all rows, so the mean says more than the worst of a few.
+        # The errors of all rows are added up, so the mean ratio predicts better than the largest of the sample.
         known[rows] = errors[rows] * float((few[some] / np.maximum(errors[some], 1e-300)).mean() if len(some) else 0.0)
         return np.minimum(known, e)
 
     def _blurred(self, beta: np.ndarray, r: np.ndarray, e: np.ndarray, found: Certificate, wanted: float) -> np.ndarray:
-        """The rows whose responses matter: all of them, where nothing better is known."""
+        """Rows whose responses to sum again: all of them, unless a subclass knows better."""
         return np.arange(self.n)
 
     def _again(self, finer: Sums, beta: np.ndarray, rows: np.ndarray, r: np.ndarray, e: np.ndarray) -> None:
-        """Compute the responses of these rows again, more exactly; the kernel values are billed."""
+        """Sum the responses of these rows again, more accurately, in place; the kernel values are billed."""
         used, before = np.flatnonzero(beta), finer.evals
         r[rows], e[rows] = finer.again(used, beta[used], rows)
         if finer is not self.gram:
@@ -229,21 +230,21 @@ class KernelProblem(Examples[Expansion]):
 
 
 class KernelRegularized(KernelProblem):
-    """The norm paid for by λ: Problem 2.2 of the SBP paper.
+    """The regularised SVM with a kernel: Problem 2.2 of the SBP paper.
 
     .. math:: P(w, b) = \\frac\\lambda2\\|w\\|^2
               + \\sum_i c_i\\max(0, 1 - y_i(\\langle w,\\phi(x_i)\\rangle + b))
 
     Where :math:`0 \\le \\alpha_i = \\lambda\\beta_i y_i/c_i \\le 1` the answer is its own dual point, and the
-    certificate, the relative duality gap :math:`(P - D)/D`, costs O(n) and no kernel value. Other β are
-    scaled into that box, which still bounds.
+    certificate, the relative duality gap :math:`(P - D)/D`, costs O(n) and no kernel value. If some
+    :math:`\\alpha_i` exceeds 1, the dual is bounded at a multiple of α within the box.
 
     With the ε-insensitive loss, :math:`\\max(0, |t_i - \\langle w,\\phi(x_i)\\rangle - b| - \\varepsilon)`, the dual is
 
     .. math:: D(\\beta) = \\lambda\\Big(\\sum_i t_i\\beta_i - \\varepsilon|\\beta_i|
               - \\tfrac12\\|w\\|^2\\Big), \\qquad |\\beta_i| \\le c_i/\\lambda.
 
-    Its optimum may be zero: a gap below 1e-9 of the loss of w = 0 is measured against that.
+    Its optimum may be zero: a D below 1e-9 times the loss of w = 0 is replaced by that in the denominator.
 
     Examples
     --------
@@ -285,13 +286,13 @@ class KernelRegularized(KernelProblem):
 
     @property
     def limits(self) -> tuple[np.ndarray, np.ndarray]:
-        """The least and the largest β of the dual."""
+        """Lower and upper bounds of β in the dual."""
         if self.loss.two_sided:
             return -self.boxes, self.boxes.copy()
         return np.where(self.y > 0, 0.0, -self.boxes), np.where(self.y > 0, self.boxes, 0.0)
 
     def feasible(self, beta: np.ndarray) -> np.ndarray:
-        """β in its box and, with a free bias, summing to zero."""
+        """β clipped to its bounds and, with a free bias, scaled on one side so that it sums to zero."""
         beta = np.clip(beta, *self.limits)
         if self.bias == "free":
             sums = {s: float(np.abs(beta[np.sign(beta) == s]).sum()) for s in (1, -1)}
@@ -311,7 +312,7 @@ class KernelRegularized(KernelProblem):
         return self._bounds(answer.beta, answer.responses, self.off(answer))
 
     def _none(self, answer: Expansion) -> Certificate:
-        """No certificate: the kernel is not positive, and the answer at best stationary."""
+        """The certificate without a bound, for a kernel that is not positive semidefinite, at a stationary bias."""
         b = 0.0
         if self.bias == "free":
             b = stationary_bias(answer.beta, answer.responses - self.aims, *self.limits, self.epsilon)
@@ -323,7 +324,7 @@ class KernelRegularized(KernelProblem):
         return Certificate(primal, dual, self.relative(most, dual), b, self.relative(gap, primal - gap))
 
     def relative(self, gap: float, dual: float) -> float:
-        """A gap in the unit of the certificate."""
+        """The relative gap, from P - D and a lower bound on D."""
         unit = max(dual, self.unit)
         return gap / unit if unit > 0 else 0.0 if gap == 0.0 and self.loss.two_sided else np.inf
 
@@ -335,10 +336,10 @@ class KernelRegularized(KernelProblem):
         return duality_gap(self.aims, self.boxes, self.lam, beta, r, e, own, b, free, extra, self.epsilon)
 
     def _blurred(self, beta: np.ndarray, r: np.ndarray, e: np.ndarray, found: Certificate, wanted: float) -> np.ndarray:
-        """Rows whose errors together are more than the gap can bear: near the margin, between bounds.
+        """The rows with the largest error terms, as many as must be summed again for the gap to be as `wanted`.
 
-        What errors leave of D is what the gap is relative to; only where they leave too little of it, by way of ‖w‖²,
-        do the rows of all support vectors matter.
+        These are near the margin and between their bounds. Errors also reduce D by way of ‖w‖²; only where that alone
+        leaves too little of D are all support vectors summed again.
         """
         extra = np.empty(self.n)
         primal, gap, _, low = self._gap_of(beta, r, e, found.b, extra)
@@ -352,7 +353,7 @@ class KernelRegularized(KernelProblem):
         return np.flatnonzero(chosen)
 
     def dual(self, beta: np.ndarray, sq_norm: float) -> float:
-        """D at the multiple of β that is best in the box; -inf where none is feasible."""
+        """D at the best multiple of β within the bounds; -inf where no multiple is feasible."""
         size = float(np.abs(beta).sum())
         if self.bias == "free" and abs(float(beta.sum())) > 1e-9 * size:
             return -np.inf

@@ -1,4 +1,4 @@
-"""The SVM whose w pays for its 1-norm, so that most of its entries are zero; its dual, and the duality gap."""
+"""The SVM with an ℓ₁ penalty, whose w is sparse: primal, dual, and the duality gap."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,16 +13,16 @@ from hinge.types import MatrixLike
 
 
 class L1Regularized(Penalized):
-    """The 1-norm paid for by λ, with the squared hinge.
+    """Minimise λ‖w‖₁ plus the mean squared hinge loss.
 
     .. math::
         P(w, b) = \\lambda\\|w\\|_1 + \\sum_i c_i \\max(0,\\, 1 - y_i(\\langle w, x_i\\rangle + b))^2, \\qquad
         D(\\alpha) = \\sum_i c_i\\big(\\alpha_i - \\tfrac14\\alpha_i^2\\big),\\quad
         \\alpha \\ge 0,\\ \\Big|\\sum_i c_i\\alpha_i y_i x_{ij}\\Big| \\le \\lambda\\ \\text{for all } j .
 
-    A penalised bias is the weight of a constant feature, which pays and is constrained like all others; with a free
-    one the dual asks for :math:`\\sum_i c_i\\alpha_i y_i = 0`. :math:`\\lambda = 1/(C\\sum_i s_i)` gives the objective
-    of LIBLINEAR's ``L1R_L2LOSS_SVC``, over :math:`C\\sum_i s_i`.
+    A penalised bias is the weight of a constant feature, penalised and constrained like the others; with a free bias
+    the dual has the constraint :math:`\\sum_i c_i\\alpha_i y_i = 0`. :math:`\\lambda = 1/(C\\sum_i s_i)` gives the
+    objective of LIBLINEAR's ``L1R_L2LOSS_SVC``, divided by :math:`C\\sum_i s_i`.
 
     The certificate is the relative duality gap :math:`(P - D)/D`.
 
@@ -31,7 +31,7 @@ class L1Regularized(Penalized):
     X, y, lam, weight, bias, bias_scale
         As for `Regularized`; X is an array or CSR in memory.
     loss : Loss
-        The squared hinge: no other is built.
+        The squared hinge; others are not supported.
 
     Examples
     --------
@@ -75,12 +75,12 @@ class L1Regularized(Penalized):
         return self.norm(w, b)
 
     def dual(self, solution: Solution) -> float:
-        """D at a feasible point made from the solution's α; -inf where there is none.
+        """D at a feasible point made from the solution's α; -inf if the solution has no α.
 
-        For a free bias the heavier class is scaled down; then α is scaled as a whole by the best factor that
-        meets the constraints. Sums over a column cancel down to λ, which may be far below their terms: they are
-        made in twice the precision. The point is that of the rounded :math:`c_i\\alpha_i y_i`, so that these are
-        exact.
+        With a free bias the class with the larger sum of cα is scaled down; then α is multiplied by the best factor
+        that meets the constraints. The sums over columns cancel to at most λ, which may be far smaller than their
+        terms, so they are made in twice the precision. α is defined by the rounded values of :math:`c_i\\alpha_i y_i`,
+        so that these have no error.
         """
         if solution.alpha is None:
             return -np.inf
@@ -101,7 +101,7 @@ class L1Regularized(Penalized):
         size = linear
         if self.bias == "penalized":
             steepest = max(steepest, unbalanced * self.bias_scale)
-        elif self.bias == "free":  # the heavier class, scaled down by what is left: all α get smaller
+        elif self.bias == "free":  # scale the heavier class down by the imbalance that is left, which lowers Σcα
             steepest += unbalanced * longest
             linear -= unbalanced
         if not (linear > 0.0 and quadratic > 0.0 and steepest < np.inf):

@@ -1,12 +1,12 @@
-"""The duality gap of dual weights that have given sums, with its rounding.
+"""The duality gap of the ν-SVMs (see `KernelLevels`), with a bound on its rounding error.
 
-For weights α with 0 ≤ α ≤ s that sum to M for either sign σ, and any levels l,
+For dual weights 0 ≤ α ≤ s whose sum over the points of each sign σ is M, and any levels l,
 
 .. math:: P - D = \\sum_i \\alpha_i\\max(0, m_i - l) + (s_i - \\alpha_i)\\max(0, l - m_i), \\qquad
           m_i = \\sigma_i(\\langle w, \\phi(x_i)\\rangle - t_i).
 
-A term vanishes, whatever the rounding, where α is at the bound that the sign of m - l asks for. Where every point is
-there twice, with both signs, arrays hold both copies.
+A term is zero, whatever the rounding, where α is at the bound that is optimal for the sign of m - l. Where every point
+occurs twice, with both signs (regression), arrays hold both copies.
 """
 
 import numpy as np
@@ -16,27 +16,27 @@ from hinge.problems.svm.duality import UNIT
 from hinge.problems.svm.quantiles import quantile
 
 ONE_CLASS, CLASSES, TARGETS = 0, 1, 2
-"""Forms of the problem: one sign, labels for signs, and every point with both."""
+"""Values of `form`: one-class (σ = 1), classification (σ = y), regression (every point with both signs)."""
 
 
 @compiled
 def level_gap(form, sign, box, alpha, linear, r, e, own, levels, shifts, mass):
     """P - D of w = Σ σαφ at these levels, against its own α, made feasible.
 
-    Sums that are not right are made so by weights that shrink alike, or that grow in proportion to the room that each
-    has; of two copies, by what both have in common, which moves no response.
+    If the sum of a sign is not M, its weights are scaled down, or raised in proportion to s - α. If both sums of
+    regression are below M, equal amounts are added to both copies of points, which leaves w unchanged.
 
     Parameters
     ----------
     form : int
     sign, box, alpha, linear, r : ndarray of shape (n,)
-        σ, s, the least α, t, and responses ⟨w, φ(xᵢ)⟩.
+        σ, s, α, t, and responses ⟨w, φ(xᵢ)⟩.
     e, own : ndarray of shape (n,)
         Bounds on the errors of the responses, and norms of the φ(xᵢ).
     levels : ndarray
-        Of the positive sign and, where there is one, of the negative.
+        l of the positive sign and, if there is one, of the negative sign.
     shifts : float
-        The size of what is added to a response to compare it with a level.
+        Size of the numbers added to a response to compare it with a level; its rounding is relative to that.
     mass : float
         M.
 
@@ -45,13 +45,13 @@ def level_gap(form, sign, box, alpha, linear, r, e, own, levels, shifts, mass):
     slack, sq, gain : float
         P - D, ‖w‖² and Σ σtα, as if the responses were exact.
     most, sq_off, least, shift : float
-        P - D at most, how far ‖w‖² may be off, D at least, and how far w may be off.
+        Upper bound on P - D, bound on the error of ‖w‖², lower bound on D, and bound on the change of w in norm.
     """
     n = len(sign)
     sums, room, size = _sums(sign, box, alpha, own)
     common, share, grows = _shares(form, mass - sums, sums, room, n * UNIT * mass)
-    # Where coefficients are divided by the margin they are rounded once more, and with them every response. Who comes
-    # back to α by their sums has what these lack besides.
+    # In classification the coefficients are later divided by ρ, which rounds them and all responses once more. Code
+    # that recovers α from such coefficients by their sum has the error of that sum in addition.
     short = max(abs(mass - sums[0]), abs(mass - sums[1])) / mass if form == CLASSES else 0.0
     again = (8.0 * UNIT + 2.0 * short) * size if form == CLASSES else 0.0
     slack, most, cost, stray, shift = 0.0, 0.0, 0.0, 0.0, 0.0
@@ -62,7 +62,7 @@ def level_gap(form, sign, box, alpha, linear, r, e, own, levels, shifts, mass):
         over = sign[i] * (r[i] - linear[i]) - levels[k]
         slack += _term(a, left, over)
         sq += sign[i] * a * r[i]
-        sq_off += a * (off + n * UNIT * abs(r[i]))  # responses of both signs cancel in the sum, but their errors add up
+        sq_off += a * (off + n * UNIT * abs(r[i]))  # terms of both signs cancel in the sum, but their errors add up
         gain += sign[i] * a * linear[i]
         terms += abs(linear[i]) * a
         off += 2.0 * UNIT * (abs(r[i]) + abs(linear[i]) + shifts)
@@ -82,7 +82,7 @@ def level_gap(form, sign, box, alpha, linear, r, e, own, levels, shifts, mass):
 
 @compiled
 def _sums(sign, box, alpha, own):
-    """Σα and Σ(s - α) of either sign, and Σα‖φ‖; the first with what each addition loses added at the end (Kahan)."""
+    """Σα (by Kahan's summation) and Σ(s - α) for each sign, and Σα‖φ‖ over all points."""
     sums, room, size, lost = np.zeros(2), np.zeros(2), 0.0, np.zeros(2)
     for i in range(len(sign)):
         k = 0 if sign[i] > 0.0 else 1
@@ -97,7 +97,11 @@ def _sums(sign, box, alpha, own):
 
 @compiled
 def _shares(form, lack, sums, room, rounding):
-    """What both copies lack in common; by which share of their room, or of themselves, the weights move; and which."""
+    """How the sums of α are made equal to M.
+
+    Returns the amount that is added to both copies of points in regression; for each sign the fraction of s - α that is
+    added to α, or of α that is subtracted; and whether it is added.
+    """
     common = max(0.0, min(lack[0], lack[1])) if form == TARGETS else 0.0
     share, grows = np.zeros(2), np.zeros(2, np.bool_)
     for k in range(2):
@@ -116,10 +120,10 @@ def _term(a, left, over):
 
 @compiled
 def relative_gap(form, slack, sq, gain, off, faint):
-    """P - D in the unit of the certificate.
+    """The `gap` of a certificate, from P - D.
 
-    Of one class the relative error of w, at most 1: the best w, which is the shortest, is no farther away than 0.
-    Of classes (P - D)/\\|P\\|. Of targets (P - D)/D, where a D below `faint` is taken for that.
+    One-class: a bound on the relative error of w, at most 1, since the optimal w is no farther from w than 0 is.
+    Classification: (P - D)/\\|P\\|. Regression: (P - D)/max(D, `faint`).
 
     Parameters
     ----------
@@ -127,7 +131,7 @@ def relative_gap(form, slack, sq, gain, off, faint):
     slack, sq, gain : float
         P - D, ‖w‖², and Σ σtα.
     off : float
-        By how far w itself may be off.
+        Bound on the error of w, in norm.
     faint : float
     """
     if form == ONE_CLASS:
@@ -140,7 +144,7 @@ def relative_gap(form, slack, sq, gain, off, faint):
 
 @compiled
 def level_of(m, alpha, s, mass):
-    """The l at which -Ml + Σ s max(0, l - m) is least; of several, that of the points between their bounds."""
+    """The l that minimises -Ml + Σ s max(0, l - m); of several, the one nearest to the mean m between the bounds."""
     total, count = 0.0, 0
     for i in range(len(m)):
         if 1e-12 * s[i] < alpha[i] < (1.0 - 1e-12) * s[i]:  # between its bounds by more than rounding

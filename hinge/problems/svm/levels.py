@@ -1,4 +1,4 @@
-"""SVMs in which ν takes the place of a margin: dual weights of a given sum, and a level for each sum."""
+"""The ν-SVMs: dual weights whose sum is fixed by ν, one sum and one multiplier (a level) for each sign."""
 
 from typing import ClassVar
 
@@ -13,32 +13,32 @@ from hinge.problems.svm.losses import HINGE, Loss
 
 
 class KernelLevels(KernelProblem):
-    """Points with a sign σ, whose dual weights have a sum M that is given, for each sign.
+    """Points with a sign σ; for each sign, the dual weights of its points have a given sum M.
 
     .. math:: \\max_\\alpha\\ D(\\alpha) = \\sum_i\\sigma_it_i\\alpha_i - \\tfrac12\\|w\\|^2, \\qquad
               w = \\sum_i\\sigma_i\\alpha_i\\phi(x_i), \\quad 0 \\le \\alpha_i \\le s_i, \\quad
               \\sum_{\\sigma_i = \\sigma}\\alpha_i = M = \\frac\\nu k\\sum_i s_i
 
-    where there are k signs. It is the dual of
+    where k is the number of different signs. It is the dual of
 
     .. math:: P(w, l) = \\tfrac12\\|w\\|^2 - \\sum_\\sigma Ml_\\sigma
               + \\sum_i s_i\\max(0, l_{\\sigma_i} - m_i), \\qquad
               m_i = \\sigma_i(\\langle w, \\phi(x_i)\\rangle - t_i).
 
-    The best level l of a sign is the quantile of its margins m that belongs to M. One sign and t = 0 is the
-    one-class SVM, labels for signs and t = 0 the ν-SVM of two classes; in ν-regression t are the targets, and
-    every point is there twice, once with each sign. Those two copies share a response, and so all kernel values.
+    Given w, the optimal level of a sign is a quantile of its margins m. With one sign and t = 0 this is the one-class
+    SVM, with labels for signs and t = 0 the ν-SVM of two classes. In ν-regression t are the targets, and every point
+    occurs twice, once with each sign; both copies have the same response, so kernel values are computed once.
 
     With the responses the duality gap costs O(n log n) and no kernel value,
 
     .. math:: P - D = \\sum_i \\alpha_i\\max(0, m_i - l) + (s_i - \\alpha_i)\\max(0, l - m_i)
               \\ \\ge\\ \\|w - w^*\\|^2,
 
-    half of it by the strong convexity of P and half by that of D, for the best :math:`w^*`. In which unit the
-    certificate has it, `error` of each problem says.
+    where one half of the bound follows from the strong convexity of P and the other from that of D. Each problem's
+    `error` turns P - D into the `gap` of its certificate.
 
-    An answer is an `Expansion` with σα for β; of two copies, with their difference, since what both have in common
-    moves no response.
+    An answer is an `Expansion` with β = σα; for points with two copies β is the difference of their α, since equal
+    amounts added to both leave w unchanged.
 
     Parameters
     ----------
@@ -47,11 +47,11 @@ class KernelLevels(KernelProblem):
         Labels, or targets.
     nu : float in (0, 1]
     sign : array of shape (n,) or (2, n)
-        σ: of each point, or of its two copies.
+        σ of each point, or of its two copies.
     C : float
-        The :math:`s_i` are so many times the weights.
+        :math:`s_i` is C times the weight of the point.
     weight : array of shape (n,), optional
-        All one where not given.
+        Weights of the points; all one where not given.
     loss : Loss
 
     References
@@ -61,13 +61,13 @@ class KernelLevels(KernelProblem):
     """
 
     form: ClassVar[int]
-    """That of `level_gap`."""
+    """Which of the three problems it is: a constant of `level_gap`."""
     signs: ClassVar[tuple[int, ...]] = (1, -1)
-    """Those that there are."""
+    """The values that σ takes."""
     centre: float = 0.0
     """What was subtracted from the targets: the levels absorb it, and sums of smaller numbers are more exact."""
     faint: float = 0.0
-    """A dual below this is taken for zero."""
+    """Lower limit of what the gap of regression is divided by."""
 
     def __init__(
         self,
@@ -92,13 +92,13 @@ class KernelLevels(KernelProblem):
     # --- what solvers use -----------------------------------------------------------------
 
     def margins(self, r: np.ndarray, rows: slice | np.ndarray = slice(None)) -> np.ndarray:
-        """m of some points and their copies, from their responses."""
+        """The margins m of some points, and of their copies, from the responses."""
         return self.sign[:, rows] * (r - self.linear[rows])
 
     def levels(self, m: np.ndarray, alpha: np.ndarray, rows: slice | np.ndarray = slice(None)) -> np.ndarray:
-        """The best level of each sign for these margins: a quantile of its own.
+        """The optimal level of each sign given these margins, a weighted quantile.
 
-        Where several are best it is, as in LIBSVM, that of the points between their bounds.
+        Where it is not unique it is, as in LIBSVM, the mean margin of the points between their bounds.
         """
         sign = self.sign[:, rows]
         s = np.broadcast_to(self.boxes[rows], sign.shape)
@@ -110,42 +110,42 @@ class KernelLevels(KernelProblem):
         )
 
     def over(self, m: np.ndarray, levels: np.ndarray, rows: slice | np.ndarray = slice(None)) -> np.ndarray:
-        """By how much each margin is above the level of its sign."""
+        """m - l: by how much each margin exceeds the level of its sign."""
         return m - (np.where(self.sign[:, rows] > 0, *levels) if len(levels) == 2 else levels)
 
     def slack(self, over: np.ndarray, alpha: np.ndarray, rows: slice | np.ndarray = slice(None)) -> float:
-        """P - D, where α is feasible."""
+        """P - D of a feasible α, given m - l."""
         above, below = np.maximum(over, 0.0), np.maximum(-over, 0.0)
         return float(np.vdot(alpha, above) + np.vdot(self.boxes[rows] - alpha, below))
 
     def error(self, slack: float, sq_norm: float, gain: float = 0.0, off: float = 0.0) -> float:
-        """A gap in the unit of the certificate.
+        """The `gap` of a certificate, from P - D.
 
         Parameters
         ----------
         slack, sq_norm, gain : float
             P - D, ‖w‖², and Σ σtα.
         off : float
-            By how far w itself may be off.
+            Bound on the error of w itself, in norm.
         """
         return float(relative_gap(self.form, slack, sq_norm, gain, off, self.faint))
 
     def vanishes(self, sq_norm: float) -> bool:
-        """Whether w is zero, as far as floating point can tell, and the best one too."""
+        """Whether w is zero up to rounding, and so is the optimal w."""
         return sq_norm <= (1e-8 * self.mass) ** 2 * float(self.gram.diag.mean())
 
     def bias_of(self, levels: np.ndarray) -> float:
-        """b: both signs are as far from their level, σ(⟨w, φ⟩ + b - t) = l, where l is the mean of both."""
+        """The bias for which both signs have the same level: σ(⟨w, φ⟩ + b - t) ≥ l with the mean l of both levels."""
         return self.centre + float(levels[-1] - levels[0]) / 2
 
     def weights_of(self, beta: np.ndarray) -> np.ndarray:
-        """The least α of these β."""
+        """The α with σα = β; of two copies, the smallest such α: one of both is zero."""
         return np.maximum(self.sign * beta, 0.0)
 
     # --- certificates ---------------------------------------------------------------------
 
     def objective(self, answer: Expansion) -> float:
-        """P at w and b, and the mean level that is best for both."""
+        """P at w and b, and at the best mean level given both."""
         m = self.sign * (answer.responses - self.linear + (answer.b - self.centre))
         s = np.broadcast_to(self.boxes, m.shape)
         mass = self.mass * len(self.signs)
@@ -153,13 +153,13 @@ class KernelLevels(KernelProblem):
         return 0.5 * self.checked(answer) - mass * level + float(np.vdot(s, np.maximum(level - m, 0.0)))
 
     def certificate(self, answer: Expansion) -> Certificate:
-        """P at the best levels, D, and the bound on what is missing, all rounding included."""
+        """P at the best levels, D, and a bound on the gap that includes all rounding."""
         beta, r = answer.beta, answer.responses
         self.checked(answer)
         alpha = self.weights_of(beta)
         lack = self.mass - _sums(self, alpha)
         inside = bool((alpha <= self.boxes).all()) and np.array_equal((self.sign * alpha).sum(axis=0), beta)
-        if len(alpha) == 2:  # what lacks on both sides is common to both copies of some points
+        if len(alpha) == 2:  # a sum that is too small for both signs: equal amounts can be added to both copies
             lack -= max(0.0, float(lack.min()))
         inside &= bool((np.abs(lack) <= 1e-9 * self.mass).all())
         if answer.terms == np.inf:

@@ -1,4 +1,4 @@
-"""What the linear SVM problems share: the two criteria, the bias, and the dual's building blocks."""
+"""The part that all linear SVM problems share: norm and loss, the bias, sums over rows, and their rounding."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -19,7 +19,7 @@ Bias = Literal["none", "free", "penalized"]
 
 
 class LinearProblem(OnData[Solution], Examples[Solution]):
-    """Norm against mean loss on given examples: the data of all three scalarisations.
+    """Two criteria, the norm and the mean loss, which the three SVM formulations combine by λ, B or ν.
 
     .. math:: \\|w\\| \\quad\\text{against}\\quad
               \\hat L(w, b) = \\sum_i c_i \\max(0,\\, 1 - y_i(\\langle w, x_i\\rangle + b)),
@@ -38,7 +38,7 @@ class LinearProblem(OnData[Solution], Examples[Solution]):
     bias_scale : float
         Value of the constant feature.
     loss : Loss
-        In place of the hinge; y are targets where it is one of regression.
+        The hinge by default; y are targets if it is a loss of regression.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class LinearProblem(OnData[Solution], Examples[Solution]):
             raise ValueError(f"bias_scale must be a positive number, got {bias_scale!r}.")
 
     def largest_norm(self) -> float:
-        """The largest norm of a row, or of one that was met where they are not in memory; not billed."""
+        """The largest norm of a row; where rows are not in memory, of those read so far; not billed."""
         return self.matrix.largest_norm()
 
     @cached_property
@@ -105,20 +105,28 @@ class LinearProblem(OnData[Solution], Examples[Solution]):
         return sum(self.matrix.each_block(loss))
 
     def response_error(self, w: np.ndarray, b: float = 0.0) -> float:
-        """No tᵢ - yᵢ(⟨w, xᵢ⟩ + b) is off by more; rows that are in memory are measured, if they were not."""
+        """Bound on the error of any tᵢ - yᵢ(⟨w, xᵢ⟩ + b); rows in memory are measured for it, once."""
         size = self.largest_norm() * float(np.linalg.norm(w)) + abs(b) + self.largest_target
         return rounding(self.matrix.max_row_cells, size)
 
     def combination_norm(self, z: np.ndarray, mass: float) -> float:
-        """‖Σ cᵢαᵢyᵢxᵢ‖ at most, with z for the sum as computed, and Σ cᵢαᵢ."""
+        """Upper bound on ‖Σ cᵢαᵢyᵢxᵢ‖, from the computed sum z and from Σ cᵢαᵢ."""
         norm = float(np.linalg.norm(z))
         return norm + rounding(self.d, norm) + self.combination_error(mass)
 
     def combination_error(self, mass: float, others: int = 0, chain: int | None = None) -> float:
-        """How far off Σ cᵢαᵢyᵢxᵢ may be, in norm, if so many `others` are added to it.
+        """Bound on the error, in norm, of the computed Σ cᵢαᵢyᵢxᵢ.
 
-        Four sums over rows are off: that of z, two that balance the classes, and that of the weights. `chain` rows were
-        added up to z one after the other, by default as many as `combination` does.
+        Four sums over rows are rounded: that of z, two that balance the classes, and that of the weights.
+
+        Parameters
+        ----------
+        mass : float
+            Σ cᵢαᵢ.
+        others : int
+            Sums of other parts of the data that are added to this one.
+        chain : int, optional
+            Longest chain of additions in z; by default that of `combination`.
         """
         rows = (self.terms if self._by_parts else self.n) if chain is None else chain
         return rounding(rows + 3 * self.terms + 4 * others, mass * self.largest_norm())
@@ -150,5 +158,5 @@ class LinearProblem(OnData[Solution], Examples[Solution]):
 
     @property
     def _by_parts(self) -> bool:
-        """Whether rows are summed block by block, which costs little and loses less, where there are many."""
+        """Whether `combination` adds up a sum for each block: more accurate, and cheap if rows are many and d small."""
         return 16 * self.d * self.n <= self.terms * self.matrix.n_cells

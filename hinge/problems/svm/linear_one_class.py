@@ -1,4 +1,4 @@
-"""The one-class SVM over rows: w itself in place of kernel values."""
+"""The one-class SVM with the linear kernel, over rows, with an explicit w."""
 
 import math
 
@@ -15,37 +15,38 @@ from hinge.problems.svm.regularized import Regularized
 from hinge.types import MatrixLike
 
 SOME = 512
-"""Rows, or up to twice as many, that set the unit."""
+"""The default λ is estimated from this many rows, or up to twice as many."""
 FAINTEST = 1e-6
-"""Share of a typical row's squared norm below which that of the mean row says nothing of the answer's scale."""
+"""Lower limit of the squared norm of the mean row in that estimate, relative to that of a typical row."""
 NEAR = 1e-2
-"""α within this of a bound is taken to be at it where several levels are best: the answer is near the best one only."""
+"""An α this near to a bound counts as at the bound where the level is chosen among several optimal ones."""
 VANISHING = 1e-8
-"""Share of the longest w that there can be below which w is taken for zero."""
+"""w counts as zero if its norm, relative to the largest possible one, is below this."""
 
 
 class OneClass(Regularized):
-    """The level ρ = -b that all but a share ν of the rows reach, and the shortest w for it.
+    """The one-class SVM: a hyperplane ⟨w, x⟩ = ρ that a fraction of at most ν of the rows lie below.
 
     .. math:: P(w, \\rho) = \\frac\\lambda2\\|w\\|^2 - \\nu\\rho + \\sum_i c_i\\max(0, \\rho - \\langle w, x_i\\rangle),
               \\qquad
               D(\\alpha) = -\\frac\\lambda2\\|w(\\alpha)\\|^2, \\quad
               w(\\alpha) = \\frac1\\lambda\\sum_i c_i\\alpha_ix_i, \\quad \\sum_i c_i\\alpha_i = \\nu
 
-    with :math:`0 \\le \\alpha_i \\le 1`: the hinge with the target 0, the label +1 and a free bias, which costs ν
-    besides (`pull`), so that the dual weights have the mean ν where without it their sum is zero. λ is no parameter
-    but a unit: the answer for another one is λw, λρ divided by it. :math:`\\lambda = 1/\\sum_i s_i` is that of LIBSVM,
-    in which, and multiplied by :math:`\\sum_i s_i`, objectives and their bounds are given, as in `KernelOneClass`;
-    solvers are best served by one in which ρ is about 1.
+    with :math:`0 \\le \\alpha_i \\le 1`. It is the hinge loss with target 0, labels +1 and the free bias b = -ρ, plus
+    the term νb of the objective (`pull`), by which the mean of the dual weights is ν instead of 0. λ only sets the
+    scale: λw and λρ do not depend on it. Solvers work best where ρ is about 1, for which the default λ is chosen.
+    Objectives and bounds are reported for LIBSVM's :math:`\\lambda = 1/\\sum_i s_i` and multiplied by
+    :math:`\\sum_i s_i`, as in `KernelOneClass`.
 
-    The certificate is that of `KernelOneClass`, a bound on :math:`\\|w - w^*\\|/\\|w\\|` for the best w*. With α moved
-    until its sum is right and w = w(α),
+    The certificate is that of `KernelOneClass`, a bound on :math:`\\|w - w^*\\|/\\|w\\|` for the optimal w*. With α
+    made feasible and w = w(α),
 
     .. math:: P - D = \\sum_i c_i\\big(\\alpha_i\\max(0, r_i - \\rho) + (1 - \\alpha_i)\\max(0, \\rho - r_i)\\big)
               \\ \\ge\\ \\lambda\\|w - w^*\\|^2, \\qquad r_i = \\langle w, x_i\\rangle
 
-    at the ρ that is best for w, a quantile. It takes two passes: one for w(α) over the rows with a weight α, which is
-    what `finished` gives out, and one for r. Where the rows surround zero the best w is zero, and no bound is below 1.
+    at the ρ that is best for w, a quantile of r. It takes two passes: one over the rows with α > 0 for w(α), which
+    `finished` returns, and one for r. If zero is in the convex hull of the rows w* may be zero; no bound is then below
+    1.
 
     Parameters
     ----------
@@ -54,7 +55,7 @@ class OneClass(Regularized):
     weight : array of shape (n,), optional
         Nonnegative weights :math:`s_i`; all one where not given.
     lam : float, optional
-        λ; by default ν times the squared norm of the mean row, as some rows have it.
+        By default ν times the squared norm of the mean row, estimated from some of the rows.
 
     References
     ----------
@@ -91,12 +92,12 @@ class OneClass(Regularized):
 
     @property
     def scale(self) -> float:
-        """By what w and ρ are multiplied to be those of LIBSVM: λ Σ s."""
+        """Factor that turns w and ρ into those of LIBSVM: λ Σ s."""
         return self.lam * self.total
 
     @property
     def objective_scale(self) -> float:
-        """By what objectives are multiplied to be those of LIBSVM."""
+        """Factor that turns objectives into those of LIBSVM."""
         return self.scale * self.total
 
     def objective(self, solution: Solution) -> float:
@@ -108,23 +109,23 @@ class OneClass(Regularized):
         return -quantile(r, np.zeros(self.n), self._shares(), self.nu)
 
     def relative(self, primal: float, dual: float) -> float:
-        """The bound on the relative error of w, for w = w(α): of both, only the ratio counts."""
+        """The bound on the relative error of w = w(α), from P and D in any common unit."""
         return min(1.0, math.sqrt(max(primal - dual, 0.0) / (-2.0 * dual))) if dual < 0.0 else 1.0
 
     def vanishes(self, sq_norm: float) -> bool:
-        """Whether w is zero, as far as floating point can tell, and the best one too: nothing is relative to it."""
+        """Whether w is zero up to rounding, and so is the optimal w, so that no relative error is defined."""
         longest = VANISHING * self.nu * self.largest_norm() / self.lam
         return sq_norm <= longest * longest
 
     def dual(self, solution: Solution) -> float:
-        """D at the feasible point made from the solution's α; -inf where it has none."""
+        """D at the feasible point made from the solution's α; -inf if the solution has no α."""
         return -np.inf if solution.alpha is None else self.certificate(solution).bound
 
     def restored(self, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """α within its bounds and with the mean ν, and w(α).
 
-        What lacks is made up for by the rows between their bounds, in proportion to the room that each has, and by all
-        where these have too little of it.
+        The difference to ν is spread over the rows between their bounds, in proportion to each row's distance to the
+        bound; over all rows if that is not enough.
         """
         c = self._shares()
         counts = c > 0.0
@@ -138,7 +139,7 @@ class OneClass(Regularized):
         return alpha, self.combination(alpha) / self.lam
 
     def certificate(self, solution: Solution) -> Certificate:
-        """P and D at w(α), and the bound on the relative error of w, all rounding included."""
+        """P and D at w(α), and the bound on the relative error of w, which includes all rounding."""
         if solution.alpha is None:
             return Certificate.unknown(solution.b)
         alpha, w = self.restored(solution.alpha)
@@ -146,10 +147,10 @@ class OneClass(Regularized):
         level = quantile(r, np.where(np.abs(alpha - 0.5) > 0.5 - NEAR, 0.0, alpha) * c, c, self.nu)
         r -= level
         e, norm = self.response_error(w, level), float(np.linalg.norm(w))
-        # Each response is off by e at most, in whatever direction is worse.
+        # Each response has an error of at most e, taken with the worse sign.
         most = float(c @ np.maximum(alpha * (r + e), (1.0 - alpha) * (e - r)))
         slack = float(c @ np.maximum(alpha * r, (alpha - 1.0) * r))
-        # The sum of α is off, too: by a change of α that makes it right, and by what is rounded in w(α).
+        # The sum of α is not exactly ν: bound the change of α that would make it so, and the rounding of w(α).
         lack = abs(self.nu - float(c @ alpha)) + rounding(2 * self.n, self.nu)
         off = (self.combination_norm(w * lam, self.nu) - norm * lam + lack * self.largest_norm()) / lam
         most += rounding(self.n, most) + lack * float(np.abs(r).max() + e) + 0.5 * lam * off * off
@@ -161,16 +162,16 @@ class OneClass(Regularized):
         return Certificate(primal + 4.0 * EPS * abs(primal), dual, gap, -level, unrounded)
 
     def finished(self, answer: Solution, certificate: Certificate) -> Solution:
-        """w(α), of which the certificate speaks, with its level."""
+        """w(α), which is what the certificate is for, with its level."""
         if certificate.is_unknown or answer.alpha is None:
             return answer
         alpha, w = self.restored(answer.alpha)
         return Solution(w, certificate.b, alpha)
 
     def certificate_cells(self, cost: Cost) -> int:
-        """A certificate takes two passes, and `finished` another."""
+        """Upper bound on the cells that a certificate (two passes) and `finished` (one pass) read."""
         return 3 * self.pass_cells
 
     def _shares(self) -> np.ndarray:
-        """The cᵢ, one a row."""
+        """The cᵢ, as an array of one for each row."""
         return np.broadcast_to(np.asarray(self.share()), (self.n,))

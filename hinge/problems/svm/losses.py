@@ -1,13 +1,13 @@
-"""Losses as values: one solver serves classification and regression.
+"""Losses as values, so that one solver serves classification and regression.
 
-Every loss here is a function of what a row is short of, :math:`g_i = t_i - y_i(\\langle w, x_i\\rangle + b)`:
-t = 1 and y = ±1 for labels; t the target and y = 1 for regression. With the dual weight α of the row,
+Every loss here is a function of :math:`g_i = t_i - y_i(\\langle w, x_i\\rangle + b)`, with t = 1 and y = ±1 in
+classification, and with the target t and y = 1 in regression. With the dual weight α of the row,
 
 .. math:: \\ell(g) = \\max_{l \\le \\alpha \\le h}\\; \\alpha g - \\ell^*(\\alpha), \\qquad
           \\ell^*(\\alpha) = \\varepsilon|\\alpha| + \\tfrac q2\\alpha^2,
 
-so four numbers make a loss. Its share in the duality gap, :math:`\\ell(g) + \\ell^*(\\alpha) - \\alpha g`, is never
-negative, and zero where α is the slope of the loss at g.
+so four numbers l, h, ε and q define a loss. A row's contribution to the duality gap,
+:math:`\\ell(g) + \\ell^*(\\alpha) - \\alpha g`, is never negative, and zero if α is a subgradient of the loss at g.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from numba.extending import overload
 
 
 class Loss(NamedTuple):
-    """A loss by its conjugate.
+    """A loss, defined by its convex conjugate.
 
     Attributes
     ----------
@@ -38,17 +38,17 @@ class Loss(NamedTuple):
 
     @property
     def name(self) -> str:
-        """As scikit-learn calls it."""
+        """The name that scikit-learn gives it."""
         kind = "epsilon_insensitive" if self.two_sided else "hinge"
         return f"squared_{kind}" if self.curvature else kind
 
     @property
     def two_sided(self) -> bool:
-        """Whether both signs of g cost: a loss of regression."""
+        """Whether g of either sign has a loss: true for losses of regression."""
         return self.low < 0.0
 
     def of(self, g: np.ndarray, error: float = 0.0) -> np.ndarray:
-        """ℓ(g), or the most that it can be where each g is off by `error` at most; overwrites g."""
+        """ℓ(g), or an upper bound on it if each g has an error of at most `error`; overwrites g."""
         if self.two_sided:
             np.abs(g, out=g)
         if error != self.epsilon:
@@ -59,7 +59,7 @@ class Loss(NamedTuple):
         return g
 
     def slope(self, g: np.ndarray) -> np.ndarray:
-        """ℓ'(g), 0 or a bound where there are several."""
+        """ℓ'(g); at a kink the subgradient 0."""
         beyond = g - np.clip(g, -self.epsilon, self.epsilon)
         if self.curvature:
             beyond /= self.curvature
@@ -69,13 +69,13 @@ class Loss(NamedTuple):
 
 
 class Hinge(Loss):
-    """The hinge, by a type of its own: compiled code that knows it spares what other losses need."""
+    """The hinge, as a type of its own, so that compiled code can be specialised for it."""
 
     __slots__ = ()
 
 
 class SquaredHinge(Loss):
-    """The squared hinge, for the same reason."""
+    """The squared hinge, as a type of its own for the same reason."""
 
     __slots__ = ()
 
@@ -102,7 +102,7 @@ def _checked(epsilon: float) -> float:
     return float(epsilon)
 
 
-# What follows chooses by ``a if a > b else b``: Numba compiles a function for each min and max, a tenth of a second.
+# The functions below use ``a if a > b else b``: Numba takes a tenth of a second to compile each min and max.
 
 
 def _hinge_share(loss, g, a):
@@ -152,12 +152,12 @@ def _best(loss, a, g, h):
     return min(loss.high, max(loss.low, z / (h + loss.curvature)))
 
 
-# For LLVM to inline: what Numba inlines itself it compiles besides, as a function of its own.
+# Inlining is left to LLVM: functions that Numba inlines are also compiled on their own, which takes time.
 _INSIDE: Any = {"error_model": "numpy", "forceinline": True, "no_cfunc_wrapper": True}
 
 
 def _of_loss(hinge: Callable, squared: Callable, other: Callable, doc: str) -> Callable[..., Any]:
-    """A function that takes one of three bodies by the type of the loss."""
+    """A function with three implementations, one of which is chosen by the type of the loss."""
     bodies = {Hinge: hinge, SquaredHinge: squared}
 
     def chosen(loss, *args):
@@ -179,15 +179,15 @@ ascents = _of_loss(
     _hinge_ascents,
     _squared_ascents,
     _ascents,
-    """By how much the dual rises where α grows from a, and where it falls: both derivatives, per weight.
+    """The right and the left derivative of the dual in α at a, divided by the weight of the row.
 
-    The first is -inf at the upper bound, the second inf at the lower one. Nothing can be gained at a where
-    the first is not positive and the second not negative.
+    The first is -inf at the upper bound of α, the second inf at the lower one. a is optimal if the first is not
+    positive and the second is not negative.
     """,
 )
 best_weight = _of_loss(
     _hinge_best,
     _squared_best,
     _best,
-    "The α that maximises the dual along one row, from a; h is the curvature of ‖w‖²/2 there, per weight.",
+    "The α that maximises the dual in one coordinate, from a; h is the curvature of λ/2 ‖w‖² in it, over the weight.",
 )

@@ -1,4 +1,4 @@
-"""The SVM of several classes at once: Crammer and Singer's, its dual, and the duality gap."""
+"""The SVM of several classes at once (Crammer and Singer): primal, dual, and the duality gap."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from hinge.types import MatrixLike
 
 
 class Multiclass(OnData[Solution], Examples[Solution]):
-    """A weight vector for each class, which learn together.
+    """One weight vector for each class, all found by one problem.
 
     .. math::
         P(W) = \\frac\\lambda2\\sum_k\\|w_k\\|^2
@@ -35,8 +35,8 @@ class Multiclass(OnData[Solution], Examples[Solution]):
     :math:`Cs_i([k = y_i] - p_{ik})`.
 
     The certificate is the relative duality gap :math:`(P - D)/D`, an upper bound on :math:`(P - P^*)/P^*`.
-    An answer's `w` is of shape (d + 1, k), the classes of a feature side by side; its last row belongs to the
-    constant feature, and is zero where there is none. Its `alpha` is p, of shape (n, k).
+    An answer's `w` has the shape (d + 1, k): a row for each feature, a column for each class. Its last row belongs to
+    the constant feature, and is zero without one. Its `alpha` is p, of shape (n, k).
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Multiclass(OnData[Solution], Examples[Solution]):
     weight : array of shape (n,), optional
         Nonnegative weights :math:`s_i`; all one where not given.
     bias_scale : float
-        Value of a constant feature, by whose weights, which count in the norm, the classes get a bias; 0 for none.
+        Value of a constant feature, whose weights are the biases of the classes and count in the norm; 0 for none.
 
     References
     ----------
@@ -80,7 +80,7 @@ class Multiclass(OnData[Solution], Examples[Solution]):
         bias_scale: float = 0.0,
     ) -> None:
         OnData.__init__(self, as_matrix(X))
-        # To the losses and weights of `Examples`, a margin is the response of a row of label +1.
+        # `Examples` is used with all labels +1 and with margins for responses: the hinge loss is then the right one.
         Examples.__init__(self, self.matrix.shape[0], np.ones(np.shape(labels), np.int8), weight)
         self.d = self.matrix.shape[1]
         self.labels, self.k = _checked_labels(labels, n_classes)
@@ -104,7 +104,7 @@ class Multiclass(OnData[Solution], Examples[Solution]):
         return out
 
     def mean_loss(self, W: np.ndarray, error: float = 0.0, billed: bool = True) -> float:
-        """The mean loss in one pass; at most, if margins are off by `error`."""
+        """The mean loss in one pass; an upper bound on it if margins have errors of up to `error`."""
         return sum(
             self.loss_of(self.margins(W, np.arange(lo, hi), billed), 0.0, lo, hi, error)
             for lo, hi in self.matrix.row_blocks()
@@ -123,11 +123,11 @@ class Multiclass(OnData[Solution], Examples[Solution]):
         return Certificate(primal, dual, self.relative(primal, dual))
 
     def relative(self, primal: float, dual: float) -> float:
-        """The gap in the unit of the certificate."""
+        """The relative duality gap, the `gap` of a certificate."""
         return 0.0 if primal == dual else gap_of(primal, dual, dual)
 
     def margin_error(self, W: np.ndarray) -> float:
-        """No 1 - mᵢ is off by more: two responses may be."""
+        """Bound on the error of any 1 - mᵢ; a margin is the difference of two responses, each with an error."""
         size = self.largest_norm() * float(np.linalg.norm(W, axis=0).max())
         return rounding(self.matrix.max_row_cells + 1, 2.0 * size + 1.0)
 
@@ -136,10 +136,11 @@ class Multiclass(OnData[Solution], Examples[Solution]):
         return float(np.hypot(self.matrix.largest_norm(), self.bias_scale))
 
     def dual(self, solution: Solution) -> float:
-        """D at a feasible point made from the solution's p; -inf where there is none.
+        """D at a feasible point made from the solution's p; -inf where the solution has no p.
 
-        Of p the entries beside the right class count, which is left what they leave. They are scaled as a whole to
-        the best factor that keeps all sums within one. The rows are summed anew.
+        Only the entries p[i, k] of wrong classes k are used; that of the right class is one minus their sum. They are
+        multiplied by the common factor that maximises D while every sum is at most one. The sum over the rows is made
+        anew: the solver's own has gathered the roundings of all its updates.
         """
         if solution.alpha is None:
             return -np.inf
@@ -148,16 +149,17 @@ class Multiclass(OnData[Solution], Examples[Solution]):
         if not linear > 0.0:
             return 0.0
         norm = float(np.linalg.norm(Z))
-        # A row has its mass twice: with the right class, and spread over the others. It is a sum of k numbers.
+        # The sum of p[i, k] over wrong classes enters Z twice: with the right class, and spread over the wrong ones.
         norm += rounding(Z.size, norm) + rounding(self.n + self.k, 2.0 * linear * self.largest_norm())
         quadratic = norm * norm / self.lam
         scale = min(1.0 / float(mass.max()), linear / quadratic if quadratic > 0 else np.inf)
         return scale * (linear - rounding(self.terms + 2 * self.k, linear)) - 0.5 * scale**2 * quadratic
 
     def feasible(self, p: np.ndarray) -> np.ndarray:
-        """Points of the simplex: what is beside the right class, scaled down where it is more than one, and the rest.
+        """p as points of the simplex; it is changed in place, and returned.
 
-        It changes p, and returns it.
+        Entries of wrong classes are made nonnegative, and scaled down where their sum exceeds one; the right class
+        has one minus that sum.
         """
         right = np.arange(self.n), self.labels
         np.maximum(p, 0.0, out=p)
@@ -167,7 +169,7 @@ class Multiclass(OnData[Solution], Examples[Solution]):
         return p
 
     def combination(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """:math:`\\lambda W(p)`, and of each row the mass beside the right class; rows without any are not read."""
+        """:math:`\\lambda W(p)`, and each row's sum of p over the wrong classes; rows where it is 0 are not read."""
         Z, mass = np.zeros((self.d + 1, self.k)), np.zeros(self.n)
         for lo, hi in self.matrix.row_blocks():
             share = np.full(hi - lo, self.share(lo, hi))
@@ -179,10 +181,12 @@ def _checked_labels(labels: ArrayLike, n_classes: int | None) -> tuple[np.ndarra
     """Class numbers as unsigned integers, and how many classes there are."""
     labels = np.asarray(labels)
     if labels.dtype.kind not in "iu" or labels.min() < 0:
-        raise ValueError("Labels of a multiclass problem are 0 to k - 1; the estimators accept other labels.")
+        raise ValueError("Labels of a multiclass problem are integers, 0 to k - 1; the estimators accept other labels.")
     k = int(labels.max()) + 1 if n_classes is None else n_classes
     if k < 2 or int(labels.max()) >= k:
-        raise ValueError(f"There are labels up to {int(labels.max())} of {k} classes: 2 or more, and all, are needed.")
+        raise ValueError(
+            f"The largest label is {int(labels.max())} of {k} classes: two or more, from 0 on, are needed."
+        )
     return frozen(labels.astype(np.uint32)), k
 
 

@@ -11,15 +11,15 @@ from hinge.types import MatrixLike
 
 
 class NormConstrained(LinearProblem):
-    """The norm bounded by B.
+    """Minimise the mean hinge loss subject to a bound B on the norm of w.
 
     .. math:: \\min_{\\|w\\| \\le B,\\, b} \\hat L(w, b) \\;=\\;
               \\max_{0 \\le \\alpha_i \\le 1} \\sum_i c_i\\alpha_i
               - B\\Big\\|\\sum_i c_i\\alpha_i y_i x_i\\Big\\|
 
-    With a free bias the dual also asks for :math:`\\sum_i c_i\\alpha_i y_i = 0`. The certificate
-    is the absolute gap of the two sides (the loss of w = 0 is 1); a w outside the ball is judged
-    by its projection.
+    With a free bias the dual also has the constraint :math:`\\sum_i c_i\\alpha_i y_i = 0`. The certificate is the
+    absolute duality gap (the loss of w = 0 is 1). If ‖w‖ > B, objective and certificate are those of the projection
+    of w onto the ball.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from hinge.types import Items
 
 
 class KernelNuClassification(KernelLevels):
-    """The margin ρ that all but a share ν of the points reach, and the shortest w for it.
+    """The ν-SVM of two classes: maximise the margin ρ, where a fraction of at most ν of the points lie within it.
 
     .. math:: P(w, b, \\rho) = \\tfrac12\\|w\\|^2 - \\nu S\\rho
               + \\sum_i s_i\\max(0, \\rho - y_i(\\langle w, \\phi(x_i)\\rangle + b)), \\qquad
@@ -24,9 +24,9 @@ class KernelNuClassification(KernelLevels):
     Divided by ρ, the answer is that of the regularised problem with :math:`\\lambda = \\rho/S`, or C = 1/ρ: see
     `in_margins`.
 
-    The certificate is the relative duality gap, :math:`(P - D)/|P|`: all of them are negative, and the optimum is the
-    farthest from zero. Where the kernel cannot tell the classes apart with so few points within the margin, the best w
-    is zero and the gap infinite: ν must be larger.
+    The certificate is the relative duality gap :math:`(P - D)/|P|`. P, D and their common optimum are negative, or
+    zero if w = 0 is optimal: the kernel then cannot separate the classes with so few points within the margin, the
+    gap is infinite, and ν must be larger.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class KernelNuClassification(KernelLevels):
     y : array of shape (n,)
         Labels, -1 and +1.
     nu : float in (0, 1]
-        At most twice the share of the lighter class.
+        At most twice the fraction of the total weight that the lighter class has; a larger ν is infeasible.
     kernel : Kernel, optional
         Where `X` is not a `Gram` already.
     weight : array of shape (n,), optional
@@ -68,15 +68,16 @@ class KernelNuClassification(KernelLevels):
         check_feasible(self.nu, self.mass / self.shares)
 
     def in_margins(self, answer: Expansion) -> tuple[Expansion, float]:
-        """The answer with its margin at ±1, and its λ; as it is, and λ = 0, where there is no margin.
+        """The equivalent answer of the regularised problem, whose margin is 1, and its λ.
 
-        Where it has the responses of some points only, the margin is that of its support vectors.
+        If there is no positive margin the answer is returned unchanged, with λ = 0. If the responses of some points
+        are missing, ρ is taken from the support vectors.
         """
         alpha, m = self.weights_of(answer.beta), self.margins(answer.responses)
         if answer.terms < np.inf:
             rho = float(self.levels(m, alpha).mean())
         else:
-            share = alpha / np.maximum(self.boxes, 1e-300)  # not absolute values: a subset has a scale of its own
+            share = alpha / np.maximum(self.boxes, 1e-300)  # compared with the largest: a subset has another scale of α
             inner = (share > 0) & (share < 0.999 * share.max())
             own = inner if inner.any() else share > 0
             rho = float((m + self.sign * answer.b)[own].mean()) if own.any() else 0.0
@@ -84,25 +85,26 @@ class KernelNuClassification(KernelLevels):
             return answer, 0.0
         if not rho * 1e300 > float(np.abs(answer.beta).max()) + abs(answer.b):
             raise ValueError(
-                f"The margin is {rho:.1g}, and what is divided by it overflows: scale the features up, for instance "
-                "with sklearn.preprocessing.MaxAbsScaler."
+                f"The margin is {rho:.1g}, and the coefficients divided by it overflow: scale the features up, for "
+                "instance with sklearn.preprocessing.MaxAbsScaler."
             )
         scaled = Expansion(answer.beta / rho, answer.b / rho, answer.responses / rho, None, answer.terms)
         return scaled, rho / self.total
 
 
 class KernelNuRegression(KernelLevels):
-    """A tube about the function outside of which at most a share ν of the targets lie, and its width 2ε.
+    """The ν-SVM of regression: ε is learned, such that a fraction of at most ν of the targets are off by more than ε.
 
     .. math:: P(w, b, \\varepsilon) = \\tfrac12\\|w\\|^2 + C\\Big(\\nu S\\varepsilon
               + \\sum_i s_i\\max(0, |t_i - \\langle w, \\phi(x_i)\\rangle - b| - \\varepsilon)\\Big), \\qquad
               S = \\textstyle\\sum_i s_i
 
-    Every point is there twice, with weights :math:`\\alpha_i` and :math:`\\alpha_i^*` that pull up and down and sum to
-    CνS/2 each; :math:`\\beta = \\alpha - \\alpha^*`. The levels are :math:`l_\\pm = \\mp b - \\varepsilon`.
+    Every point occurs twice, with the dual weights :math:`\\alpha_i` (σ = +1, targets above the tube) and
+    :math:`\\alpha_i^*` (σ = -1, targets below it), each of which sum to CνS/2; :math:`\\beta = \\alpha - \\alpha^*`.
+    The levels are :math:`l_\\pm = \\mp b - \\varepsilon`.
 
-    The certificate is the relative duality gap, :math:`(P - D)/D`. The optimum may be zero: a D below 1e-9 of the
-    loss of w = 0 is taken for that.
+    The certificate is the relative duality gap :math:`(P - D)/D`. The optimum may be zero: where D is below 1e-9 times
+    the loss of w = 0, the gap is divided by the latter product instead.
 
     Parameters
     ----------
@@ -150,15 +152,15 @@ class KernelNuRegression(KernelLevels):
         self.faint = FAINT * float(self.boxes @ np.abs(self.target))
 
     def vanishes(self, sq_norm: float) -> bool:
-        """Never: w = 0 may be the best answer, and the gap says so."""
+        """False: w = 0 may be optimal here, and the gap is defined there too."""
         return False
 
 
 def check_feasible(nu: float, masses: np.ndarray) -> None:
-    """Raise if ν is more than twice the share of the lighter of two classes of these masses."""
+    """Raise if ν is more than twice the fraction of the lighter of two classes with these total weights."""
     largest = 2.0 * float(masses.min() / (masses.sum() or 1.0))
     if nu > largest * (1 + 1e-12):
         raise ValueError(
-            f"specified nu is infeasible: nu={nu:g} is more than {largest:.6g}, twice the share of the lighter class "
-            "in the weights; give less."
+            f"specified nu is infeasible: nu={nu:g} is more than {largest:.6g}, twice the fraction of the total weight "
+            "that the lighter class has; give a smaller nu."
         )

@@ -1,4 +1,4 @@
-"""The one-class SVM: most of the points on the far side of a hyperplane from zero."""
+"""The one-class SVM with a kernel."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,17 +12,17 @@ from hinge.types import Items
 
 
 class KernelOneClass(KernelLevels):
-    """The level that all but a share ν of the points reach, and the shortest w for it,
+    """The one-class SVM: a hyperplane ⟨w, φ(x)⟩ = ρ that a fraction of at most ν of the points lie below.
 
     .. math:: P(w, \\rho) = \\tfrac12\\|w\\|^2 - \\nu S\\rho
               + \\sum_i s_i\\max(0, \\rho - \\langle w, \\phi(x_i)\\rangle)
 
     with :math:`S = \\sum_i s_i`: one level, and all signs positive. Where :math:`K(x, x) = \\kappa` for all x,
-    :math:`w/(\\nu S)` is the centre of the smallest ball with a price on what lies outside: see `radius`.
+    :math:`w/(\\nu S)` is the centre of the smallest enclosing ball that penalises points outside: see `radius`.
 
     The certificate is :math:`\\sqrt{P - D}/\\|w\\|`, a bound on the relative error of w, and so of the decision
-    function; it is never above 1, since the best w is the shortest. Where the points surround zero, so that the best
-    w is zero, no better one exists. An answer is an `Expansion` with α for β and -ρ for b.
+    function. It is never above 1, since the optimal w is no farther from w than 0 is, and it stays there if the optimal
+    w is zero. An answer is an `Expansion` with β = α and b = -ρ.
 
     Parameters
     ----------
@@ -58,7 +58,8 @@ class KernelOneClass(KernelLevels):
 
         .. math:: R^2 = \\kappa - 2\\rho/(\\nu S) + \\|w\\|^2/(\\nu S)^2
 
-        Points outside it are those with :math:`\\langle w, \\phi(x)\\rangle < \\rho`; nan otherwise.
+        Points outside the ball are those with :math:`\\langle w, \\phi(x)\\rangle < \\rho`. Returns nan if K(x, x)
+        differs between points.
         """
         diag = self.gram.diag
         if np.ptp(diag) > 1e-6 * diag.max():

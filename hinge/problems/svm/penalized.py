@@ -1,4 +1,4 @@
-"""What problems with a price λ on the size of w share, whichever norm measures it."""
+"""The base class of problems λ·penalty(w) + mean loss, for any norm in the penalty."""
 
 from typing import Any, Self
 
@@ -13,13 +13,13 @@ from hinge.problems.svm.losses import HINGE, Loss
 from hinge.types import MatrixLike
 
 FAR = 1e120
-"""λ lies between this and its inverse: its products with squares of the data stay finite."""
+"""λ must lie between this and its inverse, so that products with squares of the data stay finite."""
 
 
 class Penalized(LinearProblem):
     """λ times a penalty on w, plus the mean loss: the parameter λ or C, and the relative duality gap.
 
-    A problem of this kind says what w pays (`penalty`) and what its dual is worth (`dual`).
+    Subclasses define `penalty` and the dual objective, `dual`.
 
     Examples
     --------
@@ -44,17 +44,17 @@ class Penalized(LinearProblem):
 
     @classmethod
     def from_C(cls, X: MatrixLike | Data, y: ArrayLike, C: float, **options: Any) -> Self:
-        """The same problem by LIBLINEAR's C: the one place where C becomes λ."""
+        """The problem with LIBLINEAR's C in place of λ = 1/(C Σ s)."""
         problem = cls(X, y, 1.0, **options)
         problem.lam = lam_of(C, problem.total)
         return problem
 
     def penalty(self, w: np.ndarray, b: float) -> float:
-        """What (w, b) pays for each λ."""
+        """The penalty of (w, b), which λ multiplies."""
         raise NotImplementedError
 
     def dual(self, solution: Solution) -> float:
-        """The dual objective at a feasible point made from the solution's α; -inf where it has none."""
+        """The dual objective at a feasible point made from the solution's α; -inf if the solution has no α."""
         raise NotImplementedError
 
     def objective(self, solution: Solution) -> float:
@@ -62,8 +62,8 @@ class Penalized(LinearProblem):
         return self.lam * self.penalty(solution.w, solution.b) + self.mean_loss(solution.w, solution.b, billed=False)
 
     def certificate(self, solution: Solution) -> Certificate:
-        """The relative duality gap, at the best bias where it is free."""
-        w, r = solution.w, self.responses(solution.w)  # this also measures the rows, which the certificate needs
+        """The relative duality gap, at the best bias if it is free."""
+        w, r = solution.w, self.responses(solution.w)  # also finds the largest norm of a row, needed below
         b = self.best_bias(r) if self.bias == "free" else solution.b
         primal = self.primal(w, b, r)
         del r  # free it before the dual allocates another of this length
@@ -71,30 +71,30 @@ class Penalized(LinearProblem):
         return Certificate(primal, dual, self.relative(primal, dual), b)
 
     def primal(self, w: np.ndarray, b: float, r: np.ndarray) -> float:
-        """P(w, b) at most, from the responses, whose rounding it counts."""
+        """Upper bound on P(w, b) from the responses, their rounding included."""
         return self.primal_at(w, b, self.total_loss(r, b, self.response_error(w, b)))
 
     def primal_at(self, w: np.ndarray, b: float, loss: float) -> float:
-        """P(w, b) at most, where the mean loss was summed up by blocks."""
+        """Upper bound on P(w, b), given the mean loss as a sum over blocks."""
         return primal_value(self.lam, self.penalty(w, b), self.d, loss, self.terms)
 
     def relative(self, primal: float, dual: float) -> float:
-        """The gap in the unit of the certificate."""
+        """The relative gap of a certificate."""
         return relative_gap(primal, dual, self.unit)
 
 
 def primal_value(lam: float, paid: float, d: int, loss: float, terms: int) -> float:
-    """P at most, by the penalty, a sum of d squares, and the mean loss, a sum of so many terms at most."""
+    """Upper bound on P, from the penalty, a sum of d terms, and the mean loss, a sum of at most `terms` additions."""
     return lam * (paid + rounding(d, paid)) + loss + rounding(terms, loss)
 
 
 def relative_gap(primal: float, dual: float, unit: float) -> float:
-    """(P - D)/D, or over the unit where D is less."""
+    """(P - D)/max(D, unit)."""
     return 0.0 if primal == dual else gap_of(primal, dual, max(dual, unit))
 
 
 def checked_lam(lam: float) -> float:
-    """λ as a number that its products with squares of the data can be formed with."""
+    """λ as a float; an error if it is not positive, or if its products with squares of the data could overflow."""
     if not (isinstance(lam, int | float | np.number) and 0 < lam < np.inf):
         raise ValueError(f"lam must be a positive number, got {lam!r}.")
     if not 1 / FAR <= float(lam) <= FAR:

@@ -1,19 +1,20 @@
-"""Order statistics of weighted numbers, for compiled loops over few of them."""
+"""Weighted quantiles of short arrays, for compiled code."""
 
 from hinge.compiled import compiled
 
 
 @compiled
 def quantile(values, mass, target):
-    """Where the mass of the sorted values reaches the target: the least such place and the largest; both are sorted.
+    """The smallest and the largest weighted quantile: where the cumulative mass of the sorted values is the target.
 
-    They differ where the target is met between two values, but for rounding.
+    The two differ if the cumulative mass equals the target, up to rounding, between two values. Sorts `values` and
+    `mass` in place.
     """
     n = len(values)
     gap = 1
     while gap < n // 3:
         gap = 3 * gap + 1
-    while gap > 0:  # Shell's sort, which takes a tenth of the compilation of NumPy's
+    while gap > 0:  # Shell sort, which compiles in a tenth of the time of NumPy's sort
         for i in range(gap, n):
             value, own, j = values[i], mass[i], i
             while j >= gap and values[j - gap] > value:

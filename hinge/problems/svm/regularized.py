@@ -1,4 +1,4 @@
-"""The regularised SVM: Eq. (1) of the Pegasos paper, its dual, and the duality gap; of any loss."""
+"""The regularised SVM, Eq. (1) of the Pegasos paper, with any loss: primal, dual, and the duality gap."""
 
 from typing import NamedTuple
 
@@ -10,21 +10,28 @@ from hinge.problems.svm.losses import Loss
 from hinge.problems.svm.penalized import Penalized
 
 FAR_OFF, FAR_OFF_INSIDE = 10.0, 1.5
-"""Times the wanted gap from which on another multiple of the answer is tried: else none is much better. The second is
-for an α that is nowhere at its upper bound: then a plane nearly separates the rows, and margins a little short of 1 may
-be all of the gap.
+"""Factors by which the gap must exceed the wanted one for another multiple of w to be tried; else it would gain little.
+The second is for an α without an entry at its upper bound: a plane then nearly separates the rows, and margins slightly
+below 1 may be all of the gap.
 """
 
 FAINT = 1e-100
-"""Margins below this are taken for none."""
+"""Margins below this count as not positive."""
 
 
 class DualShare(NamedTuple):
-    """What some of the rows add to the dual: sums over rows, but for the last, which is a maximum.
+    """The contribution of some of the rows to the dual: sums over these rows, and a maximum (`largest`).
 
-    `z` is :math:`\\sum_i c_i\\alpha_iy_ix_i`, and `off` what rounding may add to its norm; `positive` and `negative`
-    are as in `class_mass`; `linear`, `size` and `square` as in `conjugates`; `largest` is the largest |α| over its
-    bound.
+    Attributes
+    ----------
+    z, off : ndarray of shape (d,), float
+        :math:`\\sum_i c_i\\alpha_iy_ix_i`, and a bound on its error in norm.
+    positive, negative : float
+        As `Examples.class_mass` returns them.
+    linear, size, square : float
+        As `Regularized.conjugates` returns them.
+    largest : float
+        The largest |αᵢ| divided by its upper bound.
     """
 
     z: np.ndarray
@@ -38,7 +45,7 @@ class DualShare(NamedTuple):
 
 
 def dual_value(share: DualShare, lam: float, loss: Loss, constant_sq: float, terms: int) -> float:
-    """D at least, at the best multiple of α, by what all rows add to it in sums of so many terms at most."""
+    """Lower bound on D at the best multiple of α; `terms` is the longest chain of additions in the sums of `share`."""
     norm, mass = float(np.linalg.norm(share.z)), share.positive + share.negative
     error = rounding(terms, share.size)
     z_sq = (norm + rounding(len(share.z), norm) + share.off) ** 2
@@ -55,7 +62,7 @@ def dual_value(share: DualShare, lam: float, loss: Loss, constant_sq: float, ter
 
 
 class Regularized(Penalized):
-    """The norm paid for by λ.
+    """Minimise λ/2 ‖w‖² plus the mean loss.
 
     .. math::
         P(w, b) = \\frac\\lambda2\\|w\\|^2 + \\hat L(w, b), \\qquad
@@ -63,14 +70,14 @@ class Regularized(Penalized):
                    - \\frac1{2\\lambda}\\Big\\|\\sum_i c_i\\alpha_i y_i x_i\\Big\\|^2,\\quad
         0 \\le \\alpha_i \\le 1
 
-    for the hinge; for other losses, see :mod:`hinge.problems.svm.losses`, :math:`t_i\\alpha_i - \\ell^*(\\alpha_i)`
-    stands for the first :math:`\\alpha_i`, and their bounds for 0 and 1.
-    With a free bias the dual also asks for :math:`\\sum_i c_i\\alpha_i y_i = 0`.
+    for the hinge. For other losses (:mod:`hinge.problems.svm.losses`), the linear term is
+    :math:`\\sum_i c_i(t_i\\alpha_i - \\ell^*(\\alpha_i))`, and α has the bounds of the loss.
+    With a free bias the dual also has the constraint :math:`\\sum_i c_i\\alpha_i y_i = 0`.
     :math:`\\lambda = 1/(C\\sum_i s_i)` gives the objective of LIBLINEAR and LIBSVM.
 
     The certificate is the relative duality gap :math:`(P - D)/D`, an upper bound on
-    :math:`(P - P^*)/P^*`. Of regression, whose optimum may be zero, it is :math:`(P - D)/\\max(D, 10^{-9}T)` with
-    T for what w = 0 costs without a tube, ε = 0.
+    :math:`(P - P^*)/P^*`. In regression, where the optimum may be zero, it is :math:`(P - D)/\\max(D, 10^{-9}T)`,
+    where T is the mean loss of w = 0 with ε = 0.
 
     Examples
     --------
@@ -87,11 +94,11 @@ class Regularized(Penalized):
         return 0.5 * self.norm(w, b) ** 2
 
     def dual(self, solution: Solution) -> float:
-        """D at a feasible point made from the solution's α; -inf where there is none.
+        """D at a feasible point made from the solution's α; -inf if the solution has no α.
 
-        For a free bias the heavier class is scaled down until the dual constraint holds. Then
-        α is scaled as a whole to the best factor that keeps it in the box, which costs nothing. The rows are
-        summed anew: a sum that followed the changes of α has gathered their roundings.
+        With a free bias the class with the larger sum of cα is scaled down until the dual constraint holds. Then α is
+        multiplied by the best factor that keeps it within its bounds, which costs nothing. The sum over rows is made
+        anew: the solver's own has gathered the roundings of all its updates.
         """
         alpha = solution.alpha
         if alpha is None:
@@ -100,15 +107,15 @@ class Regularized(Penalized):
         return self.dual_of(alpha, self.combination(alpha))
 
     def dual_of(self, alpha: np.ndarray, z: np.ndarray, chain: int | None = None) -> float:
-        """The same for an α that is feasible and balanced, by z, its sum of rows.
+        """D at the best multiple of a feasible α, given z = Σ cᵢαᵢyᵢxᵢ.
 
-        `chain` is how many rows were added up to z one after the other, where that was not by blocks.
+        `chain` is the longest chain of additions in z, if it was not summed block by block.
         """
         share = self.dual_share(alpha, z, chain=chain)
         return dual_value(share, self.lam, self.loss, self.constant_sq, self.terms)
 
     def dual_share(self, alpha: np.ndarray, z: np.ndarray, others: int = 0, chain: int | None = None) -> DualShare:
-        """What the rows, whose sum is z, add to the dual at α, a sum to which so many `others` are added."""
+        """The contribution of the rows to the dual, given their sum z; it will be added to that of `others` parts."""
         positive, negative = self.class_mass(alpha)
         off = self.combination_error(positive + negative, others, chain)
         return DualShare(
@@ -116,10 +123,10 @@ class Regularized(Penalized):
         )
 
     def sharpened(self, answer: Solution, found: Certificate, wanted: float) -> Certificate:
-        """The certificate of the best multiple of the answer, if it is good enough; it costs another pass.
+        """The certificate of the best multiple of w, if its gap is at most `wanted`; it costs another pass.
 
-        Of data that can be separated, the dual may long know the norm of w when some margin still is a little short of
-        1, which costs far more than w does where λ is small. So does rounding, which alone may leave margins short.
+        On separable data with a small λ the dual can be near its optimum while some margin is slightly below 1, by the
+        solver's error or by rounding, which costs far more than λ/2 ‖w‖². A slightly longer w avoids that.
         """
         if not 0.0 < FAR_OFF_INSIDE * wanted < found.gap < np.inf or self.loss.two_sided or self.pull:
             return found
@@ -128,7 +135,7 @@ class Regularized(Penalized):
             return found
         r = self.responses(answer.w)
         s = best_multiple(self.y * (r + found.b), self.share(), self.lam * self.norm(answer.w, found.b) ** 2, self.loss)
-        s *= 1.0 + 2.0 * self.response_error(answer.w, found.b)  # rows that just meet their margin do so for certain
+        s *= 1.0 + 2.0 * self.response_error(answer.w, found.b)  # margins of exactly 1 stay there despite rounding
         if not np.isfinite(s):
             return found
         r *= s
@@ -137,12 +144,12 @@ class Regularized(Penalized):
         return Certificate(primal, found.bound, gap, s * found.b, scale=s) if gap <= wanted else found
 
     def finished(self, answer: Solution, certificate: Certificate) -> Solution:
-        """The answer as it is given out: the multiple that was certified, with the best bias."""
+        """The answer that `solve` returns: the multiple of w that was certified, with the best bias."""
         given = super().finished(answer, certificate)
         return given if certificate.scale == 1.0 else given._replace(w=certificate.scale * given.w)
 
     def conjugates(self, alpha: np.ndarray) -> tuple[float, float, float]:
-        """Σ cᵢ(tᵢαᵢ - ε|αᵢ|), a bound on what its terms add up to without their signs, and Σ cᵢαᵢ² if it counts."""
+        """Σ cᵢ(tᵢαᵢ - ε|αᵢ|), a bound on the sum of its terms' absolute values, and Σ cᵢαᵢ² (0 for linear losses)."""
 
         def part(lo: int, hi: int) -> tuple[float, float, float]:
             a, c = alpha[lo:hi], self.share(lo, hi)
@@ -158,14 +165,15 @@ class Regularized(Penalized):
 
 
 def best_multiple(m: np.ndarray, c: np.ndarray | float, sq: float, loss: Loss) -> float:
-    """The s that minimises :math:`\\frac{s^2}2 q + \\sum_i c_i\\ell(1 - sm_i)`, with q = `sq`: a zero of its slope.
+    """The s that minimises :math:`\\frac{s^2}2 q + \\sum_i c_i\\ell(1 - sm_i)`, with q = `sq` and margins m.
 
-    That has a kink at each :math:`1/m_i`, from which on the row costs nothing; it is found among them, in O(n log n).
+    The slope in s is piecewise linear with a kink at each :math:`1/m_i > 0`, beyond which row i has no loss. The kinks
+    are sorted, and the zero of the slope is found between two of them, in O(n log n).
     """
-    order = np.argsort(m)[::-1]  # the largest margins are met first
+    order = np.argsort(m)[::-1]  # the largest margins have the first kinks
     m = m[order]
     c = np.broadcast_to(c, m.shape)[order]
-    first = np.cumsum((c * m)[::-1])[::-1]  # of the rows that are still short
+    first = np.cumsum((c * m)[::-1])[::-1]  # sums over the rows that still have a loss
     second = np.cumsum((c * m * m)[::-1])[::-1] if loss.curvature else np.zeros(len(m))
     unit = 1.0 / loss.curvature if loss.curvature else 1.0
     met = int(np.count_nonzero(m > FAINT))

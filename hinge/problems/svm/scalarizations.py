@@ -1,4 +1,4 @@
-"""One solution, three parameters: Lemma 2.1 of the SIMBA and SBP papers."""
+"""Conversions between λ, ν and B for one solution: Lemma 2.1 of the SIMBA and SBP papers."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from hinge.problems.svm.slack_constrained import SlackConstrained
 
 
 class Scalarization(NamedTuple):
-    """Where a solution stands on the Pareto front of norm and loss, in the terms of all three problems.
+    """The parameters of the three problems for which a solution is optimal: a point of the Pareto front.
 
     Attributes
     ----------
@@ -38,11 +38,11 @@ class Scalarization(NamedTuple):
 
 
 def scalarizations(problem: LinearProblem, solution: Solution) -> Scalarization:
-    """The λ, ν and B whose problems have this solution, if it is optimal for one of them.
+    """λ, ν and B of the three problems that a solution is optimal for, if it is optimal for one of them.
 
-    ν and B are read off the criteria. λ comes from stationarity,
-    :math:`\\lambda w = \\sum_i c_i\\alpha_i y_i x_i`, where α is the dual of hinge losses at scale
-    one; a `SlackConstrained` solution is first scaled by 1/γ, as in the lemma.
+    ν and B follow from the norm and the loss. λ follows from stationarity,
+    :math:`\\lambda w = \\sum_i c_i\\alpha_i y_i x_i`, with the dual weights α of the hinge at margin 1; a
+    `SlackConstrained` solution is first divided by its margin γ, as in the lemma.
 
     Notes
     -----

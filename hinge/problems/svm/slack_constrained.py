@@ -13,19 +13,19 @@ from hinge.types import MatrixLike
 
 
 class SlackConstrained(LinearProblem):
-    """The widest margin after a total slack of nν.
+    """Maximise the margin where the slacks of the rows may have the weighted mean ν.
 
     .. math:: \\max_{\\|w\\| \\le 1,\\, b}\\ \\max_{\\xi \\ge 0,\\ \\sum_i c_i\\xi_i \\le \\nu}\\
               \\min_i\\ y_i(\\langle w, x_i\\rangle + b) + \\xi_i
 
-    At given w the inner optimum is the *water level* γ: the margins are filled up with a volume ν.
-    Every p of the simplex bounds the optimum from above,
+    At given w the inner maximum is the *water level* γ: the level that a volume ν of water reaches when poured onto the
+    sorted margins. Every p of the simplex bounds the optimum from above,
 
     .. math:: D(p) = \\Big\\|\\sum_i p_i y_i x_i\\Big\\| + \\nu \\max_i p_i / c_i,
 
-    with :math:`\\sum_i p_i y_i = 0` where the bias is free. The certificate is the relative gap
-    :math:`(D - \\gamma)/\\gamma`, which by Lemma 2.1 bounds both criteria of w/γ against the Pareto
-    front: each is within 1/(1 - gap) of it.
+    with :math:`\\sum_i p_i y_i = 0` if the bias is free. The certificate is the relative gap
+    :math:`(D - \\gamma)/\\gamma`. By Lemma 2.1, norm and loss of w/γ are then each within a factor 1/(1 - gap) of
+    the Pareto front.
 
     Examples
     --------
@@ -49,20 +49,20 @@ class SlackConstrained(LinearProblem):
         self.nu = float(nu)
 
     def regularized(self, lam: float) -> Regularized:
-        """The same examples, with the norm paid for by λ."""
+        """The same examples as a regularised problem."""
         weight = self.weight if len(self.weight) > 1 else None
         return Regularized(self.read_through, self.y, lam, weight=weight, bias=self.bias)
 
     def objective(self, solution: Solution) -> float:
-        """The highest water level of any multiple of w in the unit ball, at the best bias if it is free."""
+        """The largest margin (water level) of any multiple of w in the unit ball, at the best bias if it is free."""
         return self.level(solution, billed=False)[0]
 
     def certificate(self, solution: Solution) -> Certificate:
-        """The interval [γ, D(p)] with p proportional to the solution's cα; `b` belongs to w at unit norm."""
+        """The interval [γ, D(p)] with p proportional to the solution's cα; `b` is the bias at unit norm."""
         basins = self._basins(solution, billed=True)
         gamma, b, s = best_level(basins, self.nu)
         b = self._bias(solution, b)
-        # Margins at unit norm, with the norm's own error; w = 0 has none.
+        # Error of the margins at unit norm, that of the norm included; the margins of w = 0 are exact.
         error = rounding(self.matrix.max_row_cells + self.d, self.largest_norm() + abs(b))
         gamma -= s * (error + basins.error(self.nu / s)) if s > 0 else rounding(0, gamma)
         gamma = max(gamma, self.nu - rounding(0, self.nu))
@@ -78,16 +78,16 @@ class SlackConstrained(LinearProblem):
         return Certificate(gamma, upper, gap_of(upper, gamma, gamma), b)
 
     def finished(self, answer: Solution, certificate: Certificate) -> Solution:
-        """With the bias of the certificate, which speaks of unit norm; its own where nothing is certified."""
+        """The answer with the certificate's bias, which is that at unit norm, times ‖w‖."""
         if certificate.is_unknown:
             return answer
         return answer._replace(b=certificate.b * (self.norm(answer.w) or 1.0))
 
     def level(self, solution: Solution, billed: bool = True) -> tuple[float, float, float]:
-        """The level γ, the bias at unit norm, and the norm s within [0, 1] at which w has that level.
+        """The margin γ (water level), the bias at unit norm, and the norm s in [0, 1] at which w has this margin.
 
-        Levels are homogeneous: at norm s the level is s Φ(ν/s), with Φ that of unit norm. It is highest
-        below s = 1 where w errs so much that the slack is better spent on a shorter w; w = 0 has level ν.
+        At norm s the level is s Φ(ν/s), where Φ(ν) is the level at unit norm. It can be largest at some s < 1, if w
+        misclassifies so much that a shorter w makes better use of the slack; w = 0 has level ν.
         """
         gamma, b, s = best_level(self._basins(solution, billed), self.nu)
         return gamma, self._bias(solution, b), s
@@ -96,19 +96,19 @@ class SlackConstrained(LinearProblem):
         return b if self.bias == "free" else solution.b / (self.norm(solution.w) or 1.0)
 
     def usable(self, solution: Solution) -> float:
-        """The slack at which the smaller class is all wet; more of it only lets the bias run off.
+        """The slack at which all rows of the smaller class use some; with more the bias diverges.
 
-        Infinite without a free bias; its reads are not billed.
+        Infinite without a free bias; reads are not billed.
         """
         return self._basins(solution, billed=False).usable
 
     def flooded(self, usable: float) -> str:
-        """The sentence for a slack that covers the whole of the smaller class."""
+        """The error message for a slack that covers all of the smaller class."""
         m = min(int((self.y == side).sum()) for side in (1, -1))
         known = f" The largest usable slack is about {usable:.2g}." if np.isfinite(usable) else ""
         return (
             f"A slack of {self.nu:g} is too large: it covers all {m} rows of the smaller class, and "
-            f"the bias runs off, so that all rows get the label of the other class.{known}"
+            f"the bias diverges, so that all rows get the label of the other class.{known}"
         )
 
     def _basins(self, solution: Solution, billed: bool) -> "Basins":
@@ -120,10 +120,11 @@ class SlackConstrained(LinearProblem):
 class Basins:
     """Water levels for any slack, from margins sorted once.
 
-    Without a bias there is one basin: the margins, filled up from below. A free bias makes one basin of
-    each class, since it lifts the one as it lowers the other: with levels p and q in them, γ = (p + q)/2
-    and b = (q - p)/2, and at the optimum the wet masses of both are equal. So the levels rise in steps:
-    at wet mass μ by Δ, which takes the volume μΔ, and the steps are taken in order of μ.
+    Margins are the floor of a basin, into which the slack is poured. Without a bias there is one basin. A free bias
+    makes one of each class, since it raises the margins of one class and lowers those of the other: with levels p and q
+    in them, γ = (p + q)/2 and b = (q - p)/2, and at the optimum the total weights of the rows under water are equal. So
+    the levels rise in steps: by Δ while the weight under water is μ, which takes the volume μΔ, in increasing order of
+    μ.
 
     Parameters
     ----------
@@ -158,11 +159,11 @@ class Basins:
 
     @property
     def usable(self) -> float:
-        """The slack at which one of two basins is all wet; infinite where there is one only."""
+        """The slack at which one of two basins is filled above all its rows; infinite if there is one basin."""
         return float(self.volume[np.isfinite(self.volume)][-1]) if self.free else np.inf
 
     def level(self, nu: float) -> tuple[float, float]:
-        """The highest level γ that a mean slack ν reaches, and the bias that it takes."""
+        """The level γ that a mean slack ν reaches, and the bias for it."""
         step = int(np.searchsorted(self.volume, nu, side="right")) - 1
         levels = [floor + lifted[step] for floor, lifted in zip(self.floors, self.lifted, strict=True)]
         levels[self.basin[step]] += (nu - self.volume[step]) / self.mass[step]
@@ -171,14 +172,14 @@ class Basins:
         return float(sum(levels) / 2), float(levels[1] - levels[0]) / 2
 
     def error(self, nu: float) -> float:
-        """The level at ν is off by no more, apart from the margins' own errors."""
+        """Bound on the rounding error of the level at ν, apart from the errors of the margins."""
         step = int(np.searchsorted(self.volume, nu, side="right")) - 1
         size = sum(abs(floor) + lifted[step] for floor, lifted in zip(self.floors, self.lifted, strict=True))
         return rounding(4 * len(self.mass), float(size + nu / self.mass[step]))
 
 
 def best_level(basins: Basins, nu: float) -> tuple[float, float, float]:
-    """The highest level of any shorter w too: γ, the bias at unit norm, and the norm s that has it."""
+    """The largest level over all w/s with norm s ≤ 1: γ, the bias at unit norm, and s."""
     s = 1.0
     if nu > 0 and basins.level(nu)[0] < 0.999999 * basins.level(nu / 0.999999)[0]:
         s = float(

@@ -8,7 +8,7 @@ from hinge.problems.svm.regularized import Regularized
 
 
 class Answers(NamedTuple):
-    """An answer of each task."""
+    """The answers of all tasks."""
 
     tasks: tuple[Solution, ...]
 
@@ -21,23 +21,23 @@ class Tasks(Problem[Answers]):
     Parameters
     ----------
     tasks : sequence of Regularized
-        On the same data.
+        All with the same matrix.
     """
 
     def __init__(self, tasks: Sequence[Regularized]) -> None:
         self.tasks = tuple(tasks)
         self.n, self.matrix, self.loss = tasks[0].n, tasks[0].matrix, tasks[0].loss
         if any(task.matrix is not self.matrix for task in tasks):
-            raise ValueError("Tasks that are solved together have the same matrix.")
+            raise ValueError("Tasks that are solved together must have the same matrix.")
 
     @property
     def reads(self) -> int:  # type: ignore[override]
-        """Cells handed out so far."""
+        """Cells read so far."""
         return self.matrix.reads
 
     @property
     def pass_cells(self) -> int:  # type: ignore[override]
-        """Cells that one pass over the data reads."""
+        """Cells read by one pass over the data."""
         return self.matrix.n_cells
 
     def objective(self, answer: Answers) -> float:
@@ -50,5 +50,5 @@ class Tasks(Problem[Answers]):
         return Certificate(sum(c.objective for c in every), sum(c.bound for c in every), max(c.gap for c in every))
 
     def finished(self, answer: Answers, certificate: Certificate) -> Answers:
-        """The answer itself: each task's has its bias."""
+        """The answer itself, since each task's answer has its bias already."""
         return answer

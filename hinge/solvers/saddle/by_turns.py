@@ -1,4 +1,4 @@
-"""The widest margin by two methods that take turns: the default in memory."""
+"""The largest margin by `WorkingSet` and `PDHG` in alternation: the default for data in memory."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -13,11 +13,11 @@ from hinge.solvers.base import Paper, Solver
 from hinge.solvers.saddle.pdhg import PDHG, PDHGState
 from hinge.solvers.saddle.working_set import EPOCHS_AT_ONCE, WorkingSet, WorkingSetState
 
-PASSES_OF_A_STEP = 2.0  # of PDHG
+PASSES_OF_A_STEP = 2.0  # of an iteration of PDHG
 
 
 class ByTurnsState(NamedTuple):
-    """The states of both. `s` has iterations; whether it is the turn of PDHG; the passes left of it, and of a turn."""
+    """The states of both methods; `s` has the iterations, whether PDHG runs (`second`), passes `left` in this turn."""
 
     ascent: WorkingSetState
     gradients: PDHGState
@@ -25,28 +25,28 @@ class ByTurnsState(NamedTuple):
 
     @property
     def t(self) -> int:
-        """Iterations so far, of both."""
+        """Iterations of both methods so far."""
         return int(self.s.t)
 
 
 @dataclass(frozen=True)
 class ByTurns(Solver[MaxMargin, ByTurnsState]):
-    """`WorkingSet` and `PDHG` on one problem, in turns of equal work that double.
+    """`WorkingSet` and `PDHG` on one problem, in turns of equal work; the turns double.
 
-    The working set is done after few passes where the margin is not tiny, and then nobody else has a turn. Where it is
-    tiny, one of both may be many times as fast as the other, and which one is not known before. Turns that double cost
-    at most four times what the better one alone would have. Any x and any p bound σ, so the best x and the best p of
-    both are the answer: they need not come from one method. PDHG begins with those of the working set.
+    If the margin is not tiny the working set finishes within its first turn. If it is, either method may be many times
+    as fast as the other, and which one is not known beforehand. Alternation with doubling turns costs at most four
+    times the work of the better one alone. Any x and any p bound σ, so the answer is the best x and the best p of both
+    methods. PDHG begins with those of the working set.
 
-    An iteration is one of whoever's turn it is. Work is counted in passes over all rows.
+    An iteration is one of the method whose turn it is. Work is counted in passes over all rows.
 
     Parameters
     ----------
     tol : float
-        That of `WorkingSet`.
+        As for `WorkingSet`.
     turn : float
-        The passes of the first turn; each round of turns is twice as long as the one before. The default is about the
-        least that PDHG needs for any problem.
+        Passes of the first turn; each pair of turns is twice as long as the one before. The default is about the least
+        that PDHG needs for any problem.
 
     Examples
     --------
@@ -103,7 +103,7 @@ class ByTurns(Solver[MaxMargin, ByTurnsState]):
         return ByTurnsState(ascent, gradients, s)
 
     def _next_turn(self, problem: MaxMargin, state: ByTurnsState) -> None:
-        """Whose turn it is after this iteration: one that has stalled has none."""
+        """Decide which method runs the next iteration; one that has stalled gets no more turns."""
         s = state.s
         stalled = self._ascent.pause(problem, state.ascent) == 0, PDHG().pause(problem, state.gradients) == 0
         if s.left > 0.0 and not stalled[int(s.second)]:

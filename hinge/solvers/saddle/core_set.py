@@ -1,4 +1,4 @@
-"""Core-sets: the smallest ball of a few points that matter, exactly, until it is that of all."""
+"""Core-sets: the smallest ball of a few of the points, solved exactly, until it encloses all of them."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -14,17 +14,18 @@ from hinge.solvers.base import Paper, Solver
 from hinge.solvers.kernel.two_point import pair_steps
 
 STILL = 4
-"""Passes without a better bound after which there is none to be had in floating point."""
+"""Passes without a better bound after which the run ends: floating point allows no better one."""
 SINGLE = 1e-4
-"""Relative gap above which inner products in float32 do for data in float32."""
+"""Inner products of float32 data are computed in float32 as long as the relative gap is above this."""
 LEAST = 1e-14
-"""No small problem is solved further than this, relative to its largest squared norm."""
+"""Lower limit of the tolerance of the small problems, relative to the largest squared norm."""
 
 
 class CoreSetState(NamedTuple):
-    """The best centre x and the best weights p with their bounds; the weights `q` as they stand.
+    """The best centre x and the best weights p with their bounds, and the present weights `q`.
 
-    `work` marks the core-set, of which `new` were added, and the bounds have been `still` for so many passes.
+    `work` marks the core-set, `new` is the number of points added last, and `still` the number of passes since a bound
+    improved.
     """
 
     x: np.ndarray
@@ -40,16 +41,16 @@ class CoreSetState(NamedTuple):
 
 @dataclass(frozen=True)
 class CoreSet(Solver[EnclosingBall, CoreSetState]):
-    """The smallest enclosing ball, by exact balls of a small set W that takes in the farthest points.
+    """The smallest enclosing ball, by exact balls of a small set W to which the farthest points are added.
 
     Begin with the points farthest from the mean of a few rows. Then
 
     .. math:: p = \\arg\\max_{p \\in \\Delta_W} \\sum_i p_i\\|a_i\\|^2 - \\Big\\|\\sum_i p_i a_i\\Big\\|^2,
               \\qquad x = \\sum_{i \\in W} p_i a_i, \\qquad D_i = \\|a_i - x\\|^2 \\text{ for all } i,
 
-    and W becomes the points with :math:`p_i > 0` and, of those outside with
-    :math:`D_i > \\sum_i p_i D_i`, the farthest. Their number grows by half with each pass. The problem of W
-    is solved by pair steps on its inner products, to a fraction of the present gap.
+    and W becomes the points with :math:`p_i > 0` and the farthest of those outside with :math:`D_i > \\sum_i p_i D_i`;
+    the number of added points grows by half with each pass. The problem on W is solved by pair steps on its inner
+    products, to a fraction of the present gap.
 
     :math:`\\sum_i p_i D_i \\le R^2 \\le \\max_i D_i`, in float64, so every pass is a certificate too. The
     lower bound never falls; the best x and p are kept. An iteration is one pass over the data and O(|W|² d)
@@ -60,7 +61,7 @@ class CoreSet(Solver[EnclosingBall, CoreSetState]):
     first : int
         Points of the first core-set.
     most : int
-        Points taken in at once, at most.
+        Upper limit of the points added in one pass.
     inner : float
         The small problem is solved to this fraction of the gap.
 
@@ -114,7 +115,7 @@ class CoreSet(Solver[EnclosingBall, CoreSetState]):
         return state
 
     def _begun(self, problem: EnclosingBall, state: CoreSetState) -> CoreSetState:
-        """The mean of a few rows is the first centre, and the points farthest from it the first core-set."""
+        """The mean of a few rows is the first centre, and the points farthest from it are the first core-set."""
         D = problem.from_centre
         state.x[:] = problem.centre
         far = float(D.max())
@@ -158,7 +159,7 @@ class CoreSet(Solver[EnclosingBall, CoreSetState]):
     # --- what the driver asks -------------------------------------------------------------
 
     def estimate(self, problem: EnclosingBall, state: CoreSetState) -> Certificate:
-        """The certificate of the last passes, which were exact; before the first nothing is known or read."""
+        """The certificate of the passes so far, which were exact; before the first nothing is known."""
         if state.t == 0:
             return Certificate(-np.inf, np.inf, np.inf)
         return problem.certified(state.lower, state.upper)
@@ -172,7 +173,7 @@ class CoreSet(Solver[EnclosingBall, CoreSetState]):
 
 
 def _largest(D: np.ndarray, among: np.ndarray, k: int) -> np.ndarray:
-    """Those k of some numbers whose D is largest, largest first; ties by number."""
+    """The k indices in `among` with the largest D, in descending order; ties by index."""
     if len(among) > k:
         cut = np.partition(D[among], len(among) - k)[len(among) - k]
         among = among[D[among] >= cut]
@@ -180,10 +181,10 @@ def _largest(D: np.ndarray, among: np.ndarray, k: int) -> np.ndarray:
 
 
 def _small_ball(G: np.ndarray, q: np.ndarray, tol: float) -> np.ndarray:
-    """Weights of the smallest ball of points with these inner products, from the weights q."""
+    """Weights of the smallest enclosing ball of points with the inner products G, starting from the weights q."""
     size = float(np.diagonal(G).max()) or 1.0
     q = q / q.sum()
-    K = (2.0 / size) * G  # scaled to about 1, since the steps treat squared distances below 1e-12 as zero
+    K = (2.0 / size) * G  # scaled to about 1, since `pair_steps` treats squared distances below 1e-12 as zero
     e = K @ q - 0.5 * np.diagonal(K)
     bound = np.ones(len(q))
     pair_steps(K, q, e, 0.0 * bound, bound, max(tol / size, LEAST), 1000 + 200 * len(q), None, None)

@@ -1,4 +1,4 @@
-"""Matrix games by one row and one column an iteration: Grigoriadis and Khachiyan 1995."""
+"""Matrix games by reading one row and one column per iteration: Grigoriadis and Khachiyan 1995."""
 
 import math
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ FIRST_LOOK = 64
 
 
 class GameState(NamedTuple):
-    """The sums of all columns and rows read, and how often each was drawn."""
+    """Sums of all columns and of all rows read, and how often each column (`x`) and row (`p`) was drawn."""
 
     columns: np.ndarray
     rows: np.ndarray
@@ -31,7 +31,7 @@ class GameState(NamedTuple):
 
 @dataclass(frozen=True)
 class GrigoriadisKhachiyan(Solver[MatrixGame, GameState]):
-    """Both players answer the past by exponential weights, and each sees one draw of the other.
+    """Each player draws by exponential weights of the payoffs against the other's past draws.
 
     With :math:`U = \\sum_s A e_{j_s}` and :math:`V = \\sum_s A^\\top e_{i_s}`, the columns and rows read so
     far,
@@ -40,8 +40,8 @@ class GrigoriadisKhachiyan(Solver[MatrixGame, GameState]):
               \\eta_t = \\sqrt{\\log(\\max(n, d)) / t} \\,/ \\max|A_{ij}| .
 
     The answer is the frequencies of the draws. Then :math:`A\\bar x = U/t` and :math:`A^\\top\\bar p = V/t`,
-    so the certificate :math:`[\\min_i U_i/t,\\ \\max_j V_j/t]` is exact and free: it reads nothing. After
-    :math:`O(\\varepsilon^{-2}\\log n)` iterations of n + d entries it is as narrow as ε.
+    so the certificate :math:`[\\min_i U_i/t,\\ \\max_j V_j/t]` is exact and reads nothing. After
+    :math:`O(\\varepsilon^{-2}\\log n)` iterations, each of n + d entries, its width is ε.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class GrigoriadisKhachiyan(Solver[MatrixGame, GameState]):
         return Cost(rows=1, columns=1, certificate=0, a_pass=a_pass)
 
     def pause(self, problem: MatrixGame, state: GameState) -> int:
-        """An eighth of what was done so far: looks are free, but for O(n + d)."""
+        """An eighth of the iterations so far: evaluating the bounds takes O(n + d) and no read."""
         return max(FIRST_LOOK, state.t // 8)
 
 
@@ -129,4 +129,4 @@ def draw_exponential(sums, eta, unit):
     top = -np.inf
     for s in sums:
         top = max(top, eta * s)
-    return max(0, pick(np.exp(eta * sums - top), unit))  # sums that are not finite are found out later
+    return max(0, pick(np.exp(eta * sums - top), unit))  # `advance` raises an error if sums are not finite

@@ -4,19 +4,19 @@ import numpy as np
 
 from hinge.compiled import compiled
 
-FLOOR = 1e-250  # under which no weight falls
+FLOOR = 1e-250  # lower limit of the weights
 
 
 @compiled
 def factor(z):
-    """1 - z + z² of z = ηv, with v clipped at 1/η."""
+    """1 - z + z² for z = ηv, clipped to [-1, 1]."""
     z = min(1.0, max(-1.0, z))
     return 1.0 - z + z * z
 
 
 @compiled
 def reweigh(p, v, eta):
-    """p(i) ← p(i)(1 - ηv(i) + η²v(i)²), normalised; the mass whose estimate was clipped."""
+    """p(i) ← p(i)(1 - ηv(i) + η²v(i)²), normalised; returns the sum of p(i) whose estimate was clipped."""
     clipped, total = 0.0, 0.0
     for i in range(len(p)):
         z = eta * v[i]
@@ -30,5 +30,5 @@ def reweigh(p, v, eta):
 
 
 def even(n: int) -> np.ndarray:
-    """The same weight for all."""
+    """Uniform weights."""
     return np.full(n, 1.0 / n)

@@ -1,4 +1,4 @@
-"""Restarted primal-dual hybrid gradient for the saddle points of linear functions."""
+"""Restarted primal-dual hybrid gradient for max-min problems with linear functions."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -12,18 +12,18 @@ from hinge.problems.cost import Cost
 from hinge.problems.max_min.base import MaxMin, Strategies
 from hinge.solvers.base import Paper, Solver
 
-EVERY = 4  # accepted steps between two looks at the bounds
+EVERY = 4  # accepted steps between two evaluations of the bounds
 PERIOD = 48  # a restart comes after so many iterations, or half of all so far, at the latest
-FEW = 0.2  # share of the functions in p below which they are combined one by one
-NOISE = 16.0  # gaps below so many roundings of the stored type need sums in float64
+FEW = 0.2  # if fewer than this fraction of p are positive, only those functions are read for Aᵀp
+NOISE = 16.0  # below so many units of rounding of the stored type, gaps need sums in float64
 GROW, SHRINK = 1.05, 0.7  # factors of τ: after an accepted step, and below the largest that would have been accepted
-TRUST = 10.0  # the first τ, in 1/‖A‖: too large is found out at once, too small is not
+TRUST = 10.0  # the first τ times ‖A‖: a τ that is too large is detected at once, one that is too small is not
 FLOAT64 = float(np.finfo(np.float64).eps)
-PATIENCE = 5000  # iterations without 1% of progress, or half of all, that end a run
+PATIENCE = 5000  # a run ends after so many iterations, or half of all, without 1% of progress
 
 
 class Point(NamedTuple):
-    """Both players with what follows from them: the values c(x), and the slope Σ pᵢgᵢ."""
+    """x and p, with the values Ax and the slope Aᵀp."""
 
     x: np.ndarray
     p: np.ndarray
@@ -34,12 +34,12 @@ class Point(NamedTuple):
 class PDHGState(NamedTuple):
     """Both players, their averages since the last restart, and the best answers so far.
 
-    `before` are the values before `now`; `sums` are weighted by τ; `x_from` and `p_from` are where the period
-    began. `s` has τ and ω; `norm`, a bound from below on that of the operator; the `weight` of the sums; the
-    `width` of the bounds at the last restart; the best bounds, `lower` and `upper`; `guard`, by which the
-    estimate is multiplied; the narrowest bounds at the last progress; `grain`, the rounding of the values;
-    whether sums are `exact`, in float64; how many steps were `accepted` since the restart; and the iterations
-    of the present, of the last restart and of the last progress.
+    `before` are the values of the iterate before `now`; `sums` are weighted by τ; `x_from` and `p_from` are the
+    iterates at the last restart. `s` has the step `tau` and the balance `omega`; `norm`, a lower bound on ‖A‖; the
+    total `weight` of the sums; the `width` between the bounds at the last restart; the best bounds, `lower` and
+    `upper`; `guard`, a safety factor of the estimate; `narrowest`, the width at the last progress; `grain`, the unit
+    roundoff of the values; whether sums are `exact`, in float64; the number of steps `accepted` since the restart; and
+    the iterations so far, at the last restart and at the last progress.
     """
 
     now: Point
@@ -66,24 +66,23 @@ class PDHG(Solver[MaxMin, PDHGState]):
     .. math:: p' &= \\Pi_\\Delta\\big(p - \\tau\\omega\\,(2Ax - Ax_{\\text{before}})\\big),\\\\
               x' &= \\Pi_K\\big(x + \\tfrac{\\tau}{\\omega} A^\\top p'\\big),
 
-    and accepts it if :math:`\\tau\\,|\\langle p'-p, A(x'-x)\\rangle| \\le
-    \\tfrac12(\\omega\\|x'-x\\|^2 + \\|p'-p\\|^2/\\omega)`; then τ grows by 5%. If not, τ falls to 0.7 of what
-    would have been accepted, and the next iteration tries again: accepted or not, a try counts as one
-    iteration. It costs two passes, or little more than one where few :math:`p_i` are positive, and a
-    projection of each player.
+    and accepts it if :math:`\\tau\\,|\\langle p'-p, A(x'-x)\\rangle| \\le \\tfrac12(\\omega\\|x'-x\\|^2 +
+    \\|p'-p\\|^2/\\omega)`; then τ grows by 5%. If not, τ is set to 0.7 times the largest that would have been accepted,
+    and the next iteration tries again. It costs two passes, or little more than one if few :math:`p_i` are positive,
+    and two projections.
 
-    Every fourth accepted step, the last iterate and the average since the restart are bounded,
+    At every fourth accepted step, the bounds of the last iterate and of the average since the restart are evaluated,
 
     .. math:: \\min_i c_i(x) \\le \\sigma \\le \\max_{x' \\in K}\\langle A^\\top p, x'\\rangle,
 
-    at no further pass. The best x and the best p so far are kept: they need not come from one iterate. The
-    better of the two becomes the new start when its gap is half of that at the last restart, or after a long
-    time; then :math:`\\omega \\leftarrow (\\omega\\|\\Delta p\\|/\\|\\Delta x\\|)^{1/2}` over the period.
+    without a further pass. The best x and the best p so far are kept, not necessarily of one iterate. The better of the
+    last iterate and the average becomes the new start when its gap is half of that at the last restart, or after a long
+    time; then :math:`\\omega \\leftarrow (\\omega\\|\\Delta p\\|/\\|\\Delta x\\|)^{1/2}`, with the changes since then.
 
     Notes
     -----
-    Steps have the precision of the storage. Near its rounding, or where certificates disagree, sums in
-    float64 take over, as certificates always have them.
+    Steps are computed in the precision of the storage. When the gap nears its rounding error, or a certificate fails
+    where the estimate did not, sums are made in float64, as those of certificates always are.
 
     References
     ----------
@@ -148,7 +147,7 @@ class PDHG(Solver[MaxMin, PDHGState]):
 
     def advance(self, problem: MaxMin, state: PDHGState, n_iter: int) -> PDHGState:
         if n_iter == 0:
-            _dual_step(state.now.p, state.now.values, state.before, 0.0, np.empty_like(state.now.p))  # compiled now
+            _dual_step(state.now.p, state.now.values, state.before, 0.0, np.empty_like(state.now.p))  # compile it
         elif state.t == 0:
             _begin(problem, state)
         for _ in range(n_iter):
@@ -161,22 +160,22 @@ class PDHG(Solver[MaxMin, PDHGState]):
         return Strategies(state.best_x.copy(), state.best_p / state.best_p.sum())
 
     def cost(self, problem: MaxMin, state: PDHGState | None = None) -> Cost:
-        # Two passes for a try, and four when it turns to float64.
+        # Two passes for a step, and four more where the sums change to float64.
         return Cost(cells=6 * problem.pass_cells, setup=3 * problem.pass_cells)
 
     def pause(self, problem: MaxMin, state: PDHGState) -> int:
-        """A look at the bounds, or more as the run grows long; 0 where there was no progress for long."""
+        """The iterations to the next evaluation of the bounds, or more in a long run; 0 if it has stalled."""
         if state.t - state.s.progress > max(PATIENCE, state.t // 2):
             return 0
         return EVERY * max(1, state.t // (16 * EVERY))
 
     def estimate(self, problem: MaxMin, state: PDHGState) -> float:
-        """The gap of the best bounds, as the steps saw them; never less than rounding makes it."""
+        """The gap of the best bounds as computed by the steps, with an allowance for their rounding."""
         s = state.s
         return float(s.guard * problem.gap(s.lower, s.upper + FLOAT64 * abs(s.upper)))
 
     def refresh(self, problem: MaxMin, state: PDHGState) -> PDHGState:
-        """The estimate was too optimistic: demand more of it, and if that happens again sum in float64."""
+        """The estimate was too small: raise its safety factor, and at the second time sum in float64."""
         state.s.guard *= 1.1
         if state.s.guard > 1.15 and not state.s.exact:
             _sum_exactly(problem, state)
@@ -194,7 +193,7 @@ def _slope(problem: MaxMin, state: PDHGState, p: np.ndarray) -> np.ndarray:
 
 
 def _begin(problem: MaxMin, state: PDHGState) -> None:
-    """The first values and slope; one power iteration from p gives a norm, and that the first τ."""
+    """The first values and slope; one power iteration from p estimates ‖A‖, which gives the first τ."""
     now, s = state.now, state.s
     if now.x.any():
         now.values[...] = _values(problem, state, now.x)
@@ -208,7 +207,7 @@ def _begin(problem: MaxMin, state: PDHGState) -> None:
 
 
 def _try_step(problem: MaxMin, state: PDHGState) -> bool:
-    """One try; whether it was accepted."""
+    """Try one step; return whether it was accepted."""
     now, s = state.now, state.s
     tau, omega = float(s.tau), float(s.omega)
     p = np.empty_like(now.p)
@@ -223,7 +222,7 @@ def _try_step(problem: MaxMin, state: PDHGState) -> bool:
     limit = 0.5 * (omega * moved + turned / omega) / cross if cross > 0.0 else np.inf
     if moved > 0.0:
         s.norm = max(s.norm, float(np.linalg.norm(change)) / moved**0.5)
-    # Steps of 0.1/‖A‖ are always accepted in exact arithmetic: a refusal there is rounding.
+    # Steps of 0.1/‖A‖ are always accepted in exact arithmetic: if one is not, that is rounding.
     if tau > limit and tau * s.norm > 0.1:
         s.tau = max(SHRINK * limit, 0.1 / s.norm)
         return False
@@ -238,7 +237,7 @@ def _try_step(problem: MaxMin, state: PDHGState) -> bool:
 
 
 def _look(problem: MaxMin, state: PDHGState) -> None:
-    """Bounds of the last iterate and of the average; a restart from the better one if it is time."""
+    """Bounds of the last iterate and of the average; a restart from the better one if it is due."""
     s = state.s
     last = _offer(problem, state, state.now)
     mean = Point(*[total / s.weight for total in state.sums])
@@ -257,7 +256,7 @@ def _look(problem: MaxMin, state: PDHGState) -> None:
 
 
 def _offer(problem: MaxMin, state: PDHGState, point: Point) -> float:
-    """The gap of these two strategies; each is kept if it is the best so far."""
+    """The gap of this point; its x and its p are kept if their bounds are the best so far."""
     s = state.s
     lower, upper = float(point.values.min()), problem.dual_bound(point.p, point.slope)
     if lower > s.lower:
@@ -306,7 +305,7 @@ def _nearest_strategy(v, out):
         top = max(top, v[i])
     for i in range(len(v)):
         total += v[i] - top
-    theta = max((total - 1.0) / len(v), -1.0)  # relative to the largest, as the sums stay small then
+    theta = max((total - 1.0) / len(v), -1.0)  # relative to the largest entry, which keeps the sums small
     while True:
         total, count = 0.0, 0
         for i in range(len(v)):

@@ -17,13 +17,15 @@ from hinge.solvers.base import Paper, Solver
 from hinge.solvers.saddle.multiplicative_weights import even, reweigh
 
 FIRST_LOOK = 64
-PRACTICAL = 2.0  # c for which the guarantee of ε was met in every case tried
+PRACTICAL = 2.0  # c for which the accuracy ε was reached in every case tried
 
 
 class PrimalDualState(NamedTuple):
-    """Both players as they stand; sums of all x, p and gradients, draws of each i; the best answers.
+    """The state of both players, and the best answers so far.
 
-    `s` has how many estimates were `clipped` and how many were `expected` to be, and the best bounds.
+    `y` is the unprojected primal iterate; `x_sum`, `p_sum` and `g_sum` are sums of all x, p and gradients; `drawn`
+    counts the draws of each function. `s` has the number of `clipped` estimates and its expectation, `expected`, and
+    the best bounds `lower` and `upper`.
     """
 
     y: np.ndarray
@@ -41,7 +43,7 @@ class PrimalDualState(NamedTuple):
 
 @dataclass(frozen=True)
 class PrimalDual(Solver[MaxMin, PrimalDualState]):
-    """Online gradient ascent against multiplicative weights: one function and one estimate an iteration.
+    """Online gradient ascent against multiplicative weights: one gradient and one estimate of all values an iteration.
 
     For :math:`\\max_{x \\in K}\\min_i c_i(x)`. Begin with y = 0 and p uniform; with
     :math:`\\eta_t = \\sqrt{\\log n / t}`,
@@ -54,14 +56,13 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
     .. math:: v_t(i) = \\mathrm{clip}(\\tilde v_t(i),\\ 1/\\eta_t), \\qquad
               p_{t+1}(i) \\propto p_t(i)\\,(1 - \\eta_t v_t(i) + \\eta_t^2 v_t(i)^2).
 
-    The answer is the mean of all :math:`x_t`. Gradients and estimates are divided by the problem's `scale`
-    (and the root of its `second_moment`), steps multiplied by its `diameter`.
+    The answer is the mean of all :math:`x_t`. Gradients and estimates are divided by the problem's `scale` (estimates
+    also by the root of its `second_moment`), and steps are multiplied by its `diameter`.
 
-    *The primal player* is what the problem says: lazy gradient steps as above, of regret
+    *The primal player* is chosen by the problem (`MaxMin.primal`): lazy gradient steps as above, with regret
     :math:`2\\sqrt{2T}`; the mean of the points drawn, for strongly concave functions; multiplicative weights
-    on a simplex; or the best response to :math:`p_t` of Plotkin, Shmoys and Tardos. Where only some
-    coordinates are played by best response, ``problem.respond`` sets them after the step: that is SIMBA,
-    Algorithm 4.
+    on a simplex; or the best response to :math:`p_t` of Plotkin, Shmoys and Tardos. If only some coordinates are played
+    by best response, ``problem.respond`` sets them after the step: that is SIMBA, Algorithm 4.
 
     Theorem 3.1: after :math:`T = \\max\\{T_\\varepsilon, c^2\\varepsilon^{-2}\\log n\\}` iterations, with T for t in
     both rates, the answer is ε-suboptimal with probability 1/2; :math:`T_\\varepsilon` is the first T at which the
@@ -72,25 +73,24 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
     Parameters
     ----------
     steps : {"adaptive", "fixed"}
-        The rates above; or those of the theorem, with T in the place of t, where the run ends.
+        The rates above; or those of the theorem, with the final T in place of t.
     epsilon : float, optional
-        For fixed steps, in the units of the functions.
+        ε of the theorem for fixed steps, in the units of the functions.
     constants : {"practical", "paper"} or float
-        c: 2, that of the proof, or any other.
+        The constant c: 2, that of the proof, or a number.
     rate : float
         Multiplies η of the adaptive steps; one half reached ε = 0.1 soonest on the synthetic margins tried.
 
     Notes
     -----
     The certificate is :math:`[\\min_i c_i(\\bar x),\\ \\max_{x\\in K}\\sum_i \\bar p_i c_i(x)]`, with
-    :math:`\\bar p` the frequencies of the draws: then :math:`\\sum_t \\nabla c_{i_t}/T` is at hand, and for
-    linear functions the upper bound is free. It is looked at twice while t doubles; the lower bound takes a
-    pass, so it is computed only once as much was read.
+    :math:`\\bar p` the frequencies of the draws: since :math:`\\sum_t \\nabla c_{i_t}/T` is kept, the upper bound of
+    linear functions costs no read. The bounds are evaluated twice while t doubles; the lower bound takes a pass, so it
+    is computed only when at least as much has been read by the iterations.
 
-    *Differs* from the survey as printed. Algorithm 2 has :math:`\\eta = \\sqrt{\\log n/T}/100`, by which
-    nothing is learned in that many iterations; it is used without the 100. x and p of one iteration are used
-    together, as in Algorithm 1. Where x = 0 the estimate is undefined, and p stays as it is. Weights are kept
-    above 1e-250.
+    *Differs* from the survey as printed. Algorithm 2 has :math:`\\eta = \\sqrt{\\log n/T}/100`, with which p hardly
+    changes in that many iterations; the 100 is left out. x and p of the same iteration are used together, as in
+    Algorithm 1. Where x = 0 the estimate is undefined, and p is kept. Weights are kept above 1e-250.
 
     References
     ----------
@@ -188,7 +188,7 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
         return state._replace(t=begun + n_iter)
 
     def _step(self, problem: MaxMin, y: np.ndarray, g: np.ndarray, rate: int, t: int) -> None:
-        """The low-regret step of the primal player."""
+        """A step of the primal player, unless it plays best response."""
         if problem.primal == "gradient":
             y += (problem.diameter / (problem.scale * math.sqrt(2 * rate))) * g
         elif problem.primal == "mean":
@@ -197,13 +197,13 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
             reweigh(y, np.asarray(g, np.float64), -math.sqrt(_log(len(y)) / rate) / problem.scale)
 
     def horizon(self, problem: MaxMin) -> int:
-        """T of the theorem: enough for either player."""
+        """T of the theorem: the larger of what the two players need."""
         c = {"practical": PRACTICAL, "paper": problem.paper_constant}.get(self.constants, self.constants)  # type: ignore[arg-type]
         eps = (self.epsilon or 1.0) / (problem.scale * math.sqrt(problem.second_moment))
         return max(primal_horizon(problem, self.epsilon or 1.0), math.ceil((float(c) / eps) ** 2 * _log(problem.n)))
 
     def solution(self, problem: MaxMin, state: PrimalDualState) -> Strategies:
-        """The best of the means at all looks, on either side; before the first look those of now."""
+        """The x and the p with the best bounds so far; the present means before the first bounds."""
         s, now = state.s, self._means(problem, state)
         return Strategies(
             state.best_x.copy() if s.lower > -np.inf else now.x, state.best_p.copy() if s.upper < np.inf else now.p
@@ -220,12 +220,12 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
         return Strategies(state.x_sum / t, state.drawn / t, state.g_sum / t, t)
 
     def estimate(self, problem: MaxMin, state: PrimalDualState) -> float | Certificate:
-        """The certificate of the best bounds so far, after those of the present means were computed.
+        """The certificate of the best bounds so far, after evaluating those of the present means.
 
-        A lower bound of all rows is due when as much was read as it reads.
+        A lower bound over all rows is evaluated only when the iterations have read at least as much as it reads.
         """
         if state.t == 0:
-            return Certificate(-np.inf, np.inf, np.inf)  # no read is needed to say so
+            return Certificate(-np.inf, np.inf, np.inf)  # without reading anything
         if problem.fraction is None and problem.lower_reads > state.t * problem.step_reads:
             return np.inf
         clipped, expected = state.s.clipped, state.s.expected
@@ -237,7 +237,7 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
                 "are biased.",
                 stacklevel=2,
             )
-            state.s.clipped = -np.inf  # so that it is told only once
+            state.s.clipped = -np.inf  # so that it warns only once
         now = self._means(problem, state)
         assert now.p is not None
         lower, upper = problem.bounds(now)
@@ -259,7 +259,7 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
         return Cost(cells=problem.step_reads, kernel_values=values, certificate=certificate, a_pass=a_pass)
 
     def pause(self, problem: MaxMin, state: PrimalDualState) -> int:
-        """To the next of the times 64 · 2^(k/2), and no further than T of fixed steps."""
+        """The iterations until t is the next 64 · 2^(k/2), and no more than T of fixed steps."""
         k = math.floor(2.0 * math.log2(max(state.t, 1) / FIRST_LOOK) + 1e-9)
         left = max(FIRST_LOOK, math.ceil(FIRST_LOOK * 2.0 ** ((k + 1) / 2.0))) - state.t
         return min(left, max(0, self.horizon(problem) - state.t)) if self.steps == "fixed" else left
@@ -269,8 +269,8 @@ def primal_horizon(problem: MaxMin, eps: float) -> int:
     """:math:`T_\\varepsilon(\\mathrm{LRA})`, the first T at which the primal player's regret is at most εT.
 
     The regret of T lazy gradient steps is :math:`2\\sqrt{2T}` times scale and diameter (Lemma 2.7), that of
-    multiplicative weights on d actions :math:`2\\sqrt{T\\log d}` times the scale. A best response has none; that
-    of the mean of the points drawn is of order log T, so that Õ(1/ε) steps do, fewer than the other player takes.
+    multiplicative weights on d actions :math:`2\\sqrt{T\\log d}` times the scale. A best response has none. That of the
+    mean of the drawn points is of order log T, so that Õ(1/ε) steps suffice, fewer than the other player takes.
     """
     if problem.primal == "gradient":
         return max(1, math.ceil(8.0 * (problem.scale * problem.diameter / eps) ** 2))
@@ -280,5 +280,5 @@ def primal_horizon(problem: MaxMin, eps: float) -> int:
 
 
 def _log(n: int) -> float:
-    """log n, for two or more."""
+    """log n, and log 2 for a single function."""
     return math.log(max(2, n))

@@ -1,4 +1,4 @@
-"""The widest margin by dual coordinate ascent on a growing set of rows: the default in memory."""
+"""The largest margin by dual coordinate ascent on a growing set of rows."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -16,21 +16,21 @@ from hinge.sampling import draw_unit, draw_units, key_of
 from hinge.solvers.base import Paper, Solver
 
 FIRST = 256  # rows of the first working set
-GROWTH = 2  # the set grows by at most so many new rows for each that it has
-SHARE = 0.15  # of the gap of all rows, to which the set is solved before the next pass
+GROWTH = 2  # a pass adds at most so many rows for each row in the set
+SHARE = 0.15  # the set is solved to this fraction of the gap on all rows before the next pass
 EPOCHS_AT_ONCE = 4
-PATIENCE = 200  # epochs after which all rows are looked at in any case
-NEAR = 0.3  # of the relative gap: within it rows count as near the margin, and a set as solved
+PATIENCE = 200  # epochs on the set after which a pass over all rows is made in any case
+NEAR = 0.3  # fraction of the relative gap: rows this near the margin are candidates; of `tol`: the set counts as solved
 
-STALLED = 1000  # iterations without a thousandth of progress that end a run
+STALLED = 1000  # a run ends after so many iterations that together narrow the bounds by less than a thousandth
 
 
 class WorkingSetState(NamedTuple):
-    """α and w = Σ αᵢyᵢaᵢ; the set, first in `members`; the best of both bounds.
+    """α and w = Σ αᵢyᵢaᵢ; the working set, at the beginning of `members`; the x and p with the best bounds.
 
-    `s` has the bounds, the relative gap of all rows that the set aims to make smaller, and the narrowest
-    interval of bounds so far; iterations, rows in the set, epochs since the last pass, and iterations
-    without progress.
+    `s` has the best bounds `lower` and `upper`; `aim`, the relative gap on all rows at the last pass; `narrowest`, the
+    smallest difference of the bounds; the iterations `t`; the number of `rows` in the set; the `epochs` since the last
+    pass; and `still`, the iterations without progress.
     """
 
     alpha: np.ndarray
@@ -49,7 +49,7 @@ class WorkingSetState(NamedTuple):
 
 @dataclass(frozen=True)
 class WorkingSet(Solver[MaxMargin, WorkingSetState]):
-    """Hard margin dual coordinate ascent on few rows; a pass over all rows certifies, and finds more rows.
+    """Dual coordinate ascent for the hard margin on few rows; passes over all rows certify, and add rows.
 
     On the rows of the working set W,
 
@@ -62,20 +62,19 @@ class WorkingSet(Solver[MaxMargin, WorkingSetState]):
     .. math:: \\frac{\\min_i y_i\\langle w, a_i\\rangle}{\\|w\\|}\\ \\le\\ \\sigma\\ \\le\\
               \\frac{\\|\\sum_i \\alpha_i y_i a_i\\|}{\\sum_i \\alpha_i},
 
-    and a pass over all rows computes the left side. W is then all rows with α > 0, and up to twice as many of
-    those with the smallest margins. Where no hyperplane separates the rows, α grows without end, w does not,
-    and the upper bound goes to zero: p = α/Σα is the witness.
+    and a pass over all rows computes the left side. W then consists of all rows with α > 0, and up to twice as many of
+    those with the smallest margins. If no hyperplane separates the rows, α grows without bound, w does not, and the
+    upper bound goes to zero: p = α/Σα proves it.
 
-    An iteration is up to four epochs over W; the last before a pass makes the pass too. It takes 3 to 10
-    passes to a relative gap of 1e-3 where the margin is not tiny.
+    An iteration is up to four epochs over W, and the pass if one is due. It takes 3 to 10 passes to a relative gap of
+    1e-3 if the margin is not tiny.
 
     Parameters
     ----------
     first : int
         Rows of the first working set, drawn uniformly.
     tol : float
-        The relative gap that will be asked for, if it is known: the set is solved no further than a part of
-        it.
+        The relative gap at which the run will stop, if it is known: W is solved no further than a fraction of it.
 
     References
     ----------
@@ -140,7 +139,7 @@ class WorkingSet(Solver[MaxMargin, WorkingSetState]):
         return state
 
     def _epoch(self, problem: MaxMargin, state: WorkingSetState) -> None:
-        """Every row of the set a few times; then a pass over all rows, if the set is solved well enough."""
+        """A few epochs on the working set; then a pass over all rows, if the set is solved well enough."""
         alpha, w, members, _, best_p, s, key = state
         s.t += 1
         W = members[: s.rows]
@@ -150,7 +149,7 @@ class WorkingSet(Solver[MaxMargin, WorkingSetState]):
         counter, parts = s.t * EPOCHS_AT_ONCE * problem.n, (copy.unbilled, copy.sq_norms)
         worst, zero = epochs(*parts, y, mine, w, key, counter, 1.5 * enough)
         s.epochs += EPOCHS_AT_ONCE
-        if zero >= 0:  # a row without length has the margin 0, whatever x is
+        if zero >= 0:  # a row of norm zero has the margin 0 for every x
             best_p[:] = 0.0
             best_p[W[zero]] = 1.0
             s.upper = 0.0
@@ -168,7 +167,7 @@ class WorkingSet(Solver[MaxMargin, WorkingSetState]):
                 self._pass(problem, state, norm, mass)
 
     def _pass(self, problem: MaxMargin, state: WorkingSetState, norm: float, mass: float) -> None:
-        """Margins of all rows: the bounds, and the next working set."""
+        """Margins of all rows: evaluate the bounds, and choose the next working set."""
         alpha, w, members, best_x, _, s, _ = state
         m = problem.quick_values(w)
         lower = float(m.min()) / norm
@@ -195,7 +194,7 @@ class WorkingSet(Solver[MaxMargin, WorkingSetState]):
     # --- what the driver asks -------------------------------------------------------------
 
     def estimate(self, problem: MaxMargin, state: WorkingSetState) -> float:
-        """The gap of the bounds found on the way, in the precision of the storage."""
+        """The gap of the best bounds, in the precision of the storage."""
         return problem.gap(state.s.lower, state.s.upper)
 
     def cost(self, problem: MaxMargin, state: WorkingSetState | None = None) -> Cost:
@@ -207,7 +206,7 @@ class WorkingSet(Solver[MaxMargin, WorkingSetState]):
 
 @compiled
 def epochs(A, sq_norms, y, alpha, w, key, counter, enough):
-    """A few epochs, fewer if the violations of one are small."""
+    """A few epochs; fewer if the largest violation of one is at most `enough`."""
     worst, zero = 0.0, -1
     for k in range(EPOCHS_AT_ONCE):
         worst, zero = epoch(A, sq_norms, y, alpha, w, key, counter + k * len(alpha))
@@ -218,7 +217,7 @@ def epochs(A, sq_norms, y, alpha, w, key, counter, enough):
 
 @compiled
 def epoch(A, sq_norms, y, alpha, w, key, counter):
-    """Every row once, in random order: the largest violation, and a row without length or -1."""
+    """Every row once, in random order; returns the largest violation, and a row of norm zero or -1."""
     order = np.arange(len(alpha))
     worst = 0.0
     for k in range(len(order) - 1, -1, -1):

@@ -45,5 +45,5 @@ def test_names_that_lead_nowhere_are_refused(tmp_path):
     with pytest.raises(ValueError, match="no column 'y': an array has no names"):
         as_stream(tmp_path / "x.npy", "y")
     (tmp_path / "x.doc").write_text("")
-    with pytest.raises(ValueError, match=r"x.doc is none of the files"):
+    with pytest.raises(ValueError, match=r"x.doc is not a kind of file"):
         as_stream(tmp_path / "x.doc")

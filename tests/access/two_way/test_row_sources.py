@@ -85,6 +85,6 @@ def test_input_that_does_not_fit_together(tmp_path):
         write_pair(iter([X]), target, shape=(36, 23))
     with pytest.raises(TypeError, match="neither a matrix nor an iterable"):
         write_pair(3, target)
-    with pytest.raises(ValueError, match="memory is a number of bytes"):
+    with pytest.raises(ValueError, match="memory must be a number of bytes"):
         write_pair(X, target, memory=0)
     assert list(tmp_path.iterdir()) == []

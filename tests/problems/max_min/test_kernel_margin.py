@@ -56,7 +56,7 @@ def test_a_step_costs_one_row_and_bounds_nothing():
 
 
 def test_bad_input():
-    with pytest.raises(ValueError, match="Give a kernel, or a Gram"):
+    with pytest.raises(ValueError, match="takes a Gram, or points and a kernel"):
         KernelMaxMargin(np.eye(3))
     with pytest.raises(ValueError, match="3 labels, each -1"):
         KernelMaxMargin(np.eye(3), [1, 0, 1], Linear())

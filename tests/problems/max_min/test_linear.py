@@ -72,5 +72,5 @@ def test_bad_input():
         LinearMaxMin(np.zeros((3, 0)))
     broken = A.copy()
     broken[2, 1] = np.nan
-    with pytest.raises(ValueError, match="not finite, the 3"):
+    with pytest.raises(ValueError, match="Value number 2 is not finite"):
         LinearMaxMin(DenseTable(broken, np.ascontiguousarray(broken.T))).values(np.ones(5))

@@ -120,10 +120,10 @@ def test_margins():
 @pytest.mark.parametrize(
     ("labels", "options", "words"),
     [
-        ([0, 1, -1], {}, "Labels of a multiclass problem are 0 to k - 1"),
-        ([0.0, 1.0, 2.0], {}, "Labels of a multiclass problem are 0 to k - 1"),
-        ([0, 0, 0], {}, "2 or more, and all, are needed"),
-        ([0, 1, 2], {"n_classes": 2}, "2 or more, and all, are needed"),
+        ([0, 1, -1], {}, "Labels of a multiclass problem are integers, 0 to k - 1"),
+        ([0.0, 1.0, 2.0], {}, "Labels of a multiclass problem are integers, 0 to k - 1"),
+        ([0, 0, 0], {}, "two or more, from 0 on, are needed"),
+        ([0, 1, 2], {"n_classes": 2}, "two or more, from 0 on, are needed"),
         ([0, 1], {}, "one label per row is needed"),
         ([0, 1, 2], {"bias_scale": -1.0}, "bias_scale must be a number of at least 0"),
         ([0, 1, 2], {"weight": [1, 2, -1]}, "Weights must be finite"),

@@ -74,7 +74,7 @@ def test_where_there_is_no_margin_nothing_is_divided():
 def test_a_nu_of_more_than_twice_the_lighter_class_is_refused():
     check_feasible(0.5, np.array([1.0, 3.0]))
     for nu in (0.51, 1.0):
-        with pytest.raises(ValueError, match=r"specified nu is infeasible: .* more than 0\.5, twice the share"):
+        with pytest.raises(ValueError, match=r"specified nu is infeasible: .* more than 0\.5, twice the fraction"):
             check_feasible(nu, np.array([1.0, 3.0]))
     with pytest.raises(ValueError, match="specified nu is infeasible"):
         KernelNuClassification(gram(), Y, 1.0)

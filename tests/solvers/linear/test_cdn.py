@@ -199,7 +199,7 @@ def test_settings_and_problems_it_takes():
     X, y = noisy(20, 3)
     with pytest.raises(ValueError, match=r"CDN solves L1Regularized problems, penalty='l1', not Regularized; use SDCA"):
         solve(Regularized(X, y, 0.1), CDN())
-    with pytest.raises(ValueError, match=r"SDCA does not pay for the 1-norm of w \(penalty='l1'\); use CDN"):
+    with pytest.raises(ValueError, match=r"SDCA does not solve problems with the 1-norm \(penalty='l1'\); use CDN"):
         solve(L1Regularized(X, y, 0.1), SDCA())
     choice = choose(L1Regularized(X, y, 0.1), max_reads=10)
     assert choice.solver == CDN()

@@ -1,4 +1,4 @@
-"""Feasibility of semidefinite programs: the largest smallest of several linear functions of a matrix."""
+"""Feasibility of semidefinite programs: maximise the smallest of several linear functions of a matrix."""
 
 from collections.abc import Sequence
 from typing import Any, Literal, cast
@@ -8,7 +8,6 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from hinge.access import Data, as_matrix
-from hinge.problems.max_min.base import Strategies
 from hinge.problems.max_min.linear import LinearMaxMin
 from hinge.problems.max_min.sampled_bound import Fraction
 from hinge.problems.max_min.semidefinite.sparse_projection import project_sparsely
@@ -17,38 +16,38 @@ from hinge.problems.max_min.semidefinite.svec import order_of, pack, pack_factor
 from hinge.problems.rounding import rounding
 from hinge.types import MatrixLike
 
-SMALL_VALUE = 1e-3  # of a typical eigenvalue: gaps of smaller values are relative to this
+SMALL_VALUE = 1e-3  # times a typical eigenvalue: smaller values are replaced by this in relative gaps
 
 
 class Semidefinite(LinearMaxMin):
-    """The X that satisfies :math:`A_i \\circ X \\ge 0` best, and by how much,
+    """The X ⪰ 0 that maximises the smallest :math:`A_i \\circ X`,
 
     .. math:: \\sigma = \\max_{X \\succeq 0,\\ \\mathrm{tr} X \\le 1}\\ \\min_i\\ A_i \\circ X
               = \\min_{p \\in \\Delta}\\ \\max\\Big(0, \\lambda_{\\max}\\Big(\\sum_i p_i A_i\\Big)\\Big).
 
-    σ > 0 says that a strictly feasible X exists. A p with :math:`\\lambda_{\\max}(\\sum_i p_i A_i) < 0` is a
-    witness that only X = 0 is feasible; then σ = 0. Relative gaps are relative to the upper bound, or to a
-    thousandth of a typical eigenvalue where σ is smaller than that.
+    σ > 0 means that a strictly feasible X exists. A p with :math:`\\lambda_{\\max}(\\sum_i p_i A_i) < 0` proves that
+    only X = 0 is feasible; then σ = 0. Relative gaps are relative to the upper bound, or to a thousandth of a typical
+    eigenvalue if σ is smaller than that.
 
-    Each :math:`A_i` is stored as one row, svec(A): the upper triangle with off-diagonal entries times √2, so
-    that products of matrices are those of rows, norms are Frobenius norms, and half of the memory is enough.
+    Each :math:`A_i` is stored as one row, svec(A): the upper triangle with off-diagonal entries multiplied by √2, so
+    that inner products of rows are those of matrices, norms are Frobenius norms, and half of the memory suffices.
     The variable x is svec(X); see `matrix_of`.
 
     Parameters
     ----------
     A : array of shape (m, n, n), sequence of (n, n) arrays or sparse matrices, or packed rows
-        float32 stays so; its off-diagonal entries are rounded once more by the factor √2, and the
-        certificate is of the rounded ones. Sparse matrices make CSR rows.
+        float32 is kept; the factor √2 rounds its off-diagonal entries once more, and the certificate is that of the
+        rounded matrices. Sparse matrices become CSR rows.
     packed : bool
         Whether A has the rows svec(A) already: array, CSR matrix, Matrix or Table of shape (m, n(n+1)/2).
     symmetrize : bool
-        Take (A + Aᵀ)/2, which has the same products with symmetric X; or refuse matrices that are not
-        symmetric.
+        Whether to replace A by (A + Aᵀ)/2, which has the same products with symmetric X; else matrices that are not
+        symmetric raise an error.
     projection : {"exact", "sparse"}
-        By all positive eigenvalues; or Hazan's approximate one of low rank, as in the survey's Algorithm 3.
+        From all positive eigenvalues; or Hazan's approximate projection of low rank, as in the survey's Algorithm 3.
     accuracy : float
-        :math:`\\epsilon_P` of the sparse projection, whose squared distance is right to
-        :math:`\\epsilon_P^2`. The survey takes ε/2.
+        :math:`\\epsilon_P` of the sparse projection, whose squared distance is within
+        :math:`\\epsilon_P^2` of the smallest. The survey takes ε/2.
     relative, fraction
         As for `LinearMaxMin`.
 
@@ -93,7 +92,7 @@ class Semidefinite(LinearMaxMin):
 
     @classmethod
     def from_factors(cls, a: ArrayLike, b: ArrayLike, **options: Any) -> "Semidefinite":
-        """The problem of :math:`A_i = a_i a_i^\\top - b_i b_i^\\top`, as learned metrics have it.
+        """The problem with :math:`A_i = a_i a_i^\\top - b_i b_i^\\top`, as in metric learning.
 
         Parameters
         ----------
@@ -103,7 +102,7 @@ class Semidefinite(LinearMaxMin):
 
     @property
     def scale(self) -> float:  # type: ignore[override]
-        """The largest Frobenius norm: bookkeeping of an assumption, not billed."""
+        """The largest Frobenius norm; the step sizes assume it, and its reads are not billed."""
         if self._scale is None:
             self._scale = self.matrix.largest_norm() if self.in_memory else 1.0
         return self._scale or 1.0
@@ -124,7 +123,7 @@ class Semidefinite(LinearMaxMin):
     # --- the set --------------------------------------------------------------------------
 
     def project(self, x: np.ndarray) -> np.ndarray:
-        """The nearest point of K: its eigenvalues are projected on {l ≥ 0, Σ l ≤ 1}; O(n³), or "sparse"."""
+        """The nearest point of K, by projecting the eigenvalues onto {l ≥ 0, Σ l ≤ 1}; O(n³). Or the sparse one."""
         if self.projection == "sparse":
             return svec(project_sparsely(self.matrix_of(x), self.accuracy**2).X)
         return self.nearest(x)
@@ -138,23 +137,23 @@ class Semidefinite(LinearMaxMin):
         return top_eigenvalue(self.matrix_of(self.combine(p)))
 
     def support(self, g: np.ndarray) -> float:
-        """:math:`\\max(0, \\lambda_{\\max})`, with O(n)·ε·‖g‖ for the rounding of the eigenvalue."""
+        """:math:`\\max(0, \\lambda_{\\max})`, plus O(n)·ε·‖g‖ for the rounding of the eigenvalue."""
         return max(0.0, top_eigenvalue(self.matrix_of(g)) + rounding(4 * self.order, float(np.linalg.norm(g))))
 
     # --- bounds ---------------------------------------------------------------------------
 
     def settled(self, x: np.ndarray) -> np.ndarray:
-        """The point that `lower` speaks of: the nearest of K, and of trace 1 if it is not zero."""
+        """The point that `lower` evaluates: the projection onto K, scaled to trace 1 if it is not zero."""
         x = self.nearest(x)
         trace = self.trace(x)
         return x / trace if trace > 0.0 else x
 
     def lower(self, x: np.ndarray) -> float:
-        """The smallest value at `settled` x, less its rounding; 0, that of X = 0, where it is negative."""
+        """The smallest value at `settled` x, less its rounding error; 0, the value of X = 0, if that is negative."""
         return max(0.0, super().lower(self.settled(x)))
 
     def value_error(self, x: np.ndarray, least: float) -> float:
-        """That of products, and of an X that is positive and of trace 1 but for rounding."""
+        """Rounding of the products, and of an X that is semidefinite and of trace 1 only up to rounding."""
         return rounding(self.matrix.max_row_cells + 8 * self.order, self.longest)
 
     def dual_bound(self, p: np.ndarray, combined: np.ndarray | None = None) -> float:
@@ -166,9 +165,6 @@ class Semidefinite(LinearMaxMin):
         """The matrix of `settled` x."""
         return self.matrix_of(self.settled(x))
 
-    def objective(self, answer: Strategies) -> float:
-        return self.lower(answer.x)
-
     def unit(self, lower: float, upper: float) -> float:
         if self._typical is None:
             typical = self.matrix.typical_sq_norm() ** 0.5 if self.in_memory else self.scale
@@ -177,7 +173,7 @@ class Semidefinite(LinearMaxMin):
 
 
 def _checked_rows(A: MatrixLike | Data) -> Data:
-    """Packed rows, if they are finite; those of a table are looked at when they are read."""
+    """Packed rows, or an error if they are not finite; rows of a table are checked when they are read."""
     if isinstance(A, Data):
         return A
     values = cast(sp.csr_array, A).data if sp.issparse(A) else np.asarray(A)

@@ -1,4 +1,4 @@
-"""Hazan's algorithm: an approximate projection onto bounded semidefinite matrices, of low rank."""
+"""Hazan's algorithm: an approximate projection, of low rank, onto semidefinite matrices of bounded trace."""
 
 import math
 from collections.abc import Callable
@@ -7,25 +7,25 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
 
-FEW = 16  # vectors for which there is room at first
-FAILS = 0.01  # the probability with which an eigenvalue may be further above than is said
-TINY = 1e-14  # of the matrix: a new direction of Lanczos that is no longer is rounding
-SEED = 0  # of the vectors that Lanczos begins with: the same matrix has the same projection
+FEW = 16  # vectors that are allocated at first
+FAILS = 0.01  # probability with which the largest eigenvalue may exceed its error bound
+TINY = 1e-14  # relative to the matrix: a Lanczos residual below this is rounding
+SEED = 0  # of the random start vectors of Lanczos: the same matrix has the same projection
 
 
 class SparseProjection(NamedTuple):
-    """What Frank-Wolfe came to.
+    """The result of Frank-Wolfe.
 
     Attributes
     ----------
     X : ndarray of shape (n, n)
     gap : float
-        Of Frank-Wolfe: :math:`\\|Y - X\\|^2` is at most this above its smallest value in K, but for the small
-        probability with which Lanczos missed the top of the spectrum.
+        The Frank-Wolfe gap: :math:`\\|Y - X\\|^2` exceeds its minimum over K by at most this, except for the small
+        probability that Lanczos missed the largest eigenvalue.
     steps : int
         Steps taken; the rank of X is not larger.
     products : int
-        Products of Y with a vector, O(n²) each: what takes the time.
+        Products of Y with a vector, O(n²) each, which dominate the time.
     """
 
     X: np.ndarray
@@ -35,7 +35,7 @@ class SparseProjection(NamedTuple):
 
 
 class TopPair(NamedTuple):
-    """A Ritz pair: the largest eigenvalue is at most `error` above `value`, but for a probability of `FAILS`."""
+    """A Ritz pair: with probability 1 - `FAILS` the largest eigenvalue is at most `error` above `value`."""
 
     value: float
     vector: np.ndarray
@@ -44,7 +44,7 @@ class TopPair(NamedTuple):
 
 
 def project_sparsely(Y: np.ndarray, eps: float) -> SparseProjection:
-    """The point of K = {X ⪰ 0, tr X ≤ 1} nearest to Y, up to eps in the squared distance.
+    """A point of K = {X ⪰ 0, tr X ≤ 1} whose squared distance to Y is within eps of the smallest.
 
     Frank-Wolfe on :math:`f(X) = \\|Y - X\\|_F^2` from X = 0. With v a top eigenvector of
     :math:`G = Y - X` and λ its eigenvalue, the best vertex is :math:`V = vv^\\top`, or V = 0 where λ < 0;
@@ -52,20 +52,19 @@ def project_sparsely(Y: np.ndarray, eps: float) -> SparseProjection:
     .. math:: X \\leftarrow X + \\gamma(V - X),\\qquad
               \\gamma = \\min\\Big(1, \\frac{\\langle G, V - X\\rangle}{\\|V - X\\|^2}\\Big),
 
-    until the gap :math:`2\\langle G, V - X\\rangle \\le` eps. Each step adds one to the rank at most, and
-    there are at most ⌈1/eps⌉ of them, as Lemma 4.1 of the survey has it.
+    until the gap :math:`2\\langle G, V - X\\rangle \\le` eps. Each step increases the rank by at most one, and there
+    are at most ⌈1/eps⌉ steps, as in Lemma 4.1 of the survey.
 
-    Any vertex with a positive slope :math:`\\langle G, V - X\\rangle` will do for a step, and a good one is found by
-    few products: Lanczos, from a random start, stops where its residual is half of the slope. Only where the gap
-    seems to be met does it go on until the top of the spectrum is known to eps/4, which takes some
-    :math:`\\log n/\\sqrt{\\epsilon}` products. X is kept as
-    :math:`\\sum_j c_j v_j v_j^\\top`, so that a product with G is one with Y and O(n) for each v, and all
-    inner products are sums of numbers that are at hand: O(n²) for each Lanczos product, and nothing else.
+    Any vertex with a positive slope :math:`\\langle G, V - X\\rangle` makes a valid step, and a good one takes few
+    products: Lanczos, from a random start, stops when its residual is half of the slope. Only when the gap seems small
+    enough does it continue until the largest eigenvalue is known to eps/4, which takes some
+    :math:`\\log n/\\sqrt{\\epsilon}` products. X is kept as :math:`\\sum_j c_j v_j v_j^\\top`, so that a product with G
+    is one with Y plus O(n) for each v, and inner products with X are sums of numbers already known.
 
     Notes
     -----
-    The squared distance comes down as 8/(steps + 2) at worst with exact vertices: the lemma hides the 8 in its
-    Õ. Where the steps run out before the gap is met, `gap` says what was reached.
+    With exact vertices the squared distance falls as 8/(steps + 2) at worst: the lemma hides the 8 in its Õ. If the
+    steps run out before the gap is small enough, `gap` is the one reached.
     """
     if not 0 < eps < np.inf:
         raise ValueError(f"eps must be a positive number, got {eps!r}.")
@@ -100,18 +99,18 @@ def project_sparsely(Y: np.ndarray, eps: float) -> SparseProjection:
 def top_pair(
     product: Callable[[np.ndarray], np.ndarray], begin: np.ndarray, accuracy: float, beyond: float = np.inf
 ) -> TopPair:
-    """The largest eigenvalue of a symmetric matrix that is known by its products, and a vector of it, by Lanczos.
+    """The largest eigenvalue of a symmetric matrix given by its products with vectors, and its vector, by Lanczos.
 
-    With the orthonormal basis Q of the Krylov space of `begin`, kept so by a second orthogonalisation,
+    With the orthonormal basis Q of the Krylov space of `begin`, orthogonalised twice against rounding,
     :math:`Q^\\top M Q` is tridiagonal, and its top pair (θ, s) gives :math:`v = Qs`. From a start in a random
     direction, after k products,
 
     .. math:: P\\big(\\lambda_1 - \\theta > \\varepsilon(\\lambda_1 - \\lambda_n)\\big)
               \\le 1.648\\sqrt{n}\\, e^{-\\sqrt\\varepsilon(2k - 1)}
 
-    (Kuczyński and Woźniakowski 1992). It stops once this error is at most `accuracy`, or the space is exhausted, where
-    there is none. Sooner, if θ is above `beyond` by twice the accuracy, and the residual :math:`\\|Mv - \\theta v\\| =
-    \\beta_k|s_k|` at most half of that: then v will do. O(k²n) besides the k products.
+    (Kuczyński and Woźniakowski 1992). It stops when this error is at most `accuracy`, or when the Krylov space is
+    exhausted and the error zero. It stops earlier if θ exceeds `beyond` by twice the accuracy, and the residual
+    :math:`\\|Mv - \\theta v\\| = \\beta_k|s_k|` is at most half of that excess. O(k²n) in addition to the k products.
     """
     n = len(begin)
     unlikely = math.log(1.648 * math.sqrt(n) / FAILS)
@@ -143,5 +142,5 @@ def top_pair(
 
 
 def _with_room(rows: np.ndarray, k: int) -> np.ndarray:
-    """The same with a row of number k, twice as many as before if need be."""
+    """The array with room for row k: doubled if it is full."""
     return rows if k < len(rows) else np.concatenate([rows, np.zeros_like(rows)])

@@ -1,4 +1,4 @@
-"""Eigenvalues of symmetric matrices, as far as bounds and projections need them."""
+"""Eigenvalues of symmetric matrices, for bounds and projections."""
 
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -10,19 +10,19 @@ from threadpoolctl import threadpool_limits
 
 from hinge.problems.max_min.projections import onto_cap, onto_simplex
 
-SMALL = 16  # up to this order one call for all is the fastest
-FEW = 0.25  # share of the eigenvectors below which they are computed one by one
+SMALL = 16  # up to this order one call of `eigh` is fastest
+FEW = 0.25  # eigenvectors are computed one by one if fewer than this fraction of them are needed
 
-ONE_THREAD = 512  # orders up to which threads wait longer for one another than they work
+ONE_THREAD = 512  # up to this order BLAS is faster with one thread
 
 
 def few_threads(order: int) -> AbstractContextManager[Any]:
-    """While it lasts, linear algebra on small matrices has one thread: two to three times as fast."""
+    """A context in which BLAS uses one thread if the matrices are small: two to three times as fast."""
     return threadpool_limits(1, user_api="blas") if order <= ONE_THREAD else nullcontext()
 
 
 def top_eigenvalue(M: np.ndarray) -> float:
-    """The largest eigenvalue; O(n³), but no vectors."""
+    """The largest eigenvalue; O(n³), without eigenvectors."""
     n = len(M)
     if n <= SMALL:
         return float(np.linalg.eigvalsh(M)[-1])
@@ -31,11 +31,11 @@ def top_eigenvalue(M: np.ndarray) -> float:
 
 
 def onto_bounded_cone(M: np.ndarray, *, unit_trace: bool = False) -> np.ndarray:
-    """The nearest X with X ⪰ 0 and tr X ≤ 1, or tr X = 1: eigenvalues are projected, vectors stay.
+    """The nearest X with X ⪰ 0 and tr X ≤ 1, or tr X = 1, by projecting the eigenvalues.
 
-    Only the vectors of eigenvalues that stay positive are computed, which are few where the answer has a low
-    rank: a tridiagonal form Q T Qᵀ gives all values, these decide, and the vectors of T are few columns to
-    be multiplied by Q. :math:`\\tfrac43 n^3` and O(n² r) for the rank r.
+    Only eigenvectors whose projected eigenvalue is positive are computed; they are few if the result has a low rank.
+    Reduction to the tridiagonal Q T Qᵀ gives all eigenvalues; then the eigenvectors of T that are needed are multiplied
+    by Q. It costs :math:`\\tfrac43 n^3` operations, and O(n² r) for the rank r.
     """
     n, capped = len(M), onto_simplex if unit_trace else onto_cap
     if n > SMALL:
@@ -58,6 +58,6 @@ def _top_vectors(reflectors, diagonal, beside, factors, rank) -> np.ndarray:
     n = len(diagonal)
     options = dict(select="i", select_range=(n - rank, n - 1), lapack_driver="stemr", check_finite=False)
     vectors = scipy.linalg.eigh_tridiagonal(diagonal, beside, **options)[1]
-    # Below the subdiagonal lie the reflectors of Q, as a QR factorisation would have them one row lower.
+    # dsytrd stores the reflectors of Q below the subdiagonal: one row lower than a QR factorisation would.
     turned = lapack.dormqr("L", "N", reflectors[1:, :-1], factors, vectors[1:], 64 * rank)[0]
     return np.vstack([vectors[:1], turned])

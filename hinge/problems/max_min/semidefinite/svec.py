@@ -1,4 +1,4 @@
-"""Symmetric matrices as vectors: the packing that keeps inner products."""
+"""Symmetric matrices as vectors, such that inner products are preserved."""
 
 import math
 from collections.abc import Sequence, Sized
@@ -14,11 +14,11 @@ from hinge.access.structure import as_csr
 from hinge.types import MatrixLike, Stored
 
 ROOT_2 = math.sqrt(2.0)
-BLOCK_CELLS = 1 << 22  # entries that are packed together: the copy stays small beside the data
+BLOCK_CELLS = 1 << 22  # entries that are packed at a time, so that the temporary copy is small
 
 
 class Places(NamedTuple):
-    """Where the entries of an n × n matrix lie in its packed form, and by what they are multiplied."""
+    """Indices of the entries of an n × n matrix in its packed form and back, and the factors of either direction."""
 
     upper: np.ndarray
     weights: np.ndarray
@@ -28,7 +28,7 @@ class Places(NamedTuple):
 
 @lru_cache(maxsize=8)
 def places(n: int) -> Places:
-    """The upper triangle by rows; off-diagonal entries carry :math:`\\sqrt2`, as they stand for two."""
+    """The upper triangle by rows; off-diagonal entries have the factor :math:`\\sqrt2`, as they occur twice."""
     i, j = np.triu_indices(n)
     weights = np.where(i == j, 1.0, ROOT_2)
     full = np.empty((n, n), np.intp)
@@ -59,16 +59,16 @@ def smat(x: np.ndarray, n: int) -> np.ndarray:
 
 
 def pack(A: np.ndarray | Sequence[MatrixLike], symmetrize: bool) -> Stored:
-    """Square matrices, one after another, as rows: an array, or CSR where any of them is sparse."""
+    """Square matrices as rows: a dense array, or CSR if any of them is sparse."""
     if isinstance(A, np.ndarray) and A.ndim != 3 and A.dtype != object:
         raise ValueError(
             f"Expected matrices as an array of shape (m, n, n), got one of shape {A.shape}; rows that are "
             "packed already are taken with packed=True."
         )
     if sp.issparse(A):
-        raise ValueError("One sparse matrix is no sequence of matrices: pass a list, or packed=True.")
+        raise ValueError("A single sparse matrix was given: pass a list of matrices, or packed=True for packed rows.")
     if not isinstance(A, Sized):
-        raise ValueError(f"Expected matrices, one after another, got {A!r}.")
+        raise ValueError(f"Expected a sequence of matrices, got {A!r}.")
     if len(A) == 0:
         raise ValueError("There is nothing to solve: no matrix was given.")
     if any(sp.issparse(a) for a in A):
@@ -116,7 +116,7 @@ def _pack_sparse(A: Sequence[sp.coo_array], symmetrize: bool) -> sp.csr_array:
     row = np.repeat(np.arange(len(A)), [a.nnz for a in A])
     i, j = (np.concatenate([a.coords[axis] for a in A]).astype(np.int64) for axis in (0, 1))
     values = np.concatenate([a.data for a in A]).astype(np.float64)
-    # Each of two mirrored entries brings half of both, with the weight: √2 (a + b)/2.
+    # Each of two mirrored entries a and b contributes its half of √2 (a + b)/2.
     values = np.where(i == j, values, values / ROOT_2)
     column = places(n).full[i * n + j]
     packed = sp.csr_array((values, (row, column)), shape=(len(A), n * (n + 1) // 2))
@@ -138,7 +138,7 @@ def _order(shapes: Sequence[tuple[int, ...]]) -> int:
 
 
 def _float_type(dtypes: Sequence[np.dtype]) -> np.dtype:
-    """float32 where everything is; float64 otherwise, as √2 times an integer is none."""
+    """float32 if all are; otherwise float64, since √2 times an integer is not an integer."""
     for k, dtype in enumerate(dtypes):
         if dtype.kind not in "iubf":
             raise ValueError(f"Matrices must hold real numbers; matrix {k} has entries of type {dtype}.")

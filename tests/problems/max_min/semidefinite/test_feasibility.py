@@ -90,7 +90,7 @@ BAD = [
     ([np.eye(2), np.eye(3)], {}, r"matrix 1 has the shape \(3, 3\)"),
     ([sp.eye_array(2), sp.eye_array(3)], {}, r"matrix 1 has the shape \(3, 3\)"),
     (np.eye(3), {}, r"shape \(m, n, n\)"),
-    (sp.eye_array(3), {}, "no sequence of matrices"),
+    (sp.eye_array(3), {}, "single sparse matrix"),
     ([np.eye(2), np.full((2, 2), np.nan)], {}, "Matrix 1 has NaN"),
     ([sp.eye_array(2), sp.coo_array(([np.inf], ([0], [0])), shape=(2, 2))], {}, "Matrix 1 has NaN"),
     (np.eye(2)[None] * 1j, {}, "real numbers"),

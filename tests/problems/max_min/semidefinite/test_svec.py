@@ -60,7 +60,7 @@ def test_factors():
     ("given", "words"),
     [
         (np.eye(3), "shape \\(m, n, n\\)"),
-        (sp.eye_array(3), "no sequence"),
+        (sp.eye_array(3), "single sparse matrix"),
         ([], "no matrix was given"),
         ([np.eye(2), np.eye(3)], "of one size"),
         ([np.full((2, 2), np.nan)], "Matrix 0 has NaN"),
