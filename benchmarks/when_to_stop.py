@@ -3,11 +3,11 @@
     python benchmarks/when_to_stop.py [--sets covtype a9a reuters_money_fx] [--seeds 2] [--enough 0.7] [--minutes 5]
 
 A run that never stops (C = 1, the splits of `frugal.py`) is looked at after every batch: the share of cells, and the
-test error over that of the SVM of all rows. "ideal" is the first look from which on that stays within 5%, "stop" the one
-at which the learner, left to itself, would have ended. Beside them, in the first pass, what one can know: two successive
-answers tried on rows new to both, weighted by 1/π (what the later one gains, and the standard error of that, both in
-units of the error; to know an error to 5% it would have to be about 2.5%), and the gain to come that is not counted
-but expected, by which the learner stops: Platt's sigmoid of new rows says how probable each label is.
+test error over that of the SVM of all rows. "ideal" is the first look from which on that stays within 5%, "stops" the
+one at which the learner, left to itself, would have ended. Beside them, in the first pass, what one can know: two
+successive answers tried on rows new to both, weighted by 1/π (what the later one gains, and the standard error of that,
+both in units of the error; to know an error to 5% it would have to be about 2.5%), and the gain to come that is not
+counted but expected, by which the learner stops: Platt's sigmoid of new rows says how probable each label is.
 """
 
 import argparse

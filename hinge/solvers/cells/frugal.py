@@ -47,9 +47,9 @@ class Frugal(Solver[Regularized, FrugalState]):
     cells. A row's own share of w is left out of its margins, else its probability would depend on its
     random number and the estimate be biased. Every decision rests on cells that were read.
 
-    The first pass goes over random rows in batches that make them √2 times as many, the later over all rows with g = 1, 2, 4 and
-    so on, and more support vectors read whole, which brings new columns. Once every row is kept, every
-    support vector whole and every column of w read, it is the SVM of all rows, with its certificate.
+    The first pass goes over random rows in batches that make them √2 times as many, the later over all rows
+    with g = 1, 2, 4 and so on, and more support vectors read whole, which brings new columns. Once every row is
+    kept, every support vector whole and every column of w read, it is the SVM of all rows, with its certificate.
 
     Parameters
     ----------
