@@ -229,7 +229,7 @@ def test_the_seller_counts_what_max_min_solvers_count(data, kind, solver):
     X, y = data
     seller = kind(X)
     problem = MaxMargin(Oracle(seller), y)
-    result = solvers.solve(problem, solver, stop=Stop(max_iter=20))
+    result = solvers.solve(problem, solver, stop=Stop(max_iter=5))
     assert result.history[-1].feature_reads == problem.table.bill.cells == seller.sold > 0
 
 
