@@ -19,10 +19,8 @@ Averages = tuple[float, float, float, float, float]
 
 
 def serves(problem: KernelSlackConstrained) -> bool:
-    """Whether all rows can be held at once, on the host, and every point can be drawn."""
-    gram = problem.gram
-    on_host = isinstance(gram, Gram) and gram.capacity >= problem.n
-    return on_host and problem.bias == "none" and bool(np.all(problem.weight > 0))
+    """Whether rows are held on the host, and every point can be drawn."""
+    return isinstance(problem.gram, Gram) and problem.bias == "none" and bool(np.all(problem.weight > 0))
 
 
 def steps(
@@ -48,6 +46,8 @@ def steps(
             return averages
         in_place = problem.gram.rows(np.array([missing])).in_place()
         assert in_place is not None
+        if problem.gram.capacity < problem.n:
+            slot_of[:] = -1  # others may have been given up for it
         slab, slot_of[missing] = in_place[0], in_place[1][0]
 
 

@@ -34,11 +34,19 @@ def test_they_are_those_of_arrays_and_ask_for_the_same_rows(monkeypatch, output)
     assert grams[0].evals == grams[1].evals < 150 * 150
 
 
-def test_they_serve_where_every_row_can_be_held_and_drawn():
+def test_they_serve_where_every_point_can_be_drawn():
     assert sbp_steps.serves(problem())
-    assert not sbp_steps.serves(problem(cache_bytes=0))
     assert not sbp_steps.serves(problem(bias="free"))
     assert not sbp_steps.serves(problem(weight=np.arange(150) % 2))
+
+
+def test_rows_that_were_given_up_are_asked_for_again():
+    many, few = problem(), problem(cache_bytes=0)
+    assert few.gram.capacity < 150
+    answers = [SBP().solution(p, SBP().advance(p, SBP().init(p, 1), 400)).beta for p in (many, few)]
+    np.testing.assert_array_equal(*answers)
+    assert few.gram.asked == many.gram.asked == 400 * 150
+    assert few.gram.evals > many.gram.evals
 
 
 def test_a_norm_that_overflows_ends_them():
