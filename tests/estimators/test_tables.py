@@ -11,11 +11,14 @@ import scipy.sparse as sp
 from papers_svc import papers_svc
 from sklearn.base import clone
 
+from hinge import solvers
 from hinge.access import DenseTable
 from hinge.access.tables.oracle import Oracle, OracleError
 from hinge.access.two_way.reader import open_pair
 from hinge.access.two_way.writer import write_pair
-from hinge.solvers import Frugal, Simba
+from hinge.monitoring import Stop
+from hinge.problems import MaxMargin
+from hinge.solvers import Frugal, Simba, registry
 
 N, D = 2400, 60
 
@@ -195,7 +198,7 @@ class CountingCells(CountingLines):
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("kind", [CountingLines, CountingCells])
-@pytest.mark.parametrize("solver", ["frugal", "probe", "simba", "thrifty"])
+@pytest.mark.parametrize("solver", [name for name, one in registry.BY_NAME.items() if one.solves == "cells"])
 @pytest.mark.parametrize("budget", [31_000, pytest.param(None, marks=pytest.mark.slow)])
 def test_the_seller_counts_what_we_count(data, kind, solver, budget):
     X, y = data
@@ -206,6 +209,28 @@ def test_the_seller_counts_what_we_count(data, kind, solver, budget):
         model = papers_svc(solver=solver, max_iter=60, random_state=0).fit(Oracle(seller, **options), y)
     assert model.n_feature_reads_ == seller.sold > 0
     assert budget is None or seller.sold <= budget
+
+
+@pytest.mark.parametrize(
+    "solver", [name for name, one in registry.BY_NAME.items() if one.solves == "linear" and not one.needs]
+)
+def test_who_takes_arrays_in_memory_buys_nothing(data, solver):
+    X, y = data
+    seller = CountingCells(X)
+    with pytest.raises(ValueError, match=r"\buse "):
+        papers_svc(solver=solver).fit(Oracle(seller), y)
+    assert seller.sold == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [CountingLines, CountingCells])
+@pytest.mark.parametrize("solver", [solvers.PrimalDual(), solvers.PDHG()], ids=["PrimalDual", "PDHG"])
+def test_the_seller_counts_what_max_min_solvers_count(data, kind, solver):
+    X, y = data
+    seller = kind(X)
+    problem = MaxMargin(Oracle(seller), y)
+    result = solvers.solve(problem, solver, stop=Stop(max_iter=5))
+    assert result.history[-1].feature_reads == problem.table.bill.cells == seller.sold > 0
 
 
 @pytest.mark.slow

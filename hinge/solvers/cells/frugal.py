@@ -18,7 +18,9 @@ FEWEST_ROWS, MOST_ROWS_A_COLUMN = 2000, 500  # beyond these, whole rows serve be
 OF_EACH_CLASS = 10  # rows of a class that the first batch has at least, if there are as many
 FIRST_LEVEL = 1 / 256  # share of the columns that the first level takes
 READING_TOL, LAST_TOL = 1e-2, 1e-3
-GAIN, DOUBT = 0.05, 0.07  # of the error: what twice the rows may gain at the stop, and its standard error then
+GROWTH = 2.0**0.5  # times as many rows after a batch of the first pass
+GAIN = 0.05  # of the error: what may be to come at the stop
+DOUBT, DOUBT_OF_ROWS = 0.07, 0.1  # the error's own standard error then, where rows are scanned or read whole
 MOST_PASSES = 12  # after so many passes all rows that are left are read whole
 
 
@@ -45,23 +47,24 @@ class Frugal(Solver[Regularized, FrugalState]):
     cells. A row's own share of w is left out of its margins, else its probability would depend on its
     random number and the estimate be biased. Every decision rests on cells that were read.
 
-    The first pass goes over random rows in batches that double, the later over all rows with g = 1, 2, 4 and
-    so on, and more support vectors read whole, which brings new columns. Once every row is kept, every
-    support vector whole and every column of w read, it is the SVM of all rows, with its certificate.
+    The first pass goes over random rows in batches that make them √2 times as many, the later over all rows
+    with g = 1, 2, 4 and so on, and more support vectors read whole, which brings new columns. Once every row is
+    kept, every support vector whole and every column of w read, it is the SVM of all rows, with its certificate.
 
     Parameters
     ----------
     mode : {"auto", "scan", "rows"}
         "scan" is the above. "rows" reads whole random rows, of a rare class more than its share, weighted
-        back, twice as many each time: "auto" does so for n < 2000, n > 500 d, or cells that come in rows.
+        back, √2 times as many each time: "auto" does so for n < 2000, n > 500 d, or cells that come in rows.
         C stays that of a row, so that few rows are not overfitted.
     flips : float
         Stop after a pass that changes as few predictions of the sample as this share of the errors, weighted by 1/π.
         Errors are the geometric mean of those on the sample and those on rows of the first pass that were new to the
         answer: one that fits its rows far better than others changes less on them, too. Answers of whole rows have
         weights that add up to all rows for it: at C a row, few rows change little and err. In the first pass it also
-        stops where a batch, which doubles the rows, changes up to twice that share but is expected to have gained no
-        more than 5% of the errors: by Platt's sigmoid of the margins of new rows, where these tell the error to 7%.
+        stops where twice the rows would change up to twice that share, but no more than 5% of the errors are expected
+        to be gained by that, or by all rows that are left where they are read whole: by Platt's sigmoid of the margins
+        of new rows, plus one standard error, where new rows tell the error to 7% (whole ones to 10%).
         0 never stops by it. It is the second control: a limit of reads or cost is the first.
     gamma, least : float
         γ and π₀.
@@ -187,15 +190,14 @@ class Frugal(Solver[Regularized, FrugalState]):
             if s.pass_number <= 1 and inner.weight @ fresh > 0:
                 wrong = inner.weight * fresh * (old != truth)
                 s.error = wrong.sum() / (inner.weight @ fresh)
-                s.doubt = np.linalg.norm(wrong) / max(wrong.sum(), 1e-300)
-                s.gained = (
-                    sampled.expected_gain(inner, before, after, fresh)
-                    if self.flips and np.isfinite(s.flips)
-                    else np.inf
-                )
-            if scanning and 0 < s.queued < s.scanned:  # the last batch of the first pass does not double the rows
-                s.flips /= np.log2(1.0 + s.queued / s.scanned)
-                s.gained /= np.log2(1.0 + s.queued / s.scanned)
+                s.doubt = np.linalg.norm(wrong) / wrong.sum() if wrong.any() else np.inf
+                looked_at = len(rows) if whole else s.scanned + s.queued
+                share = s.queued / looked_at  # of the rows: the batch made them 1 / (1 - share) times as many
+                s.to_come = np.inf
+                if self.flips and np.isfinite(s.flips):
+                    gain, spread = sampled.expected_gain(inner, before, after, fresh)
+                    s.to_come = (gain + spread) * _to_come(share, looked_at / problem.n if whole else None)
+                s.flips /= np.sqrt(2.0 * share)  # answers of m and of rm rows differ by about √(1/m - 1/rm)
             state.before[:], s.b_before = last[:2] if scanning else now[:2]
         state.w[:], s.b = new.w, new.b
         state.alpha[:], state.alpha[rows] = 0.0, new.alpha
@@ -212,9 +214,10 @@ class Frugal(Solver[Regularized, FrugalState]):
         """The next batch of the present phase, or the end."""
         s = state.s
         still = bool(self.flips > 0 and s.flips <= self.flips * np.sqrt(s.error * s.fitted))
-        settled = _settled(state, self.flips)
-        if self.by_rows(problem):
-            return _more_rows(problem, state, still or settled)
+        whole = self.by_rows(problem)
+        settled = _settled(state, self.flips, whole)
+        if whole:
+            return _more_rows(problem, state, settled or (still and s.t >= FEWEST_ROWS))
         s.scanned += s.queued if s.pass_number <= 1 else 0
         s.over = settled
         if settled:
@@ -245,15 +248,25 @@ class Frugal(Solver[Regularized, FrugalState]):
         return 0 if s.over else max(1, int(s.queued - s.done))  # 1 after Ctrl-C before it had learned
 
 
-def _settled(state: FrugalState, flips: float) -> bool:
-    """Whether twice the rows have gained so little that what is to come is little, too: as much, where it falls as 1/n.
+def _to_come(share: float, of_all: float | None) -> float:
+    """What is to come over what a batch gained, which was such a share of the rows, where errors fall as 1/m.
 
-    Asked in the first pass, whose batches double the rows. An answer that is hardly better than none gains little as
-    well, but changes many predictions; and few errors on new rows tell nothing.
+    Of rows that are scanned, by twice as many, since later passes read on; of whole ones by all that are left, where
+    it is known which share of all there are.
+    """
+    return 0.5 / share if of_all is None else (1.0 / share - 1.0) * (1.0 - of_all)
+
+
+def _settled(state: FrugalState, flips: float, whole: bool) -> bool:
+    """Whether so little was gained in the first pass that what is to come is little, too.
+
+    An answer that is hardly better than none gains little as well, but changes many predictions; and few errors on
+    new rows tell nothing.
     """
     s = state.s
-    known = flips > 0 and s.pass_number <= 1 and s.t >= FEWEST_ROWS and s.doubt <= DOUBT
-    return bool(known and s.gained <= GAIN * s.error and s.flips <= 2 * flips * np.sqrt(s.error * s.fitted))
+    known = s.doubt <= DOUBT_OF_ROWS if whole else s.doubt <= DOUBT and s.t >= FEWEST_ROWS
+    little = s.to_come <= GAIN * s.error and s.flips <= 2 * flips * np.sqrt(s.error * s.fitted)
+    return bool(flips > 0 and s.pass_number <= 1 and known and little)
 
 
 def _read_whole(problem: Regularized, state: FrugalState, rows: np.ndarray) -> None:
@@ -313,25 +326,30 @@ def _fit(problem: Regularized, state: FrugalState, rows: np.ndarray, inner: Regu
     return sampled.solve_sample(inner, start, tol)
 
 
-def _more_rows(problem: Regularized, state: FrugalState, still: bool) -> None:
-    """Whole rows, as many again as there are."""
+def _more_rows(problem: Regularized, state: FrugalState, enough: bool) -> None:
+    """Whole rows, so that there are √2 times as many."""
     s = state.s
     s.pass_number = 1
     left = state.order[state.pi[state.order] == 0]
-    rows = sampled.alike(problem.y, left, int((state.pi > 0).sum()))
+    rows = sampled.alike(problem.y, left, _batch(problem.n - len(left), problem.n))
     s.exact = len(rows) == 0
-    s.over = s.exact or (still and s.t >= FEWEST_ROWS)
+    s.over = s.exact or enough
     if s.over and not s.exact:
         state.w[:], s.b = state.before, s.b_before
     enqueue(state, rows, len(rows))
 
 
 def _first_pass(state: FrugalState, checks: float) -> None:
-    """Scan as many random rows again as were scanned, and read a few of them whole."""
+    """Scan random rows, so that √2 times as many were scanned, and read a few of them whole."""
     s = state.s
     s.pass_number = 1
-    rows = state.order[s.scanned : 2 * s.scanned]
+    rows = state.order[s.scanned : s.scanned + _batch(int(s.scanned), len(state.order))]
     enqueue(state, rows, min(len(rows), max(10, int(checks * len(rows)))))
+
+
+def _batch(done: int, n: int) -> int:
+    """The rows of the next batch; all that are left, where what it would leave is less than another."""
+    return n - done if n < GROWTH**2 * done else int(np.ceil((GROWTH - 1.0) * done))
 
 
 def _later_pass(problem: Regularized, state: FrugalState, still: bool) -> None:

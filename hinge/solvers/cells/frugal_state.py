@@ -18,7 +18,7 @@ class FrugalState(NamedTuple):
 
     `s` has the biases b and `b_before`; `drift`, how much margins still move; the `flips` of the sample, the
     `error` on rows that were new, its relative standard error, which is the `doubt`, and the share of the sample
-    that is wrong though `fitted`; what the last batch of the first pass is expected to have `gained`; t; the number
+    that is wrong though `fitted`; what of the errors is `to_come`, by the last batch of the first pass; t; the number
     of the present pass, and the rows `scanned` in the first one; how many rows are queued, how many of them to be
     read `whole`, and how many are done; whether the batch is `completing` the rows of support vectors; whether it
     is all `over`, and whether the answer is `exact` then: nothing unread could change it.
@@ -54,7 +54,7 @@ def empty_state(d: int, u: np.ndarray, order: np.ndarray, levels: int) -> Frugal
         error=0.0,
         doubt=np.inf,
         fitted=0.0,
-        gained=np.inf,
+        to_come=np.inf,
         t=0,
         pass_number=0,
         scanned=0,

@@ -106,8 +106,8 @@ def alike(y: np.ndarray, left: np.ndarray, count: int) -> np.ndarray:
     return np.concatenate(sides)[np.argsort(turns, kind="stable")]
 
 
-def expected_gain(inner: Regularized, old: np.ndarray, new: np.ndarray, fresh: np.ndarray) -> float:
-    """The share of errors that the new responses are expected to have less than the old ones.
+def expected_gain(inner: Regularized, old: np.ndarray, new: np.ndarray, fresh: np.ndarray) -> tuple[float, float]:
+    """The share of errors that the new responses are expected to have less than the old ones, and its standard error.
 
     Where both agree nothing is gained; elsewhere as much as the label of the new one is more probable than the other,
     by Platt's sigmoid of the old responses to rows that were new to it. Errors that are counted tell less: most rows
@@ -116,7 +116,8 @@ def expected_gain(inner: Regularized, old: np.ndarray, new: np.ndarray, fresh: n
     """
     weight = inner.weight * fresh
     sure = 2.0 * probabilities(new, fit_sigmoid(old, inner.y > 0, weight)) - 1.0
-    return float(np.average(((new > 0) * 1.0 - (old > 0)) * sure, weights=inner.weight))
+    each = inner.weight * ((new > 0) * 1.0 - (old > 0)) * sure
+    return float(each.sum() / inner.weight.sum()), float(np.linalg.norm(each) / inner.weight.sum())
 
 
 def changed(inner: Regularized, old: np.ndarray, new: np.ndarray) -> float:

@@ -12,11 +12,9 @@ from hinge.problems import Expansion, KernelSlackConstrained, Problem
 from hinge.problems.cost import Cost
 from hinge.sampling import draw_units, key_of
 from hinge.solvers.base import Paper, Solver
+from hinge.solvers.kernel import sbp_steps
 from hinge.solvers.kernel.water_level import Level, one_basin, two_basins
 from hinge.types import Array
-
-LARGEST = 1e200
-"""Squared norms above this are on their way to overflow."""
 
 
 class SBPState(NamedTuple):
@@ -157,6 +155,14 @@ class SBP(Solver[KernelSlackConstrained, SBPState]):
         basins = [gram.array(points) for points in _basins(problem)]
         volume = problem.nu * sum(len(points) for points in basins)
         eta = self.eta or (1.0 if k <= 4 else min(1.0, 2.5 / math.sqrt(k)))
+        if k == 1 and self.output != "best" and not self.keep_p and sbp_steps.serves(problem):
+            units, averages = draw_units(key, t, n_iter), (s, sq, A, W, gamma)
+            s, sq, A, W, gamma = sbp_steps.steps(
+                problem, (v, a, u, ua), averages, units, t, eta, self.output == "uniform"
+            )
+            _check_size(sq)
+            t, drawn = t + n_iter, drawn + n_iter
+            return SBPState(v, a, u, ua, s, sq, A, W, gamma, top, best_v, best_a, p, drawn, t, key)
         for draw in gram.array(draw_units(key, t * k, n_iter * k)).reshape(n_iter, k):
             t += 1
             c = y * v
@@ -182,11 +188,7 @@ class SBP(Solver[KernelSlackConstrained, SBPState]):
             u += A * rows
             add_at(a, j, step)
             add_at(ua, j, step * A)
-            if not sq < LARGEST:
-                raise ValueError(
-                    "The norm of the answer overflows: the steps of SBP are for kernel values of about one. "
-                    "Divide the kernel, or the features, by their size."
-                )
+            _check_size(sq)
             s = min(s, 1.0 / math.sqrt(max(sq, 1e-300)))
             A += omega * s
             W += omega
@@ -224,6 +226,14 @@ class SBP(Solver[KernelSlackConstrained, SBPState]):
 
     def estimate(self, problem: KernelSlackConstrained, state: SBPState) -> float:
         return np.inf  # D(p) of its own α shrinks too slowly to stop by
+
+
+def _check_size(sq: float) -> None:
+    if not sq < sbp_steps.LARGEST:
+        raise ValueError(
+            "The norm of the answer overflows: the steps of SBP are for kernel values of about one. "
+            "Divide the kernel, or the features, by their size."
+        )
 
 
 def _basins(problem: KernelSlackConstrained) -> list[np.ndarray]:

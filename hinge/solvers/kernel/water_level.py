@@ -39,16 +39,31 @@ def newton_level(c: Array, volume: float, guess: float) -> float:
 
     Michelot's algorithm for projections onto the simplex is the same. A pass costs O(n).
     """
-    below = _below if isinstance(c, np.ndarray) else _below_by_arrays
+    if isinstance(c, np.ndarray):
+        return float(lowest_level(c, volume, guess)[0])
     gamma, lowest = guess, float(c.min())
     for k in range(len(c) + 2):
-        count, depth = below(c, gamma)
+        count, depth = _below_by_arrays(c, gamma)
         new = (volume + depth) / count if count > 0 else lowest + volume
         # Only the first step can rise, but for rounding, at which it has ended.
         if new == gamma or (k > 0 and new > gamma):
             break
         gamma = new
     return max(gamma, lowest)
+
+
+@compiled
+def lowest_level(c, volume, guess):
+    """The same on the host: the level, and how many values are at most that."""
+    gamma = guess
+    for k in range(len(c) + 2):
+        count, depth = _below(c, gamma)
+        new = (volume + depth) / count if count > 0 else c.min() + volume
+        if count > 0 and (new == gamma or (k > 0 and new > gamma)):
+            return gamma, count
+        gamma = new
+    lowest = c.min()
+    return lowest, _below(c, lowest)[0]
 
 
 @compiled(fastmath={"reassoc", "contract", "nsz"})

@@ -72,15 +72,22 @@ def test_conditions_say_who_had_fewer_runs():
     assert any("mnist" in one and "10 epochs, median of 10 seeds (SDCA 9)" in one for one in said)
 
 
-def test_kernel_values_in_bands_and_their_optimum(monkeypatch):
+@pytest.mark.parametrize("most", [30, 20], ids=["all values held", "rows as they are asked for"])
+def test_kernel_values_in_bands_and_their_optimum(monkeypatch, most):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((30, 4)).astype(np.float32)
     y = np.where(X[:, 0] > 0, 1, -1)
     monkeypatch.setattr(figure2, "BAND", 7)
+    monkeypatch.setattr(figure2, "MOST_HELD", most)
     found = figure2.kernels(X, y, X[:5], y[:5], 2.0)
-    exact = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2) / 4.0)
-    np.testing.assert_allclose(found.K, exact, atol=1e-6)
+    exact = np.exp(-((X[:, None] - X).astype(float) ** 2).sum(axis=2) / 4)
+    gram = found.problem("SBP").gram
+    np.testing.assert_allclose(gram.whole(), exact, atol=1e-6)
+    assert gram.evals == 30 * 30
     np.testing.assert_allclose(found.K_test, exact[:5], atol=1e-6)
     model = SVC(1.0, kernel="precomputed", fit_intercept=False, tol=1e-4).fit(exact, y)
     assert found.nu == pytest.approx(model.slack_, rel=1e-2)
+    assert found.norm == pytest.approx(
+        np.sqrt(model.dual_coef_[0] @ exact[np.ix_(model.support_, model.support_)] @ model.dual_coef_[0]), rel=1e-3
+    )
     assert found.error == pytest.approx((model.predict(exact[:5]) != y[:5]).mean())

@@ -566,14 +566,35 @@ def test_what_is_expected_does_not_stop_it_alone():
     """Nor where nothing was learned yet, or the errors on new rows are few; and never where flips are 0."""
     s = empty_state(3, np.zeros(5), np.arange(5), 2).s
     state = SimpleNamespace(s=s)
-    s.pass_number, s.t, s.doubt, s.gained, s.error, s.fitted, s.flips = 1, 5000, 0.05, 0.01, 0.25, 0.25, 0.09
-    assert frugal._settled(state, 0.2)
-    assert not frugal._settled(state, 0.0)
-    for name, value in (("doubt", 0.08), ("gained", 0.013), ("flips", 0.11), ("t", 1000), ("pass_number", 2)):
-        was = getattr(s, name)
-        setattr(s, name, value)
-        assert not frugal._settled(state, 0.2), name
-        setattr(s, name, was)
+    s.pass_number, s.t, s.doubt, s.to_come, s.error, s.fitted, s.flips = 1, 5000, 0.05, 0.01, 0.25, 0.25, 0.09
+    for whole in (False, True):
+        assert frugal._settled(state, 0.2, whole)
+        assert not frugal._settled(state, 0.0, whole)
+        few = ("doubt", 0.11) if whole else ("t", 1000)
+        for name, value in (("to_come", 0.013), ("flips", 0.11), ("pass_number", 2), ("doubt", np.inf), few):
+            was = getattr(s, name)
+            setattr(s, name, value)
+            assert not frugal._settled(state, 0.2, whole), name
+            setattr(s, name, was)
+
+
+def test_what_is_to_come_where_errors_fall_as_one_over_the_rows():
+    """An excess of a/m: what a batch to m gained tells what twice the middle of it would, or all n."""
+    excess, n = lambda m: 7.0 / m, 10_000
+    for before, m in ((100, 200), (100, 141), (3000, 4000)):
+        gain, share = excess(before) - excess(m), 1 - before / m
+        assert gain * frugal._to_come(share, m / n) == pytest.approx(excess(m) - excess(n))
+        assert gain * frugal._to_come(share, None) == pytest.approx(excess(before) - excess(2 * before))
+
+
+def test_batches_grow_by_half_and_leave_no_small_one():
+    for n in (60, 61, 100, 121, 5000):
+        done, batches = 60, []
+        while done < n:
+            batches.append(frugal._batch(done, n))
+            done += batches[-1]
+        assert done == n
+        assert all(0.4 < size / (60 + sum(batches[:k])) <= 1.0 for k, size in enumerate(batches) if n > 100)
 
 
 # --- whole rows instead ---------------------------------------------------------------------

@@ -184,5 +184,8 @@ def test_the_expected_gain_is_the_mean_of_the_counted_one():
     fresh = np.arange(len(new)) % 2 == 0
     counted = np.mean((old > 0) != (y > 0)) - np.mean((new > 0) != (y > 0))
     assert counted > 0.01
-    assert expected_gain(inner, old, new, fresh) == pytest.approx(counted, rel=0.4)  # the old ones' sigmoid is flatter
-    assert expected_gain(inner, new, new, fresh) == 0.0
+    gain, spread = expected_gain(inner, old, new, fresh)
+    assert gain == pytest.approx(counted, rel=0.4)  # the old ones' sigmoid is flatter
+    parts = [expected_gain(inner, old, np.where(np.arange(len(y)) % 50 == k, new, old), fresh)[0] for k in range(50)]
+    assert spread == pytest.approx(np.sqrt(50) * np.std(parts), rel=0.3)  # of what fifty parts of the rows have to it
+    assert expected_gain(inner, new, new, fresh) == (0.0, 0.0)
