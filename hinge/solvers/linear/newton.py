@@ -175,7 +175,7 @@ class Newton(Solver[Regularized, NewtonState]):
                 level = min(n, level * GROWTH)  # a sample without both classes teaches nothing
         else:
             x[:d], x[d] = start.w, start.b
-            mu = self._width_at(problem, start)
+            mu = _width_at(problem, start, mu, self.shrink)
         return NewtonState(
             x,
             np.zeros(d + 1),
@@ -259,16 +259,6 @@ class Newton(Solver[Regularized, NewtonState]):
         """μ at which all rows are in use, in units of what rows are short of; 0 where the loss is smooth."""
         return 0.0 if problem.loss.curvature else self.width * problem.spread
 
-    def _width_at(self, problem: Regularized, start: Solution) -> float:
-        """μ to begin with at a start: no narrower than what smoothing hides there is as large as the gap, if known."""
-        mu = self._width(problem)
-        if start.alpha is None or mu == 0.0 or problem.pull:
-            return mu
-        found = problem.certificate(start)
-        while mu <= 2.0 * problem.spread and mu < HIDDEN * (found.objective - found.bound):
-            mu /= self.shrink
-        return mu
-
     def solution(self, problem: Regularized, state: NewtonState) -> Solution:
         d = problem.d
         b = 0.0 if problem.bias == "none" else float(state.x[d])
@@ -298,6 +288,16 @@ def begins_with(problem: Regularized, n: int | None = None) -> int:
     while level > GROWTH * max(SMALLEST, ENOUGH * problem.d):
         level = -(-level // GROWTH)
     return level
+
+
+def _width_at(problem: Regularized, start: Solution, mu: float, shrink: float) -> float:
+    """The width to begin with at a start: mu, or so wide that smoothing hides as much as the duality gap, if known."""
+    if start.alpha is None or mu == 0.0 or problem.pull:
+        return mu
+    found = problem.certificate(start)
+    while mu <= 2.0 * problem.spread and mu < HIDDEN * (found.objective - found.bound):
+        mu /= shrink
+    return mu
 
 
 def _look(problem: Regularized, state: NewtonState, parts: int) -> NewtonState:
