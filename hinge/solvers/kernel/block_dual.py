@@ -32,6 +32,8 @@ STEPS, FINE = 20, 0.05
 """Steps in a block, for each of its points; and the share of `inner` to which the first few of them go."""
 AS_IT_IS = 1e-7
 """A gap from which on no other multiple of w is looked for: by as much β would leave its box."""
+LARGE = 1024
+"""Points of a working set, half as many where points are few: a round takes as long as the rows of some hundred of them."""
 MOST_OF = 0.9
 """Share of the points from which on a block is solved where its rows lie, among all points: to copy it costs more."""
 SHARE = 0.7
@@ -99,7 +101,8 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
     Parameters
     ----------
     block : int, optional
-        Points of a working set; by default 1024, fewer where kernel values are expensive or points few.
+        Points of a working set; by default 1024, half as many where points are few, 32 where kernel values are
+        expensive.
     first : int
         The first subset is one in `first` points; 1 begins with all.
     margin : float
@@ -244,7 +247,9 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
             kept = gram.host(_some(between, off, most_kept, u, True))
         else:
             kept = gram.position[before[: size - len(fresh)]]
-        at = np.sort(np.concatenate([fresh, kept]))
+        at = np.concatenate([fresh, kept])
+        sort = np.argsort(at)
+        at, new = at[sort], sort < len(fresh)
         work = state.order[at]
         rows = gram.rows(work)
         at = gram.array(at)
@@ -266,8 +271,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         state.beta[gram.array(work)] = gram.array(mine)
         state.work[:] = -1
         # New points first: they are kept longest.
-        recent = np.concatenate([state.order[fresh], np.setdiff1d(work, state.order[fresh])])
-        state.work[: len(recent)] = recent
+        state.work[: len(work)] = np.concatenate([work[new], work[~new]])
         return state._replace(t=state.t + 1, draws=state.draws + wanted, terms=state.terms + len(work) + 1)
 
     def _solve(
@@ -358,7 +362,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         return Cost(kernel_values=values, answer=used * (n - m), a_pass=max(1, n // max(1, size // 2)))
 
     def _block(self, problem: KernelRegularized) -> int:
-        usual = 32 if problem.gram.by_value else min(1024, max(32, 2 * (problem.n // 16)))
+        usual = 32 if problem.gram.by_value else min(LARGE, max(LARGE // 2, problem.n // 4))
         return usual if self.block is None else self.block
 
 
