@@ -33,7 +33,9 @@ STEPS, FINE = 20, 0.05
 AS_IT_IS = 1e-7
 """A gap from which on no other multiple of w is looked for: by as much β would leave its box."""
 LARGE = 1024
-"""Points of a working set, half as many where points are few: a round takes as long as the rows of some hundred of them."""
+"""Points of a working set, half as many where points are few: a round costs as much as some hundred of their rows."""
+EARLY, IN_VAIN = 0.02, 4
+"""Gap at which points that were left out are looked at, and the steps of each point that could be in vain otherwise."""
 MOST_OF = 0.9
 """Share of the points from which on a block is solved where its rows lie, among all points: to copy it costs more."""
 SHARE = 0.7
@@ -45,7 +47,8 @@ class BlockState(NamedTuple):
 
     Beyond those, r belongs to an earlier β, which is `past`. `path` is how far each β has moved since the responses
     were last summed anew, and `terms` how many additions an r has had since: what its rounding is relative to, beside
-    what it was `known` to be off by then, when the gap was `sharp`. `work` is the last working set, filled up with -1;
+    what it was `known` to be off by then, when the gap was `sharp`. The first subset is `rough`; whether those left out
+    later have been `seen`, early or by a certificate. `work` is the last working set, filled up with -1;
     `gap`, `b` and `dual` are those of the first m points, and the dual has been `still` for so many rounds. The answer
     is w times `scale`, of which `gap` and `b` are. For a kernel that is not positive the violation takes the place of
     the gap.
@@ -62,6 +65,7 @@ class BlockState(NamedTuple):
     known: np.ndarray
     sharp: float
     rough: bool
+    seen: bool
     gap: float
     b: float
     scale: float
@@ -190,6 +194,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
             np.zeros(n),
             np.inf,
             rough,
+            False,
             np.inf,
             0.0,
             1.0,
@@ -203,7 +208,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
 
     def advance(self, problem: KernelRegularized, state: BlockState, n_iter: int) -> BlockState:
         for _ in range(n_iter):
-            if state.rough and state.gap <= ROUGH:
+            if _widens(problem, state):
                 state = self.refresh(problem, state)
             problem.gram.focus(state.order[: state.m])
             state = _measured(problem, self._round(problem, state))
@@ -317,7 +322,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
 
         Where the last certificate has summed responses more exactly, go on from these.
         """
-        state = _sharper(problem, state)
+        state = _sharper(problem, state)._replace(seen=not state.rough)
         if state.m == problem.n:
             return state
         r = _all_responses(problem, state)
@@ -351,7 +356,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         used, m, begun, widens = 0, n, False, False
         if state is not None:
             used, m, begun = int((state.beta != 0).sum()), state.m, bool((state.work >= 0).any())
-            widens = state.rough and state.gap <= ROUGH
+            widens = _widens(problem, state)
         if problem.gram.by_value:  # no value is computed twice: new points alone cost
             new = size // 2 if begun else size
             rows = new * (n if widens else m)
@@ -391,6 +396,20 @@ def at_answer(problem: KernelRegularized, solver: BlockDual, answer: Expansion, 
             still=0,
         ),
     )
+
+
+def _widens(problem: KernelRegularized, state: BlockState) -> bool:
+    """Whether points outside the subset are due to be looked at, before a certificate asks for it.
+
+    The first subset has soon taught what it can. A second look is worth while where it costs less than the steps that
+    would be in vain if points were missing: the last rounds take several for each point between its bounds.
+    """
+    if state.rough:
+        return state.gap <= ROUGH
+    if state.seen or state.m == problem.n or state.gap > EARLY or problem.gram.by_value:
+        return False
+    size = int(np.count_nonzero(state.work >= 0))
+    return int((state.beta != 0).sum()) * (problem.n - state.m) <= IN_VAIN * size**2
 
 
 def _is_conjugate(problem: KernelRegularized) -> bool:
