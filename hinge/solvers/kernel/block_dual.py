@@ -209,7 +209,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
     def advance(self, problem: KernelRegularized, state: BlockState, n_iter: int) -> BlockState:
         for _ in range(n_iter):
             if _widens(problem, state):
-                state = self.refresh(problem, state)
+                state = self.refresh(problem, state)._replace(seen=not state.rough)
             problem.gram.focus(state.order[: state.m])
             state = _measured(problem, self._round(problem, state))
         return state
@@ -322,7 +322,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
 
         Where the last certificate has summed responses more exactly, go on from these.
         """
-        state = _sharper(problem, state)._replace(seen=not state.rough)
+        state = _sharper(problem, state)
         if state.m == problem.n:
             return state
         r = _all_responses(problem, state)
@@ -340,7 +340,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         if not state.rough and not lacks.any():  # then none of them adds to the gap
             return state
         order = np.concatenate([state.order[: state.m], out[inside], out[~inside]])
-        state = state._replace(order=order, m=state.m + int(inside.sum()), rough=False)
+        state = state._replace(order=order, m=state.m + int(inside.sum()), rough=False, seen=not state.rough)
         return _measured(problem, state)
 
     # --- what the driver asks -------------------------------------------------------------
