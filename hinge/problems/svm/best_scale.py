@@ -86,7 +86,7 @@ def _losses(r, y, c, s, b, epsilon):
     loss, slope, alike = 0.0, 0.0, len(c) == 1
     for i in range(len(r)):
         if epsilon is None:
-            side = np.float64(y[i])
+            side = 1.0 * y[i]
             over = 1.0 - side * (s * r[i] + b)
         else:
             short = y[i] - s * r[i] - b

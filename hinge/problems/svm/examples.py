@@ -242,8 +242,9 @@ def sorted_bias(r: Array, y: Array, c: Array | float, epsilon: float | None = No
         at = int((y > 0).sum())
         last = len(r) - 1
         places = [min(max(at - 1, 0), last), min(at, last)]
-        kinks = np.partition(kinks, places) if xp is np else xp.sort(kinks)[0]  # no other need be in its place
-        return (kinks[places[0]] + kinks[places[1]]) / 2 if 0 < at <= last else kinks[places[0]]
+        # No other need be in its place.
+        placed: Any = np.partition(kinks, places) if isinstance(kinks, np.ndarray) else xp.sort(kinks)[0]
+        return (placed[places[0]] + placed[places[1]]) / 2 if 0 < at <= last else placed[places[0]]
     order = xp.argsort(kinks)
     mass = xp.cumsum(c[order], 0)
     target = (c * (y > 0)).sum()
