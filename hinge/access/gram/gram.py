@@ -14,6 +14,7 @@ from hinge.access.gram.points.inner import Points, TablePoints
 from hinge.access.gram.row_cache import LEAST_ROWS, RowCache
 from hinge.access.gram.row_store import RowStore
 from hinge.access.gram.rows import Rows, add_rows
+from hinge.access.gram.symmetric_sums import symmetric_sums
 from hinge.access.gram.values import PairValues
 from hinge.access.gram.weight_vector import WeightVector
 from hinge.kernels import Linear
@@ -157,11 +158,13 @@ class Gram(BaseGram[np.ndarray]):
         told = self.points.sums_tell
         # Terms of one sign at a time, so that nothing cancels, and of points that are about as exact as one another.
         kinds = 2 * self.points.kinds(i) + (coef > 0) if told else np.zeros(len(i), np.int64)
-        for kind in np.unique(kinds[size > 0]).tolist():
-            some = (kinds == kind) & (size > 0)
-            part = self._sum_held(i[some], size[some] if told else coef[some], columns)
+        some = size > 0
+        found, kinds = np.unique(kinds[some], return_inverse=True)
+        parts = self._sums_of_kinds(i[some], (size if told else coef)[some], kinds, len(found), columns)
+        for k, kind in enumerate(found.tolist()):
+            mine, part = np.flatnonzero(some)[kinds == k], parts[k]
             sums += part if not told or kind % 2 else -part
-            known = self.points.sum_errors(i[some], size[some], columns, part) if told else None
+            known = self.points.sum_errors(i[mine], size[mine], columns, part) if told else None
             tight += (np.inf if known is None else known) + (len(i) + 2) * UNIT * np.abs(part)
         return sums, np.minimum(error, tight)
 
@@ -231,6 +234,18 @@ class Gram(BaseGram[np.ndarray]):
             self._last = np.array(i), np.array(coef), np.array(columns), self._sum_over(i, coef, columns)
         self.asked += len(i) * len(columns)
         return self._last[-1].copy()
+
+    def _sums_of_kinds(
+        self, i: np.ndarray, coef: np.ndarray, kinds: np.ndarray, n_kinds: int, columns: np.ndarray
+    ) -> np.ndarray:
+        """The sums of each kind of terms, a line each; where no row is kept, a value of two points serves both."""
+        if self._pairs is None and not (self._cache.complete_slots(i) >= 0).any():
+            weights = coef[:, None] * (kinds[:, None] == np.arange(n_kinds))
+            sums, values = symmetric_sums(self.points, self._spread, i, weights, columns)
+            self.evals += values
+            return sums.T
+        each = [kinds == k for k in range(n_kinds)]
+        return np.array([self._sum_held(i[mine], coef[mine], columns) for mine in each]).reshape(n_kinds, len(columns))
 
     def _sum_held(self, i: np.ndarray, coef: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """``coef @ K[i, columns]``, of rows in the cache where they are complete; no other is computed for it."""

@@ -241,9 +241,12 @@ def sorted_bias(r: Array, y: Array, c: Array | float, epsilon: float | None = No
         kinks = xp.concatenate([kinks - epsilon, kinks + epsilon])
         return _middle(kinks, None if isinstance(c, float) else xp.concatenate([c, c]))
     if isinstance(c, float):
-        kinks = xp.sort(kinks) if xp is np else xp.sort(kinks)[0]
         at = int((y > 0).sum())
-        return kinks[-1] if at == len(r) else kinks[0] if at == 0 else (kinks[at - 1] + kinks[at]) / 2
+        last = len(r) - 1
+        places = [min(max(at - 1, 0), last), min(at, last)]
+        # No other need be in its place.
+        placed: Any = np.partition(kinks, places) if isinstance(kinks, np.ndarray) else xp.sort(kinks)[0]
+        return (placed[places[0]] + placed[places[1]]) / 2 if 0 < at <= last else placed[places[0]]
     order = xp.argsort(kinks)
     mass = xp.cumsum(c[order], 0)
     target = (c * (y > 0)).sum()

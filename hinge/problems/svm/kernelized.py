@@ -10,7 +10,7 @@ from hinge.access.gram.base import Sums
 from hinge.kernels import Kernel
 from hinge.problems.base import Certificate
 from hinge.problems.svm.duality import UNIT, duality_gap, stationary_bias
-from hinge.problems.svm.examples import Examples
+from hinge.problems.svm.examples import Examples, sorted_bias
 from hinge.problems.svm.losses import HINGE, Loss
 from hinge.problems.svm.penalized import checked_lam, lam_of
 from hinge.types import Items
@@ -156,6 +156,12 @@ class KernelProblem(Examples[Expansion]):
     def mean_loss(self, r: np.ndarray, b: float) -> float:
         """The mean loss."""
         return self.total_loss(r, b)
+
+    def best_bias(self, r: np.ndarray) -> float:
+        """The same by one selection: beside kernel rows, vectors of length n are nothing."""
+        if not np.isfinite(r).all():
+            return super().best_bias(r)  # which says so
+        return float(sorted_bias(r, self.aims, self.share(), self.epsilon))
 
     def checked(self, answer: Expansion) -> float:
         """‖w‖²; zero where it is negative, by rounding or by a kernel that is not positive semidefinite."""

@@ -32,6 +32,10 @@ STEPS, FINE = 20, 0.05
 """Steps in a block, for each of its points; and the share of `inner` to which the first few of them go."""
 AS_IT_IS = 1e-7
 """A gap from which on no other multiple of w is looked for: by as much β would leave its box."""
+LARGE = 1024
+"""Points of a working set, half as many where points are few: a round costs as much as some hundred of their rows."""
+EARLY, IN_VAIN = 0.02, 4
+"""Gap at which points that were left out are looked at, and the steps of each point that could be in vain otherwise."""
 MOST_OF = 0.9
 """Share of the points from which on a block is solved where its rows lie, among all points: to copy it costs more."""
 SHARE = 0.7
@@ -43,7 +47,8 @@ class BlockState(NamedTuple):
 
     Beyond those, r belongs to an earlier β, which is `past`. `path` is how far each β has moved since the responses
     were last summed anew, and `terms` how many additions an r has had since: what its rounding is relative to, beside
-    what it was `known` to be off by then, when the gap was `sharp`. `work` is the last working set, filled up with -1;
+    what it was `known` to be off by then, when the gap was `sharp`. The first subset is `rough`; whether those left out
+    later have been `seen`, early or by a certificate. `work` is the last working set, filled up with -1;
     `gap`, `b` and `dual` are those of the first m points, and the dual has been `still` for so many rounds. The answer
     is w times `scale`, of which `gap` and `b` are. For a kernel that is not positive the violation takes the place of
     the gap.
@@ -60,6 +65,7 @@ class BlockState(NamedTuple):
     known: np.ndarray
     sharp: float
     rough: bool
+    seen: bool
     gap: float
     b: float
     scale: float
@@ -99,7 +105,8 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
     Parameters
     ----------
     block : int, optional
-        Points of a working set; by default 1024, fewer where kernel values are expensive or points few.
+        Points of a working set; by default 1024, half as many where points are few, 32 where kernel values are
+        expensive.
     first : int
         The first subset is one in `first` points; 1 begins with all.
     margin : float
@@ -187,6 +194,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
             np.zeros(n),
             np.inf,
             rough,
+            False,
             np.inf,
             0.0,
             1.0,
@@ -200,8 +208,8 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
 
     def advance(self, problem: KernelRegularized, state: BlockState, n_iter: int) -> BlockState:
         for _ in range(n_iter):
-            if state.rough and state.gap <= ROUGH:
-                state = self.refresh(problem, state)
+            if _widens(problem, state):
+                state = self.refresh(problem, state)._replace(seen=not state.rough)
             problem.gram.focus(state.order[: state.m])
             state = _measured(problem, self._round(problem, state))
         return state
@@ -244,7 +252,9 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
             kept = gram.host(_some(between, off, most_kept, u, True))
         else:
             kept = gram.position[before[: size - len(fresh)]]
-        at = np.sort(np.concatenate([fresh, kept]))
+        at = np.concatenate([fresh, kept])
+        sort = np.argsort(at)
+        at, new = at[sort], sort < len(fresh)
         work = state.order[at]
         rows = gram.rows(work)
         at = gram.array(at)
@@ -266,8 +276,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         state.beta[gram.array(work)] = gram.array(mine)
         state.work[:] = -1
         # New points first: they are kept longest.
-        recent = np.concatenate([state.order[fresh], np.setdiff1d(work, state.order[fresh])])
-        state.work[: len(recent)] = recent
+        state.work[: len(work)] = np.concatenate([work[new], work[~new]])
         return state._replace(t=state.t + 1, draws=state.draws + wanted, terms=state.terms + len(work) + 1)
 
     def _solve(
@@ -331,7 +340,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         if not state.rough and not lacks.any():  # then none of them adds to the gap
             return state
         order = np.concatenate([state.order[: state.m], out[inside], out[~inside]])
-        state = state._replace(order=order, m=state.m + int(inside.sum()), rough=False)
+        state = state._replace(order=order, m=state.m + int(inside.sum()), rough=False, seen=not state.rough)
         return _measured(problem, state)
 
     # --- what the driver asks -------------------------------------------------------------
@@ -347,7 +356,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         used, m, begun, widens = 0, n, False, False
         if state is not None:
             used, m, begun = int((state.beta != 0).sum()), state.m, bool((state.work >= 0).any())
-            widens = state.rough and state.gap <= ROUGH
+            widens = _widens(problem, state)
         if problem.gram.by_value:  # no value is computed twice: new points alone cost
             new = size // 2 if begun else size
             rows = new * (n if widens else m)
@@ -358,7 +367,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         return Cost(kernel_values=values, answer=used * (n - m), a_pass=max(1, n // max(1, size // 2)))
 
     def _block(self, problem: KernelRegularized) -> int:
-        usual = 32 if problem.gram.by_value else min(1024, max(32, 2 * (problem.n // 16)))
+        usual = 32 if problem.gram.by_value else min(LARGE, max(LARGE // 2, problem.n // 4))
         return usual if self.block is None else self.block
 
 
@@ -387,6 +396,20 @@ def at_answer(problem: KernelRegularized, solver: BlockDual, answer: Expansion, 
             still=0,
         ),
     )
+
+
+def _widens(problem: KernelRegularized, state: BlockState) -> bool:
+    """Whether points outside the subset are due to be looked at, before a certificate asks for it.
+
+    The first subset has soon taught what it can. A second look is worth while where it costs less than the steps that
+    would be in vain if points were missing: the last rounds take several for each point between its bounds.
+    """
+    if state.rough:
+        return state.gap <= ROUGH
+    if state.seen or state.m == problem.n or state.gap > EARLY or problem.gram.by_value:
+        return False
+    size = int(np.count_nonzero(state.work >= 0))
+    return int((state.beta != 0).sum()) * (problem.n - state.m) <= IN_VAIN * size**2
 
 
 def _is_conjugate(problem: KernelRegularized) -> bool:

@@ -198,9 +198,10 @@ class DensePoints(TablePoints):
         self._sq = sq_norms(X, centre) if sq is None else sq  # in float64, less the centre
         super().__init__(X, kernel, work, exact, self._sq)
         self.centre = centre
-        # Rows that have to be moved for every tile are moved once, where there is room for a copy.
-        copies = centre is not None and X.size * self.work.itemsize <= most_bytes
-        self._moved = (X - centre).astype(self.work, copy=False) if copies else None
+        # Rows that would be moved, or changed in type, for every tile are so once, where there is room for a copy.
+        copies = (centre is not None or X.dtype != self.work) and X.size * self.work.itemsize <= most_bytes
+        self._moved = (X if centre is None else X - centre).astype(self.work) if copies else None
+        self.nbytes = 0 if self._moved is None else self._moved.nbytes
         self._held: dict[int, tuple[np.ndarray, np.ndarray]] = {}  # the last columns of each thread
 
     def _longest(self) -> int:
@@ -217,7 +218,7 @@ class DensePoints(TablePoints):
         points = self.points if self._moved is None else self._moved
         first = int(numbers[0]) if len(numbers) else 0
         consecutive = len(numbers) and numbers[-1] - first == len(numbers) - 1 and (np.diff(numbers) == 1).all()
-        part = points[first : first + len(numbers)] if consecutive else points[numbers]
+        part = points[first : first + len(numbers)] if consecutive else points.take(numbers, axis=0)
         if self.centre is not None and self._moved is None:
             part = part - self.centre
         return part.astype(self.work, copy=False)
