@@ -38,6 +38,7 @@ from hinge.threads import one_blas_thread, threads_of
 
 Report = Callable[[int, Record, Solution], bool]
 
+STALLED_ADVICE = "Scale the features, regularise more (a smaller C), or ask for less."
 SHARED = 10_000  # length of a vector from which on BLAS sums it in several threads
 
 
@@ -269,12 +270,18 @@ def how_it_ended(results: Sequence[Result], tol: float, max_iter: int | None = N
 
 
 def how_all_ended(
-    every: Sequence[Status], gap: float, tol: float, depth: int = 5, max_iter: int | None = None
+    every: Sequence[Status],
+    gap: float,
+    tol: float,
+    depth: int = 5,
+    max_iter: int | None = None,
+    if_stalled: str = STALLED_ADVICE,
 ) -> Status:
     """One status for all runs, with a warning if a limit cut one off or nothing is certified.
 
     `depth` is the stack level of the caller of `fit`, to which the warning points. Where `max_iter` is given and was
-    the limit, the warning begins as scikit-learn's does, for those who look out for it.
+    the limit, the warning begins as scikit-learn's does, for those who look out for it. `if_stalled` is what to do
+    where rounding ended the run: more time would not help.
     """
     cut_off = [status for status in every if not status.is_success]
     cut_off.sort(key=lambda status: status is not Status.INTERRUPTED)
@@ -282,7 +289,8 @@ def how_all_ended(
     status = (cut_off or other or every)[0]
     if cut_off and status is not Status.INTERRUPTED:
         reached = f"a certified relative gap of {gap:.2g}" if np.isfinite(gap) else "no certificate"
-        why = f"The fit ended because {status.value}, with {reached} (tol={tol:g}). Allow more, or ask for less."
+        advice = if_stalled if status is Status.STALLED else "Allow more, or ask for less."
+        why = f"The fit ended because {status.value}, with {reached} (tol={tol:g}). {advice}"
         if status is Status.MAX_ITER and max_iter is not None:
             why = (
                 f"Solver terminated early (max_iter={max_iter}).  Consider pre-processing your data with "
