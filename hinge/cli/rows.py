@@ -20,7 +20,16 @@ from hinge.datasets import DataFormatError, read
 from hinge.datasets.base import smallest_float
 from hinge.datasets.compressed import inner_suffix
 from hinge.datasets.delimited import LABEL_NAMES, layout_of, read_delimited
-from hinge.datasets.frames import PARQUET, Frame, as_words, check_categories, is_words, labels_in, read_frame
+from hinge.datasets.frames import (
+    PARQUET,
+    Frame,
+    as_words,
+    check_categories,
+    check_names,
+    is_words,
+    labels_in,
+    read_frame,
+)
 from hinge.datasets.readers import DELIMITED
 
 PAIR_HEADER = "pair.json"
@@ -140,6 +149,8 @@ def read_rows(data: str, how: Reading, wanted: Columns | None = None, labelled: 
         if not found:
             raise FileNotFoundError(f"There is no file {data}: check the pattern.")
         return _of_frame([Path(name) for name in found], how, wanted, labelled)
+    if path.is_dir() and not any(one.suffix.lower() in (*PARQUET, "") and one.is_file() for one in path.rglob("*")):
+        raise FileNotFoundError(f"{data} is a folder without Parquet files: name a file, or a folder that has some.")
     if path.is_dir() or path.suffix.lower() in PARQUET:
         return _of_frame(path, how, wanted, labelled)
     if inner_suffix(path) in DELIMITED:
@@ -193,6 +204,7 @@ def _numbers_only(path: Path, how: Reading, wanted: Columns | None, labelled: bo
     known = _proofs(how, wanted)
     layout = layout_of(path, 0, known)
     names = layout.header or [str(j + 1) for j in range(layout.width)]
+    check_names(names, str(path))
     label, weight, features = _chosen(names, layout.header is not None, str(path), how, wanted, labelled)
     try:
         X, y = read_delimited(path, label=0 if label is None else label, known=known)

@@ -114,6 +114,13 @@ def labels_in(frame: Frame, column: int) -> NDArray[Any]:
     return values.astype(str) if is_words(values) else whole_labels(values)
 
 
+def check_names(names: list[str], source: str) -> None:
+    """Columns are taken by name: two of one name are refused."""
+    if len(set(names)) < len(names):
+        twice = next(name for name, count in Counter(names).items() if count > 1)
+        raise DataFormatError(f"{source} has two columns called {twice!r}: rename one of them.")
+
+
 # --- text ---------------------------------------------------------------------------------------
 
 
@@ -125,9 +132,7 @@ def _delimited(path: Path, words: set[str], known: Collection[str]) -> Frame:
     with in_words(path):
         layout = layout_of(path, 0, known)
         names = layout.header or [str(j + 1) for j in range(layout.width)]
-        if len(set(names)) < len(names):
-            twice = next(name for name, count in Counter(names).items() if count > 1)
-            raise DataFormatError(f"{path} has two columns called {twice!r}: rename one of them.")
+        check_names(names, str(path))
         texts = {j for j, name in enumerate(names) if name in words}
         found: set[int] = set()
         while True:  # once more for each column that turns out to hold words, which the first batch mostly tells

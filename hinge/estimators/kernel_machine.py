@@ -3,7 +3,7 @@
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,7 +17,7 @@ from hinge.estimators.expansions import kernel_sums
 from hinge.estimators.html import FittedHTML
 from hinge.estimators.kernel_input import dense_if_small, is_precomputed, new_data, of_items, part_of
 from hinge.estimators.kernel_tasks import Runs, Task
-from hinge.estimators.one_vs_rest import how_all_ended
+from hinge.estimators.one_vs_rest import STALLED_ADVICE, how_all_ended
 from hinge.estimators.parameters import KernelChoice, KernelData
 from hinge.estimators.to_sklearn import ToSklearn
 from hinge.kernels import Function, Kernel, Linear
@@ -76,6 +76,8 @@ class KernelMachine(FittedHTML, ToSklearn):
 
     _loss: Loss = HINGE
     """The loss of the problem."""
+    _without_margin: ClassVar[str] = STALLED_ADVICE
+    """Advice for the warning if rounding leaves no certificate at all."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
@@ -230,7 +232,9 @@ class KernelMachine(FittedHTML, ToSklearn):
         self.history_ = runs.history if several else runs.history[0]
         self.solver_ = runs.solver
         self.fit_status_ = int(any(not status.is_success for status in set(runs.statuses)))
-        self.stop_reason_ = how_all_ended(runs.statuses, self.gap_, self.tol, max_iter=self.max_iter).name.lower()
+        advice = self._without_margin if np.isinf(self.gap_) else STALLED_ADVICE
+        ended = how_all_ended(runs.statuses, self.gap_, self.tol, max_iter=self.max_iter, if_stalled=advice)
+        self.stop_reason_ = ended.name.lower()
         if getattr(self, "_skl_callbacks", None):
             self._callback_fit_ctx.call_on_fit_task_end(estimator=self)  # type: ignore[attr-defined]
 

@@ -133,6 +133,11 @@ class_weight_
     True
     """
 
+    _without_margin = (
+        "The best w is zero, as far as can be told: the kernel cannot tell the classes apart with so few rows within "
+        "the margin, and predictions are arbitrary. Give a larger nu, or take SVC."
+    )
+
     def __init__(
         self,
         *,

@@ -38,6 +38,7 @@ from hinge.threads import one_blas_thread, threads_of
 
 Report = Callable[[int, Record, Solution], bool]
 
+STALLED_ADVICE = "Scale the features, regularise more (a smaller C), or ask for less."
 SHARED = 10_000  # BLAS uses several threads for vectors of at least this length
 
 
@@ -285,12 +286,18 @@ def how_it_ended(results: Sequence[Result], tol: float, max_iter: int | None = N
 
 
 def how_all_ended(
-    every: Sequence[Status], gap: float, tol: float, depth: int = 5, max_iter: int | None = None
+    every: Sequence[Status],
+    gap: float,
+    tol: float,
+    depth: int = 5,
+    max_iter: int | None = None,
+    if_stalled: str = STALLED_ADVICE,
 ) -> Status:
     """One status for all runs, with a warning if a limit cut one off or nothing is certified.
 
     `depth` is the stack level of the caller of `fit`, to which the warning points. If `max_iter` is given and was the
-    limit, the warning begins like scikit-learn's, for code that filters by that.
+    limit, the warning begins like scikit-learn's, for code that filters by that. `if_stalled` is the advice if
+    rounding ended the run: more time would not help.
     """
     cut_off = [status for status in every if not status.is_success]
     cut_off.sort(key=lambda status: status is not Status.INTERRUPTED)
@@ -298,7 +305,8 @@ def how_all_ended(
     status = (cut_off or other or every)[0]
     if cut_off and status is not Status.INTERRUPTED:
         reached = f"a certified relative gap of {gap:.2g}" if np.isfinite(gap) else "no certificate"
-        why = f"The fit ended because {status.value}, with {reached} (tol={tol:g}). Allow more, or ask for less."
+        advice = if_stalled if status is Status.STALLED else "Allow more, or ask for less."
+        why = f"The fit ended because {status.value}, with {reached} (tol={tol:g}). {advice}"
         if status is Status.MAX_ITER and max_iter is not None:
             why = (
                 f"Solver terminated early (max_iter={max_iter}).  Consider pre-processing your data with "

@@ -108,3 +108,12 @@ def test_small_words():
     assert megabytes("2G") == megabytes("2GiB") == megabytes("2048") == 2 * 1024**3 and megabytes(None) is None
     with pytest.raises(ValueError, match="800M or 2G"):
         megabytes("lots")
+
+
+def test_folders_without_rows_and_names_that_come_twice_are_refused(tmp_path):
+    (tmp_path / "folder").mkdir()
+    write(tmp_path / "folder", "1,2\n", "rows.csv")
+    with pytest.raises(FileNotFoundError, match="folder without Parquet files"):
+        read_rows(str(tmp_path / "folder"), HOW)
+    with pytest.raises(ValueError, match="two columns called 'a'"):  # of numbers, as of words
+        read_rows(write(tmp_path, "a,a,y\n1,2,0\n3,4,1\n"), HOW)

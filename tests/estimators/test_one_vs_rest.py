@@ -214,6 +214,8 @@ def test_one_run_cut_off_counts_for_all():
     assert status is Status.MAX_TIME
     with pytest.warns(ConvergenceWarning, match="with no certificate"):
         how_it_ended([ended(Status.MAX_READS, np.inf)], 1e-3)
+    with pytest.warns(ConvergenceWarning, match="no more progress is possible.*Scale the features"):
+        how_it_ended([ended(Status.STALLED, 0.7)], 1e-3)  # more time would not help
 
 
 @pytest.mark.parametrize("other", [Status.CALLBACK, Status.TARGET])
