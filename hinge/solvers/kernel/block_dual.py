@@ -367,7 +367,8 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         return Cost(kernel_values=values, answer=used * (n - m), a_pass=max(1, n // max(1, size // 2)))
 
     def _block(self, problem: KernelRegularized) -> int:
-        usual = 32 if problem.gram.by_value else min(LARGE, max(LARGE // 2, problem.n // 4))
+        n = problem.n
+        usual = 32 if problem.gram.by_value else max(32, min(LARGE, n // 2, max(LARGE // 2, n // 4)))
         return usual if self.block is None else self.block
 
 
