@@ -33,6 +33,7 @@ from hinge.problems import (
 )
 from hinge.problems.svm.tasks import Answers, Tasks
 from hinge.solvers import Result, Simba, Solver, choose, solve, solve_slack
+from hinge.solvers.at_once import solve_at_once
 from hinge.solvers.in_parts import in_parts
 from hinge.threads import one_blas_thread, threads_of
 
@@ -223,6 +224,12 @@ def run_one(problem: LinearProblem | Multiclass | KernelProblem, k: int, plan: P
     if isinstance(problem, SlackConstrained | KernelSlackConstrained) and _by_lambda(problem, plan.solver):
         return replace(solve_slack(problem, plan.solver, stop=stop, passes=plan.passes, **options), state=None)
     solver = plan.solver
+    if solver is None and start is None and score is None and not callbacks:
+        passes = math.inf if plan.passes is None else plan.passes
+        attempt = solve_at_once(problem, stop, passes=passes, seed=plan.seed)
+        if attempt.result is not None:
+            return attempt.result
+        options["start"] = attempt.answer
     if solver is None:
         chosen = choose(problem, max_reads=stop.max_reads, tol=stop.tol).solver
         solver = chosen if stop.max_reads is not None else in_parts(chosen, problem, plan.threads)

@@ -27,6 +27,7 @@ _KINDS: dict[str, tuple[Solves, ...]] = {
 }
 
 _PARTS = (
+    "at_once",
     "auto",
     "base",
     "cells",

@@ -13,7 +13,15 @@ from hinge.solvers.linear.cdn import CDN
 from hinge.solvers.linear.hessians import form_of
 from hinge.solvers.linear.multiclass_sdca import MulticlassSDCA
 from hinge.solvers.linear.newton import Newton
-from hinge.solvers.linear.prices import ascent_price, leaps_pay, newton_price, row_space_prices, stiffness, visit_price
+from hinge.solvers.linear.prices import (
+    SEPARABLE,
+    ascent_price,
+    leaps_pay,
+    newton_price,
+    row_space_prices,
+    stiffness,
+    visit_price,
+)
 from hinge.solvers.linear.row_space import RowSpace
 from hinge.solvers.linear.sdca import SDCA
 from hinge.solvers.linear.subspace_sdca import SubspaceSDCA
@@ -26,7 +34,6 @@ CLEAR = 8.0  # dual ascent runs alone if Newton's method is estimated to cost th
 MANY_DIGITS, SOON = 1e-5, 2e7  # below this tolerance Newton's method comes first, if its price is below the second
 BRIEF = 2e6  # price of Newton's method below which the ascent is not tried first
 CHEAPER_BRIEF = 4e6  # the same if the ascent is estimated to cost more than Newton's method
-SEPARABLE = 16  # rows per feature below which a plane may separate them: estimates are unreliable then for small λ
 ROWS_EACH = 4  # rows per feature that such an estimate needs to be reliable
 MANY_VISITS = 0.5  # R²/Λ from which on the ascent takes more than its first passes
 MANY_PASSES = 8  # a budget of this many passes suffices for SDCA, which also certifies

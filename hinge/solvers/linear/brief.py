@@ -12,8 +12,20 @@ import numpy as np
 from hinge.problems import Problem, Regularized, Solution
 from hinge.solvers.linear.finite_newton import Curve, begin_at, descend, moved_to
 from hinge.solvers.linear.hessians import form_of
-from hinge.solvers.linear.prices import ascent_price, newton_price, visit_price, warm_newton_price
+from hinge.solvers.linear.prices import (
+    SEPARABLE,
+    ascent_price,
+    cold_newton_price,
+    newton_price,
+    stiffness,
+    visit_price,
+    warm_newton_price,
+)
 from hinge.solvers.linear.subspace_ascent import DualPoint, Tools, climb, point_of
+
+TRIAL = 0.7  # price of dual ascent, over that of Newton's method, up to which a first run tries it
+GLANCE = 0.2  # the same for a loss with a kink, where the estimates speak for Newton's method but may fail
+CROWDED = 4  # rows per feature below which it does: a plane separates them, and Newton's method takes many steps
 
 
 class Brief(NamedTuple):
@@ -39,21 +51,27 @@ class Way(NamedTuple):
     newton: bool
 
 
-def way_to(problem: Problem, tol: float) -> Way | None:
+def way_to(problem: Problem, tol: float, *, first: bool = False) -> Way | None:
     """How `brief` solves a problem best; None where it cannot, as not that of a free bias.
 
     The ascent where it should be done before two Newton steps are, and in any case no longer than Newton's method
     should take, which goes on here for squared losses and few features, of which the Hessian is formed. Text, with its
-    many features, is left to the ascent.
+    many features, is left to the ascent. `first` says that no run was before, from which Newton's method could go on.
     """
     if not isinstance(problem, Regularized) or problem.pull or not problem.in_memory or problem.bias == "free":
         return None
     form, a_pass = form_of(problem), problem.n * visit_price(problem)
     if form == "products":
         return Way(np.inf, False)
-    here = form == "features" and problem.loss.curvature > 0.0
-    ascent, newton = ascent_price(problem, tol), warm_newton_price(problem) if here else newton_price(problem)
+    stiff = stiffness(problem)
+    ascent, here = ascent_price(problem, tol, stiff), form == "features" and problem.loss.curvature > 0.0
+    if here and first:  # with more rows the ascent would save less than it takes to compile, where no code is cached
+        crowded = problem.n < CROWDED * (problem.d + 1)
+        return Way(TRIAL * cold_newton_price(problem) / a_pass if crowded else 0.0, True)
+    newton = warm_newton_price(problem) if here else newton_price(problem)
     if newton < ascent and form == "features":  # with few rows the prices are only guesses
+        if first and problem.n < SEPARABLE * (problem.d + 1):
+            return Way(GLANCE * newton / a_pass, False)
         return Way(0.0, True) if here else None
     return Way(newton / a_pass, here)
 

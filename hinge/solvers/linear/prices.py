@@ -15,6 +15,7 @@ from hinge.solvers.linear.newton import begins_with
 from hinge.solvers.linear.sdca import TYPICAL
 
 VISIT, FULL_CELL, SPARSE_CELL = 110.0, 0.7, 2.2  # a visit of a row by the ascent, and each of its cells
+SEPARABLE = 16  # rows per feature below which a plane may separate them: estimates are unreliable then for small λ
 NEAR = 1 << 22  # bytes of data that stay near the processor
 FAR = 30.0  # what a row costs besides if there is more data than that: it lies in a random place of memory
 FIRST = 2.0  # passes of the ascent in any case: one of gradient steps, one that sees the gap
@@ -38,6 +39,7 @@ ROWS_STEPS, ROWS_SQUARED = 40.0, 15.0  # steps where rows are fewer than feature
 ROWS_CURVED = 0.17  # share of their cube that a factor costs: of those on the parabola alone
 UNPACK = 3.0  # a cell that is copied for the inner products of the rows
 SQUARED = 0.1  # share of crowded steps where nothing is smoothed
+COLD_STEPS = 6.0  # steps of Newton's method on a squared loss from w = 0
 WARM_STEPS, WARM_STEP, WARM_MOVES = 2.0, 1.5e5, 0.1  # of a run that begins near: steps, one, rows that come or go
 READ = 2.0  # a cell that is not in memory: read from a disk, decoded, put in its row
 VISITS, LOOKS = 3.0, 2.0  # visits to a row while its block is in memory, and products with it besides
@@ -199,6 +201,14 @@ def row_space_prices(problem: Regularized) -> RowSpacePrices:
     steps = ROWS_SQUARED if problem.loss.curvature else ROWS_STEPS
     newton = steps * (STEP + 2.0 * n * (STEP_ROW + STEP_FULL * n) + ROWS_CURVED * CUBE * n**3)
     return RowSpacePrices(factor, n * (VISIT + FULL_CELL * n), newton)
+
+
+def cold_newton_price(problem: Regularized) -> float:
+    """What a brief run of Newton's method costs on a squared loss that begins at w = 0."""
+    n, d, cells = float(problem.n), float(problem.d), problem.matrix.n_cells / problem.n
+    a_pass = n * (STEP_ROW + (STEP_SPARSE if problem.matrix.is_sparse else STEP_FULL) * cells)
+    square = FULL_SQUARE * d * d if is_full(problem) else SPARSE_SQUARE * cells * cells
+    return COLD_STEPS * (WARM_STEP + a_pass + CUBE * d**3) + square * n
 
 
 def warm_newton_price(problem: Regularized) -> float:

@@ -126,6 +126,8 @@ def add_products(problem: Regularized, rows: np.ndarray, v: np.ndarray, out: np.
 
 def add_squares(problem: Regularized, rows: np.ndarray, sign: float, H: np.ndarray, full: bool, parts: int) -> None:
     """Lower triangle of H ± Σ sᵢ (xᵢ, 1)(xᵢ, 1)ᵀ: by matrix products where rows are full and long enough to pay."""
+    if not len(rows):
+        return
     by_blas = full and problem.d >= BLAS_PAYS and len(rows) >= BLAS_PAYS
     cells = row_cells(problem)
     ends = cut(len(rows), cells * (problem.d / FLOPS if by_blas else cells), parts)

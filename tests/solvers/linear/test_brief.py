@@ -56,3 +56,17 @@ def test_ways_and_limits():
         assert brief(problem, way, tools, 1e-5, passes=10.0, ends=now) is None
     cut = brief(problem, ASCENT, tools, 1e-12, passes=1.0)
     assert cut.gap == np.inf and cut.responses is None
+
+
+def test_a_first_run_tries_the_ascent_where_rows_are_few_for_each_feature():
+    def full(n, d, loss, lam=1e-6):
+        rng = np.random.default_rng(0)
+        return Regularized(rng.standard_normal((n, d)), np.resize([1, -1], n), lam, loss=loss)
+
+    assert way_to(full(100, 50, SQUARED_HINGE), 1e-3) == Way(0.0, True)  # it goes on from a run
+    crowded = way_to(full(100, 50, SQUARED_HINGE), 1e-3, first=True)
+    assert crowded.passes > 1.0 and crowded.newton
+    assert way_to(full(1000, 50, SQUARED_HINGE), 1e-3, first=True) == Way(0.0, True)
+    tried = way_to(full(500, 50, HINGE), 1e-3, first=True)
+    assert tried.passes > 1.0 and not tried.newton and way_to(full(500, 50, HINGE), 1e-3) is None
+    assert way_to(full(5000, 50, HINGE), 1e-3, first=True) is None
