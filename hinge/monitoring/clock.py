@@ -36,6 +36,12 @@ def limited(max_time: float | None) -> float | None:
     return max_time if left == math.inf else left if max_time is None else min(max_time, left)
 
 
+def end_of(max_time: float | None) -> float | None:
+    """When a run that starts now has to end, on ``time.perf_counter``; None without a limit."""
+    left = limited(max_time)
+    return None if left is None else time.perf_counter() + left
+
+
 def is_over(ends: float | None) -> bool:
     """Whether a time on ``time.perf_counter`` has passed; never, if it is None."""
     return ends is not None and time.perf_counter() >= ends

@@ -6,12 +6,13 @@ certificate is that of any other run.
 """
 
 import math
-import time
 from typing import NamedTuple
 
 from hinge.monitoring import Status, Stop
+from hinge.monitoring.clock import end_of
 from hinge.monitoring.history import History, Record
 from hinge.problems import Problem, Regularized, Solution
+from hinge.solvers.auto import MANY_DIGITS
 from hinge.solvers.base import Solver
 from hinge.solvers.linear.brief import Brief, brief, way_to
 from hinge.solvers.linear.finite_newton import MOST_STEPS
@@ -41,7 +42,8 @@ def solve_at_once(problem: Problem, stop: Stop, *, passes: float = math.inf, see
     ----------
     problem : Problem
     stop : Stop
-        Limits on anything but time are left to the driver: then the attempt is empty.
+        Limits on anything but time, and gaps for which `auto` wants an exact w, are left to the driver: then the
+        attempt is empty.
     passes : float
         Most passes over the rows; if they are fewer than Newton's method may take steps, the driver counts them.
     seed : int
@@ -57,7 +59,7 @@ def solve_at_once(problem: Problem, stop: Stop, *, passes: float = math.inf, see
     >>> result.certificate.gap <= 1e-4, len(result.history)
     (True, 1)
     """
-    if not (stop.tol > 0.0 and stop == Stop(tol=stop.tol, max_time=stop.max_time)):
+    if not (stop.tol >= MANY_DIGITS and stop == Stop(tol=stop.tol, max_time=stop.max_time)):
         return Attempt()
     if passes < MOST_STEPS or not isinstance(problem, Regularized) or not _is_small(problem):
         return Attempt()
@@ -66,15 +68,14 @@ def solve_at_once(problem: Problem, stop: Stop, *, passes: float = math.inf, see
         return Attempt()
     with Meter(problem) as meter:
         tools = tools_for(problem, seed, problem.matrix.typical_sq_norm(TYPICAL))
-        ends = None if stop.max_time is None else time.perf_counter() + stop.max_time
-        found = brief(problem, way, tools, stop.tol, passes=passes, ends=ends)
+        found = brief(problem, way, tools, stop.tol, passes=passes, ends=end_of(stop.max_time))
         if found is None:
             return Attempt()
-        if not found.gap <= stop.tol:
-            return Attempt(answer=found.answer)
-        certificate = problem.sharpened(found.answer, problem.certificate(found.answer), stop.tol)
-        if not certificate.gap <= stop.tol:
-            return Attempt(answer=found.answer)
+        certificate = problem.certificate(found.answer)
+        if found.gap <= stop.tol:
+            certificate = problem.sharpened(found.answer, certificate, stop.tol)
+        if not certificate.gap <= stop.tol:  # an ascent may go on; a Newton method that ended early would end again
+            return Attempt(answer=found.answer if found.curve is None and certificate.gap < math.inf else None)
         solution = problem.finished(found.answer, certificate)
         reads, seconds = meter.spent.reads, meter.spent.seconds
     history = History()

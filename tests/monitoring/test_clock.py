@@ -3,7 +3,7 @@ import time
 
 import pytest
 
-from hinge.monitoring.clock import LEAST, is_over, left_of, limited, within
+from hinge.monitoring.clock import LEAST, end_of, is_over, left_of, limited, within
 
 
 def test_what_is_left_of_a_limit():
@@ -45,3 +45,12 @@ def test_no_limit_is_none_and_an_error_restores_it():
 def test_a_time_that_has_come():
     now = time.perf_counter()
     assert is_over(now) and not is_over(now + 60.0) and not is_over(None)
+
+
+def test_the_end_of_a_run_is_the_sooner_of_its_own_and_of_those_around_it():
+    assert end_of(None) is None
+    with within(100.0):
+        now = time.perf_counter()
+        assert end_of(None) == pytest.approx(now + 100.0, abs=1.0)
+        assert end_of(5.0) == pytest.approx(now + 5.0, abs=1.0)
+        assert end_of(1e6) == pytest.approx(now + 100.0, abs=1.0)

@@ -34,6 +34,8 @@ def loaded(path):
 
 def test_all_of_them_are_registered():
     for path in (ROOT / "hinge" / "solvers").rglob("*.py"):
+        if path.stem == "fused_sums":  # needs Triton, and has no solver
+            continue
         importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
 
     def below(cls):

@@ -30,22 +30,18 @@ UNIT = float(np.finfo(np.float64).eps) / 2
 def duality_gap(y, box, lam, beta, r, e, own, b, free, extra, epsilon):
     """The gap of w = Σ βφ at bias b, against the best multiple of its own α, made feasible.
 
-    With a free bias the sums of the positive and of the negative β must agree, which they do up to rounding: the larger
-    one is scaled by 1 - κ.
+    With a free bias the sums of positive and of negative β must agree: the larger one is scaled by 1 - κ.
 
     Parameters
     ----------
     y, box, beta, r : ndarray of shape (n,)
         Labels or targets, cᵢ/λ, coefficients, and responses ⟨w, φ(xᵢ)⟩.
-    e, own : ndarray of shape (n,)
-        Bounds on the errors of the responses, and norms of the φ(xᵢ).
-    extra : ndarray of shape (n,)
-        Filled with what the error of each response adds to the gap.
-    epsilon : float, optional
-        Of the ε-insensitive loss; None for the hinge.
-
+    e, own, extra : ndarray of shape (n,)
+        Bounds on the errors of the responses; norms of the φ(xᵢ); filled with what each error adds to the gap.
     free : bool
         Whether the bias is free.
+    epsilon : float, optional
+        Of the ε-insensitive loss; None for the hinge.
 
     Returns
     -------
