@@ -1,11 +1,12 @@
-"""hinge.SVC against scikit-learn's SVC on small sets: the cost of a fit, and whether the machines agree.
+"""hinge's machines against scikit-learn's on small sets: the cost of a fit, and whether the machines agree.
 
-    python benchmarks/small.py [--only times toys] [--repeats 15]
+    python benchmarks/small.py [--only times linear toys] [--repeats 15]
 
-Tables: times (of `fit`, interleaved, medians, compiled code warm, one thread) and toys: scikit-learn's toy
-sets as they are, four kernels, three C; fits that raise, whose training accuracy differs from the peer's by
-more than 4%, or that differ between two calls. The peer is stopped after twenty million iterations, which
-unscaled features take up.
+Tables: times of `SVC` (of `fit`, interleaved, medians, compiled code warm, one thread); linear, the same of `LinearSVC`
+and `LinearSVR` as they come, with objectives, since both sides have a tolerance of their own; and toys: scikit-learn's
+toy sets as they are, four kernels, three C; fits that raise, whose training accuracy differs from the peer's by more
+than 4%, or that differ between two calls. The peer is stopped after twenty million iterations, which unscaled features
+take up.
 """
 
 import argparse
@@ -19,10 +20,13 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np  # noqa: E402
 from sklearn import datasets  # noqa: E402
+from sklearn import svm as peers  # noqa: E402
+from sklearn.preprocessing import scale  # noqa: E402
 from sklearn.svm import SVC as Libsvm  # noqa: E402
 
-from hinge import SVC  # noqa: E402
+from hinge import SVC, LinearSVC, LinearSVR  # noqa: E402
 
+TABLES = ("times", "linear", "toys")
 TOYS = ("iris", "wine", "breast_cancer", "digits")
 
 
@@ -49,6 +53,45 @@ def times(options):
                 seconds.append(time.perf_counter() - before)
         peer, ours = (1e3 * statistics.median(seconds) for seconds in taken.values())
         print(f"{name:24s} {peer:8.2f} {ours:8.2f} {ours / peer:6.2f} ({most:g})", flush=True)
+
+
+def linear(options):
+    print("\nfit, milliseconds: set, machine, peer, ours, peer/ours, objectives of peer and ours (of the last class)")
+    sets = [(name, *toy(name)) for name in TOYS[:3]]
+    sets += [(f"{name}, scaled", scale(X), y) for name, X, y in sets[1:]]
+    for n, d in ((20, 2), (100, 20), (300, 20), (1000, 20), (1000, 200), (3000, 20), (10_000, 20)):
+        X, y = datasets.make_classification(n, d, n_informative=min(d, 5), n_redundant=0, random_state=0)
+        sets.append((f"{n} x {d}", X, y))
+    for name, X, y in sets:
+        for loss in ("squared_hinge", "hinge"):
+            _race(name, X, y, peers.LinearSVC, LinearSVC, {"loss": loss}, options.repeats)
+    for n, d in ((20, 2), (100, 20), (300, 20), (3000, 20)):
+        X, y = datasets.make_regression(n, d, noise=10.0, random_state=0)
+        _race(f"{n} x {d}", X, y, peers.LinearSVR, LinearSVR, {}, options.repeats)
+
+
+def _race(name, X, y, peer, ours, settings, repeats):
+    taken, models = {peer: [], ours: []}, {}
+    ours(**settings).fit(X, y)
+    for _ in range(repeats):
+        for make, seconds in taken.items():
+            before = time.perf_counter()
+            models[make] = make(random_state=0, **settings).fit(X, y)
+            seconds.append(time.perf_counter() - before)
+    first, second = (1e3 * statistics.median(seconds) for seconds in taken.values())
+    values = " / ".join(f"{_objective(model, X, y):.6g}" for model in models.values())
+    what = settings.get("loss", "regression")
+    print(f"{name:22s} {what:14s} {first:8.2f} {second:8.2f} {first / second:6.2f}  {values}", flush=True)
+
+
+def _objective(model, X, y):
+    w, b = np.atleast_2d(model.coef_)[-1], float(np.ravel(model.intercept_)[-1])
+    if isinstance(model, (LinearSVR, peers.LinearSVR)):
+        losses = np.maximum(0.0, np.abs(y - X @ w - b) - model.epsilon)
+    else:
+        losses = np.maximum(0.0, 1.0 - np.where(y == model.classes_[-1], 1.0, -1.0) * (X @ w + b))
+        losses = losses**2 if model.loss == "squared_hinge" else losses
+    return 0.5 * float(w @ w + b * b) + model.C * float(losses.sum())
 
 
 def toys(options):
@@ -80,7 +123,7 @@ def toys(options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="*", choices=("times", "toys"), default=("times", "toys"))
+    parser.add_argument("--only", nargs="*", choices=TABLES, default=TABLES)
     parser.add_argument("--repeats", type=int, default=15)
     options = parser.parse_args()
     warnings.simplefilter("ignore")

@@ -34,6 +34,7 @@ from hinge.problems import (
 from hinge.problems.svm.tasks import Answers, Tasks
 from hinge.solvers import Result, Simba, Solver, choose, solve, solve_slack
 from hinge.solvers.at_once import solve_at_once
+from hinge.solvers.driver import check_solver
 from hinge.solvers.in_parts import in_parts
 from hinge.threads import one_blas_thread, threads_of
 
@@ -233,6 +234,7 @@ def run_one(problem: LinearProblem | Multiclass | KernelProblem, k: int, plan: P
     if solver is None:
         chosen = choose(problem, max_reads=stop.max_reads, tol=stop.tol).solver
         solver = chosen if stop.max_reads is not None else in_parts(chosen, problem, plan.threads)
+    check_solver(problem, solver)  # before its cost is asked for
     if stop.max_iter is None and plan.passes is not None:
         stop = replace(stop, max_iter=plan.passes * solver.cost(problem).a_pass)
     return replace(solve(problem, solver, stop=stop, **options), state=None)  # states are not needed again

@@ -102,9 +102,7 @@ def solve(
         raise ValueError(f"on_interrupt is 'raise' or 'keep', not {on_interrupt!r}.")
     if not isinstance(solver, Solver):
         raise TypeError(f"solver must be a Solver, such as hinge.solvers.SDCA(), got {solver!r}.")
-    reason = reason_against(solver, problem) or cannot_read(problem, solver)
-    if reason:
-        raise ValueError(reason)
+    check_solver(problem, solver)
     own_limits = stop.max_reads is not None or stop.max_cost is not None
     stop = within_budget(stop, problem)
     stop = replace(stop, max_time=limited(stop.max_time))
@@ -138,6 +136,13 @@ def solve(
         if checkpoint is not None:
             checkpoint.offer(run.state, final=True)
         return run.result(status)
+
+
+def check_solver(problem: Problem, solver: Solver) -> None:
+    """Raise a ValueError with the reason if the solver cannot solve the problem, or cannot read its data."""
+    reason = reason_against(solver, problem) or cannot_read(problem, solver)
+    if reason:
+        raise ValueError(reason)
 
 
 def _is_like(state: Any, fresh: Any) -> bool:
