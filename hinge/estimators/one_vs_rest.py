@@ -225,10 +225,12 @@ def run_one(problem: LinearProblem | Multiclass | KernelProblem, k: int, plan: P
     if isinstance(problem, SlackConstrained | KernelSlackConstrained) and _by_lambda(problem, plan.solver):
         return replace(solve_slack(problem, plan.solver, stop=stop, passes=plan.passes, **options), state=None)
     solver = plan.solver
-    if solver is None and start is None and score is None and not callbacks:
+    if solver is None and start is None and score is None:
         passes = math.inf if plan.passes is None else plan.passes
         attempt = solve_at_once(problem, stop, passes=passes, seed=plan.seed)
         if attempt.result is not None:
+            for callback in callbacks:
+                callback(attempt.result.history[-1], attempt.result.solution)
             return attempt.result
         options["start"] = attempt.answer
     if solver is None:
