@@ -122,24 +122,10 @@ def climb(
     y, target, weight, loss, A = problem.y, problem.target, problem.weight, problem.loss, problem.matrix.rows
     point = DualPoint(np.zeros(n), np.zeros(problem.d), 0.0) if start is None else start
     alpha, v, rho = point.alpha.copy(), point.v.copy(), max(0.03 * tools.typical_sq_norm, 10.0 * problem.lam)
-    _begin(
-        target,
-        weight,
-        loss,
-        full,
-        c,
-        rho,
-        start is None,
-        alpha,
-        v,
-        point.u,
-        dual,
-        walk,
-        tools.p,
-        tools.v_p,
-        tools.q,
-        tools.v_q,
-    )
+    u = 0.0
+    if start is not None:
+        u = start.u * _to_best_multiple(target, weight, loss, full, c, alpha, v, start.u)
+    _begin(tools, alpha, v, u, full, c, rho, cold=start is None)
     unit, moves, block = problem.unit * problem.total, problem.bias != "none", rows_a_block(problem.matrix)
     responses, limit = np.empty(n), epoch.t + passes * n
     piece = PIECE * n // max(1, problem.matrix.n_cells) + 1
@@ -167,6 +153,21 @@ def climb(
     u = float(dual.u)
     answer = Solution(v / full, float(dual.beta + dual.kappa * u / full), alpha)
     return Climbed(DualPoint(alpha, v, u), answer, responses, float(walk.gap) if walk.gap <= tol else np.inf)
+
+
+def _begin(
+    tools: Tools, alpha: np.ndarray, v: np.ndarray, u: float, full: float, c: float, rho: float, *, cold: bool
+) -> None:
+    """Set all numbers to where an ascent begins; ρ is that of `SDCA`. Not compiled: a first fit has enough to compile."""
+    dual, walk = tools.dual, tools.walk
+    dual.u, dual.growing = u, cold and full >= SGD_PAYS
+    dual.Lam = 0.0 if dual.growing else full
+    dual.upper, dual.lower, dual.beta = np.inf, -np.inf, 0.0
+    if c > 0.0:
+        dual.kappa, dual.keep = c / (1.0 + c / rho), 1.0 / (1.0 + rho / c)
+        dual.beta = dual.keep * c * u / full
+    walk.u_step, walk.gap, walk.u_before = 0.0, np.inf, u
+    tools.v_p[:], tools.v_q[:], tools.p[:], tools.q[:] = v, 0.0, alpha, 0.0
 
 
 @compiled
@@ -216,24 +217,6 @@ def _epochs(
                 return
             epoch.stale = True
         subspace_step(A, y, target, weight, loss, full, c, 0.0, alpha, v, dual, walk, p, v_p, q, v_q)
-
-
-@compiled
-def _begin(target, weight, loss, full, c, rho, cold, alpha, v, u, dual, walk, p, v_p, q, v_q):
-    """Put α and v at the best multiple of them, and all numbers to where an ascent begins; ρ is that of `SDCA`."""
-    dual.u = u if cold else u * _to_best_multiple(target, weight, loss, full, c, alpha, v, u)
-    dual.growing = cold and full >= SGD_PAYS
-    dual.Lam = 0.0 if dual.growing else full
-    dual.upper, dual.lower, dual.beta = np.inf, -np.inf, 0.0
-    if c > 0.0:
-        dual.kappa, dual.keep = c / (1.0 + c / rho), 1.0 / (1.0 + rho / c)
-        dual.beta = dual.keep * c * dual.u / full
-    walk.u_step, walk.gap = 0.0, np.inf
-    walk.u_before = dual.u
-    for j in range(len(v)):
-        v_p[j], v_q[j] = v[j], 0.0
-    for i in range(len(alpha)):
-        p[i], q[i] = alpha[i], 0.0
 
 
 @compiled(fastmath=SUMS)
