@@ -158,7 +158,7 @@ def climb(
 def _begin(
     tools: Tools, alpha: np.ndarray, v: np.ndarray, u: float, full: float, c: float, rho: float, *, cold: bool
 ) -> None:
-    """Set all numbers to where an ascent begins; ρ is that of `SDCA`. Not compiled: a first fit has enough to compile."""
+    """Set all numbers to where an ascent begins; ρ is that of `SDCA`. Not compiled: a first fit has enough of that."""
     dual, walk = tools.dual, tools.walk
     dual.u, dual.growing = u, cold and full >= SGD_PAYS
     dual.Lam = 0.0 if dual.growing else full
