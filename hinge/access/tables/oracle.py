@@ -68,8 +68,7 @@ class Oracle(Fetched):
     What is bought, and billed:
 
     - A row of which nothing is known is one call of ``row``. If parts of a row or of a block are known, the missing
-    cells
-      are bought by one call of ``cells`` for each row.
+      cells are bought by one call of ``cells`` for each row.
     - An oracle without ``cells`` sells whole rows and columns only: one cell of a row costs the row. It is kept whole,
       and billed whole.
     - A column is one call of ``column``, unless all of it is known.
