@@ -100,7 +100,8 @@ def stiffness(problem: Regularized) -> float:
         differences = row_differences(problem)
         if SUPPORT * problem.n < differences.directions:
             crowd = SUPPORT * problem.n / differences.directions
-            stiff = min(stiff, sq / (differences.sq * (1.0 - math.sqrt(crowd)) ** 2))
+            least = differences.sq * (1.0 - math.sqrt(crowd)) ** 2
+            stiff = min(stiff, sq / least) if least > 0.0 else stiff  # rows may be zero
     return max(stiff, 1e-300)
 
 

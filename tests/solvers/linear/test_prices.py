@@ -47,6 +47,12 @@ def test_few_rows_far_from_the_origin_are_nearly_parallel():
     assert stiffness(same) > 1e9
 
 
+@pytest.mark.parametrize("n", [2, 3, 50])
+def test_rows_of_zeros_have_a_price(n):
+    none = Regularized(np.zeros((n, 2000)), np.resize([1, -1], n), 1e-3)
+    assert 0.0 < stiffness(none) < 1e-200 and ascent_price(none, 1e-3) > 0.0
+
+
 def test_a_visit_costs_more_where_rows_are_long_or_sparse_or_far():
     X = sp.random_array((2000, 20), density=0.999, rng=np.random.default_rng(0), dtype=np.float32).tocsr()
     sparse = Regularized(X, np.resize([1, -1], 2000), 0.1)
