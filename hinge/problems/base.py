@@ -1,5 +1,6 @@
 """The base class of problems: an exact objective, a certificate, and counts of the data read."""
 
+from collections.abc import Iterable
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -33,6 +34,37 @@ class Solution(NamedTuple):
     w: np.ndarray
     b: float = 0.0
     alpha: np.ndarray | None = None
+
+
+class Combination(Solution):
+    """A solution whose w is the combination of the rows by α, but for the rounding of its updates.
+
+    With `mass` and `chain` a certificate need not add up the rows again. A copy with other parts (``_replace``) is a
+    plain `Solution`: it may be no such combination.
+
+    Attributes
+    ----------
+    mass : float
+        :math:`\\sum c_i|\\Delta\\alpha_i|` over all updates; infinite if not known.
+    chain : int
+        The number of updates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hinge.problems.base import Combination
+    >>> answer = Combination(np.array([0.5]), alpha=np.array([1.0]))
+    >>> answer.mass, answer.chain = 1.0, 1
+    >>> type(answer._replace(w=np.array([2.0]))).__name__
+    'Solution'
+    """
+
+    mass: float = float("inf")
+    chain: int = 0
+
+    @classmethod
+    def _make(cls, parts: Iterable[Any]) -> Solution:  # type: ignore[override]
+        return Solution._make(parts)
 
 
 class Certificate(NamedTuple):

@@ -160,7 +160,8 @@ def _is_like(state: Any, fresh: Any) -> bool:
 def copied(answer: Answer) -> Answer:
     """An answer with copies of its arrays."""
     parts = cast(tuple[Any, ...], answer)
-    return cast(Answer, type(answer)(*(part.copy() if hasattr(part, "copy") else part for part in parts)))
+    make: Any = type(answer)
+    return cast(Answer, make._make(part.copy() if hasattr(part, "copy") else part for part in parts))
 
 
 class _Run:

@@ -32,7 +32,10 @@ def test_the_certificate_is_of_the_very_solution(tiny, solver, bias):
     problem = Regularized(*tiny, 0.05, bias=bias)
     for stop in (Stop(0.05, max_iter=5000), Stop(0, max_iter=70)):
         result = solve(problem, solver, stop=stop)
-        assert result.certificate == problem.certificate(result.solution)
+        again = problem.certificate(result.solution)
+        assert (result.certificate.objective, result.certificate.b) == (again.objective, again.b)
+        assert result.certificate.bound == pytest.approx(again.bound, rel=1e-9)  # by the solver's own sum, or anew
+        assert result.certificate.bound <= again.bound
         assert result.solution.b == result.certificate.b
         assert result.certificate.objective == pytest.approx(problem.objective(result.solution))
         assert result.history[-1].objective == result.certificate.objective

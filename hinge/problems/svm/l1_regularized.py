@@ -74,7 +74,7 @@ class L1Regularized(Penalized):
         """‖w‖₁."""
         return self.norm(w, b)
 
-    def dual(self, solution: Solution) -> float:
+    def dual(self, solution: Solution, primal: float | None = None) -> float:
         """D at a feasible point made from the solution's α; -inf if the solution has no α.
 
         With a free bias the class with the larger sum of cα is scaled down; then α is multiplied by the best factor

@@ -117,7 +117,7 @@ class OneClass(Regularized):
         longest = VANISHING * self.nu * self.largest_norm() / self.lam
         return sq_norm <= longest * longest
 
-    def dual(self, solution: Solution) -> float:
+    def dual(self, solution: Solution, primal: float | None = None) -> float:
         """D at the feasible point made from the solution's α; -inf if the solution has no α."""
         return -np.inf if solution.alpha is None else self.certificate(solution).bound
 

@@ -53,8 +53,11 @@ class Penalized(LinearProblem):
         """The penalty of (w, b), which λ multiplies."""
         raise NotImplementedError
 
-    def dual(self, solution: Solution) -> float:
-        """The dual objective at a feasible point made from the solution's α; -inf if the solution has no α."""
+    def dual(self, solution: Solution, primal: float | None = None) -> float:
+        """The dual objective at a feasible point made from the solution's α; -inf if the solution has no α.
+
+        `primal` is an upper bound, for who can save work by knowing how large the gap is.
+        """
         raise NotImplementedError
 
     def objective(self, solution: Solution) -> float:
@@ -67,7 +70,7 @@ class Penalized(LinearProblem):
         b = self.best_bias(r) if self.bias == "free" else solution.b
         primal = self.primal(w, b, r)
         del r  # free it before the dual allocates another of this length
-        dual = self.dual(solution)
+        dual = self.dual(solution, primal)
         return Certificate(primal, dual, self.relative(primal, dual), b)
 
     def primal(self, w: np.ndarray, b: float, r: np.ndarray) -> float:

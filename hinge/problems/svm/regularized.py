@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hinge.problems.base import Certificate, Solution
+from hinge.problems.base import Certificate, Combination, Solution
 from hinge.problems.rounding import rounding
 from hinge.problems.svm.losses import Loss
 from hinge.problems.svm.penalized import Penalized
@@ -17,6 +17,10 @@ below 1 may be all of the gap.
 
 FAINT = 1e-100
 """Margins below this count as not positive."""
+
+
+LITTLE = 0.01
+"""Share of the gap up to which the rounding of a sum that was updated many times is accepted."""
 
 
 class DualShare(NamedTuple):
@@ -93,16 +97,26 @@ class Regularized(Penalized):
         """½‖w‖²."""
         return 0.5 * self.norm(w, b) ** 2
 
-    def dual(self, solution: Solution) -> float:
+    def dual(self, solution: Solution, primal: float | None = None) -> float:
         """D at a feasible point made from the solution's α; -inf if the solution has no α.
 
         With a free bias the class with the larger sum of cα is scaled down until the dual constraint holds. Then α is
         multiplied by the best factor that keeps it within its bounds, which costs nothing. The sum over rows is made
-        anew: the solver's own has gathered the roundings of all its updates.
+        anew, unless the solver's own (`Combination`) is known well enough: it has gathered the roundings of all its
+        updates, and these must be little beside the gap to a given `primal`.
         """
         alpha = solution.alpha
         if alpha is None:
             return -np.inf
+        if primal is not None and isinstance(solution, Combination) and solution.mass < np.inf and self.bias != "free":
+            share = self.dual_share(alpha, self.lam * solution.w, chain=solution.chain)
+            share = share._replace(off=self.combination_error(solution.mass, chain=solution.chain))
+            known, exact = (
+                dual_value(one, self.lam, self.loss, self.constant_sq, self.terms)
+                for one in (share, share._replace(off=0.0))
+            )
+            if exact - known <= LITTLE * (primal - known):
+                return known
         alpha = self.balanced(alpha) if self.bias == "free" else alpha
         return self.dual_of(alpha, self.combination(alpha))
 

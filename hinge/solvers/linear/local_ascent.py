@@ -96,12 +96,13 @@ def local_ascent(
 def visit(A, y, target, weight, loss, lam, block_rows, n_iter, alpha, v, sq, active, order, dual, epoch):
     """Steps of dual ascent on up to `n_iter` rows, in the order of an epoch; how many are left, and whether it is over.
 
-    Of `dual` it moves u, Λ where it grows, and what the epoch has met.
+    Of `dual` it moves u, Λ where it grows, and what the epoch has met and `moved`.
     """
     # What a row changes is held in variables: fields of `dual` would be written to memory for every row. And nothing
     # is handed on row by row: to count who holds an array takes as long as a short row, and threads share the count.
     u, beta, kappa, Lam, gap = dual.u, dual.beta, dual.kappa, dual.Lam, dual.gap_so_far
     highest, lowest, upper, lower, growing = dual.highest, dual.lowest, dual.upper, dual.lower, dual.growing
+    moved = dual.moved
     block, offset, visited, listed, left = epoch.block, epoch.offset, epoch.visited, epoch.active, n_iter
     blocks = -(-listed // block_rows) if are_far(A) else 0  # those that are worth asking for in advance
     while left > 0 and visited < listed:
@@ -137,11 +138,13 @@ def visit(A, y, target, weight, loss, lam, block_rows, n_iter, alpha, v, sq, act
                 highest, lowest = rise if rise > highest else highest, fall if fall < lowest else lowest
                 new = best_weight(loss, old, g, s * (sq[i] + kappa) / Lam)
                 alpha[i] = new
-                u += s * (new - old) * yi
-                add_row(A, row, s * (new - old) * yi, v)
+                step = s * (new - old) * yi
+                u += step
+                moved += abs(step)
+                add_row(A, row, step, v)
         left, visited = left - (stop - first), visited + (stop - first)
         block, offset = (block + 1, 0) if stop == last else (block, stop - begin)
-    dual.u, dual.Lam, dual.gap_so_far, dual.highest, dual.lowest = u, Lam, gap, highest, lowest
+    dual.u, dual.Lam, dual.gap_so_far, dual.highest, dual.lowest, dual.moved = u, Lam, gap, highest, lowest, moved
     epoch.block, epoch.offset = block, offset
     return left, counted(epoch, visited - epoch.visited)
 

@@ -10,6 +10,7 @@ import numpy as np
 from hinge.access import dot, read_row
 from hinge.compiled import Scalars, compiled, scalars
 from hinge.problems import OneClass, Problem, Regularized, Solution
+from hinge.problems.base import Combination
 from hinge.problems.cost import Cost
 from hinge.problems.svm.losses import gap_share
 from hinge.sampling import key_of
@@ -20,6 +21,9 @@ from hinge.solvers.linear.subspace_step import products
 
 SGD_PAYS = 3.0  # λ Σ s from which the gradient pass is a good beginning
 TYPICAL = 16  # rows, or up to twice as many, whose norms set the scale of a free bias
+LEAST_LEFT = 0.25  # of the gap as an epoch met it, what is left at its end, measured on text: 0.2 to 0.5
+SPARE, CARE = 0.25, 3.0  # passes by which a run goes on to make sure of its certificate, at most to a third of the gap
+DOUBT = 2.0  # factor by which more of a gap is foreseen after a certificate that was not good enough
 SAMPLE = 2048  # rows by which the gap is guessed after a long epoch
 
 
@@ -43,10 +47,11 @@ class SDCAState(NamedTuple):
 
     `dual` has u = Σ sᵢαᵢyᵢ, the multiplier β, κ, its `pull` and the share that β `keep`s, the Λ in use and whether it
     still grows; of the dual's derivatives the bounds `upper` and `lower` beyond which rows leave the list, and this
-    epoch's extremes; the gap as this epoch has met it so far, as the last one did and the one before, whether it
-    was as small in the end as these foretell, and whether an epoch has `ended` whose gap was not asked for yet; `short`
-    is what the margin of a row lacked most in the last epoch, and there is that of the one before; in the next epochs,
-    as many as one is `wary`, no row leaves the list. `epoch` is described in `first_epoch`.
+    epoch's extremes; the gap as this epoch has met it so far, as the last one did and the one before, the `doubt` and
+    the `care` by which what these foretell is multiplied, and whether an epoch has `ended` whose gap was not asked for
+    yet; `short` is what the margin of a row lacked most in the last epoch, and there is that of the one before; in the
+    next epochs, as many as one is `wary`, no row leaves the list; `moved` is Σ sᵢ|Δαᵢ| over all steps. `epoch` is
+    described in `first_epoch`.
     """
 
     alpha: np.ndarray
@@ -179,7 +184,7 @@ class SDCA(Solver[Regularized, SDCAState]):
             positive, negative = problem.class_mass(alpha)
             dual.u = (positive - negative) * problem.total
             dual.beta = start.b if problem.bias != "none" else 0.0
-            dual.Lam = full
+            dual.Lam, dual.moved = full, (positive + negative) * problem.total
         elif self.first_pass == "plain" or (self.first_pass == "auto" and full < SGD_PAYS):
             dual.Lam = full
         else:
@@ -216,7 +221,10 @@ class SDCA(Solver[Regularized, SDCAState]):
         dual = state.dual
         Lam = dual.Lam or 1.0  # within the first pass, that of the rows seen so far
         b = dual.beta + dual.kappa * dual.u / Lam
-        return Solution(state.v / Lam, float(b), state.alpha)
+        answer = Combination(state.v / Lam, float(b), state.alpha)
+        if not dual.growing and dual.Lam:  # so w is that of α
+            answer.mass, answer.chain = float(dual.moved / problem.total), problem.n + state.t
+        return answer
 
     def cost(self, problem: Regularized, state: SDCAState | None = None) -> Cost:
         setup = 2 * TYPICAL * problem.matrix.max_row_cells if problem.bias != "none" else 0
@@ -252,8 +260,9 @@ class SDCA(Solver[Regularized, SDCAState]):
         return problem.relative((dual + gap) / problem.total, dual / problem.total)
 
     def refresh(self, problem: Regularized, state: SDCAState) -> SDCAState:
-        """Bring all rows back, for two epochs: the second tells what the first has left. No gap is foreseen."""
-        state.epoch.stale, state.dual.trusted, state.dual.wary = True, False, 2
+        """Bring all rows back, for two epochs: the second tells what the first has left. Foresee more of a gap."""
+        dual = state.dual
+        state.epoch.stale, dual.ended, dual.doubt, dual.wary = True, False, DOUBT * dual.doubt, 2
         return state
 
     def kappa(self, problem: Regularized) -> float:
@@ -309,7 +318,9 @@ def first_dual() -> Scalars:
         short=np.inf,
         short_before=np.inf,
         wary=0,
-        trusted=True,
+        doubt=1.0,
+        care=1.0,
+        moved=0.0,
         ended=False,
     )
 
@@ -370,6 +381,10 @@ def end_epoch(dual, epoch, active, full, moves, shrinking):
     dual.lower = lowest if leave and lowest < 0.0 else -np.inf
     dual.ended, dual.growing = not growing, False
     epoch.active = unmarked(active, epoch.active)
+    # A certificate that is not good enough costs more than some visits to what is left on the list.
+    dual.care = 1.0
+    if dual.gap < dual.gap_before < np.inf and epoch.active > 0:
+        dual.care = min(CARE, (dual.gap_before / dual.gap) ** (SPARE * len(active) / epoch.active))
 
 
 @compiled(inline="always")
@@ -403,10 +418,10 @@ def foreseen(target, weight, loss, aim, gap, alpha, v, dual):
                 separable = False
     sq, c, u, Lam = products(v, v)[1], aim.constant_sq, dual.u, aim.Lam
     if gap != gap:
-        gap = dual.gap
-        if dual.trusted and gap < dual.gap_before < np.inf:
+        gap = dual.gap * dual.care
+        if dual.gap < dual.gap_before < np.inf:
             # Rows were met from the beginning of the epoch, when the gap was larger, to its end.
-            gap *= math.sqrt(gap / dual.gap_before)
+            gap *= min(1.0, dual.doubt * max(LEAST_LEFT, math.sqrt(dual.gap / dual.gap_before)))
     half = (sq + c * u * u) / (2.0 * Lam)
     if separable:
         s = target[0] / (target[0] - short)

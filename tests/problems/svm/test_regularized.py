@@ -1,3 +1,5 @@
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -171,3 +173,42 @@ def test_a_multiple_of_an_answer_is_certified_where_the_answer_itself_is_short_o
     assert problem.objective(given_out) <= sharp.objective
     assert problem.sharpened(short, plain, 0.0) is plain  # nothing is that good
     assert problem.sharpened(short, plain, 1e9) is plain  # it is good enough as it is
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("started", [False, True])
+def test_the_rounding_of_a_sum_that_a_solver_has_updated_is_bounded(weighted, started):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((40, 3)) + 3.0, np.where(rng.random(40) < 0.5, 1, -1)
+    s = rng.uniform(0.1, 3.0, 40) if weighted else None
+    problem, solver = Regularized(X, y, 1e-3, weight=s), SDCA()
+    start = Solution(np.zeros(3), alpha=rng.random(40)) if started else None
+    state = solver.advance(problem, solver.init(problem, start=start), 4000)
+    answer = solver.solution(problem, state)
+    shares = [Fraction(1)] * 40 if s is None else [*map(Fraction, s)]
+    coef = [share * Fraction(a) * int(k) for share, a, k in zip(shares, answer.alpha, y, strict=True)]
+    z = [sum(c * Fraction(x) for c, x in zip(coef, column, strict=True)) / sum(shares) for column in X.T]
+    off = [Fraction(one) - Fraction(problem.lam) * Fraction(w) for one, w in zip(z, answer.w, strict=True)]
+    bound = problem.combination_error(answer.mass, chain=answer.chain)
+    assert 0.0 < float(sum(o * o for o in off)) ** 0.5 < bound < 1e-6 * float(sum(o * o for o in z)) ** 0.5
+
+
+def test_a_certificate_does_not_add_up_the_rows_again_where_the_solver_knows_their_sum(tiny_csr):
+    X, y = tiny_csr
+    problem = Regularized(X, y, 0.01)
+    answer = solve(problem, SDCA(), stop=Stop(tol=1e-3)).solution
+    solver = SDCA()
+    state = solver.advance(problem, solver.init(problem), 5 * problem.n)
+    known = solver.solution(problem, state)
+    plain = Solution(*known)
+    spent = []
+    for one in (known, plain, known._replace(b=0.0)):  # nobody can tell what was replaced
+        before = problem.matrix.reads
+        spent.append((problem.certificate(one), problem.matrix.reads - before))
+    (with_sum, once), (without, twice), (again, as_much) = spent
+    assert once == problem.matrix.n_cells < twice == as_much
+    assert again == without and with_sum.bound <= without.bound
+    assert with_sum.bound == pytest.approx(without.bound, rel=1e-10)
+    known.mass = 1e9  # as after very many updates
+    assert problem.certificate(known).bound == without.bound
+    assert type(answer) is Solution  # what is returned may be changed by anyone
