@@ -58,12 +58,10 @@ def occupied(matrix: Matrix | Table) -> Occupied:
     if not (isinstance(matrix, Matrix) and isinstance(matrix.rows, CSRRows)) or matrix.n_cells >= MANY_CELLS * width:
         return Occupied(matrix, None, width)
     indices = matrix.rows.indices
-    columns = np.flatnonzero(_flags(indices, width))
-    if len(columns) > FEW * width or not len(columns):
+    columns, numbers = _renumbered(indices, width, int(FEW * width))
+    if not len(columns):
         return Occupied(matrix, None, width)
-    place = np.empty(width, indices.dtype)
-    place[columns] = np.arange(len(columns), dtype=indices.dtype)
-    numbers = frozen(_renumbered(indices, place))
+    numbers = frozen(numbers)
     other = matrix.fork()
     other.shape = n, len(columns)
     for rows in ("rows", "unbilled"):
@@ -73,16 +71,20 @@ def occupied(matrix: Matrix | Table) -> Occupied:
 
 
 @compiled
-def _flags(indices, width):
-    flags = np.zeros(width, np.bool_)
+def _renumbered(indices, width, most):
+    """The columns that have cells, and the indices as places among them; nothing if they are more than `most`."""
+    place = np.zeros(width, indices.dtype)
     for p in range(np.uint64(len(indices))):
-        flags[indices[p]] = True
-    return flags
-
-
-@compiled
-def _renumbered(indices, place):
-    out = np.empty(len(indices), place.dtype)
+        place[indices[p]] = 1
+    columns, count = np.empty(most, np.int64), 0
+    for j in range(width):
+        if place[j]:
+            if count == most:
+                return np.empty(0, np.int64), np.empty(0, indices.dtype)
+            columns[count] = j
+            place[j] = count
+            count += 1
+    numbers = np.empty(len(indices), indices.dtype)
     for p in range(np.uint64(len(indices))):
-        out[p] = place[indices[p]]
-    return out
+        numbers[p] = place[indices[p]]
+    return columns[:count], numbers

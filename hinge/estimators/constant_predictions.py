@@ -30,6 +30,15 @@ class ConstantPredictionWarning(UserWarning):
     """
 
 
+def rules_out_constant(codes: np.ndarray, objective: float) -> bool:
+    """Whether a mean loss, or more, of two classes excludes that one class is predicted for all rows.
+
+    A row on the wrong side has a loss of at least 1.
+    """
+    second = int(np.count_nonzero(codes))
+    return objective * len(codes) < min(second, len(codes) - second)
+
+
 def warn_if_constant(codes: np.ndarray, classes: np.ndarray, predicted: Callable[[Any], np.ndarray]) -> None:
     """Warn if one class is predicted for all training rows.
 

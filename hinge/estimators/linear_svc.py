@@ -20,7 +20,7 @@ from hinge.access.streams.streamed import Streamed
 from hinge.access.tables.oracle import FeatureOracle, as_oracle
 from hinge.estimators import checks, crammer_singer, streams, tables, weights
 from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
-from hinge.estimators.constant_predictions import warn_if_constant
+from hinge.estimators.constant_predictions import rules_out_constant, warn_if_constant
 from hinge.estimators.few_cells import FewCells
 from hinge.estimators.leave_one_out import Judged, without_linear_rows
 from hinge.estimators.linear_machine import SOLVES, LinearMachine, linear_scores
@@ -325,7 +325,9 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         keep_results(self, results, problems)
         streams.set_names(self, names)
         if table is None and self.stop_reason_ == "converged":
-            warn_if_constant(codes, classes, self._predicted_by(X, seen))
+            plain = len(classes) == 2 and rows is None and per_class is None and isinstance(problems[0], Penalized)
+            if not (plain and rules_out_constant(codes, self.objective_)):
+                warn_if_constant(codes, classes, self._predicted_by(X, seen))
         return self
 
     def _fit_stream(

@@ -227,7 +227,8 @@ def run_one(problem: LinearProblem | Multiclass | KernelProblem, k: int, plan: P
     solver = plan.solver
     if solver is None and start is None and score is None:
         passes = math.inf if plan.passes is None else plan.passes
-        attempt = solve_at_once(problem, stop, passes=passes, seed=plan.seed)
+        watched = bool(callbacks) or plan.on_interrupt == "keep" or plan.threads > 1
+        attempt = solve_at_once(problem, stop, passes=passes, seed=plan.seed, watched=watched)
         if attempt.result is not None:
             for callback in callbacks:
                 callback(attempt.result.history[-1], attempt.result.solution)

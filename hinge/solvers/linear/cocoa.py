@@ -12,7 +12,7 @@ from hinge.problems.cost import Cost
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.linear.active_rows import list_rows, rows_to_look, shuffle
 from hinge.solvers.linear.local_ascent import Change, Rows, Share, local_ascent
-from hinge.solvers.linear.sdca import SDCA, SDCAState, begin_bias, end_epoch
+from hinge.solvers.linear.sdca import SDCA, SDCAState, answer_of, begin_bias, end_epoch
 from hinge.threads import each
 
 NEIGHBOURS = 64  # rows that are dealt out together, so that parts do not write to the same lines of memory
@@ -182,7 +182,7 @@ class CoCoA(Solver[Regularized, CoCoAState]):
         rounds.done += 1
 
     def solution(self, problem: Regularized, state: CoCoAState) -> Solution:
-        return self.plain.solution(problem, state.ascent)
+        return answer_of(state.ascent)
 
     def cost(self, problem: Regularized, state: CoCoAState | None = None) -> Cost:
         """A round may be all of an epoch, which reads no more than all rows."""

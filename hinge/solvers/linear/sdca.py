@@ -23,6 +23,7 @@ SGD_PAYS = 3.0  # λ Σ s from which the gradient pass is a good beginning
 TYPICAL = 16  # rows, or up to twice as many, whose norms set the scale of a free bias
 LEAST_LEFT = 0.25  # of the gap as an epoch met it, what is left at its end, measured on text: 0.2 to 0.5
 SPARE, CARE = 0.25, 3.0  # passes by which a run goes on to make sure of its certificate, at most to a third of the gap
+PATIENCE = 16  # times n visits in which the gap of a short list should halve: else the rows that left it are looked at
 DOUBT = 2.0  # factor by which more of a gap is foreseen after a certificate that was not good enough
 SAMPLE = 2048  # rows by which the gap is guessed after a long epoch
 
@@ -50,8 +51,8 @@ class SDCAState(NamedTuple):
     epoch's extremes; the gap as this epoch has met it so far, as the last one did and the one before, the `doubt` and
     the `care` by which what these foretell is multiplied, and whether an epoch has `ended` whose gap was not asked for
     yet; `short` is what the margin of a row lacked most in the last epoch, and there is that of the one before; in the
-    next epochs, as many as one is `wary`, no row leaves the list; `moved` is Σ sᵢ|Δαᵢ| over all steps. `epoch` is
-    described in `first_epoch`.
+    next epochs, as many as one is `wary`, no row leaves the list; `moved` is Σ sᵢ|Δαᵢ| over all steps; `halved` is a gap, and
+    `since` the visits since it was met, or half of the one before. `epoch` is described in `first_epoch`.
     """
 
     alpha: np.ndarray
@@ -218,10 +219,7 @@ class SDCA(Solver[Regularized, SDCAState]):
         )
 
     def solution(self, problem: Regularized, state: SDCAState) -> Solution:
-        dual = state.dual
-        Lam = dual.Lam or 1.0  # within the first pass, that of the rows seen so far
-        b = dual.beta + dual.kappa * dual.u / Lam
-        answer = Combination(state.v / Lam, float(b), state.alpha)
+        dual, answer = state.dual, Combination(*answer_of(state))
         if not dual.growing and dual.Lam:  # so w is that of α
             answer.mass, answer.chain = float(dual.moved / problem.total), problem.n + state.t
         return answer
@@ -287,6 +285,13 @@ def aim_of(problem: Regularized, tol: float = 0.0) -> Aim:
     )
 
 
+def answer_of(state: SDCAState) -> Solution:
+    """The answer by v and α, however they came about."""
+    dual = state.dual
+    Lam = dual.Lam or 1.0  # within the first pass, that of the rows seen so far
+    return Solution(state.v / Lam, float(dual.beta + dual.kappa * dual.u / Lam), state.alpha)
+
+
 def begin_bias(problem: Regularized, dual: Scalars, kappa: Callable[[Regularized], float]) -> None:
     """Set what a bias moves by, see the Notes of `SDCA`; `kappa` gives that of a free one."""
     if problem.bias == "none":
@@ -320,6 +325,8 @@ def first_dual() -> Scalars:
         wary=0,
         doubt=1.0,
         care=1.0,
+        halved=np.inf,
+        since=0,
         moved=0.0,
         ended=False,
     )
@@ -381,6 +388,11 @@ def end_epoch(dual, epoch, active, full, moves, shrinking):
     dual.lower = lowest if leave and lowest < 0.0 else -np.inf
     dual.ended, dual.growing = not growing, False
     epoch.active = unmarked(active, epoch.active)
+    dual.since += epoch.rows
+    if dual.gap <= 0.5 * dual.halved:
+        dual.halved, dual.since = dual.gap, 0
+    elif dual.since > PATIENCE * len(active) and epoch.active < len(active):
+        epoch.stale, dual.halved, dual.since = True, dual.gap, 0
     # A certificate that is not good enough costs more than some visits to what is left on the list.
     dual.care = 1.0
     if dual.gap < dual.gap_before < np.inf and epoch.active > 0:

@@ -12,7 +12,7 @@ from hinge.problems.cost import Cost
 from hinge.sampling import draw_unit
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.linear.active_rows import begin, ends_epoch, next_rows
-from hinge.solvers.linear.sdca import SDCA, SDCAState, dual_step
+from hinge.solvers.linear.sdca import SDCA, SDCAState, answer_of, dual_step
 
 
 class StaleState(NamedTuple):
@@ -137,7 +137,7 @@ class StaleSDCA(Solver[Regularized, StaleState]):
         return state
 
     def solution(self, problem: Regularized, state: StaleState) -> Solution:
-        return self.plain.solution(problem, state.ascent)
+        return answer_of(state.ascent)
 
     def cost(self, problem: Regularized, state: StaleState | None = None) -> Cost:
         return self.plain.cost(problem)

@@ -11,7 +11,7 @@ from hinge.problems.cost import Cost
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.linear.active_rows import begin
 from hinge.solvers.linear.local_ascent import visit
-from hinge.solvers.linear.sdca import SDCA, SDCAState, aim_of, begin_bias, end_epoch, is_there
+from hinge.solvers.linear.sdca import SDCA, SDCAState, aim_of, answer_of, begin_bias, end_epoch, is_there
 from hinge.solvers.linear.subspace_step import subspace_step
 
 PACE = 0.5  # a step comes after visits of this share of the rows: shrunk epochs are short, but a step is not
@@ -139,7 +139,7 @@ class SubspaceSDCA(Solver[Regularized, SubspaceState]):
         return state
 
     def solution(self, problem: Regularized, state: SubspaceState) -> Solution:
-        return self.plain.solution(problem, state.ascent)
+        return answer_of(state.ascent)
 
     def cost(self, problem: Regularized, state: SubspaceState | None = None) -> Cost:
         """A row; at the beginning of an epoch it may be any number that a step pushes to their bounds."""

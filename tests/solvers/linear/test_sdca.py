@@ -5,8 +5,9 @@ import pytest
 
 from hinge.datasets import make_known_optimum
 from hinge.monitoring import Status, Stop
-from hinge.problems import NormConstrained, Regularized
-from hinge.solvers import SDCA, SubspaceSDCA, solve
+from hinge.problems import NormConstrained, Regularized, Solution
+from hinge.problems.base import Combination
+from hinge.solvers import SDCA, CoCoA, StaleSDCA, SubspaceSDCA, solve
 
 BIASES = ["none", "free", "penalized"]
 
@@ -340,3 +341,11 @@ def test_an_ascent_that_knows_its_tolerance_is_looked_at_less():
 def test_a_negative_tolerance_is_refused():
     with pytest.raises(ValueError, match="tol must not be negative, got -1"):
         SDCA(tol=-1.0)
+
+
+@pytest.mark.parametrize("solver", [SubspaceSDCA(), StaleSDCA(), CoCoA(parts=2)])
+def test_only_its_own_updates_are_counted_in_its_sum(tiny, solver):
+    problem = Regularized(*tiny, 1e-3)
+    for one, kind in ((SDCA(), Combination), (solver, Solution)):
+        state = one.advance(problem, one.init(problem), 20 * problem.n)
+        assert type(one.solution(problem, state)) is kind
