@@ -51,8 +51,9 @@ class SDCAState(NamedTuple):
     epoch's extremes; the gap as this epoch has met it so far, as the last one did and the one before, the `doubt` and
     the `care` by which what these foretell is multiplied, and whether an epoch has `ended` whose gap was not asked for
     yet; `short` is what the margin of a row lacked most in the last epoch, and there is that of the one before; in the
-    next epochs, as many as one is `wary`, no row leaves the list; `moved` is Σ sᵢ|Δαᵢ| over all steps; `halved` is a gap, and
-    `since` the visits since it was met, or half of the one before. `epoch` is described in `first_epoch`.
+    next epochs, as many as one is `wary`, no row leaves the list; `moved` is Σ sᵢ|Δαᵢ| over all steps; `since` counts
+    the visits since the gap was half of the last gap that it was compared with, which is `halved`. `epoch` is described
+    in `first_epoch`.
     """
 
     alpha: np.ndarray
