@@ -26,6 +26,8 @@ ROW_BLOCK_CELLS = 1 << 21
 
 FEW_ROWS = 64
 """Up to this many sparse rows, their inner products are computed one by one."""
+SAMPLED = 256
+"""Rows, or up to twice as many, that tell whether most cells are zero."""
 MOST_UNPACKED, SPARSE = 1 << 25, 64
 """Sparse rows of at most so many cells are made dense for products, if at least one cell in so many is not zero."""
 
@@ -245,12 +247,35 @@ class Matrix(Data):
         self._reads[0] += self.n_cells
         return self._array
 
-    def compressed(self, most: float) -> "Matrix":
-        """The same rows as CSR, with the same counter, if at most this fraction of cells is nonzero; else itself."""
+    def compressed(self, most: float, room: float = np.inf) -> "Matrix":
+        """The same rows as CSR, with the same counter, if few cells are nonzero; else itself.
+
+        Parameters
+        ----------
+        most : float
+            The fraction of cells that may be nonzero; some rows are looked at first.
+        room : float
+            The bytes that the copy may take.
+        """
         X = self.rows[0]
-        if self.is_sparse or sum(np.count_nonzero(X[lo:hi]) for lo, hi in self.row_blocks()) > most * X.size:
+        some = X[:: max(1, self.shape[0] // SAMPLED)]
+        if self.is_sparse or np.count_nonzero(some) > most * some.size:
             return self
-        other = Matrix(sp.csr_array(X), checked=True)
+        d, cell = self.shape[1], X.itemsize + 4
+        limit = int(min(most * X.size, room // cell))
+        kind = np.int32 if limit + d < 1 << 31 else np.int64
+        # What is not needed of these is never touched.
+        starts, data, indices = (
+            np.zeros(self.shape[0] + 1, kind),
+            np.empty(limit + d, X.dtype),
+            np.empty(limit + d, kind),
+        )
+        for lo, hi in self.row_blocks():
+            if not _copy_nonzeros(X, lo, hi, starts, data, indices):
+                return self
+        cells = int(starts[-1])
+        data, indices = data[:cells], indices[:cells]
+        other = Matrix(sp.csr_array((data, indices, starts), shape=self.shape), checked=True)
         self._reads[0] += self.n_cells
         other._reads, other.rows = self._reads, other.rows._replace(reads=self._reads)
         return other
@@ -437,6 +462,21 @@ def _responses(A, w, lo, hi, out, measure):
             sq = sq_norm(A, x)
             largest = sq if sq > largest else largest
     return largest
+
+
+@compiled
+def _copy_nonzeros(X, lo, hi, starts, data, indices):
+    """Append the nonzero cells of rows lo to hi; False if there is no room for them."""
+    p, room, d = np.uint64(starts[lo]), np.uint64(len(data)), np.uint64(X.shape[1])
+    for i in range(np.uint64(lo), np.uint64(hi)):
+        if p + d > room:
+            return False
+        for j in range(d):  # a zero is overwritten by the next cell: faster than to test for it
+            data[p] = X[i, j]
+            indices[p] = j
+            p += np.uint64(X[i, j] != 0)
+        starts[i + 1] = p
+    return True
 
 
 @compiled

@@ -294,7 +294,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
             solver, matrix = tables.solver_and_data(self, matrix, asked, len(tasks))
             shared = solver is not None and solver.at_once
             by_rows = solver is None or (solver.reads == "rows" and not shared)
-            seen = occupied(matrix) if by_rows else seen._replace(matrix=matrix)
+            seen = occupied(matrix, compress=solver is None) if by_rows else seen._replace(matrix=matrix)
             matrix = seen.matrix
             problems = [
                 self._problem(matrix if shared else matrix.fork(), codes == k, rows, per_class, k, solver)

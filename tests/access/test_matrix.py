@@ -245,6 +245,21 @@ def test_an_array_of_many_zeros_is_compressed():
     assert other.compressed(1.0) is other
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_compressed_array_is_as_large_as_is_allowed_and_has_the_same_cells(dtype):
+    rng = np.random.default_rng(0)
+    X = (rng.standard_normal((700, 30)) * (rng.random((700, 30)) < 0.15)).astype(dtype)
+    X[5] = 0.0
+    matrix = as_matrix(X)
+    small = matrix.compressed(0.2)
+    assert small.is_sparse and small.dtype == dtype and np.array_equal(small.whole().toarray(), X)
+    room = np.count_nonzero(X) * (X.itemsize + 4)
+    assert matrix.compressed(0.2, room).is_sparse
+    assert matrix.compressed(0.2, room - 1000) is matrix and matrix.compressed(0.1) is matrix
+    X[1:141:2] = 1.0  # rows between those that are looked at first
+    assert as_matrix(X).compressed(0.2).rows[0].shape == X.shape and as_matrix(X).compressed(0.3).is_sparse
+
+
 def test_unsorted_and_duplicate_entries():
     data = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
     indices = np.array([2, 0, 2, 1, 0], dtype=np.int32)

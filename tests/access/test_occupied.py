@@ -46,6 +46,21 @@ def test_others_are_left_alone(X):
     assert seen.wide(w) is w and seen.narrow(w) is w
 
 
+def test_arrays_of_many_zeros_are_compressed_where_it_pays(monkeypatch):
+    X, S, y, _ = wide(n=300, d=80)
+    rows, settings = X.toarray(), {"loss": "hinge", "tol": 1e-5, "random_state": 0}
+    plain = LinearSVC(**settings).fit(rows, y)
+    assert not occupied(as_matrix(rows)).matrix.is_sparse  # too few cells to gain by it
+    monkeypatch.setattr("hinge.access.occupied.WORTH", 100)
+    assert occupied(as_matrix(rows)).matrix.is_sparse and occupied(as_matrix(rows)).columns is None
+    assert not occupied(as_matrix(rows), compress=False).matrix.is_sparse
+    assert not occupied(as_matrix(S.toarray())).matrix.is_sparse  # half of the cells are not zero
+    model = LinearSVC(**settings).fit(rows, y)
+    assert model.objective_ == pytest.approx(plain.objective_, rel=2e-5) and model.coef_.shape == (1, 80)
+    reads = [LinearSVC(solver="sdca", **settings).fit(one, y).n_feature_reads_ for one in (rows, X)]
+    assert reads[0] > 5 * reads[1]  # who names a solver has the cells of dense rows counted
+
+
 def test_a_classifier_is_the_same_with_and_without_empty_columns():
     X, S, y, columns = wide()
     settings = {"tol": 1e-8, "random_state": 0}

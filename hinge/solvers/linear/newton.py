@@ -13,6 +13,7 @@ from hinge.solvers.linear import hessians
 from hinge.solvers.linear.hessians import CG_STEPS, form_of, penalty_of
 from hinge.solvers.linear.row_sums import dual_at, margins_along, step_along
 from hinge.solvers.linear.smoothed_hinge import add_outers, along, slopes
+from hinge.solvers.linear.step_prices import STEP, factor_price, rows_price, squares_price
 
 BLOCK_ROWS = 64  # rows are sampled in blocks of neighbours, which memory likes
 GROWTH = 4
@@ -23,6 +24,7 @@ NARROWEST = 1e-2  # μ does not shrink below this share of the width; moving the
 SMALLEST = 500  # rows of the first level at least
 ENOUGH = 4  # rows of the first level for each feature, at least
 MOST_FEATURES = 20_000  # beyond, conjugate gradients take too many steps to be of use
+DEAR = 5.0  # steps that a Hessian of all rows may cost before a start is looked at narrowly; that takes twice the steps
 HIDDEN = 8.0  # the width of a parabola over what it hides of the hinge, at most
 LEAVE = 1.0  # a level is left when Newton promises a decrease below this share of the smoothing error
 
@@ -162,6 +164,7 @@ class Newton(Solver[Regularized, NewtonState]):
             rows = rows[problem.weight[rows] > 0]
         n = len(rows)
         x, level, mu = np.zeros(d + 1), n, self._width(problem)
+        center = np.full(n, 0.0 if problem.loss.two_sided else 0.5, np.float32)
         if start is None:
             if problem.bias == "free" and problem.loss.two_sided:
                 x[d] = problem.best_bias(np.zeros(problem.n))  # targets may lie far from 0
@@ -175,13 +178,17 @@ class Newton(Solver[Regularized, NewtonState]):
                 level = min(n, level * GROWTH)  # a sample without both classes teaches nothing
         else:
             x[:d], x[d] = start.w, start.b
-            mu = _width_at(problem, start, mu, self.shrink)
+            if start.alpha is not None and mu > 0.0 and not problem.pull and _squares_are_dear(problem):
+                # Few rows are on a narrow parabola about the dual of the start, and many on a wide one.
+                center[:] = start.alpha[rows]
+            else:
+                mu = _width_at(problem, start, mu, self.shrink)
         return NewtonState(
             x,
             np.zeros(d + 1),
             np.zeros(n),
             np.zeros(problem.n),
-            np.full(n, 0.0 if problem.loss.two_sided else 0.5, np.float32),
+            center,
             np.zeros(d + 1),
             rows,
             np.zeros(n, bool),
@@ -288,6 +295,12 @@ def begins_with(problem: Regularized, n: int | None = None) -> int:
     while level > GROWTH * max(SMALLEST, ENOUGH * problem.d):
         level = -(-level // GROWTH)
     return level
+
+
+def _squares_are_dear(problem: Regularized) -> bool:
+    """Whether a Hessian that all rows are part of costs as much as several steps without it."""
+    step = STEP + rows_price(problem) + factor_price(problem)
+    return form_of(problem) == "features" and squares_price(problem) > DEAR * step
 
 
 def _width_at(problem: Regularized, start: Solution, mu: float, shrink: float) -> float:

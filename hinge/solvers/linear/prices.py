@@ -10,9 +10,21 @@ from typing import NamedTuple
 import numpy as np
 
 from hinge.problems import Regularized
-from hinge.solvers.linear.hessians import form_of, is_full
+from hinge.solvers.linear.hessians import form_of
 from hinge.solvers.linear.newton import begins_with
 from hinge.solvers.linear.sdca import TYPICAL
+from hinge.solvers.linear.step_prices import (
+    CUBE,
+    FULL_SQUARE,
+    SPARSE_SQUARE,
+    STEP,
+    STEP_FULL,
+    STEP_ROW,
+    STEP_SPARSE,
+    factor_price,
+    rows_price,
+    squares_price,
+)
 
 VISIT, FULL_CELL, SPARSE_CELL = 110.0, 0.7, 2.2  # a visit of a row by the ascent, and each of its cells
 SEPARABLE = 16  # rows per feature below which a plane may separate them: estimates are unreliable then for small λ
@@ -27,8 +39,6 @@ EVEN = 8.0  # rows for each feature at which that takes twice as much: the more 
 LEAP_CELL = 40.0  # what such a step costs for each row and feature, against what it saves of an epoch
 SOME = 32  # rows, or up to twice as many, that tell how many directions there are
 SUPPORT = 0.5  # share of the rows that take part in the answer
-STEP, STEP_ROW, STEP_FULL, STEP_SPARSE = 4.5e5, 80.0, 0.8, 3.0  # a step of Newton's, each row in it, each cell
-CUBE, FULL_SQUARE, SPARSE_SQUARE = 0.06, 0.045, 0.5  # a cubed feature of a factor, a product of cells in a Hessian
 LEAST_STEPS, MORE_STEPS, CROWDED_STEPS = 2.5, 4.0, 80.0  # steps on all rows: in any case, and where R²/Λ is large
 FLAT = 20.0  # the R²/Λ at which half of the additional steps are needed
 SMALL_STEPS = 1.5  # the steps on samples of the rows cost as much as this many steps on all rows
@@ -169,9 +179,8 @@ def newton_price(problem: Regularized, stiff: float = math.inf) -> float:
     each feature, and the smaller R²/Λ is; the Hessian and its factors; those on few rows before.
     """
     n, d, form = float(problem.n), float(problem.d), form_of(problem)
-    cells, squared = problem.matrix.n_cells / n, problem.loss.curvature > 0.0
+    squared, a_pass = problem.loss.curvature > 0.0, rows_price(problem)
     others = ROWS_SQUARED if squared else ROWS_STEPS
-    a_pass = n * (STEP_ROW + (STEP_SPARSE if problem.matrix.is_sparse else STEP_FULL) * cells)
     if form == "products":  # their number hardly depends on λ, but on how many rows there are for each feature
         passes = (CG_PASSES + CG_CROWDED * (d / n) ** 2) * (CG_SQUARED if squared else 1.0)
         return STEP + passes * n * visit_price(problem)
@@ -183,8 +192,7 @@ def newton_price(problem: Regularized, stiff: float = math.inf) -> float:
         steps += SMALL_STEPS
     elif not squared:
         steps += WIDE_STEPS
-    square = FULL_SQUARE * d * d if is_full(problem) else SPARSE_SQUARE * cells * cells
-    return steps * (STEP + a_pass + CUBE * d**3) + square * n
+    return steps * (STEP + a_pass + factor_price(problem)) + squares_price(problem)
 
 
 class RowSpacePrices(NamedTuple):
@@ -206,15 +214,10 @@ def row_space_prices(problem: Regularized) -> RowSpacePrices:
 
 def cold_newton_price(problem: Regularized) -> float:
     """What a brief run of Newton's method costs on a squared loss that begins at w = 0."""
-    n, d, cells = float(problem.n), float(problem.d), problem.matrix.n_cells / problem.n
-    a_pass = n * (STEP_ROW + (STEP_SPARSE if problem.matrix.is_sparse else STEP_FULL) * cells)
-    square = FULL_SQUARE * d * d if is_full(problem) else SPARSE_SQUARE * cells * cells
-    return COLD_STEPS * (WARM_STEP + a_pass + CUBE * d**3) + square * n
+    return COLD_STEPS * (WARM_STEP + rows_price(problem) + factor_price(problem)) + squares_price(problem)
 
 
 def warm_newton_price(problem: Regularized) -> float:
     """What a run of Newton's method costs that begins near its end, with the Hessian that it had there."""
-    n, d, cells = float(problem.n), float(problem.d), problem.matrix.n_cells / problem.n
-    a_pass = n * (STEP_ROW + (STEP_SPARSE if problem.matrix.is_sparse else STEP_FULL) * cells)
-    square = FULL_SQUARE * d * d if is_full(problem) else SPARSE_SQUARE * cells * cells
-    return WARM_STEPS * (WARM_STEP + a_pass + CUBE * d**3) + WARM_MOVES * square * n
+    steps = WARM_STEPS * (WARM_STEP + rows_price(problem) + factor_price(problem))
+    return steps + WARM_MOVES * squares_price(problem)

@@ -258,3 +258,20 @@ def test_a_start_with_a_large_gap_begins_with_a_wide_parabola():
     cold = solver.init(problem).mu
     assert solver.init(problem, start=near).mu == solver.width < solver.init(problem, start=far).mu <= cold
     assert solver.init(problem, start=far._replace(alpha=None)).mu == solver.width
+
+
+def test_a_start_is_the_centre_where_the_squares_of_all_rows_are_dear(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 20))
+    problem = Regularized(X, np.where(X[:, 0] + rng.normal(size=400) > 0, 1, -1), 1e-3)
+    near = solve(problem, SDCA(), stop=Stop(tol=0.5, max_iter=2000)).solution
+    wide, answers = Newton().init(problem, start=near), []
+    monkeypatch.setattr("hinge.solvers.linear.newton.DEAR", 0.0)
+    narrow = Newton().init(problem, start=near)
+    assert narrow.mu == Newton().width and np.array_equal(narrow.center, near.alpha[narrow.rows].astype(np.float32))
+    assert (wide.center == 0.5).all()
+    for dear in (0.0, np.inf):
+        monkeypatch.setattr("hinge.solvers.linear.newton.DEAR", dear)
+        answers.append(solve(problem, Newton(), stop=Stop(tol=1e-6, max_iter=200), start=near))
+    assert answers[0].certificate.gap <= 1e-6 and answers[1].certificate.gap <= 1e-6
+    np.testing.assert_allclose(answers[0].solution.w, answers[1].solution.w, atol=1e-2)
