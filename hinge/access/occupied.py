@@ -82,17 +82,16 @@ def occupied(matrix: Matrix | Table, *, compress: bool = True) -> Occupied:
 @compiled
 def _renumbered(indices, width, most):
     """The columns that have cells, and the indices as places among them; nothing if they are more than `most`."""
-    place = np.zeros(width, indices.dtype)
+    flags, place = np.zeros(width, np.uint8), np.empty(width, indices.dtype)
     for p in range(np.uint64(len(indices))):
-        place[indices[p]] = 1
-    columns, count = np.empty(most, np.int64), 0
-    for j in range(width):
-        if place[j]:
-            if count == most:
-                return np.empty(0, np.int64), np.empty(0, indices.dtype)
-            columns[count] = j
-            place[j] = count
-            count += 1
+        flags[indices[p]] = 1
+    columns, count = np.empty(min(width, most + 1), np.int64), 0
+    for j in range(width):  # without a branch, which no processor could foretell
+        if count > most:
+            return columns[:0], place[:0]
+        columns[count] = j
+        place[j] = count
+        count += flags[j]
     numbers = np.empty(len(indices), indices.dtype)
     for p in range(np.uint64(len(indices))):
         numbers[p] = place[indices[p]]

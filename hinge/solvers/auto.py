@@ -36,6 +36,7 @@ BRIEF = 2e6  # price of Newton's method below which the ascent is not tried firs
 CHEAPER_BRIEF = 4e6  # the same if the ascent is estimated to cost more than Newton's method
 ROWS_EACH = 4  # rows per feature that such an estimate needs to be reliable
 MANY_VISITS = 0.5  # R²/Λ from which on the ascent takes more than its first passes
+LONG = 16.0  # passes after which steps in two directions are taken, whatever the estimate was
 MANY_PASSES = 8  # a budget of this many passes suffices for SDCA, which also certifies
 
 
@@ -181,7 +182,8 @@ def _is_brief(problem: Regularized, newton: float, ascent: float) -> bool:
 def ascent_for(problem: Regularized, tol: float = 1e-3, stiff: float | None = None, *, alone: bool = False) -> Solver:
     """Dual coordinate ascent, with steps in a two-dimensional subspace if they pay (`leaps_pay`).
 
-    If it runs `alone`, not monitored by `Adaptive`, it is given the tolerance. `stiff` is R²/Λ, if known.
+    If it runs `alone`, not monitored by `Adaptive`, it is given the tolerance, and takes such steps at the latest
+    after some passes. `stiff` is R²/Λ, if known.
 
     Examples
     --------
@@ -192,8 +194,10 @@ def ascent_for(problem: Regularized, tol: float = 1e-3, stiff: float | None = No
     >>> [type(ascent_for(Regularized(made.X_train, made.y_train, lam))).__name__ for lam in (0.1, 1e-4)]
     ['SDCA', 'SubspaceSDCA']
     """
-    aim = tol if alone else 0.0
-    return SubspaceSDCA(tol=aim) if leaps_pay(problem, tol, stiff) else SDCA(tol=aim)
+    pays = leaps_pay(problem, tol, stiff)
+    if alone:  # the estimate may fail: a run that takes long gets these steps in any case
+        return SubspaceSDCA(tol=tol) if pays else SubspaceSDCA(tol=tol, after=LONG)
+    return SubspaceSDCA() if pays else SDCA()
 
 
 def _fits_alone(problem: KernelRegularized) -> bool:

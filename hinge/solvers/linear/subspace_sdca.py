@@ -21,7 +21,7 @@ class SubspaceState(NamedTuple):
     """The state of the ascent, and what its last steps changed.
 
     p and `v_p` are α and v as they were after the last step along p and q, which changed them by q and `v_q`. `walk`
-    has u as it was then, by how much that step changed it, and the rows visited since.
+    has u as it was then, by how much that step changed it, the rows visited since, and whether steps have `begun`.
     """
 
     ascent: SDCAState
@@ -64,6 +64,9 @@ class SubspaceSDCA(Solver[Regularized, SubspaceState]):
         As for `SDCA`.
     tol : float
         As for `SDCA`.
+    after : float
+        Passes before the first step, to the end of an epoch: runs that are short are those of `SDCA`, and where no code
+        is cached the steps are compiled only if they are needed.
 
     References
     ----------
@@ -87,6 +90,7 @@ class SubspaceSDCA(Solver[Regularized, SubspaceState]):
     shrinking: bool = True
     block_rows: int | None = None
     tol: float = 0.0
+    after: float = 0.0
 
     any_loss = True
     free_level = True
@@ -99,6 +103,8 @@ class SubspaceSDCA(Solver[Regularized, SubspaceState]):
 
     def __post_init__(self) -> None:
         self.plain  # noqa: B018  # checks the parameters
+        if not self.after >= 0:
+            raise ValueError(f"after must not be negative, got {self.after}.")
 
     @property
     def plain(self) -> SDCA:
@@ -113,10 +119,14 @@ class SubspaceSDCA(Solver[Regularized, SubspaceState]):
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> SubspaceState:
         n, d = problem.n, problem.d
         ascent = self.plain.init(problem, seed, start)
-        walk = scalars(u_before=float(ascent.dual.u), u_step=0.0, rows=0)
+        walk = scalars(u_before=float(ascent.dual.u), u_step=0.0, rows=0, begun=not self.after)
         return SubspaceState(ascent, walk, ascent.alpha.copy(), ascent.v.copy(), np.zeros(n), np.zeros(d))
 
     def advance(self, problem: Regularized, state: SubspaceState, n_iter: int) -> SubspaceState:
+        if not state.walk.begun:
+            n_iter = self._advance_plainly(problem, state, n_iter)
+            if not state.walk.begun:
+                return state
         if state.t == 0 and n_iter > 0:
             begin_bias(problem, state.ascent.dual, self.plain.kappa)
         ascent, *steps = state
@@ -138,8 +148,22 @@ class SubspaceSDCA(Solver[Regularized, SubspaceState]):
         )
         return state
 
+    def _advance_plainly(self, problem: Regularized, state: SubspaceState, n_iter: int) -> int:
+        """Iterations before the first step; returns how many are left for when it has come."""
+        ascent, first = state.ascent, int(self.after * problem.n)
+        while ascent.t < first or ascent.epoch.visited:  # so many rows, and then to the end of the epoch
+            due = first - ascent.t if ascent.t < first else int(ascent.epoch.active - ascent.epoch.visited)
+            before = ascent.t
+            self.plain.advance(problem, ascent, min(n_iter, due))
+            done = ascent.t - before
+            n_iter -= done
+            if done < due:  # no more are allowed, or the gap is foreseen to be small enough
+                return n_iter
+        state.p[:], state.v_p[:], state.walk.u_before, state.walk.begun = ascent.alpha, ascent.v, ascent.dual.u, True
+        return n_iter
+
     def solution(self, problem: Regularized, state: SubspaceState) -> Solution:
-        return answer_of(state.ascent)
+        return answer_of(state.ascent) if state.walk.begun else self.plain.solution(problem, state.ascent)
 
     def cost(self, problem: Regularized, state: SubspaceState | None = None) -> Cost:
         """A row; at the beginning of an epoch it may be any number that a step pushes to their bounds."""

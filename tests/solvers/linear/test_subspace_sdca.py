@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hinge import LinearSVC, Regularized, Stop, solve
+from hinge import LinearSVC, Regularized, Solution, Stop, solve
+from hinge.problems.base import Combination
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE
 from hinge.solvers import SDCA, SubspaceSDCA
 from hinge.solvers.auto import ascent_for
@@ -56,3 +57,29 @@ def test_by_its_name():
     X, y = np.asarray(problem.matrix.rows.X), problem.y
     model = LinearSVC(loss="hinge", lam=1e-5, solver="subspacesdca", tol=1e-4, fit_intercept=False).fit(X, y)
     assert isinstance(model.solver_, SubspaceSDCA) and model.gap_ <= 1e-4
+
+
+def test_steps_begin_after_so_many_passes_at_the_end_of_an_epoch():
+    problem = nearly_dependent(HINGE, "penalized", 1e-5)
+    late, plain, soon = SubspaceSDCA(after=2.5), SDCA(), SubspaceSDCA()
+    state, other = late.init(problem), plain.init(problem)
+    for solver, own in ((late, state), (plain, other)):
+        for n in (0, 100, 601):  # within the third pass
+            solver.advance(problem, own, n)
+    assert np.array_equal(state.ascent.alpha, other.alpha) and not state.walk.begun
+    assert type(late.solution(problem, state)) is type(plain.solution(problem, other)) is Combination
+    late.advance(problem, state, 10 * problem.n)
+    assert state.walk.begun and type(late.solution(problem, state)) is Solution
+    whole = late.advance(problem, late.init(problem), 701 + 10 * problem.n)  # in one piece
+    assert np.array_equal(whole.ascent.alpha, state.ascent.alpha) and np.array_equal(whole.p, state.p)
+    runs = [solve(problem, s, stop=Stop(1e-4, max_iter=10**7)).n_iter for s in (soon, late, plain)]
+    assert runs[1] < 0.6 * runs[2]
+    with pytest.raises(ValueError, match="after must not be negative"):
+        SubspaceSDCA(after=-1.0)
+    assert late.refresh(problem, late.init(problem)).t == 0
+
+
+def test_a_short_run_takes_no_steps():
+    problem = nearly_dependent(HINGE, "none", 0.1)
+    ours, plain = (solve(problem, s, stop=Stop(1e-3)) for s in (SubspaceSDCA(tol=1e-3, after=16), SDCA(tol=1e-3)))
+    assert ours.n_iter == plain.n_iter and ours.certificate == plain.certificate
