@@ -21,6 +21,10 @@ LATER = 1.5  # the gap is remembered again once the passes have grown by this fa
 APART = 0.2  # share of the passes that lies between two gaps which tell a rate: from one look to the next they waver
 PATIENCE = 250.0  # passes that nobody waits for, however little each costs: limits are given in passes
 MOST_TURNS = 2
+SPENT, LAST = (
+    0.5,
+    0.3,
+)  # share of what the ascent has taken that it may take less; of the price, what it may in any case
 EARLY = 0.15  # share of Newton's price before which the ascent is not judged: its first gaps tell little
 MOST_STEPS = 1000  # of Newton's method, as many as passes by default; it ends before where a step brings nothing
 FEWEST_STEPS = 50  # that it has in any case, where it does without a Hessian
@@ -181,7 +185,7 @@ class Adaptive(Solver[Regularized, AdaptiveState]):
             rate = (watch.far_log - log) / (work - watch.far)
             price = min(price_of(self, problem), PATIENCE)
             steady = isinstance(self.ascent, SubspaceSDCA)  # its steps hold the rate up, as conjugate gradients do
-            slow = work > EARLY * price and passes_left(work, rate, log - wanted, steady) > price
+            slow = is_slow(work, passes_left(work, rate, log - wanted, steady), price)
             turn = slow or work > 2.0 * PATIENCE
         if watch.near_log == math.inf:
             return watch._replace(near=work, near_log=log, far=work, far_log=log)
@@ -264,6 +268,14 @@ def most_steps(solver: Adaptive, problem: Regularized) -> float:
     if form_of(problem) != "products":
         return MOST_STEPS
     return min(MOST_STEPS, max(FEWEST_STEPS, price_of(solver, problem)))
+
+
+def is_slow(work: float, left: float, price: float) -> bool:
+    """Whether an ascent that has made `work` passes should be given up for Newton's method, by what it seems to lack.
+
+    The more was spent on it the less may be left: estimates tend to hope, and all that was spent is lost then.
+    """
+    return work > EARLY * price and left > max(LAST, 1.0 - SPENT * work / price) * price
 
 
 def passes_left(k: float, rate: float, wanted: float, steady: bool = False) -> float:

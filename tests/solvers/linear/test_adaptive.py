@@ -8,7 +8,7 @@ from hinge.monitoring import Status, Stop
 from hinge.problems import Regularized
 from hinge.problems.svm.losses import epsilon_insensitive
 from hinge.solvers import SDCA, Adaptive, Newton, SubspaceSDCA, solve
-from hinge.solvers.linear.adaptive import FEWEST_STEPS, MOST_STEPS, Watch, most_steps, passes_left
+from hinge.solvers.linear.adaptive import FEWEST_STEPS, MOST_STEPS, Watch, is_slow, most_steps, passes_left
 from hinge.solvers.linear.prices import newton_price, visit_price
 
 
@@ -166,3 +166,11 @@ def test_a_rate_is_told_by_gaps_that_lie_apart():
 def test_passes_that_are_left_grow_where_the_rate_falls():
     assert passes_left(10.0, 0.5, 5.0, steady=True) == 10.0
     assert passes_left(10.0, 0.5, 5.0) == 12.5
+
+
+@pytest.mark.parametrize(
+    ("work", "left", "slow"),
+    [(10, 1000, False), (20, 101, True), (20, 89, False), (100, 51, True), (100, 49, False), (1000, 29, False)],
+)
+def test_the_more_was_spent_on_the_ascent_the_less_it_may_lack(work, left, slow):
+    assert is_slow(work, left, 100.0) is slow
