@@ -275,7 +275,7 @@ def is_slow(work: float, left: float, price: float) -> bool:
 
     The more was spent on it the less may be left: estimates tend to hope, and all that was spent is lost then.
     """
-    return work > EARLY * price and left > max(LAST, 1.0 - SPENT * work / price) * price
+    return work > EARLY * price and left > max(LAST * price, price - SPENT * work)
 
 
 def passes_left(k: float, rate: float, wanted: float, steady: bool = False) -> float:
