@@ -90,9 +90,11 @@ def cross_validated(model: BaseEstimator, X: Stored, y: np.ndarray, folds: int, 
     import numpy as np
     from sklearn.model_selection import cross_val_predict
 
+    from hinge.cli.machines import broken_off
+
     if folds < 2:
         raise ValueError("-v takes the number of folds, 2 or more.")
-    said = cross_val_predict(model, X, y, cv=folds)
+    said = cross_val_predict(broken_off(model), X, y, cv=folds)
     if not numbers:
         return f"Cross Validation Accuracy = {100 * np.mean(said == y):g}%"
     return (

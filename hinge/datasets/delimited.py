@@ -74,7 +74,9 @@ def parse(
         return np.zeros((0, layout.width - 1), np.float32), np.zeros(0, np.intp), []
     try:
         table, names = parse_fast(io.StringIO(text), layout)
-    except (ValueError, OverflowError):
+    except (ValueError, OverflowError) as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):  # NumPy takes Ctrl-C in a converter for a broken cell
+            raise error.__cause__ from None
         table = np.full((1, 1), np.nan)
     if not np.isfinite(table).all():
         table, names = parse_by_cell(io.StringIO(text), layout, path, above)

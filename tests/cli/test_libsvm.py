@@ -71,3 +71,16 @@ def test_given_kernel_values(tmp_path):
     said(run("svm-train", "-t", 4, "-q", tmp_path / "k.svm", tmp_path / "k.model"))
     said(run("svm-predict", tmp_path / "k.svm", tmp_path / "k.model", tmp_path / "out"))
     assert (np.loadtxt(tmp_path / "out") == y).all()
+
+
+@pytest.mark.parametrize("learned", [True, False])
+def test_ctrl_c_ends_with_its_code_and_an_empty_model_replaces_none(iris, tmp_path, monkeypatch, learned):
+    def interrupted(self, X, y):
+        self.stop_reason_, self.support_, self.gap_ = "interrupted", np.arange(int(learned)), np.inf
+        return self
+
+    written = []
+    monkeypatch.setattr("hinge.SVC.fit", interrupted)
+    monkeypatch.setattr("hinge.export.write_libsvm", lambda model, place: written.append(place))
+    result = run("svm-train", iris[1], tmp_path / "m")
+    assert result.exit_code == 130 and len(written) == learned

@@ -128,3 +128,16 @@ def test_a_file_that_is_no_text_is_named_already_by_its_layout(tmp_path):
     path.write_bytes(b"1,2.0\n\xb0\xff,3\n")
     with pytest.raises(DataFormatError, match="is not UTF-8 text"):
         layout_of(path, 0)
+
+
+def test_ctrl_c_while_labels_are_read_is_no_broken_cell(tmp_path, monkeypatch):
+    """NumPy makes a ValueError of whatever its converters raise."""
+
+    class Pressed(tuple):
+        def __contains__(self, word):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("hinge.datasets.delimited.MISSING", Pressed())
+    monkeypatch.setattr("hinge.datasets.delimited.parse_by_cell", lambda *_: pytest.fail("it went on"))
+    with pytest.raises(KeyboardInterrupt):
+        read(written(tmp_path, "a.csv", "1,2,yes\n3,4,no\n"))
