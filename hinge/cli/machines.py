@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
+    from sklearn.base import BaseEstimator
+
+    from hinge.files.machines import Machine
 
 ModelName = Enum(
     "ModelName",
@@ -63,7 +66,7 @@ def machine(name: str, given: dict[str, Any]) -> Any:
     return cls(**given, **kept)
 
 
-def broken_off(estimator: Any) -> Any:
+def broken_off(estimator: BaseEstimator) -> BaseEstimator:
     """A copy whose fits Ctrl-C breaks off: folds must not go on with the score of a model that was half trained."""
     from sklearn.base import clone
 
@@ -71,7 +74,7 @@ def broken_off(estimator: Any) -> Any:
     return clone(estimator).set_params(**dict.fromkeys(asked, "raise"))
 
 
-def check_learned(model: Any) -> None:
+def check_learned(model: Machine) -> None:
     """Go on with Ctrl-C where it came before anything was learned: no such model replaces one that is there."""
     import numpy as np
 

@@ -10,6 +10,7 @@ import re
 import shutil
 import sys
 import tempfile
+from codecs import BOM_UTF8
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -189,7 +190,7 @@ def _standard_input() -> Path:
     marks = {b"PAR1": ".parquet", b"\x93NUMPY": ".npy", b"PK": ".npz", b"\x1f\x8b": ".csv.gz"}
     suffix = next((end for mark, end in marks.items() if head.startswith(mark)), None)
     if suffix is None:
-        first = next((line for line in head.splitlines() if line.strip()), b"")
+        first = next((line for line in head.removeprefix(BOM_UTF8).splitlines() if line.strip()), b"")
         suffix = ".svm" if SVMLIGHT_LINE.match(first) else ".csv"
     return path.rename(folder / f"stdin{suffix}")
 

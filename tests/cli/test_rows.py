@@ -92,7 +92,13 @@ def test_rows_stay_on_disk(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("text", "rows"), [("a,b,y\n1,2,x\n3,4,z\n5,6,z\n", 3), ("+1 1:2 3:1\n-1 2:1 # note\n", 2), ("1,2,x\n3,4,z\n", 2)]
+    ("text", "rows"),
+    [
+        ("a,b,y\n1,2,x\n3,4,z\n5,6,z\n", 3),
+        ("+1 1:2 3:1\n-1 2:1 # note\n", 2),
+        ("1,2,x\n3,4,z\n", 2),
+        ("\ufeff+1 1:2\n-1 2:1\n", 2),
+    ],
 )
 def test_standard_input(text, rows):
     result = CliRunner().invoke(application(), ["train", "-", "--json"], input=text)
