@@ -120,11 +120,16 @@ def read_model(place: str, width: int | None = None) -> Any:
 
     LIBSVM's form does not say how many features there are: rows may have more than its support vectors.
     """
+    import numpy as np
+
     from hinge.export import read_liblinear, read_libsvm
     from hinge.files import model_files
 
     with Path(place).open("rb") as stream:
         head = stream.read(16)
     if head.startswith(b"PK"):
-        return model_files.load(place)
+        model = model_files.load(place)
+        if getattr(model, "classes_", np.zeros(0)).dtype.kind not in "iuf":
+            raise ValueError(f"{place} has classes that are words, and labels here are numbers: use hinge predict.")
+        return model
     return read_liblinear(place) if head.startswith(b"solver_type") else read_libsvm(place, n_features=width)

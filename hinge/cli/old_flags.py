@@ -61,6 +61,10 @@ def parsed(arguments: list[str], known: str, alone: str = "q") -> Flags:
         except ValueError:
             raise ValueError(f"A number is needed after {word}, not {value!r}.") from None
         if letter == "w":
+            try:
+                float(tail)
+            except ValueError:
+                raise ValueError(f"A class follows -w, which is a number, as in -w1 5, not {word!r}.") from None
             weights[tail] = number
         else:
             values[letter] = number

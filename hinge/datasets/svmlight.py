@@ -45,7 +45,7 @@ def read_svmlight(
     if n_features is None and widest > most_features(len(indices)):
         raise DataFormatError(
             f"{path} has the index {widest - zero_based}, but only {len(indices)} entries in all: mend the"
-            " index, or give n_features if so many are meant."
+            " index, or give n_features in Python if so many are meant."
         )
     X = sp.csr_matrix(
         (smallest_float(data), indices.astype(np.int32), indptr), shape=(len(labels), n_features or widest)
