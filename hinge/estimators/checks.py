@@ -403,7 +403,12 @@ def validated(
     checked already.
     """
     finite = sound
-    table = None if reset else as_oracle(X)
+    table = as_oracle(X)
+    if table is not None and reset:
+        raise TypeError(
+            f"{type(model).__name__} takes arrays and sparse matrices here, not a table of which some cells are read,"
+            " as LinearSVC does: Oracle(X).block(numpy.arange(n), numpy.arange(d)) reads all of one."
+        )
     if table is not None:
         X = table.block(np.arange(table.shape[0]), np.arange(table.shape[1]))
     if sp.issparse(X) and not sound:
