@@ -67,7 +67,11 @@ def occupied(matrix: Matrix | Table, *, compress: bool = True) -> Occupied:
     if not (isinstance(matrix, Matrix) and isinstance(matrix.rows, CSRRows)) or matrix.n_cells >= MANY_CELLS * width:
         return Occupied(matrix, None, width)
     indices = matrix.rows.indices
-    columns, numbers = _renumbered(indices, width, int(FEW * width))
+    if width > MANY_CELLS * matrix.n_cells:  # to sort few cells takes less time and memory than a vector of all columns
+        columns, numbers = np.unique(indices, return_inverse=True)
+        columns, numbers = columns.astype(np.int64), numbers.astype(indices.dtype)
+    else:
+        columns, numbers = _renumbered(indices, width, int(FEW * width))
     if not len(columns):
         return Occupied(matrix, None, width)
     numbers = frozen(numbers)

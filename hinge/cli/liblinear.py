@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from hinge.cli.old_flags import class_weights, cross_validated, files_of, parsed, spelled, verdict, write_lines
-from hinge.cli.show import compiling_told
+from hinge.cli.show import INTERRUPTED, compiling_told
 
 try:
     import typer
@@ -38,7 +38,7 @@ def linear_train(ctx: typer.Context) -> None:
     """
     import warnings
 
-    from hinge.cli.machines import machine
+    from hinge.cli.machines import check_learned, machine
     from hinge.datasets.svmlight import read_svmlight
     from hinge.export import write_liblinear, write_libsvm
 
@@ -74,10 +74,13 @@ def linear_train(ctx: typer.Context) -> None:
             typer.echo(cross_validated(model, X, y, flags.whole("v", 5), name == "linearsvr"))
             return
         model.fit(X) if name == "oneclass" else model.fit(X, y)
+    check_learned(model)
     write = write_libsvm if name == "oneclass" else write_liblinear  # the former has it, too
     write(model, rest[0] if rest else f"{Path(data).name}.model")
     if not quiet:
         typer.echo(f"certified gap = {model.gap_:.2e}, {model.stop_reason_}")
+    if model.stop_reason_ == "interrupted":
+        raise typer.Exit(INTERRUPTED)
 
 
 def linear_predict(ctx: typer.Context) -> None:

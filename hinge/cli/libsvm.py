@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hinge.cli.old_flags import class_weights, cross_validated, files_of, parsed, spelled, verdict, write_lines
-from hinge.cli.show import compiling_told
+from hinge.cli.show import INTERRUPTED, compiling_told
 
 try:
     import typer
@@ -31,7 +31,7 @@ def svm_train(ctx: typer.Context) -> None:
     """
     import warnings
 
-    from hinge.cli.machines import machine
+    from hinge.cli.machines import check_learned, machine
     from hinge.datasets.svmlight import read_svmlight
     from hinge.export import write_libsvm
 
@@ -62,10 +62,13 @@ def svm_train(ctx: typer.Context) -> None:
             typer.echo(cross_validated(model, X, y, flags.whole("v", 5), name in ("svr", "nusvr")))
             return
         model.fit(X) if name == "oneclass" else model.fit(X, y)
+    check_learned(model)
     place = rest[0] if rest else f"{Path(data).name}.model"
     write_libsvm(model, place)
     if not quiet:
         typer.echo(f"nSV = {len(model.support_)}, certified gap = {model.gap_:.2e}, {model.stop_reason_}")
+    if model.stop_reason_ == "interrupted":
+        raise typer.Exit(INTERRUPTED)
 
 
 def svm_predict(ctx: typer.Context) -> None:
@@ -117,11 +120,16 @@ def read_model(place: str, width: int | None = None) -> Any:
 
     LIBSVM's form does not say how many features there are: rows may have more than its support vectors.
     """
+    import numpy as np
+
     from hinge.export import read_liblinear, read_libsvm
     from hinge.files import model_files
 
     with Path(place).open("rb") as stream:
         head = stream.read(16)
     if head.startswith(b"PK"):
-        return model_files.load(place)
+        model = model_files.load(place)
+        if getattr(model, "classes_", np.zeros(0)).dtype.kind not in "iuf":
+            raise ValueError(f"{place} has classes that are words, and labels here are numbers: use hinge predict.")
+        return model
     return read_liblinear(place) if head.startswith(b"solver_type") else read_libsvm(place, n_features=width)

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
+    from sklearn.base import BaseEstimator
+
+    from hinge.files.machines import Machine
 
 ModelName = Enum(
     "ModelName",
@@ -61,6 +64,24 @@ def machine(name: str, given: dict[str, Any]) -> Any:
             raise ValueError(f"{option} is no setting of {name}; it is one of {', '.join(others)}.")
     kept = {"on_interrupt": "keep"} if "on_interrupt" in takes else {}
     return cls(**given, **kept)
+
+
+def broken_off(estimator: BaseEstimator) -> BaseEstimator:
+    """A copy whose fits Ctrl-C breaks off: folds must not go on with the score of a model that was half trained."""
+    from sklearn.base import clone
+
+    asked = [name for name in estimator.get_params() if name.rpartition("__")[2] == "on_interrupt"]
+    return clone(estimator).set_params(**dict.fromkeys(asked, "raise"))
+
+
+def check_learned(model: Machine) -> None:
+    """Go on with Ctrl-C where it came before anything was learned: no such model replaces one that is there."""
+    import numpy as np
+
+    if model.stop_reason_ == "interrupted":
+        learned = np.any(model.coef_ != 0) if hasattr(model, "coef_") else len(model.support_) > 0
+        if not learned:
+            raise KeyboardInterrupt
 
 
 def implied_loss(given: dict[str, Any]) -> dict[str, Any]:

@@ -61,6 +61,10 @@ def parsed(arguments: list[str], known: str, alone: str = "q") -> Flags:
         except ValueError:
             raise ValueError(f"A number is needed after {word}, not {value!r}.") from None
         if letter == "w":
+            try:
+                float(tail)
+            except ValueError:
+                raise ValueError(f"A class follows -w, which is a number, as in -w1 5, not {word!r}.") from None
             weights[tail] = number
         else:
             values[letter] = number
@@ -90,9 +94,11 @@ def cross_validated(model: BaseEstimator, X: Stored, y: np.ndarray, folds: int, 
     import numpy as np
     from sklearn.model_selection import cross_val_predict
 
+    from hinge.cli.machines import broken_off
+
     if folds < 2:
         raise ValueError("-v takes the number of folds, 2 or more.")
-    said = cross_val_predict(model, X, y, cv=folds)
+    said = cross_val_predict(broken_off(model), X, y, cv=folds)
     if not numbers:
         return f"Cross Validation Accuracy = {100 * np.mean(said == y):g}%"
     return (

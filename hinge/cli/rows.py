@@ -10,6 +10,7 @@ import re
 import shutil
 import sys
 import tempfile
+from codecs import BOM_UTF8
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +19,7 @@ import numpy as np
 
 from hinge.datasets import DataFormatError, read
 from hinge.datasets.base import smallest_float
-from hinge.datasets.compressed import inner_suffix
+from hinge.datasets.compressed import inner_suffix, opened
 from hinge.datasets.delimited import LABEL_NAMES, layout_of, read_delimited
 from hinge.datasets.frames import (
     PARQUET,
@@ -35,6 +36,9 @@ from hinge.datasets.readers import DELIMITED
 PAIR_HEADER = "pair.json"
 SVMLIGHT_LINE = re.compile(rb"\s*[-+\w.]+(\s+(qid:)?\d+:\S+)+\s*(#.*)?$")
 STDIN = "-"
+MARKS = {b"PAR1": ".parquet", b"\x93NUMPY": ".npy", b"PK": ".npz"}
+PACKED = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ": ".xz"}
+"""First bytes of what may come from standard input."""
 LARGE = 0.25
 """Of the memory that is free, that files may take on the disk which are read whole to be predicted."""
 
@@ -182,16 +186,27 @@ def _standard_input() -> Path:
     path = folder / "stdin"
     with path.open("wb") as stream:
         shutil.copyfileobj(sys.stdin.buffer, stream)
-    with path.open("rb") as stream:
-        head = stream.read(1 << 16)
+    head = _head(path)
     if not head:
         raise ValueError("Standard input is empty: there are no rows in it.")
-    marks = {b"PAR1": ".parquet", b"\x93NUMPY": ".npy", b"PK": ".npz", b"\x1f\x8b": ".csv.gz"}
-    suffix = next((end for mark, end in marks.items() if head.startswith(mark)), None)
+    packing = next((end for mark, end in PACKED.items() if head.startswith(mark)), "")
+    if packing:
+        path = path.rename(folder / f"stdin{packing}")
+        try:
+            head = _head(path)
+        except DataFormatError as error:
+            raise DataFormatError(str(error).replace(str(path), "Standard input")) from error
+    suffix = next((end for mark, end in MARKS.items() if head.startswith(mark)), None)
     if suffix is None:
-        first = next((line for line in head.splitlines() if line.strip()), b"")
+        first = next((line for line in head.removeprefix(BOM_UTF8).splitlines() if line.strip()), b"")
         suffix = ".svm" if SVMLIGHT_LINE.match(first) else ".csv"
-    return path.rename(folder / f"stdin{suffix}")
+    return path.rename(folder / f"stdin{suffix}{packing}")
+
+
+def _head(path: Path) -> bytes:
+    """The first bytes of a file, unpacked if its name says so."""
+    with opened(path) as stream:
+        return stream.read(1 << 16)
 
 
 # --- columns with names -------------------------------------------------------------------------

@@ -275,6 +275,7 @@ class _Job:
 def _trained(job: _Job, data: str, test: str | None, how: Reading, positive: str | None) -> tuple[Any, dict[str, Any]]:
     """Rows in memory, or a pair on disk: the fitted model, and what there is to say of it."""
     from hinge.cli import data as source
+    from hinge.cli.machines import check_learned
     from hinge.cli.preparation import MODEL, check_missing, joined, keep_names, machine_of, preparation_of
 
     found = source.training_data(data, test, how, positive, labelled=job.name != "oneclass")
@@ -303,6 +304,7 @@ def _trained(job: _Job, data: str, test: str | None, how: Reading, positive: str
         with _one_class_told(job.quiet):
             fitted.fit(X, **weights) if y is None else fitted.fit(X, y, **weights)
     machine = machine_of(fitted)
+    check_learned(machine)
     if job.probability and job.name == "linearsvc":
         machine.calibrate(X if preparation is None else preparation.transform(X), y, rows.weight)
     facts["seconds"] = time.perf_counter() - began
@@ -322,16 +324,16 @@ def _folds(
     job: _Job, estimator: BaseEstimator, X: MatrixLike | Table, y: np.ndarray | None, weight: np.ndarray | None
 ) -> list[float]:
     """Accuracies, or R², of folds whose rows were not trained on."""
-    from sklearn.base import clone
     from sklearn.model_selection import cross_val_score
 
+    from hinge.cli.machines import broken_off
     from hinge.cli.preparation import MODEL
 
     if y is None or hasattr(X, "row_blocks"):
         raise ValueError("--cv needs labels, and rows in memory.")
     name = f"{MODEL}__sample_weight" if hasattr(estimator, "steps") else "sample_weight"
     weights = None if weight is None else {name: weight}
-    return [float(score) for score in cross_val_score(clone(estimator), X, y, cv=job.cv, params=weights)]
+    return [float(score) for score in cross_val_score(broken_off(estimator), X, y, cv=job.cv, params=weights)]
 
 
 def _tuned(
@@ -375,6 +377,7 @@ def _streamed(job: _Job, data: str, how: Reading) -> tuple[Any, dict[str, Any]]:
     """Rows that are read from a disk as they are needed."""
     from hinge.access.streams.opening import as_stream
     from hinge.cli.data import Training
+    from hinge.cli.machines import check_learned
     from hinge.cli.rows import STDIN, Rows, labels_from, stream_label
 
     if data == STDIN:
@@ -390,6 +393,7 @@ def _streamed(job: _Job, data: str, how: Reading) -> tuple[Any, dict[str, Any]]:
     machine = job.machine(None)
     began = time.perf_counter()
     machine.fit(data, y)
+    check_learned(machine)
     seconds = time.perf_counter() - began
     result = _result(machine, Training(Path(data).name, Rows(stream, None, names, label=label)), job, None)
     machine.training_ = {

@@ -6,8 +6,9 @@ import csv
 import difflib
 import io
 import math
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
@@ -19,6 +20,8 @@ from .compressed import inner_suffix, opened
 
 LABEL_NAMES = ("label", "target", "class", "y")
 MISSING = ("", "na", "nan", "null", "?")
+END = "\x1aend\x1a"
+"""A line after the last one: where it is not on its own, a quote is open."""
 PIECE = 1 << 21
 """Characters that are parsed at once."""
 
@@ -72,12 +75,7 @@ def parse(
     """
     if not text.strip():
         return np.zeros((0, layout.width - 1), np.float32), np.zeros(0, np.intp), []
-    try:
-        table, names = parse_fast(io.StringIO(text), layout)
-    except (ValueError, OverflowError):
-        table = np.full((1, 1), np.nan)
-    if not np.isfinite(table).all():
-        table, names = parse_by_cell(io.StringIO(text), layout, path, above)
+    table, names = parse_table(text, layout, path, lambda: above)
     rows = np.delete(table, layout.label, axis=1)
     rows = np.ascontiguousarray(rows if wide else smallest_float(rows))
     return rows, table[:, layout.label].astype(np.intp), names
@@ -93,13 +91,11 @@ def _piece(text: TextIO) -> str:
 
 @contextmanager
 def in_words(path: Path) -> Iterator[None]:
-    """Say which file it is that is no text, or no table."""
+    """Say which file it is that is no text."""
     try:
         yield
     except UnicodeDecodeError as error:
         raise DataFormatError(f"{path} is not UTF-8 text: save it again in that encoding.") from error
-    except csv.Error as error:
-        raise DataFormatError(f"{path} is not readable as delimited text: {error}.") from error
 
 
 @contextmanager
@@ -112,6 +108,27 @@ def lines_of(path: Path, skip: int = 0) -> Iterator[TextIO]:
         yield text
 
 
+def rows_of(text: Iterable[str], delimiter: str, path: Path, above: int = 0) -> Iterator[tuple[int, list[str]]]:
+    """Rows that hold something, each with the number of its last line; `above` lines come before the text.
+
+    What follows a quote that is never closed is no row: the error names the line where its row begins.
+    """
+    rows, begins = csv.reader(chain(text, [END]), delimiter=delimiter), above + 1
+    try:
+        for row in rows:
+            if row and row[-1].endswith(END):
+                if row != [END]:
+                    raise DataFormatError(f'{path}, line {begins}: a quote (") is opened here that is never closed.')
+                return
+            if any(cell.strip() for cell in row):
+                yield above + rows.line_num, row
+            begins = above + rows.line_num + 1
+    except csv.Error as error:
+        raise DataFormatError(
+            f'{path}, line {begins}: this is no row of delimited text ({error}); is a quote (") not closed?'
+        ) from error
+
+
 def layout_of(path: Path, label: str | int | None, known: Collection[str] = ()) -> Layout:
     """Delimiter, header and label column, told from the first lines; one of the `known` names proves a header."""
     with in_words(path), lines_of(path) as text:
@@ -120,14 +137,13 @@ def layout_of(path: Path, label: str | int | None, known: Collection[str] = ()) 
     if delimiter not in first_line:
         delimiter = next((mark for mark in (",", ";", "\t") if mark in first_line), delimiter)
     with in_words(path), lines_of(path) as text:
-        rows = csv.reader(text, delimiter=delimiter)
-        first = next((row for row in rows if any(cell.strip() for cell in row)), None)
+        rows = rows_of(text, delimiter, path)
+        first_end, first = next(rows, (0, None))
         if first is None:
             raise DataFormatError(f"{path} holds no rows: expected lines of numbers and a label.")
-        first_end = rows.line_num
         first = [cell.strip() for cell in first]
         has_header = _is_header(first, label) or any(name in first for name in known)
-        if has_header and not any(cell.strip() for row in rows for cell in row):
+        if has_header and next(rows, None) is None:
             raise DataFormatError(f"{path} holds a header but no rows below it.")
     if len(first) < 2:
         raise DataFormatError(f"{path} has one column, but a label and at least one feature are needed.")
@@ -162,8 +178,17 @@ def _label_column(path: Path, header: list[str] | None, width: int, label: str |
     return label % width
 
 
+def parse_table(text: str, layout: Layout, path: Path, above: Callable[[], int]) -> tuple[NDArray[Any], list[str]]:
+    """All rows of a text, labels as positions in a list of names; `above` counts the lines before it."""
+    table, names = np.full((1, 1), np.nan), list[str]()
+    if text.count('"') % 2 == 0:  # NumPy would not complain of an open quote
+        with suppress(ValueError, OverflowError):
+            table, names = parse_fast(io.StringIO(text), layout)
+    return (table, names) if np.isfinite(table).all() else parse_by_cell(io.StringIO(text), layout, path, above())
+
+
 def parse_fast(text: TextIO, layout: Layout) -> tuple[NDArray[Any], list[str]]:
-    """All rows of a text by NumPy's own parser, labels as positions in a list of names."""
+    """The same by NumPy's own parser."""
     codes: dict[str, float] = {}
 
     def code(cell: str) -> float:
@@ -172,9 +197,14 @@ def parse_fast(text: TextIO, layout: Layout) -> tuple[NDArray[Any], list[str]]:
             raise ValueError("missing label")
         return codes.setdefault(name, float(len(codes)))
 
-    table = np.loadtxt(
-        text, delimiter=layout.delimiter, comments=None, quotechar='"', converters={layout.label: code}, ndmin=2
-    )
+    try:
+        table = np.loadtxt(
+            text, delimiter=layout.delimiter, comments=None, quotechar='"', converters={layout.label: code}, ndmin=2
+        )
+    except ValueError as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):  # NumPy takes Ctrl-C in a converter for a broken cell
+            raise error.__cause__ from None
+        raise
     if table.shape[1] != layout.width:
         raise ValueError("ragged")
     return table, list(codes)
@@ -184,11 +214,8 @@ def parse_by_cell(text: TextIO, layout: Layout, path: Path, above: int) -> tuple
     """The same cell by cell: slow, but it can say which cell is broken; `above` lines come before the text."""
     codes: dict[str, float] = {}
     table = []
-    rows = csv.reader(text, delimiter=layout.delimiter)
-    for row in rows:
-        if not any(cell.strip() for cell in row):
-            continue
-        where = f"{path}, line {above + rows.line_num}"
+    for line, row in rows_of(text, layout.delimiter, path, above):
+        where = f"{path}, line {line}"
         if len(row) != layout.width:
             raise DataFormatError(f"{where}: found {len(row)} cells, but the first line has {layout.width}.")
         values = []

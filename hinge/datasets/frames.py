@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import difflib
 import math
 from collections import Counter
@@ -15,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .base import DataFormatError, number_of, whole_labels
-from .delimited import MISSING, in_words, layout_of, lines_of
+from .delimited import MISSING, in_words, layout_of, lines_of, rows_of
 
 PARQUET = (".parquet", ".pq")
 BATCH = 1 << 14
@@ -153,7 +152,7 @@ def _columns(
     parts: list[list[NDArray[Any]]] = [[] for _ in range(width)]
     lines, once = list[int](), dict[str, str]()
     with lines_of(path, skip) as text:
-        rows = _rows(csv.reader(text, delimiter=delimiter), path, skip, width)
+        rows = _rows(rows_of(text, delimiter, path, skip), path, width)
         while batch := list(islice(rows, BATCH)):
             lines += [line for line, _ in batch]
             for j, cells in enumerate(zip(*(row for _, row in batch), strict=True)):
@@ -166,15 +165,12 @@ def _columns(
     return [np.concatenate(column) for column in parts], np.array(lines)
 
 
-def _rows(rows: Any, path: Path, skip: int, width: int) -> Iterator[tuple[int, list[str]]]:
-    """Lines that hold something, each with its number."""
-    for row in rows:
-        if any(cell.strip() for cell in row):
-            if len(row) != width:
-                raise DataFormatError(
-                    f"{path}, line {skip + rows.line_num}: found {len(row)} cells, but the first line has {width}."
-                )
-            yield skip + rows.line_num, row
+def _rows(rows: Iterator[tuple[int, list[str]]], path: Path, width: int) -> Iterator[tuple[int, list[str]]]:
+    """The same rows, all of one width."""
+    for line, row in rows:
+        if len(row) != width:
+            raise DataFormatError(f"{path}, line {line}: found {len(row)} cells, but the first line has {width}.")
+        yield line, row
 
 
 def _numbers(cells: tuple[str, ...], column: int, path: Path, lines: list[int]) -> NDArray[Any]:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import math
+from codecs import BOM_UTF8
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,7 +25,7 @@ def read_svmlight(
 ) -> tuple[sp.csr_matrix, NDArray[Any]]:
     """Rows and labels of an svmlight file; see :func:`hinge.datasets.read`."""
     try:
-        with opened(path) as stream:
+        with _text_of(path) as stream:
             data, indices, indptr, labels = _parse(stream, zero_based)
     except DataFormatError:
         raise
@@ -41,12 +45,21 @@ def read_svmlight(
     if n_features is None and widest > most_features(len(indices)):
         raise DataFormatError(
             f"{path} has the index {widest - zero_based}, but only {len(indices)} entries in all: mend the"
-            " index, or give n_features if so many are meant."
+            " index, or give n_features in Python if so many are meant."
         )
     X = sp.csr_matrix(
         (smallest_float(data), indices.astype(np.int32), indptr), shape=(len(labels), n_features or widest)
     )
     return X, whole_labels(labels)
+
+
+@contextmanager
+def _text_of(path: Path) -> Iterator[BinaryIO]:
+    """The lines of a file without the mark of their encoding, which editors of Windows write before the first."""
+    with opened(path) as stream:
+        if cast(io.BufferedReader, stream).peek(len(BOM_UTF8)).startswith(BOM_UTF8):
+            stream.read(len(BOM_UTF8))
+        yield stream
 
 
 def _parse(stream: BinaryIO, zero_based: bool) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
@@ -58,7 +71,7 @@ def _parse(stream: BinaryIO, zero_based: bool) -> tuple[NDArray[Any], NDArray[An
 
 def _explain(path: Path, n_features: int | None, zero_based: bool) -> None:
     """Raise a sentence about the first broken line, if there is one."""
-    with opened(path) as stream:
+    with _text_of(path) as stream:
         for number, line in enumerate(stream, 1):
             fault = fault_of(line, n_features, zero_based)
             if fault:
@@ -93,8 +106,8 @@ def fault_of(line: bytes, n_features: int | None, zero_based: bool) -> str:
             return f"the index in {_show(token)} is larger than {LARGEST_INDEX}, the largest that is supported."
         if n_features is not None and index + zero_based > n_features:
             return (
-                f"the index in {_show(token)} lies beyond the {n_features} features asked for;"
-                " give a larger n_features, or use the file that belongs to this training set."
+                f"the index in {_show(token)} lies beyond the {n_features} features asked for, or of the model;"
+                " leave it out, give a larger n_features, or train on rows that have it."
             )
         if previous is not None and index <= previous:
             return f"{_show(token)} follows index {previous}, but indices must ascend within a line."

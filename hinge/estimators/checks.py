@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_random_state, validate_data
 
 from hinge.access.streams.base import RowStream
+from hinge.access.streams.memory import free_memory
 from hinge.access.structure import as_csr
 from hinge.access.tables.oracle import as_oracle
 from hinge.access.tables.table import Table
@@ -45,6 +46,12 @@ FAR = 1e100
 
 CLOSE = 1 << 16
 """Integer labels within a range smaller than this are found by counting, without sorting."""
+
+WIDE = 1 << 27
+"""Columns from which on vectors of all of them, of a gigabyte each, are compared with the free memory."""
+
+VECTORS = 4
+"""Vectors of all columns that a fit may hold: the weights, copies of them, and an index."""
 
 NOT_NUMBERS = ("setting an array element", "could not convert", "float() argument", "int() argument")
 """Beginnings of NumPy's messages if something cannot be converted to an array of numbers."""
@@ -396,11 +403,17 @@ def validated(
     checked already.
     """
     finite = sound
-    table = None if reset else as_oracle(X)
+    table = as_oracle(X)
+    if table is not None and reset:
+        raise TypeError(
+            f"{type(model).__name__} takes arrays and sparse matrices here, not a table of which some cells are read,"
+            " as LinearSVC does: Oracle(X).block(numpy.arange(n), numpy.arange(d)) reads all of one."
+        )
     if table is not None:
         X = table.block(np.arange(table.shape[0]), np.arange(table.shape[1]))
     if sp.issparse(X) and not sound:
         X, finite = as_csr(X)
+        _check_width(X.shape[1])
     if _are_plain(model, X, y, finite, reset):
         if reset:
             model.n_features_in_ = cast(Stored, X).shape[1]
@@ -457,6 +470,16 @@ def _are_plain(model: BaseEstimator, X: MatrixLike, y: ArrayLike | None, finite:
     if not reset and ("feature_names_in_" in vars(model) or vars(model).get("n_features_in_") != rows.shape[1]):
         return False
     return min(rows.shape) > 0 and (finite or _sum_is_finite(cast(np.ndarray, X)))
+
+
+def _check_width(d: int) -> None:
+    """One wrong index makes a matrix of two billion columns, which is small itself."""
+    if d >= WIDE and 8 * VECTORS * d > (free := free_memory()):
+        raise ValueError(
+            f"X has {d:,} columns: a vector of that length takes {8e-9 * d:.1f} GB, of which {VECTORS} are needed, and "
+            f"{1e-9 * free:.1f} GB are free. If a wrong index made it so wide, mend that; else number the columns that "
+            "have entries anew, for example by numpy.unique(X.indices, return_inverse=True)."
+        )
 
 
 def _sum_is_finite(a: np.ndarray) -> bool:

@@ -50,6 +50,11 @@ def save(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
     path : str or path-like
         The file. One that is there already stays as it is until the new one is on the disk.
 
+    Raises
+    ------
+    ValueError
+        If the model could not be loaded again, because a later fit was interrupted or a parameter is wrong.
+
     Notes
     -----
     Of the estimators of hinge, parameters that are not numbers, text, dicts of these or solvers of hinge, such as a
@@ -76,6 +81,12 @@ def save(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
     versions = {"version": VERSION, "hinge": __version__, "sklearn": sklearn.__version__}
     header = {"format": found["format"], **versions, **found}
     members = {HEADER: json.dumps(header, indent=1, allow_nan=False).encode(), **arrays}
+    try:
+        _model(header, members)
+    except Exception as error:  # say of a fit that was interrupted, or of parameters that were changed since
+        raise ValueError(
+            f"This {type(model).__name__} does not fit together, and could not be loaded again: {error} Fit it again."
+        ) from error
     members[CHECKSUM] = _checksum(members)
     with replacing(path) as stream, zipfile.ZipFile(stream, "w") as archive:
         for name, content in members.items():

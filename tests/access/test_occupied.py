@@ -20,9 +20,10 @@ def wide(n=60, kept=12, d=4000, dtype=np.int32, seed=0):
     return X, S, y, columns
 
 
+@pytest.mark.parametrize("d", [4000, 400_000], ids=["marked", "sorted"])
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])
-def test_only_columns_with_cells_are_left(dtype):
-    X, S, _, columns = wide(dtype=dtype)
+def test_only_columns_with_cells_are_left(dtype, d):
+    X, S, _, columns = wide(d=d, dtype=dtype)
     matrix = as_matrix(X)
     seen = occupied(matrix)
     assert seen.columns.tolist() == columns.tolist() and seen.matrix.shape == S.shape
@@ -30,7 +31,7 @@ def test_only_columns_with_cells_are_left(dtype):
     assert matrix.shape == X.shape and matrix.reads == 0  # and the matrix is as it was
     w = np.arange(12.0)
     assert np.array_equal(seen.narrow(seen.wide(w)), w) and np.array_equal(seen.wide(w)[columns], w)
-    assert np.count_nonzero(seen.wide(w)) == 11 and len(seen.wide(w)) == 4000
+    assert np.count_nonzero(seen.wide(w)) == 11 and len(seen.wide(w)) == d
 
 
 @pytest.mark.parametrize(

@@ -38,3 +38,29 @@ def test_what_is_refused(data, tmp_path):
     path, _, _ = data
     assert "logistic regression" in sentence(run("linear-train", "-s", 0, path))
     assert "logistic regression" in sentence(run("linear-predict", "-b", 1, path, path, tmp_path / "out"))
+
+
+@pytest.mark.parametrize("learned", [True, False])
+def test_ctrl_c_ends_with_its_code_and_an_empty_model_replaces_none(data, tmp_path, monkeypatch, learned):
+    def interrupted(self, X, y):
+        self.stop_reason_, self.coef_, self.gap_ = "interrupted", np.full((1, X.shape[1]), float(learned)), np.inf
+        return self
+
+    written = []
+    monkeypatch.setattr("hinge.LinearSVC.fit", interrupted)
+    monkeypatch.setattr("hinge.export.write_liblinear", lambda model, place: written.append(place))
+    result = run("linear-train", data[0], tmp_path / "m")
+    assert result.exit_code == 130 and len(written) == learned
+
+
+def test_folds_that_are_interrupted_have_no_score(data, monkeypatch):
+    """A fit that keeps its answer at Ctrl-C would let the other folds go on."""
+
+    def interrupted(self, X, y):
+        if self.on_interrupt == "raise":
+            raise KeyboardInterrupt
+        return self
+
+    monkeypatch.setattr("hinge.LinearSVC.fit", interrupted)
+    assert "interrupted" in sentence(run("linear-train", "-v", 3, data[0]), code=130)
+    assert "interrupted" in sentence(run("train", data[0], "--cv", 3), code=130)

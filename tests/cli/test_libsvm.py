@@ -7,6 +7,8 @@ import pytest
 from command_line import run, said, sentence, svmlight
 from sklearn.svm import SVC, SVR
 
+import hinge
+
 
 @pytest.fixture(scope="module")
 def iris(tmp_path_factory):
@@ -71,3 +73,23 @@ def test_given_kernel_values(tmp_path):
     said(run("svm-train", "-t", 4, "-q", tmp_path / "k.svm", tmp_path / "k.model"))
     said(run("svm-predict", tmp_path / "k.svm", tmp_path / "k.model", tmp_path / "out"))
     assert (np.loadtxt(tmp_path / "out") == y).all()
+
+
+@pytest.mark.parametrize("learned", [True, False])
+def test_ctrl_c_ends_with_its_code_and_an_empty_model_replaces_none(iris, tmp_path, monkeypatch, learned):
+    def interrupted(self, X, y):
+        self.stop_reason_, self.support_, self.gap_ = "interrupted", np.arange(int(learned)), np.inf
+        return self
+
+    written = []
+    monkeypatch.setattr("hinge.SVC.fit", interrupted)
+    monkeypatch.setattr("hinge.export.write_libsvm", lambda model, place: written.append(place))
+    result = run("svm-train", iris[1], tmp_path / "m")
+    assert result.exit_code == 130 and len(written) == learned
+
+
+def test_classes_that_are_words_have_no_place_in_these_files(iris, tmp_path):
+    _, data, X, y = iris
+    hinge.save(hinge.LinearSVC().fit(X[:100], np.array(["", "a", "b"])[y[:100]]), tmp_path / "m.hinge")
+    for program in ("svm-predict", "linear-predict"):
+        assert "use hinge predict" in sentence(run(program, data, tmp_path / "m.hinge", tmp_path / "out"))

@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 
 import hinge
-from hinge.cli.machines import CLASSES, class_weight_of, gamma_of, implied_loss, machine, plain_name
+from hinge.cli.machines import (
+    CLASSES,
+    broken_off,
+    check_learned,
+    class_weight_of,
+    gamma_of,
+    implied_loss,
+    machine,
+    plain_name,
+)
 from hinge.solvers import registry
 
 
@@ -40,3 +49,28 @@ def test_values_in_words():
     for text, words in (("{", "JSON"), ("[1]", "a number for each class"), ('{"7": 1}', "the classes are 1, 2")):
         with pytest.raises(ValueError, match=words):
             class_weight_of(text, y)
+
+
+def test_folds_are_broken_off():
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    kept = machine("svc", {"C": 3.0})
+    assert broken_off(kept).get_params() == {**kept.get_params(), "on_interrupt": "raise"}
+    assert broken_off(make_pipeline(StandardScaler(), kept)).get_params()["svc__on_interrupt"] == "raise"
+    assert kept.on_interrupt == "keep"
+
+
+@pytest.mark.parametrize("name", ["LinearSVC", "SVC"])
+def test_what_was_interrupted_before_anything_was_learned_is_no_model(name, tiny):
+    model = getattr(hinge, name)().fit(*tiny)
+    model.stop_reason_ = "interrupted"
+    check_learned(model)
+    if name == "LinearSVC":
+        model.coef_ = np.zeros_like(model.coef_)
+    else:
+        model.support_ = model.support_[:0]
+    with pytest.raises(KeyboardInterrupt):
+        check_learned(model)
+    model.stop_reason_ = "converged"
+    check_learned(model)

@@ -14,11 +14,17 @@ def test_flags_are_read_as_the_old_programs_do():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"), [(["-z", "1"], "no flag -z"), (["-c"], "missing after -c"), (["-c", "x"], "not 'x'")]
+    ("arguments", "words"),
+    [
+        (["-z", "1"], "no flag -z"),
+        (["-c"], "missing after -c"),
+        (["-c", "x"], "not 'x'"),
+        (["-wspam", "5"], "A class follows -w"),
+    ],
 )
 def test_what_is_refused(arguments, words):
     with pytest.raises(ValueError, match=words):
-        parsed(arguments, "c")
+        parsed(arguments, "cw")
     with pytest.raises(ValueError, match="These files are needed"):
         files_of(parsed([], "c"), ("A", "B"), optional=1)
 

@@ -1,5 +1,9 @@
 """What files are found to hold: labels, names, words, weights; by name where there are names."""
 
+import bz2
+import gzip
+import lzma
+
 import numpy as np
 import pytest
 from command_line import run, said, sentence
@@ -9,6 +13,7 @@ from hinge.cli.app import application
 from hinge.cli.rows import Columns, Reading, megabytes, read_rows, split_names, stream_label
 
 HOW = Reading()
+PACK = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 
 
 def write(folder, text, name="x.csv"):
@@ -92,7 +97,13 @@ def test_rows_stay_on_disk(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("text", "rows"), [("a,b,y\n1,2,x\n3,4,z\n5,6,z\n", 3), ("+1 1:2 3:1\n-1 2:1 # note\n", 2), ("1,2,x\n3,4,z\n", 2)]
+    ("text", "rows"),
+    [
+        ("a,b,y\n1,2,x\n3,4,z\n5,6,z\n", 3),
+        ("+1 1:2 3:1\n-1 2:1 # note\n", 2),
+        ("1,2,x\n3,4,z\n", 2),
+        ("\ufeff+1 1:2\n-1 2:1\n", 2),
+    ],
 )
 def test_standard_input(text, rows):
     result = CliRunner().invoke(application(), ["train", "-", "--json"], input=text)
@@ -101,6 +112,15 @@ def test_standard_input(text, rows):
     assert "Standard input is empty" in CliRunner().invoke(application(), ["train", "-"], input="").stderr
     failed = CliRunner().invoke(application(), ["train", "-"], input="a,y\n1,x\n,z\n")
     assert "Standard input" in failed.stderr and "line 3, column a" in failed.stderr and "--impute" in failed.stderr
+
+
+@pytest.mark.parametrize("packing", [".gz", ".bz2", ".xz"])
+def test_packed_standard_input_is_told_by_what_is_in_it(packing):
+    for text in (b"a,y\n1,x\n,z\n", b"\xef\xbb\xbf1 1:2\n-1 0:3\n"):
+        failed = CliRunner().invoke(application(), ["train", "-"], input=PACK[packing](text))
+        assert "Standard input, line" in failed.stderr and ("--impute" if b"," in text else "index 0") in failed.stderr
+    cut = CliRunner().invoke(application(), ["train", "-"], input=PACK[packing](text)[:20])
+    assert "Standard input is not a whole" in cut.stderr
 
 
 def test_small_words():

@@ -79,12 +79,22 @@ def test_csv_headers_labels_and_delimiters(tmp_path, text, label, X, y):
         ("a,b\n", "a header but no rows"),
         ("a,b\n\n \n", "a header but no rows"),
         ("1\n2\n", "one column"),
+        ('a,b,label\n1,2,1\n"3,4,1\n5,6,1\n', 'line 3: a quote (") is opened here that is never closed'),
+        ('a,b,label\n1,2,1\n3,4,"1\n', "line 3: a quote"),
+        ('a,b,label\n\n"1\n",2,"1\n', "line 3: a quote"),
+        ('"a,b,label\n1,2,1\n', "line 1: a quote"),
+        ('a,b,label\n1,2,1\n3,"4,1\n' + 40_000 * "5,6,1\n", "line 3: this is no row of delimited text"),
     ],
 )
 def test_csv_broken_cell_is_named(tmp_path, text, says):
     with pytest.raises(DataFormatError) as caught:
         read(written(tmp_path, "a.csv", text))
     assert says in str(caught.value)
+
+
+def test_a_quote_within_a_cell_is_a_letter(tmp_path):
+    X, y = read(written(tmp_path, "a.csv", 'a,label\n1,5" pipe\n2,"5"" pipe"\n3,"a ""pipe"""\n'))
+    assert X.ravel().tolist() == [1, 2, 3] and y.tolist() == ['5" pipe', '5" pipe', 'a "pipe"']
 
 
 def test_csv_label_column_that_is_not_there(tmp_path):
@@ -128,3 +138,16 @@ def test_a_file_that_is_no_text_is_named_already_by_its_layout(tmp_path):
     path.write_bytes(b"1,2.0\n\xb0\xff,3\n")
     with pytest.raises(DataFormatError, match="is not UTF-8 text"):
         layout_of(path, 0)
+
+
+def test_ctrl_c_while_labels_are_read_is_no_broken_cell(tmp_path, monkeypatch):
+    """NumPy makes a ValueError of whatever its converters raise."""
+
+    class Pressed(tuple):
+        def __contains__(self, word):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("hinge.datasets.delimited.MISSING", Pressed())
+    monkeypatch.setattr("hinge.datasets.delimited.parse_by_cell", lambda *_: pytest.fail("it went on"))
+    with pytest.raises(KeyboardInterrupt):
+        read(written(tmp_path, "a.csv", "1,2,yes\n3,4,no\n"))

@@ -113,3 +113,11 @@ def test_an_index_that_would_ask_for_all_memory(tmp_path):
         read(path)
     assert read(path, n_features=2147483640)[0].shape == (2, 2147483640)
     assert read(written(tmp_path, "b.svm", b"1 2097152:1\n-1 1:1\n"))[0].shape == (2, 1 << 21)
+
+
+@pytest.mark.parametrize("packing", PACK)
+def test_the_mark_of_an_encoding_is_no_label(tmp_path, packing):
+    X, y = read(written(tmp_path, f"a.svm{packing}", PACK[packing](b"\xef\xbb\xbf+1 1:2\n-1 2:1\n")))
+    assert X.toarray().tolist() == [[2, 0], [0, 1]] and y.tolist() == [1, -1]
+    with pytest.raises(DataFormatError, match="line 1: found 'x'"):
+        read(written(tmp_path, "b.svm", b"\xef\xbb\xbfx 1:2\n-1 2:1\n"))

@@ -4,12 +4,13 @@ import re
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn import svm
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from hinge import SVC, LinearSVC, LinearSVR
-from hinge.estimators.checks import check_linear_svc, checked_choice, checked_number, encoded_labels, held_out
+from hinge import SVC, LinearSVC, LinearSVCCV, LinearSVR, OneClassSVM, Oracle
+from hinge.estimators.checks import WIDE, check_linear_svc, checked_choice, checked_number, encoded_labels, held_out
 from hinge.solvers import SDCA, Pegasos, registry
 
 NAMES = registry.names("linear", "cells")
@@ -234,3 +235,24 @@ def test_labels_that_are_none_are_refused_beside_plain_rows(y):
     for model in (LinearSVC(), SVC()):
         with pytest.raises((ValueError, TypeError), match=r"."):
             model.fit(np.eye(4), y)
+
+
+@pytest.mark.parametrize("model", [LinearSVC(), SVC(), LinearSVR(), OneClassSVM()], ids=lambda m: type(m).__name__)
+def test_vectors_that_do_not_fit_are_not_asked_for(model, monkeypatch):
+    """A wrong index in a text file makes rows that are small, and weights that are not."""
+    wide = sp.csr_array(([1.0, 2.0], ([0, 1], [0, WIDE])), shape=(2, WIDE + 1))
+    monkeypatch.setattr("hinge.estimators.checks.free_memory", lambda: 3 << 30)
+    with pytest.raises(ValueError, match=r"X has 134,217,729 columns.*takes 1\.1 GB, of which 4 .* 3\.2 GB are free"):
+        model.fit(wide, [0, 1])
+
+
+@pytest.mark.parametrize("model", [SVC(), LinearSVR(), OneClassSVM(), LinearSVCCV()], ids=lambda m: type(m).__name__)
+def test_who_cannot_buy_cells_says_who_can(model):
+    class Seller:
+        shape = (2, 2)
+        row = column = staticmethod(lambda k: [k, 1.0])
+
+    for table in (Seller(), Oracle(Seller())):
+        with pytest.raises(TypeError, match="not a table of which some cells are read, as LinearSVC does"):
+            model.fit(table, [0, 1])
+    assert Oracle(Seller()).block(np.arange(2), np.arange(2)).tolist() == [[0, 1], [1, 1]]

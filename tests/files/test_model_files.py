@@ -54,6 +54,17 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("examples")
 
 
+def assert_refused(model, path, sentence, monkeypatch):
+    """Neither is it saved, nor is what was saved without a look loaded."""
+    with pytest.raises(ValueError, match=sentence):
+        save(model, path)
+    with monkeypatch.context() as blind:
+        blind.setattr(model_files, "_model", lambda header, members: None)
+        save(model, path)
+    with pytest.raises(ModelFileError, match=sentence):
+        load(path)
+
+
 def assert_same(a, b):
     assert type(a) is type(b)
     assert a.get_params(deep=False) == b.get_params(deep=False)
@@ -171,7 +182,7 @@ def test_numbers_that_json_lacks(fitted, tmp_path):
 
 
 @pytest.mark.parametrize("three", [False, True])
-def test_probabilities(three, tiny, tmp_path):
+def test_probabilities(three, tiny, tmp_path, monkeypatch):
     X, y = tiny
     y = np.where(X[:, 0] > 0.5, 2, y) if three else y
     for model in (LinearSVC().fit(X, y).calibrate(X, y), SVC(probability=True).fit(X, y), SVC().fit(X, y)):
@@ -182,21 +193,17 @@ def test_probabilities(three, tiny, tmp_path):
         if hasattr(model, "predict_proba"):
             assert again.predict_proba(X).tobytes() == model.predict_proba(X).tobytes()
             model.probA_ = model.probA_[:0]
-            save(model, tmp_path / "m.hinge")
-            with pytest.raises(ModelFileError, match="one for each decision value"):
-                load(tmp_path / "m.hinge")
+            assert_refused(model, tmp_path / "m.hinge", "one for each decision value", monkeypatch)
 
 
 @pytest.mark.parametrize("method", ["isotonic", "venn_abers"])
-def test_steps_of_probabilities(method, tiny, tmp_path):
+def test_steps_of_probabilities(method, tiny, tmp_path, monkeypatch):
     X, y = tiny
     model = LinearSVC().fit(X, y).calibrate(X, y, method=method)
     save(model, tmp_path / "m.hinge")
     assert load(tmp_path / "m.hinge").predict_proba(X).tobytes() == model.predict_proba(X).tobytes()
     model._step_scores = model._step_scores[::-1].copy()
-    save(model, tmp_path / "m.hinge")
-    with pytest.raises(ModelFileError, match="not in order"):
-        load(tmp_path / "m.hinge")
+    assert_refused(model, tmp_path / "m.hinge", "not in order", monkeypatch)
 
 
 def test_feature_names(tiny, tmp_path):
@@ -390,6 +397,20 @@ def test_only_fitted_models_are_saved(tmp_path):
     with pytest.raises(TypeError, match="not a Pegasos"):
         save(Pegasos(), tmp_path / "m.hinge")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_could_not_be_loaded_replaces_no_model(tiny, tmp_path):
+    """A fit on other columns that was interrupted, and a parameter that is none, after a model was saved."""
+    X, y = tiny
+    model, path = LinearSVC().fit(X, y), tmp_path / "m.hinge"
+    save(model, path)
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match=r"LinearSVC does not fit together.*C must be .* Fit it again"):
+        save(clone(model).fit(X, y).set_params(C=-1.0), path)
+    model.n_features_in_ += 1
+    with pytest.raises(ValueError, match="does not fit together"):
+        save(model, path)
+    assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
 
 
 def test_labels_that_no_file_can_hold(fitted, tmp_path):

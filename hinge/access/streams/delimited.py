@@ -1,13 +1,12 @@
 """Streams of comma- or tab-separated text, with a column of labels."""
 
-import io
 from pathlib import Path
 
 import numpy as np
 
 from hinge.access.streams.text import Parsed, TextStream
 from hinge.datasets.base import smallest_float
-from hinge.datasets.delimited import labels_of, layout_of, parse_by_cell, parse_fast
+from hinge.datasets.delimited import labels_of, layout_of, parse_table
 
 
 class DelimitedStream(TextStream):
@@ -37,19 +36,16 @@ class DelimitedStream(TextStream):
 
     def parse(self, text: bytes, at: int) -> Parsed:
         lines = text.decode("utf-8-sig")
-        try:
-            table, names = parse_fast(io.StringIO(lines), self._layout)
-        except (ValueError, OverflowError):
-            table = np.full((1, 1), np.nan)
-        if not np.isfinite(table).all():
-            with self.path.open("rb") as stream:
-                above = stream.read(at).count(b"\n")
-            table, names = parse_by_cell(io.StringIO(lines), self._layout, self.path, above)
+        table, names = parse_table(lines, self._layout, self.path, lambda: self._lines_above(at))
         place = self._layout.label
         # One dictionary for all pieces, which come in any order: it assigns codes to labels as they appear.
         codes = np.array([self._names.setdefault(name, len(self._names)) for name in names], np.int32)
         rows = np.ascontiguousarray(smallest_float(np.delete(table, place, axis=1)))
         return Parsed(rows, codes[table[:, place].astype(np.intp)])
+
+    def _lines_above(self, at: int) -> int:
+        with self.path.open("rb") as stream:
+            return stream.read(at).count(b"\n")
 
     def labels(self) -> np.ndarray:
         return labels_of(self._labels, list(self._names))

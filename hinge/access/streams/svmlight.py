@@ -1,6 +1,7 @@
 """Streams of svmlight (LIBSVM) text: ``label index:value index:value ... # comment``."""
 
 import io
+from codecs import BOM_UTF8
 from pathlib import Path
 
 import numpy as np
@@ -34,7 +35,9 @@ class SvmlightStream(TextStream):
 
     def __init__(self, path: Path, n_features: int | None = None, zero_based: bool = False, keep: int = 0) -> None:
         self._base, self._most = 0 if zero_based else 1, n_features
-        super().__init__(path, keep=keep)
+        with path.open("rb") as stream:
+            mark = len(BOM_UTF8) if stream.read(len(BOM_UTF8)) == BOM_UTF8 else 0
+        super().__init__(path, mark, keep)
         if n_features is None and self.shape[1] > most_features(self.n_cells):
             raise DataFormatError(
                 f"{path} has the index {self.shape[1] - 1 + self._base}, but only {self.n_cells} entries in all: mend "

@@ -101,7 +101,7 @@ class Oracle(Fetched):
         the same.
     cache : path, optional
         Folder in which everything paid for is written before it is returned. Another `Oracle` of the same shape and
-        name starts with it. Only one at a time can write.
+        name starts with it: use another folder or name once the values have changed. Only one at a time can write.
     name : str, optional
         Distinguishes the oracles of one folder; by default the name of the oracle's class.
 

@@ -35,6 +35,12 @@ def test_it_reads_what_the_reader_reads_by_pieces(tmp_path, pieces):
         assert loaded.dtype == X.dtype and loaded.indices.dtype == loaded.indptr.dtype == np.int32
 
 
+def test_the_mark_of_an_encoding_is_no_label(tmp_path, pieces):
+    stream = SvmlightStream(written(tmp_path, b"\xef\xbb\xbf" + LINES.encode()))
+    plain = SvmlightStream(written(tmp_path, LINES))
+    assert stream.shape == plain.shape and (stream.labels() == plain.labels()).all()
+
+
 def test_numbers_are_read_as_python_reads_them():
     rng = random.Random(0)
     words = [repr(rng.uniform(-1, 1) * 10.0 ** rng.randint(-4, 4)) for _ in range(2000)]
