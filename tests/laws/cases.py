@@ -542,6 +542,7 @@ LINEAR = {
     "adaptive": LinearCase(S.Adaptive(price=0.0, ascent=S.SDCA("sgd")), T=420),  # Newton's turn comes at once
     "adaptive-squared": LossCase(S.Adaptive(price=0.0), bias="free", weighted=True, same_reads=False, T=420),
     "subspace": LinearCase(S.SubspaceSDCA("plain")),
+    "subspace-late": LinearCase(S.SubspaceSDCA(after=2.5)),
     "subspace-plain": LinearCase(S.SubspaceSDCA("sgd", shrinking=False, block_rows=1), weighted=True),
     "subspace-free": LinearCase(S.SubspaceSDCA(block_rows=3), bias="free", weighted=True, T=300),
     "subspace-squared": LossCase(S.SubspaceSDCA(), bias="penalized", weighted=True, T=300),
