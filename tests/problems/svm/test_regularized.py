@@ -11,7 +11,7 @@ from hinge.monitoring import Stop
 from hinge.problems import Regularized, Solution
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE
 from hinge.problems.svm.regularized import best_multiple
-from hinge.solvers import SDCA, solve
+from hinge.solvers import SDCA, Newton, solve
 
 BIASES = ["none", "free", "penalized"]
 
@@ -212,3 +212,33 @@ def test_a_certificate_does_not_add_up_the_rows_again_where_the_solver_knows_the
     known.mass = 1e9  # as after very many updates
     assert problem.certificate(known).bound == without.bound
     assert type(answer) is Solution  # what is returned may be changed by anyone
+
+
+@pytest.mark.parametrize("bias", ["none", "penalized"])
+@pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE], ids=lambda loss: loss.name)
+def test_sums_in_twice_the_precision_are_a_bound_where_plain_ones_prove_nothing(loss, bias):
+    rng = np.random.default_rng(0)
+    X = 1e4 * rng.standard_normal((2000, 3))
+    y = np.where(X[:, 0] + 1e4 * rng.standard_normal(2000) > 0, 1, -1)
+    problem = Regularized(X, y, 1e-14, loss=loss, bias=bias)
+    answer = solve(problem, Newton(), stop=Stop(tol=1e-6, max_iter=300)).solution
+    plain = problem.certificate(answer)
+    fine = problem.sharpened(answer, plain, 1e-9)
+    assert fine.gap < 0.5 * plain.gap and fine.objective == plain.objective
+    # D at the best multiple of α, which the rounded products define, in rational arithmetic
+    coef = [Fraction(c) for c in answer.alpha * problem.y * problem.share()]
+    z = [sum(c * Fraction(x) for c, x in zip(coef, column, strict=True)) for column in X.T]
+    pull = sum(coef) ** 2 * Fraction(problem.constant_sq)
+    quadratic = (sum(v * v for v in z) + pull) / Fraction(problem.lam)
+    quadratic += Fraction(loss.curvature) * sum(c * c for c in coef) * problem.n
+    linear, largest = sum(abs(c) for c in coef), max(abs(c) for c in coef) * problem.n
+    scale = linear / quadratic if loss.curvature else min(linear / quadratic, 1 / largest)
+    exact = scale * linear - scale * scale * quadratic / 2
+    assert fine.bound <= exact and float(exact) == pytest.approx(fine.bound, rel=1e-6)
+
+
+def test_sums_are_not_made_again_where_their_rounding_is_not_the_gap(tiny):
+    problem = Regularized(*tiny, 0.1)
+    answer = solve(problem, SDCA(), stop=Stop(tol=0.1, max_iter=10**5)).solution
+    found, before = problem.certificate(answer), problem.reads
+    assert problem.sharpened(answer, found, 0.9 * found.gap) == found and problem.reads == before
