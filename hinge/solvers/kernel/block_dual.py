@@ -35,8 +35,8 @@ AS_IT_IS = 1e-7
 LARGE = 1024
 """Points of a working set, half as many where points are few: a round costs as much as some hundred of their rows."""
 NEARLY_ALL, LARGEST = 0.9, 2 * LARGE
-"""Where so many of the new points keep a weight, twice as many are taken next, up to the largest number: their rows
-will be needed, and rounds can be few."""
+"""Where so many of the new points keep a weight, twice as many are taken next, up to the largest number or a quarter of
+all: their rows will be needed, and rounds can be few."""
 EARLY, IN_VAIN = 0.02, 4
 """Gap at which points that were left out are looked at, and the steps of each point that could be in vain otherwise."""
 MOST_OF = 0.9
@@ -284,7 +284,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         # New points first: they are kept longest.
         state.work[: len(work)] = np.concatenate([work[new], work[~new]])
         if self.block is None and not gram.by_value:
-            state = state._replace(fresh=min(2 * wanted, LARGEST) if stay else wanted // 2)
+            state = state._replace(fresh=min(2 * wanted, LARGEST, problem.n // 4) if stay else wanted // 2)
         return state._replace(t=state.t + 1, draws=state.draws + wanted, terms=state.terms + len(work) + 1)
 
     def _solve(
