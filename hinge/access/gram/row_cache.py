@@ -13,8 +13,6 @@ from hinge.compiled import compiled
 
 LEAST_ROWS = 64
 """Rows that are always kept, whatever the budget: less would be slower than no cache."""
-SPARE = 32
-"""Rows have room for one in so many columns more: a few that are added later do not move them all."""
 
 
 class RowCache:
@@ -37,7 +35,7 @@ class RowCache:
     columns : ndarray of int64
     position : ndarray of shape (n,)
         Where in a row a column is; -1 if it is not.
-    slab : ndarray of shape (capacity, at least len(columns))
+    slab : ndarray of shape (capacity, len(columns))
     row_of : ndarray of shape (capacity,)
         The row in each slot of the slab; -1 where it is empty.
     """
@@ -86,32 +84,22 @@ class RowCache:
         extends = len(columns) >= old > 0 and np.array_equal(columns[:old], self.columns)
         if extends and len(columns) == old:
             return
-        if extends and len(columns) <= self.slab.shape[1]:
-            position = self.position.copy()
-            position[columns] = np.arange(len(columns))
-            self.__dict__.update(columns=columns, position=position)
-            return
-        slots, length = np.empty(0, np.int64), self._length_for(len(columns))
+        slots = np.empty(0, np.int64)
         if extends:
             used = np.flatnonzero(self.row_of >= 0)
-            recent = np.argsort(-self._stamp[used], kind="stable")[: self._slots_for(length)]
+            recent = np.argsort(-self._stamp[used], kind="stable")[: self._slots_for(len(columns))]
             slots = np.sort(used[recent])
         rows, filled, stamp = self.row_of[slots], self._filled[slots], self._stamp[slots]
         self._slot_of[:] = -1  # until their rows have moved
         self.row_of[:] = -1
-        _move(self._flat, slots, filled, self.slab.shape[1], length)
+        _move(self._flat, slots, filled, old, len(columns))
         self._install(columns, rows, filled, stamp)
 
-    def _length_for(self, m: int) -> int:
-        """The room of a row of m columns."""
-        return min(self.n, m + m // SPARE)
-
-    def _slots_for(self, length: int) -> int:
-        return min(self.n, max(LEAST_ROWS, self.budget // (max(1, length) * self.dtype.itemsize)))
+    def _slots_for(self, m: int) -> int:
+        return min(self.n, max(LEAST_ROWS, self.budget // (max(1, m) * self.dtype.itemsize)))
 
     def _install(self, columns: np.ndarray, rows: np.ndarray, filled: np.ndarray, stamp: np.ndarray) -> None:
-        length, k = self._length_for(len(columns)), len(rows)
-        slots = self._slots_for(length)
+        slots, k = self._slots_for(len(columns)), len(rows)
 
         def padded(a: np.ndarray, value: int) -> np.ndarray:
             return np.concatenate([a, np.full(slots - k, value, np.int64)])
@@ -124,7 +112,7 @@ class RowCache:
             position=position,
             _slot_of=slot_of,
             _begun=k,
-            slab=self._flat[: slots * length].reshape(slots, length),
+            slab=self._flat[: slots * len(columns)].reshape(slots, len(columns)),
             row_of=padded(rows, -1),
             _filled=padded(filled, 0),
             _stamp=padded(stamp, 0),

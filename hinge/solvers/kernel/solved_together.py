@@ -133,12 +133,9 @@ def _solve(these, first, tol, work, unbiased, indefinite, epsilon, plain, sums, 
                 _begin_with_the_worst(sums, k, K, box, beta, e)
         while not (finished or stuck) and done < work:
             if not found.on_face:
-                level, most = found.level * these.spread[k], most_pairs(n)
-                if many is not None:
-                    most = PIECES * most
-                    steps = conjugate_steps(K, beta, e, lo, hi, level, most, 0.0, None)
-                elif unbiased is None:
-                    steps = pair_steps(K, beta, e, lo, hi, level, most, epsilon, cut)
+                level, most = found.level * these.spread[k], most_pairs(n) * (1 if many is None else PIECES)
+                if unbiased is None:
+                    steps = _move_pairs(K, beta, e, lo, hi, level, most, epsilon, cut, many)
                 else:
                     steps = single_steps(K, beta, e, lo, hi, level, most, epsilon)
                 done += n * (1.0 + 3.0 * steps)
@@ -177,6 +174,14 @@ def _solve(these, first, tol, work, unbiased, indefinite, epsilon, plain, sums, 
         if stuck or done >= work:
             return k + finished, stuck, done
     return len(these.cuts) - 1, False, done
+
+
+@compiled(no_cpython_wrapper=True)
+def _move_pairs(K, beta, e, lo, hi, level, most, epsilon, cut, many):
+    """Pair steps, conjugate ones where points are many; how many were made."""
+    if many is not None:
+        return conjugate_steps(K, beta, e, lo, hi, level, most, 0.0, None)
+    return pair_steps(K, beta, e, lo, hi, level, most, epsilon, cut)
 
 
 @compiled

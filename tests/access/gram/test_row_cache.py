@@ -53,23 +53,6 @@ def test_what_is_there_is_not_asked_for_again(small):
     assert -1 in small.row_of and list(small.unfilled(small.claim(np.array([2]))))
 
 
-def test_a_few_more_columns_do_not_move_rows(small, monkeypatch):
-    monkeypatch.setattr(row_cache, "SPARE", 3)
-    small.lay(np.array([3, 1, 8, 0, 5, 2]))  # room for two more
-    slots = small.claim(np.array([6, 2]))
-    small.slab[slots, :6] = K[[6, 2]][:, small.columns]
-    small.complete(slots)
-    slab, columns = small.slab, np.array([3, 1, 8, 0, 5, 2, 9, 4])
-    small.lay(columns)
-    assert small.slab is slab and small.position[4] == 7 and small.position[7] == -1
-    assert [(first, some.tolist()) for first, some in small.unfilled(slots)] == [(6, sorted(slots.tolist()))]
-    small.slab[slots, 6:] = K[[6, 2]][:, [9, 4]]
-    small.complete(slots)
-    small.lay(np.array([*columns, 7]))  # one too many: now they move
-    assert small.slab is not slab
-    np.testing.assert_array_equal(small.slab[small.claim(np.array([6, 2])), :8], K[[6, 2]][:, columns])
-
-
 def test_more_columns_go_on_where_the_old_ones_end(small):
     small.lay(np.array([3, 1, 8]))
     assert small.capacity == 10  # short rows take little
