@@ -29,6 +29,8 @@ MANY = 128
 FEW_PRODUCTS = 1 << 18
 """Multiplications of a matrix product up to which BLAS uses one thread anyway; limiting its threads would cost more."""
 TILE_ROWS = 256
+MANY_CLASSES, MOST_OF_PAIRS = 5, 2 * MOST
+"""So many classes are solved together up to so many points of a pair: each kernel value then serves several pairs."""
 
 
 class Parts(NamedTuple):
@@ -84,10 +86,10 @@ def are_small(kernel: Kernel, codes: np.ndarray, n_classes: int, cache_bytes: fl
     by_value = isinstance(kernel, Function) and kernel.on != "blocks"
     if by_value or 8.0 * len(codes) ** 2 > cache_bytes:
         return False
-    largest = len(codes)
-    if one_vs_one:
-        largest = int(np.sort(np.bincount(codes, minlength=n_classes))[-2:].sum())
-    return largest <= MOST
+    if not one_vs_one:
+        return len(codes) <= MOST
+    largest = int(np.sort(np.bincount(codes, minlength=n_classes))[-2:].sum())
+    return largest <= (MOST_OF_PAIRS if n_classes >= MANY_CLASSES else MOST)
 
 
 def run_targets(X: KernelData, kernel: Kernel, t: np.ndarray, weight: np.ndarray | None, wanted: Wanted) -> Runs:

@@ -36,3 +36,5 @@ def test_what_counts_as_small():
     assert small([half, half]) and not small([half, half, 10], one_vs_one=False)
     assert not small([half, half], memory=8.0 * MOST**2 - 1)
     assert not small([5, 5], kernel=Function(lambda x, z: 1.0))
+    assert small([MOST, MOST, 10, 10, 10])  # of many classes pairs may be larger
+    assert not small([MOST, MOST + 1, 10, 10, 10]) and not small([MOST, MOST, 10, 10])

@@ -10,6 +10,8 @@ TILE = 64
 """Side of a tile of a block that is mirrored."""
 FEW = 0.25
 """Share of the columns below which they are read one by one."""
+SCATTERED = 0.12
+"""Share of the columns below which a value of a block is read once and written twice: what is read is a line each."""
 
 
 class Rows:
@@ -27,11 +29,11 @@ class Rows:
             raise ValueError(f"The point of row {i} is not among the columns: its values are not there.")
         n = len(self.slots)
         K = self.gram.room_for(n * n).reshape(n, n)
-        _gather(cache.slab, self.slots, places, n < FEW * cache.slab.shape[1], K)
+        _gather(cache.slab, self.slots, places, n < SCATTERED * len(cache.columns), K)
         return K
 
     def in_place(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Where the rows lie, against all columns, and in which lines; None where columns are not side by side."""
+        """Where the rows lie, from their first column on, and in which lines; None if columns are not side by side."""
         cache = self.gram._cache
         return (cache.slab, self.slots) if cache.where is None else None
 

@@ -34,6 +34,9 @@ AS_IT_IS = 1e-7
 """A gap from which on no other multiple of w is looked for: by as much β would leave its box."""
 LARGE = 1024
 """Points of a working set, half as many where points are few: a round costs as much as some hundred of their rows."""
+NEARLY_ALL, LARGEST = 0.9, 2 * LARGE
+"""Where so many of the new points keep a weight, twice as many are taken next, up to the largest number or a quarter of
+all: their rows will be needed, and rounds can be few."""
 EARLY, IN_VAIN = 0.02, 4
 """Gap at which points that were left out are looked at, and the steps of each point that could be in vain otherwise."""
 MOST_OF = 0.9
@@ -48,10 +51,10 @@ class BlockState(NamedTuple):
     Beyond those, r belongs to an earlier β, which is `past`. `path` is how far each β has moved since the responses
     were last summed anew, and `terms` how many additions an r has had since: what its rounding is relative to, beside
     what it was `known` to be off by then, when the gap was `sharp`. The first subset is `rough`; whether those left out
-    later have been `seen`, early or by a certificate. `work` is the last working set, filled up with -1;
-    `gap`, `b` and `dual` are those of the first m points, and the dual has been `still` for so many rounds. The answer
-    is w times `scale`, of which `gap` and `b` are. For a kernel that is not positive the violation takes the place of
-    the gap.
+    later have been `seen`, early or by a certificate. `work` is the last working set, filled up with -1; the next has
+    so many `fresh` points if that is more than usual. `gap`, `b` and `dual` are those of the first m points, and the
+    dual has been `still` for so many rounds. The answer is w times `scale`, of which `gap` and `b` are. For a kernel
+    that is not positive the violation takes the place of the gap.
     """
 
     beta: Any
@@ -59,6 +62,7 @@ class BlockState(NamedTuple):
     order: np.ndarray
     m: int
     work: np.ndarray
+    fresh: int
     past: np.ndarray
     path: np.ndarray
     terms: int
@@ -84,12 +88,12 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
               0 \\le y_i\\beta_i \\le c_i/\\lambda,
               \\quad \\textstyle\\sum_i\\beta_i = 0 \\text{ with a free bias}
 
-    A round takes a working set of points: half of it new, half of it kept; computes their kernel rows
-    where the cache does not hold them; solves the problem of the block to a third of its violation; and
-    updates all responses. New points are drawn uniformly among those that violate their margin, which is
-    the distribution p of the SBP and spares the long plateau of the worst-violator rule, then by largest
-    violation once the gap is small. When few points are left to find, the working set is all points
-    strictly between their bounds, and what violates.
+    A round takes a working set of points: half of it new, half of it kept, and more of both where nearly all new
+    points keep a weight; computes their kernel rows where the cache does not hold them; solves the problem of the
+    block to a third of its violation; and updates all responses. New points are drawn uniformly among those that
+    violate their margin, which is the distribution p of the SBP and spares the long plateau of the worst-violator
+    rule, then by largest violation once the gap is small. When few points are left to find, the working set is all
+    points strictly between their bounds, and what violates.
 
     The first rounds see a random subset. Its answer tells which other points come near the margin; the
     rest stay out of all rows, and are verified before an answer is given: the certificate is always that
@@ -98,9 +102,9 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
     With the ε-insensitive loss the y are targets, :math:`|\\beta_i| \\le c_i/\\lambda`, and the objective loses
     :math:`\\varepsilon\\sum_i|\\beta_i|`. Its slope at β = 0 is another to either side, and zero counts as a bound.
 
-    A round computes at most `block` new rows, and those of the working set that the cache has dropped; its
-    block is solved by steps of O(size) arithmetic each. An exact answer with S support vectors costs at least
-    S·n kernel values, and this method took 1.2 to 1.5 times as many on the sets of the paper.
+    A round computes at most `block` new rows, twice as many by default, and those of the working set that the cache
+    has dropped; its block is solved by steps of O(size) arithmetic each. An exact answer with S support vectors costs
+    at least S·n kernel values, and this method took 1.2 to 1.5 times as many on the sets of the paper.
 
     Parameters
     ----------
@@ -188,6 +192,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
             order,
             m,
             np.full(max(self.most, self._block(problem)), -1),
+            0,
             beta.copy(),
             np.abs(beta),
             int(np.count_nonzero(beta)),
@@ -232,10 +237,11 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
             above, below = _slopes(problem, beta, e)
         up, down = grows & (above < 0), falls & (below > 0)
         size = min(self._block(problem), gram.capacity, state.m)
+        most = min(self.most, gram.capacity, gram.largest_block)
         before = state.work[state.work >= 0]
         seen = xp.zeros_like(up)
         seen[gram.array(gram.position[before])] = True
-        wanted = max(2, size // 2 if len(before) else size)
+        wanted = max(2, size // 2 if len(before) else size, min(state.fresh, most // 2))
         worst = state.gap <= UNIFORM
         u = gram.array(draw_units(state.key, state.draws, wanted))
         half = wanted // 2
@@ -246,12 +252,12 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         )
         off = e if above is below else xp.where(up, above, xp.where(down, below, 0.0 * e))
         if int(((up | down) & (beta == 0)).sum()) < size or worst:
-            most_kept = min(self.most, gram.capacity, gram.largest_block) - len(fresh)
+            most_kept = most - len(fresh)
             between = (grows & falls & (above == below)) | ((up | down) & seen)
             between[gram.array(fresh)] = False
             kept = gram.host(_some(between, off, most_kept, u, True))
         else:
-            kept = gram.position[before[: size - len(fresh)]]
+            kept = gram.position[before[: max(size, 2 * wanted) - len(fresh)]]
         at = np.concatenate([fresh, kept])
         sort = np.argsort(at)
         at, new = at[sort], sort < len(fresh)
@@ -270,13 +276,15 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
             low[at], high[at], lines[at] = *limits, held[1]
             self._solve(problem, held[0], lines, every, e, low, high, violation)
             mine = every[at]
-        change = gram.array(mine) - beta[at]
+        change, stay = gram.array(mine) - beta[at], np.count_nonzero(mine[new]) >= NEARLY_ALL * len(fresh)
         state.path[work] += np.abs(gram.host(change))
         state.r[columns] = r + rows.combine(change)
         state.beta[gram.array(work)] = gram.array(mine)
         state.work[:] = -1
         # New points first: they are kept longest.
         state.work[: len(work)] = np.concatenate([work[new], work[~new]])
+        if self.block is None and not gram.by_value:
+            state = state._replace(fresh=min(2 * wanted, LARGEST, problem.n // 4) if stay else wanted // 2)
         return state._replace(t=state.t + 1, draws=state.draws + wanted, terms=state.terms + len(work) + 1)
 
     def _solve(
@@ -355,6 +363,7 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
         n, size = problem.n, self._block(problem)
         used, m, begun, widens = 0, n, False, False
         if state is not None:
+            size = max(size, state.fresh)
             used, m, begun = int((state.beta != 0).sum()), state.m, bool((state.work >= 0).any())
             widens = _widens(problem, state)
         if problem.gram.by_value:  # no value is computed twice: new points alone cost

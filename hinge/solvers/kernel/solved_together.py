@@ -8,8 +8,12 @@ import numpy as np
 from hinge.compiled import compiled, scalars_array
 from hinge.problems.svm.level_gap import CLASSES, TARGETS, level_gap, level_of, relative_gap
 from hinge.problems.svm.quantiles import quantile
-from hinge.solvers.kernel.active_set import FINEST, FIRST, SHARPER, STILL, measured, most_pairs, steps_on_face
+from hinge.solvers.kernel.active_set import FINEST, FIRST, MOST, SHARPER, STILL, measured, most_pairs, steps_on_face
+from hinge.solvers.kernel.conjugate_steps import conjugate_steps
 from hinge.solvers.kernel.two_point import pair_steps, single_steps
+
+PIECES = 24
+"""Times as many conjugate steps as pair steps come before Newton steps."""
 
 
 class Together(NamedTuple):
@@ -99,8 +103,10 @@ def solve_together(
     # None for what is rarely asked for: its code is not compiled then. Nor is that of Newton steps, where no problem
     # needs them.
     unbiased, indefinite, plain = None if free else True, None if convex else True, None if sums else True
+    # Conjugate steps are for problems whose Newton steps would be long.
+    many = True if free and convex and plain and epsilon is None and np.diff(these.cuts).max() > MOST else None
     while True:
-        k, stuck, done = _solve(these, k, tol, left, unbiased, indefinite, epsilon, plain, sums)
+        k, stuck, done = _solve(these, k, tol, left, unbiased, indefinite, epsilon, plain, sums, many)
         left -= done
         if stuck:
             left -= _move_on_face(these, k, free, epsilon, sums)
@@ -109,7 +115,7 @@ def solve_together(
 
 
 @compiled
-def _solve(these, first, tol, work, unbiased, indefinite, epsilon, plain, sums):
+def _solve(these, first, tol, work, unbiased, indefinite, epsilon, plain, sums, many):
     """Rounds until so much work is done, or the pair steps of a problem are slow; whether they are; the work done."""
     done = 0.0
     for k in range(first, len(these.cuts) - 1):
@@ -127,9 +133,9 @@ def _solve(these, first, tol, work, unbiased, indefinite, epsilon, plain, sums):
                 _begin_with_the_worst(sums, k, K, box, beta, e)
         while not (finished or stuck) and done < work:
             if not found.on_face:
-                level, most = found.level * these.spread[k], most_pairs(n)
+                level, most = found.level * these.spread[k], most_pairs(n) * (1 if many is None else PIECES)
                 if unbiased is None:
-                    steps = pair_steps(K, beta, e, lo, hi, level, most, epsilon, cut)
+                    steps = _move_pairs(K, beta, e, lo, hi, level, most, epsilon, cut, many)
                 else:
                     steps = single_steps(K, beta, e, lo, hi, level, most, epsilon)
                 done += n * (1.0 + 3.0 * steps)
@@ -168,6 +174,14 @@ def _solve(these, first, tol, work, unbiased, indefinite, epsilon, plain, sums):
         if stuck or done >= work:
             return k + finished, stuck, done
     return len(these.cuts) - 1, False, done
+
+
+@compiled(no_cpython_wrapper=True)
+def _move_pairs(K, beta, e, lo, hi, level, most, epsilon, cut, many):
+    """Pair steps, conjugate ones where points are many; how many were made."""
+    if many is not None:
+        return conjugate_steps(K, beta, e, lo, hi, level, most, 0.0, None)
+    return pair_steps(K, beta, e, lo, hi, level, most, epsilon, cut)
 
 
 @compiled

@@ -210,3 +210,18 @@ def test_it_goes_on_from_an_answer_whose_responses_were_summed_anew(dear):
     state = at_answer(problem, BlockDual(), answer)
     again = BlockDual().solution(problem, state)
     assert (again.known == answer.known).all() and (again.path == answer.path).all()
+
+
+def test_rounds_take_more_new_points_where_nearly_all_keep_a_weight(points):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((1600, 3)), np.resize([1, -1], 1600)
+    local = KernelRegularized(Gram(as_points(X, Gaussian(500.0))), y, LAM, bias="free")  # each stands for itself
+    first = BlockDual().advance(local, BlockDual().init(local), 1)
+    second = BlockDual().advance(local, first, 1)
+    assert second.fresh == first.fresh == 400
+    assert np.count_nonzero(second.work >= 0) > 512  # the usual size
+    assert solve(local, BlockDual(), stop=Stop(1e-4)).status is Status.CONVERGED
+    own = BlockDual(block=16, first=1)  # who asks for a size gets no more
+    assert own.advance(local, own.init(local), 3).fresh == 0
+    shared = KernelRegularized(Gram(as_points(X, Gaussian(0.01))), np.where(X[:, 0] > 0, 1, -1), LAM, bias="free")
+    assert BlockDual().advance(shared, BlockDual().init(shared), 2).fresh < 256  # few keep a weight

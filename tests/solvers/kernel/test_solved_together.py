@@ -8,6 +8,7 @@ from hinge.problems import Expansion, KernelNuClassification, KernelNuRegression
 from hinge.problems.svm.level_gap import CLASSES, ONE_CLASS, TARGETS
 from hinge.problems.svm.one_class import KernelOneClass
 from hinge.solvers import SMO, LevelBlocks, solve
+from hinge.solvers.kernel import solved_together
 from hinge.solvers.kernel.solved_together import Sums, Together, solve_together, unsolved
 from hinge.solvers.kernel.two_point import pair_steps
 
@@ -47,6 +48,21 @@ def test_each_is_solved_as_it_would_be_alone(three, free):
         np.testing.assert_allclose(these.r[part] + b, alone.solution.responses + alone.solution.b, atol=5e-3)
         K = these.K[np.ix_(these.rows[part], these.rows[part])]
         np.testing.assert_allclose(these.r[part], K @ these.beta[part], atol=1e-9)
+
+
+@pytest.mark.slow
+def test_large_problems_are_solved_by_conjugate_steps(three, monkeypatch):
+    _, these = three
+    large = these._replace(beta=0 * these.beta, r=0 * these.r, found=unsolved(3))
+    assert solve_together(these, 0, 1e-6, True, True, np.inf) == 3
+    monkeypatch.setattr(solved_together, "MOST", 35)
+    calls = []
+    steps = solved_together._solve
+    monkeypatch.setattr(solved_together, "_solve", lambda *args: calls.append(args[-1]) or steps(*args))
+    assert solve_together(large, 0, 1e-6, True, True, np.inf) == 3
+    assert set(calls) == {True}
+    assert (large.found["gap"] <= 1e-6).all()
+    np.testing.assert_allclose(large.found["primal"], these.found["primal"], rtol=2e-6)
 
 
 def test_little_work_at_a_time_comes_to_the_same(three):
