@@ -135,7 +135,8 @@ def test_what_rounding_leaves_is_not_left_to_the_ascent():
     assert result.state.watch.turns == 0
 
 
-def test_an_ascent_that_comes_less_far_than_newton_leaves_the_answer_to_it():
+def test_an_ascent_that_comes_less_far_than_newton_leaves_the_answer_to_it(monkeypatch):
+    monkeypatch.setattr(Regularized, "_summed_finely", lambda self, answer, found: found)  # else Newton's is certified
     rng = np.random.default_rng(0)
     X = (1e10 * rng.normal(size=(80, 10)) * (rng.random((80, 10)) < 0.5)).astype(np.float32)
     made = Regularized.from_C(X, np.where(rng.random(80) < 0.5, 1, -1), 1.0, bias="penalized")
