@@ -258,10 +258,9 @@ class Matrix(Data):
             The bytes that the copy may take.
         """
         X = self.rows[0]
-        some = X[:: max(1, self.shape[0] // SAMPLED)]
-        if self.is_sparse or np.count_nonzero(some) > most * some.size:
+        some, d, cell = X[:: max(1, self.shape[0] // SAMPLED)], self.shape[1], X.itemsize + 4
+        if self.is_sparse or np.count_nonzero(some) > min(most, room / (cell * max(1, X.size))) * some.size:
             return self
-        d, cell = self.shape[1], X.itemsize + 4
         limit = int(min(most * X.size, room // cell))
         kind = np.int32 if limit + d < 1 << 31 else np.int64
         # What is not needed of these is never touched.

@@ -13,8 +13,8 @@ from hinge.access.tables.table import Table
 from hinge.compiled import compiled
 
 MANY_CELLS = 16  # cells per column from which on vectors of all columns cost little compared with a pass over the cells
-ZEROS = 0.2  # dense rows are compressed if at most this fraction of the cells is not zero: a cell costs 3 times as much
-WORTH = 1 << 20  # cells from which on that is worth to compile it, where no code is cached
+ZEROS = 0.2  # largest fraction of nonzero cells at which dense rows are compressed: such a cell costs 3 times as much
+WORTH = 1 << 20  # cells from which on that saves more time than its compilation may take
 ROOM = 1 << 28  # bytes that the copy may take
 FEW = 0.5  # empty columns are removed if at most this fraction of the columns has cells
 

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from hinge import SVC, ConstantPredictionWarning, LinearSVC
-from hinge.estimators.constant_predictions import FEW_ROWS, LOOKS, warn_if_constant
+from hinge.estimators.constant_predictions import FEW_ROWS, LOOKS, rules_out_constant, warn_if_constant
 
 
 def rare(n=2000, share=0.01):
@@ -72,3 +72,9 @@ def test_few_rows_and_fits_that_were_cut_off_are_no_news():
         warnings.simplefilter("ignore")
         warnings.simplefilter("error", ConstantPredictionWarning)
         LinearSVC(max_iter=1, solver="pegasos", loss="hinge").fit(X, y)
+
+
+def test_a_small_loss_rules_one_answer_out():
+    codes = np.repeat([0, 1], [70, 30])
+    assert rules_out_constant(codes, 0.29) and rules_out_constant(1 - codes, 0.29)
+    assert not rules_out_constant(codes, 0.3)  # which all rows of the rare class on the wrong side would cost

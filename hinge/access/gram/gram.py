@@ -201,12 +201,9 @@ class Gram(BaseGram[np.ndarray]):
         return Rows(self, slots)
 
     def room_for(self, values: int) -> np.ndarray:
-        """Room for the values of a block, the same every time: new memory costs as much as filling it.
-
-        That of the largest block is reserved at once; what is never written to takes no memory.
-        """
+        """Room for the values of a block, the same every time: new memory costs as much as filling it."""
         if len(self._room) < values:
-            self._room = np.empty(max(values, self.largest_block**2), self.dtype)
+            self._room = np.empty(values, self.dtype)
         return self._room[:values]
 
     def whole(self) -> np.ndarray:
@@ -297,7 +294,7 @@ class Gram(BaseGram[np.ndarray]):
                     part = slots[lo : lo + TILE_ROWS]
                     values = self._values(self._pairs, rows[lo : lo + TILE_ROWS], columns)
                     if not cache.keeps_pairs:
-                        cache.slab[part, first : first + len(columns)] = values
+                        cache.slab[part, first:] = values
                     cache.complete(part)
                 return
 

@@ -11,7 +11,7 @@ TILE = 64
 FEW = 0.25
 """Share of the columns below which they are read one by one."""
 SCATTERED = 0.12
-"""Share of the columns below which a value of a block is read once and written twice: what is read is a line each."""
+"""Share of the columns below which a value of a block is read once and written twice: each read costs a cache line."""
 
 
 class Rows:
@@ -29,11 +29,11 @@ class Rows:
             raise ValueError(f"The point of row {i} is not among the columns: its values are not there.")
         n = len(self.slots)
         K = self.gram.room_for(n * n).reshape(n, n)
-        _gather(cache.slab, self.slots, places, n < SCATTERED * len(cache.columns), K)
+        _gather(cache.slab, self.slots, places, n < SCATTERED * cache.slab.shape[1], K)
         return K
 
     def in_place(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Where the rows lie, from their first column on, and in which lines; None if columns are not side by side."""
+        """Where the rows lie, against all columns, and in which lines; None where columns are not side by side."""
         cache = self.gram._cache
         return (cache.slab, self.slots) if cache.where is None else None
 

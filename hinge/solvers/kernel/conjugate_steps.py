@@ -105,8 +105,7 @@ def conjugate_steps(K, beta, e, lo, hi, tol, most, epsilon, cut):
 def conjugate_moves(K, rows, beta, e, lo, hi, fine, many, tol, most, epsilon, cut):
     """The same, to `fine` in the first `many` steps and to `tol` in those after; e stays as it was.
 
-    The values of point k with all others are the first of row `rows[k]` of K; where there is none, -1, its bounds must
-    be β.
+    The values of point k with all others are in row `rows[k]` of K; where there is none, -1, its bounds must be β.
     """
     n = len(beta)
     diag, tiny = _diagonal(K, rows)
@@ -279,7 +278,7 @@ def _alone(i, j, t, line, sides):
 @compiled
 def _follow(row, other, share, t, sides, slopes, cut):
     """Give q its rows, move e along it, and find the ends of the slopes."""
-    n = len(slopes.e)
+    n = len(row)
     share, t = slopes.q.dtype.type(share), slopes.q.dtype.type(t)
     for part in range(1 if cut is None else 2):
         first, last = _span(part, n, cut)

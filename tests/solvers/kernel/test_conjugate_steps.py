@@ -62,9 +62,7 @@ def test_rows_where_they_lie_give_the_answer_of_a_block():
     lines[some], low[some], high[some] = np.arange(len(some)), lo[some], hi[some]
     K_some = np.ascontiguousarray(K[np.ix_(some, some)])
     conjugate_moves(K_some, np.arange(len(some)), mine, c[some], lo[some], hi[some], 1e-4, 0, 1e-4, 5000, 0.0, None)
-    longer = np.full((len(some), N + 3), np.nan, np.float32)  # rows may have room for more
-    longer[:, :N] = K[some]
-    conjugate_moves(longer, lines, there, c, low, high, 1e-4, 0, 1e-4, 5000, 0.0, None)
+    conjugate_moves(np.ascontiguousarray(K[some]), lines, there, c, low, high, 1e-4, 0, 1e-4, 5000, 0.0, None)
     np.testing.assert_array_equal(there[some], mine)
     assert mine.any() and not there[1::2].any()
 
