@@ -26,13 +26,13 @@ from hinge import datasets  # noqa: E402
 from hinge.monitoring import Status, Stop  # noqa: E402
 from hinge.problems import Regularized  # noqa: E402
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE  # noqa: E402
-from hinge.solvers import SDCA, Newton, SubspaceSDCA, choose, solve  # noqa: E402
+from hinge.solvers import SDCA, Newton, choose, solve  # noqa: E402
 
 HOME = os.environ.get("HINGE_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data"
 LAMS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
 TOLS = (1e-2, 1e-3, 1e-4)
 LOSSES = {"hinge": HINGE, "squared_hinge": SQUARED_HINGE}
-RIVALS = {"SDCA": SDCA(), "leaps": SubspaceSDCA(), "Newton": Newton()}
+RIVALS = {"SDCA": SDCA(), "subspace": SDCA(acceleration="subspace"), "Newton": Newton()}
 MOST_CELLS = 60_000_000  # of a random shape
 SETS = {  # the name in the catalogue, the class that is told from the others, whether columns are standardised
     "a9a": ("adult", None, False),

@@ -214,7 +214,10 @@ class Matrix(Data):
     def largest_norm(self) -> float:
         """The largest norm of a row (not billed)."""
         done, largest = int(self._measured[0]), float(self._measured[1])
-        if done < self.shape[0]:
+        if done < self.shape[0] and self._sq_norms and (known := float(self._sq_norms[0].max())) >= 0.0:
+            largest = known  # solvers have met all rows
+            self._measured[:] = self.shape[0], largest
+        elif done < self.shape[0]:
             largest = max(largest, _largest_sq_norm(self.unbilled, done, self.shape[0]))
             self._measured[:] = self.shape[0], largest
         return float(np.sqrt(largest))
@@ -241,6 +244,28 @@ class Matrix(Data):
         """``X.T @ p`` by BLAS or SciPy, in the precision of the storage."""
         self._reads[0] += self.n_cells
         return p.astype(self.dtype, copy=False) @ self._array
+
+    def products(self, W: np.ndarray) -> np.ndarray:
+        """``X @ W`` by BLAS or SciPy in float64, for several columns; stretches of float32 rows are converted."""
+        self._reads[0] += self.n_cells
+        X = self._array
+        if X.dtype == np.float64:
+            return X @ W
+        return np.concatenate([X[lo:hi].astype(np.float64) @ W for lo, hi in self.row_blocks()])
+
+    def combinations(self, C: np.ndarray) -> np.ndarray:
+        """``X.T @ C`` in float64, for several columns of coefficients."""
+        self._reads[0] += self.n_cells
+        X = self._array
+        if X.dtype == np.float64:
+            return X.T @ C
+        return sum(X[lo:hi].astype(np.float64).T @ C[lo:hi] for lo, hi in self.row_blocks())  # type: ignore[return-value]
+
+    def gather_dense(self, rows: np.ndarray) -> np.ndarray:
+        """Some rows as a dense array, copied."""
+        some = self._some(rows)
+        self._reads[0] += some.nnz if self.is_sparse else some.size
+        return some.toarray() if self.is_sparse else some
 
     def whole(self) -> Any:
         """All rows as a NumPy array or SciPy matrix, for code that copies them; counted as one pass."""

@@ -24,15 +24,24 @@ from hinge.estimators.constant_predictions import rules_out_constant, warn_if_co
 from hinge.estimators.few_cells import FewCells
 from hinge.estimators.leave_one_out import Judged, without_linear_rows
 from hinge.estimators.linear_machine import SOLVES, LinearMachine, linear_scores
-from hinge.estimators.one_vs_rest import Plan, Report, coefficients, keep_results, run_all, starts, widened
+from hinge.estimators.one_vs_rest import (
+    Plan,
+    Report,
+    coefficients,
+    joint_solver,
+    keep_results,
+    run_all,
+    starts,
+    widened,
+)
 from hinge.estimators.parameters import ClassWeight, RandomState, Source
 from hinge.estimators.probabilities import Probabilities
 from hinge.estimators.reports import reports_of
 from hinge.prediction.reading_order import first_class
 from hinge.problems import L1Regularized, LinearProblem, Multiclass, Penalized, Regularized, SlackConstrained, Solution
+from hinge.problems.batch import BatchSolution
 from hinge.problems.svm.linear import Bias
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE
-from hinge.problems.svm.tasks import Answers
 from hinge.solvers import Simba, Solver, registry
 from hinge.threads import threads_of
 from hinge.types import MatrixLike, Stored
@@ -292,10 +301,14 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
             tasks = [1] if len(classes) == 2 else list(range(len(classes)))
             asked = self._solver(max(1, threads_of(self.n_jobs) // len(tasks)))
             solver, matrix = tables.solver_and_data(self, matrix, asked, len(tasks))
-            shared = solver is not None and solver.at_once
+            shared = solver is not None and solver.joint
             by_rows = solver is None or (solver.reads == "rows" and not shared)
             seen = occupied(matrix, compress=solver is None) if by_rows else seen._replace(matrix=matrix)
             matrix = seen.matrix
+            if solver is None and len(tasks) > 1:
+                first: Any = self._problem(matrix, codes == tasks[0], rows, per_class, tasks[0])
+                solver = joint_solver(first, self.tol)
+                shared = solver is not None
             problems = [
                 self._problem(matrix if shared else matrix.fork(), codes == k, rows, per_class, k, solver)
                 for k in tasks
@@ -518,12 +531,12 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         solver: Solver | None = None,
         seen: Occupied | None = None,
     ) -> tuple[Report, ...]:
-        together = isinstance(X, RowStream) or (solver is not None and solver.at_once)
+        together = isinstance(X, RowStream) or (solver is not None and solver.joint)
         if len(problems) > 1 and not together:  # a run is one class against the rest: not a model by itself
             return reports_of(self, X, y, [f"class {label}" for label in classes], None)
 
-        def rebuilt(answer: Solution | Answers) -> dict[str, Any]:
-            answers = answer.tasks if isinstance(answer, Answers) else [answer]
+        def rebuilt(answer: Solution | BatchSolution) -> dict[str, Any]:
+            answers = answer.members if isinstance(answer, BatchSolution) else [answer]
             if seen is not None:
                 answers = [one._replace(w=seen.wide(one.w)) for one in answers]
             coef, intercept = coefficients(answers, problems)

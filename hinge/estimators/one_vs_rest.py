@@ -31,9 +31,8 @@ from hinge.problems import (
     SlackConstrained,
     Solution,
 )
-from hinge.problems.svm.tasks import Answers, Tasks
+from hinge.problems.batch import Batch, BatchSolution
 from hinge.solvers import Result, Simba, Solver, choose, solve, solve_slack
-from hinge.solvers.at_once import solve_at_once
 from hinge.solvers.driver import check_solver
 from hinge.solvers.in_parts import in_parts
 from hinge.threads import one_blas_thread, threads_of
@@ -97,14 +96,22 @@ def run_all(problems: Sequence[LinearProblem | Multiclass], plan: Plan, n_jobs: 
     """Solve every problem, in `n_jobs` threads; Ctrl-C ends all of them.
 
     If there are more threads than problems, several threads work on each. A solver that can solve all problems at once
-    (`Solver.at_once`) does so.
+    (`Solver.joint`) does so.
     """
-    if plan.solver is not None and plan.solver.at_once and all(isinstance(one, Regularized) for one in problems):
-        return run_at_once(cast(Sequence[Regularized], problems), plan)
+    if plan.solver is not None and plan.solver.joint and all(isinstance(one, Regularized) for one in problems):
+        return run_batch(cast(Sequence[Regularized], problems), plan)
     count, threads = len(problems), threads_of(n_jobs)
     plan = plan._replace(threads=max(1, threads // count))
     with one_blas_thread() if plan.threads > 1 or _has_long_vectors(problems[0]) else nullcontext():
         return run_each(count, lambda k, own: run_one(problems[k], k, own), plan, threads)
+
+
+def joint_solver(problem: LinearProblem, tol: float) -> Solver | None:
+    """The solver that is chosen for a problem, if it can solve others over the same rows jointly with it."""
+    if not isinstance(problem, Regularized) or not problem.in_memory:
+        return None
+    solver = choose(problem, tol=tol).solver
+    return solver if solver.joint else None
 
 
 def _has_long_vectors(problem: LinearProblem | Multiclass) -> bool:
@@ -112,16 +119,16 @@ def _has_long_vectors(problem: LinearProblem | Multiclass) -> bool:
     return problem.matrix.is_sparse and max(problem.matrix.shape) >= SHARED
 
 
-def run_at_once(problems: Sequence[Regularized], plan: Plan, checkpoint: Checkpoint | None = None) -> list[Result]:
+def run_batch(problems: Sequence[Regularized], plan: Plan, checkpoint: Checkpoint | None = None) -> list[Result]:
     """One run for all problems, which share one matrix."""
     solver, together = plan.solver, len(problems) > 1
     assert solver is not None
-    problem: Any = Tasks(problems) if together else problems[0]
+    problem: Any = Batch(problems) if together else problems[0]
     scores = [] if plan.aside is None else [_error_on(one, plan.aside, may_compute=True) for one in problems]
 
-    def score(answer: Answers | Solution) -> float:
+    def score(answer: BatchSolution | Solution) -> float:
         """The largest error of all problems, so that the run ends when all are small enough."""
-        answers = answer.tasks if isinstance(answer, Answers) else [answer]
+        answers = answer.members if isinstance(answer, BatchSolution) else [answer]
         return max(error(one) for error, one in zip(scores, answers, strict=True))
 
     stop = plan.stop
@@ -141,9 +148,9 @@ def run_at_once(problems: Sequence[Regularized], plan: Plan, checkpoint: Checkpo
     )
     if not together:
         return [replace(result, state=None)]
-    used: Any = result.solver
-    shown = getattr(used, "solver", used)  # the solver that `SideBySide` wraps
-    pairs = zip(result.solution.tasks, used.certificates(problem, result.state), strict=True)
+    shown = getattr(result.solver, "solver", result.solver)  # the solver that `SideBySide` wraps
+    certificates = result.certificate.members or [result.certificate] * len(problems)  # none after Ctrl-C
+    pairs = zip(result.solution.members, certificates, strict=True)
     return [replace(result, solution=a, certificate=c, state=None, solver=shown) for a, c in pairs]
 
 
@@ -225,15 +232,6 @@ def run_one(problem: LinearProblem | Multiclass | KernelProblem, k: int, plan: P
     if isinstance(problem, SlackConstrained | KernelSlackConstrained) and _by_lambda(problem, plan.solver):
         return replace(solve_slack(problem, plan.solver, stop=stop, passes=plan.passes, **options), state=None)
     solver = plan.solver
-    if solver is None and start is None and score is None:
-        passes = math.inf if plan.passes is None else plan.passes
-        watched = bool(callbacks) or plan.on_interrupt == "keep" or plan.threads > 1
-        attempt = solve_at_once(problem, stop, passes=passes, seed=plan.seed, watched=watched)
-        if attempt.result is not None:
-            for callback in callbacks:
-                callback(attempt.result.history[-1], attempt.result.solution)
-            return attempt.result
-        options["start"] = attempt.answer
     if solver is None:
         chosen = choose(problem, max_reads=stop.max_reads, tol=stop.tol).solver
         solver = chosen if stop.max_reads is not None else in_parts(chosen, problem, plan.threads)

@@ -12,7 +12,7 @@ from hinge.access.streams.memory import allowed_memory, resident
 from hinge.access.streams.opening import Features, as_stream, is_source
 from hinge.access.streams.streamed import Layout, Streamed
 from hinge.estimators import checks
-from hinge.estimators.one_vs_rest import Plan, Report, keep_results, run_at_once
+from hinge.estimators.one_vs_rest import Plan, Report, keep_results, run_batch
 from hinge.estimators.tables import set_counts
 from hinge.monitoring import Stop
 from hinge.monitoring.checkpoint import Checkpoint, notes_of
@@ -169,7 +169,7 @@ def fit_stream(
     data, one = room.data, _chosen(model, room)
     solver = SideBySide(one) if len(problems) > 1 else one
     plan = Plan(solver, stop, int(model.max_iter), seed, model.on_interrupt, None, tuple(reports))
-    results = run_at_once(problems, plan, _checkpoint(model, problems, room, seed, one))
+    results = run_batch(problems, plan, _checkpoint(model, problems, room, seed, one))
     set_counts(model, problems)
     model.bytes_read_ = data.bytes_read
     keep_results(model, results, problems)

@@ -39,8 +39,8 @@ class Solution(NamedTuple):
 class Combination(Solution):
     """A solution whose w is the combination of the rows by α, but for the rounding of its updates.
 
-    With `mass` and `chain` a certificate need not add up the rows again. A copy with other parts (``_replace``) is a
-    plain `Solution`: it may be no such combination.
+    With `mass` and `chain` a certificate need not add up the rows again, with `responses` not multiply with them. A
+    copy with other parts (``_replace``) is a plain `Solution`: it may be no such combination.
 
     Attributes
     ----------
@@ -48,6 +48,8 @@ class Combination(Solution):
         :math:`\\sum c_i|\\Delta\\alpha_i|` over all updates; infinite if not known.
     chain : int
         The number of updates.
+    responses : ndarray of shape (n,), optional
+        All ⟨w, xᵢ⟩, each summed up in float64, if the solver has computed them.
 
     Examples
     --------
@@ -61,6 +63,7 @@ class Combination(Solution):
 
     mass: float = float("inf")
     chain: int = 0
+    responses: np.ndarray | None = None
 
     @classmethod
     def _make(cls, parts: Iterable[Any]) -> Solution:  # type: ignore[override]
@@ -86,6 +89,8 @@ class Certificate(NamedTuple):
         The gap without the bounds on rounding errors; nan if it was not computed.
     scale : float
         The objective is that of w multiplied by this factor; `Problem.finished` applies it.
+    members : tuple of Certificate
+        The certificates of a batch's problems; empty for any other problem.
 
     Examples
     --------
@@ -100,6 +105,7 @@ class Certificate(NamedTuple):
     b: float = 0.0
     unrounded: float = np.nan
     scale: float = 1.0
+    members: "tuple[Certificate, ...]" = ()
 
     @classmethod
     def unknown(cls, b: float = 0.0) -> "Certificate":

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator, Sequence
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, cast
 
@@ -13,7 +14,6 @@ from hinge.access.occupied import occupied
 from hinge.calibration.leverage import Squares
 from hinge.estimators import LinearSVC, LinearSVR, checks, weights
 from hinge.estimators.leave_one_out import without_linear_rows
-from hinge.estimators.one_vs_rest import Plan, run_one
 from hinge.monitoring import Status, Stop
 from hinge.monitoring.clock import is_over
 from hinge.problems import L1Regularized, Penalized, Solution
@@ -22,10 +22,7 @@ from hinge.selection.scoring import with_values
 from hinge.selection.settled import until_settled
 from hinge.selection.training import Training
 from hinge.selection.without_rows import Fitted, row_spans, spread_over, without_targets
-from hinge.solvers import choose
-from hinge.solvers.linear.brief import Brief, Way, brief, way_to
-from hinge.solvers.linear.sdca import TYPICAL
-from hinge.solvers.linear.subspace_ascent import Tools, tools_for
+from hinge.solvers import Result, Solver, choose, solve
 from hinge.types import Stored
 
 FULL = 1e-9
@@ -36,7 +33,7 @@ class _AtC(NamedTuple):
     """The problems for one C, and their answers."""
 
     problems: list[Penalized]
-    runs: list[Brief]
+    runs: list[Result]
 
 
 class LinearPath:
@@ -57,8 +54,7 @@ class LinearPath:
         self.matrix = cast(Matrix, occupied(as_matrix(cast(Stored, data.X), checked=True)).matrix)
         self.X: Stored = self.matrix.fork().whole()  # on a counter of its own: these reads are not reported
         self.seed = checks.seed_of(model.random_state)
-        self.ways: dict[float, Way | None] = {}
-        self.typical = self.matrix.typical_sq_norm(TYPICAL)
+        self.chosen: dict[float, Solver] = {}
 
     def along(
         self, train: np.ndarray, test: np.ndarray, Cs: Sequence[float], tol: float, ends: float | None
@@ -77,9 +73,7 @@ class LinearPath:
         """
         for problems, runs in self._solved(train, Cs, tol, ends):
             values = [
-                problem.matrix.responses_at(test, run.answer.w, billed=False) + run.answer.b
-                if run.responses is None
-                else run.responses[test]
+                problem.matrix.responses_at(test, run.solution.w, billed=False) + run.solution.b
                 for problem, run in zip(problems, runs, strict=True)
             ]
             yield with_values(self.model, self.data, np.stack(values, axis=1))
@@ -89,18 +83,15 @@ class LinearPath:
         kept: list[Squares] = []
         for problems, runs in self._solved(None, Cs, tol, ends):
             kept = kept or [Squares() for _ in problems]
-            values = [self._values(*one) for one in zip(problems, runs, strict=True)]
-            answers = [run.answer for run in runs]
+            answers = [run.solution for run in runs]
+            values = [
+                problem.responses(answer.w, billed=False) + answer.b
+                for problem, answer in zip(problems, answers, strict=True)
+            ]
             yield Fitted(
                 with_values(self.model, self.data, np.stack(values, axis=1)),
                 partial(self._without, problems, answers, values, kept),
             )
-
-    def _values(self, problem: Penalized, run: Brief) -> np.ndarray:
-        """Decision values of all rows, in an array that the next fit does not overwrite."""
-        if run.responses is not None:
-            return run.responses.copy()
-        return problem.responses(run.answer.w, billed=False) + run.answer.b
 
     def _without(self, *parts: list[Any]) -> Any:
         found = [self._left_out(*one) for one in zip(*parts, strict=True)]
@@ -127,7 +118,6 @@ class LinearPath:
     def _solved(self, train: np.ndarray | None, Cs: Sequence[float], tol: float, ends: float | None) -> Iterator[_AtC]:
         """The problems of each C with their answers, until time is up."""
         at_one = self._problems(train)
-        tools = [tools_for(cast(Any, problem), self.seed, self.typical) for problem in at_one]
 
         def solved(C: float, last: _AtC | None) -> _AtC | None:
             problems, runs = [at(problem, C) for problem in at_one], []
@@ -135,7 +125,7 @@ class LinearPath:
                 if is_over(ends):
                     return None
                 before = None if last is None else (last.problems[k], last.runs[k])
-                run = self._run(problem, C, tools[k], before, tol, ends)
+                run = self._run(problem, C, before, tol, ends)
                 if run is None:
                     return None
                 runs.append(run)
@@ -148,39 +138,27 @@ class LinearPath:
         yield from until_settled(Cs, solved, _holds_back, as_for)
 
     def _run(
-        self,
-        problem: Penalized,
-        C: float,
-        tools: Tools,
-        last: tuple[Penalized, Brief] | None,
-        tol: float,
-        ends: float | None,
-    ) -> Brief | None:
+        self, problem: Penalized, C: float, last: tuple[Penalized, Result] | None, tol: float, ends: float | None
+    ) -> Result | None:
         """One answer, started from that of a smaller C; None if time is up."""
-        asked = self.model._solver()
-        way = self._way(problem, C, tol) if asked is None else None
-        if way is not None:
-            before, passes = None if last is None else last[1], float(self.model.max_iter)
-            found = brief(cast(Any, problem), way, tools, tol, passes=passes, last=before, ends=ends)
-            if found is None or found.gap <= tol or way.passes == np.inf:
-                return found
-            last = problem, found  # not accurate enough: continue with the driver and a solver of its choice
         left = None if ends is None else ends - time.perf_counter()
         if left is not None and left <= 0:
             return None
-        start = [] if last is None else [scaled(last[0], last[1].answer, problem)]
-        solver = choose(problem, tol=tol).solver if asked is None else asked
-        plan = Plan(solver, Stop(tol, None, left), int(self.model.max_iter), self.seed, "raise", starts=start)
-        result = run_one(problem, 0, plan)
-        if result.status is Status.MAX_TIME:
-            return None
-        return Brief(result.solution, result.certificate.gap)
+        solver, options = self._solver(problem, C, tol), {}
+        if last is not None and last[1].solver == solver and last[1].state is not None:
+            options["state"] = solver.restart(problem, last[1].state)
+        elif last is not None:
+            options["start"] = scaled(last[0], last[1].solution, problem)
+        stop = Stop(tol, int(self.model.max_iter) * solver.cost(cast(Any, problem)).a_pass, left)
+        result = solve(problem, solver, stop=stop, seed=self.seed, **options)
+        return None if result.status is Status.MAX_TIME else result
 
-    def _way(self, problem: Penalized, C: float, tol: float) -> Way | None:
-        """The method chosen for this C in the first fold: choosing takes as long as a small fit."""
-        if C not in self.ways:
-            self.ways[C] = way_to(problem, tol)
-        return self.ways[C]
+    def _solver(self, problem: Penalized, C: float, tol: float) -> Solver:
+        """The solver chosen for this C in the first fold: choosing takes as long as a small fit."""
+        if C not in self.chosen:
+            asked = self.model._solver()
+            self.chosen[C] = choose(problem, tol=tol).solver if asked is None else asked
+        return self.chosen[C]
 
     def _problems(self, train: np.ndarray | None) -> list[Penalized]:
         """The problems for C = 1, on a matrix with a counter of its own."""
@@ -205,7 +183,7 @@ def at(problem: Penalized, C: float) -> Penalized:
 def _holds_back(found: _AtC, C: float) -> bool:
     """Whether a dual weight is at or beyond its bound for C; always true for losses whose weights are unbounded."""
     for problem, run in zip(found.problems, found.runs, strict=True):
-        alpha = run.answer.alpha
+        alpha = run.solution.alpha
         if alpha is None or problem.loss.curvature or isinstance(problem, L1Regularized):
             return True
         if float(np.abs(alpha).max(initial=0.0)) >= (1.0 - FULL) * C * problem.lam * problem.total:
@@ -213,11 +191,11 @@ def _holds_back(found: _AtC, C: float) -> bool:
     return False
 
 
-def _rescaled(before: Penalized, run: Brief, after: Penalized) -> Brief:
+def _rescaled(before: Penalized, run: Result, after: Penalized) -> Result:
     """The same w and b, with dual weights rescaled to another λ."""
-    w, b, alpha = run.answer
+    w, b, alpha = run.solution
     assert alpha is not None
-    return Brief(Solution(w, b, alpha * (after.lam / before.lam)), run.gap, run.responses)
+    return replace(run, solution=Solution(w, b, alpha * (after.lam / before.lam)), state=None)
 
 
 def scaled(before: Penalized, answer: Solution, after: Penalized) -> Solution:

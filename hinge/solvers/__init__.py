@@ -27,7 +27,6 @@ _KINDS: dict[str, tuple[Solves, ...]] = {
 }
 
 _PARTS = (
-    "at_once",
     "auto",
     "base",
     "cells",
@@ -70,6 +69,7 @@ if TYPE_CHECKING:
     from hinge.solvers.linear.cocoa import CoCoA as CoCoA
     from hinge.solvers.linear.cutting_plane import CuttingPlane as CuttingPlane
     from hinge.solvers.linear.device_newton import DeviceNewton as DeviceNewton
+    from hinge.solvers.linear.finite_newton import FiniteNewton as FiniteNewton
     from hinge.solvers.linear.interior_point import InteriorPoint as InteriorPoint
     from hinge.solvers.linear.multiclass_pegasos import MulticlassPegasos as MulticlassPegasos
     from hinge.solvers.linear.multiclass_sdca import MulticlassSDCA as MulticlassSDCA
@@ -80,7 +80,6 @@ if TYPE_CHECKING:
     from hinge.solvers.linear.sdca import SDCA as SDCA
     from hinge.solvers.linear.sgd import SGD as SGD
     from hinge.solvers.linear.stale_sdca import StaleSDCA as StaleSDCA
-    from hinge.solvers.linear.subspace_sdca import SubspaceSDCA as SubspaceSDCA
     from hinge.solvers.linear.uniform_dca import UniformDCA as UniformDCA
     from hinge.solvers.result import Result as Result
     from hinge.solvers.saddle.by_turns import ByTurns as ByTurns

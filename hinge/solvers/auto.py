@@ -10,12 +10,14 @@ from hinge.solvers.kernel.active_set import LARGEST, MOST, ActiveSet, fit_alone
 from hinge.solvers.kernel.block_dual import BlockDual
 from hinge.solvers.linear.adaptive import Adaptive
 from hinge.solvers.linear.cdn import CDN
+from hinge.solvers.linear.finite_newton import FiniteNewton
 from hinge.solvers.linear.hessians import form_of
 from hinge.solvers.linear.multiclass_sdca import MulticlassSDCA
 from hinge.solvers.linear.newton import Newton
 from hinge.solvers.linear.prices import (
     SEPARABLE,
     ascent_price,
+    finite_newton_price,
     leaps_pay,
     newton_price,
     row_space_prices,
@@ -24,7 +26,6 @@ from hinge.solvers.linear.prices import (
 )
 from hinge.solvers.linear.row_space import RowSpace
 from hinge.solvers.linear.sdca import SDCA
-from hinge.solvers.linear.subspace_sdca import SubspaceSDCA
 
 MANY_ROWS = 5  # rows per feature from which on Newton's method without a Hessian is considered
 PROBE = 3.0  # passes of dual ascent that show how fast it converges
@@ -36,6 +37,7 @@ BRIEF = 2e6  # price of Newton's method below which the ascent is not tried firs
 CHEAPER_BRIEF = 4e6  # the same if the ascent is estimated to cost more than Newton's method
 ROWS_EACH = 4  # rows per feature that such an estimate needs to be reliable
 MANY_VISITS = 0.5  # R²/Λ from which on the ascent takes more than its first passes
+SMALL = 3e5  # price of a pass below which subspace steps cost less than to find out whether they pay
 LONG = 16.0  # passes after which steps in two directions are taken, whatever the estimate was
 MANY_PASSES = 8  # a budget of this many passes suffices for SDCA, which also certifies
 
@@ -121,6 +123,8 @@ def choose(problem: Problem, *, max_reads: int | None = None, tol: float = 1e-3)
     d, n, tol = problem.d, problem.n, min(tol, 1.0) ** 2 if problem.pull else tol  # with a free level tol bounds √gap
     if form_of(problem) == "products" and (n < MANY_ROWS * d or Newton().rejects(problem)):
         return Choice(ascent_for(problem, tol, alone=True), f"{d} features are many for {n} rows")
+    if n >= ROWS_EACH * (d + 1) and (price := finite_newton_price(problem)) < CHEAPER_BRIEF:
+        return Choice(FiniteNewton(tol), f"{n} rows of {d} features: some {1e-6 * price:.2g} ms of Newton's method")
     stiff = stiffness(problem)
     ascent, newton = ascent_price(problem, tol, stiff), newton_price(problem, stiff)
     work = f"{n} rows of {d} features: some {1e-6 * newton:.2g} ms against {1e-6 * ascent:.2g}"
@@ -179,11 +183,11 @@ def _is_brief(problem: Regularized, newton: float, ascent: float) -> bool:
     return newton < (CHEAPER_BRIEF if newton < ascent else BRIEF)
 
 
-def ascent_for(problem: Regularized, tol: float = 1e-3, stiff: float | None = None, *, alone: bool = False) -> Solver:
+def ascent_for(problem: Regularized, tol: float = 1e-3, stiff: float | None = None, *, alone: bool = False) -> SDCA:
     """Dual coordinate ascent, with steps in a two-dimensional subspace if they pay (`leaps_pay`).
 
-    If it runs `alone`, not monitored by `Adaptive`, it is given the tolerance, and takes such steps at the latest
-    after some passes. `stiff` is R²/Λ, if known.
+    If it runs `alone`, not monitored by `Adaptive`, it takes such steps at the latest after some passes. `stiff` is
+    R²/Λ, if known.
 
     Examples
     --------
@@ -191,13 +195,13 @@ def ascent_for(problem: Regularized, tol: float = 1e-3, stiff: float | None = No
     >>> from hinge.datasets import make_known_optimum
     >>> from hinge.solvers.auto import ascent_for
     >>> made = make_known_optimum(200, 5, 0.01)
-    >>> [type(ascent_for(Regularized(made.X_train, made.y_train, lam))).__name__ for lam in (0.1, 1e-4)]
-    ['SDCA', 'SubspaceSDCA']
+    >>> [ascent_for(Regularized(made.X_train, made.y_train, lam)).acceleration for lam in (0.1, 1e-4)]
+    ['none', 'subspace']
     """
-    pays = leaps_pay(problem, tol, stiff)
-    if alone:  # the estimate may fail: a run that takes long gets these steps in any case
-        return SubspaceSDCA(tol=tol) if pays else SubspaceSDCA(tol=tol, after=LONG)
-    return SubspaceSDCA() if pays else SDCA()
+    if problem.n * visit_price(problem) < SMALL or leaps_pay(problem, tol, stiff):
+        return SDCA(tol=tol, acceleration="subspace")
+    # If the ascent runs alone, the estimate may fail: a run that takes long gets these steps in any case.
+    return SDCA(tol=tol, acceleration="subspace", after=LONG) if alone else SDCA(tol=tol)
 
 
 def _fits_alone(problem: KernelRegularized) -> bool:

@@ -82,8 +82,8 @@ class Solver(Settings, Generic[P, S]):
     free_level: ClassVar[bool] = False
     """Whether it supports problems with a free level, `Problem.pull`, such as `OneClass`."""
 
-    at_once: ClassVar[bool] = False
-    """Whether it solves several problems over the same rows as one, `Tasks`."""
+    joint: ClassVar[bool] = False
+    """Whether it solves the members of a `Batch` jointly."""
 
     exact_estimate: ClassVar[bool] = False
     """Whether `estimate` is reliable, so that no certificate is computed merely to check it."""
@@ -99,6 +99,13 @@ class Solver(Settings, Generic[P, S]):
     def init(self, problem: P, seed: int = 0, start: Any = None) -> S:
         """The first state; `start` is an earlier answer, which some solvers can use."""
         raise NotImplementedError
+
+    def restart(self, problem: P, state: S) -> S:
+        """A first state for a problem with the same data and another λ, at the answer of a run that has ended.
+
+        It may overwrite the state that it is given, and keeps what of it stays true.
+        """
+        return self.init(problem, 0, self.solution(problem, state))
 
     def advance(self, problem: P, state: S, n_iter: int) -> S:
         """Run `n_iter` iterations; fewer if the solver has a target of its own and expects to have reached it."""

@@ -28,6 +28,12 @@ from hinge.threads import allowing
 CHUNK_SECONDS = 0.1
 """About the longest time of one compiled call, so that time limits and Ctrl-C take effect soon."""
 
+FIRST_CELLS = 1_000_000
+"""Cells that the first compiled call of a run may read: some milliseconds."""
+
+UNWATCHED_PASSES = 32
+"""Passes after which a run that ends by itself, and that nobody watches, is looked at first."""
+
 LAST_WORD_CELLS = 100_000_000
 """After Ctrl-C, no last certificate is computed for a matrix of more cells than this."""
 
@@ -146,7 +152,9 @@ def check_solver(problem: Problem, solver: Solver) -> None:
 
 
 def _is_like(state: Any, fresh: Any) -> bool:
-    """Whether types and shapes are those of a fresh state, recursively; arrays that start empty may have grown."""
+    """Whether types and shapes are those of a fresh state, recursively; parts that start empty may have been filled."""
+    if fresh is None:
+        return True
     if hasattr(fresh, "dtype") and hasattr(fresh, "shape"):  # an array, on whatever device
         shape, form = tuple(getattr(state, "shape", ())), tuple(fresh.shape)
         grown = form[:1] == (0,) and shape[1:] == form[1:] and len(shape) == len(form)
@@ -159,9 +167,12 @@ def _is_like(state: Any, fresh: Any) -> bool:
 
 def copied(answer: Answer) -> Answer:
     """An answer with copies of its arrays."""
-    parts = cast(tuple[Any, ...], answer)
-    make: Any = type(answer)
-    return cast(Answer, make._make(part.copy() if hasattr(part, "copy") else part for part in parts))
+    if hasattr(answer, "copy"):
+        return cast(Answer, answer.copy())
+    if not isinstance(answer, tuple):
+        return answer
+    make: Any = getattr(type(answer), "_make", tuple)  # the members of a batch are a plain tuple
+    return cast(Answer, make(map(copied, answer)))
 
 
 class _Run:
@@ -170,6 +181,8 @@ class _Run:
     def __init__(self, problem, solver, stop, score, callbacks, keep):
         self.problem, self.solver, self.stop, self.keep = problem, solver, stop, keep
         self.score, self.callbacks = score, callbacks
+        self.watched = bool(score or callbacks)
+        self.ends_itself = getattr(solver, "tol", 0.0) > 0.0
         self.state: Any = None
         self.history = History()
         self.latest: tuple[int, Certificate] | None = None
@@ -202,6 +215,11 @@ class _Run:
             return over  # the run that wrote this state was killed before it evaluated it
         while True:
             pause = self.solver.pause(self.problem, self.state)
+            if pause > 0 and not self.watched and self.ends_itself:
+                # Nobody sees how the run goes on: it is looked at when it expects to be done, and while it goes on for
+                # long, in case it errs, whenever it has doubled.
+                a_pass = self.solver.cost(self.problem, self.state).a_pass
+                pause = max(pause, self.state.t, UNWATCHED_PASSES * a_pass - self.state.t)
             status = self.run_to(pause)
             stopped = self.look(final=status is not None or pause <= 0)
             if stopped or status:
@@ -287,8 +305,10 @@ class _Run:
             if stop.max_time == 0 or (self.rate and left <= 0.5 / self.rate):
                 return 0, Status.MAX_TIME
             seconds = min(seconds, left)
-        # The first piece is small: it may compile.
-        piece = max(self.rate * seconds, cost.a_pass // 128) if self.rate else cost.a_pass // 16
+        # The first piece, whose speed is not known yet, reads no more than takes a small part of a chunk.
+        cells = self.problem.pass_cells
+        first = max(cost.a_pass // 16, FIRST_CELLS * cost.a_pass // cells if cells else 0)
+        piece = max(self.rate * seconds, cost.a_pass // 128) if self.rate else first
         return max(1, min(n, int(piece))), None
 
     def answer_seconds(self, cost: Cost) -> float:
@@ -303,9 +323,8 @@ class _Run:
         solver, problem, stop = self.solver, self.problem, self.stop
         gap, objective = np.inf, np.nan
         looks = len(self.history) + 1
-        doubled = (
-            looks >= 32 and looks & (looks - 1) == 0 and not solver.exact_estimate
-        )  # from time to time, in case the estimate is wrong
+        # From time to time, in case the estimate is wrong.
+        doubled = (looks >= 32 and looks & (looks - 1) == 0) or not (self.watched or solver.exact_estimate)
         promising = stop.tol > 0 and self.affords_certificate(1.5) and self.estimate() <= self.target
         ended = None
         told = self.seen[0] == self.state.t and isinstance(
@@ -329,9 +348,9 @@ class _Run:
                     self.target = min(self.target / 2, 0.9 * (stop.tol - (gap - gap_of(self.seen[1]))))
                     ended = None if self.target > 0 else Status.STALLED
                 self.state = refreshed
-        spent, score, watched = self.spent, np.nan, bool(self.score or self.callbacks)
-        with self.meter.off_clock() if watched else nullcontext():
-            if watched:
+        spent, score = self.spent, np.nan
+        with self.meter.off_clock() if self.watched else nullcontext():
+            if self.watched:
                 solution = copied(self.answer())
                 if np.isfinite(gap):
                     solution = problem.finished(solution, self.certify())

@@ -8,7 +8,6 @@ from hinge.solvers.linear.adaptive import Adaptive
 from hinge.solvers.linear.cocoa import CoCoA
 from hinge.solvers.linear.newton import Newton
 from hinge.solvers.linear.sdca import SDCA
-from hinge.solvers.linear.subspace_sdca import SubspaceSDCA
 
 A_ROW = 16  # overhead of a row, in cells
 PART_CELLS = 1 << 20
@@ -28,7 +27,7 @@ def in_parts(solver: Solver, problem: Problem, threads: int) -> Solver:
         return replace(solver, ascent=ascent, newton=newton)
     cells = problem.matrix.n_cells + A_ROW * problem.n
     parts = min(threads, cells // PART_CELLS)
-    if isinstance(solver, SDCA | SubspaceSDCA) and (parts := min(parts, cells // (WIDTH * problem.d))) > 1:
+    if type(solver) is SDCA and (parts := min(parts, cells // (WIDTH * problem.d))) > 1:
         return CoCoA(parts, first_pass=solver.first_pass, shrinking=solver.shrinking, block_rows=solver.block_rows)
     if parts > 1 and type(solver) is Newton:
         return replace(solver, parts=parts)

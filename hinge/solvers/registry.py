@@ -43,7 +43,6 @@ class Registered(NamedTuple):
 BY_NAME: dict[str, Registered] = {
     "pegasos": Registered("hinge.solvers.linear.pegasos", "Pegasos", "linear"),
     "sdca": Registered("hinge.solvers.linear.sdca", "SDCA", "linear"),
-    "subspacesdca": Registered("hinge.solvers.linear.subspace_sdca", "SubspaceSDCA", "linear"),
     "rowspace": Registered("hinge.solvers.linear.row_space", "RowSpace", "linear"),
     "cocoa": Registered("hinge.solvers.linear.cocoa", "CoCoA", "linear"),
     "blockascent": Registered("hinge.solvers.linear.block_ascent", "BlockAscent", "linear"),
@@ -52,6 +51,7 @@ BY_NAME: dict[str, Registered] = {
     "stalesdca": Registered("hinge.solvers.linear.stale_sdca", "StaleSDCA", "linear"),
     "uniformdca": Registered("hinge.solvers.linear.uniform_dca", "UniformDCA", "linear"),
     "newton": Registered("hinge.solvers.linear.newton", "Newton", "linear"),
+    "finitenewton": Registered("hinge.solvers.linear.finite_newton", "FiniteNewton", "linear"),
     "devicenewton": Registered("hinge.solvers.linear.device_newton", "DeviceNewton", "linear", "torch"),
     "adaptive": Registered("hinge.solvers.linear.adaptive", "Adaptive", "linear"),
     "cuttingplane": Registered("hinge.solvers.linear.cutting_plane", "CuttingPlane", "linear"),

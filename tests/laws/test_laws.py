@@ -424,12 +424,12 @@ def test_certificate_covers_the_optimum(name):
 EXACT = (
     "SDCA",
     "CoCoA",
-    "SubspaceSDCA",
     "RowSpace",
     "Adaptive",
     "MulticlassSDCA",
     "StaleSDCA",
     "Newton",
+    "FiniteNewton",
     "InteriorPoint",
     "BlockDual",
     "ActiveSet",

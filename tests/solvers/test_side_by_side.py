@@ -5,7 +5,7 @@ from hinge.access.streams.arrays import NpyStream
 from hinge.access.streams.streamed import Layout, Streamed
 from hinge.monitoring import Status, Stop
 from hinge.problems import Regularized
-from hinge.problems.svm.tasks import Tasks
+from hinge.problems.batch import Batch
 from hinge.solvers import BlockAscent, solve
 from hinge.solvers.side_by_side import SideBySide
 
@@ -23,21 +23,20 @@ def tasks(path):
 def test_tasks_are_solved_as_alone_in_the_same_passes(tmp_path):
     np.save(tmp_path / "x.npy", X)
     data, problems = tasks(tmp_path / "x.npy")
-    result = solve(Tasks(problems), SideBySide(), stop=Stop(1e-3, max_iter=3000))
+    result = solve(Batch(problems), SideBySide(), stop=Stop(1e-3, max_iter=3000))
     passes = result.n_iter / result.per_pass
     assert result.status is Status.CONVERGED and data.bytes_read <= X.nbytes * (passes + 1)
-    state = result.state
-    for k, (problem, answer) in enumerate(zip(tasks(tmp_path / "x.npy")[1], result.solution.tasks, strict=True)):
+    for k, (problem, answer) in enumerate(zip(tasks(tmp_path / "x.npy")[1], result.solution.members, strict=True)):
         alone = solve(problem, BlockAscent(), stop=Stop(0.0, max_iter=result.n_iter // 3))
         assert alone.solution.w.tobytes() == answer.w.tobytes()
-        assert alone.certificate == result.solver.certificates(Tasks(problems), state)[k]
-    assert result.certificate.gap == max(c.gap for c in result.solver.certificates(Tasks(problems), state))
+        assert alone.certificate == result.certificate.members[k]
+    assert result.certificate.gap == max(c.gap for c in result.certificate.members)
 
 
 def test_it_says_what_it_is_not_for(tmp_path):
     np.save(tmp_path / "x.npy", X)
     _, problems = tasks(tmp_path / "x.npy")
     assert "several tasks" in SideBySide().rejects(problems[0])
-    assert SideBySide().rejects(Tasks(problems)) is None
+    assert SideBySide().rejects(Batch(problems)) is None
     with pytest.raises(ValueError, match="SideBySide solves several"):
         solve(problems[0], SideBySide())

@@ -60,12 +60,12 @@ class Loss(NamedTuple):
 
     def slope(self, g: np.ndarray) -> np.ndarray:
         """ℓ'(g); at a kink the subgradient 0."""
-        beyond = g - np.clip(g, -self.epsilon, self.epsilon)
+        beyond = g - np.clip(g, -self.epsilon, self.epsilon) if self.two_sided else np.maximum(g, 0.0)
         if self.curvature:
             beyond /= self.curvature
         else:
             np.sign(beyond, out=beyond)
-        return np.clip(beyond, self.low, self.high, out=beyond)
+        return beyond if self.curvature else np.clip(beyond, self.low, self.high, out=beyond)
 
 
 class Hinge(Loss):

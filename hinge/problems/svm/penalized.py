@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hinge.access import Data
-from hinge.problems.base import Certificate, Solution
+from hinge.problems.base import Certificate, Combination, Solution
 from hinge.problems.rounding import gap_of, rounding
 from hinge.problems.svm.linear import Bias, LinearProblem
 from hinge.problems.svm.losses import HINGE, Loss
@@ -66,7 +66,8 @@ class Penalized(LinearProblem):
 
     def certificate(self, solution: Solution) -> Certificate:
         """The relative duality gap, at the best bias if it is free."""
-        w, r = solution.w, self.responses(solution.w)  # also finds the largest norm of a row, needed below
+        w, known = solution.w, solution.responses if isinstance(solution, Combination) else None
+        r = self.responses(w) if known is None else known  # a pass also finds the largest norm of a row, needed below
         b = self.best_bias(r) if self.bias == "free" else solution.b
         primal = self.primal(w, b, r)
         del r  # free it before the dual allocates another of this length

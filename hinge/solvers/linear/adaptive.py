@@ -14,7 +14,6 @@ from hinge.solvers.linear.newton import Newton
 from hinge.solvers.linear.prices import newton_price, visit_price
 from hinge.solvers.linear.row_space import RowSpace
 from hinge.solvers.linear.sdca import SAMPLE, SDCA, SDCAState
-from hinge.solvers.linear.subspace_sdca import SubspaceSDCA, SubspaceState
 
 NEAR_ENOUGH = 5.0  # a gap from which on Newton's method goes on sooner than it begins anew
 LATER = 1.5  # the gap is remembered again once the passes have grown by this factor
@@ -57,7 +56,10 @@ class Watch(NamedTuple):
 
 
 class AdaptiveState(NamedTuple):
-    """The states of both methods, of which one is at work, and what is known of the run."""
+    """The states of both methods, of which one is at work, and what is known of the run.
+
+    The state of a method that has not begun is None.
+    """
 
     ascent: Any
     newton: Any
@@ -143,29 +145,34 @@ class Adaptive(Solver[Regularized, AdaptiveState]):
         return self.newton.rejects(problem) or self.ascent.rejects(problem)
 
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> AdaptiveState:
-        both = self.ascent.init(problem, seed, start), self.newton.init(problem, seed, start)
-        return AdaptiveState(*both, Watch(0, int(seed), self.begin == "newton"))
+        watch = Watch(0, int(seed), self.begin == "newton")
+        if watch.by_newton:
+            return AdaptiveState(None, self.newton.init(problem, seed, start), watch)
+        return AdaptiveState(self.ascent.init(problem, seed, start), None, watch)
 
     def advance(self, problem: Regularized, state: AdaptiveState, n_iter: int) -> AdaptiveState:
         ascent, newton, watch = state
-        if n_iter == 0:  # as much as compiling
-            return AdaptiveState(
-                self.ascent.advance(problem, ascent, 0), self.newton.advance(problem, newton, 0), watch
-            )
+        if n_iter == 0:  # compiles
+            at_work(self, state)[0].advance(problem, at_work(self, state)[1], 0)
+            return state
         a_step = self.ascent.cost(problem).a_pass
         while n_iter > 0:
             if watch.turn:
                 ascent, newton, watch = self._turned(problem, AdaptiveState(ascent, newton, watch))
             due = watch.due or (a_step if watch.by_newton else self.ascent.pause(problem, ascent))
-            n = min(n_iter, due)
+            n, ended = min(n_iter, due), False
             if not watch.by_newton:
+                before = ascent.t
                 ascent = self.ascent.advance(problem, ascent, n)
+                n, ended = ascent.t - before, ascent.t - before < n  # it expects to have reached its tolerance
             elif due == a_step:
                 newton = self.newton.advance(problem, newton, 1)
-            watch = watch._replace(t=watch.t + n, due=due - n)
+            watch = watch._replace(t=watch.t + n, due=0 if ended else due - n)
             n_iter -= n
-            if n == due:
+            if watch.due == 0:
                 watch = self._seen(problem, AdaptiveState(ascent, newton, watch))
+            if ended or (watch.due == 0 and watch.gap <= self.tol):
+                break
         return AdaptiveState(ascent, newton, watch)
 
     def _seen(self, problem: Regularized, state: AdaptiveState) -> Watch:
@@ -184,7 +191,8 @@ class Adaptive(Solver[Regularized, AdaptiveState]):
         if watch.far_log < math.inf and log > wanted and work - watch.far >= APART * work:
             rate = (watch.far_log - log) / (work - watch.far)
             price = min(price_of(self, problem), PATIENCE)
-            steady = isinstance(self.ascent, SubspaceSDCA)  # its steps hold the rate up, as conjugate gradients do
+            # Subspace steps hold the rate up, as conjugate gradients do.
+            steady = getattr(self.ascent, "acceleration", "none") == "subspace"
             slow = is_slow(work, passes_left(work, rate, log - wanted, steady), price)
             turn = slow or work > 2.0 * PATIENCE
         if watch.near_log == math.inf:
@@ -202,7 +210,8 @@ class Adaptive(Solver[Regularized, AdaptiveState]):
         if there.by_newton:
             start = answer if watch.gap <= NEAR_ENOUGH or isinstance(self.newton, RowSpace) else None
             return AdaptiveState(state.ascent, self.newton.init(problem, watch.seed, start), there)
-        if watch.gap >= math.exp(min(watch.log, LARGEST)):  # it has got no further: the ascent goes on where it was
+        if state.ascent is not None and watch.gap >= math.exp(min(watch.log, LARGEST)):
+            # Newton's method has got no further: the ascent continues where it was.
             return AdaptiveState(state.ascent, state.newton, there)
         return AdaptiveState(self.ascent.init(problem, watch.seed, answer), state.newton, there)
 
@@ -286,7 +295,7 @@ def passes_left(k: float, rate: float, wanted: float, steady: bool = False) -> f
     return left if steady else left + left * left / (4.0 * k)
 
 
-def passes_of(problem: Regularized, state: SDCAState | SubspaceState | CoCoAState) -> float:
+def passes_of(problem: Regularized, state: SDCAState | CoCoAState) -> float:
     """Passes that the ascent has made so far."""
     ascent: SDCAState = state if isinstance(state, SDCAState) else state.ascent
     return ascent.t / problem.n

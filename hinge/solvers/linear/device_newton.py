@@ -3,7 +3,7 @@
 import weakref
 from dataclasses import dataclass
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -11,13 +11,13 @@ from hinge.access.device_rows import FEW, SHORT, CompressedRows, FullRows, on_de
 from hinge.access.gram.device import import_torch
 from hinge.monitoring import Status
 from hinge.problems import Certificate, Problem, Regularized, Solution
+from hinge.problems.batch import Batch, BatchSolution, combine_certificates, members_of
 from hinge.problems.cost import Cost
 from hinge.problems.rounding import rounding
 from hinge.problems.svm.examples import balance
 from hinge.problems.svm.losses import Loss
 from hinge.problems.svm.penalized import primal_value, relative_gap
 from hinge.problems.svm.regularized import DualShare, dual_value
-from hinge.problems.svm.tasks import Answers, Tasks
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.linear.device_sums import dual_sums, trial_sums
 from hinge.solvers.linear.hessians import penalty_of
@@ -142,7 +142,7 @@ class DeviceNewton(Solver[Regularized, DeviceNewtonState]):
     shrink: float = 0.4
 
     any_loss = True
-    at_once = True
+    joint = True
     exact_estimate = True
     finished = Status.STALLED
     paper = Paper("Training a Support Vector Machine in the Primal", "Chapelle", 2007, "all classes at once, on a GPU")
@@ -152,15 +152,15 @@ class DeviceNewton(Solver[Regularized, DeviceNewtonState]):
             raise ValueError("width must be positive and shrink between 0 and 1.")
 
     def rejects(self, problem: Problem) -> str | None:
-        for task in tasks_of(problem):
+        for task in members_of(problem):
             if not isinstance(task, Regularized):
                 return f"DeviceNewton solves Regularized problems, not {type(task).__name__}; use SGD for a norm bound."
             if task.loss.two_sided or task.pull:
                 return "DeviceNewton is for classification; use Newton."
         return None
 
-    def init(self, problem: Regularized | Tasks, seed: int = 0, start: Any = None) -> DeviceNewtonState:
-        torch, tasks = import_torch(self.device), tasks_of(problem)
+    def init(self, problem: Regularized | Batch, seed: int = 0, start: Any = None) -> DeviceNewtonState:
+        torch, tasks = import_torch(self.device), members_of(problem)
         n, k, width = problem.n, len(tasks), width_of(tasks[0].d)
         W, mu = np.zeros((width, k)), np.full(k, 0.0 if tasks[0].loss.curvature else self.width)
         for j, answer in enumerate([start] if isinstance(start, Solution) else start or [None] * k):
@@ -170,7 +170,7 @@ class DeviceNewton(Solver[Regularized, DeviceNewtonState]):
                 mu[j] /= self.shrink
         return _at(sent(torch, W, self.device), mu, n, center_of(tasks[0].loss))
 
-    def advance(self, problem: Regularized | Tasks, state: DeviceNewtonState, n_iter: int) -> DeviceNewtonState:
+    def advance(self, problem: Regularized | Batch, state: DeviceNewtonState, n_iter: int) -> DeviceNewtonState:
         if n_iter == 0:
             return state
         placed = placed_on(problem, self.device)
@@ -182,11 +182,11 @@ class DeviceNewton(Solver[Regularized, DeviceNewtonState]):
             state = state._replace(t=state.t + 1)
         return state
 
-    def _begin(self, problem: Regularized | Tasks, placed: Placed, state: DeviceNewtonState) -> None:
+    def _begin(self, problem: Regularized | Batch, placed: Placed, state: DeviceNewtonState) -> None:
         """Begin at the answer of a sample of the rows, evenly spread, where there are many and no other start."""
         rows, n, d = placed.rows, placed.rows.n, placed.rows.d
-        every = n // max(begins_with(tasks_of(problem)[0]), n // SAMPLE)
-        cells = n * rows.width**2 if rows.forms_squares else A_CELL * tasks_of(problem)[0].matrix.n_cells
+        every = n // max(begins_with(members_of(problem)[0]), n // SAMPLE)
+        cells = n * rows.width**2 if rows.forms_squares else A_CELL * members_of(problem)[0].matrix.n_cells
         if every < GROWTH or cells * state.W.shape[1] < WORTH or bool(state.W.any()):
             return
         on = placed.y.new_zeros(n, dtype=rows.xp.bool)
@@ -194,7 +194,7 @@ class DeviceNewton(Solver[Regularized, DeviceNewtonState]):
         few, used = rows.some(on)
         share = placed.share[used]
         sample = Placed(few, placed.y[used], share / share.sum(0).clamp(min=TINY), placed.penalty, placed.largest)
-        within = _at(state.W, state.stage.mu, few.n, center_of(tasks_of(problem)[0].loss))
+        within = _at(state.W, state.stage.mu, few.n, center_of(members_of(problem)[0].loss))
         tol = min(
             0.1, max(1e-4, d / few.n)
         )  # a sample is no more exact than this: other rows would give another answer
@@ -207,7 +207,7 @@ class DeviceNewton(Solver[Regularized, DeviceNewtonState]):
             state.W.copy_(within.W)
             state.stage.mu[:] = within.stage.mu
 
-    def _iterate(self, problem: Regularized | Tasks, placed: Placed, state: DeviceNewtonState, tol: float) -> None:
+    def _iterate(self, problem: Regularized | Batch, placed: Placed, state: DeviceNewtonState, tol: float) -> None:
         """A step of the tasks whose gap is too large; of all of them, where none is."""
         wanting = _gaps(state.stage) > tol
         on = wanting if wanting.any() else ~wanting
@@ -219,7 +219,7 @@ class DeviceNewton(Solver[Regularized, DeviceNewtonState]):
         stage.leaving[:] = (stage.distance <= stage.gap) | (wide & (-stage.slope <= stage.gap))
 
     def _next_stage(
-        self, problem: Regularized | Tasks, placed: Placed, state: DeviceNewtonState, on: np.ndarray
+        self, problem: Regularized | Batch, placed: Placed, state: DeviceNewtonState, on: np.ndarray
     ) -> None:
         """A narrower parabola for tasks that leave their stage; or, where it is narrow enough, a new centre."""
         stage, on = state.stage, state.stage.leaving & on
@@ -233,59 +233,42 @@ class DeviceNewton(Solver[Regularized, DeviceNewtonState]):
         stage.mu[on] = np.maximum(stage.mu * self.shrink, least)[on]
         _duals(problem, placed, state)
 
-    def solution(self, problem: Regularized | Tasks, state: DeviceNewtonState) -> Any:
-        tasks = tasks_of(problem)
+    def solution(self, problem: Regularized | Batch, state: DeviceNewtonState) -> Any:
+        tasks = members_of(problem)
         d = tasks[0].d
         W, alpha = state.best.cpu().numpy(), state.dual.cpu().numpy()
         every = [
             Solution(W[:d, j].copy(), 0.0 if task.bias == "none" else float(W[d, j]), alpha[:, j].copy())
             for j, task in enumerate(tasks)
         ]
-        return Answers(tuple(every)) if isinstance(problem, Tasks) else every[0]
+        return BatchSolution(tuple(every)) if isinstance(problem, Batch) else every[0]
 
-    def cost(self, problem: Regularized | Tasks, state: DeviceNewtonState | None = None) -> Cost:
+    def cost(self, problem: Regularized | Batch, state: DeviceNewtonState | None = None) -> Cost:
         """Four products, and the Hessians, or the products of conjugate gradients; the rows that are sent before."""
-        tasks, cells = tasks_of(problem), problem.pass_cells
+        tasks, cells = members_of(problem), problem.pass_cells
         by_features = tasks[0].d <= FEW and not tasks[0].matrix.is_sparse
         an_iteration = (6 + len(tasks) + (0 if by_features else 2 * CG_STEPS)) * cells
         return Cost(cells=an_iteration, setup=4 * cells + SAMPLE_STEPS * an_iteration // GROWTH, certificate=0)
 
-    def pause(self, problem: Regularized | Tasks, state: DeviceNewtonState) -> int:
+    def pause(self, problem: Regularized | Batch, state: DeviceNewtonState) -> int:
         return int(state.stage.still.min() < STALLED)
 
-    def estimate(self, problem: Regularized | Tasks, state: DeviceNewtonState) -> Certificate:
-        """The certificate of the best answer: of several tasks, the sums of objectives and bounds, the largest gap."""
-        every = self.certificates(problem, state)
-        if len(every) == 1:
-            return every[0]
-        gap = max(certificate.gap for certificate in every)
-        if not np.isfinite(gap):
-            return Certificate.unknown()
-        return Certificate(sum(c.objective for c in every), sum(c.bound for c in every), gap)
-
-    def certificates(self, problem: Regularized | Tasks, state: DeviceNewtonState) -> list[Certificate]:
-        """Those of each task."""
-        tasks, stage = tasks_of(problem), state.stage
-        biases = state.best[tasks[0].d].tolist()
-        if not np.isfinite(stage.primal).all():
-            return [Certificate.unknown(b) for b in biases]
+    def estimate(self, problem: Regularized | Batch, state: DeviceNewtonState) -> Certificate:
+        """The certificate of the best answer, or of each member's best answer, combined."""
+        stage, biases = state.stage, state.best[members_of(problem)[0].d].tolist()
         numbers = zip(stage.primal.tolist(), stage.bound.tolist(), _gaps(stage).tolist(), biases, strict=True)
-        return [Certificate(*each) for each in numbers]
+        every = [Certificate(p, *rest) if np.isfinite(p) else Certificate.unknown(rest[-1]) for p, *rest in numbers]
+        return combine_certificates(every) if isinstance(problem, Batch) else every[0]
 
 
 _PLACED: "weakref.WeakKeyDictionary[Problem, dict[str, Placed]]" = weakref.WeakKeyDictionary()
 
 
-def tasks_of(problem: Problem) -> tuple[Regularized, ...]:
-    """The tasks of a problem: itself, where it is one."""
-    return problem.tasks if isinstance(problem, Tasks) else (cast(Regularized, problem),)
-
-
-def placed_on(problem: Regularized | Tasks, device: str) -> Placed:
+def placed_on(problem: Regularized | Batch, device: str) -> Placed:
     """A problem on a device; sent by the first who asks, and gone with the problem."""
     placed = _PLACED.setdefault(problem, {})
     if device not in placed:
-        tasks, torch = tasks_of(problem), import_torch(device)
+        tasks, torch = members_of(problem), import_torch(device)
         rows = on_device(tasks[0].matrix, device)
         y = sent(torch, np.stack([task.y for task in tasks], 1), device).to(torch.float64)
         if all(len(task.weight) == 1 for task in tasks):
@@ -324,14 +307,14 @@ def _gaps(stage: Stage) -> np.ndarray:
 
 
 def _duals(
-    problem: Regularized | Tasks, placed: Placed, state: DeviceNewtonState, apart: bool = False
+    problem: Regularized | Batch, placed: Placed, state: DeviceNewtonState, apart: bool = False
 ) -> "tuple[torch.Tensor, torch.Tensor]":
     """The dual weights at the margins, and their sums of rows; those of positive rows alone, too, if `apart`.
 
     What is given back are these, and the sums of `dual_sums`.
     """
     torch, mu = placed.rows.xp, sent(placed.rows.xp, state.stage.mu, state.W.device)
-    loss = tasks_of(problem)[0].loss
+    loss = members_of(problem)[0].loss
     signed, sums = dual_sums(loss, mu, state.M, state.center, placed.y, placed.share, state.alpha)
     if not apart:
         state.z.copy_(placed.rows.combine(signed))
@@ -342,9 +325,9 @@ def _duals(
     return up, sums
 
 
-def _look(problem: Regularized | Tasks, placed: Placed, state: DeviceNewtonState) -> None:
+def _look(problem: Regularized | Batch, placed: Placed, state: DeviceNewtonState) -> None:
     """Margins, dual weights and the certificate at W; what is better than before is kept."""
-    tasks, torch, stage = tasks_of(problem), placed.rows.xp, state.stage
+    tasks, torch, stage = members_of(problem), placed.rows.xp, state.stage
     free = tasks[0].bias == "free"
     torch.mul(placed.y, placed.rows.responses(state.W), out=state.M)
     up, sums = _duals(problem, placed, state, apart=free)
@@ -411,9 +394,9 @@ def _certified(
     return primal, dual_value(shared, task.lam, task.loss, task.constant_sq, n)
 
 
-def _step(problem: Regularized | Tasks, placed: Placed, state: DeviceNewtonState, on: np.ndarray) -> None:
+def _step(problem: Regularized | Batch, placed: Placed, state: DeviceNewtonState, on: np.ndarray) -> None:
     """W goes along the directions of Newton's method to the least objective; of tasks that rest nothing moves."""
-    task, torch = tasks_of(problem)[0], placed.rows.xp
+    task, torch = members_of(problem)[0], placed.rows.xp
     loss, mu = task.loss, sent(torch, state.stage.mu, state.W.device)
     sharpness = 1.0 / (mu + loss.curvature)
     g = placed.penalty * state.W - state.z

@@ -49,8 +49,7 @@ ROWS_STEPS, ROWS_SQUARED = 40.0, 15.0  # steps where rows are fewer than feature
 ROWS_CURVED = 0.17  # share of their cube that a factor costs: of those on the parabola alone
 UNPACK = 3.0  # a cell that is copied for the inner products of the rows
 SQUARED = 0.1  # share of crowded steps where nothing is smoothed
-COLD_STEPS = 6.0  # steps of Newton's method on a squared loss from w = 0
-WARM_STEPS, WARM_STEP, WARM_MOVES = 2.0, 1.5e5, 0.1  # of a run that begins near: steps, one, rows that come or go
+COLD_STEPS, FINITE_STEP = 6.0, 1.5e5  # steps of Newton's method on a squared loss from w = 0, and what one costs
 READ = 2.0  # a cell that is not in memory: read from a disk, decoded, put in its row
 VISITS, LOOKS = 3.0, 2.0  # visits to a row while its block is in memory, and products with it besides
 GAIN = 2.0  # by what these visits divide the passes
@@ -74,7 +73,7 @@ def ascent_price(problem: Regularized, tol: float, stiff: float | None = None) -
 
 
 def leaps_pay(problem: Regularized, tol: float, stiff: float | None = None) -> bool:
-    """Whether dual ascent should take steps in two directions between its epochs, as `SubspaceSDCA` does.
+    """Whether dual ascent should take subspace steps between its epochs, ``SDCA(acceleration="subspace")``.
 
     They pay where it takes many epochs, all the more where steps over all rows and features cost much beside these.
     Measured on text, both take as long at R²/Λ of about 5, 2 and 1 to a gap of 1e-2, 1e-3 and 1e-4.
@@ -212,12 +211,10 @@ def row_space_prices(problem: Regularized) -> RowSpacePrices:
     return RowSpacePrices(factor, n * (VISIT + FULL_CELL * n), newton)
 
 
-def cold_newton_price(problem: Regularized) -> float:
-    """What a brief run of Newton's method costs on a squared loss that begins at w = 0."""
-    return COLD_STEPS * (WARM_STEP + rows_price(problem) + factor_price(problem)) + squares_price(problem)
-
-
-def warm_newton_price(problem: Regularized) -> float:
-    """What a run of Newton's method costs that begins near its end, with the Hessian that it had there."""
-    steps = WARM_STEPS * (WARM_STEP + rows_price(problem) + factor_price(problem))
-    return steps + WARM_MOVES * squares_price(problem)
+def finite_newton_price(problem: Regularized) -> float:
+    """What `FiniteNewton` should cost; infinite where it cannot solve the problem, or should begin with few rows."""
+    if not problem.loss.curvature or problem.pull or problem.bias == "free" or form_of(problem) != "features":
+        return math.inf
+    if begins_with(problem) < problem.n:
+        return math.inf
+    return COLD_STEPS * (FINITE_STEP + rows_price(problem) + factor_price(problem)) + squares_price(problem)

@@ -13,7 +13,7 @@ from hinge.problems.cost import Cost
 from hinge.solvers.base import Paper, Solver, gap_of
 from hinge.solvers.linear.hessians import MOST_CELLS, MOST_DIRECT
 from hinge.solvers.linear.prices import visit_price
-from hinge.solvers.linear.subspace_sdca import SubspaceSDCA
+from hinge.solvers.linear.sdca import SDCA
 
 DENIED = 4  # certificates that were not good enough, after which what is left is what the coordinates are off
 
@@ -87,7 +87,7 @@ class RowSpace(Solver[Regularized, RowSpaceState]):
     """
 
     tol: float = 1e-3
-    inner: Solver = field(default_factory=SubspaceSDCA)
+    inner: Solver = field(default_factory=lambda: SDCA(acceleration="subspace"))
 
     any_loss = True
     finished = Status.STALLED

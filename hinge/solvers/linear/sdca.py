@@ -17,7 +17,7 @@ from hinge.sampling import key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.linear.active_rows import begin, first_epoch, rows_a_block, rows_to_look, unmarked
 from hinge.solvers.linear.local_ascent import visit
-from hinge.solvers.linear.subspace_step import products
+from hinge.solvers.linear.subspace_step import products, subspace_step
 
 SGD_PAYS = 3.0  # λ Σ s from which the gradient pass is a good beginning
 TYPICAL = 16  # rows, or up to twice as many, whose norms set the scale of a free bias
@@ -26,6 +26,7 @@ SPARE, CARE = 0.25, 3.0  # passes by which a run goes on to make sure of its cer
 PATIENCE = 16  # times n visits in which the gap of a short list should halve: else the rows that left it are looked at
 DOUBT = 2.0  # factor by which more of a gap is foreseen after a certificate that was not good enough
 SAMPLE = 2048  # rows by which the gap is guessed after a long epoch
+PACE = 0.2  # a subspace step comes after visits of this share of the rows: shrunk epochs are short, but a step is not
 
 
 class Aim(NamedTuple):
@@ -43,6 +44,24 @@ class Aim(NamedTuple):
     spread: float
 
 
+class Subspace(NamedTuple):
+    """What the last steps of an accelerated ascent changed; empty arrays if it is not accelerated.
+
+    ======== ====================================================================================================
+    `walk`   u after the last subspace step, `u_before`; by how much that step changed it, `u_step`; the rows
+             visited since; whether such steps have `begun`
+    `p, v_p` α and v after the last subspace step
+    `q, v_q` by how much it changed them
+    ======== ====================================================================================================
+    """
+
+    walk: Scalars
+    p: np.ndarray
+    v_p: np.ndarray
+    q: np.ndarray
+    v_q: np.ndarray
+
+
 class SDCAState(NamedTuple):
     """A dual point and the place in the current epoch.
 
@@ -52,8 +71,9 @@ class SDCAState(NamedTuple):
     the `care` by which what these foretell is multiplied, and whether an epoch has `ended` whose gap was not asked for
     yet; `short` is what the margin of a row lacked most in the last epoch, and there is that of the one before; in the
     next epochs, as many as one is `wary`, no row leaves the list; `moved` is Σ sᵢ|Δαᵢ| over all steps; `since` counts
-    the visits since the gap was half of the last gap that it was compared with, which is `halved`. `epoch` is described
-    in `first_epoch`.
+    the visits since the gap was half of the last gap that it was compared with, which is `halved`; `rows_gap` is the
+    rows' part of the gap if it has just been measured, and then `r` has all ⟨w, xᵢ⟩. `epoch` is described in
+    `first_epoch`.
     """
 
     alpha: np.ndarray
@@ -64,6 +84,8 @@ class SDCAState(NamedTuple):
     dual: Scalars
     epoch: Scalars
     key: np.uint64
+    r: np.ndarray
+    subspace: Subspace
 
     @property
     def t(self) -> int:
@@ -106,6 +128,16 @@ class SDCA(Solver[Regularized, SDCAState]):
         `advance` ends after the first epoch that foretells a gap of no more than this, however many iterations are
         left: so that looks at the answer, each of which takes as long as an epoch over some thousand short rows, can be
         few. By default it never does.
+    acceleration : {"none", "subspace"}
+        "subspace" maximises the dual, after an epoch or some short ones, over :math:`\\alpha + \\tau_0 p + \\tau_1 q`,
+        with p for what these epochs changed and q for what the last such step did: conjugate gradients from one epoch
+        to the next, see :mod:`hinge.solvers.linear.subspace_step`. It costs O(m + d), and pays where
+        :math:`\\lambda m` is small and many epochs change α in much the same way. Measured on text, to a gap of 1e-3,
+        epochs without it and with it: 31 and 17 (1,000 rows, :math:`\\lambda m = 0.01`), 66 and 25 (1,594 rows,
+        0.0016), 123 and 32 (7,770 rows, 0.008), 50 and 29 (11,314 rows, 0.1).
+    after : float
+        Passes before the first subspace step, to the end of an epoch: where no code is cached, the steps are compiled
+        only if a run is long enough to need them.
 
     Notes
     -----
@@ -134,7 +166,8 @@ class SDCA(Solver[Regularized, SDCAState]):
     ----------
     S. Shalev-Shwartz, *Large-Scale SVM Optimization: Taking a Machine Learning Perspective*, 2008.
     Squares and shrinking: C.-J. Hsieh et al., *A Dual Coordinate Descent Method for Large-scale Linear SVM*,
-    2008; regression: C.-H. Ho, C.-J. Lin, *Large-scale Linear Support Vector Regression*, 2012.
+    2008; regression: C.-H. Ho, C.-J. Lin, *Large-scale Linear Support Vector Regression*, 2012. Subspace steps:
+    G. Narkiss, M. Zibulevsky, *Sequential Subspace Optimization Method for Large-Scale Unconstrained Problems*, 2005.
 
     Examples
     --------
@@ -152,6 +185,8 @@ class SDCA(Solver[Regularized, SDCAState]):
     shrinking: bool = True
     block_rows: int | None = None
     tol: float = 0.0
+    acceleration: str = "none"
+    after: float = 0.0
 
     any_loss = True
     free_level = True
@@ -169,10 +204,15 @@ class SDCA(Solver[Regularized, SDCAState]):
             raise ValueError(f"block_rows must be at least 1, got {self.block_rows}.")
         if not self.tol >= 0:
             raise ValueError(f"tol must not be negative, got {self.tol}.")
+        if self.acceleration not in ("none", "subspace"):
+            raise ValueError(f"acceleration is 'none' or 'subspace', not {self.acceleration!r}.")
+        if not self.after >= 0:
+            raise ValueError(f"after must not be negative, got {self.after}.")
 
     def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, Regularized):
-            return f"SDCA solves Regularized problems, not {type(problem).__name__}; use SGD for a norm bound."
+            name = type(self).__name__
+            return f"{name} solves Regularized problems, not {type(problem).__name__}; use SGD for a norm bound."
         return None
 
     def init(self, problem: Regularized, seed: int = 0, start: Solution | None = None) -> SDCAState:
@@ -192,14 +232,51 @@ class SDCA(Solver[Regularized, SDCAState]):
         else:
             dual.growing = True
         order = np.zeros(-(-n // self.rows_a_block(problem)), np.uint32)
+        accelerated = self.acceleration == "subspace"
+        walk = scalars(u_before=float(dual.u), u_step=0.0, rows=0, begun=accelerated and not self.after)
+        p, v_p = (alpha.copy(), v.copy()) if accelerated else (np.zeros(0), np.zeros(0))
         return SDCAState(
-            alpha, v, problem.matrix.sq_norms, np.zeros(n, np.uint32), order, dual, first_epoch(), key_of(seed)
+            alpha,
+            v,
+            problem.matrix.sq_norms,
+            np.zeros(n, np.uint32),
+            order,
+            dual,
+            first_epoch(),
+            key_of(seed),
+            np.zeros(n if self.tol > 0.0 else 0),
+            Subspace(walk, p, v_p, np.zeros(len(p)), np.zeros(len(v_p))),
         )
+
+    def restart(self, problem: Regularized, state: SDCAState) -> SDCAState:
+        """Go on with the best multiple of α for another λ; rows that were left alone are still left alone."""
+        if state.dual.growing or not state.dual.Lam:
+            return self.init(problem, 0, self.solution(problem, state))
+        dual, Lam = state.dual, problem.lam * problem.total
+        factor = best_dual_multiple(problem, Lam, state)
+        np.clip(state.alpha * factor, problem.loss.low, problem.loss.high, out=state.alpha)
+        state.v[:] *= factor
+        u, moved, b = dual.u * factor, dual.moved * factor, dual.beta + dual.kappa * dual.u / dual.Lam
+        for name, value in FIRST_DUAL.items():
+            setattr(dual, name, value)
+        dual.u, dual.moved, dual.Lam = u, moved, Lam
+        dual.beta = b if problem.bias == "free" else problem.constant_sq * u / Lam
+        epoch = first_epoch()
+        epoch.active, epoch.stale, epoch.draws = state.epoch.active, state.epoch.active == 0, state.epoch.draws
+        subspace, walk = state.subspace, state.subspace.walk
+        if len(subspace.p):
+            subspace.p[:], subspace.v_p[:], subspace.q[:], subspace.v_q[:] = state.alpha, state.v, 0.0, 0.0
+        walk.u_before, walk.u_step, walk.rows = u, 0.0, 0
+        return state._replace(epoch=epoch)
 
     def advance(self, problem: Regularized, state: SDCAState, n_iter: int) -> SDCAState:
         if state.t == 0 and n_iter > 0:
             begin_bias(problem, state.dual, self.kappa)
-        self.run(problem, state, n_iter, aim_of(problem, self.tol), moves=problem.bias != "none")
+        aim = aim_of(problem, self.tol)
+        if self.acceleration == "none":
+            self.run(problem, state, n_iter, aim, moves=problem.bias != "none")
+        elif (left := n_iter if state.subspace.walk.begun else self._run_before(problem, state, n_iter, aim)) > 0:
+            self._run_accelerated(problem, state, left, aim)
         return state
 
     def run(self, problem: Regularized, state: SDCAState, n_iter: int, aim: Aim, *, moves: bool) -> None:
@@ -216,18 +293,53 @@ class SDCA(Solver[Regularized, SDCAState]):
             self.shrinking,
             self.rows_a_block(problem),
             n_iter,
-            *state,
+            *state[:-1],
+        )
+
+    def _run_before(self, problem: Regularized, state: SDCAState, n_iter: int, aim: Aim) -> int:
+        """Iterations before the first subspace step; returns how many are left for when it has come."""
+        first, epoch, moves = int(self.after * problem.n), state.epoch, problem.bias != "none"
+        while state.t < first or epoch.visited:  # to the end of an epoch
+            due, before = first - state.t if state.t < first else int(epoch.active - epoch.visited), state.t
+            self.run(problem, state, min(n_iter, due), aim, moves=moves)
+            n_iter -= state.t - before
+            if state.t - before < due:  # no more are allowed, or the gap is expected to be small enough
+                return 0
+        _, p, v_p, _, _ = state.subspace
+        p[:], v_p[:], state.subspace.walk.u_before, state.subspace.walk.begun = state.alpha, state.v, state.dual.u, True
+        return n_iter
+
+    def _run_accelerated(self, problem: Regularized, state: SDCAState, n_iter: int, aim: Aim) -> None:
+        _visit_accelerated(
+            problem.matrix.rows,
+            problem.y,
+            problem.target,
+            problem.weight,
+            problem.loss,
+            problem.lam,
+            aim,
+            problem.bias == "free",
+            problem.bias != "none",
+            self.shrinking,
+            self.rows_a_block(problem),
+            n_iter,
+            *state[:-1],
+            *state.subspace,
         )
 
     def solution(self, problem: Regularized, state: SDCAState) -> Solution:
         dual, answer = state.dual, Combination(*answer_of(state))
-        if not dual.growing and dual.Lam:  # so w is that of α
+        if not np.isnan(dual.rows_gap):
+            answer.responses = state.r
+        if not dual.growing and dual.Lam and not state.subspace.walk.begun:  # so w is that of α
             answer.mass, answer.chain = float(dual.moved / problem.total), problem.n + state.t
         return answer
 
     def cost(self, problem: Regularized, state: SDCAState | None = None) -> Cost:
+        """A row; with subspace steps, which push rows to their bounds, the first of an epoch may read any number."""
         setup = 2 * TYPICAL * problem.matrix.max_row_cells if problem.bias != "none" else 0
-        return Cost(rows=1, setup=setup, a_pass=problem.n)
+        cells = problem.matrix.n_cells if self.acceleration == "subspace" else 0
+        return Cost(rows=1, cells=cells, setup=setup, a_pass=problem.n)
 
     def pause(self, problem: Regularized, state: SDCAState) -> int:
         """The end of the epoch, or later where epochs are short against a look at the answer."""
@@ -237,8 +349,8 @@ class SDCA(Solver[Regularized, SDCAState]):
         """The gap as the last epochs foretell it; after a long one a sample is asked again."""
         if state.dual.growing:
             return np.inf
-        aim, gap = aim_of(problem), np.nan
-        if state.epoch.rows > 16 * SAMPLE:
+        aim, gap = aim_of(problem), float(state.dual.rows_gap)
+        if np.isnan(gap) and state.epoch.rows > 16 * SAMPLE:
             gap = _sampled_gap(
                 problem.matrix.rows,
                 problem.y,
@@ -304,33 +416,53 @@ def begin_bias(problem: Regularized, dual: Scalars, kappa: Callable[[Regularized
     dual.beta = dual.keep * dual.beta - dual.pull
 
 
+def best_dual_multiple(problem: Regularized, Lam: float, state: SDCAState) -> float:
+    """The factor within bounds at which the dual is largest: along a ray it is a parabola, with its top at
+
+    .. math:: \\sum_is_i(t_i\\alpha_i - \\varepsilon|\\alpha_i|) \\Big/
+              \\big((\\|v\\|^2 + cu^2)/\\Lambda + q\\sum_is_i\\alpha_i^2\\big).
+    """
+    linear, _, square = problem.conjugates(state.alpha)
+    quadratic = (float(state.v @ state.v) + problem.constant_sq * float(state.dual.u) ** 2) / Lam
+    quadratic += problem.loss.curvature * square * problem.total
+    largest = float(np.abs(state.alpha).max(initial=0.0))
+    if not (linear > 0.0 and quadratic > 0.0 and largest > 0.0):
+        return 1.0
+    return min(linear * problem.total / quadratic, problem.loss.high / largest)
+
+
+FIRST_DUAL = dict(
+    u=0.0,
+    beta=0.0,
+    kappa=0.0,
+    pull=0.0,
+    keep=1.0,
+    Lam=0.0,
+    growing=False,
+    upper=np.inf,
+    lower=-np.inf,
+    highest=-np.inf,
+    lowest=np.inf,
+    gap_so_far=0.0,
+    gap=np.inf,
+    gap_before=np.inf,
+    short=np.inf,
+    short_before=np.inf,
+    wary=0,
+    doubt=1.0,
+    care=1.0,
+    halved=np.inf,
+    since=0,
+    moved=0.0,
+    ended=False,
+    rows_gap=np.nan,
+)
+"""The numbers of `SDCAState.dual` before the first step."""
+
+
 def first_dual() -> Scalars:
-    """The numbers of `SDCAState` before the first step."""
-    return scalars(
-        u=0.0,
-        beta=0.0,
-        kappa=0.0,
-        pull=0.0,
-        keep=1.0,
-        Lam=0.0,
-        growing=False,
-        upper=np.inf,
-        lower=-np.inf,
-        highest=-np.inf,
-        lowest=np.inf,
-        gap_so_far=0.0,
-        gap=np.inf,
-        gap_before=np.inf,
-        short=np.inf,
-        short_before=np.inf,
-        wary=0,
-        doubt=1.0,
-        care=1.0,
-        halved=np.inf,
-        since=0,
-        moved=0.0,
-        ended=False,
-    )
+    """A record of these numbers."""
+    return scalars(**FIRST_DUAL)
 
 
 @compiled(inline="always")
@@ -360,11 +492,12 @@ def _visit(
     dual,
     epoch,
     key,
+    r,
 ):
     left = n_iter
     while left > 0:
         if epoch.visited == 0:
-            if is_there(target, weight, loss, aim, alpha, v, dual):
+            if reaches_target(A, y, target, weight, loss, aim, alpha, v, dual, epoch, r):
                 return
             if begin(epoch, active, order, weight, block_rows, key):
                 dual.upper, dual.lower = np.inf, -np.inf
@@ -372,6 +505,53 @@ def _visit(
         left, over = visit(A, y, target, weight, loss, lam, block_rows, left, alpha, v, sq, active, order, dual, epoch)
         if over:
             end_epoch(dual, epoch, active, aim.Lam, moves, shrinking)
+
+
+@compiled
+def _visit_accelerated(
+    A,
+    y,
+    target,
+    weight,
+    loss,
+    lam,
+    aim,
+    free,
+    moves,
+    shrinking,
+    block_rows,
+    n_iter,
+    alpha,
+    v,
+    sq,
+    active,
+    order,
+    dual,
+    epoch,
+    key,
+    r,
+    walk,
+    p,
+    v_p,
+    q,
+    v_q,
+):
+    left = n_iter
+    while left > 0:
+        if epoch.visited == 0:
+            if reaches_target(A, y, target, weight, loss, aim, alpha, v, dual, epoch, r):
+                return
+            if walk.rows >= PACE * len(alpha):  # not at the end of an epoch: the gap that it met would be out of date
+                c, beta = (dual.kappa, dual.beta) if free else (aim.constant_sq, 0.0)
+                subspace_step(A, y, target, weight, loss, aim.Lam, c, beta, alpha, v, dual, walk, p, v_p, q, v_q)
+                walk.rows = 0
+            if begin(epoch, active, order, weight, block_rows, key):
+                dual.upper, dual.lower = np.inf, -np.inf
+            dual.gap_so_far, dual.highest, dual.lowest = 0.0, -np.inf, np.inf
+        left, over = visit(A, y, target, weight, loss, lam, block_rows, left, alpha, v, sq, active, order, dual, epoch)
+        if over:
+            end_epoch(dual, epoch, active, aim.Lam, moves, shrinking)
+            walk.rows += epoch.rows
 
 
 @compiled(inline="always")
@@ -400,14 +580,41 @@ def end_epoch(dual, epoch, active, full, moves, shrinking):
         dual.care = min(CARE, (dual.gap_before / dual.gap) ** (SPARE * len(active) / epoch.active))
 
 
-@compiled(inline="always")
-def is_there(target, weight, loss, aim, alpha, v, dual):
-    """Whether the epoch that has just ended foretells the gap that is wanted; it is asked once."""
-    ended, dual.ended = dual.ended, False
+@compiled
+def reaches_target(A, y, target, weight, loss, aim, alpha, v, dual, epoch, r):
+    """Whether the gap is small enough after the epoch that has just ended: measured, once it is expected to be.
+
+    If it is not, rows that left the list come back.
+    """
+    ended, dual.ended, dual.rows_gap = dual.ended, False, np.nan
     if not (ended and aim.tol > 0.0):
         return False
     gap, value, _ = foreseen(target, weight, loss, aim, np.nan, alpha, v, dual)
-    return gap <= aim.tol * (value if value > aim.unit else aim.unit)
+    if gap > aim.tol * (value if value > aim.unit else aim.unit):
+        return False
+    rows_gap = _measure_gap(A, y, target, weight, loss, aim.Lam, alpha, v, dual, r)
+    gap, value, _ = foreseen(target, weight, loss, aim, rows_gap, alpha, v, dual)
+    if gap <= aim.tol * (value if value > aim.unit else aim.unit):
+        dual.rows_gap = rows_gap
+        return True
+    epoch.stale, dual.doubt = True, DOUBT * dual.doubt
+    return False
+
+
+@compiled
+def _measure_gap(A, y, target, weight, loss, Lam, alpha, v, dual, r):
+    """The rows' part of the gap at w = v/Λ by a pass over all rows, and what the margin of a row lacks most."""
+    w, b, total, short = v / Lam, dual.beta + dual.kappa * dual.u / Lam, 0.0, 0.0
+    for i in range(len(alpha)):
+        r[i] = dot(A, read_row(A, i), w)
+        s = weight[i] if len(weight) > 1 else weight[0]
+        if s > 0.0:
+            t = target[i] if len(target) > 1 else target[0]
+            g = t - y[i] * (r[i] + b)
+            total += s * gap_share(loss, g, alpha[i])
+            short = g if g > short else short
+    dual.short = dual.short_before = short
+    return total
 
 
 @compiled

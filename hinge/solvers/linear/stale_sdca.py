@@ -132,7 +132,7 @@ class StaleSDCA(Solver[Regularized, StaleState]):
             self.plain.rows_a_block(problem),
             n_iter,
             state.margin,
-            *state.ascent,
+            *state.ascent[:8],
         )
         return state
 

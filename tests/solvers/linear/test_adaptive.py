@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from hinge.monitoring import Status, Stop
 from hinge.problems import Regularized
 from hinge.problems.svm.losses import epsilon_insensitive
-from hinge.solvers import SDCA, Adaptive, Newton, SubspaceSDCA, solve
+from hinge.solvers import SDCA, Adaptive, Newton, solve
 from hinge.solvers.linear.adaptive import FEWEST_STEPS, MOST_STEPS, Watch, is_slow, most_steps, passes_left
 from hinge.solvers.linear.prices import newton_price, visit_price
 
@@ -111,7 +111,7 @@ def test_gaps_that_a_certificate_denies_are_forgotten():
     X, weight = rng.standard_normal((100, 3)), np.ones(100)
     y, weight[28] = 5.0 + X[:, 0] + np.sin(2 * X[:, 1]) + 0.3 * rng.standard_normal(100), 0.0
     problem = Regularized.from_C(X, y, 10.0, bias="penalized", loss=epsilon_insensitive(0.0), weight=weight)
-    solver = Adaptive(1e-5, ascent=SubspaceSDCA(), price=780.0)
+    solver = Adaptive(1e-5, ascent=SDCA(acceleration="subspace"), price=780.0)
     result = solve(problem, solver, stop=Stop(tol=1e-5, max_iter=1000 * problem.n))
     assert result.status is Status.CONVERGED and result.certificate.gap <= 1e-5
 
@@ -123,7 +123,9 @@ def test_where_newton_makes_no_progress_the_ascent_goes_on_to_the_end(monkeypatc
     y = np.where(X @ rng.normal(size=60) + 0.1 * np.sqrt(60) * rng.normal(size=400) > 0, 1, -1)
     problem = Regularized(X, y, 1e-6)
     alone = solve(problem, Newton(), stop=Stop(tol=1e-3, max_iter=500))
-    result = solve(problem, Adaptive(1e-3, "newton", SubspaceSDCA()), stop=Stop(tol=1e-3, max_iter=10**7))
+    result = solve(
+        problem, Adaptive(1e-3, "newton", SDCA(acceleration="subspace")), stop=Stop(tol=1e-3, max_iter=10**7)
+    )
     assert alone.status is Status.STALLED and alone.certificate.gap > 1.0
     assert result.status is Status.CONVERGED and result.certificate.gap <= 1e-3
 

@@ -8,7 +8,7 @@ from hinge.access.streams.streamed import Layout, Streamed
 from hinge.monitoring import Status, Stop
 from hinge.monitoring.checkpoint import Checkpoint
 from hinge.problems import NormConstrained, Regularized
-from hinge.problems.svm.tasks import Tasks
+from hinge.problems.batch import Batch
 from hinge.solvers import ByPasses, solve
 from hinge.solvers.linear import by_passes
 from hinge.solvers.linear.prices import PassPrices
@@ -84,11 +84,11 @@ def test_a_run_that_was_killed_goes_on_to_the_same_bits(stream, tmp_path):
 @pytest.mark.slow
 def test_tasks_that_change_at_different_times_read_the_same_blocks(stream):
     data = stream()
-    tasks = Tasks([Regularized(data, Y * sign, lam) for sign, lam in ((1, 1e-5), (-1, 1.0), (1, 1e-2))])
+    tasks = Batch([Regularized(data, Y * sign, lam) for sign, lam in ((1, 1e-5), (-1, 1.0), (1, 1e-2))])
     solver = SideBySide(ByPasses())
     state = solver.advance(tasks, solver.init(tasks), 3 * 4 * 8)
     assert data.bytes_read <= X.nbytes * 8 + 150 * 8 * 6
-    assert max(certificate.gap for certificate in solver.certificates(tasks, state)) < 0.1
+    assert max(certificate.gap for certificate in solver.estimate(tasks, state).members) < 0.1
 
 
 def test_what_it_cannot_do_is_said():

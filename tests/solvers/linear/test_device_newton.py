@@ -15,8 +15,8 @@ from hinge import LinearSVC
 from hinge.access import device_rows
 from hinge.monitoring import Status, Stop
 from hinge.problems import L1Regularized, Regularized
+from hinge.problems.batch import Batch
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE, epsilon_insensitive
-from hinge.problems.svm.tasks import Tasks
 from hinge.solvers import DeviceNewton, Newton, solve
 from hinge.solvers.linear import device_newton
 
@@ -53,11 +53,11 @@ def test_all_tasks_reach_the_optimum_of_newton(three, loss, bias, form, where, m
     tasks = [
         Regularized(matrix, np.where(y == k, 1, -1), 1e-3 * (k + 1), weight=weight[k], **options) for k in range(3)
     ]
-    problem = Tasks(tasks)
+    problem = Batch(tasks)
     result = solve(problem, DeviceNewton(tol=1e-5, device=where), stop=Stop(1e-5, max_iter=300))
     assert result.status is Status.CONVERGED
-    found = result.solver.certificates(problem, result.state)
-    for task, answer, certificate in zip(tasks, result.solution.tasks, found, strict=True):
+    found = result.certificate.members
+    for task, answer, certificate in zip(tasks, result.solution.members, found, strict=True):
         best = solve(Regularized(X, task.y, task.lam, weight=task.weight, **options), Newton(), stop=Stop(1e-8))
         low, high = best.certificate.bound, best.certificate.objective
         assert certificate.gap <= 1e-5
@@ -88,7 +88,7 @@ def test_tasks_that_are_done_rest(three):
     easy, hard = (
         Regularized(matrix, np.where(y == k, 1, -1), lam, loss=SQUARED_HINGE) for k, lam in ((0, 10.0), (1, 1e-6))
     )
-    problem, solver = Tasks([easy, hard]), DeviceNewton(tol=1e-3, device="cpu")
+    problem, solver = Batch([easy, hard]), DeviceNewton(tol=1e-3, device="cpu")
     state = solver.init(problem)
     while device_newton._gaps(state.stage)[0] > 1e-3:
         state = solver.advance(problem, state, 1)

@@ -2,12 +2,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
+from hinge import LinearSVC
 from hinge.datasets import make_known_optimum
 from hinge.monitoring import Status, Stop
 from hinge.problems import NormConstrained, Regularized, Solution
 from hinge.problems.base import Combination
-from hinge.solvers import SDCA, CoCoA, StaleSDCA, SubspaceSDCA, solve
+from hinge.problems.svm.losses import HINGE, SQUARED_HINGE
+from hinge.solvers import SDCA, CoCoA, StaleSDCA, solve
+from hinge.solvers.auto import ascent_for
 
 BIASES = ["none", "free", "penalized"]
 
@@ -308,7 +312,7 @@ def test_data_that_memory_may_not_hold_is_taken_by_pages(tiny, monkeypatch):
     assert SDCA().rows_a_block(problem) == 600 // 56
 
 
-@pytest.mark.parametrize("solver", [SDCA(tol=1e-2), SubspaceSDCA(tol=1e-2)])
+@pytest.mark.parametrize("solver", [SDCA(tol=1e-2), SDCA(tol=1e-2, acceleration="subspace")])
 @pytest.mark.parametrize("bias", BIASES)
 def test_an_ascent_that_knows_its_tolerance_ends_there_in_whatever_pieces(adult, solver, bias):
     problem = Regularized(*adult, 1e-3, bias=bias)
@@ -343,9 +347,90 @@ def test_a_negative_tolerance_is_refused():
         SDCA(tol=-1.0)
 
 
-@pytest.mark.parametrize("solver", [SubspaceSDCA(), StaleSDCA(), CoCoA(parts=2)])
+@pytest.mark.parametrize("solver", [SDCA(acceleration="subspace"), StaleSDCA(), CoCoA(parts=2)])
 def test_only_its_own_updates_are_counted_in_its_sum(tiny, solver):
     problem = Regularized(*tiny, 1e-3)
     for one, kind in ((SDCA(), Combination), (solver, Solution)):
         state = one.advance(problem, one.init(problem), 20 * problem.n)
         assert type(one.solution(problem, state)) is kind
+
+
+SUBSPACE = SDCA(acceleration="subspace")
+
+
+def nearly_dependent(loss, bias, lam):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 40)) @ np.diag(np.geomspace(1.0, 0.05, 40))
+    y = np.where(X @ rng.normal(size=40) + 0.1 * rng.normal(size=300) > 0, 1, -1)
+    return Regularized(X, y, lam, bias=bias, loss=loss)
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE], ids=lambda loss: loss.name)
+@pytest.mark.parametrize("bias", ["none", "free", "penalized"])
+def test_it_finds_the_same_optimum_in_fewer_passes(loss, bias):
+    problem = nearly_dependent(loss, bias, 1e-5)
+    ours, plain = (solve(problem, s, stop=Stop(1e-5, max_iter=10**7)) for s in (SUBSPACE, SDCA()))
+    assert ours.certificate.gap <= 1e-5 and plain.certificate.gap <= 1e-5
+    assert ours.certificate.objective == pytest.approx(plain.certificate.objective, rel=3e-5)
+    assert ours.n_iter < 0.6 * plain.n_iter
+
+
+def test_the_acceleration_is_one_of_those_there_are():
+    with pytest.raises(ValueError, match="acceleration is 'none' or 'subspace', not 'momentum'"):
+        SDCA(acceleration="momentum")
+
+
+def test_a_run_goes_on_from_an_answer():
+    problem = nearly_dependent(HINGE, "penalized", 1e-5)
+    first = solve(problem, SUBSPACE, stop=Stop(1e-3, max_iter=10**7))
+    again = solve(problem, SUBSPACE, stop=Stop(1e-3, max_iter=10**7), start=first.solution)
+    assert again.certificate.gap <= 1e-3 and again.n_iter <= 0.5 * first.n_iter
+
+
+def test_it_is_chosen_where_the_ascent_is_slow_and_a_step_cheap():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(2000, 300)), rng.choice([-1, 1], 2000)
+    assert ascent_for(Regularized(X, y, 1e-6)).acceleration == "subspace"
+    assert ascent_for(Regularized(X, y, 1.0)).acceleration == "none"  # few epochs
+    assert ascent_for(Regularized(X, y, 0.05), 1e-9).acceleration == "subspace"  # more, where more digits are wanted
+    assert ascent_for(Regularized(X[:300, :5], y[:300], 1.0)).acceleration == "subspace"  # small
+    wide = sp.random_array((2000, 250_000), density=1e-3, rng=rng, format="csr")
+    assert ascent_for(Regularized(wide, y, 1e-6)).acceleration == "none"  # rows that are nearly orthogonal
+    many = Regularized(np.vstack([X[:, :30]] * 10), np.tile(y, 10), 2e-4)
+    assert ascent_for(many).acceleration == "none"
+
+
+def test_acceleration_is_a_setting_of_an_estimator():
+    problem = nearly_dependent(HINGE, "none", 1e-5)
+    X, y = np.asarray(problem.matrix.rows.X), problem.y
+    model = LinearSVC(loss="hinge", lam=1e-5, solver=SUBSPACE, tol=1e-4, fit_intercept=False).fit(X, y)
+    assert model.solver_ is SUBSPACE and model.gap_ <= 1e-4
+
+
+def test_steps_begin_after_so_many_passes_at_the_end_of_an_epoch():
+    problem = nearly_dependent(HINGE, "penalized", 1e-5)
+    late, plain, soon = SDCA(acceleration="subspace", after=2.5), SDCA(), SUBSPACE
+    state, other = late.init(problem), plain.init(problem)
+    for solver, own in ((late, state), (plain, other)):
+        for n in (0, 100, 601):  # within the third pass
+            solver.advance(problem, own, n)
+    assert np.array_equal(state.alpha, other.alpha) and not state.subspace.walk.begun
+    assert type(late.solution(problem, state)) is type(plain.solution(problem, other)) is Combination
+    late.advance(problem, state, 10 * problem.n)
+    assert state.subspace.walk.begun and late.solution(problem, state).mass == np.inf
+    whole = late.advance(problem, late.init(problem), 701 + 10 * problem.n)  # in one piece
+    assert np.array_equal(whole.alpha, state.alpha) and np.array_equal(whole.subspace.p, state.subspace.p)
+    runs = [solve(problem, s, stop=Stop(1e-4, max_iter=10**7)).n_iter for s in (soon, late, plain)]
+    assert runs[1] < 0.6 * runs[2]
+    with pytest.raises(ValueError, match="after must not be negative"):
+        SDCA(after=-1.0)
+    assert late.refresh(problem, late.init(problem)).t == 0
+
+
+def test_a_short_run_takes_no_steps():
+    problem = nearly_dependent(HINGE, "none", 0.1)
+    ours, plain = (
+        solve(problem, s, stop=Stop(1e-3)) for s in (SDCA(tol=1e-3, acceleration="subspace", after=16), SDCA(tol=1e-3))
+    )
+    assert ours.n_iter == plain.n_iter and ours.certificate == plain.certificate

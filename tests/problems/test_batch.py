@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from hinge.problems import Regularized, Solution
-from hinge.problems.svm.tasks import Answers, Tasks
+from hinge.problems.batch import Batch, BatchSolution
 
 X = np.random.default_rng(0).standard_normal((30, 4))
 ONE, OTHER = (np.where(X[:, k] > 0, 1, -1) for k in (0, 1))
@@ -10,9 +10,9 @@ ONE, OTHER = (np.where(X[:, k] > 0, 1, -1) for k in (0, 1))
 
 def test_tasks_add_up_and_the_worst_gap_counts():
     first = Regularized(X, ONE, 0.1)
-    both = Tasks([first, Regularized(first.matrix, OTHER, 0.2)])
-    answers = Answers(tuple(Solution(np.full(4, 0.1), 0.0, np.full(30, a)) for a in (0.5, 0.2)))
-    every = [task.certificate(answer) for task, answer in zip(both.tasks, answers.tasks, strict=True)]
+    both = Batch([first, Regularized(first.matrix, OTHER, 0.2)])
+    answers = BatchSolution(tuple(Solution(np.full(4, 0.1), 0.0, np.full(30, a)) for a in (0.5, 0.2)))
+    every = [task.certificate(answer) for task, answer in zip(both.members, answers.tasks, strict=True)]
     found = both.certificate(answers)
     assert found.objective == sum(c.objective for c in every) and found.gap == max(c.gap for c in every)
     assert both.objective(answers) == pytest.approx(found.objective, rel=1e-9)
@@ -22,4 +22,4 @@ def test_tasks_add_up_and_the_worst_gap_counts():
 
 def test_they_have_the_same_rows():
     with pytest.raises(ValueError, match="the same matrix"):
-        Tasks([Regularized(X, ONE, 0.1), Regularized(X.copy(), OTHER, 0.1)])
+        Batch([Regularized(X, ONE, 0.1), Regularized(X.copy(), OTHER, 0.1)])

@@ -1,0 +1,78 @@
+"""Several problems over the same rows: one class against the rest for each class, folds, values of C."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from hinge.problems.base import Certificate, Problem, Solution
+from hinge.problems.svm.regularized import Regularized
+
+
+class BatchSolution(NamedTuple):
+    """The answers of all members."""
+
+    members: tuple[Solution, ...]
+
+
+class Batch(Problem[BatchSolution]):
+    """Problems over one matrix that a solver treats jointly, so that its rows are read once for all of them.
+
+    The objective is the sum of the members' objectives, the gap of a certificate the largest of their gaps.
+
+    Parameters
+    ----------
+    members : sequence of Regularized
+        All with the same matrix.
+    """
+
+    def __init__(self, members: Sequence[Regularized]) -> None:
+        self.members = tuple(members)
+        self.n, self.matrix, self.loss = members[0].n, members[0].matrix, members[0].loss
+        if any(member.matrix is not self.matrix for member in members):
+            raise ValueError("The problems of a batch must have the same matrix.")
+
+    @property
+    def reads(self) -> int:  # type: ignore[override]
+        """Cells read so far."""
+        return self.matrix.reads
+
+    @property
+    def pass_cells(self) -> int:  # type: ignore[override]
+        """Cells read by one pass over the data."""
+        return self.matrix.n_cells
+
+    def objective(self, answer: BatchSolution) -> float:
+        """The sum of the members' objectives."""
+        return sum(member.objective(one) for member, one in zip(self.members, answer.members, strict=True))
+
+    def certificate(self, answer: BatchSolution) -> Certificate:
+        """The certificates of all members, combined."""
+        pairs = zip(self.members, answer.members, strict=True)
+        return combine_certificates([member.certificate(one) for member, one in pairs])
+
+    def sharpened(self, answer: BatchSolution, found: Certificate, wanted: float) -> Certificate:
+        """Each member's certificate, tighter where rounding errors or the length of w keep it above `wanted`."""
+        every = zip(self.members, answer.members, found.members, strict=True)
+        return combine_certificates([member.sharpened(*parts, wanted) for member, *parts in every])
+
+    def finished(self, answer: BatchSolution, certificate: Certificate) -> BatchSolution:
+        """Each member's answer as its certificate has it."""
+        if not certificate.members:
+            return answer
+        every = zip(self.members, answer.members, certificate.members, strict=True)
+        return BatchSolution(tuple(member.finished(*parts) for member, *parts in every))
+
+
+def members_of(problem: Problem) -> tuple[Regularized, ...]:
+    """The members of a batch; of a problem that is none, the problem itself."""
+    return problem.members if isinstance(problem, Batch) else (problem,)  # type: ignore[return-value]
+
+
+def combine_certificates(members: Sequence[Certificate]) -> Certificate:
+    """The certificate of a batch: the sums of objectives and bounds, and the largest gap."""
+    gap = max(certificate.gap for certificate in members)
+    if not np.isfinite(gap):
+        return Certificate.unknown()._replace(members=tuple(members))
+    objective, bound = sum(one.objective for one in members), sum(one.bound for one in members)
+    return Certificate(objective, bound, gap, members=tuple(members))
