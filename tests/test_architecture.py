@@ -408,8 +408,8 @@ def test_no_compiled_code_is_tracked():
     assert not [path for path in tracked.splitlines() if "__pycache__" in path]
 
 
-def test_a_solver_is_eight_methods():
+def test_a_solver_is_nine_methods():
     from hinge.solvers.base import Solver
 
     methods = {name for name, value in vars(Solver).items() if inspect.isfunction(value) and name[0] != "_"}
-    assert methods == {"init", "advance", "solution", "rejects", "cost", "pause", "estimate", "refresh"}
+    assert methods == {"init", "restart", "advance", "solution", "rejects", "cost", "pause", "estimate", "refresh"}

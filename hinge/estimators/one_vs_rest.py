@@ -149,7 +149,7 @@ def run_batch(problems: Sequence[Regularized], plan: Plan, checkpoint: Checkpoin
     if not together:
         return [replace(result, state=None)]
     shown = getattr(result.solver, "solver", result.solver)  # the solver that `SideBySide` wraps
-    certificates = result.certificate.members or [result.certificate] * len(problems)  # none after Ctrl-C
+    certificates = getattr(result.certificate, "members", [result.certificate] * len(problems))  # none after Ctrl-C
     pairs = zip(result.solution.members, certificates, strict=True)
     return [replace(result, solution=a, certificate=c, state=None, solver=shown) for a, c in pairs]
 

@@ -89,8 +89,6 @@ class Certificate(NamedTuple):
         The gap without the bounds on rounding errors; nan if it was not computed.
     scale : float
         The objective is that of w multiplied by this factor; `Problem.finished` applies it.
-    members : tuple of Certificate
-        The certificates of a batch's problems; empty for any other problem.
 
     Examples
     --------
@@ -105,7 +103,6 @@ class Certificate(NamedTuple):
     b: float = 0.0
     unrounded: float = np.nan
     scale: float = 1.0
-    members: "tuple[Certificate, ...]" = ()
 
     @classmethod
     def unknown(cls, b: float = 0.0) -> "Certificate":

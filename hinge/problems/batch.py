@@ -15,6 +15,12 @@ class BatchSolution(NamedTuple):
     members: tuple[Solution, ...]
 
 
+class BatchCertificate(Certificate):
+    """The sums of objectives and bounds, and the largest gap; the certificates of all `members`."""
+
+    members: tuple[Certificate, ...] = ()
+
+
 class Batch(Problem[BatchSolution]):
     """Problems over one matrix that a solver treats jointly, so that its rows are read once for all of them.
 
@@ -53,12 +59,13 @@ class Batch(Problem[BatchSolution]):
 
     def sharpened(self, answer: BatchSolution, found: Certificate, wanted: float) -> Certificate:
         """Each member's certificate, tighter where rounding errors or the length of w keep it above `wanted`."""
+        assert isinstance(found, BatchCertificate)
         every = zip(self.members, answer.members, found.members, strict=True)
         return combine_certificates([member.sharpened(*parts, wanted) for member, *parts in every])
 
     def finished(self, answer: BatchSolution, certificate: Certificate) -> BatchSolution:
         """Each member's answer as its certificate has it."""
-        if not certificate.members:
+        if not isinstance(certificate, BatchCertificate):
             return answer
         every = zip(self.members, answer.members, certificate.members, strict=True)
         return BatchSolution(tuple(member.finished(*parts) for member, *parts in every))
@@ -69,10 +76,11 @@ def members_of(problem: Problem) -> tuple[Regularized, ...]:
     return problem.members if isinstance(problem, Batch) else (problem,)  # type: ignore[return-value]
 
 
-def combine_certificates(members: Sequence[Certificate]) -> Certificate:
-    """The certificate of a batch: the sums of objectives and bounds, and the largest gap."""
+def combine_certificates(members: Sequence[Certificate]) -> BatchCertificate:
+    """The certificate of a batch, from those of its members."""
     gap = max(certificate.gap for certificate in members)
-    if not np.isfinite(gap):
-        return Certificate.unknown()._replace(members=tuple(members))
-    objective, bound = sum(one.objective for one in members), sum(one.bound for one in members)
-    return Certificate(objective, bound, gap, members=tuple(members))
+    found = BatchCertificate(np.nan, np.nan, np.inf)
+    if np.isfinite(gap):
+        found = BatchCertificate(sum(one.objective for one in members), sum(one.bound for one in members), gap)
+    found.members = tuple(members)
+    return found

@@ -85,6 +85,9 @@ class Solver(Settings, Generic[P, S]):
     joint: ClassVar[bool] = False
     """Whether it solves the members of a `Batch` jointly."""
 
+    ends_itself: ClassVar[bool] = False
+    """Whether `advance` ends when it expects to have reached the gap in the setting `tol`, if that is positive."""
+
     exact_estimate: ClassVar[bool] = False
     """Whether `estimate` is reliable, so that no certificate is computed merely to check it."""
 

@@ -182,7 +182,7 @@ class _Run:
         self.problem, self.solver, self.stop, self.keep = problem, solver, stop, keep
         self.score, self.callbacks = score, callbacks
         self.watched = bool(score or callbacks)
-        self.ends_itself = getattr(solver, "tol", 0.0) > 0.0
+        self.ends_itself = solver.ends_itself and 0.0 < getattr(solver, "tol", 0.0) <= stop.tol
         self.state: Any = None
         self.history = History()
         self.latest: tuple[int, Certificate] | None = None

@@ -12,11 +12,11 @@ def test_tasks_add_up_and_the_worst_gap_counts():
     first = Regularized(X, ONE, 0.1)
     both = Batch([first, Regularized(first.matrix, OTHER, 0.2)])
     answers = BatchSolution(tuple(Solution(np.full(4, 0.1), 0.0, np.full(30, a)) for a in (0.5, 0.2)))
-    every = [task.certificate(answer) for task, answer in zip(both.members, answers.tasks, strict=True)]
+    every = [task.certificate(answer) for task, answer in zip(both.members, answers.members, strict=True)]
     found = both.certificate(answers)
     assert found.objective == sum(c.objective for c in every) and found.gap == max(c.gap for c in every)
     assert both.objective(answers) == pytest.approx(found.objective, rel=1e-9)
-    assert both.finished(answers, found) is answers
+    assert list(found.members) == every and both.finished(answers, found).members[0].w is answers.members[0].w
     assert both.reads == first.matrix.reads > 0 and both.pass_cells == 120
 
 

@@ -8,7 +8,7 @@ from hinge.access.two_way.writer import write_pair
 from hinge.kernels import Gaussian
 from hinge.problems import KernelRegularized, NormConstrained, OneClass, Regularized, SlackConstrained
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE, epsilon_insensitive
-from hinge.solvers import SDCA, ActiveSet, Adaptive, BlockDual, Frugal, Newton, choose
+from hinge.solvers import SDCA, ActiveSet, Adaptive, BlockDual, FiniteNewton, Frugal, Newton, choose
 from hinge.solvers.auto import ascent_for
 
 
@@ -43,25 +43,27 @@ def test_the_choice_and_its_reason(n, d, lam, cells, begins, loss):
     choice = choose(made)
     if begins is not None:
         assert getattr(choice.solver, "begin", ASCENT) == begins  # SDCA alone where there is no doubt
-    else:
+    elif loss is HINGE or d > 5:
         assert choice.solver == ascent_for(made, alone=True)
+    else:
+        assert isinstance(choice.solver, FiniteNewton)
     assert str(d) in choice.reason
     assert choice.solver.rejects(made) is None
 
 
 @pytest.mark.parametrize(
-    ("n", "d", "lam", "loss", "begins"),
+    ("n", "d", "lam", "loss", "by_newton"),
     [
-        (500, 20, 2e-3, SQUARED_HINGE, NEWTON),
-        (150, 4, 1 / 150, SQUARED_HINGE, NEWTON),
-        (500, 20, 2e-3, HINGE, ASCENT),  # a smoothed loss takes more steps
-        (500, 20, 0.2, SQUARED_HINGE, ASCENT),  # the ascent is done in a few passes
-        (60, 20, 1 / 60, SQUARED_HINGE, ASCENT),  # few rows for each feature: steps are cut short
-        (3000, 50, 0.03, SQUARED_HINGE, ASCENT),  # no small fit
+        (500, 20, 2e-3, SQUARED_HINGE, True),
+        (150, 4, 1 / 150, SQUARED_HINGE, True),
+        (500, 20, 0.2, SQUARED_HINGE, True),
+        (500, 20, 2e-3, HINGE, False),  # a smoothed loss takes more steps
+        (60, 20, 1 / 60, SQUARED_HINGE, False),  # few rows for each feature: steps are cut short
+        (3000, 50, 0.03, SQUARED_HINGE, False),  # no small fit
     ],
 )
-def test_small_fits_with_a_square_are_newtons_at_once(n, d, lam, loss, begins):
-    assert getattr(choose(problem(n, d, lam, None, loss)).solver, "begin", ASCENT) == begins
+def test_small_fits_with_a_square_are_newtons(n, d, lam, loss, by_newton):
+    assert isinstance(choose(problem(n, d, lam, None, loss)).solver, FiniteNewton) is by_newton
 
 
 def test_the_tolerance_is_handed_on_and_a_smaller_one_speaks_for_newton():

@@ -124,6 +124,7 @@ class Adaptive(Solver[Regularized, AdaptiveState]):
 
     any_loss = True
     free_level = True
+    ends_itself = True
     finished = Status.STALLED
     paper = Paper(
         "Large-Scale SVM Optimization: Taking a Machine Learning Perspective",

@@ -140,7 +140,7 @@ class CoCoA(Solver[Regularized, CoCoAState]):
             local_ascent(_rows(problem, problem.matrix.rows), _share(state, 1, 0, 0, 0), *_given(state), 1.0)
             _add(np.zeros(0), np.zeros(0))
         elif state.t == 0:
-            begin_bias(problem, dual, self.plain.kappa)
+            begin_bias(problem, dual)
         for _ in range(n_iter):
             if state.rounds.done == 0:
                 listed = list_rows(state.ascent.epoch, state.ascent.active, problem.weight)

@@ -29,7 +29,6 @@ CHEAP = 1e5
 """Multiplications that take about as long as a call of NumPy: a Hessian of fewer is summed up anew at each step."""
 SMALL = 1 << 16
 """Numbers up to which the Hessians of all members are made by one product, in a copy of the rows for each."""
-TINY = np.finfo(float).tiny
 
 
 class FiniteNewtonState(NamedTuple):
@@ -123,6 +122,7 @@ class FiniteNewton(Solver[Regularized, FiniteNewtonState]):
 
     any_loss = True
     joint = True
+    ends_itself = True
     finished = Status.STALLED
     paper = Paper(
         "A Modified Finite Newton Method for Fast Solution of Large Scale Linear SVMs", "Keerthi, DeCoste", 2005, "§3"
@@ -177,7 +177,7 @@ class FiniteNewton(Solver[Regularized, FiniteNewtonState]):
             state.G[:], state.known[()] = columns.target, True
             if state.W.any():
                 state.G[:] -= columns.y * _responses(problem.matrix, state.W)
-            state.alpha[:] = problem.loss.slope(state.G)
+            state.alpha[:] = _slopes(problem.loss, columns, state.G)
         if n_iter > 0 and np.isinf(state.gap).all():
             _evaluate(problem, columns, state, slice(None), state.alpha)
         for _ in range(n_iter):
@@ -241,6 +241,12 @@ def _responses(matrix: Matrix, W: np.ndarray) -> np.ndarray:
     return R
 
 
+def _slopes(loss: Loss, columns: Columns, G: np.ndarray) -> np.ndarray:
+    """α at G; zero for rows without a weight."""
+    alpha = loss.slope(G)
+    return alpha if isinstance(columns.share, float) else alpha * (columns.share > 0.0)
+
+
 def _dots(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """The inner products of the columns of A with those of B."""
     return np.einsum("ij,ij->j", A, B)
@@ -262,7 +268,8 @@ def _evaluate(
     distance = 0.5 * _dots(gradient, gradient / penalty)
     dual -= distance
     state.alpha[:, members], state.gradient[:, members] = alpha, gradient
-    state.gap[members] = distance / np.maximum(np.maximum(dual, unit), TINY)
+    scale = np.maximum(dual, unit)
+    state.gap[members] = np.divide(distance, scale, out=np.full_like(scale, np.inf), where=scale > 0.0)
     better = distance < NO_LESS * state.least[members]
     state.idle[members] = np.where(better, 0, state.idle[members] + 1)
     state.least[members] = np.where(better, distance, state.least[members])
@@ -319,7 +326,7 @@ def _minimise_along(
     low, high = np.zeros_like(tau), np.full_like(tau, np.inf)
     for _ in range(MOST_TRIALS):
         there = G - tau * Q
-        alpha = loss.slope(there)
+        alpha = _slopes(loss, columns, there)
         slope = before + tau * second - _dots(alpha, weighted)
         steep = np.abs(slope) > -SLOPE * start
         if not steep.any():
@@ -333,7 +340,7 @@ def _minimise_along(
     else:
         tau = np.where(steep, low, tau)  # the slope at `low` is still negative: the way there has been downhill
         there = G - tau * Q
-        alpha = loss.slope(there)
+        alpha = _slopes(loss, columns, there)
     return tau, there, alpha
 
 

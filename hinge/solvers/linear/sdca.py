@@ -1,9 +1,8 @@
 """Stochastic dual coordinate ascent, begun by a stochastic gradient pass."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -91,6 +90,11 @@ class SDCAState(NamedTuple):
     def t(self) -> int:
         """Iterations run so far."""
         return int(self.epoch.t)
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """What the plain ascent works on, in the order of its compiled loop."""
+        return self.alpha, self.v, self.sq, self.active, self.order, self.dual, self.epoch, self.key, self.r
 
 
 @dataclass(frozen=True)
@@ -190,6 +194,7 @@ class SDCA(Solver[Regularized, SDCAState]):
 
     any_loss = True
     free_level = True
+    ends_itself = True
     paper = Paper(
         "Large-Scale SVM Optimization: Taking a Machine Learning Perspective",
         "Shalev-Shwartz, Srebro",
@@ -271,12 +276,12 @@ class SDCA(Solver[Regularized, SDCAState]):
 
     def advance(self, problem: Regularized, state: SDCAState, n_iter: int) -> SDCAState:
         if state.t == 0 and n_iter > 0:
-            begin_bias(problem, state.dual, self.kappa)
-        aim = aim_of(problem, self.tol)
+            begin_bias(problem, state.dual)
+        aim, walk = aim_of(problem, self.tol), state.subspace.walk
         if self.acceleration == "none":
             self.run(problem, state, n_iter, aim, moves=problem.bias != "none")
-        elif (left := n_iter if state.subspace.walk.begun else self._run_before(problem, state, n_iter, aim)) > 0:
-            self._run_accelerated(problem, state, left, aim)
+        elif (left := n_iter if walk.begun else _run_before_steps(self, problem, state, n_iter, aim)) > 0:
+            _run_accelerated(self, problem, state, left, aim)
         return state
 
     def run(self, problem: Regularized, state: SDCAState, n_iter: int, aim: Aim, *, moves: bool) -> None:
@@ -293,38 +298,7 @@ class SDCA(Solver[Regularized, SDCAState]):
             self.shrinking,
             self.rows_a_block(problem),
             n_iter,
-            *state[:-1],
-        )
-
-    def _run_before(self, problem: Regularized, state: SDCAState, n_iter: int, aim: Aim) -> int:
-        """Iterations before the first subspace step; returns how many are left for when it has come."""
-        first, epoch, moves = int(self.after * problem.n), state.epoch, problem.bias != "none"
-        while state.t < first or epoch.visited:  # to the end of an epoch
-            due, before = first - state.t if state.t < first else int(epoch.active - epoch.visited), state.t
-            self.run(problem, state, min(n_iter, due), aim, moves=moves)
-            n_iter -= state.t - before
-            if state.t - before < due:  # no more are allowed, or the gap is expected to be small enough
-                return 0
-        _, p, v_p, _, _ = state.subspace
-        p[:], v_p[:], state.subspace.walk.u_before, state.subspace.walk.begun = state.alpha, state.v, state.dual.u, True
-        return n_iter
-
-    def _run_accelerated(self, problem: Regularized, state: SDCAState, n_iter: int, aim: Aim) -> None:
-        _visit_accelerated(
-            problem.matrix.rows,
-            problem.y,
-            problem.target,
-            problem.weight,
-            problem.loss,
-            problem.lam,
-            aim,
-            problem.bias == "free",
-            problem.bias != "none",
-            self.shrinking,
-            self.rows_a_block(problem),
-            n_iter,
-            *state[:-1],
-            *state.subspace,
+            *state.arrays,
         )
 
     def solution(self, problem: Regularized, state: SDCAState) -> Solution:
@@ -376,13 +350,42 @@ class SDCA(Solver[Regularized, SDCAState]):
         state.epoch.stale, dual.ended, dual.doubt, dual.wary = True, False, DOUBT * dual.doubt, 2
         return state
 
-    def kappa(self, problem: Regularized) -> float:
-        """More slows the steps down; less than some λ does not move the bias, by κ/λ Σ cᵢαᵢyᵢ an epoch."""
-        return max(0.03 * problem.matrix.typical_sq_norm(TYPICAL), 10.0 * problem.lam)
-
     def rows_a_block(self, problem: Regularized) -> int:
         """Neighbouring rows that are visited together."""
         return self.block_rows or rows_a_block(problem.matrix)
+
+
+def _run_before_steps(solver: SDCA, problem: Regularized, state: SDCAState, n_iter: int, aim: Aim) -> int:
+    """Iterations before the first subspace step; returns how many are left for when it has come."""
+    first, epoch, moves = int(solver.after * problem.n), state.epoch, problem.bias != "none"
+    while state.t < first or epoch.visited:  # to the end of an epoch
+        due, before = first - state.t if state.t < first else int(epoch.active - epoch.visited), state.t
+        solver.run(problem, state, min(n_iter, due), aim, moves=moves)
+        n_iter -= state.t - before
+        if state.t - before < due:  # no more are allowed, or the gap is expected to be small enough
+            return 0
+    walk, p, v_p, _, _ = state.subspace
+    p[:], v_p[:], walk.u_before, walk.begun = state.alpha, state.v, state.dual.u, True
+    return n_iter
+
+
+def _run_accelerated(solver: SDCA, problem: Regularized, state: SDCAState, n_iter: int, aim: Aim) -> None:
+    _visit_accelerated(
+        problem.matrix.rows,
+        problem.y,
+        problem.target,
+        problem.weight,
+        problem.loss,
+        problem.lam,
+        aim,
+        problem.bias == "free",
+        problem.bias != "none",
+        solver.shrinking,
+        solver.rows_a_block(problem),
+        n_iter,
+        *state.arrays,
+        *state.subspace,
+    )
 
 
 def aim_of(problem: Regularized, tol: float = 0.0) -> Aim:
@@ -405,11 +408,16 @@ def answer_of(state: SDCAState) -> Solution:
     return Solution(state.v / Lam, float(dual.beta + dual.kappa * dual.u / Lam), state.alpha)
 
 
-def begin_bias(problem: Regularized, dual: Scalars, kappa: Callable[[Regularized], float]) -> None:
-    """Set what a bias moves by, see the Notes of `SDCA`; `kappa` gives that of a free one."""
+def bias_constant(problem: Regularized) -> float:
+    """κ of a free bias: more slows the steps down; less than some λ does not move it, by κ/λ Σ cᵢαᵢyᵢ an epoch."""
+    return max(0.03 * problem.matrix.typical_sq_norm(TYPICAL), 10.0 * problem.lam)
+
+
+def begin_bias(problem: Regularized, dual: Scalars) -> None:
+    """Set what a bias moves by, see the Notes of `SDCA`."""
     if problem.bias == "none":
         return
-    rho, c = kappa(problem), problem.constant_sq
+    rho, c = bias_constant(problem), problem.constant_sq
     # A bias that costs keeps a share; rows may be so long that ρ is infinite.
     dual.kappa, dual.keep = (c / (1.0 + c / rho), 1.0 / (1.0 + rho / c)) if c else (rho, 1.0)
     dual.pull = dual.kappa * problem.pull / problem.lam

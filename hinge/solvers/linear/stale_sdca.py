@@ -12,7 +12,7 @@ from hinge.problems.cost import Cost
 from hinge.sampling import draw_unit
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.linear.active_rows import begin, ends_epoch, next_rows
-from hinge.solvers.linear.sdca import SDCA, SDCAState, answer_of, dual_step
+from hinge.solvers.linear.sdca import SDCA, SDCAState, answer_of, bias_constant, dual_step
 
 
 class StaleState(NamedTuple):
@@ -120,7 +120,7 @@ class StaleSDCA(Solver[Regularized, StaleState]):
         free = problem.bias == "free"
         if state.t == 0 and n_iter > 0:
             dual = state.ascent.dual
-            dual.kappa, dual.beta = (self.plain.kappa(problem), dual.beta) if free else (problem.constant_sq, 0.0)
+            dual.kappa, dual.beta = (bias_constant(problem), dual.beta) if free else (problem.constant_sq, 0.0)
         _visit(
             problem.matrix.rows,
             problem.y,
@@ -132,7 +132,7 @@ class StaleSDCA(Solver[Regularized, StaleState]):
             self.plain.rows_a_block(problem),
             n_iter,
             state.margin,
-            *state.ascent[:8],
+            *state.ascent.arrays[:-1],
         )
         return state
 
