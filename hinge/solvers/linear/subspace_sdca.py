@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hinge.compiled import Scalars, compiled, scalars
+from hinge.constraints import INFINITE, Constraints, number
 from hinge.problems import Problem, Regularized, Solution
 from hinge.problems.cost import Cost
 from hinge.solvers.base import Paper, Solver
@@ -100,11 +101,11 @@ class SubspaceSDCA(Solver[Regularized, SubspaceState]):
         2008,
         "talk, slides on stochastic DCA; steps in two directions added",
     )
+    constraints = Constraints(after=number(least=0) | INFINITE)
 
     def __post_init__(self) -> None:
-        self.plain  # noqa: B018  # checks the parameters
-        if not self.after >= 0:
-            raise ValueError(f"after must not be negative, got {self.after}.")
+        super().__post_init__()
+        _ = self.plain  # which checks its settings
 
     @property
     def plain(self) -> SDCA:

@@ -339,7 +339,7 @@ def test_an_ascent_that_knows_its_tolerance_is_looked_at_less():
 
 
 def test_a_negative_tolerance_is_refused():
-    with pytest.raises(ValueError, match="tol must not be negative, got -1"):
+    with pytest.raises(ValueError, match="tol must be a number of at least 0, got -1"):
         SDCA(tol=-1.0)
 
 

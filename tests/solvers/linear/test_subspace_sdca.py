@@ -28,9 +28,9 @@ def test_it_finds_the_same_optimum_in_fewer_passes(loss, bias):
 
 
 def test_parameters_are_those_of_the_ascent():
-    with pytest.raises(ValueError, match="first_pass is 'auto', 'sgd' or 'plain', not 'warm'"):
+    with pytest.raises(ValueError, match="first_pass must be one of 'auto', 'sgd', 'plain', got 'warm'"):
         SubspaceSDCA("warm")
-    with pytest.raises(ValueError, match="block_rows must be at least 1"):
+    with pytest.raises(ValueError, match="block_rows must be a whole number of at least 1"):
         SubspaceSDCA(block_rows=0)
 
 
@@ -74,7 +74,7 @@ def test_steps_begin_after_so_many_passes_at_the_end_of_an_epoch():
     assert np.array_equal(whole.ascent.alpha, state.ascent.alpha) and np.array_equal(whole.p, state.p)
     runs = [solve(problem, s, stop=Stop(1e-4, max_iter=10**7)).n_iter for s in (soon, late, plain)]
     assert runs[1] < 0.6 * runs[2]
-    with pytest.raises(ValueError, match="after must not be negative"):
+    with pytest.raises(ValueError, match="after must be a number of at least 0"):
         SubspaceSDCA(after=-1.0)
     assert late.refresh(problem, late.init(problem)).t == 0
 
