@@ -113,6 +113,8 @@ FLAG = Constraint("True or False", lambda value: isinstance(value, bool | np.boo
 """Integers are accepted, as in Python."""
 PATH = Constraint("the path of a folder", lambda value: isinstance(value, str | PathLike))
 INFINITE = Constraint("infinite", lambda value: isinstance(value, float | np.floating) and value == inf)
+BUDGET = number(least=0) | INFINITE | None
+"""What may be spent: None, like infinity, for no limit."""
 ALL = Constraint("-1", lambda value: isinstance(value, int | np.integer) and value == -1)
 """The number that stands for all."""
 

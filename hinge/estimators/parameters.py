@@ -36,10 +36,6 @@ def _quoted(names: Sequence[str]) -> str:
     return ", ".join(map(repr, names))
 
 
-def _is_auto(value: object) -> bool:
-    return isinstance(value, str) and value == "auto"
-
-
 def solver_for(*solves: solvers.Solves) -> Constraint:
     """A solver of such problems by its name, or any solver object."""
 
@@ -60,7 +56,8 @@ def _is_kernel(value: object) -> bool:
 KERNEL = Constraint(
     lambda _: f"one of {_quoted(registry.names())}, a function of two items, or one of hinge.kernels", _is_kernel
 )
-DUAL = Constraint("True, False or 'auto'", lambda value: isinstance(value, bool | np.bool_) or _is_auto(value))
+AUTO = choice("auto")
+DUAL = Constraint("True, False or 'auto'", lambda value: isinstance(value, bool | np.bool_) or AUTO.allows(value))
 DEVICE = Constraint("'cpu' or 'cuda'", lambda value: value is None or str(value).startswith(("cpu", "cuda")))
 LIMIT = number(least=0) | None
 MEMORY = number(above=0) | None
