@@ -69,11 +69,11 @@ def number(
 
     def allows(value: object) -> bool:
         if type(value) is not float and type(value) is not int:
-            if isinstance(value, np.integer | np.floating):
-                value = value.item()  # whose comparisons cannot overflow, as those of a float32 can
-            elif isinstance(value, bool) or not isinstance(value, int | float):
+            if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
                 return False
-        return bool(low <= value <= high)
+            if isinstance(value, np.generic):
+                value = value.item()  # whose comparisons cannot overflow, as those of a float32 can
+        return low <= value <= high
 
     return Constraint(f"a number {words}" if words else "a finite number", allows)
 
@@ -98,7 +98,11 @@ def count(least: int = 1, most: int | None = None) -> Constraint:
     high = inf if most is None else most
 
     def allows(value: object) -> bool:
-        return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(least <= value <= high)
+        if type(value) is not int:
+            if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+                return False
+            value = int(value)
+        return least <= value <= high
 
     return Constraint(f"a whole number of at least {least}" + f" and at most {most}" * (most is not None), allows)
 
@@ -109,13 +113,13 @@ def choice(*names: str) -> Constraint:
     return Constraint(words, lambda value: isinstance(value, str) and value in names)
 
 
-FLAG = Constraint("True or False", lambda value: isinstance(value, bool | np.bool_ | int | np.integer))
+FLAG = Constraint("True or False", lambda value: isinstance(value, (bool, int, np.bool_, np.integer)))
 """Integers are accepted, as in Python."""
-PATH = Constraint("the path of a folder", lambda value: isinstance(value, str | PathLike))
-INFINITE = Constraint("infinite", lambda value: isinstance(value, float | np.floating) and value == inf)
+PATH = Constraint("the path of a folder", lambda value: isinstance(value, (str, PathLike)))
+INFINITE = Constraint("infinite", lambda value: isinstance(value, (float, np.floating)) and value == inf)
 BUDGET = number(least=0) | INFINITE | None
 """What may be spent: None, like infinity, for no limit."""
-ALL = Constraint("-1", lambda value: isinstance(value, int | np.integer) and value == -1)
+ALL = Constraint("-1", lambda value: isinstance(value, (int, np.integer)) and value == -1)
 """The number that stands for all."""
 
 

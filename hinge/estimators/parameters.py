@@ -57,7 +57,7 @@ KERNEL = Constraint(
     lambda _: f"one of {_quoted(registry.names())}, a function of two items, or one of hinge.kernels", _is_kernel
 )
 AUTO = choice("auto")
-DUAL = Constraint("True, False or 'auto'", lambda value: isinstance(value, bool | np.bool_) or AUTO.allows(value))
+DUAL = Constraint("True, False or 'auto'", lambda value: isinstance(value, (bool, np.bool_)) or AUTO.allows(value))
 DEVICE = Constraint("'cpu' or 'cuda'", lambda value: value is None or str(value).startswith(("cpu", "cuda")))
 LIMIT = number(least=0) | None
 MEMORY = number(above=0) | None
