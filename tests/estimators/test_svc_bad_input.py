@@ -22,7 +22,7 @@ PARAMETERS = [
     ({"degree": -1}, "degree must be a whole number"),
     ({"gamma": "wide"}, "gamma must be one of 'scale', 'auto'"),
     ({"gamma": -1.0}, "gamma must be one of 'scale', 'auto', or a number of at least 0"),
-    ({"coef0": np.nan}, "coef0 must be a number from -1e\+100 to 1e\+100, got nan"),
+    ({"coef0": np.nan}, r"coef0 must be a number from -1e\+100 to 1e\+100, got nan"),
     ({"solver": "libsvm"}, "solver must be one of 'auto', .*'blockdual'"),
     ({"solver": BlockDual}, "solver must be one of .*, or a hinge Solver, got <class"),
     ({"tol": -1}, "tol must be a number of at least 0"),
