@@ -69,10 +69,10 @@ def number(
 
     def allows(value: object) -> bool:
         if type(value) is not float and type(value) is not int:
-            if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
-                return False
-            if isinstance(value, np.generic):
+            if isinstance(value, (np.integer, np.floating)):
                 value = value.item()  # whose comparisons cannot overflow, as those of a float32 can
+            elif isinstance(value, bool) or not isinstance(value, (int, float)):
+                return False
         return low <= value <= high
 
     return Constraint(f"a number {words}" if words else "a finite number", allows)
