@@ -10,11 +10,9 @@ from hinge.dask.machine import OnCluster, Spread
 from hinge.estimators import LinearSVC as LocalLinearSVC
 from hinge.estimators import checks, weights
 from hinge.estimators.callbacks import with_callbacks
-from hinge.estimators.linear_machine import SOLVES
 from hinge.estimators.linear_svc import LOSSES
 from hinge.estimators.reports import reports_of
 from hinge.problems import Solution
-from hinge.solvers import registry
 
 
 class LinearSVC(OnCluster, LocalLinearSVC):
@@ -86,7 +84,7 @@ class LinearSVC(OnCluster, LocalLinearSVC):
         self
         """
         began = time.perf_counter()
-        checks.check_linear_svc(self, registry.names(*SOLVES))
+        self._check_parameters()
         self._refuse()
         spread = self._spread(X, y, sample_weight, targets=False)
         classes, masses = self._classes(spread)

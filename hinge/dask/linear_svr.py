@@ -8,12 +8,9 @@ import numpy as np
 from hinge.dask.chunks import is_distributed
 from hinge.dask.machine import OnCluster
 from hinge.estimators import LinearSVR as LocalLinearSVR
-from hinge.estimators import checks
 from hinge.estimators.callbacks import with_callbacks
-from hinge.estimators.linear_machine import SOLVES
 from hinge.estimators.linear_svr import LOSSES
 from hinge.estimators.reports import reports_of
-from hinge.solvers import registry
 
 
 class LinearSVR(OnCluster, LocalLinearSVR):
@@ -66,7 +63,7 @@ class LinearSVR(OnCluster, LocalLinearSVR):
         self
         """
         began = time.perf_counter()
-        checks.check_linear_svr(self, registry.names(*SOLVES))
+        self._check_parameters()
         self._refuse()
         spread = self._spread(X, y, sample_weight, targets=True)
         total = float(sum(spread.facts[k].masses.sum() for k in spread.used))

@@ -10,6 +10,7 @@ from distributed import Client
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from hinge.constraints import count
 from hinge.dask.chunks import chunks_of, row_chunks
 from hinge.dask.client_loop import ClientLoop, Outcome, RoundRecord
 from hinge.dask.cluster import Cluster, cluster_of, placed
@@ -120,8 +121,7 @@ class OnCluster(LinearMachine):
                 raise ValueError(f"{name}={getattr(self, name)!r} is not for hinge.dask: {instead}.")
         if not (isinstance(self.solver, CoCoA | BlockNewton) or self.solver in ("auto", "cocoa", "blocknewton")):
             raise ValueError(f"solver={self.solver!r} is not for hinge.dask: give 'auto', 'cocoa' or 'blocknewton'.")
-        if self.parts is not None:
-            checks.checked_count("parts", self.parts)
+        (count() | None).check("parts", self.parts)
 
     def _spread(self, X: Any, y: Any, sample_weight: Any, targets: bool) -> Spread:
         """Make parts of chunks, as many as there are threads, and see that they fit together."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from hinge.constraints import count
 from hinge.display.axes import axes_or_new
 from hinge.report.palette import COLOURS
 
@@ -62,8 +63,7 @@ class HardRowsDisplay:
                 raise ValueError(
                     f"{name} has shape {values.shape}, and there are {self.weights.shape} weights: one a row."
                 )
-        if top < 1:
-            raise ValueError(f"top must be at least 1, got {top}.")
+        count().check("top", top)
         self.top = top
         # Rounded, so that weights at their upper bound tie and the margin decides between them.
         self.ranking = np.lexsort((self.margins, -np.round(self.weights, 6)))
@@ -170,8 +170,7 @@ class HardRowsDisplay:
         HardRowsDisplay
         """
         ax = axes_or_new(ax)
-        if top is not None and top < 1:
-            raise ValueError(f"top must be at least 1, got {top}.")
+        (count() | None).check("top", top)
         rows = self.ranking[: self.top if top is None else top]
         plain, marked = COLOURS[0][0], COLOURS[1][0]
         noisy = np.zeros(len(rows), bool) if self.noise is None else self.noise[rows]

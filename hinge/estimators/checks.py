@@ -1,8 +1,7 @@
-"""Validation of the estimators' parameters, data and labels."""
+"""Validation of the estimators' data and labels."""
 
-import os
 from functools import cache
-from typing import Any, Literal, cast, overload
+from typing import Any, cast, overload
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,32 +16,11 @@ from hinge.access.streams.memory import free_memory
 from hinge.access.structure import as_csr
 from hinge.access.tables.oracle import as_oracle
 from hinge.access.tables.table import Table
-from hinge.estimators.parameters import (
-    KernelChoice,
-    KernelClassifierParameters,
-    KernelMachineParameters,
-    KernelParameters,
-    KernelRegressorParameters,
-    LinearClassifierParameters,
-    LinearParameters,
-    LinearRegressorParameters,
-    NuClassifierParameters,
-    NuRegressorParameters,
-    OneClassParameters,
-    RandomState,
-    RunParameters,
-    VoteParameters,
-)
-from hinge.kernels import Kernel, Linear, registry
-from hinge.solvers.registry import names as solvers_of
-from hinge.solvers.registry import solves as kind_of
+from hinge.estimators.parameters import RandomState
 from hinge.types import MatrixLike, Stored
 
 LARGEST = 1e70
 """Values above this in X are refused: sums of their fourth powers would overflow."""
-
-FAR = 1e100
-"""Parameters, and the largest weight, must lie between 1/FAR and FAR, so that products of them stay finite."""
 
 CLOSE = 1 << 16
 """Integer labels within a range smaller than this are found by counting, without sorting."""
@@ -55,63 +33,6 @@ VECTORS = 4
 
 NOT_NUMBERS = ("setting an array element", "could not convert", "float() argument", "int() argument")
 """Beginnings of NumPy's messages if something cannot be converted to an array of numbers."""
-
-
-def checked_number(
-    name: str, value: object, *, above: float = 0.0, most: float = np.inf, or_equal: bool = False
-) -> float:
-    """The value as a float; raises an error that names the parameter if it is not a finite number in the range."""
-    number = np.nan
-    if isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool):
-        number = _as_float(value)
-    if abs(number) < np.inf and number <= most and (number >= above if or_equal else number > above):
-        return number
-    least = f" at least {above:g}" if or_equal else f" greater than {above:g}"
-    least = least if np.isfinite(above) else ", and finite"
-    most_words = f" and at most {most:g}" if np.isfinite(most) else ""
-    raise ValueError(f"{name} must be a number{least}{most_words}, got {value!r}.")
-
-
-def _as_float(value: float | np.integer | np.floating) -> float:
-    """A number as a float; infinity for an integer beyond the range of floats."""
-    try:
-        return float(value)
-    except OverflowError:
-        return np.inf
-
-
-def checked_scale(
-    name: str, value: object, *, most: float = np.inf, or_equal: bool = False, or_infinite: bool = False
-) -> float:
-    """A positive number between 1/FAR and FAR (or zero, with `or_equal`): products with it stay finite."""
-    if or_infinite and isinstance(value, float | np.floating) and value == np.inf:
-        return np.inf
-    number = checked_number(name, value, most=most, or_equal=or_equal)
-    if number and not 1 / FAR <= number <= FAR:
-        raise ValueError(f"{name} must lie between {1 / FAR:g} and {min(most, FAR):g}, got {value!r}.")
-    return number
-
-
-def checked_count(name: str, value: Any, *, least: int = 1, or_all: bool = False) -> int:
-    """An integer of at least `least`; with `or_all` also -1, which means all."""
-    is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if is_integer and (value >= least or (or_all and value == -1)):
-        return int(value)
-    raise ValueError(f"{name} must be a whole number of at least {least}{', or -1' * or_all}, got {value!r}.")
-
-
-def checked_choice(name: str, value: object, choices: tuple[str, ...]) -> str:
-    """The value, which must be one of the choices."""
-    if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}.")
-    return str(value)
-
-
-def checked_flag(name: str, value: object) -> bool:
-    """True or False; integers are accepted as in Python."""
-    if not isinstance(value, bool | np.bool_ | int | np.integer):
-        raise ValueError(f"{name} must be True or False, got {value!r}.")
-    return bool(value)
 
 
 def generator_of(random_state: RandomState) -> np.random.RandomState:
@@ -135,248 +56,6 @@ def seed_of(random_state: RandomState) -> int:
 def _first_draw(seed: int) -> int:
     """Cached, since creating a generator takes as long as a small fit."""
     return int(generator_of(seed).randint(np.iinfo(np.int32).max))
-
-
-def check_linear(model: LinearParameters, solvers: tuple[str, ...], losses: tuple[str, ...]) -> None:
-    """Raise an error that names the parameter, if one that linear estimators share is wrong."""
-    checked_scale("C", model.C)
-    if model.lam is not None:
-        checked_scale("lam", model.lam)
-    checked_choice("loss", model.loss, losses)
-    if not isinstance(model.dual, bool | np.bool_) and not (isinstance(model.dual, str) and model.dual == "auto"):
-        raise ValueError(f"dual must be True, False or 'auto', got {model.dual!r}.")
-    checked_count("max_iter", model.max_iter, least=0)
-    checked_scale("intercept_scaling", model.intercept_scaling)
-    checked_choice("intercept", model.intercept, ("penalized", "free"))
-    for name in ("fit_intercept", "warm_start"):
-        checked_flag(name, getattr(model, name))
-    if model.max_memory is not None:
-        checked_number("max_memory", model.max_memory)
-    if model.checkpoint is not None and not isinstance(model.checkpoint, str | os.PathLike):
-        raise ValueError(f"checkpoint must be the path of a folder, got {model.checkpoint!r}.")
-    check_run(model, solvers, ("max_time", "max_reads", "target_error"))
-
-
-def check_linear_svr(model: LinearRegressorParameters, solvers: tuple[str, ...]) -> None:
-    """Raise, naming the parameter, if one of a `LinearSVR` is wrong."""
-    check_linear(model, solvers, ("epsilon_insensitive", "squared_epsilon_insensitive"))
-    check_combination("l2", model.loss, model.dual)
-    checked_scale("epsilon", model.epsilon, or_equal=True)
-
-
-def check_combination(penalty: str, loss: str, dual: bool | Literal["auto"]) -> None:
-    """Reject the combinations that scikit-learn rejects, so that a model is valid in both or in neither."""
-    asked = dual if isinstance(dual, str) else bool(dual)
-    fix = None
-    if penalty == "l1" and loss == "hinge":
-        fix = "loss='squared_hinge'"
-    elif penalty == "l1" and asked is True:
-        fix = "dual='auto' or dual=False"
-    elif loss in ("hinge", "epsilon_insensitive") and asked is False:
-        fix = "dual='auto' or dual=True"
-    if fix is not None:
-        raise ValueError(
-            f"Unsupported set of arguments: penalty={penalty!r}, loss={loss!r} and dual={asked!r} do not go "
-            f"together, as in scikit-learn; give {fix}."
-        )
-
-
-def check_linear_svc(model: LinearClassifierParameters, solvers: tuple[str, ...]) -> None:
-    """Raise, naming the parameter, if one of a `LinearSVC` is wrong."""
-    check_linear(model, solvers, ("squared_hinge", "hinge"))
-    checked_choice("penalty", model.penalty, ("l2", "l1"))
-    checked_choice("multi_class", model.multi_class, ("ovr", "crammer_singer"))
-    if model.n_jobs is not None:
-        checked_count("n_jobs", model.n_jobs, or_all=True)
-    checked_device(model.device)
-    if on_a_device(model.device):
-        check_device(model)
-    if model.multi_class == "crammer_singer":
-        check_crammer_singer(model)
-        return
-    check_combination(model.penalty, model.loss, model.dual)
-    if model.slack is not None:
-        checked_scale("slack", model.slack, most=1.0)
-        if model.lam is not None:
-            raise ValueError("lam and slack both set the trade-off; give one of them.")
-        if model.loss != "hinge":
-            raise ValueError("slack is that of the hinge loss: give loss='hinge' with it.")
-
-
-def checked_device(device: str | None) -> None:
-    """Raise if it is not a device."""
-    if device is not None and not str(device).startswith(("cpu", "cuda")):
-        raise ValueError(f"device must be 'cpu' or 'cuda', got {device!r}.")
-
-
-def on_a_device(device: str | None) -> bool:
-    """Whether torch is used: for any device but the plain CPU."""
-    return device is not None and device != "cpu"
-
-
-def check_device(model: LinearClassifierParameters) -> None:
-    """Raise if a parameter is not supported by fits on a device."""
-    named = {"penalty": "l2", "multi_class": "ovr", "slack": None, "solver": "auto"}
-    for name, usual in named.items():
-        if getattr(model, name) != usual:
-            raise ValueError(
-                f"device={model.device!r} is for {name}={usual!r}, not {name}={getattr(model, name)!r}: leave one of "
-                "them out."
-            )
-
-
-def check_crammer_singer(model: LinearClassifierParameters) -> None:
-    """Raise if a parameter is not supported for all classes at once; loss and penalty are ignored."""
-    why = None
-    if model.slack is not None:
-        why = "slack is that of two classes: give C or lam"
-    elif model.fit_intercept and model.intercept == "free":
-        why = "intercept='free' is for one class against the rest: give 'penalized', or fit_intercept=False"
-    elif isinstance(model.solver, str):
-        names = [name.removeprefix("multiclass") for name in solvers_of("multiclass")]
-        if model.solver not in ("auto", *names):
-            why = f"solver={model.solver!r} is for two classes: give 'auto', {' or '.join(map(repr, names))}"
-    elif kind_of(model.solver) not in ("multiclass", None):
-        why = f"{type(model.solver).__name__} is for two classes: give one of hinge.solvers whose name has Multiclass"
-    if why is not None:
-        raise ValueError(f"{why}, where multi_class='crammer_singer'.")
-
-
-def check_svc(model: KernelClassifierParameters, solvers: tuple[str, ...]) -> None:
-    """Raise, naming the parameter, if one of an `SVC` is wrong."""
-    if model.slack is not None:
-        checked_scale("slack", model.slack, most=1.0, or_equal=True)
-    checked_choice("multiclass", model.multiclass, ("ovo", "ovr"))
-    check_votes(model)
-    if model.decision_function_shape == "ovo" and model.multiclass == "ovr":
-        raise ValueError("decision_function_shape='ovo' needs multiclass='ovo': 'ovr' learns no pairs.")
-    checked_scale("C", model.C, or_infinite=True)
-    checked_flag("fit_intercept", model.fit_intercept)
-    check_kernel_machine(model, solvers)
-
-
-def check_svr(model: KernelRegressorParameters, solvers: tuple[str, ...]) -> None:
-    """Raise, naming the parameter, if one of an `SVR` is wrong."""
-    checked_scale("epsilon", model.epsilon, or_equal=True)
-    checked_scale("C", model.C, or_infinite=True)
-    checked_flag("fit_intercept", model.fit_intercept)
-    check_kernel_machine(model, solvers)
-
-
-def check_nu_svc(model: NuClassifierParameters, solvers: tuple[str, ...]) -> None:
-    """Raise, naming the parameter, if one of a `NuSVC` is wrong."""
-    checked_scale("nu", model.nu, most=1.0)
-    check_votes(model)
-    check_kernel_machine(model, solvers)
-
-
-def check_nu_svr(model: NuRegressorParameters, solvers: tuple[str, ...]) -> None:
-    """Raise, naming the parameter, if one of a `NuSVR` is wrong."""
-    checked_scale("nu", model.nu, most=1.0)
-    checked_scale("C", model.C, or_infinite=True)
-    check_kernel_machine(model, solvers)
-
-
-def check_votes(model: VoteParameters) -> None:
-    """Raise if a parameter that determines how classes follow from decision values is wrong."""
-    if not (isinstance(model.probability, str) and model.probability == "deprecated"):  # scikit-learn's word for False
-        checked_flag("probability", model.probability)
-    checked_flag("break_ties", model.break_ties)
-    checked_choice("decision_function_shape", model.decision_function_shape, ("ovo", "ovr"))
-
-
-def check_kernel_machine(model: KernelMachineParameters, solvers: tuple[str, ...]) -> None:
-    """Raise an error that names the parameter, if one that all kernel estimators but `OneClassSVM` have is wrong."""
-    check_kernel(model)
-    checked_flag("warm_start", model.warm_start)
-    if model.cache_folder is not None and not isinstance(model.cache_folder, str | os.PathLike):
-        raise ValueError(f"cache_folder must be a path, got {model.cache_folder!r}.")
-    checked_choice("precision", model.precision, ("float32", "tf32", "bf16"))
-    checked_device(model.device)
-    if model.n_jobs is not None:
-        checked_count("n_jobs", model.n_jobs, or_all=True)
-    check_run(model, solvers, ("max_time", "max_kernel_evals", "target_error"))
-
-
-def check_kernel(model: KernelParameters) -> None:
-    """Raise if the kernel, one of its parameters, `max_iter` or `cache_size` is wrong."""
-    if isinstance(model.kernel, str):
-        checked_choice("kernel", model.kernel, registry.names())
-    elif isinstance(model.kernel, type) or not callable(model.kernel):
-        raise ValueError(
-            f"kernel must be one of {', '.join(map(repr, registry.names()))}, a function of two items, or "
-            f"one of hinge.kernels, got {model.kernel!r}."
-        )
-    for settings in (model, model.kernel):
-        check_settings(settings)
-    checked_count("max_iter", model.max_iter, least=0, or_all=True)
-    checked_scale("cache_size", model.cache_size)
-    memory = getattr(model, "max_memory", None)
-    if memory is not None:
-        checked_number("max_memory", memory)
-    checked_flag("shrinking", model.shrinking)
-
-
-def check_settings(kernel: KernelParameters | KernelChoice) -> None:
-    """Raise if degree, gamma or coef0 is wrong, of an estimator or of a kernel object that has them."""
-    degree, gamma, coef0 = (getattr(kernel, name, 1) for name in ("degree", "gamma", "coef0"))
-    if isinstance(degree, bool) or not isinstance(degree, int | np.integer) or degree < 0:
-        raise ValueError(f"degree must be a whole number of at least 0, got {degree!r}.")
-    if isinstance(gamma, str) and not isinstance(kernel, Kernel):
-        checked_choice("gamma", gamma, ("scale", "auto"))
-    else:
-        checked_scale("gamma", gamma, or_equal=True)
-    if abs(checked_number("coef0", coef0, above=-np.inf)) > FAR:
-        raise ValueError(f"coef0 must lie between {-FAR:g} and {FAR:g}, got {coef0!r}.")
-
-
-def check_one_class(model: OneClassParameters) -> None:
-    """Raise, naming the parameter, if one of a `OneClassSVM` is wrong."""
-    check_kernel(model)
-    checked_scale("nu", model.nu, most=1.0)
-    checked_number("tol", model.tol, or_equal=True)
-    if model.n_jobs is not None:
-        checked_count("n_jobs", model.n_jobs, or_all=True)
-    for name in ("max_time", "max_reads"):
-        if getattr(model, name) is not None:
-            checked_number(name, getattr(model, name), or_equal=True)
-    if model.max_reads is not None and not is_linear(model.kernel):
-        raise ValueError("max_reads limits the cells that rows are read by: give kernel='linear', or max_time.")
-    checked_choice("on_interrupt", model.on_interrupt, ("raise", "keep"))
-
-
-def can_stream_levels(model: OneClassParameters) -> bool:
-    """Whether a `OneClassSVM` has `partial_fit`; if not, the error states what to do."""
-    if not is_linear(model.kernel):
-        raise AttributeError("partial_fit keeps w and no rows, which needs kernel='linear'; or call fit.")
-    return True
-
-
-def is_linear(kernel: KernelChoice) -> bool:
-    """Whether decision values are linear in the features."""
-    return isinstance(kernel, Linear) or (isinstance(kernel, str) and kernel == "linear")
-
-
-def check_shape(model: VoteParameters) -> None:
-    """Raise if `decision_function_shape` does not go with `break_ties` or `multiclass`."""
-    checked_choice("decision_function_shape", model.decision_function_shape, ("ovo", "ovr"))
-    if model.decision_function_shape == "ovo" and model.break_ties:
-        raise ValueError("break_ties must be False when decision_function_shape is 'ovo'.")
-
-
-def check_run(model: RunParameters, solvers: tuple[str, ...], limits: tuple[str, ...]) -> None:
-    """Raise if a tolerance, a limit or the solver is wrong; `limits` names the limits that this estimator has."""
-    checked_number("tol", model.tol, or_equal=True)
-    for name in limits:
-        if getattr(model, name) is not None:
-            checked_number(name, getattr(model, name), or_equal=True)
-    if not 0 < checked_number("validation_fraction", model.validation_fraction) < 1:
-        raise ValueError(f"validation_fraction must lie between 0 and 1, got {model.validation_fraction!r}.")
-    checked_choice("on_interrupt", model.on_interrupt, ("raise", "keep"))
-    if isinstance(model.solver, str):
-        checked_choice("solver", model.solver, ("auto", *solvers))
-    elif isinstance(model.solver, type) or not hasattr(model.solver, "advance"):
-        raise ValueError(f"solver must be a name or a hinge Solver, got {model.solver!r}.")
 
 
 @overload
@@ -574,23 +253,6 @@ def encoded_labels(y: np.ndarray, classes: np.ndarray | None = None) -> tuple[np
     if len(classes) < 2:
         raise ValueError(f"y has one class only, {classes.tolist()[0]!r}: a classifier needs 2 classes or more.")
     return classes, codes.astype(np.min_scalar_type(len(classes)))
-
-
-def can_stream(model: LinearClassifierParameters) -> bool:
-    """Whether there is a `partial_fit`; if not, the error states what to do."""
-    if model.multi_class == "crammer_singer":
-        raise AttributeError("partial_fit learns one class against the rest: give multi_class='ovr', or call fit.")
-    if model.penalty == "l1":
-        raise AttributeError("partial_fit is for penalty='l2'; penalty='l1' needs all rows at once: use fit.")
-    return True
-
-
-def check_stream(model: LinearClassifierParameters) -> None:
-    """Raise if a parameter needs all rows at once."""
-    if model.slack is not None:
-        raise ValueError("partial_fit takes C or lam; slack needs all rows at once.")
-    if isinstance(model.class_weight, str):
-        raise ValueError("class_weight='balanced' needs all rows; give partial_fit the weights as a dict.")
 
 
 def stream_classes(classes: ArrayLike | None, known: np.ndarray | None) -> np.ndarray:

@@ -1,9 +1,9 @@
 """`LinearSVC` with all classes in one problem (Crammer and Singer): its problem, its solver, fitted attributes."""
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from hinge.access import Matrix, Table
-from hinge.estimators.parameters import LinearClassifierParameters
 from hinge.problems import Multiclass, Solution
 from hinge.solvers import Solver, registry
 
@@ -12,7 +12,7 @@ SPARSE = 1 / 3
 
 
 def problem_of(
-    model: LinearClassifierParameters,
+    model: BaseEstimator,
     matrix: Matrix | Table,
     codes: np.ndarray,
     n_classes: int,
@@ -38,7 +38,24 @@ def problem_of(
     return Multiclass.from_C(matrix, codes, model.C, n_classes=n_classes, weight=weight, bias_scale=scale)
 
 
-def solver_of(model: LinearClassifierParameters) -> Solver | None:
+def check_parameters(model: BaseEstimator) -> None:
+    """Raise if a parameter is not supported for all classes at once; loss and penalty are ignored."""
+    why = None
+    if model.slack is not None:
+        why = "slack is that of two classes: give C or lam"
+    elif model.fit_intercept and model.intercept == "free":
+        why = "intercept='free' is for one class against the rest: give 'penalized', or fit_intercept=False"
+    elif isinstance(model.solver, str):
+        names = [name.removeprefix("multiclass") for name in registry.names("multiclass")]
+        if model.solver not in ("auto", *names):
+            why = f"solver={model.solver!r} is for two classes: give 'auto', {' or '.join(map(repr, names))}"
+    elif registry.solves(model.solver) not in ("multiclass", None):
+        why = f"{type(model.solver).__name__} is for two classes: give one of hinge.solvers whose name has Multiclass"
+    if why is not None:
+        raise ValueError(f"{why}, where multi_class='crammer_singer'.")
+
+
+def solver_of(model: BaseEstimator) -> Solver | None:
     """The multiclass solver with the name of a binary one; None for the default."""
     if isinstance(model.solver, Solver):
         return model.solver

@@ -14,7 +14,7 @@ from hinge.estimators.kernel_machine import KernelMachine
 from hinge.estimators.kernel_tasks import Answers, Runs, answers_of, expanded, gram_threads, run_tasks, tasks_of
 from hinge.estimators.leave_one_out import Judged, coefficients_of, without_kernel_rows
 from hinge.estimators.one_vs_rest import Plan
-from hinge.estimators.parameters import ClassWeight, KernelData
+from hinge.estimators.parameters import PAIRS, ClassWeight, KernelData
 from hinge.estimators.probabilities import Probabilities
 from hinge.estimators.reports import reports_of
 from hinge.kernels import Kernel
@@ -113,7 +113,9 @@ class KernelClassifier(KernelMachine, Probabilities):
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self, "support_")
-        checks.check_shape(self)
+        PAIRS.check("decision_function_shape", self.decision_function_shape)
+        if self.decision_function_shape == "ovo" and self.break_ties:
+            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'.")
         return self.classes_[self._codes_of(self._scores(X))]
 
     def _codes_of(self, scores: np.ndarray) -> np.ndarray:

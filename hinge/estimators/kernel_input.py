@@ -14,7 +14,7 @@ from hinge.access.gram.points.given import as_block
 from hinge.access.streams.memory import allowed_memory, resident
 from hinge.access.streams.opening import as_stream, is_source
 from hinge.estimators import checks
-from hinge.estimators.parameters import Gamma, KernelChoice, KernelData, KernelParameters
+from hinge.estimators.parameters import Gamma, KernelChoice, KernelData
 from hinge.kernels import Function, Kernel, Precomputed, registry
 from hinge.types import Items, Stored
 
@@ -161,7 +161,7 @@ def _square_if_given(model: BaseEstimator, X: Stored) -> Stored:
     return X
 
 
-def kernel_of(model: KernelParameters, X: KernelData) -> Kernel:
+def kernel_of(model: BaseEstimator, X: KernelData) -> Kernel:
     """The kernel object that the parameters ask for, with the numbers that depend on X filled in."""
     kernel = model.kernel
     if isinstance(kernel, Kernel):

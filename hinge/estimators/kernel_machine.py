@@ -12,13 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 from hinge.access import Gram, as_points
 from hinge.access.gram.row_store import RowStore, open_store
 from hinge.access.streams.memory import free_memory, resident
+from hinge.constraints import Constraints
 from hinge.estimators import one_vs_one
 from hinge.estimators.expansions import kernel_sums
 from hinge.estimators.html import FittedHTML
 from hinge.estimators.kernel_input import dense_if_small, is_precomputed, new_data, of_items, part_of
 from hinge.estimators.kernel_tasks import Runs, Task
 from hinge.estimators.one_vs_rest import STALLED_ADVICE, how_all_ended
-from hinge.estimators.parameters import KernelChoice, KernelData
+from hinge.estimators.parameters import KernelChoice, KernelData, check_kernel_numbers
 from hinge.estimators.to_sklearn import ToSklearn
 from hinge.kernels import Function, Kernel, Linear
 from hinge.monitoring import Stop
@@ -46,6 +47,7 @@ class KernelMachine(FittedHTML, ToSklearn):
     Parameters that only `SVC` has are class attributes here, with values that switch them off.
     """
 
+    _constraints: ClassVar[Constraints]
     classes_: np.ndarray
     support_: np.ndarray
     support_vectors_: KernelData
@@ -115,6 +117,11 @@ class KernelMachine(FittedHTML, ToSklearn):
         return self.dual_coef_.toarray() if sp.issparse(self.dual_coef_) else self.dual_coef_
 
     # --- parts of fit ---------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        """Raise an error that names the parameter, if one is wrong or two do not go together."""
+        self._constraints.check(self)
+        check_kernel_numbers(self.kernel)
 
     @property
     def _plain(self) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import fields
 from os import PathLike
-from typing import Any, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,9 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from hinge.access import Data, Matrix, Table
 from hinge.access.streams.opening import is_source
 from hinge.access.tables.oracle import FeatureOracle, as_oracle
+from hinge.constraints import Constraints
 from hinge.estimators import checks
 from hinge.estimators.html import FittedHTML
-from hinge.estimators.parameters import RandomState
+from hinge.estimators.parameters import RandomState, on_a_device
 from hinge.estimators.streams import scored
 from hinge.estimators.tables import scores_of
 from hinge.estimators.to_sklearn import ToSklearn
@@ -31,8 +32,6 @@ from hinge.types import MatrixLike, Sparse, Stored
 
 P = TypeVar("P", bound=Penalized)
 
-SOLVES: tuple[registry.Solves, ...] = ("linear", "cells", "1-norm")
-"""Kinds of solvers that linear estimators take by name."""
 OF_A_FIT = (
     "gap_",
     "objective_",
@@ -50,6 +49,10 @@ OF_A_FIT = (
 class LinearMachine(FittedHTML, ToSklearn, BaseEstimator):
     """A linear function of the features, fitted by any solver of linear problems."""
 
+    _constraints: ClassVar[Constraints]
+    penalty: str = "l2"
+    loss: str
+    dual: bool | Literal["auto"]
     C: float
     lam: float | None
     solver: str | Solver
@@ -103,6 +106,27 @@ class LinearMachine(FittedHTML, ToSklearn, BaseEstimator):
 
     # --- parts of fit ---------------------------------------------------------------------
 
+    def _check_parameters(self) -> None:
+        """Raise an error that names the parameter, if one is wrong or two do not go together."""
+        self._constraints.check(self)
+        self._check_combination()
+
+    def _check_combination(self) -> None:
+        """Raise if parameters do not go together; a model is valid if it is in scikit-learn."""
+        dual = self.dual if isinstance(self.dual, str) else bool(self.dual)
+        fix = None
+        if self.penalty == "l1" and self.loss == "hinge":
+            fix = "loss='squared_hinge'"
+        elif self.penalty == "l1" and dual is True:
+            fix = "dual='auto' or dual=False"
+        elif self.loss in ("hinge", "epsilon_insensitive") and dual is False:
+            fix = "dual='auto' or dual=True"
+        if fix is not None:
+            raise ValueError(
+                f"Unsupported set of arguments: penalty={self.penalty!r}, loss={self.loss!r} and dual={dual!r} do not "
+                f"go together, as in scikit-learn; give {fix}."
+            )
+
     def _penalized(self, kind: type[P], matrix: Data, y: ArrayLike, weight: np.ndarray | None, loss: Loss) -> P:
         """The problem with C or λ, whichever is given."""
         bias: Bias = self.intercept if self.fit_intercept else "none"
@@ -134,7 +158,7 @@ class LinearMachine(FittedHTML, ToSklearn, BaseEstimator):
 
     def _solver(self, threads: int = 1) -> Solver | None:
         """The solver of the parameters, None for "auto"; one that works on parts of the rows gets one per thread."""
-        if checks.on_a_device(self.device):
+        if on_a_device(self.device):
             there: Any = registry.BY_NAME["devicenewton"].load()
             made: Solver = there(tol=float(self.tol), device=str(self.device))
             return made

@@ -18,12 +18,12 @@ from hinge.access.occupied import Occupied, occupied
 from hinge.access.streams.base import RowStream
 from hinge.access.streams.streamed import Streamed
 from hinge.access.tables.oracle import FeatureOracle, as_oracle
-from hinge.estimators import checks, crammer_singer, streams, tables, weights
+from hinge.estimators import checks, crammer_singer, parameters, streams, tables, weights
 from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
 from hinge.estimators.constant_predictions import rules_out_constant, warn_if_constant
 from hinge.estimators.few_cells import FewCells
 from hinge.estimators.leave_one_out import Judged, without_linear_rows
-from hinge.estimators.linear_machine import SOLVES, LinearMachine, linear_scores
+from hinge.estimators.linear_machine import LinearMachine, linear_scores
 from hinge.estimators.one_vs_rest import (
     Plan,
     Report,
@@ -34,7 +34,7 @@ from hinge.estimators.one_vs_rest import (
     starts,
     widened,
 )
-from hinge.estimators.parameters import ClassWeight, RandomState, Source
+from hinge.estimators.parameters import ClassWeight, RandomState, Source, on_a_device
 from hinge.estimators.probabilities import Probabilities
 from hinge.estimators.reports import reports_of
 from hinge.prediction.reading_order import first_class
@@ -42,12 +42,23 @@ from hinge.problems import L1Regularized, LinearProblem, Multiclass, Penalized, 
 from hinge.problems.batch import BatchSolution
 from hinge.problems.svm.linear import Bias
 from hinge.problems.svm.losses import HINGE, SQUARED_HINGE
-from hinge.solvers import Simba, Solver, registry
+from hinge.solvers import Simba, Solver
 from hinge.threads import threads_of
 from hinge.types import MatrixLike, Stored
 
 PENALTIES = {"l2": Regularized, "l1": L1Regularized}
 LOSSES = {"hinge": HINGE, "squared_hinge": SQUARED_HINGE}
+ON_A_DEVICE = {"penalty": "l2", "multi_class": "ovr", "slack": None, "solver": "auto"}
+"""Values that parameters have with ``device="cuda"``."""
+
+
+def _can_stream(model: "LinearSVC") -> bool:
+    """Whether there is a `partial_fit`; if not, the error states what to do."""
+    if model.multi_class == "crammer_singer":
+        raise AttributeError("partial_fit learns one class against the rest: give multi_class='ovr', or call fit.")
+    if model.penalty == "l1":
+        raise AttributeError("partial_fit is for penalty='l2'; penalty='l1' needs all rows at once: use fit.")
+    return True
 
 
 class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, Probabilities):
@@ -186,6 +197,8 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
 
     classes_: np.ndarray
 
+    _constraints = parameters.LINEAR_SVC
+
     def __init__(
         self,
         penalty: Literal["l2", "l1"] = "l2",
@@ -271,12 +284,12 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         self
         """
         began = time.perf_counter()
-        checks.check_linear_svc(self, registry.names(*SOLVES))
+        self._check_parameters()
         X, y, names = streams.opened(self, X, y)
         if isinstance(X, RowStream):
             return self._fit_stream(X, y, sample_weight, began)
         table = as_oracle(X)
-        there = sent_soundly(X, str(self.device)) if checks.on_a_device(self.device) and table is None else None
+        there = sent_soundly(X, str(self.device)) if on_a_device(self.device) and table is None else None
         if table is None:
             X, y = checks.validated(self, X, y, sound=there is not None)
         else:
@@ -360,7 +373,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         self._forget_probabilities()
         return self
 
-    @available_if(checks.can_stream)
+    @available_if(_can_stream)
     def partial_fit(
         self, X: MatrixLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> "LinearSVC":
@@ -381,8 +394,11 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         -------
         self
         """
-        checks.check_linear_svc(self, registry.names(*SOLVES))
-        checks.check_stream(self)
+        self._check_parameters()
+        if self.slack is not None:
+            raise ValueError("partial_fit takes C or lam; slack needs all rows at once.")
+        if isinstance(self.class_weight, str):
+            raise ValueError("class_weight='balanced' needs all rows; give partial_fit the weights as a dict.")
         first = not hasattr(self, "classes_")
         X, y = checks.validated(self, X, y, reset=first)
         known = checks.stream_classes(classes, None if first else self.classes_)
@@ -503,6 +519,22 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         return a
 
     # --- parts of fit ---------------------------------------------------------------------
+
+    def _check_combination(self) -> None:
+        if self.multi_class == "crammer_singer":
+            crammer_singer.check_parameters(self)
+        else:
+            super()._check_combination()
+        if self.slack is not None and self.lam is not None:
+            raise ValueError("lam and slack both set the trade-off; give one of them.")
+        if self.slack is not None and self.loss != "hinge":
+            raise ValueError("slack is that of the hinge loss: give loss='hinge' with it.")
+        if on_a_device(self.device):
+            for name, usual in ON_A_DEVICE.items():
+                if (given := getattr(self, name)) != usual:
+                    raise ValueError(
+                        f"device={self.device!r} is for {name}={usual!r}, not {name}={given!r}: leave one of them out."
+                    )
 
     def _problem(
         self,

@@ -12,15 +12,15 @@ from hinge.access import Matrix, Table, as_matrix
 from hinge.access.occupied import occupied
 from hinge.access.streams.base import RowStream
 from hinge.access.streams.streamed import Streamed
-from hinge.estimators import checks, streams, tables, weights
+from hinge.estimators import checks, parameters, streams, tables, weights
 from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
-from hinge.estimators.linear_machine import SOLVES, LinearMachine
+from hinge.estimators.linear_machine import LinearMachine
 from hinge.estimators.one_vs_rest import Plan, keep_results, run_all, starts, widened
 from hinge.estimators.parameters import RandomState, Source
 from hinge.estimators.reports import reports_of
 from hinge.problems import Regularized, Solution
 from hinge.problems.svm.losses import epsilon_insensitive, squared_epsilon_insensitive
-from hinge.solvers import Solver, registry
+from hinge.solvers import Solver
 from hinge.threads import threads_of
 from hinge.types import MatrixLike
 
@@ -120,6 +120,8 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
     3.0
     """
 
+    _constraints = parameters.LINEAR_SVR
+
     def __init__(
         self,
         *,
@@ -191,7 +193,7 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
         self
         """
         began = time.perf_counter()
-        checks.check_linear_svr(self, registry.names(*SOLVES))
+        self._check_parameters()
         X, y, names = streams.opened(self, X, y)
         if isinstance(X, RowStream):
             return self._fit_stream(X, y, sample_weight, began)
@@ -255,7 +257,7 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
         -------
         self
         """
-        checks.check_linear_svr(self, registry.names(*SOLVES))
+        self._check_parameters()
         first = not hasattr(self, "coef_")
         X, y = checks.validated(self, X, y, reset=first)
         y = checks.checked_targets(y)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from hinge.access import Gram
-from hinge.estimators import checks, kernel_input, weights
+from hinge.estimators import checks, kernel_input, parameters, weights
 from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
 from hinge.estimators.kernel_classifier import KernelClassifier
 from hinge.estimators.kernel_tasks import Runs, Task, expanded
@@ -21,7 +21,7 @@ from hinge.estimators.small_tasks import Wanted, are_small
 from hinge.kernels import Function, Kernel
 from hinge.problems import KernelNuClassification
 from hinge.problems.svm.nu_forms import check_feasible
-from hinge.solvers import Solver, registry
+from hinge.solvers import Solver
 from hinge.types import Items
 
 
@@ -138,6 +138,8 @@ class_weight_
         "the margin, and predictions are arbitrary. Give a larger nu, or take SVC."
     )
 
+    _constraints = parameters.NU_SVC
+
     def __init__(
         self,
         *,
@@ -212,7 +214,7 @@ class_weight_
         self
         """
         began = time.perf_counter()
-        checks.check_nu_svc(self, registry.names("nu"))
+        self._check_parameters()
         X, y = kernel_input.training_data(self, X, y)
         classes, codes = checks.encoded_labels(y)
         weight = weights.row_weights(sample_weight, X)

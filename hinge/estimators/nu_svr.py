@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from hinge.access import Gram
-from hinge.estimators import checks, kernel_input, weights
+from hinge.estimators import checks, kernel_input, parameters, weights
 from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
 from hinge.estimators.kernel_regressor import KernelRegressor
 from hinge.estimators.kernel_tasks import Runs, Task
@@ -20,7 +20,7 @@ from hinge.estimators.small_tasks import Wanted, are_small
 from hinge.kernels import Function, Kernel
 from hinge.problems import KernelNuRegression
 from hinge.problems.svm.losses import epsilon_insensitive
-from hinge.solvers import Solver, registry
+from hinge.solvers import Solver
 from hinge.types import Items
 
 
@@ -122,6 +122,8 @@ class NuSVR(CallbackSupportMixin, NuMachine, KernelRegressor, RegressorMixin, Ba
 
     _loss = epsilon_insensitive(0.0)
 
+    _constraints = parameters.NU_SVR
+
     def __init__(
         self,
         *,
@@ -191,7 +193,7 @@ class NuSVR(CallbackSupportMixin, NuMachine, KernelRegressor, RegressorMixin, Ba
         self
         """
         began = time.perf_counter()
-        checks.check_nu_svr(self, registry.names("nu"))
+        self._check_parameters()
         X, y = kernel_input.training_data(self, X, y)
         t = checks.checked_targets(y)
         weight = weights.row_weights(sample_weight, X)

@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.metaestimators import available_if
 
-from hinge.estimators import checks, kernel_input, linear_one_class, weights
+from hinge.estimators import checks, kernel_input, linear_one_class, parameters, weights
 from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
 from hinge.estimators.kernel_machine import EXACT_BELOW, KernelMachine
 from hinge.estimators.kernel_tasks import gram_threads
 from hinge.estimators.linear_machine import linear_scores
 from hinge.estimators.one_vs_rest import Report, how_it_ended
-from hinge.estimators.parameters import Gamma, KernelChoice, KernelData, RandomState
+from hinge.estimators.parameters import Gamma, KernelChoice, KernelData, RandomState, is_linear
 from hinge.estimators.reports import reports_of
 from hinge.kernels import Gaussian, Kernel, Precomputed
 from hinge.monitoring import Status, Stop
@@ -27,6 +27,13 @@ from hinge.problems.svm.one_class import KernelOneClass
 from hinge.solvers import Result, solve
 from hinge.solvers.kernel.level_blocks import LevelBlocks
 from hinge.types import Items, MatrixLike, Stored
+
+
+def _can_stream(model: "OneClassSVM") -> bool:
+    """Whether there is a `partial_fit`; if not, the error states what to do."""
+    if not is_linear(model.kernel):
+        raise AttributeError("partial_fit keeps w and no rows, which needs kernel='linear'; or call fit.")
+    return True
 
 
 class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimator):
@@ -126,6 +133,8 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
     _one_vs_one = False
     _weights: Any  # w of the linear kernel
 
+    _constraints = parameters.ONE_CLASS_SVM
+
     def __init__(
         self,
         *,
@@ -178,12 +187,12 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         self
         """
         began = time.perf_counter()
-        checks.check_one_class(self)
+        self._check_parameters()
         X = kernel_input.training_points(self, X)
         weight = weights.row_weights(sample_weight, X)
         for name in ("_weights", "_stream", "n_feature_reads_"):  # of an earlier fit
             self.__dict__.pop(name, None)
-        if checks.is_linear(self.kernel):
+        if is_linear(self.kernel):
             self._keep_run(linear_one_class.fit(self, cast(Stored, X), weight, began))
             return self
         kernel = kernel_input.kernel_of(self, X)
@@ -213,7 +222,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         self._keep_run(result)
         return self
 
-    @available_if(checks.can_stream_levels)
+    @available_if(_can_stream)
     def partial_fit(self, X: MatrixLike, y: None = None, sample_weight: ArrayLike | None = None) -> "OneClassSVM":
         """Learn from rows that arrive in pieces, each row once; with ``kernel="linear"`` only.
 
@@ -233,7 +242,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         -------
         self
         """
-        checks.check_one_class(self)
+        self._check_parameters()
         X = checks.validated(self, X, reset=not hasattr(self, "_weights"))
         linear_one_class.learn(self, X, weights.row_weights(sample_weight, X))
         return self
@@ -285,6 +294,11 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         return np.where(self.decision_function(X) >= 0, 1, -1).astype(np.intp)
 
     # --- parts of fit ---------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.max_reads is not None and not is_linear(self.kernel):
+            raise ValueError("max_reads limits the cells that rows are read by: give kernel='linear', or max_time.")
 
     def _needs_double(self, kernel: Kernel) -> bool:
         # Values of a Gaussian are positive; sums of others may cancel. `LevelBlocks` restarts if float32 is too coarse.

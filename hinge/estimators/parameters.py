@@ -1,14 +1,15 @@
-"""Types of the estimators' parameters, and of the data of kernel estimators."""
+"""The estimators' parameters: their types, and the constraints that several estimators share."""
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from hinge.access.streams.base import RowStream
-from hinge.kernels import Kernel
-from hinge.solvers import Solver
+from hinge.constraints import ALL, FAR, FLAG, INFINITE, PATH, Constraint, Constraints, choice, count, number, scale
+from hinge.kernels import Kernel, Linear, registry
+from hinge.solvers import registry as solvers
 from hinge.types import Stored
 
 RandomState: TypeAlias = int | np.random.RandomState | None
@@ -31,118 +32,124 @@ Source: TypeAlias = str | PathLike[str] | Sequence[str | PathLike[str]] | RowStr
 """Rows on disk: paths, a memory map, a Zarr array, an Arrow dataset, a polars LazyFrame, or a stream."""
 
 
-class RunParameters(Protocol):
-    """The parameters that determine how problems are solved."""
-
-    tol: float
-    max_time: float | None
-    target_error: float | None
-    validation_fraction: float
-    on_interrupt: str
-    solver: str | Solver
+def _quoted(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names))
 
 
-class LinearParameters(RunParameters, Protocol):
-    """The parameters of linear estimators that are checked."""
+def solver_for(*solves: solvers.Solves) -> Constraint:
+    """A solver of such problems by its name, or any solver object."""
 
-    loss: str
-    dual: bool | Literal["auto"]
-    C: float
-    lam: float | None
-    max_iter: int
-    max_reads: int | None
-    fit_intercept: bool
-    intercept: str
-    intercept_scaling: float
-    warm_start: bool
-    max_memory: float | None
-    checkpoint: str | PathLike[str] | None
+    def allows(value: object) -> bool:
+        if isinstance(value, str):
+            return value == "auto" or value in solvers.names(*solves)
+        return hasattr(value, "advance") and not isinstance(value, type)
+
+    return Constraint(lambda _: f"one of {_quoted(('auto', *solvers.names(*solves)))}, or a hinge Solver", allows)
 
 
-class LinearClassifierParameters(LinearParameters, Protocol):
-    """The parameters of `LinearSVC` that are checked."""
-
-    penalty: str
-    multi_class: str
-    n_jobs: int | None
-    slack: float | None
-    class_weight: ClassWeight
-    device: str | None
+def _is_kernel(value: object) -> bool:
+    if isinstance(value, str):
+        return value in registry.BY_NAME
+    return callable(value) and not isinstance(value, type)
 
 
-class LinearRegressorParameters(LinearParameters, Protocol):
-    """The parameters of `LinearSVR` that are checked."""
+KERNEL = Constraint(
+    lambda _: f"one of {_quoted(registry.names())}, a function of two items, or one of hinge.kernels", _is_kernel
+)
+AUTO = choice("auto")
+DUAL = Constraint("True, False or 'auto'", lambda value: isinstance(value, (bool, np.bool_)) or AUTO.allows(value))
+DEVICE = Constraint("'cpu' or 'cuda'", lambda value: value is None or str(value).startswith(("cpu", "cuda")))
+LIMIT = number(least=0) | None
+MEMORY = number(above=0) | None
+JOBS = count() | ALL | None
+SHARE = scale(most=1)
+COST = scale() | INFINITE
+"""C of a kernel estimator: infinite for a hard margin."""
 
-    epsilon: float
+RUN = dict(tol=number(least=0), max_time=LIMIT, on_interrupt=choice("raise", "keep"))
+HOLD_OUT = dict(target_error=LIMIT, validation_fraction=number(above=0, below=1))
+LINEAR_MACHINE = dict(
+    **RUN,
+    **HOLD_OUT,
+    C=scale(),
+    lam=scale() | None,
+    dual=DUAL,
+    solver=solver_for("linear", "cells", "1-norm"),
+    max_iter=count(0),
+    max_reads=LIMIT,
+    max_memory=MEMORY,
+    fit_intercept=FLAG,
+    intercept=choice("penalized", "free"),
+    intercept_scaling=scale(),
+    warm_start=FLAG,
+    checkpoint=PATH | None,
+)
+KERNEL_NUMBERS = dict(degree=count(0), gamma=scale(or_zero=True), coef0=number(least=-FAR, most=FAR))
+"""Attributes of kernel objects, as far as they have them."""
+KERNEL_SETTINGS = dict(
+    KERNEL_NUMBERS,
+    kernel=KERNEL,
+    gamma=choice("scale", "auto") | KERNEL_NUMBERS["gamma"],
+    max_iter=count(0) | ALL,
+    cache_size=scale(),
+    shrinking=FLAG,
+    n_jobs=JOBS,
+)
+KERNEL_MACHINE = dict(
+    **RUN,
+    **HOLD_OUT,
+    **KERNEL_SETTINGS,
+    max_kernel_evals=LIMIT,
+    warm_start=FLAG,
+    cache_folder=PATH | None,
+    device=DEVICE,
+    precision=choice("float32", "tf32", "bf16"),
+)
+PAIRS = choice("ovo", "ovr")
+VOTES = dict(decision_function_shape=PAIRS, break_ties=FLAG, probability=FLAG | choice("deprecated"))
+
+LINEAR_SVC = Constraints(
+    **LINEAR_MACHINE,
+    loss=choice("squared_hinge", "hinge"),
+    penalty=choice("l2", "l1"),
+    multi_class=choice("ovr", "crammer_singer"),
+    slack=SHARE | None,
+    n_jobs=JOBS,
+    device=DEVICE,
+)
+LINEAR_SVR = Constraints(
+    **LINEAR_MACHINE, loss=choice("epsilon_insensitive", "squared_epsilon_insensitive"), epsilon=scale(or_zero=True)
+)
+SVC = Constraints(
+    **KERNEL_MACHINE,
+    **VOTES,
+    C=COST,
+    slack=scale(most=1, or_zero=True) | None,
+    solver=solver_for("kernel"),
+    multiclass=PAIRS,
+    fit_intercept=FLAG,
+    max_memory=MEMORY,
+)
+SVR = Constraints(
+    **KERNEL_MACHINE, C=COST, epsilon=scale(or_zero=True), solver=solver_for("kernel"), fit_intercept=FLAG
+)
+NU_SVC = Constraints(**KERNEL_MACHINE, **VOTES, nu=SHARE, solver=solver_for("nu"))
+NU_SVR = Constraints(**KERNEL_MACHINE, nu=SHARE, C=COST, solver=solver_for("nu"))
+ONE_CLASS_SVM = Constraints(**RUN, **KERNEL_SETTINGS, nu=SHARE, max_reads=LIMIT)
 
 
-class KernelParameters(Protocol):
-    """The parameters of every kernel estimator that determine the kernel, and limits of its evaluation."""
-
-    kernel: KernelChoice
-    degree: int
-    gamma: Gamma
-    coef0: float
-    max_iter: int
-    cache_size: float
-    shrinking: bool
+def check_kernel_numbers(kernel: KernelChoice) -> None:
+    """Raise if degree, gamma or coef0 of a kernel object is wrong."""
+    if not isinstance(kernel, str):
+        for name, constraint in KERNEL_NUMBERS.items():
+            constraint.check(name, getattr(kernel, name, 1))
 
 
-class KernelMachineParameters(KernelParameters, RunParameters, Protocol):
-    """The parameters that all kernel estimators but `OneClassSVM` share."""
-
-    max_kernel_evals: int | None
-    n_jobs: int | None
-    warm_start: bool
-    cache_folder: str | PathLike[str] | None
-    device: str | None
-    precision: str
+def is_linear(kernel: KernelChoice) -> bool:
+    """Whether decision values are linear in the features."""
+    return isinstance(kernel, Linear) or (isinstance(kernel, str) and kernel == "linear")
 
 
-class VoteParameters(Protocol):
-    """The parameters that determine how classes follow from decision values."""
-
-    decision_function_shape: str
-    break_ties: bool
-    probability: bool | Literal["deprecated"]
-
-
-class KernelClassifierParameters(KernelMachineParameters, VoteParameters, Protocol):
-    """The parameters of `SVC` that are checked."""
-
-    C: float
-    fit_intercept: bool
-    slack: float | None
-    multiclass: str
-
-
-class KernelRegressorParameters(KernelMachineParameters, Protocol):
-    """The parameters of `SVR` that are checked."""
-
-    C: float
-    fit_intercept: bool
-    epsilon: float
-
-
-class NuClassifierParameters(KernelMachineParameters, VoteParameters, Protocol):
-    """The parameters of `NuSVC` that are checked."""
-
-    nu: float
-
-
-class NuRegressorParameters(KernelMachineParameters, Protocol):
-    """The parameters of `NuSVR` that are checked."""
-
-    nu: float
-    C: float
-
-
-class OneClassParameters(KernelParameters, Protocol):
-    """The parameters of `OneClassSVM` that are checked."""
-
-    tol: float
-    nu: float
-    n_jobs: int | None
-    max_time: float | None
-    max_reads: int | None
-    on_interrupt: str
+def on_a_device(device: str | None) -> bool:
+    """Whether torch is used: for any device but the plain CPU."""
+    return device is not None and device != "cpu"

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
-from hinge.estimators.checks import checked_choice, checked_flag, checked_scale, encoded_labels
+from hinge.constraints import FLAG, choice, scale
+from hinge.estimators.checks import encoded_labels
 from hinge.types import MatrixLike
 
 FACTORS = {"squared_hinge": 0.5, "log": 2.0}
@@ -55,9 +56,9 @@ def l1_min_c(
     >>> bool(model.coef_.any()), bool(model.set_params(C=1.1 * C).fit(X, y).coef_.any())
     (False, True)
     """
-    checked_choice("loss", loss, tuple(FACTORS))
-    checked_flag("fit_intercept", fit_intercept)
-    checked_scale("intercept_scaling", intercept_scaling)
+    choice(*FACTORS).check("loss", loss)
+    FLAG.check("fit_intercept", fit_intercept)
+    scale().check("intercept_scaling", intercept_scaling)
     X = check_array(X, accept_sparse=("csr", "csc"))
     check_consistent_length(X, y)
     classes, codes = encoded_labels(column_or_1d(y))

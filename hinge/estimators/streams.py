@@ -13,6 +13,7 @@ from hinge.access.streams.opening import Features, as_stream, is_source
 from hinge.access.streams.streamed import Layout, Streamed
 from hinge.estimators import checks
 from hinge.estimators.one_vs_rest import Plan, Report, keep_results, run_batch
+from hinge.estimators.parameters import on_a_device
 from hinge.estimators.tables import set_counts
 from hinge.monitoring import Stop
 from hinge.monitoring.checkpoint import Checkpoint, notes_of
@@ -85,7 +86,7 @@ def set_names(model: BaseEstimator, names: list[str] | None) -> None:
 def _refusal(model: BaseEstimator) -> str | None:
     """The parameter that needs all rows in memory, as text; None if there is none."""
     named = {"penalty": "l2", "multi_class": "ovr", "slack": None, "target_error": None, "max_reads": None}
-    if checks.on_a_device(getattr(model, "device", None)):
+    if on_a_device(getattr(model, "device", None)):
         return f"device={model.device!r}"
     for name, usual in named.items():
         value = getattr(model, name, usual)

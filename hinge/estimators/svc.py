@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from hinge.estimators import checks, kernel_input, weights
+from hinge.estimators import checks, kernel_input, parameters, weights
 from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
 from hinge.estimators.constant_predictions import warn_of_answers
 from hinge.estimators.kernel_classifier import KernelClassifier
@@ -18,7 +18,7 @@ from hinge.estimators.parameters import ClassWeight, Gamma, KernelChoice, Random
 from hinge.estimators.small_tasks import are_small, run_together
 from hinge.estimators.streams import set_names
 from hinge.kernels import Function, Kernel
-from hinge.solvers import Solver, registry
+from hinge.solvers import Solver
 from hinge.types import Items
 
 
@@ -140,6 +140,8 @@ class_weight_
     True
     """
 
+    _constraints = parameters.SVC
+
     def __init__(
         self,
         C: float = 1.0,
@@ -205,6 +207,11 @@ class_weight_
         self.verbose = verbose
         self.on_interrupt = on_interrupt
 
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.decision_function_shape == "ovo" and self.multiclass == "ovr":
+            raise ValueError("decision_function_shape='ovo' needs multiclass='ovo': 'ovr' learns no pairs.")
+
     @with_callbacks
     def fit(self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "SVC":
         """Fit the model.
@@ -225,7 +232,7 @@ class_weight_
         self
         """
         began = time.perf_counter()
-        checks.check_svc(self, registry.names("kernel"))
+        self._check_parameters()
         X, y, names = kernel_input.loaded(self, X, y)
         X, y = kernel_input.training_data(self, X, y)
         set_names(self, names)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 
-from hinge.estimators import checks, kernel_input, weights
+from hinge.estimators import checks, kernel_input, parameters, weights
 from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
 from hinge.estimators.kernel_regressor import KernelRegressor
 from hinge.estimators.kernel_tasks import Runs
@@ -16,7 +16,7 @@ from hinge.estimators.parameters import Gamma, KernelChoice, RandomState
 from hinge.estimators.small_tasks import Wanted, are_small, run_targets
 from hinge.kernels import Function, Kernel
 from hinge.problems.svm.losses import Loss, epsilon_insensitive
-from hinge.solvers import Solver, registry
+from hinge.solvers import Solver
 from hinge.types import Items
 
 
@@ -114,6 +114,8 @@ class SVR(CallbackSupportMixin, KernelRegressor, RegressorMixin, BaseEstimator):
     array([0.5])
     """
 
+    _constraints = parameters.SVR
+
     def __init__(
         self,
         *,
@@ -184,7 +186,7 @@ class SVR(CallbackSupportMixin, KernelRegressor, RegressorMixin, BaseEstimator):
         self
         """
         began = time.perf_counter()
-        checks.check_svr(self, registry.names("kernel"))
+        self._check_parameters()
         X, y = kernel_input.training_data(self, X, y)
         t = checks.checked_targets(y)
         weight = weights.row_weights(sample_weight, X)

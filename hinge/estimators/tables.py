@@ -6,7 +6,6 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from hinge.access import Matrix, Table, as_table
-from hinge.estimators.parameters import LinearClassifierParameters
 from hinge.monitoring import Status
 from hinge.problems import LinearProblem, Multiclass
 from hinge.solvers import Frugal, Result, Solver, frugal_for
@@ -17,7 +16,7 @@ SLACK = 0.005
 
 
 def solver_and_data(
-    model: LinearClassifierParameters, matrix: Matrix | Table, solver: Solver | None, tasks: int
+    model: BaseEstimator, matrix: Matrix | Table, solver: Solver | None, tasks: int
 ) -> tuple[Solver | None, Matrix | Table]:
     """The solver of a fit's tasks, and the data it reads: the matrix, or a table that keeps cells for all tasks."""
     if model.penalty == "l1":  # its solver reads all columns

@@ -8,7 +8,8 @@ from sklearn.utils import check_array, compute_class_weight
 
 from hinge.access.streams.base import RowStream
 from hinge.access.tables.table import Table
-from hinge.estimators.checks import FAR, NOT_NUMBERS, checked_scale
+from hinge.constraints import FAR, scale
+from hinge.estimators.checks import NOT_NUMBERS
 from hinge.estimators.parameters import ClassWeight, KernelData
 
 
@@ -54,7 +55,7 @@ def per_class_weights(
         raise ValueError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}.")
     if isinstance(class_weight, dict):
         for label, value in class_weight.items():
-            checked_scale(f"class_weight of {label!r}", value, or_equal=True)
+            scale(or_zero=True).check(f"class_weight of {label!r}", value)
     elif rows is not None:
         each = np.array([rows[y == label].sum() for label in classes])
         for label, weight in zip(classes.tolist(), each, strict=True):

@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from hinge.constraints import count
 from hinge.estimators.one_vs_one import class_pairs
 from hinge.types import MatrixLike
 
@@ -115,8 +116,7 @@ def feature_table(
 
 def checked_top(top: int | None) -> int | None:
     """The number of lines wanted, or an error if it is not positive."""
-    if top is not None and top < 1:
-        raise ValueError(f"top must be at least 1, got {top}.")
+    (count() | None).check("top", top)
     return top
 
 

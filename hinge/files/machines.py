@@ -1,6 +1,5 @@
 """hinge's own estimators in model files: which of their attributes, and the checks when they are read again."""
 
-from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any, TypeAlias
 
@@ -8,12 +7,12 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from hinge.estimators import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM, checks, linear_machine
+from hinge.estimators import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
 from hinge.estimators.fitted_shapes import check_kernel_machine, check_linear, check_sigmoids, check_steps
+from hinge.estimators.parameters import check_kernel_numbers
 from hinge.files.plain_values import NUMBERS_AND_TEXT, npy, plain, restored_csr, stored_csr, value_of
 from hinge.kernels import Function, Kernel
 from hinge.prediction import ReadingOrder
-from hinge.solvers import registry as solvers
 
 Machine: TypeAlias = LinearSVC | LinearSVR | SVC | SVR | NuSVC | NuSVR | OneClassSVM
 """What a file can hold."""
@@ -40,16 +39,6 @@ NEEDED: dict[Any, tuple[str, ...]] = {
 """Attributes without which a model does not predict."""
 MACHINES: dict[str, Any] = {f"hinge.{cls.__name__}": cls for cls in NEEDED}
 """By the name of their format."""
-PARAMETERS: dict[Any, Callable[[Any], None]] = {
-    LinearSVC: lambda model: checks.check_linear_svc(model, solvers.names(*linear_machine.SOLVES)),
-    LinearSVR: lambda model: checks.check_linear_svr(model, solvers.names(*linear_machine.SOLVES)),
-    SVC: lambda model: checks.check_svc(model, solvers.names("kernel")),
-    SVR: lambda model: checks.check_svr(model, solvers.names("kernel")),
-    NuSVC: lambda model: checks.check_nu_svc(model, solvers.names("nu")),
-    NuSVR: lambda model: checks.check_nu_svr(model, solvers.names("nu")),
-    OneClassSVM: checks.check_one_class,
-}
-"""Who checks its parameters."""
 ATTRIBUTES = tuple(
     dict.fromkeys(
         (
@@ -132,7 +121,7 @@ def machine_of(found: dict[str, Any], prefix: str, arrays: dict[str, np.ndarray]
     if cls is LinearSVC:  # files from before there was another loss name none
         given = {"loss": "hinge", **given}
     model: Machine = cls(**given)
-    PARAMETERS[cls](model)
+    model._check_parameters()
     for name, value in values.items():
         setattr(model, name, value)
     if order:
@@ -155,7 +144,7 @@ def _check(cls: type[Machine], values: dict[str, Any]) -> None:
         if name not in UNKNOWN and not _is_finite(value):
             raise ValueError(f"{name} is not finite.")
     if "kernel_" in values:
-        checks.check_settings(values["kernel_"])
+        check_kernel_numbers(values["kernel_"])
     check = check_linear if "coef_" in NEEDED[cls] else check_kernel_machine
     check(**{name: values[name] for name in NEEDED[cls]})
     if {"probA_", "probB_"} & set(values):

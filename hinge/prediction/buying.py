@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hinge.access.tables.calls import is_number
 from hinge.access.tables.table import BLOCK_CELLS, Table
+from hinge.constraints import BUDGET, number
 from hinge.prediction.reading_order import ReadingOrder, first_class
 
 
@@ -77,10 +77,8 @@ def buy(
     n, d = table.shape
     if d != order.n_features:
         raise ValueError(f"The table has {d} features, and the model expects {order.n_features}.")
-    if not is_number(confidence) or not 0.0 < confidence <= 1.0:
-        raise ValueError(f"confidence must be above 0 and at most 1, got {confidence!r}.")
-    if max_cost is not None and not is_number(max_cost):
-        raise ValueError(f"max_cost must not be negative, got {max_cost!r}.")
+    number(above=0, most=1).check("confidence", confidence)
+    BUDGET.check("max_cost", max_cost)
     z, last = order.ahead_for(confidence), len(order.cuts) - 1
     sums, look = np.tile(order.intercept, (n, 1)), np.zeros(n, int)
     reads, cost = table.bill.cells, table.bill.cost

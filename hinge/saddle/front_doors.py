@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hinge.access import Data, Matrix
+from hinge.constraints import choice, number
 from hinge.monitoring import Record, Stop
 from hinge.monitoring.clock import within
 from hinge.problems.max_min.base import MaxMin, offers
@@ -91,10 +92,8 @@ def maxmin(
     """
     if not isinstance(problem, MaxMin):
         raise TypeError(f"problem must be a hinge.MaxMin, got {type(problem).__name__}.")
-    if not (isinstance(eps, int | float | np.number) and 0 < eps < np.inf):
-        raise ValueError(f"eps must be a positive number, got {eps!r}.")
-    if certificate not in ("auto", "exact", "fraction", "none"):
-        raise ValueError(f"certificate is 'auto', 'exact', 'fraction' or 'none', not {certificate!r}.")
+    number(above=0).check("eps", eps)
+    choice("auto", "exact", "fraction", "none").check("certificate", certificate)
     _check_size(problem)
     problem = copy.copy(problem)
     problem.relative = relative

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from hinge.access import held_row, sq_norm
 from hinge.compiled import compiled
+from hinge.constraints import number
 from hinge.monitoring import Status, Stop
 from hinge.problems.max_min.base import MaxMin
 from hinge.problems.max_min.semidefinite.feasibility import Semidefinite
@@ -166,8 +167,7 @@ def maximize_semidefinite(
     >>> bool(best.lower <= 2.0 <= best.upper), best.X.round(2).tolist()
     (True, [[0.5, 0.0], [0.0, 0.5]])
     """
-    if not 0 < eps < np.inf:
-        raise ValueError(f"eps must be a positive number, got {eps!r}.")
+    number(above=0).check("eps", eps)
     problem = A if isinstance(A, Semidefinite) else Semidefinite(A)
     goal = np.asarray(C, np.float64)
     if goal.shape != (problem.order,) * 2 or not np.isfinite(goal).all():

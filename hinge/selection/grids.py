@@ -7,8 +7,8 @@ import numpy as np
 from sklearn.base import clone
 
 from hinge.access import as_matrix, as_points
+from hinge.constraints import count
 from hinge.estimators import SVC, SVR, LinearSVC, kernel_input, l1_min_c
-from hinge.estimators.checks import checked_count
 from hinge.estimators.kernel_input import of_items, part_of
 from hinge.estimators.parameters import Gamma
 from hinge.problems import Regularized
@@ -33,7 +33,8 @@ HAVE_GAMMA = ("rbf", "poly", "sigmoid", "laplacian")
 def checked_grid(name: str, values: Grid) -> np.ndarray | int:
     """Positive numbers in the given order; or the number of values wanted."""
     if isinstance(values, int | np.integer) and not isinstance(values, bool):
-        return checked_count(name, values)
+        count().check(name, values)
+        return int(values)
     try:
         grid = np.asarray(values, np.float64)
     except (TypeError, ValueError):
@@ -69,9 +70,9 @@ def grid_of_gamma(model: Tunable, data: Training, gammas: Grid | Gamma) -> list[
     if isinstance(gammas, str):
         return [_gamma_of(model, data, cast(Gamma, gammas))]
     if isinstance(gammas, int | np.integer):
-        count = checked_count("gammas", gammas)
+        count().check("gammas", gammas)
         scale = _gamma_of(model, data, "scale")
-        return [scale] if count == 1 else np.geomspace(scale / WIDE, scale * WIDE, count).tolist()
+        return [scale] if gammas == 1 else np.geomspace(scale / WIDE, scale * WIDE, int(gammas)).tolist()
     given: Any = gammas
     grid = checked_grid("gammas", [_gamma_of(model, data, cast(Gamma, g)) if isinstance(g, str) else g for g in given])
     return cast(np.ndarray, grid).tolist()

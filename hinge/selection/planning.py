@@ -10,8 +10,8 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
 from hinge.access import Table, as_table
-from hinge.access.tables.calls import is_number
 from hinge.access.tables.oracle import FeatureOracle, as_oracle
+from hinge.constraints import INFINITE, number
 from hinge.estimators import LinearSVC
 from hinge.types import MatrixLike
 
@@ -126,10 +126,10 @@ def plan_cost(
     labels = column_or_1d(y)
     if table.shape[0] != len(labels):
         check_consistent_length(np.empty(table.shape[0]), labels)
-    if not (is_number(error) and 0 < error < 1 and is_number(confidence) and 0 < confidence < 1):
-        raise ValueError(f"error and confidence must lie between 0 and 1, got {error!r} and {confidence!r}.")
+    for name, value in (("error", error), ("confidence", confidence)):
+        number(above=0, below=1).check(name, value)
     price, before = table.bill.row_price, table.bill.cost
-    if not is_number(pilot_cost) or pilot_cost < FEWEST_ROWS * price:
+    if not (number(least=FEWEST_ROWS * price) | INFINITE).allows(pilot_cost):
         raise ValueError(
             f"A pilot takes {FEWEST_ROWS} rows at least, which cost {FEWEST_ROWS * price:g}; pilot_cost is "
             f"{pilot_cost!r}."

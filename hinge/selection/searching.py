@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hinge.estimators.checks import checked_flag
+from hinge.constraints import FLAG
 from hinge.estimators.parameters import Gamma
 from hinge.selection.grids import Grid
 from hinge.selection.scoring import Scorer
@@ -65,7 +65,7 @@ class Searching:
         -------
         self
         """
-        checked_flag("refit", self.refit)
+        FLAG.check("refit", self.refit)
         own = self.get_params(deep=False)  # type: ignore[attr-defined]
         names = set(self._plain_class._get_param_names())
         plain = self._plain_class(**{k: v for k, v in own.items() if k in names and k not in OF_THE_SEARCH})

@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from hinge.constraints import number
 from hinge.estimators import weights
-from hinge.estimators.checks import checked_number
 from hinge.estimators.leave_one_out import only_row, warn_of_one_row
 from hinge.selection.without_rows import left_out_scores
 from hinge.types import Items
@@ -70,7 +70,9 @@ def choose_threshold(
     check_is_fitted(model, "classes_")
     if len(model.classes_) != 2:
         raise ValueError(f"A threshold separates two classes, and the model has {len(model.classes_)}.")
-    costs = [checked_number(name, cost, or_equal=True) for name, cost in (("cost_fp", cost_fp), ("cost_fn", cost_fn))]
+    for name, price in (("cost_fp", cost_fp), ("cost_fn", cost_fn)):
+        number(least=0).check(name, price)
+    costs = float(cost_fp), float(cost_fn)
     scores = model._scores(X) if held_out else left_out_scores(model, X, y, sample_weight)
     f, positive = scores[:, 0].astype(np.float64), column_or_1d(y) == model.classes_[1]
     weight = weights.row_weights(sample_weight, X)

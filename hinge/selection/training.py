@@ -1,15 +1,13 @@
 """The data of a search: checked once; each fit sees its rows through weights."""
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from hinge.estimators import SVC, SVR, LinearSVC, LinearSVR, checks, kernel_input, weights
-from hinge.estimators.linear_machine import SOLVES
 from hinge.estimators.parameters import KernelData
-from hinge.solvers import registry
 from hinge.types import Items
 
 Tunable: TypeAlias = LinearSVC | LinearSVR | SVC | SVR
@@ -79,14 +77,7 @@ def training_of(model: BaseEstimator, X: Items, y: ArrayLike, sample_weight: Arr
         if getattr(model, name, None) is not None:
             raise ValueError(f"{name} replaces C, which is to be chosen: leave {name}=None.")
     linear = isinstance(model, LinearSVC | LinearSVR)
-    solvers = registry.names(*(SOLVES if linear else ("kernel",)))
-    check: Any = {
-        LinearSVC: checks.check_linear_svc,
-        LinearSVR: checks.check_linear_svr,
-        SVC: checks.check_svc,
-        SVR: checks.check_svr,
-    }[next(kind for kind in KINDS if isinstance(model, kind))]
-    check(model, solvers)
+    model._check_parameters()
     X, y = checks.validated(model, X, y) if linear else kernel_input.training_data(model, X, y)
     weight = weights.row_weights(sample_weight, X)
     if isinstance(model, LinearSVR | SVR):

@@ -14,8 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import BaseCrossValidator, check_cv
 from sklearn.utils.metaestimators import _safe_split
 
+from hinge.constraints import number
 from hinge.estimators import LinearSVC, LinearSVR
-from hinge.estimators.checks import checked_number
 from hinge.estimators.leave_one_out import only_row, warn_of_one_row
 from hinge.estimators.parameters import Gamma
 from hinge.monitoring.clock import left_of
@@ -165,8 +165,7 @@ def tune(
     (True, True)
     """
     began = time.perf_counter()
-    if max_time is not None:
-        checked_number("max_time", max_time)
+    (number(above=0) | None).check("max_time", max_time)
     model = clone(estimator)
     data = training_of(model, X, y, sample_weight)
     scores = scoring_of(scoring, data.codes is None)

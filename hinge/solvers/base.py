@@ -3,6 +3,7 @@
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
+from hinge.constraints import Constraints
 from hinge.monitoring import Status
 from hinge.problems import KernelProblem, L1Regularized, Problem
 from hinge.problems.base import Certificate
@@ -26,6 +27,12 @@ class Paper(NamedTuple):
 class Settings:
     """A dataclass whose fields scikit-learn's clones and grids can read and change."""
 
+    constraints: ClassVar[Constraints] = Constraints()
+    """What fields may be; a class that checks more does so in `__post_init__`."""
+
+    def __post_init__(self) -> None:
+        self.constraints.check(self)
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Settings by name."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
@@ -37,8 +44,7 @@ class Settings:
             if name not in known:
                 raise ValueError(f"{type(self).__name__} has no setting {name!r}; it has {', '.join(sorted(known))}.")
             object.__setattr__(self, name, value)
-        if hasattr(self, "__post_init__"):
-            self.__post_init__()
+        self.__post_init__()
         return self
 
 

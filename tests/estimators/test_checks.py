@@ -1,7 +1,5 @@
 """Parameters, labels and weights: what is refused, with which words, and what comes of the rest."""
 
-import re
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -10,43 +8,10 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from hinge import SVC, LinearSVC, LinearSVCCV, LinearSVR, OneClassSVM, Oracle
-from hinge.estimators.checks import WIDE, check_linear_svc, checked_choice, checked_number, encoded_labels, held_out
-from hinge.solvers import SDCA, Pegasos, registry
+from hinge.estimators.checks import WIDE, encoded_labels, held_out
+from hinge.solvers import SDCA, Pegasos
 
-NAMES = registry.names("linear", "cells")
-
-
-# --- numbers and words --------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("value", [1, 0.5, np.float32(0.5), np.int64(3), 1e-300])
-def test_numbers_of_any_kind(value):
-    number = checked_number("C", value)
-    assert type(number) is float
-    assert number == value
-
-
-@pytest.mark.parametrize("value", [0, -1, np.nan, np.inf, -np.inf, "1", None, True, np.True_, 1j, [1], np.ones(1)])
-def test_what_is_no_positive_number(value):
-    with pytest.raises(ValueError, match=r"^C must be a number greater than 0, got ") as caught:
-        checked_number("C", value)
-    assert repr(value) in str(caught.value)
-
-
-def test_ranges():
-    assert checked_number("tol", 0, or_equal=True) == 0
-    assert checked_number("slack", 1, most=1.0) == 1
-    with pytest.raises(ValueError, match=r"tol must be a number at least 0, got -1"):
-        checked_number("tol", -1, or_equal=True)
-    with pytest.raises(ValueError, match=r"slack must be a number greater than 0 and at most 1, got 1\.5"):
-        checked_number("slack", 1.5, most=1.0)
-
-
-@pytest.mark.parametrize("value", ["fre", "", None, 1, "FREE"])
-def test_a_word_that_is_not_among_the_choices(value):
-    with pytest.raises(ValueError, match=re.escape(f"must be one of 'free', 'penalized', got {value!r}")):
-        checked_choice("intercept", value, ("free", "penalized"))
-
+# --- parameters ---------------------------------------------------------------------------
 
 WRONG = [
     *[({"C": value}, "C must be a number") for value in (-1, 0, np.nan, np.inf, "1", None, True)],
@@ -65,8 +30,8 @@ WRONG = [
     *[({"solver": value}, "solver must be") for value in ("sdcaa", "SDCA", "", None, 3, frozenset(), Pegasos)],
     ({"class_weight": "even"}, "class_weight"),
     ({"class_weight": {7: 1.0}}, "class"),
-    ({"class_weight": {1: -1.0}}, "class_weight of 1 must be a number at least 0"),
-    ({"class_weight": {1: np.nan}}, "class_weight of 1 must be a number at least 0, got nan"),
+    ({"class_weight": {1: -1.0}}, "class_weight of 1 must be a number of at least 0"),
+    ({"class_weight": {1: np.nan}}, "class_weight of 1 must be a number of at least 0, got nan"),
     ({"random_state": "seed"}, "seed"),
 ]
 
@@ -90,9 +55,9 @@ def test_threads_are_a_number(tiny):
         LinearSVC(n_jobs="two").fit(*tiny)
 
 
-def test_an_unknown_solver_is_answered_with_the_known_ones():
+def test_an_unknown_solver_is_answered_with_the_known_ones(tiny):
     with pytest.raises(ValueError, match="got 'newtom'") as caught:
-        check_linear_svc(LinearSVC(solver="newtom"), NAMES)
+        LinearSVC(solver="newtom").fit(*tiny)
     for name in ("auto", "pegasos", "sdca", "newton", "norma", "sgd", "perceptron", "amplified"):
         assert f"'{name}'" in str(caught.value)
 

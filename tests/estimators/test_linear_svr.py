@@ -80,7 +80,7 @@ def test_limits_end_a_fit_and_say_so(diabetes):
 @pytest.mark.parametrize(
     "parameters, words",
     [
-        ({"epsilon": -1}, "epsilon must be a number at least 0"),
+        ({"epsilon": -1}, "epsilon must be a number of at least 0"),
         ({"epsilon": "wide"}, "epsilon must be"),
         ({"loss": "hinge"}, "loss must be one of 'epsilon_insensitive'"),
         ({"C": 0}, "C must be"),

@@ -509,7 +509,7 @@ def test_other_archives(tmp_path, content):
         ({"format": ["hinge.SVC"]}, "damaged|does not hold"),
         ({"parameters": {"D": 1}}, "fits together"),
         ({"parameters": {"solver": {"solver": "Magic", "settings": {}}}}, "names no solver"),
-        ({"parameters": {"solver": {"solver": "SDCA", "settings": {"first_pass": "x"}}}}, "first_pass is"),
+        ({"parameters": {"solver": {"solver": "SDCA", "settings": {"first_pass": "x"}}}}, "first_pass must be"),
         ({"attributes": {"n_features_in_": 8}}, "8 features"),
         ({"attributes": {}}, "n_features_in_ is missing"),
         ({"attributes": {"n_features_in_": 7, "predict": 1}}, "predict is not an attribute"),

@@ -133,7 +133,7 @@ def test_bad_input(problem):
     for confidence in (1.5, 0.0, float("nan"), "high"):
         with pytest.raises(ValueError, match="confidence must be"):
             buy(order, as_table(X), CLASSES, confidence)
-    with pytest.raises(ValueError, match="max_cost must not be negative"):
+    with pytest.raises(ValueError, match="max_cost must be a number of at least 0, or infinite, or None"):
         buy(order, as_table(X), CLASSES, 0.9, "all")
-    with pytest.raises(ValueError, match="max_cost must not be negative"):
+    with pytest.raises(ValueError, match="max_cost must be a number of at least 0, or infinite, or None"):
         buy(order, as_table(X), CLASSES, 0.9, -1.0)

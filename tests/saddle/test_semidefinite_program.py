@@ -123,7 +123,7 @@ def test_steps_that_run_out():
 
 def test_what_is_refused():
     C, A = instance(4, 3, 0)
-    with pytest.raises(ValueError, match="eps must be a positive number"):
+    with pytest.raises(ValueError, match="eps must be a number greater than 0"):
         maximize_semidefinite(C, A, 0.0)
     for bad in (C[:3, :3], np.full((4, 4), np.nan), C[0]):
         with pytest.raises(ValueError, match="C must be a finite matrix of order 4"):

@@ -51,8 +51,8 @@ def test_what_cannot_be_reached_costs_without_end():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"error": 0.0}, "error and confidence"),
-        ({"confidence": 1.0}, "error and confidence"),
+        ({"error": 0.0}, "error must be a number greater than 0 and less than 1"),
+        ({"confidence": 1.0}, "confidence must be"),
         ({"pilot_cost": 100.0}, "40 rows"),
         ({"pilot_cost": "much"}, "40 rows"),
     ],

@@ -1,8 +1,10 @@
+import re
 from dataclasses import dataclass, fields
 
 import numpy as np
 import pytest
 
+from hinge.constraints import Constraints, number
 from hinge.solvers import registry
 from hinge.solvers.base import Paper, Solver
 
@@ -18,6 +20,11 @@ def test_every_solver_names_its_paper_and_has_settings_that_can_be_copied(solver
     assert hash(one) == hash(solver())
     with pytest.raises(AttributeError):
         one.paper_of_nobody = 1
+    assert set(solver.constraints.by_name) <= set(one.get_params())
+    for name in solver.constraints.by_name:
+        for wrong in (np.nan, -1, "some", [1]):
+            with pytest.raises(ValueError, match=f"^{name} must be .*, got {re.escape(repr(wrong))}"):
+                solver(**{name: wrong})
 
 
 @dataclass(frozen=True)
@@ -25,9 +32,7 @@ class Mine(Solver):
     step: float = 0.5
     name: str = "a"
 
-    def __post_init__(self):
-        if self.step <= 0:
-            raise ValueError("step must be positive.")
+    constraints = Constraints(step=number(above=0))
 
 
 def test_settings_by_name():
@@ -36,7 +41,7 @@ def test_settings_by_name():
     assert solver == Mine(0.25)
     with pytest.raises(ValueError, match="Mine has no setting 'pace'; it has name, step"):
         solver.set_params(pace=1)
-    with pytest.raises(ValueError, match="step must be positive"):
+    with pytest.raises(ValueError, match=r"step must be a number greater than 0, got -1\.0"):
         solver.set_params(step=-1.0)
 
 

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from hinge.access.structure import check_parts
 from hinge.access.tables.table import EVERYWHERE, Line
+from hinge.constraints import count, number
 from hinge.types import Sparse
 
 Answer: TypeAlias = ArrayLike | tuple[ArrayLike, ArrayLike] | Sparse
@@ -23,13 +24,6 @@ Answer: TypeAlias = ArrayLike | tuple[ArrayLike, ArrayLike] | Sparse
 
 class OracleError(RuntimeError):
     """A row or a column could not be obtained, after all retries."""
-
-
-def is_number(value: object, finite: bool = False) -> bool:
-    """Whether it is a nonnegative number."""
-    if not isinstance(value, int | float | np.integer | np.floating):
-        return False
-    return bool(0 <= value < np.inf if finite else value >= 0)
 
 
 @contextmanager
@@ -68,12 +62,9 @@ class Calls:
     """
 
     def __init__(self, retries: int, wait: float, timeout: float | None) -> None:
-        if not is_number(retries, finite=True) or retries != int(retries):
-            raise ValueError(f"retries must be 0, 1, 2, ..., got {retries!r}.")
-        if not is_number(wait, finite=True):
-            raise ValueError(f"wait must be a number of seconds, not negative, got {wait!r}.")
-        if timeout is not None and not (is_number(timeout, finite=True) and timeout > 0):
-            raise ValueError(f"timeout must be a positive number of seconds or None, got {timeout!r}.")
+        count(0).check("retries", retries)
+        number(least=0).check("wait", wait)
+        (number(above=0) | None).check("timeout", timeout)
         self.retries, self.wait = int(retries), float(wait)  # NumPy numbers too
         self.timeout = None if timeout is None else float(timeout)
         self.made = 0

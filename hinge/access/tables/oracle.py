@@ -14,9 +14,10 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from hinge.access.gram.row_store import RowStore
-from hinge.access.tables.calls import Answer, Calls, OracleError, is_number, line_of, numbers, unbroken
+from hinge.access.tables.calls import Answer, Calls, OracleError, line_of, numbers, unbroken
 from hinge.access.tables.fetched import Fetched
 from hinge.access.tables.table import EVERYWHERE, Line, Table
+from hinge.constraints import BUDGET, count
 
 __all__ = ["FeatureOracle", "Oracle", "OracleError", "OutOfBudget", "as_oracle"]
 
@@ -151,10 +152,8 @@ class Oracle(Fetched):
         prices = getattr(oracle, "prices", None) if prices is None else prices
         super().__init__(_checked_shape(oracle), prices, keep=True)
         for setting, value in (("max_reads", max_reads), ("max_cost", max_cost)):
-            if value is not None and not is_number(value):
-                raise ValueError(f"{setting} must not be negative, got {value!r}.")
-        if not is_number(concurrency, finite=True) or concurrency != int(concurrency) or concurrency < 1:
-            raise ValueError(f"concurrency must be 1, 2, 3, ..., got {concurrency!r}.")
+            BUDGET.check(setting, value)
+        count().check("concurrency", concurrency)
         self.oracle, self.concurrency = oracle, int(concurrency)
         self._calls = Calls(retries, wait, timeout)
         self.name = type(oracle).__qualname__ if name is None else name

@@ -6,6 +6,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import ndtr
 
+from hinge.constraints import Constraints, choice, count, number
 from hinge.problems import Certificate, Problem, Regularized, Solution
 from hinge.problems.cost import Cost
 from hinge.sampling import draw_units, key_of
@@ -112,14 +113,15 @@ class Frugal(Solver[Regularized, FrugalState]):
     )
     reads = "kept cells"
     any_loss = True
-
-    def __post_init__(self) -> None:
-        if self.mode not in ("auto", "scan", "rows"):
-            raise ValueError(f"mode is 'auto', 'scan' or 'rows', not {self.mode!r}.")
-        if not all(0 < share <= 1 for share in (self.gamma, self.least, self.checks)):
-            raise ValueError("gamma, least and checks are shares: they must lie in (0, 1].")
-        if min(self.flips, self.tol) < 0 or self.levels < 2:
-            raise ValueError("flips and tol must not be negative, and levels be at least 2.")
+    constraints = Constraints(
+        mode=choice("auto", "scan", "rows"),
+        flips=number(least=0),
+        gamma=number(above=0, most=1),
+        least=number(above=0, most=1),
+        checks=number(above=0, most=1),
+        levels=count(2),
+        tol=number(least=0),
+    )
 
     def rejects(self, problem: Problem) -> str | None:
         if isinstance(problem, Regularized) and problem.loss.two_sided:

@@ -7,6 +7,7 @@ import numpy as np
 
 from hinge.access import Line
 from hinge.compiled import Scalars, scalars
+from hinge.constraints import Constraints, count
 from hinge.problems import Certificate, Problem, Regularized, Solution
 from hinge.problems.cost import Cost
 from hinge.sampling import draw_units, key_of
@@ -113,11 +114,7 @@ class Probe(Solver[Regularized, ProbeState]):
 
     paper = Paper("Probe and dig", "the hinge developers", 2026, "our own")
     reads = "kept cells"
-
-    def __post_init__(self) -> None:
-        for name in ("columns", "rows", "patience"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}.")
+    constraints = Constraints(columns=count(), rows=count(), patience=count())
 
     def rejects(self, problem: Problem) -> str | None:
         if isinstance(problem, Regularized):

@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from hinge.constraints import Constraints, choice, count, number
 from hinge.problems import Certificate, Problem, SlackConstrained, Solution
 from hinge.problems.cost import Cost
 from hinge.sampling import key_of
@@ -131,25 +132,21 @@ class Simba(Solver[SlackConstrained, SimbaState]):
 
     paper = Paper("Beating SGD: Learning SVMs in Sublinear Time", "Hazan, Koren, Srebro", 2011, "Algorithm 1")
     reads = "cells"
+    constraints = Constraints(
+        form=choice("auto", "exact", "lazy", "capped"),
+        steps=choice("adaptive", "fixed"),
+        epsilon=number(above=0) | None,
+        constant=number(above=0),
+        eta_scale=number(above=0),
+        output=choice("average", "last"),
+        refresh_every=count(),
+        cap=number(above=0, most=1) | None,
+        scale=choice("max") | None,
+        radius=number(above=0) | None,
+    )
 
     def __post_init__(self) -> None:
-        choices = {
-            "form": ("auto", "exact", "lazy", "capped"),
-            "steps": ("adaptive", "fixed"),
-            "output": ("average", "last"),
-            "scale": ("max", None),
-        }
-        for name, allowed in choices.items():
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} is one of {allowed}, not {getattr(self, name)!r}.")
-        if self.refresh_every < 1:
-            raise ValueError(f"refresh_every must be at least 1, got {self.refresh_every!r}.")
-        for name in ("epsilon", "constant", "eta_scale", "radius"):
-            value = getattr(self, name)
-            if value is not None and not 0 < value < np.inf:
-                raise ValueError(f"{name} must be a positive number, got {value!r}.")
-        if self.cap is not None and not 0 < self.cap <= 1:
-            raise ValueError(f"cap must lie in (0, 1], got {self.cap!r}: it is the share of points under water.")
+        super().__post_init__()
         if self.steps == "fixed" and self.epsilon is None:
             raise ValueError("Fixed steps need epsilon, from which the number of iterations follows.")
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hinge.compiled import Scalars, scalars
+from hinge.constraints import INFINITE, Constraints, number
 from hinge.problems import Certificate, Problem, Regularized, Solution
 from hinge.problems.cost import Cost
 from hinge.sampling import draw_units, key_of
@@ -103,12 +104,9 @@ class Thrifty(Solver[Regularized, ThriftyState]):
     )
     reads = "kept cells"
     any_loss = True
-
-    def __post_init__(self) -> None:
-        if not 0 < self.pilot <= 1:
-            raise ValueError("pilot is a share of the budget: it must lie in (0, 1].")
-        if self.tol < 0 or (self.budget is not None and not self.budget >= 0):
-            raise ValueError("budget and tol must not be negative.")
+    constraints = Constraints(
+        budget=number(least=0) | INFINITE | None, pilot=number(above=0, most=1), tol=number(least=0)
+    )
 
     def rejects(self, problem: Problem) -> str | None:
         if isinstance(problem, Regularized) and problem.loss.two_sided:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hinge.access.gram.arrays import whole
+from hinge.constraints import Constraints, count, number
 from hinge.kernels import namespace
 from hinge.monitoring import Status
 from hinge.monitoring.clock import hurried
@@ -155,14 +156,9 @@ class BlockDual(Solver[KernelRegularized, BlockState]):
     tubes = True
     exact_estimate = True
     finished = Status.STALLED
-
-    def __post_init__(self) -> None:
-        for name, least in (("block", 2), ("first", 1), ("most", 2)):
-            value = getattr(self, name)
-            if value is not None and value < least:
-                raise ValueError(f"{name} must be at least {least}, got {value!r}.")
-        if not (0 < self.inner < 1 and self.margin > 1):
-            raise ValueError("inner must lie between 0 and 1, and margin above 1.")
+    constraints = Constraints(
+        block=count(2) | None, first=count(), margin=number(above=1), inner=number(above=0, below=1), most=count(2)
+    )
 
     def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, KernelRegularized):

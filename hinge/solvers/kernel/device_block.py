@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hinge.access.gram.device import DeviceGram
+from hinge.constraints import Constraints, count
 from hinge.monitoring import Status
 from hinge.problems import Expansion, KernelRegularized, Problem
 from hinge.problems.cost import Cost
@@ -113,11 +114,13 @@ class DeviceBlock(Solver[KernelRegularized, DeviceBlockState]):
     )
     exact_estimate = True
     finished = Status.STALLED
+    constraints = Constraints(block=count(2) | None, most=count(2), steps=count())
 
     def __post_init__(self) -> None:
-        if not 2 <= (self.block or 2) <= self.most:
-            raise ValueError("block must be at least 2, and most no less.")
-        if self.steps < AT_ONCE or self.steps % AT_ONCE:
+        super().__post_init__()
+        if (self.block or 2) > self.most:
+            raise ValueError(f"block must be at most most={self.most!r}, got {self.block!r}.")
+        if self.steps % AT_ONCE:
             raise ValueError(f"steps must be a multiple of {AT_ONCE}, got {self.steps!r}.")
 
     def rejects(self, problem: Problem) -> str | None:

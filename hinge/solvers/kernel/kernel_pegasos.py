@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hinge.compiled import compiled
+from hinge.constraints import Constraints, count
 from hinge.problems import Expansion, KernelRegularized, Problem
 from hinge.problems.cost import Cost
 from hinge.sampling import draw_index, key_of
@@ -96,10 +97,7 @@ class KernelPegasos(Solver[KernelRegularized, KernelPegasosState]):
         2007,
         "section 4: using Mercer kernels",
     )
-
-    def __post_init__(self) -> None:
-        if self.batch_size < 1:
-            raise ValueError(f"batch_size must be at least 1, got {self.batch_size!r}.")
+    constraints = Constraints(batch_size=count())
 
     def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, KernelRegularized):

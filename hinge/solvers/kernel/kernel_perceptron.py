@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hinge.compiled import compiled
+from hinge.constraints import Constraints, count
 from hinge.problems import Expansion, KernelProblem, Problem
 from hinge.problems.cost import Cost
 from hinge.sampling import key_of
@@ -87,10 +88,7 @@ class KernelPerceptron(Solver[KernelProblem, KernelPerceptronState]):
         2012,
         "section 4.4: the online Perceptron; section 3.1: the batch Perceptron",
     )
-
-    def __post_init__(self) -> None:
-        if self.passes < 1:
-            raise ValueError(f"passes must be at least 1, got {self.passes!r}.")
+    constraints = Constraints(passes=count())
 
     def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, KernelProblem):

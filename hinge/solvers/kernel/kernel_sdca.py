@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hinge.compiled import compiled
+from hinge.constraints import Constraints, count
 from hinge.problems import Expansion, KernelRegularized, Problem
 from hinge.problems.cost import Cost
 from hinge.sampling import key_of
@@ -79,10 +80,7 @@ class KernelSDCA(Solver[KernelRegularized, KernelSDCAState]):
         "SVM Optimization: a Machine Learning Perspective", "Shalev-Shwartz", 2008, "stochastic dual coordinate ascent"
     )
     exact_estimate = True
-
-    def __post_init__(self) -> None:
-        if self.block < 1:
-            raise ValueError(f"block must be at least 1, got {self.block!r}.")
+    constraints = Constraints(block=count())
 
     def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, KernelRegularized):

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hinge.constraints import Constraints, count, number
 from hinge.monitoring import Status
 from hinge.problems import Certificate, Expansion, Problem
 from hinge.problems.cost import Cost
@@ -124,13 +125,14 @@ class LevelBlocks(Solver[KernelLevels, LevelState]):
     tubes = True
     exact_estimate = True
     finished = Status.STALLED
-
-    def __post_init__(self) -> None:
-        for name in ("block", "first", "growth", "most"):
-            if getattr(self, name) < 2:
-                raise ValueError(f"{name} must be at least 2, got {getattr(self, name)!r}.")
-        if not (0 < self.inner < 1 and self.rough > 0):
-            raise ValueError("inner must lie between 0 and 1, and rough above 0.")
+    constraints = Constraints(
+        block=count(2),
+        first=count(2),
+        growth=count(2),
+        rough=number(above=0),
+        inner=number(above=0, below=1),
+        most=count(2),
+    )
 
     def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, KernelLevels):

@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from hinge.access.gram.arrays import add_at, counts_to, whole
+from hinge.constraints import Constraints, choice, count, number
 from hinge.kernels import namespace
 from hinge.problems import Expansion, KernelSlackConstrained, Problem
 from hinge.problems.cost import Cost
@@ -106,14 +107,12 @@ class SBP(Solver[KernelSlackConstrained, SBPState]):
 
     paper = Paper("The Kernelized Stochastic Batch Perceptron", "Cotter, Shalev-Shwartz, Srebro", 2012, "section 3.4")
     exact_estimate = True
-
-    def __post_init__(self) -> None:
-        if self.batch_size < 1 or self.passes < 1:
-            raise ValueError("batch_size and passes must be at least 1.")
-        if self.eta is not None and not self.eta > 0:
-            raise ValueError(f"eta must be positive, got {self.eta!r}.")
-        if self.output not in ("average", "uniform", "last", "best"):
-            raise ValueError(f"output is 'average', 'uniform', 'last' or 'best', not {self.output!r}.")
+    constraints = Constraints(
+        batch_size=count(),
+        eta=number(above=0) | None,
+        output=choice("average", "uniform", "last", "best"),
+        passes=count(),
+    )
 
     def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, KernelSlackConstrained):

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from hinge.constraints import Constraints, choice
 from hinge.monitoring import Status
 from hinge.problems import Problem, Regularized, Solution
 from hinge.problems.cost import Cost
@@ -132,10 +133,7 @@ class Adaptive(Solver[Regularized, AdaptiveState]):
         2008,
         "what the runtime depends on; here measured on the way",
     )
-
-    def __post_init__(self) -> None:
-        if self.begin not in ("ascent", "newton"):
-            raise ValueError(f"begin is 'ascent' or 'newton', not {self.begin!r}.")
+    constraints = Constraints(begin=choice("ascent", "newton"))
 
     @property
     def parts(self) -> int:

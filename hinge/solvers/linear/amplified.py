@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hinge.constraints import Constraints, number
 from hinge.problems import LinearProblem, Problem, Solution
 from hinge.problems.cost import Cost
 from hinge.solvers.base import Paper, Solver
@@ -70,10 +71,7 @@ class Amplified(Solver[LinearProblem, AmplifiedState]):
         2007,
         "section 3, Eq. (9)",
     )
-
-    def __post_init__(self) -> None:
-        if not 0 < self.delta < 1:
-            raise ValueError(f"delta must lie between 0 and 1, got {self.delta!r}.")
+    constraints = Constraints(delta=number(above=0, below=1))
 
     @property
     def n_runs(self) -> int:

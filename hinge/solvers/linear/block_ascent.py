@@ -8,6 +8,7 @@ import numpy as np
 from hinge.access import Matrix, frozen
 from hinge.access.streams.streamed import Ranges, Streamed
 from hinge.compiled import Scalars, scalars
+from hinge.constraints import Constraints, count
 from hinge.problems import Certificate, Problem, Regularized, Solution
 from hinge.problems.cost import Cost
 from hinge.problems.rounding import rounding
@@ -119,10 +120,7 @@ class BlockAscent(Solver[Regularized, BlockAscentState]):
         2010,
         "block minimisation in the dual, with blocks dealt anew and certificates from the pass itself",
     )
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.epochs <= EPOCHS:
-            raise ValueError(f"epochs must lie between 1 and {EPOCHS}, got {self.epochs}.")
+    constraints = Constraints(epochs=count(most=EPOCHS))
 
     def rejects(self, problem: Problem) -> str | None:
         if isinstance(problem, Regularized):

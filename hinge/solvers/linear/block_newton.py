@@ -8,6 +8,7 @@ import numpy as np
 from hinge.access import Matrix
 from hinge.access.streams.streamed import Ranges
 from hinge.compiled import Scalars, scalars
+from hinge.constraints import Constraints, count
 from hinge.monitoring import Status, Stop
 from hinge.problems import Certificate, Problem, Regularized, Solution
 from hinge.problems.cost import Cost
@@ -100,10 +101,7 @@ class BlockNewton(Solver[Regularized, BlockNewtonState]):
     steps_are_short = True
     finished = Status.STALLED
     paper = Paper("Training a Support Vector Machine in the Primal", "Chapelle", 2007, "by sums over passes")
-
-    def __post_init__(self) -> None:
-        if self.cells < 1:
-            raise ValueError(f"cells must be at least 1, got {self.cells}.")
+    constraints = Constraints(cells=count())
 
     def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, Regularized):

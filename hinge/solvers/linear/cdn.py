@@ -10,6 +10,7 @@ from hinge.access import cell, dot, read_row, span
 from hinge.access.matrix import ROW_BLOCK_CELLS, frozen
 from hinge.access.rows import DenseRows
 from hinge.compiled import compiled
+from hinge.constraints import Constraints, count, number
 from hinge.monitoring import Status
 from hinge.problems import L1Regularized, Problem, Solution
 from hinge.problems.cost import Cost
@@ -132,12 +133,7 @@ class CDN(Solver[L1Regularized, CDNState]):
         2010,
         "Section 4.1, CDN; with working sets",
     )
-
-    def __post_init__(self) -> None:
-        if self.first < 1 or self.epochs < 1:
-            raise ValueError("first and epochs must be at least 1.")
-        if not 0.0 < self.share < 1.0:
-            raise ValueError(f"share must lie between 0 and 1, got {self.share!r}.")
+    constraints = Constraints(first=count(), epochs=count(), share=number(above=0, below=1))
 
     def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, L1Regularized):

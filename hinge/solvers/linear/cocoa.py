@@ -7,6 +7,7 @@ import numpy as np
 
 from hinge.access import CSRRows, DenseRows
 from hinge.compiled import Scalars, compiled, scalars
+from hinge.constraints import Constraints, count
 from hinge.problems import Problem, Regularized, Solution
 from hinge.problems.cost import Cost
 from hinge.solvers.base import Paper, Solver
@@ -111,12 +112,10 @@ class CoCoA(Solver[Regularized, CoCoAState]):
         2015,
         "CoCoA+, with parts dealt anew and a σ' that follows them",
     )
+    constraints = Constraints(parts=count(), cuts=count(), least=count() | None)
 
     def __post_init__(self) -> None:
-        for name in ("parts", "cuts", "least"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ValueError(f"{name} must be at least 1, got {value}.")
+        super().__post_init__()
         _ = self.plain  # which checks its settings
 
     @property

@@ -7,6 +7,7 @@ import numpy as np
 
 from hinge.access import add_row, dot, read_row
 from hinge.compiled import compiled
+from hinge.constraints import Constraints, choice, count
 from hinge.problems import Problem, Regularized, Solution
 from hinge.problems.cost import Cost
 from hinge.solvers.base import Paper, Solver
@@ -111,12 +112,7 @@ class CuttingPlane(Solver[Regularized, CuttingPlaneState]):
 
     paper = Paper("Training Linear SVMs in Linear Time", "Joachims", 2006, "Algorithm 1")
     exact_estimate = True
-
-    def __post_init__(self) -> None:
-        if self.capacity < 2:
-            raise ValueError(f"capacity must be at least 2, got {self.capacity}.")
-        if self.output not in ("best", "last"):
-            raise ValueError(f"output is 'best' or 'last', not {self.output!r}.")
+    constraints = Constraints(capacity=count(2), output=choice("best", "last"))
 
     def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, Regularized):

@@ -9,6 +9,7 @@ import numpy as np
 
 from hinge.access.device_rows import FEW, SHORT, CompressedRows, FullRows, on_device, sent, width_of
 from hinge.access.gram.device import import_torch
+from hinge.constraints import Constraints, number
 from hinge.monitoring import Status
 from hinge.problems import Certificate, Problem, Regularized, Solution
 from hinge.problems.batch import Batch, BatchSolution, combine_certificates, members_of
@@ -146,10 +147,7 @@ class DeviceNewton(Solver[Regularized, DeviceNewtonState]):
     exact_estimate = True
     finished = Status.STALLED
     paper = Paper("Training a Support Vector Machine in the Primal", "Chapelle", 2007, "all classes at once, on a GPU")
-
-    def __post_init__(self) -> None:
-        if not (self.width > 0 and 0 < self.shrink < 1):
-            raise ValueError("width must be positive and shrink between 0 and 1.")
+    constraints = Constraints(width=number(above=0), shrink=number(above=0, below=1))
 
     def rejects(self, problem: Problem) -> str | None:
         for task in members_of(problem):

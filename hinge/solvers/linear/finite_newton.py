@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hinge.access import Matrix
+from hinge.constraints import Constraints, number
 from hinge.monitoring import Status
 from hinge.problems import Problem, Regularized, Solution
 from hinge.problems.batch import Batch, BatchSolution, members_of
@@ -127,10 +128,7 @@ class FiniteNewton(Solver[Regularized, FiniteNewtonState]):
     paper = Paper(
         "A Modified Finite Newton Method for Fast Solution of Large Scale Linear SVMs", "Keerthi, DeCoste", 2005, "§3"
     )
-
-    def __post_init__(self) -> None:
-        if not self.tol >= 0:
-            raise ValueError(f"tol must not be negative, got {self.tol}.")
+    constraints = Constraints(tol=number(least=0))
 
     def rejects(self, problem: Problem) -> str | None:
         for member in members_of(problem):

@@ -8,12 +8,13 @@ import numpy as np
 
 from hinge.access import add_to_column, dots, read_row, sq_norm
 from hinge.compiled import compiled
+from hinge.constraints import Constraints, choice
 from hinge.problems import Multiclass, Problem, Solution
 from hinge.problems.cost import Cost
 from hinge.sampling import draw_index, key_of
 from hinge.solvers.base import Paper, Solver
 from hinge.solvers.linear import scaled_vector as scaled
-from hinge.solvers.linear.pegasos import OUTPUTS, check_output, count_iterate
+from hinge.solvers.linear.pegasos import OUTPUTS, count_iterate
 from hinge.solvers.linear.scaled_vector import Scaled, project, shrink
 
 
@@ -76,9 +77,7 @@ class MulticlassPegasos(Solver[Multiclass, MulticlassPegasosState]):
     paper = Paper(
         "Pegasos: Primal Estimated sub-GrAdient SOlver for SVM", "Shalev-Shwartz, Singer, Srebro", 2007, "section 4"
     )
-
-    def __post_init__(self) -> None:
-        check_output(self.output)
+    constraints = Constraints(output=choice(*OUTPUTS))
 
     def rejects(self, problem: Problem) -> str | None:
         if isinstance(problem, Multiclass):

@@ -7,6 +7,7 @@ import numpy as np
 
 from hinge.access import add_to_column, dot_column, dots, read_row, sq_norm
 from hinge.compiled import Scalars, compiled, scalars
+from hinge.constraints import Constraints, count
 from hinge.problems import Multiclass, Problem, Solution
 from hinge.problems.cost import Cost
 from hinge.sampling import key_of
@@ -127,10 +128,7 @@ class MulticlassSDCA(Solver[Multiclass, MulticlassSDCAState]):
         2001,
         "section 6",
     )
-
-    def __post_init__(self) -> None:
-        if self.block_rows is not None and self.block_rows < 1:
-            raise ValueError(f"block_rows must be at least 1, got {self.block_rows}.")
+    constraints = Constraints(block_rows=count() | None)
 
     def rejects(self, problem: Problem) -> str | None:
         if isinstance(problem, Multiclass):

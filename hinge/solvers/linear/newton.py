@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hinge.constraints import Constraints, count, number
 from hinge.monitoring import Status
 from hinge.problems import Problem, Regularized, Solution
 from hinge.problems.cost import Cost
@@ -144,12 +145,7 @@ class Newton(Solver[Regularized, NewtonState]):
     free_level = True
     finished = Status.STALLED
     paper = Paper("Training a Support Vector Machine in the Primal", "Chapelle", 2007, "with smoothing and subsamples")
-
-    def __post_init__(self) -> None:
-        if not (self.width > 0 and 0 < self.shrink < 1):
-            raise ValueError("width must be positive and shrink between 0 and 1.")
-        if self.parts < 1:
-            raise ValueError(f"parts must be at least 1, got {self.parts}.")
+    constraints = Constraints(width=number(above=0), shrink=number(above=0, below=1), parts=count())
 
     def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, Regularized):

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hinge.constraints import Constraints, number
 from hinge.problems import Problem, Regularized
 from hinge.solvers.base import Paper
 from hinge.solvers.linear.one_row import OneRow, OneRowState, subgradient_steps
@@ -47,10 +48,7 @@ class Norma(OneRow[Regularized]):
     projection: bool = False
 
     paper = Paper("Online Learning with Kernels", "Kivinen, Smola, Williamson", 2002, "section 5 of Pegasos")
-
-    def __post_init__(self) -> None:
-        if not self.p > 0:
-            raise ValueError(f"p must be positive, got {self.p!r}.")
+    constraints = Constraints(p=number(above=0))
 
     def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, Regularized):

@@ -8,6 +8,7 @@ import numpy as np
 
 from hinge.access import dot, held_row, read_row, sq_norm
 from hinge.compiled import compiled
+from hinge.constraints import Constraints, choice, count
 from hinge.problems import Problem, Regularized, Solution
 from hinge.problems.cost import Cost
 from hinge.sampling import draw_index, draw_unit, key_of
@@ -19,12 +20,6 @@ LAST, UNIFORM, WEIGHTED, RANDOM = range(4)
 NO_BIAS, CONSTANT, SUBGRADIENT, ETA, EXACT = range(5)
 FREE_BIASES = {"subgradient": SUBGRADIENT, "eta": ETA, "exact": EXACT}
 OUTPUTS = {"last": LAST, "uniform": UNIFORM, "weighted": WEIGHTED, "random": RANDOM}
-
-
-def check_output(output: str) -> None:
-    """Raise if there is no such way to make an answer of the iterates."""
-    if output not in OUTPUTS:
-        raise ValueError(f"output is one of {', '.join(OUTPUTS)}, not {output!r}.")
 
 
 class PegasosState(NamedTuple):
@@ -106,13 +101,9 @@ class Pegasos(Solver[Regularized, PegasosState]):
     paper = Paper(
         "Pegasos: Primal Estimated sub-GrAdient SOlver for SVM", "Shalev-Shwartz, Singer, Srebro", 2007, "Figure 1"
     )
-
-    def __post_init__(self) -> None:
-        if self.batch_size < 1 or self.block_rows < 1:
-            raise ValueError("batch_size and block_rows must be at least 1.")
-        check_output(self.output)
-        if self.bias not in FREE_BIASES:
-            raise ValueError(f"bias is 'subgradient', 'eta' or 'exact', not {self.bias!r}.")
+    constraints = Constraints(
+        batch_size=count(), block_rows=count(), output=choice(*OUTPUTS), bias=choice(*FREE_BIASES)
+    )
 
     def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, Regularized):

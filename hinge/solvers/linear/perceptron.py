@@ -6,6 +6,7 @@ import numpy as np
 
 from hinge.access import dot, read_row
 from hinge.compiled import compiled
+from hinge.constraints import Constraints, count
 from hinge.problems import LinearProblem, Solution
 from hinge.sampling import draw_index
 from hinge.solvers.base import Paper
@@ -61,10 +62,7 @@ class Perceptron(OneRow[LinearProblem]):
         2004,
         "section 1 of Pegasos, 5 of SBP",
     )
-
-    def __post_init__(self) -> None:
-        if self.passes < 1:
-            raise ValueError(f"passes must be at least 1, got {self.passes!r}.")
+    constraints = Constraints(passes=count())
 
     def steps(self, problem: LinearProblem, state: OneRowState, n_iter: int) -> None:
         _perceptron(problem.matrix.rows, problem.y, self.average, n_iter, *state)

@@ -8,6 +8,7 @@ import numpy as np
 
 from hinge.access import dot, read_row
 from hinge.compiled import Scalars, compiled, scalars
+from hinge.constraints import Constraints, choice, count, number
 from hinge.problems import OneClass, Problem, Regularized, Solution
 from hinge.problems.base import Combination
 from hinge.problems.cost import Cost
@@ -201,18 +202,13 @@ class SDCA(Solver[Regularized, SDCAState]):
         2008,
         "talk, slides on stochastic DCA",
     )
-
-    def __post_init__(self) -> None:
-        if self.first_pass not in ("auto", "sgd", "plain"):
-            raise ValueError(f"first_pass is 'auto', 'sgd' or 'plain', not {self.first_pass!r}.")
-        if self.block_rows is not None and self.block_rows < 1:
-            raise ValueError(f"block_rows must be at least 1, got {self.block_rows}.")
-        if not self.tol >= 0:
-            raise ValueError(f"tol must not be negative, got {self.tol}.")
-        if self.acceleration not in ("none", "subspace"):
-            raise ValueError(f"acceleration is 'none' or 'subspace', not {self.acceleration!r}.")
-        if not self.after >= 0:
-            raise ValueError(f"after must not be negative, got {self.after}.")
+    constraints = Constraints(
+        first_pass=choice("auto", "sgd", "plain"),
+        block_rows=count() | None,
+        tol=number(least=0),
+        acceleration=choice("none", "subspace"),
+        after=number(least=0),
+    )
 
     def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, Regularized):

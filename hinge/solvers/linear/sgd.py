@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hinge.constraints import Constraints, number
 from hinge.problems import LinearProblem, NormConstrained, Problem, Regularized
 from hinge.solvers.base import Paper
 from hinge.solvers.linear.one_row import OneRow, OneRowState, subgradient_steps
@@ -51,10 +52,7 @@ class SGD(OneRow[LinearProblem]):
         2004,
         "section 5 of Pegasos",
     )
-
-    def __post_init__(self) -> None:
-        if not self.eta > 0:
-            raise ValueError(f"eta must be positive, got {self.eta!r}.")
+    constraints = Constraints(eta=number(above=0))
 
     def rejects(self, problem: Problem) -> str | None:
         if isinstance(problem, LinearProblem) and not isinstance(problem, Regularized | NormConstrained):

@@ -7,6 +7,7 @@ import numpy as np
 
 from hinge.access import add_row, dot, read_row, sq_norm
 from hinge.compiled import compiled
+from hinge.constraints import Constraints, count, number
 from hinge.problems import Problem, Regularized, Solution
 from hinge.problems.cost import Cost
 from hinge.sampling import draw_unit
@@ -94,14 +95,7 @@ class StaleSDCA(Solver[Regularized, StaleState]):
         2008,
         "the ascent; whom it visits is our own",
     )
-
-    def __post_init__(self) -> None:
-        if not 0 < self.least <= 1:
-            raise ValueError(f"least is a probability: it must lie in (0, 1], got {self.least}.")
-        if not self.width > 0:
-            raise ValueError(f"width must be positive, got {self.width}.")
-        if self.block_rows is not None and self.block_rows < 1:
-            raise ValueError(f"block_rows must be at least 1, got {self.block_rows}.")
+    constraints = Constraints(least=number(above=0, most=1), width=number(above=0), block_rows=count() | None)
 
     @property
     def plain(self) -> SDCA:

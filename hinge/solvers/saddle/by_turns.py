@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from hinge.compiled import Scalars, scalars
+from hinge.constraints import Constraints, number
 from hinge.monitoring import Status
 from hinge.problems import Problem
 from hinge.problems.cost import Cost
@@ -66,10 +67,7 @@ class ByTurns(Solver[MaxMargin, ByTurnsState]):
     paper = Paper(
         "A Dual Coordinate Descent Method for Large-scale Linear SVM", "Hsieh et al.", 2008, "one of the two; see PDHG"
     )
-
-    def __post_init__(self) -> None:
-        if not (self.turn > 0 and self.tol >= 0):
-            raise ValueError(f"turn must be positive and tol not negative: {self.turn!r}, {self.tol!r}.")
+    constraints = Constraints(tol=number(least=0), turn=number(above=0))
 
     @property
     def _ascent(self) -> WorkingSet:

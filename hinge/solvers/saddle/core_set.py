@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hinge.constraints import Constraints, count, number
 from hinge.monitoring import Status
 from hinge.problems import Certificate, Problem
 from hinge.problems.cost import Cost
@@ -90,13 +91,7 @@ class CoreSet(Solver[EnclosingBall, CoreSetState]):
     exact_estimate = True
     reads = "cells"
     finished = Status.STALLED
-
-    def __post_init__(self) -> None:
-        for name in ("first", "most"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)!r}.")
-        if not 0 < self.inner < 1:
-            raise ValueError(f"inner must lie between 0 and 1, got {self.inner!r}.")
+    constraints = Constraints(first=count(), most=count(), inner=number(above=0, below=1))
 
     def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, EnclosingBall):

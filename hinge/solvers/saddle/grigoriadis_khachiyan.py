@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hinge.compiled import compiled
+from hinge.constraints import Constraints, number
 from hinge.problems import Certificate, Problem
 from hinge.problems.cost import Cost
 from hinge.problems.max_min.base import Strategies
@@ -71,10 +72,7 @@ class GrigoriadisKhachiyan(Solver[MatrixGame, GameState]):
         "the algorithm; rates that fall with t",
     )
     reads, exact_estimate = "cells", True
-
-    def __post_init__(self) -> None:
-        if not 0 < self.rate < np.inf:
-            raise ValueError(f"rate must be a positive number, got {self.rate!r}.")
+    constraints = Constraints(rate=number(above=0))
 
     def rejects(self, problem: Problem) -> str | None:
         if isinstance(problem, MatrixGame):

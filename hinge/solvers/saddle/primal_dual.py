@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from hinge.compiled import Scalars, scalars
+from hinge.constraints import Constraints, choice, number
 from hinge.problems import Certificate, Problem
 from hinge.problems.cost import Cost
 from hinge.problems.max_min.base import MaxMin, Strategies, offers
@@ -120,17 +121,15 @@ class PrimalDual(Solver[MaxMin, PrimalDualState]):
         "Algorithm 2 of the survey; 1, 3 and 4 are instances",
     )
     reads = "cells"
+    constraints = Constraints(
+        steps=choice("adaptive", "fixed"),
+        epsilon=number(above=0) | None,
+        constants=choice("practical", "paper") | number(above=0),
+        rate=number(above=0),
+    )
 
     def __post_init__(self) -> None:
-        if self.steps not in ("adaptive", "fixed"):
-            raise ValueError(f"steps is 'adaptive' or 'fixed', not {self.steps!r}.")
-        if self.epsilon is not None and not 0 < self.epsilon < np.inf:
-            raise ValueError(f"epsilon must be a positive number, got {self.epsilon!r}.")
-        named = isinstance(self.constants, str) and self.constants in ("practical", "paper")
-        if not named and (isinstance(self.constants, str) or not 0 < self.constants < np.inf):
-            raise ValueError(f"constants is 'practical', 'paper' or a number, not {self.constants!r}.")
-        if not 0 < self.rate < np.inf:
-            raise ValueError(f"rate must be a positive number, got {self.rate!r}.")
+        super().__post_init__()
         if self.steps == "fixed" and self.epsilon is None:
             raise ValueError("Fixed steps need epsilon, from which the number of iterations follows.")
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from hinge.access import add_row, dot, held_row, sq_norm
 from hinge.compiled import Scalars, compiled, scalars
+from hinge.constraints import Constraints, count, number
 from hinge.monitoring import Status
 from hinge.problems import Problem
 from hinge.problems.cost import Cost
@@ -103,10 +104,7 @@ class WorkingSet(Solver[MaxMargin, WorkingSetState]):
         2008,
         "the step; the working set is our own",
     )
-
-    def __post_init__(self) -> None:
-        if self.first < 1 or not self.tol >= 0:
-            raise ValueError(f"first must be at least 1 and tol not negative: {self.first!r}, {self.tol!r}.")
+    constraints = Constraints(first=count(), tol=number(least=0))
 
     def rejects(self, problem: Problem) -> str | None:
         if not isinstance(problem, MaxMargin):

@@ -782,12 +782,12 @@ def test_a_table_is_an_oracle():
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        (dict(max_reads=-1), "max_reads must not be negative, got -1"),
-        (dict(max_cost=float("nan")), "max_cost must not be negative, got nan"),
-        (dict(retries=-1), "retries must be 0, 1, 2, ..., got -1"),
-        (dict(retries=1.5), "retries must be 0, 1, 2, ..., got 1.5"),
-        (dict(wait=-0.5), "wait must be a number of seconds, not negative, got -0.5"),
-        (dict(timeout=0), "timeout must be a positive number of seconds or None, got 0"),
+        (dict(max_reads=-1), "max_reads must be a number of at least 0, or infinite, or None, got -1"),
+        (dict(max_cost=float("nan")), "max_cost must be a number of at least 0, or infinite, or None, got nan"),
+        (dict(retries=-1), "retries must be a whole number of at least 0, got -1"),
+        (dict(retries=1.5), "retries must be a whole number of at least 0, got 1.5"),
+        (dict(wait=-0.5), "wait must be a number of at least 0, got -0.5"),
+        (dict(timeout=0), "timeout must be a number greater than 0, or None, got 0"),
         (dict(prices=[1.0]), "prices must be 10 finite numbers"),
     ],
 )

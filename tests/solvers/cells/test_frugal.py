@@ -754,10 +754,10 @@ def test_ctrl_c_at_any_time_keeps_the_answer():
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({"mode": "columns"}, "mode is"),
-        ({"gamma": 0.0}, "shares"),
-        ({"least": 1.5}, "shares"),
-        ({"checks": 0.0}, "shares"),
+        ({"mode": "columns"}, "mode must be one of"),
+        ({"gamma": 0.0}, "gamma must be a number greater than 0 and at most 1"),
+        ({"least": 1.5}, "least must be"),
+        ({"checks": 0.0}, "checks must be"),
         ({"flips": -0.1}, "flips"),
         ({"levels": 1}, "levels"),
     ],

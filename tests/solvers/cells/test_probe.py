@@ -344,7 +344,7 @@ def test_solving_on_from_a_state_equals_solving_through(small):
 
 @pytest.mark.parametrize("name", ["columns", "rows", "patience"])
 def test_settings_are_checked(name):
-    with pytest.raises(ValueError, match=f"{name} must be at least 1"):
+    with pytest.raises(ValueError, match=f"{name} must be a whole number of at least 1"):
         Probe(**{name: 0})
 
 

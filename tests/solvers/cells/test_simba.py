@@ -309,12 +309,12 @@ def test_data_out_of_memory_is_read_by_rows_and_columns_only(ball, form):
 
 def test_settings_are_checked(ball):
     for settings, sentence in (
-        ({"form": "fast"}, "form is one of"),
+        ({"form": "fast"}, "form must be one of"),
         ({"steps": "fixed"}, "Fixed steps need epsilon"),
-        ({"refresh_every": 0}, "refresh_every must be at least 1"),
-        ({"cap": 2.0}, "cap must lie in"),
-        ({"radius": -1.0}, "radius must be a positive number"),
-        ({"scale": "mean"}, "scale is one of"),
+        ({"refresh_every": 0}, "refresh_every must be a whole number of at least 1"),
+        ({"cap": 2.0}, "cap must be a number greater than 0 and at most 1, or None"),
+        ({"radius": -1.0}, "radius must be a number greater than 0"),
+        ({"scale": "mean"}, "scale must be .max., or None"),
     ):
         with pytest.raises(ValueError, match=sentence):
             Simba(**settings)

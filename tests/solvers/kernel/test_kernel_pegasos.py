@@ -163,5 +163,5 @@ def test_what_it_cannot_solve(tiny):
         solve(KernelRegularized(gram, y, 0.1, bias="free"), KernelPegasos())
     with pytest.raises(ValueError, match="no weights; use BlockDual"):
         solve(KernelRegularized(gram, y, 0.1, weight=np.ones(60)), KernelPegasos())
-    with pytest.raises(ValueError, match="batch_size must be at least 1"):
+    with pytest.raises(ValueError, match="batch_size must be a whole number of at least 1"):
         KernelPegasos(0)

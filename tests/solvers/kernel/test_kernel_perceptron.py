@@ -124,7 +124,7 @@ def test_it_claims_no_more_than_is_true(tiny):
 def test_settings_are_checked(tiny):
     X, y = tiny
     gram = Gram(as_points(X, Gaussian(0.25)))
-    with pytest.raises(ValueError, match="passes must be at least 1"):
+    with pytest.raises(ValueError, match="passes must be a whole number of at least 1"):
         KernelPerceptron(passes=0)
     with pytest.raises(ValueError, match="has no bias, as in the papers; use BlockDual"):
         solve(KernelSlackConstrained(gram, y, 0.1, bias="free"), KernelPerceptron())

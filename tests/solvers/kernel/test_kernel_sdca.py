@@ -128,5 +128,5 @@ def test_what_it_cannot_solve(tiny):
         solve(KernelSlackConstrained(gram, y, 0.1), KernelSDCA())
     with pytest.raises(ValueError, match="which a free bias forbids; use BlockDual or SMO"):
         solve(KernelRegularized(gram, y, 0.1, bias="free"), KernelSDCA())
-    with pytest.raises(ValueError, match="block must be at least 1"):
+    with pytest.raises(ValueError, match="block must be a whole number of at least 1"):
         KernelSDCA(0)

@@ -101,7 +101,7 @@ def test_a_run_cut_anywhere_is_the_same_across_the_turns():
 def test_settings():
     assert Adaptive().parts == 1 and Adaptive(newton=Newton(parts=3)).parts == 3
     assert isinstance(Adaptive().init(problem(1.0, n=50)).watch, Watch)
-    with pytest.raises(ValueError, match="begin is 'ascent' or 'newton'"):
+    with pytest.raises(ValueError, match="begin must be one of 'ascent', 'newton'"):
         Adaptive(begin="sdca")
 
 

@@ -126,7 +126,7 @@ def test_every_run_s_set_up_counts_against_the_read_budget(tiny):
 
 @pytest.mark.parametrize("delta", [0.0, 1.0, -1.0, np.nan])
 def test_delta_is_a_probability(delta):
-    with pytest.raises(ValueError, match="delta must lie between 0 and 1"):
+    with pytest.raises(ValueError, match="delta must be a number greater than 0 and less than 1"):
         Amplified(delta=delta)
 
 

@@ -127,7 +127,7 @@ def test_a_start_is_gone_on_from():
 
 def test_what_it_cannot_do_is_said(stream):
     assert "use SGD" in BlockAscent().rejects(NormConstrained(X, Y, 1.0))
-    with pytest.raises(ValueError, match="epochs must lie between 1 and 1024"):
+    with pytest.raises(ValueError, match="epochs must be a whole number of at least 1 and at most 1024"):
         BlockAscent(epochs=0)
     with pytest.raises(ValueError, match="SDCA takes rows of arrays in memory, not of a stream: use ByPasses"):
         solve(Regularized(stream(), Y, 0.1), SDCA())

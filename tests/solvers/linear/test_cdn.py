@@ -192,9 +192,9 @@ def test_a_column_without_rows_short_of_their_margin():
 
 
 def test_settings_and_problems_it_takes():
-    with pytest.raises(ValueError, match="first and epochs must be at least 1"):
+    with pytest.raises(ValueError, match="first must be a whole number of at least 1"):
         CDN(first=0)
-    with pytest.raises(ValueError, match="share must lie between 0 and 1"):
+    with pytest.raises(ValueError, match="share must be a number greater than 0 and less than 1"):
         CDN(share=1.0)
     X, y = noisy(20, 3)
     with pytest.raises(ValueError, match=r"CDN solves L1Regularized problems, penalty='l1', not Regularized; use SDCA"):

@@ -207,7 +207,7 @@ def test_state_goes_on_in_another_process():
 
 @pytest.mark.parametrize("name", ["parts", "cuts", "least"])
 def test_settings_that_make_no_sense(name):
-    with pytest.raises(ValueError, match=f"{name} must be at least 1"):
+    with pytest.raises(ValueError, match=f"{name} must be a whole number of at least 1"):
         CoCoA(**{name: 0})
 
 

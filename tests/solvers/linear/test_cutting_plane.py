@@ -207,12 +207,12 @@ def test_the_quadratic_program_is_solved_to_rounding():
 
 @pytest.mark.parametrize("capacity", [1, 0, -3])
 def test_there_is_room_for_planes(capacity):
-    with pytest.raises(ValueError, match="capacity must be at least 2"):
+    with pytest.raises(ValueError, match="capacity must be a whole number of at least 2"):
         CuttingPlane(capacity)
 
 
 def test_bad_output():
-    with pytest.raises(ValueError, match="output is 'best' or 'last', not 'mean'"):
+    with pytest.raises(ValueError, match="output must be one of 'best', 'last', got 'mean'"):
         CuttingPlane(output="mean")
 
 

@@ -138,7 +138,7 @@ def test_what_it_does_not_solve(three):
         Regularized(X, X[:, 0], 0.1, loss=epsilon_insensitive(0.1))
     )
     assert "not L1Regularized" in solver.rejects(L1Regularized(X, np.where(y == 1, 1, -1), 0.1))
-    with pytest.raises(ValueError, match="width must be positive"):
+    with pytest.raises(ValueError, match="width must be a number greater than 0"):
         DeviceNewton(width=0.0)
 
 

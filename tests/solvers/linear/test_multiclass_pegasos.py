@@ -71,7 +71,7 @@ def test_an_iteration_reads_a_row():
 
 
 def test_settings():
-    with pytest.raises(ValueError, match="output is one of"):
+    with pytest.raises(ValueError, match="output must be one of"):
         MulticlassPegasos(output="first")
     X, y = rows(k=2)
     with pytest.raises(ValueError, match="MulticlassPegasos solves Multiclass problems, not Regularized; use Pegasos"):

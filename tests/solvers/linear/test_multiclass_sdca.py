@@ -170,7 +170,7 @@ def test_rows_that_are_zero_lose_one_and_nothing_more():
 
 
 def test_settings():
-    with pytest.raises(ValueError, match="block_rows must be at least 1"):
+    with pytest.raises(ValueError, match="block_rows must be a whole number of at least 1"):
         MulticlassSDCA(block_rows=0)
     X, y = drawn(0, k=2)
     with pytest.raises(ValueError, match="MulticlassSDCA solves Multiclass problems, not Regularized; use SDCA"):

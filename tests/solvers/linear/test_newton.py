@@ -207,7 +207,7 @@ def test_a_sample_is_blocks_of_neighbours_in_random_order():
 
 @pytest.mark.parametrize("settings", [{"width": 0.0}, {"width": -1.0}, {"shrink": 0.0}, {"shrink": 1.0}])
 def test_settings_are_checked(settings):
-    with pytest.raises(ValueError, match="width must be positive and shrink between 0 and 1"):
+    with pytest.raises(ValueError, match=f"{min(settings)} must be a number greater than 0"):
         Newton(**settings)
 
 

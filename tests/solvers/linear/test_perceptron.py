@@ -97,7 +97,7 @@ def test_any_linear_problem_will_do(tiny):
 
 
 def test_settings_are_checked(tiny):
-    with pytest.raises(ValueError, match="passes must be at least 1"):
+    with pytest.raises(ValueError, match="passes must be a whole number of at least 1"):
         Perceptron(passes=0)
     with pytest.raises(ValueError, match="Perceptron has no bias"):
         solve(Regularized(*tiny, 0.1, bias="free"), Perceptron())

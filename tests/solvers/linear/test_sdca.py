@@ -343,7 +343,7 @@ def test_an_ascent_that_knows_its_tolerance_is_looked_at_less():
 
 
 def test_a_negative_tolerance_is_refused():
-    with pytest.raises(ValueError, match="tol must not be negative, got -1"):
+    with pytest.raises(ValueError, match="tol must be a number of at least 0, got -1"):
         SDCA(tol=-1.0)
 
 
@@ -377,7 +377,7 @@ def test_it_finds_the_same_optimum_in_fewer_passes(loss, bias):
 
 
 def test_the_acceleration_is_one_of_those_there_are():
-    with pytest.raises(ValueError, match="acceleration is 'none' or 'subspace', not 'momentum'"):
+    with pytest.raises(ValueError, match="acceleration must be"):
         SDCA(acceleration="momentum")
 
 
@@ -423,7 +423,7 @@ def test_steps_begin_after_so_many_passes_at_the_end_of_an_epoch():
     assert np.array_equal(whole.alpha, state.alpha) and np.array_equal(whole.subspace.p, state.subspace.p)
     runs = [solve(problem, s, stop=Stop(1e-4, max_iter=10**7)).n_iter for s in (soon, late, plain)]
     assert runs[1] < 0.6 * runs[2]
-    with pytest.raises(ValueError, match="after must not be negative"):
+    with pytest.raises(ValueError, match="after must be a number of at least 0"):
         SDCA(after=-1.0)
     assert late.refresh(problem, late.init(problem)).t == 0
 

@@ -57,7 +57,7 @@ def test_regularised_it_comes_within_a_neighbourhood(tiny):
 
 @pytest.mark.parametrize("eta", [0.0, -1.0, np.nan])
 def test_the_step_is_positive(eta):
-    with pytest.raises(ValueError, match="eta must be positive"):
+    with pytest.raises(ValueError, match="eta must be a number greater than 0"):
         SGD(eta=eta)
 
 

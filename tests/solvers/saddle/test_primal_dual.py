@@ -293,11 +293,11 @@ def test_a_clipped_sample_is_noticed():
 @pytest.mark.parametrize(
     "settings, words",
     [
-        (dict(steps="large"), "steps is"),
+        (dict(steps="large"), "steps must be"),
         (dict(steps="fixed"), "need epsilon"),
         (dict(epsilon=0), "epsilon must be"),
-        (dict(constants="none"), "constants is"),
-        (dict(constants=-1), "constants is"),
+        (dict(constants="none"), "constants must be one of"),
+        (dict(constants=-1), "constants must be one of"),
         (dict(rate=0), "rate must be"),
     ],
 )

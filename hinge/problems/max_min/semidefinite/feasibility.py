@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from hinge.access import Data, as_matrix
+from hinge.constraints import choice, number
 from hinge.problems.max_min.linear import LinearMaxMin
 from hinge.problems.max_min.sampled_bound import Fraction
 from hinge.problems.max_min.semidefinite.sparse_projection import project_sparsely
@@ -79,10 +80,8 @@ class Semidefinite(LinearMaxMin):
         relative: bool = True,
         fraction: Fraction | None = None,
     ) -> None:
-        if projection not in ("exact", "sparse"):
-            raise ValueError(f"projection is 'exact' or 'sparse', not {projection!r}.")
-        if not 0 < accuracy < np.inf:
-            raise ValueError(f"accuracy must be a positive number, got {accuracy!r}.")
+        choice("exact", "sparse").check("projection", projection)
+        number(above=0).check("accuracy", accuracy)
         rows = _checked_rows(cast(MatrixLike | Data, A)) if packed else pack(cast(Sequence[MatrixLike], A), symmetrize)
         super().__init__(rows, relative=relative, fraction=fraction)
         self.order = order_of(self.d)
