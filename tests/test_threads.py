@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 import pytest
-from ctrl_c import interrupt_after
+from ctrl_c import interrupt_after, interrupted
 from joblib import Parallel, delayed, parallel_config
 
 from hinge import threads
@@ -114,6 +114,22 @@ def test_ctrl_c_waits_for_tasks_under_way_and_begins_no_more(four_cores):
     time.sleep(0.1)
     assert len(begun) < 20
     assert len(under_way) <= 1
+
+
+def test_ctrl_c_at_any_line_leaves_nobody_at_work(four_cores):
+    at_work, line, called_off, more = set(), 1, 0, True
+    while more:
+        off = threading.Event()
+
+        def work(k, off=off):
+            at_work.add(k)
+            off.wait(0.002)
+            at_work.discard(k)
+
+        more = interrupted(lambda off=off, work=work: each(work, 6, 3, off.set), line, "hinge/threads.py")
+        assert not at_work
+        line, called_off = line + 1, called_off + off.is_set()
+    assert called_off > 10
 
 
 def test_settings_of_a_thread_hold_for_those_that_help(four_cores):

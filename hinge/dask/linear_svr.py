@@ -9,6 +9,7 @@ from hinge.dask.chunks import is_distributed
 from hinge.dask.machine import OnCluster
 from hinge.estimators import LinearSVR as LocalLinearSVR
 from hinge.estimators import checks
+from hinge.estimators.atomic import atomic
 from hinge.estimators.callbacks import with_callbacks
 from hinge.estimators.linear_machine import SOLVES
 from hinge.estimators.linear_svr import LOSSES
@@ -51,6 +52,7 @@ class LinearSVR(OnCluster, LocalLinearSVR):
     (True, (3,))
     """
 
+    @atomic
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "LinearSVR":
         """Fit the model.

@@ -1,6 +1,5 @@
 """`LinearSVC`: the linear support vector machine for scikit-learn pipelines."""
 
-import time
 from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any, Literal
@@ -19,6 +18,7 @@ from hinge.access.streams.base import RowStream
 from hinge.access.streams.streamed import Streamed
 from hinge.access.tables.oracle import FeatureOracle, as_oracle
 from hinge.estimators import checks, crammer_singer, streams, tables, weights
+from hinge.estimators.atomic import atomic, atomic_fit
 from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
 from hinge.estimators.constant_predictions import rules_out_constant, warn_if_constant
 from hinge.estimators.few_cells import FewCells
@@ -28,6 +28,7 @@ from hinge.estimators.one_vs_rest import Plan, Report, coefficients, keep_result
 from hinge.estimators.parameters import ClassWeight, RandomState, Source
 from hinge.estimators.probabilities import Probabilities
 from hinge.estimators.reports import reports_of
+from hinge.monitoring.clock import now
 from hinge.prediction.reading_order import first_class
 from hinge.problems import L1Regularized, LinearProblem, Multiclass, Penalized, Regularized, SlackConstrained, Solution
 from hinge.problems.svm.linear import Bias
@@ -239,6 +240,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         tags.input_tags.sparse = True
         return tags
 
+    @atomic_fit
     @with_callbacks
     def fit(
         self,
@@ -261,7 +263,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         -------
         self
         """
-        began = time.perf_counter()
+        began = now()
         checks.check_linear_svc(self, registry.names(*SOLVES))
         X, y, names = streams.opened(self, X, y)
         if isinstance(X, RowStream):
@@ -348,6 +350,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         return self
 
     @available_if(checks.can_stream)
+    @atomic
     def partial_fit(
         self, X: MatrixLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> "LinearSVC":

@@ -1,6 +1,5 @@
 """`LinearSVR`: linear support vector regression for scikit-learn pipelines."""
 
-import time
 from os import PathLike
 from typing import Any, Literal
 
@@ -13,11 +12,13 @@ from hinge.access.occupied import occupied
 from hinge.access.streams.base import RowStream
 from hinge.access.streams.streamed import Streamed
 from hinge.estimators import checks, streams, tables, weights
+from hinge.estimators.atomic import atomic, atomic_fit
 from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
 from hinge.estimators.linear_machine import SOLVES, LinearMachine
 from hinge.estimators.one_vs_rest import Plan, keep_results, run_all, starts, widened
 from hinge.estimators.parameters import RandomState, Source
 from hinge.estimators.reports import reports_of
+from hinge.monitoring.clock import now
 from hinge.problems import Regularized, Solution
 from hinge.problems.svm.losses import epsilon_insensitive, squared_epsilon_insensitive
 from hinge.solvers import Solver, registry
@@ -172,6 +173,7 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
         tags.input_tags.sparse = True
         return tags
 
+    @atomic_fit
     @with_callbacks
     def fit(
         self, X: MatrixLike | Source, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -190,7 +192,7 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
         -------
         self
         """
-        began = time.perf_counter()
+        began = now()
         checks.check_linear_svr(self, registry.names(*SOLVES))
         X, y, names = streams.opened(self, X, y)
         if isinstance(X, RowStream):
@@ -239,6 +241,7 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
         self.coef_ = self.coef_.ravel()
         return self
 
+    @atomic
     def partial_fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "LinearSVR":
         """Learn from rows that arrive in pieces, each row once.
 

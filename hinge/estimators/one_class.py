@@ -1,6 +1,5 @@
 """`OneClassSVM`: outlier detection, for scikit-learn pipelines."""
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal, cast
@@ -12,6 +11,7 @@ from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.metaestimators import available_if
 
 from hinge.estimators import checks, kernel_input, linear_one_class, weights
+from hinge.estimators.atomic import atomic, atomic_fit
 from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
 from hinge.estimators.kernel_machine import EXACT_BELOW, KernelMachine
 from hinge.estimators.kernel_tasks import gram_threads
@@ -21,7 +21,7 @@ from hinge.estimators.parameters import Gamma, KernelChoice, KernelData, RandomS
 from hinge.estimators.reports import reports_of
 from hinge.kernels import Gaussian, Kernel, Precomputed
 from hinge.monitoring import Status, Stop
-from hinge.monitoring.clock import left_of
+from hinge.monitoring.clock import left_of, now
 from hinge.problems import Expansion
 from hinge.problems.svm.one_class import KernelOneClass
 from hinge.solvers import Result, solve
@@ -161,6 +161,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         self.verbose = verbose
         self.on_interrupt = on_interrupt
 
+    @atomic_fit
     @with_callbacks
     def fit(self, X: Items, y: None = None, sample_weight: ArrayLike | None = None) -> "OneClassSVM":
         """Find the boundary of the points.
@@ -177,7 +178,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         -------
         self
         """
-        began = time.perf_counter()
+        began = now()
         checks.check_one_class(self)
         X = kernel_input.training_points(self, X)
         weight = weights.row_weights(sample_weight, X)
@@ -214,6 +215,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         return self
 
     @available_if(checks.can_stream_levels)
+    @atomic
     def partial_fit(self, X: MatrixLike, y: None = None, sample_weight: ArrayLike | None = None) -> "OneClassSVM":
         """Learn from rows that arrive in pieces, each row once; with ``kernel="linear"`` only.
 

@@ -1,6 +1,5 @@
 """`SVC`: the kernel support vector machine for scikit-learn pipelines."""
 
-import time
 from os import PathLike
 from typing import Literal
 
@@ -9,6 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from hinge.estimators import checks, kernel_input, weights
+from hinge.estimators.atomic import atomic_fit
 from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
 from hinge.estimators.constant_predictions import warn_of_answers
 from hinge.estimators.kernel_classifier import KernelClassifier
@@ -18,6 +18,7 @@ from hinge.estimators.parameters import ClassWeight, Gamma, KernelChoice, Random
 from hinge.estimators.small_tasks import are_small, run_together
 from hinge.estimators.streams import set_names
 from hinge.kernels import Function, Kernel
+from hinge.monitoring.clock import now
 from hinge.solvers import Solver, registry
 from hinge.types import Items
 
@@ -205,6 +206,7 @@ class_weight_
         self.verbose = verbose
         self.on_interrupt = on_interrupt
 
+    @atomic_fit
     @with_callbacks
     def fit(self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "SVC":
         """Fit the model.
@@ -224,7 +226,7 @@ class_weight_
         -------
         self
         """
-        began = time.perf_counter()
+        began = now()
         checks.check_svc(self, registry.names("kernel"))
         X, y, names = kernel_input.loaded(self, X, y)
         X, y = kernel_input.training_data(self, X, y)

@@ -1,6 +1,5 @@
 """`SVR`: kernel support vector regression for scikit-learn pipelines."""
 
-import time
 from os import PathLike
 from typing import Literal
 
@@ -9,12 +8,14 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from hinge.estimators import checks, kernel_input, weights
+from hinge.estimators.atomic import atomic_fit
 from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
 from hinge.estimators.kernel_regressor import KernelRegressor
 from hinge.estimators.kernel_tasks import Runs
 from hinge.estimators.parameters import Gamma, KernelChoice, RandomState
 from hinge.estimators.small_tasks import Wanted, are_small, run_targets
 from hinge.kernels import Function, Kernel
+from hinge.monitoring.clock import now
 from hinge.problems.svm.losses import Loss, epsilon_insensitive
 from hinge.solvers import Solver, registry
 from hinge.types import Items
@@ -167,6 +168,7 @@ class SVR(CallbackSupportMixin, KernelRegressor, RegressorMixin, BaseEstimator):
         self.random_state = random_state
         self.on_interrupt = on_interrupt
 
+    @atomic_fit
     @with_callbacks
     def fit(self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "SVR":
         """Fit the model.
@@ -183,7 +185,7 @@ class SVR(CallbackSupportMixin, KernelRegressor, RegressorMixin, BaseEstimator):
         -------
         self
         """
-        began = time.perf_counter()
+        began = now()
         checks.check_svr(self, registry.names("kernel"))
         X, y = kernel_input.training_data(self, X, y)
         t = checks.checked_targets(y)

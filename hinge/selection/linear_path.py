@@ -1,6 +1,5 @@
 """Fits of a linear model along C: folds are weights of zero, and each fit starts from the last one."""
 
-import time
 from collections.abc import Iterator, Sequence
 from copy import copy
 from functools import partial
@@ -15,7 +14,7 @@ from hinge.estimators import LinearSVC, LinearSVR, checks, weights
 from hinge.estimators.leave_one_out import without_linear_rows
 from hinge.estimators.one_vs_rest import Plan, run_one
 from hinge.monitoring import Status, Stop
-from hinge.monitoring.clock import is_over
+from hinge.monitoring.clock import is_over, now
 from hinge.problems import L1Regularized, Penalized, Solution
 from hinge.problems.svm.penalized import lam_of
 from hinge.selection.scoring import with_values
@@ -73,7 +72,7 @@ class LinearPath:
         tol : float
             Certified relative gap of each fit.
         ends : float, optional
-            Time of `time.perf_counter` at which to stop.
+            When to stop, by `now`.
         """
         for problems, runs in self._solved(train, Cs, tol, ends):
             values = [
@@ -165,7 +164,7 @@ class LinearPath:
             if found is None or found.gap <= tol or way.passes == np.inf:
                 return found
             last = problem, found  # not accurate enough: continue with the driver and a solver of its choice
-        left = None if ends is None else ends - time.perf_counter()
+        left = None if ends is None else ends - now()
         if left is not None and left <= 0:
             return None
         start = [] if last is None else [scaled(last[0], last[1].answer, problem)]

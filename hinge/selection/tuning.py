@@ -1,7 +1,6 @@
 """`tune`: choose C, and γ, by cross-validation or leave-one-out, in the time of a few fits."""
 
 import sys
-import time
 import warnings
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -18,7 +17,7 @@ from hinge.estimators import LinearSVC, LinearSVR
 from hinge.estimators.checks import checked_number
 from hinge.estimators.leave_one_out import only_row, warn_of_one_row
 from hinge.estimators.parameters import Gamma
-from hinge.monitoring.clock import left_of
+from hinge.monitoring.clock import left_of, now
 from hinge.selection.board import Board
 from hinge.selection.grids import Grid, grid_of_C, grid_of_gamma
 from hinge.selection.kernel_path import KernelPath
@@ -164,7 +163,7 @@ def tune(
     >>> bool(found.best_score > 0.9), bool(found.model.score(X, y) > 0.9)
     (True, True)
     """
-    began = time.perf_counter()
+    began = now()
     if max_time is not None:
         checked_number("max_time", max_time)
     model = clone(estimator)
@@ -259,7 +258,7 @@ class _Search:
                 each(score, min(threads, len(self.folds) - first), threads)
 
     def _late(self) -> bool:
-        self.cut_off |= self.ends is not None and time.perf_counter() >= self.ends
+        self.cut_off |= self.ends is not None and now() >= self.ends
         return self.cut_off
 
     def _shares(self, fold: Fold | None) -> bool:

@@ -19,8 +19,8 @@ class RowCache:
     """Complete or begun rows of an n x n matrix, against some of its columns.
 
     Where ``_slot_of[i] = s`` is not negative, ``row_of[s] = i`` and the first ``_filled[s]`` values of
-    ``slab[s]`` are those of row i; the converse need not hold. Every method keeps to an order in which this holds between any two
-    statements, so that an exception, Ctrl-C among them, costs rows and never their truth.
+    ``slab[s]`` are those of row i; the converse need not hold. Every method keeps to an order in which this
+    holds between any two statements, so that an exception, Ctrl-C among them, costs rows and never their truth.
 
     Parameters
     ----------

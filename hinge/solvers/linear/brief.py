@@ -102,7 +102,7 @@ def brief(
     last : Brief, optional
         Where to begin.
     ends : float, optional
-        When to stop, by `time.perf_counter`.
+        When to stop, by `hinge.monitoring.clock.now`.
     """
     start, curve = (None, None) if last is None else (last.answer, last.curve)
     if way.passes > 0.0:

@@ -91,7 +91,7 @@ def descend(problem: Regularized, curve: Curve, tol: float, ends: float | None =
     tol : float
         What of the gap is rounding is not counted.
     ends : float, optional
-        When to stop, by `time.perf_counter`.
+        When to stop, by `hinge.monitoring.clock.now`.
     """
     x, m, alpha, z, rows, curved, held, H, moved = curve
     given = problem.y, problem.target, problem.weight, problem.loss

@@ -115,7 +115,7 @@ def climb(
     passes : float
         A limit: reads of rows over n.
     ends : float, optional
-        When to stop, by `time.perf_counter`.
+        When to stop, by `hinge.monitoring.clock.now`.
     """
     n, full, c = problem.n, problem.lam * problem.total, problem.constant_sq
     dual, epoch, walk = tools.dual, tools.epoch, tools.walk
