@@ -246,11 +246,7 @@ def _runs(
 ) -> Runs:
     gap, objective, b, rounds = (these.found[name] for name in ("gap", "primal", "b", "rounds"))
     good = Status.CONVERGED if certifiable else Status.STATIONARY
-    statuses = [good if value <= tol else Status.STALLED for value in gap.tolist()]
-    if cut_off is not None:
-        statuses = [
-            status if np.isfinite(value) else cut_off for status, value in zip(statuses, gap.tolist(), strict=True)
-        ]
+    statuses = [good if value <= tol else cut_off or Status.STALLED for value in gap.tolist()]
     gap = gap if certifiable else np.full(len(gap), np.nan)
     sq = np.maximum(np.add.reduceat(these.beta * these.r, these.cuts[:-1]), 0.0)
     loss = np.maximum(objective - 0.5 * these.lam * sq, 0.0)
