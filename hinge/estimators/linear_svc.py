@@ -85,7 +85,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
     max_iter : int, default=1000
         Limit of the passes over the data.
     max_time : float, optional
-        Time limit in seconds.
+        Time limit in seconds; compilation does not count.
     max_reads : int, optional
         Limit of the cells of X read, certificates included. With it, "auto" is the frugal learner, which keeps the
         cells it has read, unless the limit is many passes.
@@ -106,7 +106,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
     verbose : bool or int, default=0
         Write a line to standard error each time the answer is evaluated.
     on_interrupt : {"raise", "keep"}, default="raise"
-        On Ctrl-C raise KeyboardInterrupt, or end the fit with the best model so far.
+        On Ctrl-C raise KeyboardInterrupt, or end the fit with the best model so far; a second one raises.
     max_memory : float, optional
         Limit of the process's memory in bytes while it learns from rows on disk; by default its present memory plus
         half of what is free. Rows that fit are loaded; others are read block by block, in several passes.

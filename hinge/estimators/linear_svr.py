@@ -65,7 +65,7 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
         A penalised bias is the weight of a constant feature of value `intercept_scaling`, as in
         scikit-learn. A free one is not penalised.
     max_time : float, optional
-        Time limit in seconds.
+        Time limit in seconds; compilation does not count.
     max_reads : int, optional
         Limit of the cells of X read, certificates included.
     target_error : float, optional
@@ -75,7 +75,7 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
     warm_start : bool, default=False
         Start from the last fit's answer.
     on_interrupt : {"raise", "keep"}, default="raise"
-        On Ctrl-C raise KeyboardInterrupt, or end the fit with the best model so far.
+        On Ctrl-C raise KeyboardInterrupt, or end the fit with the best model so far; a second one raises.
     max_memory : float, optional
         Limit of the process's memory in bytes while it learns from rows on disk; by default its present memory plus
         half of what is free. Rows that fit are loaded; others are read block by block, in several passes.

@@ -73,7 +73,7 @@ class NuSVC(CallbackSupportMixin, NuMachine, KernelClassifier, ClassifierMixin, 
         "auto", which is "levelblocks" (with few points all pairs are solved in one compiled call); or a solver object,
         whose settings are grid parameters such as ``solver__block``.
     max_time : float, optional
-        Time limit in seconds.
+        Time limit in seconds; compilation does not count.
     max_kernel_evals : int, optional
         Limit of the kernel values computed; never exceeded.
     target_error : float, optional

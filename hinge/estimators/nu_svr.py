@@ -62,7 +62,7 @@ class NuSVR(CallbackSupportMixin, NuMachine, KernelRegressor, RegressorMixin, Ba
         "auto", which is "levelblocks"; or a solver object, whose settings are grid parameters such as
         ``solver__block``.
     max_time : float, optional
-        Time limit in seconds.
+        Time limit in seconds; compilation does not count.
     max_kernel_evals : int, optional
         Limit of the kernel values computed; never exceeded.
     target_error : float, optional

@@ -73,7 +73,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         Limit of the solver's iterations, a block of points each; -1 for none. With the linear kernel, limit of the
         passes over the data or Newton steps; -1 for 1000.
     max_time : float, optional
-        Time limit in seconds.
+        Time limit in seconds; compilation does not count.
     max_reads : int, optional
         Limit of the cells of X read, certificates included; for the linear kernel.
     n_jobs : int, optional

@@ -65,7 +65,7 @@ class SVC(CallbackSupportMixin, KernelClassifier, ClassifierMixin, BaseEstimator
         Limit of the solver's iterations, for each binary problem; -1 for none. An iteration of the default solver is a
         block of points, of "smo" a pair of points as in scikit-learn.
     max_time : float, optional
-        Time limit in seconds.
+        Time limit in seconds; compilation does not count.
     max_kernel_evals : int, optional
         Limit of the kernel values computed; never exceeded.
     target_error : float, optional
@@ -100,7 +100,7 @@ class SVC(CallbackSupportMixin, KernelClassifier, ClassifierMixin, BaseEstimator
     verbose : bool or int, default=0
         Write a line to standard error each time the answer is evaluated.
     on_interrupt : {"raise", "keep"}, default="raise"
-        On Ctrl-C raise KeyboardInterrupt, or end the fit with the best model so far.
+        On Ctrl-C raise KeyboardInterrupt, or end the fit with the best model so far; a second one raises.
 
     Attributes
     ----------

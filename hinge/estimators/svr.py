@@ -59,7 +59,7 @@ class SVR(CallbackSupportMixin, KernelRegressor, RegressorMixin, BaseEstimator):
     fit_intercept : bool, default=True
         Whether to learn a bias b.
     max_time : float, optional
-        Time limit in seconds.
+        Time limit in seconds; compilation does not count.
     max_kernel_evals : int, optional
         Limit of the kernel values computed; never exceeded.
     target_error : float, optional
@@ -78,7 +78,7 @@ class SVR(CallbackSupportMixin, KernelRegressor, RegressorMixin, BaseEstimator):
     random_state : int, RandomState or None
         Seed of the solver. None is a fixed seed: the same call gives bitwise the same result.
     on_interrupt : {"raise", "keep"}, default="raise"
-        On Ctrl-C raise KeyboardInterrupt, or end the fit with the best model so far.
+        On Ctrl-C raise KeyboardInterrupt, or end the fit with the best model so far; a second one raises.
 
     Attributes
     ----------
