@@ -265,7 +265,7 @@ def pressed_fit(fit, after, folder):
         process.send_signal(signal.SIGINT)
         line = process.stdout.readline()
         seconds = time.perf_counter() - sent
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=600)  # it compiles, on a busy machine
         if line == "ended\n":
             return None
         if "again" not in out:
