@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from hinge.compiled import now
+from hinge.monitoring.interrupts import called_off
 
 LEAST = 1e-9
 """Least seconds of any positive limit: enough for a first piece, so that there is an answer."""
@@ -44,8 +45,8 @@ def end_of(max_time: float | None) -> float | None:
 
 
 def is_over(ends: float | None) -> bool:
-    """Whether a time by `now` has passed; never, if it is None."""
-    return ends is not None and now() >= ends
+    """Whether a time by `now` has passed, if it is not None, or the runs of this thread were called off."""
+    return called_off() or (ends is not None and now() >= ends)
 
 
 _hurried: ContextVar[bool] = ContextVar("hurried", default=False)

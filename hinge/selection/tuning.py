@@ -1,6 +1,7 @@
 """`tune`: choose C, and γ, by cross-validation or leave-one-out, in the time of a few fits."""
 
 import sys
+import threading
 import warnings
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -18,6 +19,7 @@ from hinge.estimators.checks import checked_number
 from hinge.estimators.leave_one_out import only_row, warn_of_one_row
 from hinge.estimators.parameters import Gamma
 from hinge.monitoring.clock import left_of, now
+from hinge.monitoring.interrupts import called_off_by
 from hinge.selection.board import Board
 from hinge.selection.grids import Grid, grid_of_C, grid_of_gamma
 from hinge.selection.kernel_path import KernelPath
@@ -255,7 +257,9 @@ class _Search:
                 if len(kept) == 0 or self._late():
                     break
                 score = partial(self._score_fold, path, g, kept, first)
-                each(score, min(threads, len(self.folds) - first), threads)
+                off = threading.Event()
+                with called_off_by(off):  # Ctrl-C ends the folds of other threads, too
+                    each(score, min(threads, len(self.folds) - first), threads, off.set)
 
     def _late(self) -> bool:
         self.cut_off |= self.ends is not None and now() >= self.ends
