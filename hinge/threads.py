@@ -103,7 +103,8 @@ def each(
     threads : int, optional
         Limit of the threads; by default that of `allowed`.
     call_off : callable, optional
-        Called after Ctrl-C or an error, before tasks that have begun are waited for: makes them end soon.
+        Called after Ctrl-C or an error, to make tasks that have begun end soon; after Ctrl-C they are then not waited
+        for, so they must share nothing that is used later.
     """
     threads = min(tasks, allowed() if threads is None else threads, cores())
     if threads <= 1:
@@ -143,6 +144,8 @@ def each(
                     pool.submit(copy_context().run, help)
                 take_turns()
             stop()
+            if call_off is not None and any(isinstance(error, KeyboardInterrupt) for error in errors):
+                break
             for ended in helpers:
                 while not ended.wait(PULSE):
                     pass

@@ -117,19 +117,32 @@ def test_ctrl_c_waits_for_tasks_under_way_and_begins_no_more(four_cores):
 
 
 def test_ctrl_c_at_any_line_leaves_nobody_at_work(four_cores):
-    at_work, line, called_off, more = set(), 1, 0, True
-    while more:
-        off = threading.Event()
+    at_work, line = set(), 1
 
-        def work(k, off=off):
-            at_work.add(k)
-            off.wait(0.002)
-            at_work.discard(k)
+    def work(k):
+        at_work.add(k)
+        time.sleep(0.002)
+        at_work.discard(k)
 
-        more = interrupted(lambda off=off, work=work: each(work, 6, 3, off.set), line, "hinge/threads.py")
+    while interrupted(lambda: each(work, 6, 3), line, "hinge/threads.py"):
         assert not at_work
-        line, called_off = line + 1, called_off + off.is_set()
-    assert called_off > 10
+        line += 1
+    assert line > 30
+
+
+def test_ctrl_c_calls_off_others_and_does_not_wait_for_them(four_cores):
+    off, met, go = threading.Event(), threading.Barrier(2, timeout=60), threading.Event()
+
+    def work(k):
+        met.wait()
+        if threading.current_thread() is threading.main_thread():
+            raise KeyboardInterrupt
+        assert off.wait(60) and go.wait(60)
+
+    with pytest.raises(KeyboardInterrupt):
+        each(work, 2, 2, off.set)
+    assert off.is_set()
+    go.set()
 
 
 def test_settings_of_a_thread_hold_for_those_that_help(four_cores):
