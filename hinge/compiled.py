@@ -5,11 +5,12 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from functools import cache, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 from numba import njit, types
@@ -105,15 +106,54 @@ def _fields(kinds: tuple[tuple[str, type], ...]) -> np.dtype:
     return np.dtype((Scalars, [(name, {float: "f8", int: "i8", bool: "?"}[kind]) for name, kind in kinds]))
 
 
+class _Clock:
+    """The time spent compiling, by whatever thread waited for it, and the waits under way."""
+
+    lock = threading.Lock()
+    waits: ClassVar[set[object]] = set()
+    since = seconds = 0.0
+
+
+def now() -> float:
+    """The seconds of a clock that stands still while any thread waits for compilation.
+
+    Time limits and histories use it, so that a first fit has the time that any later one has.
+    """
+    with _Clock.lock:
+        return (_Clock.since if _Clock.waits else time.perf_counter()) - _Clock.seconds
+
+
+def _stop_clock(wait: object) -> None:
+    with _Clock.lock:
+        if not _Clock.waits:
+            _Clock.since = time.perf_counter()
+        _Clock.waits.add(wait)
+
+
+def _start_clock(wait: object) -> None:
+    with _Clock.lock:
+        if wait in _Clock.waits:
+            _Clock.waits.remove(wait)
+            _Clock.seconds += 0.0 if _Clock.waits else time.perf_counter() - _Clock.since
+
+
+COMPILER = "hinge compiler"
+"""Name of the threads that compile for others."""
+
+calling_off: ContextVar[threading.Event | None] = ContextVar("calling off", default=None)
+"""An event that ends the runs of a thread as Ctrl-C does (`hinge.monitoring.interrupts`): they wait no longer."""
+
+
 def _aside(work: Callable) -> Callable:
     """Run a function in a thread that Ctrl-C does not reach, since Numba is in an invalid state if interrupted.
 
-    After Ctrl-C the caller does not wait: compilation continues in the background, and its result is used later.
+    After Ctrl-C, or once it is called off, the caller does not wait: compilation continues in the background, and its
+    result is used later.
     """
 
     @wraps(work)
     def run(*args: Any, **options: Any) -> Any:
-        if threading.current_thread() is not threading.main_thread():
+        if threading.current_thread().name == COMPILER:  # what is compiled calls another compiled function
             return work(*args, **options)
         future: Future[Any] = Future()
 
@@ -125,8 +165,13 @@ def _aside(work: Callable) -> Callable:
             except BaseException as error:
                 future.set_exception(error)
 
-        threading.Thread(target=compile, name="hinge compiler", daemon=True).start()
-        return _waited_for(future)
+        token = object()
+        try:
+            _stop_clock(token)
+            threading.Thread(target=compile, name=COMPILER, daemon=True).start()
+            return _waited_for(future)
+        finally:
+            _start_clock(token)
 
     return run
 
@@ -144,7 +189,9 @@ def _garbage_waits() -> Iterator[None]:
 
 
 PATIENCE = 1.0
-"""Seconds of compilation after which the waiting user is told."""
+"""Seconds of compilation after which the waiting user is told, and those who were called off do not wait."""
+PULSE = 0.1
+"""Seconds after which a thread that waits looks for Ctrl-C, if no signal has woken it."""
 
 
 class _Waiting:
@@ -160,18 +207,17 @@ def when_waiting(tell: Callable[[], None] | None) -> None:
 
 
 def _waited_for(future: "Future[Any]") -> Any:
-    if _Waiting.tell is None:
-        return future.result()
-    began = time.perf_counter()
-    try:
-        return future.result(max(0.0, PATIENCE - _Waiting.seconds))
-    except TimeoutError:
-        if not future.done():
+    began, before = time.perf_counter(), _Waiting.seconds
+    off = calling_off.get()
+    while not wait([future], PULSE).done:
+        if off is not None and off.is_set() and time.perf_counter() - began > PATIENCE:
+            raise KeyboardInterrupt  # it is no code from the cache, which is soon there
+        _Waiting.seconds = before + time.perf_counter() - began
+        if _Waiting.tell is not None and _Waiting.seconds > PATIENCE:
             tell, _Waiting.tell = _Waiting.tell, None
             tell()
-        return future.result()
-    finally:
-        _Waiting.seconds += time.perf_counter() - began
+    _Waiting.seconds = before + time.perf_counter() - began
+    return future.result()
 
 
 class _Cache(FunctionCache):

@@ -19,6 +19,11 @@ from threadpoolctl import ThreadpoolController
 
 T = TypeVar("T")
 
+PULSE = 0.1
+"""Seconds after which a thread that waits for others looks for Ctrl-C, if no signal has woken it: a signal may come to
+another thread, or just before the wait begins.
+"""
+
 
 class OfThread(threading.local, Generic[T]):
     """Values by key, separate for each thread."""
@@ -81,7 +86,9 @@ def _pools() -> ThreadpoolController:
     return ThreadpoolController()  # cached, since finding the libraries takes as long as a small fit
 
 
-def each(work: Callable[[int], T], tasks: int, threads: int | None = None) -> list[T]:
+def each(
+    work: Callable[[int], T], tasks: int, threads: int | None = None, call_off: Callable[[], None] | None = None
+) -> list[T]:
     """``[work(k) for k in range(tasks)]`` in several threads, including the calling one.
 
     There are never more than `cores`. The other threads come from a pool that all fits of the process share; if it is
@@ -95,30 +102,58 @@ def each(work: Callable[[int], T], tasks: int, threads: int | None = None) -> li
     tasks : int
     threads : int, optional
         Limit of the threads; by default that of `allowed`.
+    call_off : callable, optional
+        Called after Ctrl-C or an error, to make tasks that have begun end soon; after Ctrl-C they are then not waited
+        for, so they must share nothing that is used later.
     """
     threads = min(tasks, allowed() if threads is None else threads, cores())
     if threads <= 1:
         return [work(k) for k in range(tasks)]
     results: dict[int, T] = {}
+    errors: list[BaseException] = []
+    helpers: list[threading.Event] = []
     turn, over = count(), threading.Event()  # `next` on a count is atomic: no task is done twice
 
     def take_turns() -> None:
-        try:
-            while not over.is_set() and (k := next(turn)) < tasks:
-                results[k] = work(k)
-        except BaseException:
-            over.set()
-            raise
+        while not over.is_set() and (k := next(turn)) < tasks:
+            results[k] = work(k)
 
-    pool = _pool(os.getpid(), cores() - 1)
-    others = [pool.submit(copy_context().run, take_turns) for _ in range(threads - 1)]
-    try:
-        take_turns()
-    finally:
-        begun = [other for other in others if not other.cancel()]
-        errors = [error for other in begun if (error := other.exception()) is not None]
-    for error in errors:
-        raise error
+    def stop() -> None:
+        over.set()
+        if errors and call_off is not None:
+            call_off()
+
+    def help() -> None:
+        ended = threading.Event()
+        helpers.append(ended)  # before `over` is looked at: who is not listed when it is set begins nothing
+        try:
+            take_turns()
+        except BaseException as error:
+            errors.append(error)
+            stop()
+        finally:
+            ended.set()
+
+    begun = False
+    while True:  # until the others have ended, however often Ctrl-C is pressed
+        try:
+            if not begun:
+                begun = True
+                pool = _pool(os.getpid(), cores() - 1)
+                for _ in range(threads - 1):
+                    pool.submit(copy_context().run, help)
+                take_turns()
+            stop()
+            if call_off is not None and any(isinstance(error, KeyboardInterrupt) for error in errors):
+                break
+            for ended in helpers:
+                while not ended.wait(PULSE):
+                    pass
+            break
+        except BaseException as error:
+            errors.append(error)
+    if errors:
+        raise errors[0]
     return [results[k] for k in range(tasks)]
 
 

@@ -39,6 +39,9 @@ os.environ["NUMBA_CACHE_DIR"] = str(_keyed_cache())  # before numba is imported
 if "PYTEST_XDIST_WORKER" in os.environ:  # there is a worker for each core: threads of BLAS would wait for one another
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is imported
 
+# A shell lets what a script starts in the background ignore Ctrl-C, and children inherit that: the tests send it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 import scipy.sparse as sp  # noqa: E402

@@ -31,7 +31,7 @@ MAY_IMPORT = {
     "access": {"compiled", "kernels", "datasets", "files.replacing", "threads"},
     "problems": {"access", "compiled", "kernels", "sampling", "threads"},
     "sampling": {"compiled"},
-    "monitoring": {"files.replacing"},
+    "monitoring": {"compiled", "files.replacing"},
     "calibration": {"access", "compiled"},
     "solvers": {"calibration", "compiled", "kernels", "access", "problems", "sampling", "monitoring", "threads"},
     "prediction": {"access"},

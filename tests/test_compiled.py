@@ -6,11 +6,14 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
+import time
 
 import numpy as np
 import pytest
 
-from hinge.compiled import _aside, compiled, copied, scalars, scalars_array
+import hinge.compiled
+from hinge.compiled import _aside, compiled, copied, now, scalars, scalars_array
 
 CODE = """
 from hinge import LinearSVC
@@ -104,3 +107,31 @@ def test_a_copy_of_a_record_is_a_record_of_its_own():
     second.u = 5.0
     assert (first.u, second.u, second.t, second.on) == (1.0, 5.0, 2, True)
     assert type(second) is type(first)
+
+
+@pytest.mark.parametrize("thread", ["main", "another"])
+def test_the_clock_stands_still_while_code_is_compiled(thread):
+    began, before = now(), time.perf_counter()
+    compile = _aside(lambda: time.sleep(0.3))
+    if thread == "main":
+        compile()
+    else:
+        other = threading.Thread(target=compile)
+        other.start()
+        other.join()
+    assert now() - began <= time.perf_counter() - before - 0.3
+    assert not hinge.compiled._Clock.waits
+
+
+def test_who_is_called_off_does_not_wait_for_the_compiler(monkeypatch):
+    monkeypatch.setattr(hinge.compiled, "PATIENCE", 0.0)
+    event, go = threading.Event(), threading.Event()
+    token = hinge.compiled.calling_off.set(event)
+    try:
+        event.set()
+        with pytest.raises(KeyboardInterrupt):
+            _aside(lambda: go.wait(60))()
+    finally:
+        hinge.compiled.calling_off.reset(token)
+        go.set()
+    assert not hinge.compiled._Clock.waits

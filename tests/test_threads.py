@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 import pytest
-from ctrl_c import interrupt_after
+from ctrl_c import interrupt_after, interrupted
 from joblib import Parallel, delayed, parallel_config
 
 from hinge import threads
@@ -114,6 +114,35 @@ def test_ctrl_c_waits_for_tasks_under_way_and_begins_no_more(four_cores):
     time.sleep(0.1)
     assert len(begun) < 20
     assert len(under_way) <= 1
+
+
+def test_ctrl_c_at_any_line_leaves_nobody_at_work(four_cores):
+    at_work, line = set(), 1
+
+    def work(k):
+        at_work.add(k)
+        time.sleep(0.002)
+        at_work.discard(k)
+
+    while interrupted(lambda: each(work, 6, 3), line, "hinge/threads.py"):
+        assert not at_work
+        line += 1
+    assert line > 30
+
+
+def test_ctrl_c_calls_off_others_and_does_not_wait_for_them(four_cores):
+    off, met, go = threading.Event(), threading.Barrier(2, timeout=60), threading.Event()
+
+    def work(k):
+        met.wait()
+        if threading.current_thread() is threading.main_thread():
+            raise KeyboardInterrupt
+        assert off.wait(60) and go.wait(60)
+
+    with pytest.raises(KeyboardInterrupt):
+        each(work, 2, 2, off.set)
+    assert off.is_set()
+    go.set()
 
 
 def test_settings_of_a_thread_hold_for_those_that_help(four_cores):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -277,6 +276,7 @@ def _trained(job: _Job, data: str, test: str | None, how: Reading, positive: str
     from hinge.cli import data as source
     from hinge.cli.machines import check_learned
     from hinge.cli.preparation import MODEL, check_missing, joined, keep_names, machine_of, preparation_of
+    from hinge.monitoring.clock import now
 
     found = source.training_data(data, test, how, positive, labelled=job.name != "oneclass")
     rows = found.train
@@ -292,7 +292,7 @@ def _trained(job: _Job, data: str, test: str | None, how: Reading, positive: str
     facts: dict[str, Any] = {}
     if job.cv is not None:
         facts["cv_scores"] = _folds(job, joined(preparation, machine), X, y, rows.weight)
-    began = time.perf_counter()
+    began = now()
     if job.tune:
         prepared = X if preparation is None else preparation.fit_transform(X)
         machine, extra = _tuned(job, machine, prepared, y, rows.weight)
@@ -307,7 +307,7 @@ def _trained(job: _Job, data: str, test: str | None, how: Reading, positive: str
     check_learned(machine)
     if job.probability and job.name == "linearsvc":
         machine.calibrate(X if preparation is None else preparation.transform(X), y, rows.weight)
-    facts["seconds"] = time.perf_counter() - began
+    facts["seconds"] = now() - began
     keep_names(fitted, rows.names)
     result = {**_result(fitted, found, job, positive), **extra, **facts}
     machine.training_ = {
@@ -379,6 +379,7 @@ def _streamed(job: _Job, data: str, how: Reading) -> tuple[Any, dict[str, Any]]:
     from hinge.cli.data import Training
     from hinge.cli.machines import check_learned
     from hinge.cli.rows import STDIN, Rows, labels_from, stream_label
+    from hinge.monitoring.clock import now
 
     if data == STDIN:
         raise ValueError("Standard input cannot be read twice: write it to a file for --max-memory.")
@@ -391,10 +392,10 @@ def _streamed(job: _Job, data: str, how: Reading) -> tuple[Any, dict[str, Any]]:
     if how.labels is not None:
         y = labels_from(how.labels, shape[0])
     machine = job.machine(None)
-    began = time.perf_counter()
+    began = now()
     machine.fit(data, y)
     check_learned(machine)
-    seconds = time.perf_counter() - began
+    seconds = now() - began
     result = _result(machine, Training(Path(data).name, Rows(stream, None, names, label=label)), job, None)
     machine.training_ = {
         name: result[name] for name in ("data", "rows", "features", "label") if result[name] is not None

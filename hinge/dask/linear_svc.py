@@ -9,6 +9,7 @@ from hinge.dask.chunks import is_distributed
 from hinge.dask.machine import OnCluster, Spread
 from hinge.estimators import LinearSVC as LocalLinearSVC
 from hinge.estimators import checks, weights
+from hinge.estimators.atomic import atomic
 from hinge.estimators.callbacks import with_callbacks
 from hinge.estimators.linear_svc import LOSSES
 from hinge.estimators.reports import reports_of
@@ -68,6 +69,7 @@ class LinearSVC(OnCluster, LocalLinearSVC):
     (True, (1, 3))
     """
 
+    @atomic
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "LinearSVC":
         """Fit the model.

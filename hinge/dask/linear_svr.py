@@ -8,6 +8,7 @@ import numpy as np
 from hinge.dask.chunks import is_distributed
 from hinge.dask.machine import OnCluster
 from hinge.estimators import LinearSVR as LocalLinearSVR
+from hinge.estimators.atomic import atomic
 from hinge.estimators.callbacks import with_callbacks
 from hinge.estimators.linear_svr import LOSSES
 from hinge.estimators.reports import reports_of
@@ -48,6 +49,7 @@ class LinearSVR(OnCluster, LocalLinearSVR):
     (True, (3,))
     """
 
+    @atomic
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "LinearSVR":
         """Fit the model.

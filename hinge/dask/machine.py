@@ -216,7 +216,7 @@ class OnCluster(LinearMachine):
         self.n_iter_, self.n_feature_reads_ = max(1, outcome.passes), outcome.reads
         self.history_, self._mass = outcome.history, total
         self.bytes_moved_ = outcome.moved
-        self.stop_reason_ = how_all_ended([outcome.status], self.gap_, self.tol, 5).name.lower()
+        self.stop_reason_ = how_all_ended([outcome.status], self.gap_, self.tol, 6).name.lower()
         for name in ("dual_coef_", "support_", "_streams", "_answers"):
             self.__dict__.pop(name, None)
         if getattr(self, "_skl_callbacks", None):

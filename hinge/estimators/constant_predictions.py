@@ -75,7 +75,7 @@ def warn_of_answers(codes: np.ndarray, classes: np.ndarray, answers: np.ndarray,
         f"{np.count_nonzero(codes != code):,} are of other classes. Give class_weight='balanced' or a larger C, or "
         "move the threshold: see hinge.choose_threshold.",
         ConstantPredictionWarning,
-        stacklevel=4 + depth,  # the caller of `fit`, which is wrapped
+        stacklevel=5 + depth,  # the caller of `fit`, which is wrapped twice
     )
 
 

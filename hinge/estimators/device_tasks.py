@@ -1,13 +1,12 @@
 """All class pairs of a fit solved at once on a GPU, if only their answers are needed."""
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hinge.estimators.kernel_tasks import Task
 from hinge.estimators.one_vs_rest import Plan
-from hinge.monitoring.clock import left_of
+from hinge.monitoring.clock import left_of, now
 from hinge.problems import KernelProblem, KernelRegularized
 from hinge.solvers import Result, choose
 
@@ -30,7 +29,7 @@ def run_pairs(
     asked = stop.max_iter, stop.max_kernel_evals, stop.target, stop.max_reads
     if any(one is not None for one in asked) or plan.reports or plan.starts or plan.on_interrupt != "raise":
         return plan, []
-    began = time.perf_counter()
+    began = now()
     problems = [problem_of(gram.part(task.rows), task) for task in tasks if task.rows is not None]
     regularized = [problem for problem in problems if isinstance(problem, KernelRegularized)]
     solver = plan.solver or choose(problems[0], tol=stop.tol).solver
@@ -38,7 +37,7 @@ def run_pairs(
         return plan, []
     ends = None if stop.max_time is None else began + stop.max_time
     results = solve_pairs(regularized, solver, stop.tol, plan.seed, ends)
-    seconds = time.perf_counter() - began
+    seconds = now() - began
     for result in results:
         result.history[-1] = result.history[-1]._replace(seconds=seconds)
     return plan._replace(stop=replace(stop, max_time=left_of(stop.max_time, began))), results

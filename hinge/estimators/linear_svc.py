@@ -1,6 +1,5 @@
 """`LinearSVC`: the linear support vector machine for scikit-learn pipelines."""
 
-import time
 from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any, Literal
@@ -19,6 +18,7 @@ from hinge.access.streams.base import RowStream
 from hinge.access.streams.streamed import Streamed
 from hinge.access.tables.oracle import FeatureOracle, as_oracle
 from hinge.estimators import checks, crammer_singer, parameters, streams, tables, weights
+from hinge.estimators.atomic import atomic, atomic_fit
 from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
 from hinge.estimators.constant_predictions import rules_out_constant, warn_if_constant
 from hinge.estimators.few_cells import FewCells
@@ -37,6 +37,7 @@ from hinge.estimators.one_vs_rest import (
 from hinge.estimators.parameters import ClassWeight, RandomState, Source, on_a_device
 from hinge.estimators.probabilities import Probabilities
 from hinge.estimators.reports import reports_of
+from hinge.monitoring.clock import now
 from hinge.prediction.reading_order import first_class
 from hinge.problems import L1Regularized, LinearProblem, Multiclass, Penalized, Regularized, SlackConstrained, Solution
 from hinge.problems.batch import BatchSolution
@@ -104,7 +105,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
     max_iter : int, default=1000
         Limit of the passes over the data.
     max_time : float, optional
-        Time limit in seconds.
+        Time limit in seconds; compilation does not count.
     max_reads : int, optional
         Limit of the cells of X read, certificates included. With it, "auto" is the frugal learner, which keeps the
         cells it has read, unless the limit is many passes.
@@ -125,7 +126,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
     verbose : bool or int, default=0
         Write a line to standard error each time the answer is evaluated.
     on_interrupt : {"raise", "keep"}, default="raise"
-        On Ctrl-C raise KeyboardInterrupt, or end the fit with the best model so far.
+        On Ctrl-C raise KeyboardInterrupt, or end the fit with the best model so far; a second one raises.
     max_memory : float, optional
         Limit of the process's memory in bytes while it learns from rows on disk; by default its present memory plus
         half of what is free. Rows that fit are loaded; others are read block by block, in several passes.
@@ -261,6 +262,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         tags.input_tags.sparse = True
         return tags
 
+    @atomic_fit
     @with_callbacks
     def fit(
         self,
@@ -283,7 +285,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         -------
         self
         """
-        began = time.perf_counter()
+        began = now()
         self._check_parameters()
         X, y, names = streams.opened(self, X, y)
         if isinstance(X, RowStream):
@@ -374,6 +376,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine, FewCells, 
         return self
 
     @available_if(_can_stream)
+    @atomic
     def partial_fit(
         self, X: MatrixLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> "LinearSVC":

@@ -1,6 +1,5 @@
 """`LinearSVR`: linear support vector regression for scikit-learn pipelines."""
 
-import time
 from os import PathLike
 from typing import Any, Literal
 
@@ -13,11 +12,13 @@ from hinge.access.occupied import occupied
 from hinge.access.streams.base import RowStream
 from hinge.access.streams.streamed import Streamed
 from hinge.estimators import checks, parameters, streams, tables, weights
+from hinge.estimators.atomic import atomic, atomic_fit
 from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
 from hinge.estimators.linear_machine import LinearMachine
 from hinge.estimators.one_vs_rest import Plan, keep_results, run_all, starts, widened
 from hinge.estimators.parameters import RandomState, Source
 from hinge.estimators.reports import reports_of
+from hinge.monitoring.clock import now
 from hinge.problems import Regularized, Solution
 from hinge.problems.svm.losses import epsilon_insensitive, squared_epsilon_insensitive
 from hinge.solvers import Solver
@@ -64,7 +65,7 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
         A penalised bias is the weight of a constant feature of value `intercept_scaling`, as in
         scikit-learn. A free one is not penalised.
     max_time : float, optional
-        Time limit in seconds.
+        Time limit in seconds; compilation does not count.
     max_reads : int, optional
         Limit of the cells of X read, certificates included.
     target_error : float, optional
@@ -74,7 +75,7 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
     warm_start : bool, default=False
         Start from the last fit's answer.
     on_interrupt : {"raise", "keep"}, default="raise"
-        On Ctrl-C raise KeyboardInterrupt, or end the fit with the best model so far.
+        On Ctrl-C raise KeyboardInterrupt, or end the fit with the best model so far; a second one raises.
     max_memory : float, optional
         Limit of the process's memory in bytes while it learns from rows on disk; by default its present memory plus
         half of what is free. Rows that fit are loaded; others are read block by block, in several passes.
@@ -174,6 +175,7 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
         tags.input_tags.sparse = True
         return tags
 
+    @atomic_fit
     @with_callbacks
     def fit(
         self, X: MatrixLike | Source, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -192,7 +194,7 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
         -------
         self
         """
-        began = time.perf_counter()
+        began = now()
         self._check_parameters()
         X, y, names = streams.opened(self, X, y)
         if isinstance(X, RowStream):
@@ -241,6 +243,7 @@ class LinearSVR(CallbackSupportMixin, RegressorMixin, LinearMachine):
         self.coef_ = self.coef_.ravel()
         return self
 
+    @atomic
     def partial_fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "LinearSVR":
         """Learn from rows that arrive in pieces, each row once.
 

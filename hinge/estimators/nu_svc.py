@@ -1,6 +1,5 @@
 """`NuSVC`: the kernel support vector machine with ν in place of C, for scikit-learn pipelines."""
 
-import time
 from os import PathLike
 from typing import Literal
 
@@ -10,6 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from hinge.access import Gram
 from hinge.estimators import checks, kernel_input, parameters, weights
+from hinge.estimators.atomic import atomic_fit
 from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
 from hinge.estimators.kernel_classifier import KernelClassifier
 from hinge.estimators.kernel_tasks import Runs, Task, expanded
@@ -19,6 +19,7 @@ from hinge.estimators.parameters import ClassWeight, Gamma, KernelChoice, Random
 from hinge.estimators.small_levels import run_nu_classes
 from hinge.estimators.small_tasks import Wanted, are_small
 from hinge.kernels import Function, Kernel
+from hinge.monitoring.clock import now
 from hinge.problems import KernelNuClassification
 from hinge.problems.svm.nu_forms import check_feasible
 from hinge.solvers import Solver
@@ -72,7 +73,7 @@ class NuSVC(CallbackSupportMixin, NuMachine, KernelClassifier, ClassifierMixin, 
         "auto", which is "levelblocks" (with few points all pairs are solved in one compiled call); or a solver object,
         whose settings are grid parameters such as ``solver__block``.
     max_time : float, optional
-        Time limit in seconds.
+        Time limit in seconds; compilation does not count.
     max_kernel_evals : int, optional
         Limit of the kernel values computed; never exceeded.
     target_error : float, optional
@@ -197,6 +198,7 @@ class_weight_
         self.warm_start = warm_start
         self.on_interrupt = on_interrupt
 
+    @atomic_fit
     @with_callbacks
     def fit(self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "NuSVC":
         """Fit the model.
@@ -213,7 +215,7 @@ class_weight_
         -------
         self
         """
-        began = time.perf_counter()
+        began = now()
         self._check_parameters()
         X, y = kernel_input.training_data(self, X, y)
         classes, codes = checks.encoded_labels(y)

@@ -1,6 +1,5 @@
 """`NuSVR`: kernel support vector regression with ν in place of ε, for scikit-learn pipelines."""
 
-import time
 from os import PathLike
 from typing import Literal
 
@@ -10,6 +9,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 
 from hinge.access import Gram
 from hinge.estimators import checks, kernel_input, parameters, weights
+from hinge.estimators.atomic import atomic_fit
 from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
 from hinge.estimators.kernel_regressor import KernelRegressor
 from hinge.estimators.kernel_tasks import Runs, Task
@@ -18,6 +18,7 @@ from hinge.estimators.parameters import Gamma, KernelChoice, RandomState
 from hinge.estimators.small_levels import run_nu_targets
 from hinge.estimators.small_tasks import Wanted, are_small
 from hinge.kernels import Function, Kernel
+from hinge.monitoring.clock import now
 from hinge.problems import KernelNuRegression
 from hinge.problems.svm.losses import epsilon_insensitive
 from hinge.solvers import Solver
@@ -61,7 +62,7 @@ class NuSVR(CallbackSupportMixin, NuMachine, KernelRegressor, RegressorMixin, Ba
         "auto", which is "levelblocks"; or a solver object, whose settings are grid parameters such as
         ``solver__block``.
     max_time : float, optional
-        Time limit in seconds.
+        Time limit in seconds; compilation does not count.
     max_kernel_evals : int, optional
         Limit of the kernel values computed; never exceeded.
     target_error : float, optional
@@ -175,6 +176,7 @@ class NuSVR(CallbackSupportMixin, NuMachine, KernelRegressor, RegressorMixin, Ba
         self.random_state = random_state
         self.on_interrupt = on_interrupt
 
+    @atomic_fit
     @with_callbacks
     def fit(self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "NuSVR":
         """Fit the model.
@@ -192,7 +194,7 @@ class NuSVR(CallbackSupportMixin, NuMachine, KernelRegressor, RegressorMixin, Ba
         -------
         self
         """
-        began = time.perf_counter()
+        began = now()
         self._check_parameters()
         X, y = kernel_input.training_data(self, X, y)
         t = checks.checked_targets(y)

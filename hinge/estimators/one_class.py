@@ -1,6 +1,5 @@
 """`OneClassSVM`: outlier detection, for scikit-learn pipelines."""
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal, cast
@@ -12,6 +11,7 @@ from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.metaestimators import available_if
 
 from hinge.estimators import checks, kernel_input, linear_one_class, parameters, weights
+from hinge.estimators.atomic import atomic, atomic_fit
 from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
 from hinge.estimators.kernel_machine import EXACT_BELOW, KernelMachine
 from hinge.estimators.kernel_tasks import gram_threads
@@ -21,7 +21,7 @@ from hinge.estimators.parameters import Gamma, KernelChoice, KernelData, RandomS
 from hinge.estimators.reports import reports_of
 from hinge.kernels import Gaussian, Kernel, Precomputed
 from hinge.monitoring import Status, Stop
-from hinge.monitoring.clock import left_of
+from hinge.monitoring.clock import left_of, now
 from hinge.problems import Expansion
 from hinge.problems.svm.one_class import KernelOneClass
 from hinge.solvers import Result, solve
@@ -80,7 +80,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         Limit of the solver's iterations, a block of points each; -1 for none. With the linear kernel, limit of the
         passes over the data or Newton steps; -1 for 1000.
     max_time : float, optional
-        Time limit in seconds.
+        Time limit in seconds; compilation does not count.
     max_reads : int, optional
         Limit of the cells of X read, certificates included; for the linear kernel.
     n_jobs : int, optional
@@ -170,6 +170,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         self.verbose = verbose
         self.on_interrupt = on_interrupt
 
+    @atomic_fit
     @with_callbacks
     def fit(self, X: Items, y: None = None, sample_weight: ArrayLike | None = None) -> "OneClassSVM":
         """Find the boundary of the points.
@@ -186,7 +187,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         -------
         self
         """
-        began = time.perf_counter()
+        began = now()
         self._check_parameters()
         X = kernel_input.training_points(self, X)
         weight = weights.row_weights(sample_weight, X)
@@ -223,6 +224,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         return self
 
     @available_if(_can_stream)
+    @atomic
     def partial_fit(self, X: MatrixLike, y: None = None, sample_weight: ArrayLike | None = None) -> "OneClassSVM":
         """Learn from rows that arrive in pieces, each row once; with ``kernel="linear"`` only.
 

@@ -2,10 +2,8 @@
 
 import math
 import threading
-import time
 import warnings
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -19,8 +17,8 @@ from hinge.access.occupied import Occupied
 from hinge.estimators import crammer_singer
 from hinge.monitoring import Record, Status, Stop
 from hinge.monitoring.checkpoint import Checkpoint
-from hinge.monitoring.clock import left_of, within
-from hinge.monitoring.interrupts import called_off_by
+from hinge.monitoring.clock import left_of, now, within
+from hinge.monitoring.interrupts import called_off_by, calling_off
 from hinge.problems import (
     KernelProblem,
     KernelSlackConstrained,
@@ -35,7 +33,7 @@ from hinge.problems.batch import Batch, BatchSolution
 from hinge.solvers import Result, Simba, Solver, choose, solve, solve_slack
 from hinge.solvers.driver import check_solver
 from hinge.solvers.in_parts import in_parts
-from hinge.threads import one_blas_thread, threads_of
+from hinge.threads import cores, each, one_blas_thread, threads_of
 
 Report = Callable[[int, Record, Solution], bool]
 
@@ -156,9 +154,9 @@ def run_batch(problems: Sequence[Regularized], plan: Plan, checkpoint: Checkpoin
 
 def run_each(count: int, run_task: Callable[[int, Plan], Result], plan: Plan, threads: int) -> list[Result]:
     """Call ``run_task(k, own)`` for each k, where `own` is `plan` with the task's share of the limits."""
-    jobs = min(count, threads)
-    began = time.perf_counter()
-    cancelled = threading.Event()
+    jobs = min(count, threads, cores())
+    began = now()
+    cancelled = calling_off.get() or threading.Event()
 
     def run(k: int) -> Result:
         """One task with its share of the remaining limits; after Ctrl-C without any iteration."""
@@ -168,47 +166,26 @@ def run_each(count: int, run_task: Callable[[int, Plan], Result], plan: Plan, th
         left = left_of(stop.max_time, began)
         if left is not None:
             stop = replace(stop, max_time=left / math.ceil((count - k) / jobs))
-        if cancelled.is_set():
+        late = cancelled.is_set()
+        if late:
             stop = replace(stop, max_iter=0)
-        with within(stop.max_time), called_off_by(cancelled):  # the limit includes preparations before the run
+        off = None if late and plan.on_interrupt == "raise" else cancelled
+        with within(stop.max_time), called_off_by(off):  # the limit includes preparations before the run
             return run_task(k, plan._replace(stop=stop))
 
     def run_or_not(k: int) -> Result:
         try:
-            return run(k)
+            result = run(k)
         except KeyboardInterrupt:  # between two runs, or before one had an answer
             cancelled.set()
             if plan.on_interrupt == "raise":
                 raise
-            return run(k)
+            result = run(k)
+        if result.status is Status.INTERRUPTED or (result.status is Status.CALLBACK and jobs == 1):
+            cancelled.set()  # ends the other runs, too
+        return result
 
-    stop = plan.stop
-    if count > 1 and stop.max_time and stop.max_reads is None and stop.max_kernel_evals is None:
-        step = plan._replace(stop=replace(stop, max_iter=1), reports=(), on_interrupt="raise")
-        try:
-            run_task(0, step)  # one iteration, so that compilation does not count as time of the first task
-        except KeyboardInterrupt:
-            cancelled.set()
-            if plan.on_interrupt == "raise":
-                raise
-    results = []
-    if jobs == 1:
-        for k in range(count):
-            results.append(run_or_not(k))
-            if results[-1].status in (Status.INTERRUPTED, Status.CALLBACK):  # ends the other runs, too
-                cancelled.set()
-    else:
-        with ThreadPoolExecutor(jobs) as pool:
-            futures = [pool.submit(run_or_not, k) for k in range(count)]
-            try:
-                results = [future.result() for future in futures]
-            except KeyboardInterrupt:
-                cancelled.set()
-                if plan.on_interrupt == "raise":
-                    for future in futures:
-                        future.cancel()
-                    raise
-                results = [future.result() for future in futures]
+    results = each(run_or_not, count, jobs, cancelled.set)
     if cancelled.is_set():
         why = Status.CALLBACK if any(r.status is Status.CALLBACK for r in results) else Status.INTERRUPTED
         results = [_cut_off(result, why) for result in results]
@@ -279,7 +256,7 @@ def _error_on(
 
 
 def _cut_off(result: Result, why: Status) -> Result:
-    ended = result.status in (Status.CALLBACK, Status.MAX_ITER)
+    ended = result.status in (Status.CALLBACK, Status.INTERRUPTED, Status.MAX_ITER)
     return replace(result, status=why) if ended else result
 
 
@@ -291,7 +268,7 @@ def how_it_ended(results: Sequence[Result], tol: float, max_iter: int | None = N
         Status.FINISHED if result.status in spent and result.solver.reads == "kept cells" else result.status
         for result in results
     ]
-    ended = how_all_ended(every, max(result.certificate.gap for result in results), tol, 6, max_iter)
+    ended = how_all_ended(every, max(result.certificate.gap for result in results), tol, 7, max_iter)
     return results[every.index(ended)].status
 
 
@@ -299,7 +276,7 @@ def how_all_ended(
     every: Sequence[Status],
     gap: float,
     tol: float,
-    depth: int = 5,
+    depth: int = 6,
     max_iter: int | None = None,
     if_stalled: str = STALLED_ADVICE,
 ) -> Status:

@@ -1,6 +1,5 @@
 """All small ν-SVM problems of a fit in one compiled call, as `small_tasks` does for those with C."""
 
-import time
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +10,7 @@ from hinge.estimators.parameters import KernelData
 from hinge.estimators.small_tasks import Wanted, one_vs_one_rows, points_and_values, run_all, values_computed
 from hinge.kernels import Kernel
 from hinge.monitoring import History, Record, Status
+from hinge.monitoring.clock import now
 from hinge.problems.svm.examples import FAINT
 from hinge.problems.svm.level_gap import CLASSES, TARGETS
 from hinge.solvers import LevelBlocks
@@ -149,7 +149,7 @@ def _solved(
     X: KernelData, kernel: Kernel, parts: Parts, sums: Sums, wanted: Wanted, share: float = 1.0
 ) -> Solved | None:
     """Solve all problems over the Gram matrix of X, the rows that take part; None if one was not certified."""
-    began = time.perf_counter()
+    began = now()
     taken, cuts, sign, linear, s, alpha, faint = parts
     points, K = points_and_values(X, kernel)
     if points.indefinite:
@@ -163,7 +163,7 @@ def _solved(
         return None
     for i in np.flatnonzero(np.isinf(these.found["gap"])).tolist():
         _take_as_it_is(these, i, sums)
-    return Solved(these, sums, cut_off, points.n, values_computed(points, kernel), time.perf_counter() - began)
+    return Solved(these, sums, cut_off, points.n, values_computed(points, kernel), now() - began)
 
 
 def _take_as_it_is(these: Together, k: int, sums: Sums) -> None:

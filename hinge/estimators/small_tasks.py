@@ -1,6 +1,5 @@
 """All small kernel problems of a fit in one compiled call, without the overhead of a separate run for each."""
 
-import time
 from contextlib import nullcontext
 from typing import Any, Literal, NamedTuple
 
@@ -15,6 +14,8 @@ from hinge.estimators.parameters import KernelData
 from hinge.estimators.weights import class_weights
 from hinge.kernels import Function, Kernel
 from hinge.monitoring import History, Record, Status
+from hinge.monitoring.clock import now
+from hinge.monitoring.interrupts import called_off
 from hinge.problems import Expansion, KernelRegularized, sorted_bias
 from hinge.problems.svm.examples import FAINT, spread_of
 from hinge.problems.svm.losses import HINGE, Loss
@@ -63,7 +64,7 @@ class Wanted(NamedTuple):
         Whether there is a bias.
     tol : float
     ends : float, optional
-        Time of `time.perf_counter` at which to stop.
+        When to stop, by `now`.
     on_interrupt : {"raise", "keep"}
     loss : Loss
     """
@@ -129,7 +130,7 @@ def run_together(
     free : bool
         Whether there is a bias.
     ends : float, optional
-        Time of `time.perf_counter` at which to stop.
+        When to stop, by `now`.
     one_vs_one : bool
         Whether to solve all class pairs, or each class against the rest.
     """
@@ -165,7 +166,7 @@ def solved_over(
     points: Points, K: np.ndarray, evals: int, parts: Parts, wanted: Wanted, start: np.ndarray | None = None
 ) -> Runs:
     """The same with given kernel values, `evals` of which were computed; `start` is a feasible β for all problems."""
-    began = time.perf_counter()
+    began = now()
     kept, taken, cuts, y, s = parts
     tol, epsilon = wanted.tol, wanted.epsilon
     A, B = points.errors()
@@ -192,7 +193,7 @@ def solved_over(
         _take_as_it_is(these, int(k), wanted)
     for k in np.flatnonzero((these.found["gap"] > tol) & (these.found["as_is"] <= tol)):
         _certify_again(these, int(k), points, wanted)
-    runs = _runs(these, tol, certifiable, cut_off, points.n, evals, time.perf_counter() - began)
+    runs = _runs(these, tol, certifiable, cut_off, points.n, evals, now() - began)
     return runs if kept is None else runs._replace(answers=runs.answers._replace(rows=kept[taken]))
 
 
@@ -201,7 +202,9 @@ def run_all(these: Together, wanted: Wanted, certifiable: bool, sums: Sums | Non
     k = 0
     try:
         while k < len(these.lam):
-            if wanted.ends is not None and time.perf_counter() >= wanted.ends:
+            if called_off():
+                return Status.INTERRUPTED
+            if wanted.ends is not None and now() >= wanted.ends:
                 return Status.MAX_TIME
             k = solve_together(these, k, wanted.tol, wanted.free, certifiable, WORK, wanted.epsilon, sums)
     except KeyboardInterrupt:
@@ -243,11 +246,7 @@ def _runs(
 ) -> Runs:
     gap, objective, b, rounds = (these.found[name] for name in ("gap", "primal", "b", "rounds"))
     good = Status.CONVERGED if certifiable else Status.STATIONARY
-    statuses = [good if value <= tol else Status.STALLED for value in gap.tolist()]
-    if cut_off is not None:
-        statuses = [
-            status if np.isfinite(value) else cut_off for status, value in zip(statuses, gap.tolist(), strict=True)
-        ]
+    statuses = [good if value <= tol else cut_off or Status.STALLED for value in gap.tolist()]
     gap = gap if certifiable else np.full(len(gap), np.nan)
     sq = np.maximum(np.add.reduceat(these.beta * these.r, these.cuts[:-1]), 0.0)
     loss = np.maximum(objective - 0.5 * these.lam * sq, 0.0)

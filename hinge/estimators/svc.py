@@ -1,6 +1,5 @@
 """`SVC`: the kernel support vector machine for scikit-learn pipelines."""
 
-import time
 from os import PathLike
 from typing import Literal
 
@@ -9,6 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from hinge.estimators import checks, kernel_input, parameters, weights
+from hinge.estimators.atomic import atomic_fit
 from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
 from hinge.estimators.constant_predictions import warn_of_answers
 from hinge.estimators.kernel_classifier import KernelClassifier
@@ -18,6 +18,7 @@ from hinge.estimators.parameters import ClassWeight, Gamma, KernelChoice, Random
 from hinge.estimators.small_tasks import are_small, run_together
 from hinge.estimators.streams import set_names
 from hinge.kernels import Function, Kernel
+from hinge.monitoring.clock import now
 from hinge.solvers import Solver
 from hinge.types import Items
 
@@ -64,7 +65,7 @@ class SVC(CallbackSupportMixin, KernelClassifier, ClassifierMixin, BaseEstimator
         Limit of the solver's iterations, for each binary problem; -1 for none. An iteration of the default solver is a
         block of points, of "smo" a pair of points as in scikit-learn.
     max_time : float, optional
-        Time limit in seconds.
+        Time limit in seconds; compilation does not count.
     max_kernel_evals : int, optional
         Limit of the kernel values computed; never exceeded.
     target_error : float, optional
@@ -99,7 +100,7 @@ class SVC(CallbackSupportMixin, KernelClassifier, ClassifierMixin, BaseEstimator
     verbose : bool or int, default=0
         Write a line to standard error each time the answer is evaluated.
     on_interrupt : {"raise", "keep"}, default="raise"
-        On Ctrl-C raise KeyboardInterrupt, or end the fit with the best model so far.
+        On Ctrl-C raise KeyboardInterrupt, or end the fit with the best model so far; a second one raises.
 
     Attributes
     ----------
@@ -212,6 +213,7 @@ class_weight_
         if self.decision_function_shape == "ovo" and self.multiclass == "ovr":
             raise ValueError("decision_function_shape='ovo' needs multiclass='ovo': 'ovr' learns no pairs.")
 
+    @atomic_fit
     @with_callbacks
     def fit(self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "SVC":
         """Fit the model.
@@ -231,7 +233,7 @@ class_weight_
         -------
         self
         """
-        began = time.perf_counter()
+        began = now()
         self._check_parameters()
         X, y, names = kernel_input.loaded(self, X, y)
         X, y = kernel_input.training_data(self, X, y)

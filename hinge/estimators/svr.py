@@ -1,6 +1,5 @@
 """`SVR`: kernel support vector regression for scikit-learn pipelines."""
 
-import time
 from os import PathLike
 from typing import Literal
 
@@ -9,12 +8,14 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from hinge.estimators import checks, kernel_input, parameters, weights
+from hinge.estimators.atomic import atomic_fit
 from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
 from hinge.estimators.kernel_regressor import KernelRegressor
 from hinge.estimators.kernel_tasks import Runs
 from hinge.estimators.parameters import Gamma, KernelChoice, RandomState
 from hinge.estimators.small_tasks import Wanted, are_small, run_targets
 from hinge.kernels import Function, Kernel
+from hinge.monitoring.clock import now
 from hinge.problems.svm.losses import Loss, epsilon_insensitive
 from hinge.solvers import Solver
 from hinge.types import Items
@@ -58,7 +59,7 @@ class SVR(CallbackSupportMixin, KernelRegressor, RegressorMixin, BaseEstimator):
     fit_intercept : bool, default=True
         Whether to learn a bias b.
     max_time : float, optional
-        Time limit in seconds.
+        Time limit in seconds; compilation does not count.
     max_kernel_evals : int, optional
         Limit of the kernel values computed; never exceeded.
     target_error : float, optional
@@ -77,7 +78,7 @@ class SVR(CallbackSupportMixin, KernelRegressor, RegressorMixin, BaseEstimator):
     random_state : int, RandomState or None
         Seed of the solver. None is a fixed seed: the same call gives bitwise the same result.
     on_interrupt : {"raise", "keep"}, default="raise"
-        On Ctrl-C raise KeyboardInterrupt, or end the fit with the best model so far.
+        On Ctrl-C raise KeyboardInterrupt, or end the fit with the best model so far; a second one raises.
 
     Attributes
     ----------
@@ -169,6 +170,7 @@ class SVR(CallbackSupportMixin, KernelRegressor, RegressorMixin, BaseEstimator):
         self.random_state = random_state
         self.on_interrupt = on_interrupt
 
+    @atomic_fit
     @with_callbacks
     def fit(self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "SVR":
         """Fit the model.
@@ -185,7 +187,7 @@ class SVR(CallbackSupportMixin, KernelRegressor, RegressorMixin, BaseEstimator):
         -------
         self
         """
-        began = time.perf_counter()
+        began = now()
         self._check_parameters()
         X, y = kernel_input.training_data(self, X, y)
         t = checks.checked_targets(y)

@@ -1,10 +1,12 @@
-"""Time limits of nested runs: an inner run also ends at the limits of those around it."""
+"""Time limits of nested runs: an inner run also ends at the limits of those around it. Compilation takes no time."""
 
 import math
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+
+from hinge.compiled import now
+from hinge.monitoring.interrupts import called_off
 
 LEAST = 1e-9
 """Least seconds of any positive limit: enough for a first piece, so that there is an answer."""
@@ -13,16 +15,16 @@ _ends: ContextVar[float] = ContextVar("ends", default=math.inf)
 
 
 def left_of(max_time: float | None, began: float) -> float | None:
-    """The remaining part of a limit that counts from `began` on ``time.perf_counter``."""
+    """The remaining part of a limit that counts from `began` by `now`."""
     if max_time is None:
         return None
-    return min(max_time, max(LEAST, max_time - (time.perf_counter() - began)))
+    return min(max_time, max(LEAST, max_time - (now() - began)))
 
 
 @contextmanager
 def within(seconds: float | None) -> Iterator[None]:
     """All runs that start inside end within so many seconds from here, whatever their own limits."""
-    ends = math.inf if seconds is None else time.perf_counter() + seconds
+    ends = math.inf if seconds is None else now() + seconds
     token = _ends.set(min(ends, _ends.get()))
     try:
         yield
@@ -32,19 +34,19 @@ def within(seconds: float | None) -> Iterator[None]:
 
 def limited(max_time: float | None) -> float | None:
     """The limit of a run that starts now: its own, or that of the runs around it."""
-    left = max(LEAST, _ends.get() - time.perf_counter())
+    left = max(LEAST, _ends.get() - now())
     return max_time if left == math.inf else left if max_time is None else min(max_time, left)
 
 
 def end_of(max_time: float | None) -> float | None:
-    """When a run that starts now has to end, on ``time.perf_counter``; None without a limit."""
+    """When a run that starts now has to end, by `now`; None without a limit."""
     left = limited(max_time)
-    return None if left is None else time.perf_counter() + left
+    return None if left is None else now() + left
 
 
 def is_over(ends: float | None) -> bool:
-    """Whether a time on ``time.perf_counter`` has passed; never, if it is None."""
-    return ends is not None and time.perf_counter() >= ends
+    """Whether a time by `now` has passed, if it is not None, or the runs of this thread were called off."""
+    return called_off() or (ends is not None and now() >= ends)
 
 
 _hurried: ContextVar[bool] = ContextVar("hurried", default=False)

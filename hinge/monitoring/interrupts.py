@@ -5,41 +5,45 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from types import FrameType
+
+from hinge.compiled import calling_off
 
 PATIENCE = 0.4
 """Seconds that Ctrl-C waits for the end of a step before it interrupts the step."""
 
 
-_called_off: ContextVar[threading.Event | None] = ContextVar("called off", default=None)
+def called_off() -> bool:
+    """Whether runs that start here should end at once."""
+    event = calling_off.get()
+    return event is not None and event.is_set()
 
 
 @contextmanager
 def called_off_by(event: threading.Event | None) -> Iterator[None]:
     """All runs that start inside end when the event is set, as if Ctrl-C had been pressed in their thread."""
-    token = _called_off.set(event)
+    token = calling_off.set(event)
     try:
         yield
     finally:
-        _called_off.reset(token)
+        calling_off.reset(token)
 
 
 class Interrupts:
-    """Handling of Ctrl-C: a step whose state is not needed is interrupted at once; otherwise its end is awaited.
+    """Handling of Ctrl-C: work whose result is not needed is interrupted at once; otherwise its end is awaited.
 
     Attributes
     ----------
     kept : bool
-        Whether a step is running whose state is needed: then Ctrl-C waits for its end.
+        Whether something is under way whose result is needed: then Ctrl-C waits for its end.
     spare : bool
         Whether there is a copy of the state to return to: then it waits no longer than `PATIENCE`.
     """
 
     def __init__(self) -> None:
-        self.kept = self.spare = self._pressed = self._over = False
+        self.kept = self.spare = self._pressed = self._over = self._sent = self._late = False
         self._again: threading.Timer | None = None
-        self._called_off = _called_off.get()
+        self._called_off = calling_off.get()
 
     @property
     def pressed(self) -> bool:
@@ -48,36 +52,77 @@ class Interrupts:
 
     @contextmanager
     def heeded(self) -> Iterator[None]:
-        """Handle Ctrl-C inside, if this is the main thread: other threads receive no signals."""
-        if threading.current_thread() is not threading.main_thread():
+        """Handle Ctrl-C inside, where this thread receives signals and they are not ignored."""
+        if not _reach_this_thread():
             yield
             return
         previous = signal.signal(signal.SIGINT, self._note)
         try:
             yield
         finally:
-            self._over = True  # a signal that arrives late must not hit the code after the run
+            self._over = True
             if self._again is not None:
                 self._again.cancel()
                 self._again.join()
             signal.signal(signal.SIGINT, signal.default_int_handler if previous is None else previous)
+            if self._late:
+                signal.raise_signal(signal.SIGINT)
 
     def _note(self, signum: int, frame: FrameType | None) -> None:
-        if self._over:
+        own, self._sent = self._sent, False
+        if self._over:  # it is for the code after the run, unless it was sent here, to a step that has ended
+            self._late |= not own
             return
-        if self._pressed or not self.kept:
+        again, self._pressed = self._pressed, True  # noted in any case: an exception in a destructor is lost
+        if self._called_off is not None:
+            self._called_off.set()
+        if again or not self.kept:
             raise KeyboardInterrupt
-        self._pressed = True
         if self.spare:
-            self._again = threading.Timer(PATIENCE, _press)
+            self._again = threading.Timer(PATIENCE, self._press)
             self._again.daemon = True
             self._again.start()
 
+    def _press(self) -> None:
+        """Send Ctrl-C again, so that the main thread wakes up even if it waits in a system call."""
+        self._sent = True
+        main = threading.main_thread().ident
+        if hasattr(signal, "pthread_kill") and main is not None:
+            signal.pthread_kill(main, signal.SIGINT)
+        else:
+            _thread.interrupt_main()
 
-def _press() -> None:
-    """Send Ctrl-C again, so that the main thread wakes up even if it waits in a system call."""
-    main = threading.main_thread().ident
-    if hasattr(signal, "pthread_kill") and main is not None:
-        signal.pthread_kill(main, signal.SIGINT)
-    else:
-        _thread.interrupt_main()
+
+@contextmanager
+def kept() -> Iterator[None]:
+    """Inside, a first Ctrl-C calls off all runs, those to come too, and raises nothing; a second one raises.
+
+    For all that is done around the runs of a fit: what was found so far is not lost to a Ctrl-C that comes before the
+    first run has an answer, or after the last. Compilation is not waited for, though: if an answer needs it, the
+    first one raises, too.
+    """
+    event = threading.Event()
+    if not _reach_this_thread():
+        yield
+        return
+
+    def note(signum: int, frame: FrameType | None) -> None:
+        if event.is_set():
+            raise KeyboardInterrupt
+        event.set()
+
+    previous = signal.signal(signal.SIGINT, note)
+    try:
+        with called_off_by(event):
+            yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler if previous is None else previous)
+
+
+def _reach_this_thread() -> bool:
+    """Whether Ctrl-C comes here: not to other threads than the main one, nor where it is ignored.
+
+    A shell lets what a script starts in the background ignore it, since Ctrl-C is meant for the foreground.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    return main and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN

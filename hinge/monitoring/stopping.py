@@ -47,7 +47,7 @@ class Stop:
     max_iter : int, optional
         Number of iterations of the solver.
     max_time : float, optional
-        Seconds from the start of the run. Compilation counts; with any positive limit at least a first piece is run.
+        Seconds from the start of the run, without compilation; with any positive limit at least a first piece is run.
     max_reads : int, optional
         Cells read, certificates included; never exceeded.
     max_kernel_evals : int, optional

@@ -1,6 +1,5 @@
 """Fits of a kernel classifier or regression along C, with kernel values that are computed once for all folds."""
 
-import time
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple, cast
@@ -15,6 +14,7 @@ from hinge.estimators.kernel_tasks import Task, regression_task, tasks_of
 from hinge.estimators.small_tasks import Parts, Wanted, are_small, points_and_values, solved_over
 from hinge.kernels import Kernel
 from hinge.monitoring import Status, Stop
+from hinge.monitoring.clock import now
 from hinge.problems import Expansion, KernelRegularized
 from hinge.problems.svm.losses import Loss
 from hinge.selection.scoring import with_values
@@ -142,7 +142,7 @@ class KernelPath:
         tol : float
             Certified relative gap of each fit.
         ends : float, optional
-            Time of `time.perf_counter` at which to stop.
+            When to stop, by `now`.
         """
         for runs in self._solved(train, Cs, tol, ends):
             values = [run.answer.responses[test] + run.answer.b for run in runs]
@@ -232,7 +232,7 @@ class KernelPath:
         """Each binary problem by its own solver, on the rows that the Gram keeps; None if time is up."""
         found = []
         for k, task in enumerate(tasks):
-            left = None if ends is None else ends - time.perf_counter()
+            left = None if ends is None else ends - now()
             if left is not None and left <= 0:
                 return None
             problem = self._problem(task, C)

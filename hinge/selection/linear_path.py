@@ -1,6 +1,5 @@
 """Fits of a linear model along C: folds are weights of zero, and each fit starts from the last one."""
 
-import time
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import replace
@@ -15,7 +14,7 @@ from hinge.calibration.leverage import Squares
 from hinge.estimators import LinearSVC, LinearSVR, checks, weights
 from hinge.estimators.leave_one_out import without_linear_rows
 from hinge.monitoring import Status, Stop
-from hinge.monitoring.clock import is_over
+from hinge.monitoring.clock import is_over, now
 from hinge.problems import L1Regularized, Penalized, Solution
 from hinge.problems.svm.penalized import lam_of
 from hinge.selection.scoring import with_values
@@ -69,7 +68,7 @@ class LinearPath:
         tol : float
             Certified relative gap of each fit.
         ends : float, optional
-            Time of `time.perf_counter` at which to stop.
+            When to stop, by `now`.
         """
         for problems, runs in self._solved(train, Cs, tol, ends):
             values = [
@@ -141,7 +140,7 @@ class LinearPath:
         self, problem: Penalized, C: float, last: tuple[Penalized, Result] | None, tol: float, ends: float | None
     ) -> Result | None:
         """One answer, started from that of a smaller C; None if time is up."""
-        left = None if ends is None else ends - time.perf_counter()
+        left = None if ends is None else ends - now()
         if left is not None and left <= 0:
             return None
         solver, options = self._solver(problem, C, tol), {}

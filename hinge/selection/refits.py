@@ -1,6 +1,5 @@
 """Separate fits of an estimator: for scores that need a model, and for data that cannot be shared."""
 
-import time
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -13,6 +12,7 @@ from sklearn.utils.metaestimators import _safe_split
 from hinge.estimators import LinearSVC
 from hinge.estimators.constant_predictions import ConstantPredictionWarning
 from hinge.monitoring import Status
+from hinge.monitoring.clock import now
 from hinge.selection.training import Training, Tunable
 
 
@@ -41,7 +41,7 @@ class Refits:
         X, y = _safe_split(self.model, data.X, data.y, train)
         weight = None if data.weight is None else data.weight[train]
         for C in Cs:
-            left = None if ends is None else ends - time.perf_counter()
+            left = None if ends is None else ends - now()
             if left is not None and left <= 0:
                 return
             model = clone(self.model).set_params(C=C, tol=max(tol, self.model.tol), max_time=left)

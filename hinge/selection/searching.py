@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hinge.constraints import FLAG
+from hinge.estimators.atomic import atomic
 from hinge.estimators.parameters import Gamma
 from hinge.selection.grids import Grid
 from hinge.selection.scoring import Scorer
@@ -44,6 +45,7 @@ class Searching:
         own, plain = type(self).__name__, self._plain_class.__name__
         raise AttributeError(f"{own} chooses C by all rows, and has no partial_fit: use {plain}(C=...) for that.")
 
+    @atomic
     def fit(
         self, X: Items, y: ArrayLike, sample_weight: ArrayLike | None = None, *, groups: ArrayLike | None = None
     ) -> Self:

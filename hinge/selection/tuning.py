@@ -1,7 +1,7 @@
 """`tune`: choose C, and γ, by cross-validation or leave-one-out, in the time of a few fits."""
 
 import sys
-import time
+import threading
 import warnings
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -18,7 +18,8 @@ from hinge.constraints import number
 from hinge.estimators import LinearSVC, LinearSVR
 from hinge.estimators.leave_one_out import only_row, warn_of_one_row
 from hinge.estimators.parameters import Gamma
-from hinge.monitoring.clock import left_of
+from hinge.monitoring.clock import left_of, now
+from hinge.monitoring.interrupts import called_off_by
 from hinge.selection.board import Board
 from hinge.selection.grids import Grid, grid_of_C, grid_of_gamma
 from hinge.selection.kernel_path import KernelPath
@@ -164,7 +165,7 @@ def tune(
     >>> bool(found.best_score > 0.9), bool(found.model.score(X, y) > 0.9)
     (True, True)
     """
-    began = time.perf_counter()
+    began = now()
     (number(above=0) | None).check("max_time", max_time)
     model = clone(estimator)
     data = training_of(model, X, y, sample_weight)
@@ -255,10 +256,12 @@ class _Search:
                 if len(kept) == 0 or self._late():
                     break
                 score = partial(self._score_fold, path, g, kept, first)
-                each(score, min(threads, len(self.folds) - first), threads)
+                off = threading.Event()
+                with called_off_by(off):  # Ctrl-C ends the folds of other threads, too
+                    each(score, min(threads, len(self.folds) - first), threads, off.set)
 
     def _late(self) -> bool:
-        self.cut_off |= self.ends is not None and time.perf_counter() >= self.ends
+        self.cut_off |= self.ends is not None and now() >= self.ends
         return self.cut_off
 
     def _shares(self, fold: Fold | None) -> bool:

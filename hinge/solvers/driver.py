@@ -1,7 +1,6 @@
 """The loop that runs every solver: clock, stopping rule, history, interrupts."""
 
 import copy
-import time
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -14,7 +13,7 @@ from hinge.access.streams.base import DataChanged
 from hinge.access.tables.oracle import OutOfBudget
 from hinge.monitoring import History, Record, Status, Stop
 from hinge.monitoring.checkpoint import Checkpoint
-from hinge.monitoring.clock import hurry, limited, within
+from hinge.monitoring.clock import hurry, limited, now, within
 from hinge.monitoring.interrupts import Interrupts, called_off_by
 from hinge.problems import Certificate, Problem, Solution
 from hinge.problems.base import Answer
@@ -118,6 +117,7 @@ def solve(
         start = None  # a warm start costs a pass over the data, which the limit does not allow
     with run.interrupts.heeded(), run.meter, allowing(solver.parts):
         fresh = solver.init(problem, seed, start)
+        run.interrupts.spare = False
         if state is not None and not _is_like(state, fresh):
             raise ValueError(
                 f"The state is not one of {type(solver).__name__} on {problem.n} rows of such data: it "
@@ -128,6 +128,7 @@ def solve(
         run.state = fresh if state is None else state
         try:
             status = run.loop()
+            run.interrupts.kept = run.keep
         except KeyboardInterrupt:
             status = run.broken_off()
         except DataChanged as error:
@@ -198,6 +199,8 @@ class _Run:
         self.target = stop.tol
         self.rate = 0.0  # iterations per second, once known
         self.interrupts = Interrupts()
+        # Until there is a state, and after the last step, nothing is interrupted that is to be kept, if it ends soon.
+        self.interrupts.kept = self.interrupts.spare = keep
         self.safe: Any = None  # the state before a step that may be long
         self.checkpoint: Checkpoint | None = None
         # Whether the limit is one of the data itself, which rejects reads beyond it and keeps all that was bought: then
@@ -209,8 +212,7 @@ class _Run:
         return self.meter.spent
 
     def loop(self) -> Status:
-        if self.stop.max_time is not None:
-            self.advance(0)  # compiles, before rates are measured
+        self.check_pressed()
         if self.checkpoint is not None and self.state.t and (over := self.look()):
             return over  # the run that wrote this state was killed before it evaluated it
         while True:
@@ -231,19 +233,22 @@ class _Run:
         """Advance by `pause` iterations in short pieces; returns the status if a limit ends the run."""
         while pause > 0:
             n, status = self.allowance(pause)
-            before, t = time.perf_counter(), self.state.t
+            before, t = now(), self.state.t
             if n > 0:
                 self.advance(n)
             elif not (n := self.tried(pause, status)):
                 return status
             done = self.state.t - t
-            self.rate = done / max(time.perf_counter() - before, 1e-9) if done else self.rate
+            self.rate = done / max(now() - before, 1e-9) if done else self.rate
             pause = pause - n if done >= n else 0  # the solver may have stopped early, to be evaluated
             if self.checkpoint is not None:
                 self.checkpoint.offer(self.state)
-            if self.interrupts.pressed:
-                raise KeyboardInterrupt
+            self.check_pressed()
         return None
+
+    def check_pressed(self) -> None:
+        if self.interrupts.pressed:
+            raise KeyboardInterrupt
 
     def tried(self, most: int, status: Status | None) -> int:
         """Try iterations that the budget may not allow, since their cells may be known; returns how many succeeded."""
@@ -259,7 +264,8 @@ class _Run:
     def advance(self, n: int) -> None:
         """Run n iterations. With ``on_interrupt="keep"``, a copy of the state is kept during long steps."""
         left = None if self.stop.max_time is None else self.stop.max_time - self.spent.seconds
-        long = not self.solver.steps_are_short and (n <= 1 or n > self.rate * CHUNK_SECONDS)
+        # The first piece may compile; the others are as short as the rate says, if steps are.
+        long = not self.rate or (not self.solver.steps_are_short and (n <= 1 or n > self.rate * CHUNK_SECONDS))
         if self.keep and long:
             self.safe = copy.deepcopy(self.state)
         self.interrupts.spare, self.interrupts.kept = self.safe is not None, self.keep
@@ -270,6 +276,9 @@ class _Run:
     def broken_off(self) -> Status:
         """After Ctrl-C: return to the copy, if a step was interrupted while it wrote to the state."""
         self.state = self.state if self.safe is None else self.safe
+        if not self.history:
+            spent = self.spent
+            self.history.append(Record(self.state.t, spent.seconds, spent.reads, spent.evals, np.nan, np.inf, np.nan))
         return Status.INTERRUPTED
 
     def allowance(self, wanted: int) -> tuple[int, Status | None]:
@@ -300,8 +309,8 @@ class _Run:
         seconds = CHUNK_SECONDS
         if stop.max_time is not None:
             left = stop.max_time - self.spent.seconds - max(self.reserved_seconds, self.answer_seconds(cost))
-            # The first piece always runs, even if compilation has used up the time. A further one runs only if the run
-            # ends nearer to the limit with it than without it.
+            # The first piece always runs. A further one runs only if the run ends nearer to the limit with it than
+            # without it.
             if stop.max_time == 0 or (self.rate and left <= 0.5 / self.rate):
                 return 0, Status.MAX_TIME
             seconds = min(seconds, left)

@@ -1,10 +1,10 @@
 """The account of a run: time, reads, kernel values and cost, as the driver and `trace` count them."""
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
+from hinge.monitoring.clock import now
 from hinge.problems import Problem
 
 
@@ -35,12 +35,12 @@ class Meter:
     @contextmanager
     def off_clock(self) -> Iterator[None]:
         """Excludes time from the account; reads still count, so that a limit holds for all of them."""
-        began = time.perf_counter()
+        began = now()
         try:
             yield
         finally:
             if self._since is not None:
-                self._since = self._since._replace(seconds=self._since.seconds + time.perf_counter() - began)
+                self._since = self._since._replace(seconds=self._since.seconds + now() - began)
 
     @property
     def spent(self) -> Spent:
@@ -57,4 +57,4 @@ class Meter:
 
     def _now(self) -> Spent:
         problem = self.problem
-        return Spent(time.perf_counter(), problem.reads, problem.kernel_evals, problem.cost)
+        return Spent(now(), problem.reads, problem.kernel_evals, problem.cost)

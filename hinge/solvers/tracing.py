@@ -1,9 +1,9 @@
 """`trace`: a run as an iterator of snapshots; what is done with a snapshot is neither timed nor billed."""
 
-import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, NamedTuple
 
+from hinge.monitoring.clock import now
 from hinge.problems import Problem
 from hinge.solvers.base import Solver, certified, gap_of, reason_against
 from hinge.solvers.driver import copied
@@ -168,12 +168,12 @@ class _Run:
         pause = n if tol is None else solver.pause(problem, self.state)
         if pause <= 0:
             return False
-        n, t, began = min(n, pause), int(self.state.t), time.perf_counter()
+        n, t, began = min(n, pause), int(self.state.t), now()
         self.state = solver.advance(problem, self.state, n)
         if self.state.t == t:  # try again, since the solver may only have asked to be evaluated
             self.state = solver.advance(problem, self.state, n)
         done = int(self.state.t) - t
-        self.rate = done / max(time.perf_counter() - began, 1e-9)
+        self.rate = done / max(now() - began, 1e-9)
         if tol is None:
             return done > 0
         if (n == pause or done < n) and type(solver).refresh is not Solver.refresh:

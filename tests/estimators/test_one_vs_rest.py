@@ -247,6 +247,9 @@ def test_no_dual_without_alpha():
 
 # --- Ctrl-C -------------------------------------------------------------------------------
 
+OBEYED = 10.0
+"""Seconds within which Ctrl-C has ended the process, on a machine that may have much else to do; the fit takes 60."""
+
 SCRIPT = """
 import json, sys
 import numpy as np
@@ -298,7 +301,7 @@ def interrupted(n_classes, **options):
 def test_interrupted_fit_keeps_the_best_model_so_far(n_classes, options):
     out, err, code, seconds = interrupted(n_classes, on_interrupt="keep", **options)
     assert code == 0, err
-    assert seconds < 1.5
+    assert seconds < OBEYED
     answer = json.loads(out)
     assert answer["reason"] == "interrupted"
     assert answer["finite"]
@@ -310,7 +313,7 @@ def test_interrupted_fit_keeps_the_best_model_so_far(n_classes, options):
 def test_interrupted_fit_raises():
     out, err, code, seconds = interrupted(3, n_jobs=2)
     assert code in (-signal.SIGINT, 130)
-    assert seconds < 1.5
+    assert seconds < OBEYED
     assert out == ""
     assert err.splitlines()[-1].startswith("KeyboardInterrupt")
 

@@ -15,12 +15,13 @@ def main():
     parser.add_argument("--kill", type=int, help="This one alone.")
     parser.add_argument("--max-time", type=float, default=float("inf"), help="Seconds for all kills.")
     parser.add_argument("--ctrl-c", action="store_true", help="Press Ctrl-C instead.")
-    parser.add_argument("--presses", type=int, default=10, help="Of Ctrl-C, for each.")
+    parser.add_argument("--presses", type=int, default=200, help="Of Ctrl-C, spread over all.")
+    parser.add_argument("--busy", type=int, default=3, help="Processes that keep the machine busy meanwhile.")
     options = parser.parse_args()
     if options.ctrl_c:
         from .presses import report
 
-        return report(options.presses, options.seed, options.only)
+        return report(options.presses, options.seed, options.only, options.busy)
     return killed(options)
 
 

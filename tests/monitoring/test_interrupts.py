@@ -2,10 +2,11 @@ import os
 import signal
 import threading
 import time
+from contextlib import suppress
 
 import pytest
 
-from hinge.monitoring.interrupts import PATIENCE, Interrupts, called_off_by
+from hinge.monitoring.interrupts import PATIENCE, Interrupts, called_off, called_off_by, kept
 
 pytestmark = pytest.mark.usefixtures("interruptible")
 
@@ -72,3 +73,47 @@ def test_an_event_calls_runs_off_in_any_thread():
     thread.join()
     assert seen == [False, True, False]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_where_it_is_ignored_it_stays_ignored():
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with Interrupts().heeded(), kept():
+        press()
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN and not called_off()
+
+
+def test_a_press_as_the_run_ends_is_for_the_code_after_it():
+    interrupts = Interrupts()
+    with pytest.raises(KeyboardInterrupt), interrupts.heeded():
+        interrupts._over = True  # as if the run had ended just before
+        press()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_one_that_was_sent_again_for_a_step_that_has_ended_is_not():
+    interrupts = Interrupts()
+    with interrupts.heeded():
+        interrupts._over = True
+        interrupts._press()
+        time.sleep(0)  # lets the handler run
+
+
+def test_an_exception_that_was_lost_is_remembered():
+    interrupts = Interrupts()
+    with interrupts.heeded():
+        with suppress(KeyboardInterrupt):  # as Python does for what is raised in a destructor
+            press()
+        assert interrupts.pressed
+
+
+@pytest.mark.parametrize("presses", [1, 2])
+def test_what_is_kept_is_called_off_by_the_first_and_broken_off_by_the_second(presses):
+    try:
+        with kept():
+            for _ in range(presses):
+                press()
+            assert called_off()
+        assert presses == 1
+    except KeyboardInterrupt:
+        assert presses == 2
+    assert not called_off()

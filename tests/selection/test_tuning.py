@@ -1,3 +1,6 @@
+import threading
+import time
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -6,6 +9,8 @@ from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, StratifiedKFold, cross_val_predict
 
 from hinge import SVC, SVR, LinearSVC, LinearSVR, tune
+from hinge.monitoring.clock import is_over
+from hinge.selection import tuning
 
 CS = [0.01, 0.1, 1.0, 10.0]
 
@@ -203,3 +208,24 @@ def test_progress_is_told(two, capsys):
     tune(SVC(), *two, Cs=CS, gammas=[0.3], cv=2, verbose=1)
     told = capsys.readouterr().err
     assert "fold 2 of 2" in told and "the best so far is C=" in told
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_ctrl_c_ends_the_folds_of_other_threads(monkeypatch):
+    """A fold in another thread is called off: else it would go on."""
+    monkeypatch.setattr("hinge.threads.cores", lambda: 2)
+    met, ended = threading.Barrier(2, timeout=60), threading.Event()
+
+    def score_fold(self, path, g, kept, first, k):
+        met.wait()
+        if threading.current_thread() is threading.main_thread():
+            raise KeyboardInterrupt
+        while not is_over(None):
+            time.sleep(0.001)
+        ended.set()
+
+    monkeypatch.setattr(tuning._Search, "_score_fold", score_fold)
+    X, y = np.random.default_rng(0).standard_normal((40, 2)), np.arange(40) % 2
+    with pytest.raises(KeyboardInterrupt):
+        tune(LinearSVC(), X, y, Cs=[1.0], cv=2, n_jobs=2)
+    assert ended.wait(60)

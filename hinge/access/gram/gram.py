@@ -1,8 +1,6 @@
 """Kernel rows: computed in tiles, counted, and kept under a byte budget."""
 
-import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
 
 import numpy as np
@@ -18,6 +16,7 @@ from hinge.access.gram.symmetric_sums import symmetric_sums
 from hinge.access.gram.values import PairValues
 from hinge.access.gram.weight_vector import WeightVector
 from hinge.kernels import Linear
+from hinge.threads import each
 
 TILE_ROWS, TILE_COLUMNS = 256, 512
 """A tile of kernel values stays in the second level cache from its products to its last use."""
@@ -58,8 +57,6 @@ class Gram(BaseGram[np.ndarray]):
         self.points, self.n, self.dtype = points, points.n, points.dtype
         self.evals = self.asked = 0
         self.threads, self.store, self.by_value = threads, store, points.by_value
-        self._pool: ThreadPoolExecutor | None = None
-        self._pool_of = 0
         self._diag: np.ndarray | None = None
         self._pairs: PairValues | None = None
         self._last: tuple[np.ndarray, ...] | None = None
@@ -350,36 +347,14 @@ class Gram(BaseGram[np.ndarray]):
             if m:
                 span(0, m)
             return
-        if self._pool is None or self._pool_of != os.getpid():  # threads do not survive a fork
-            self._pool, self._pool_of = ThreadPoolExecutor(self.threads), os.getpid()
         cuts = [min(m, steps * k // jobs * step) for k in range(jobs + 1)]
-        futures: list[Future[None]] = []
-        try:
-            for k in range(jobs):
-                futures.append(self._pool.submit(span, cuts[k], cuts[k + 1]))
-            for future in futures:
-                future.result()
-        except BaseException:
-            _await(futures)
-            raise
+        each(lambda k: span(cuts[k], cuts[k + 1]), jobs, jobs)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the thread pool and the room for blocks, which a copy makes when it needs them."""
-        return {**self.__dict__, "_pool": None, "_room": np.empty(0, self.dtype)}
+        """Everything but the room for blocks, which a copy makes when it needs it."""
+        return {**self.__dict__, "_room": np.empty(0, self.dtype)}
 
 
 def _largest_block(n: int, values: int) -> int:
     """The most points B whose rows fit beside the block: B(n + B) values; an eighth of all, where rows can be short."""
     return max(int(np.sqrt(values / 8)), int((np.sqrt(float(n) * n + 4.0 * values) - n) / 2))
-
-
-def _await(futures: list["Future[None]"]) -> None:
-    """Wait for threads that still write, however often Ctrl-C is pressed."""
-    while True:
-        try:
-            for future in futures:
-                future.cancel()
-            wait(futures)
-            return
-        except KeyboardInterrupt:
-            continue

@@ -19,8 +19,8 @@ class RowCache:
     """Complete or begun rows of an n x n matrix, against some of its columns.
 
     Where ``_slot_of[i] = s`` is not negative, ``row_of[s] = i`` and the first ``_filled[s]`` values of
-    ``slab[s]`` are those of row i. Every method keeps to an order in which this holds between any two
-    statements, so that an exception, Ctrl-C among them, costs rows and never their truth.
+    ``slab[s]`` are those of row i; the converse need not hold. Every method keeps to an order in which this
+    holds between any two statements, so that an exception, Ctrl-C among them, costs rows and never their truth.
 
     Parameters
     ----------
@@ -133,9 +133,7 @@ class RowCache:
         missing = np.unique(i[slots < 0])
         free = self._free(len(missing))
         self._begun = max(self._begun, int(free.max()) + 1)
-        gone = self.row_of[free]
-        self._slot_of[gone[gone >= 0]] = -1
-        self.row_of[free] = -1
+        self._let_go(free)
         self._filled[free] = 0
         self._stamp[free] = self._clock
         self.row_of[free] = missing
@@ -169,10 +167,14 @@ class RowCache:
 
     def drop(self, slots: np.ndarray) -> None:
         """Forget these slots, which hold rows that were only partly computed."""
-        rows = self.row_of[slots]
-        self._slot_of[rows[rows >= 0]] = -1
-        self.row_of[slots] = -1
+        self._let_go(slots)
         self._stamp[slots] = 0
+
+    def _let_go(self, slots: np.ndarray) -> None:
+        """Empty these slots. A row that `claim` was interrupted over may have another slot by now, and keeps that."""
+        rows = self.row_of[slots]
+        self._slot_of[rows[(rows >= 0) & (self._slot_of[rows] == slots)]] = -1
+        self.row_of[slots] = -1
 
     # --- single values --------------------------------------------------------------------
 

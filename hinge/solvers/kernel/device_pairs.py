@@ -59,7 +59,7 @@ def solve_pairs(
     tol : float
     seed : int
     ends : float, optional
-        When no more rounds begin, on ``time.perf_counter``.
+        When no more rounds begin, by `hinge.monitoring.clock.now`.
     """
     results: list[Result] = []
     while len(results) < len(problems):

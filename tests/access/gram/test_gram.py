@@ -4,7 +4,6 @@ import copy
 import gc
 import os
 import pickle
-import sys
 import threading
 import time
 import tracemalloc
@@ -15,6 +14,7 @@ from unittest import mock
 import numpy as np
 import pytest
 from access.gram.made_up import BITS, KINDS, PIXELS, X, agree, block, counted, gaussian, value
+from ctrl_c import interrupted
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -228,9 +228,8 @@ def test_copies(kind, copied):
     gram.focus(np.arange(30))
     gram.rows(np.arange(12))
     gram._spread(lambda lo, hi: None, 2, 1)
-    assert gram._pool is not None
     other = copied(gram)
-    assert other._pool is None and (other.evals, other.asked) == (gram.evals, gram.asked)
+    assert (other.evals, other.asked) == (gram.evals, gram.asked)
     assert (other.columns == gram.columns).all() and other.capacity == gram.capacity
     agree(other, K, np.arange(12), np.ones(12))
     assert other.evals == gram.evals + (0 if kind == "pairs" else 12 * 30)
@@ -241,31 +240,7 @@ def test_copies(kind, copied):
 
 # --- interruptions ----------------------------------------------------------------------------
 
-
-def interrupted(action, after):
-    """Run with Ctrl-C before the given line of Gram and its caches; whether there was such a line."""
-    files = ("gram.py", "row_cache.py", "gram/memo.py", "gram/values.py")
-    count = 0
-
-    def trace(frame, event, arg):
-        nonlocal count
-        if not frame.f_code.co_filename.endswith(files):
-            return None
-        if event == "line":
-            count += 1
-            if count == after:
-                raise KeyboardInterrupt
-        return trace
-
-    old = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        action()
-    except KeyboardInterrupt:
-        return True
-    finally:
-        sys.settrace(old)
-    return False
+FILES = "gram.py", "row_cache.py", "gram/memo.py", "gram/values.py"
 
 
 @pytest.mark.slow
@@ -285,7 +260,7 @@ def test_an_interrupt_anywhere_leaves_the_truth(kind, budget):
 
         line, more = 1, True
         while more:
-            more = interrupted(action, line)
+            more = interrupted(action, line, *FILES)
             line += 1 + line // 40
             for columns in (gram.columns, np.arange(30)):
                 gram.focus(columns)

@@ -2,6 +2,7 @@ import pickle
 
 import numpy as np
 import pytest
+from ctrl_c import interrupted
 
 from hinge.access.gram import row_cache
 from hinge.access.gram.row_cache import RowCache
@@ -86,3 +87,12 @@ def test_a_copy_begins_without_rows(small):
 def test_some_rows_are_always_kept():
     assert RowCache(100, np.float32, 0).capacity == row_cache.LEAST_ROWS
     assert RowCache(10, np.float32, 0).capacity == 10
+
+
+def test_an_interrupted_claim_costs_no_row_of_a_later_one(small):
+    """A row that was given two slots is still found when the first of them is used for another row."""
+    for line in range(1, 30):
+        fill(small, [4, 7, 1])
+        interrupted(lambda: small.claim(np.array([9])), line, "row_cache.py")
+        for rows in ([9], [9, 2, 3], [3, 9, 1]):
+            np.testing.assert_array_equal(held(small, rows), K[rows])
