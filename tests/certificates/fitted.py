@@ -99,8 +99,10 @@ def rounding(model: Any, data: Rows, K: np.ndarray) -> np.ndarray:
         norms = (data.exact**2).sum(axis=1)
         size = size * (1 + Fraction(model.kernel_.gamma) * (norms[:, None] + norms[None]))
         if hasattr(model.kernel_, "degree"):
-            size = (Fraction(model.kernel_.gamma) * np.array([[_root(a * c) for a in norms] for c in norms], object)
-                    + abs(Fraction(model.kernel_.coef0))) ** model.kernel_.degree
+            size = (
+                Fraction(model.kernel_.gamma) * np.array([[_root(a * c) for a in norms] for c in norms], object)
+                + abs(Fraction(model.kernel_.coef0))
+            ) ** model.kernel_.degree
     return 4 * (n + d + 8) * eps * (size.dot(beta) + b)
 
 
@@ -129,7 +131,9 @@ def claims(
     if not np.isfinite(gap):
         return []
     found = [
-        Claim(f"{name} of {what}", (value - least) / unit, gap, off / unit if name == "decision_function" else 0.0, True)
+        Claim(
+            f"{name} of {what}", (value - least) / unit, gap, off / unit if name == "decision_function" else 0.0, True
+        )
         for name, value in values.items()
     ]
     reported = Fraction(float(model.objective_)) * scale

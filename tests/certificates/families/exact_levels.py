@@ -86,7 +86,9 @@ def _targets(rng, data, options):
     for beta in (w, 0 * w):
         r = K.dot(beta)
         kinks = t - r
-        b = best([losses(kinks - (p + q) / 2) for p in kinks for q in kinks], [(p + q) / 2 for p in kinks for q in kinks])
+        b = best(
+            [losses(kinks - (p + q) / 2) for p in kinks for q in kinks], [(p + q) / 2 for p in kinks for q in kinks]
+        )
         least = min(least, primal(fitted.Predictor(r + b, beta.dot(r))))
     unit = max(least, Fraction(FAINT) * box.dot(abs(t)))
     if unit == 0:

@@ -1,6 +1,7 @@
 """`LinearSVC` and `LinearSVR` as they are fitted, of few rows of any scale: relative duality gaps of `coef_`."""
 
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 
@@ -72,7 +73,14 @@ def case(rng):
     attained = [value]
     for one in (beta, 0 * beta):
         v = X.T.dot(one)
-        attained.append(primal(v, {"none": ZERO, "penalized": scaling**2 * one.sum()}.get(bias) if bias != "free" else best_bias(X.dot(v))))
+        attained.append(
+            primal(
+                v,
+                {"none": ZERO, "penalized": scaling**2 * one.sum()}.get(bias)
+                if bias != "free"
+                else best_bias(X.dot(v)),
+            )
+        )
     least = min(attained)
     unit = least if t is None else max(least, Fraction(FAINT) * box.dot(t * t if squared else abs(t)))
     if unit == 0 or not np.isfinite(model.gap_):
@@ -111,7 +119,7 @@ def _optimum(K, y, t, epsilon, box, free, squared):
 def _best_of_squares(r, t, classes, epsilon, box, kinks, losses):
     """The b of the least squared loss: between two kinks the loss is a parabola."""
     kinks, found = sorted(kinks), list(kinks)
-    for lo, hi in zip(kinks, kinks[1:], strict=False):
+    for lo, hi in pairwise(kinks):
         middle = (lo + hi) / 2
         f = r + middle
         active = t * f < 1 if classes else abs(t - f) > epsilon

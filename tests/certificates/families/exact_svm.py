@@ -21,7 +21,9 @@ def case(rng):
     options.update(tol=float(rng.choice([1e-1, 1e-3, 1e-3, 1e-6, 1e-9])), fit_intercept=bool(rng.random() < 0.8))
     options.update(C=float(10.0 ** rng.uniform(-3, 4)), max_time=3.0)
     if rng.random() < 0.3:
-        options["C"] = min(options["C"] / (float(max((data.exact**2).sum(axis=1))) or 1.0), 1e9)  # from 1e10 on it is hard
+        options["C"] = min(
+            options["C"] / (float(max((data.exact**2).sum(axis=1))) or 1.0), 1e9
+        )  # from 1e10 on it is hard
     if rng.random() < 0.2:
         options["solver"] = "blockdual"
     free, what = options["fit_intercept"], f"{options}, shape={data.X.shape}, {data.X.dtype}"
