@@ -142,7 +142,7 @@ class Gram(BaseGram[np.ndarray]):
         return self._finer
 
     @property
-    def weights(self) -> WeightVector | None:  # type: ignore[override]
+    def weights(self) -> WeightVector | None:
         """The sums of a linear kernel by way of w."""
         return self.finer if isinstance(self.finer, WeightVector) else None
 
