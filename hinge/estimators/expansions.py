@@ -9,6 +9,8 @@ import scipy.sparse as sp
 
 from hinge.access.gram.points.as_points import ROUNDING, needs_double
 from hinge.access.gram.points.given import as_block
+from hinge.access.gram.weight_vector import weight_vector
+from hinge.estimators.one_vs_one import coefficients_of_pairs
 from hinge.estimators.parameters import KernelData
 from hinge.kernels import Function, Kernel, Precomputed
 from hinge.types import Stored
@@ -60,6 +62,28 @@ def kernel_sums(
             for c in range(first, last, TILE_COLUMNS):
                 some = slice(c, min(c + TILE_COLUMNS, last))
                 out[rows, group] += np.asarray(block(rows, some), np.float64) @ coef[:, some].T
+    return out
+
+
+def weights_of(dual: np.ndarray, vectors: KernelData, n_support: np.ndarray, *, one_vs_one: bool) -> Any:
+    """w of each decision function of a linear kernel, summed in twice the precision; sparse if the vectors are."""
+    rows, every = cast(Stored, vectors), np.arange(dual.shape[1])
+    sums = coefficients_of_pairs(dual, n_support) if one_vs_one else [(every, row) for row in dual]
+    found = [weight_vector(rows, i[row != 0], row[row != 0]) for i, row in sums]
+    coef: Any = sp.vstack([sp.csr_matrix(w) for w in found], "csr") if sp.issparse(rows) else np.stack(found)
+    (coef.data if sp.issparse(coef) else coef).flags.writeable = False  # a change would not reach dual_coef_
+    return coef
+
+
+def linear_sums(X: KernelData, coef: np.ndarray | sp.csr_matrix) -> np.ndarray:
+    """⟨w, x⟩ in float64, of shape (m, k); dense rows are converted a few at a time."""
+    rows = cast(Stored, X)
+    if sp.issparse(rows):
+        return cast(np.ndarray, _full(rows @ coef.T))
+    out = np.empty((len(rows), coef.shape[0]))
+    step = max(1, ROWS_BYTES // (8 * max(1, rows.shape[1])))
+    for lo in range(0, len(out), step):
+        out[lo : lo + step] = rows[lo : lo + step].astype(np.float64, copy=False) @ coef.T
     return out
 
 

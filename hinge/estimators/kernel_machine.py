@@ -14,7 +14,7 @@ from hinge.access.gram.row_store import RowStore, open_store
 from hinge.access.streams.memory import free_memory, resident
 from hinge.constraints import Constraints
 from hinge.estimators import one_vs_one
-from hinge.estimators.expansions import kernel_sums
+from hinge.estimators.expansions import kernel_sums, linear_sums, weights_of
 from hinge.estimators.html import FittedHTML
 from hinge.estimators.kernel_input import dense_if_small, is_precomputed, new_data, of_items, part_of
 from hinge.estimators.kernel_tasks import Runs, Task
@@ -56,6 +56,7 @@ class KernelMachine(FittedHTML, ToSklearn):
     intercept_: np.ndarray
     kernel_: Kernel
     _stand_in: float | None = None
+    _weights: Any = None  # w of each decision function of a linear kernel
 
     C: float
     slack: float | None = None
@@ -92,15 +93,9 @@ class KernelMachine(FittedHTML, ToSklearn):
         """w of each decision function, for the linear kernel; sparse if the support vectors are."""
         if not isinstance(getattr(self, "kernel_", None), Linear):
             raise AttributeError("coef_ is only available when using a linear kernel, after fit.")
-        vectors: Any = self.support_vectors_
-        dual = self._dense_dual
-        pairs = self._one_vs_one
-        coef: Any = one_vs_one.coefficients_of_pairs(dual, vectors, self.n_support_) if pairs else dual @ vectors
-        if sp.issparse(vectors):
-            coef = sp.csr_matrix(coef)
-        values = coef.data if sp.issparse(coef) else coef
-        values.flags.writeable = False  # changing it would not change predictions
-        return coef
+        if self._weights is None:  # of a model that was written by others
+            return weights_of(self._dense_dual, self.support_vectors_, self.n_support_, one_vs_one=self._one_vs_one)
+        return self._weights
 
     @property
     def _gamma(self) -> float:
@@ -262,6 +257,8 @@ class KernelMachine(FittedHTML, ToSklearn):
                 f"The internal representation of {type(self).__name__} was altered: n_support_ and support_ do not "
                 "belong together. Fit the model again."
             )
+        if isinstance(self.kernel_, Linear):
+            return linear_sums(X, self.coef_) + self.intercept_
         dual = self._dense_dual
         sizes = self.n_support_ if self._one_vs_one else [len(self.support_)]
         cuts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

@@ -9,12 +9,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from hinge.access import Gram
+from hinge.estimators.expansions import weights_of
 from hinge.estimators.kernel_input import part_of
 from hinge.estimators.one_vs_one import by_class, class_pairs, dual_layout
 from hinge.estimators.one_vs_rest import Plan, run_each, run_one
 from hinge.estimators.parameters import KernelData
 from hinge.estimators.weights import class_weights
-from hinge.kernels import Kernel, Precomputed
+from hinge.kernels import Kernel, Linear, Precomputed
 from hinge.monitoring import History, Status
 from hinge.problems import (
     Expansion,
@@ -347,7 +348,9 @@ def expanded(
         support, n_support = by_class(rows[(beta != 0).any(axis=0)], codes, n_classes)
         dual = beta[:, np.searchsorted(rows, support)]
     vectors = np.empty((0, 0)) if isinstance(kernel, Precomputed) else part_of(X, support, kernel)
+    linear = isinstance(kernel, Linear)
     return {
+        "_weights": weights_of(dual, vectors, n_support, one_vs_one=one_vs_one) if linear else None,
         "support_": support,
         "support_vectors_": vectors,
         "n_support_": n_support,

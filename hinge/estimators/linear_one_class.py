@@ -60,7 +60,7 @@ def learn(model: BaseEstimator, X: Stored, weight: np.ndarray | None) -> None:
     piece = OneClass(matrix, model.nu, weight=weight, lam=1.0)
     stream, rng = getattr(model, "_stream", None), getattr(model, "_rng", None)
     rng = checks.generator_of(model.random_state) if rng is None else rng
-    first = stream is None and not hasattr(model, "_weights")
+    first = stream is None and model._weights is None
     if stream is None and first:
         stream = online_dual.begin(matrix.shape[1])
     elif stream is None:

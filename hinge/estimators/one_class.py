@@ -15,7 +15,6 @@ from hinge.estimators.atomic import atomic, atomic_fit
 from hinge.estimators.callbacks import CallbackSupportMixin, with_callbacks
 from hinge.estimators.kernel_machine import EXACT_BELOW, KernelMachine
 from hinge.estimators.kernel_tasks import gram_threads
-from hinge.estimators.linear_machine import linear_scores
 from hinge.estimators.one_vs_rest import Report, how_it_ended
 from hinge.estimators.parameters import Gamma, KernelChoice, KernelData, RandomState, is_linear
 from hinge.estimators.reports import reports_of
@@ -131,7 +130,6 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
     # Parameters of `SVC` that `KernelMachine` reads, and that this estimator does not have.
     device = cache_folder = None
     _one_vs_one = False
-    _weights: Any  # w of the linear kernel
 
     _constraints = parameters.ONE_CLASS_SVM
 
@@ -245,14 +243,9 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         self
         """
         self._check_parameters()
-        X = checks.validated(self, X, reset=not hasattr(self, "_weights"))
+        X = checks.validated(self, X, reset=self._weights is None)
         linear_one_class.learn(self, X, weights.row_weights(sample_weight, X))
         return self
-
-    @property
-    def coef_(self) -> Any:
-        """w, for the linear kernel; sparse if X was."""
-        return self._weights if hasattr(self, "_weights") else super().coef_
 
     def decision_function(self, X: Items) -> np.ndarray:
         """:math:`f(x)`, positive for the points inside.
@@ -265,9 +258,7 @@ class OneClassSVM(CallbackSupportMixin, KernelMachine, OutlierMixin, BaseEstimat
         -------
         ndarray of shape (n_samples,)
         """
-        if not hasattr(self, "_weights"):
-            return self._scores(X).ravel()
-        return linear_scores(checks.validated(self, X, reset=False), self._weights, self.intercept_).ravel()
+        return self._scores(X).ravel()
 
     def score_samples(self, X: Items) -> np.ndarray:
         """:math:`f(x) + \\rho`, which is larger for points that are more like the others.

@@ -1,6 +1,6 @@
 """One against one: all class pairs, LIBSVM's layout of their coefficients, and voting."""
 
-from itertools import combinations, pairwise
+from itertools import combinations
 
 import numpy as np
 
@@ -81,8 +81,13 @@ def per_class(scores: np.ndarray, n_classes: int) -> np.ndarray:
     return won + summed / (3.0 * (np.abs(summed) + 1.0))
 
 
-def coefficients_of_pairs(dual_coef: np.ndarray, vectors: np.ndarray, n_support: np.ndarray) -> np.ndarray:
-    """w of each class pair, for the linear kernel."""
-    cuts = list(pairwise(np.concatenate([[0], np.cumsum(n_support)])))
-    parts = [dual_coef[:, lo:hi] @ vectors[lo:hi] for lo, hi in cuts]
-    return np.stack([parts[i][j - 1] + parts[j][i] for i, j in class_pairs(len(n_support))])
+def coefficients_of_pairs(dual_coef: np.ndarray, n_support: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The support vectors of each class pair, and their coefficients in it."""
+    of_class = np.split(np.arange(dual_coef.shape[1]), np.cumsum(n_support)[:-1])
+    return [
+        (
+            np.concatenate([of_class[i], of_class[j]]),
+            np.concatenate([dual_coef[j - 1, of_class[i]], dual_coef[i, of_class[j]]]),
+        )
+        for i, j in class_pairs(len(n_support))
+    ]

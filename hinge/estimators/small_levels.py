@@ -7,7 +7,14 @@ import numpy as np
 from hinge.estimators.kernel_input import part_of
 from hinge.estimators.kernel_tasks import Answers, Runs
 from hinge.estimators.parameters import KernelData
-from hinge.estimators.small_tasks import Wanted, one_vs_one_rows, points_and_values, run_all, values_computed
+from hinge.estimators.small_tasks import (
+    Wanted,
+    certify_by_weights,
+    one_vs_one_rows,
+    points_and_values,
+    run_all,
+    values_computed,
+)
 from hinge.kernels import Kernel
 from hinge.monitoring import History, Record, Status
 from hinge.monitoring.clock import now
@@ -159,6 +166,8 @@ def _solved(
     numbers = np.full(k, np.nan), np.full(k, faint), np.ones(k), unsolved(k)
     these = Together(K, A, B, taken, cuts, linear, s, lo, hi, sign * alpha, np.zeros(len(s)), *numbers)
     cut_off = run_all(these, wanted._replace(tol=share * wanted.tol), True, sums)
+    if points.weighted is not None:
+        certify_by_weights(these, points.weighted, wanted, cut_off, sums)
     if cut_off is None and not (these.found["gap"] <= wanted.tol).all():
         return None
     for i in np.flatnonzero(np.isinf(these.found["gap"])).tolist():

@@ -8,6 +8,7 @@ import numpy as np
 from hinge.access import Gram, as_points
 from hinge.access.gram.points.as_points import Points
 from hinge.access.gram.points.given import GivenPoints, check_own_values
+from hinge.access.gram.weight_vector import WeightVector
 from hinge.estimators.kernel_input import dense_if_small, part_of
 from hinge.estimators.kernel_tasks import Answers, Runs
 from hinge.estimators.parameters import KernelData
@@ -19,9 +20,10 @@ from hinge.monitoring.interrupts import called_off
 from hinge.problems import Expansion, KernelRegularized, sorted_bias
 from hinge.problems.svm.examples import FAINT, spread_of
 from hinge.problems.svm.losses import HINGE, Loss
-from hinge.solvers.kernel.active_set import MOST, ActiveSet, advance_many, fit_alone
-from hinge.solvers.kernel.solved_together import Sums, Together, solve_together, unsolved
+from hinge.solvers.kernel.active_set import MOST, ActiveSet, advance_many, fit_alone, measured
+from hinge.solvers.kernel.solved_together import Sums, Together, measured_levels, solve_together, unsolved
 from hinge.threads import one_blas_thread
+from hinge.types import Stored
 
 WORK = 2e7
 """Operations in one compiled call, some tens of milliseconds: between calls the clock and Ctrl-C are checked."""
@@ -189,10 +191,13 @@ def solved_over(
     ):
         advance_many(K, beta, -y, lo, hi, tol * spread[0], wanted.free, True, epsilon, 0)
     cut_off = run_all(these, wanted, certifiable)
+    if points.weighted is not None:
+        certify_by_weights(these, points.weighted, wanted, cut_off)
+    else:
+        for k in np.flatnonzero((these.found["gap"] > tol) & (these.found["as_is"] <= tol)):
+            _certify_again(these, int(k), points, wanted)
     for k in np.flatnonzero(np.isinf(these.found["gap"])):
         _take_as_it_is(these, int(k), wanted)
-    for k in np.flatnonzero((these.found["gap"] > tol) & (these.found["as_is"] <= tol)):
-        _certify_again(these, int(k), points, wanted)
     runs = _runs(these, tol, certifiable, cut_off, points.n, evals, now() - began)
     return runs if kept is None else runs._replace(answers=runs.answers._replace(rows=kept[taken]))
 
@@ -212,6 +217,27 @@ def run_all(these: Together, wanted: Wanted, certifiable: bool, sums: Sums | Non
             raise
         return Status.INTERRUPTED
     return None
+
+
+def certify_by_weights(
+    these: Together, rows: Stored, wanted: Wanted, cut_off: Status | None, sums: Sums | None = None
+) -> None:
+    """Certify the answers of a linear kernel by way of w, which they predict with; not those that were cut off."""
+    exact, unbiased = WeightVector(rows), None if wanted.free else True
+    for k, found in enumerate(these.found):
+        if cut_off is not None and np.isinf(found["gap"]):
+            continue
+        part = slice(these.cuts[k], these.cuts[k + 1])
+        mine, y, box, beta = these.rows[part], these.y[part], these.box[part], these.beta[part]
+        used = np.flatnonzero(beta)
+        these.r[part], off = exact.again(mine[used], beta[used], mine)
+        e, own = these.r[part] - y, exact.norms[mine]
+        if sums is None:
+            lo, hi, lam, unit = these.lo[part], these.hi[part], these.lam[k], these.unit[k]
+            b, gap, _, primal = measured(y, box, lam, unit, beta, e, lo, hi, own, off, unbiased, None, wanted.epsilon)
+        else:
+            b, gap, _, primal = measured_levels(sums, k, box, y, beta, e, own, off, these.unit[k])
+        found["b"], found["gap"], found["primal"] = b, gap, primal
 
 
 def _certify_again(these: Together, k: int, points: Points, wanted: Wanted) -> None:

@@ -136,7 +136,7 @@ def expansion(model: BaseEstimator) -> tuple[Any, np.ndarray]:
     A `OneClassSVM` with the linear kernel predicts by w, which differs from the sum over its support vectors by up to
     the gap; w itself is then the only support vector.
     """
-    if hasattr(model, "_weights"):
+    if hasattr(model, "offset_") and model._weights is not None:
         vectors, dual = model._weights, np.ones((1, 1))
     else:
         vectors, dual = model.support_vectors_, model._dense_dual

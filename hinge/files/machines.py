@@ -154,8 +154,8 @@ def _check(cls: type[Machine], values: dict[str, Any]) -> None:
         check_steps(cuts, scores, steps, len(values["intercept_"]))
     if cls is OneClassSVM:
         values["offset_"] = -values["intercept_"]
-        if "_weights" in values and values["_weights"].shape != (1, values["n_features_in_"]):
-            raise ValueError("_weights does not have one number for each feature.")
+    if "_weights" in values and values["_weights"].shape != (len(values["intercept_"]), values["n_features_in_"]):
+        raise ValueError("_weights does not have one number for each feature.")
 
 
 def _is_finite(value: Any) -> bool:

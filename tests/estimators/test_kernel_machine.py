@@ -1,9 +1,11 @@
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
-from hinge import SVC
+from hinge import SVC, SVR
 from hinge.kernels import Gaussian
 from hinge.solvers import ActiveSet, BlockDual
+from tests.certificates.rationals import above, exact
 
 # --- attributes ---------------------------------------------------------------------------------
 
@@ -55,3 +57,45 @@ def test_coef_is_for_the_linear_kernel(two):
     np.testing.assert_allclose(
         linear.decision_function(two[0]), two[0] @ linear.coef_[0] + linear.intercept_, atol=1e-9
     )
+
+
+def test_what_is_certified_is_what_is_predicted():
+    """Features of a million: sums of kernel values are off by more than the gap, and w must not be."""
+    X = np.round(np.random.default_rng(173).normal(size=(5, 2)) * 1e6)
+    y = np.array([-1, 1, -1, 1, -1])
+    model = SVC(kernel="linear").fit(X, y)
+    rows, b = exact(X), exact(model.intercept_)[0]
+    made = exact(model.dual_coef_)[0].dot(rows[model.support_])
+    values = {}
+    for name, w in (("coef_", exact(model.coef_)[0]), ("dual_coef_", made)):
+        values[name] = (w.dot(w) / 2 + above(1 - y * (rows.dot(w) + b)).sum()) / 5
+    least = min(values.values())
+    assert all(value - least <= 1e-12 * least for value in values.values())  # 3e-5 apart, where w is a plain sum
+    assert float(model.objective_) == pytest.approx(float(least), rel=1e-12)
+    assert 1e-6 < model.slack_ < np.inf
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("size", [1e-8, 1.0, 1e5, 1e8])
+def test_decision_values_are_those_of_the_weights(size):
+    rng = np.random.default_rng(0)
+    X = size * (rng.standard_normal((40, 3)) + np.array([0.0, 10.0, 100.0]))
+    y, t = np.arange(40) % 2, rng.standard_normal(40)
+    for model in (SVC(kernel="linear", max_time=2.0).fit(X, y), SVR(kernel="linear", max_time=2.0).fit(X, t)):
+        values = (model.decision_function if isinstance(model, SVC) else model.predict)(X)
+        w = model.coef_.ravel()
+        off = 1e-15 * (np.abs(X) @ np.abs(w) + abs(model.intercept_))
+        assert (np.abs(values - X @ w - model.intercept_) <= off).all()
+
+
+def test_weights_of_all_pairs_of_classes(two):
+    X, y = two[0], np.arange(200) % 4
+    for make in (np.asarray, sp.csr_array):
+        model = SVC(kernel="linear", decision_function_shape="ovo").fit(make(X), y)
+        coef = model.coef_.toarray() if sp.issparse(model.coef_) else model.coef_
+        assert coef.shape == (6, 3) and sp.issparse(model.coef_) == (make is sp.csr_array)
+        np.testing.assert_allclose(model.decision_function(make(X)), X @ coef.T + model.intercept_, atol=1e-12)
+        stored = model._weights
+        model._weights = None  # as in a model that others have written
+        np.testing.assert_array_equal(model.coef_.toarray() if sp.issparse(stored) else model.coef_, coef)
+    assert SVC(kernel="linear").fit(X, y).set_params(kernel="rbf").fit(X, y)._weights is None

@@ -62,3 +62,13 @@ def test_an_order_that_does_not_fit_is_refused(tiny, part, message):
         unpacked[f"reading_order_.{part}"] = broken[1:]
     with pytest.raises(ValueError, match=message):
         machine_of(found, "", unpacked)
+
+
+def test_weights_of_another_shape_are_refused(tiny):
+    X, y = tiny
+    arrays = {}
+    found = stored_machine(SVC(kernel="linear").fit(X, y), "", arrays)
+    unpacked = {name.removesuffix(".npy"): plain_array(content) for name, content in arrays.items()}
+    unpacked["_weights"] = unpacked["_weights"][:, :-1]
+    with pytest.raises(ValueError, match="one number for each feature"):
+        machine_of(found, "", unpacked)

@@ -164,6 +164,11 @@ class BaseGram(ABC, Generic[Array]):
         """The same points with sums that are more exact; None where there are none."""
         return None
 
+    @property
+    def weights(self) -> Sums | None:
+        """The same sums by way of w, which cost two passes over the rows; None where w is no vector of features."""
+        return None
+
     @abstractmethod
     def sharper(self) -> Iterator[Sums]:
         """Those who can make the same sums more exactly, each better than the one before."""

@@ -8,14 +8,13 @@ import numpy as np
 from hinge.access.gram.base import BaseGram, Sums
 from hinge.access.gram.memo import PairMemo
 from hinge.access.gram.points.given import FunctionPoints, check_own_values, is_positive
-from hinge.access.gram.points.inner import Points, TablePoints
+from hinge.access.gram.points.inner import Points
 from hinge.access.gram.row_cache import LEAST_ROWS, RowCache
 from hinge.access.gram.row_store import RowStore
 from hinge.access.gram.rows import Rows, add_rows
 from hinge.access.gram.symmetric_sums import symmetric_sums
 from hinge.access.gram.values import PairValues
 from hinge.access.gram.weight_vector import WeightVector
-from hinge.kernels import Linear
 from hinge.threads import each
 
 TILE_ROWS, TILE_COLUMNS = 256, 512
@@ -133,11 +132,16 @@ class Gram(BaseGram[np.ndarray]):
         """The same points with sums that are more exact; None where there are none."""
         if self._finer is None:
             points = self.points
-            if isinstance(points, TablePoints) and isinstance(points.kernel, Linear):
-                self._finer = WeightVector(points.points)
+            if points.weighted is not None:
+                self._finer = WeightVector(points.weighted)
             elif points.finer is not None:
                 self._finer = Gram(points.finer, 0, self.threads)
         return self._finer
+
+    @property
+    def weights(self) -> WeightVector | None:
+        """The sums of a linear kernel by way of w."""
+        return self.finer if isinstance(self.finer, WeightVector) else None
 
     def sharper(self) -> Iterator[Sums]:
         """Those who can make the same sums more exactly, each better than the one before; first this Gram itself,

@@ -23,8 +23,6 @@ class WeightVector:
     finer = None
 
     def __init__(self, points: Stored) -> None:
-        if not points.dtype.isnative:  # which compiled code does not take
-            points = points.astype(points.dtype.newbyteorder("="))
         self.rows, self.evals = points, 0
         sq = sparse_sq_norms(points) if hasattr(points, "indptr") else sq_norms(points)
         self.norms = np.sqrt(sq)
@@ -35,24 +33,33 @@ class WeightVector:
 
     def again(self, i: np.ndarray, coef: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """``coef @ K[i, columns]``, and a bound on the error of each."""
-        d, terms = self.rows.shape[1], len(i)
-        w, rest = np.zeros((2, d))
         self.evals += len(i) + len(columns)
+        w = weight_vector(self.rows, i, coef)
         if hasattr(self.rows, "indptr"):
-            part, mine = self.rows[i], self.rows[columns]
-            _add_compressed(part.indptr, part.indices, part.data, coef, w, rest)
-            w += rest
+            mine = self.rows[columns]
             values, longest = mine @ w, int(np.diff(mine.indptr).max(initial=0))
         else:
-            for lo in range(0, terms, 1024):
-                _add_rows(np.ascontiguousarray(self.rows[i[lo : lo + 1024]]), coef[lo : lo + 1024], w, rest)
-            w += rest
-            values, longest = np.empty(len(columns)), d
+            values, longest = np.empty(len(columns)), len(w)
             for lo in range(0, len(columns), 1024):
                 values[lo : lo + 1024] = self.rows[columns[lo : lo + 1024]].astype(np.float64) @ w
-        lost = (terms * UNIT) ** 2 * 4.0 * float(np.abs(coef) @ self.norms[i])
+        lost = (len(i) * UNIT) ** 2 * 4.0 * float(np.abs(coef) @ self.norms[i])
         norm = float(np.linalg.norm(w))
         return values, ((longest + 4) * UNIT * norm + lost) * self.norms[columns]
+
+
+def weight_vector(rows: Stored, i: np.ndarray, coef: np.ndarray) -> np.ndarray:
+    """The sum of these rows times `coef`, in twice the precision, rounded once."""
+    w, rest = np.zeros((2, rows.shape[1]))
+    for lo in range(0, len(i), 1024):
+        part, c = rows[i[lo : lo + 1024]], np.ascontiguousarray(coef[lo : lo + 1024], np.float64)
+        if not part.dtype.isnative:  # which compiled code does not take
+            part = part.astype(part.dtype.newbyteorder("="))
+        if hasattr(part, "indptr"):
+            _add_compressed(part.indptr, part.indices, part.data, c, w, rest)
+        else:
+            _add_rows(np.ascontiguousarray(part), c, w, rest)
+    w += rest
+    return w
 
 
 @compiled

@@ -24,6 +24,8 @@ from hinge.compiled import compiled
 
 UNIT = float(np.finfo(np.float64).eps) / 2
 """Unit roundoff of float64."""
+ROUNDINGS = 32.0
+"""Of the weights, of their total, of C and of λ: these change P and the optimum, both in proportion to P."""
 
 
 @compiled
@@ -82,7 +84,7 @@ def duality_gap(y, box, lam, beta, r, e, own, b, free, extra, epsilon):
         extra[i] = c * (there - here)
     if free:
         most += _of_sides(primal, b, lam * 2.0 * min(up, down), epsilon) * n * UNIT
-    most *= 1.0 + 2.0 * n * UNIT
+    most = (1.0 + 2.0 * n * UNIT) * most + ROUNDINGS * UNIT * primal
     if not largest < np.inf:
         return primal, np.inf, np.inf, -np.inf
     return primal, gap, most, dual

@@ -146,8 +146,9 @@ class KernelProblem(Examples[Expansion]):
         return self.gram.evals
 
     def values_again(self, answer: Expansion) -> int:
-        """At most one for each pair of a point and a support vector."""
-        return int(np.count_nonzero(answer.beta)) * self.n
+        """At most one for each pair of a point and a support vector; by way of w, one for each."""
+        used = int(np.count_nonzero(answer.beta))
+        return used * self.n if self.gram.weights is None else used + self.n
 
     def criteria_of(self, answer: Expansion) -> tuple[float, float]:
         """The norm and the mean loss."""
@@ -189,9 +190,15 @@ class KernelProblem(Examples[Expansion]):
         """A certificate with less rounding error, if that is what keeps the gap above `wanted`.
 
         Responses whose errors add much to the gap are summed again, more accurately; the kernel values are billed.
-        `gram.sharper()` lists the ways to do so, from cheap to accurate.
+        `gram.sharper()` lists the ways to do so, from cheap to accurate. Those of a linear kernel are summed by way of
+        w in any case: they are cheap, and they are what its coefficients predict.
         """
         r, e = answer.responses, None
+        if self.gram.weights is not None and found.bound > -np.inf:
+            r, e = np.empty((2, self.n))
+            self._again(self.gram.weights, answer.beta, np.arange(self.n), r, e)
+            self.again = Again(answer.beta.copy(), r, e)
+            return self._bounds(answer.beta, r, e)
         for finer in self.gram.sharper():
             if not found.gap > wanted >= found.unrounded:
                 break
@@ -208,6 +215,13 @@ class KernelProblem(Examples[Expansion]):
             found = self._bounds(answer.beta, r, e)
             self.again = Again(answer.beta.copy(), r, e)
         return found
+
+    def finished(self, answer: Expansion, certificate: Certificate) -> Expansion:
+        """The answer with the bias of its certificate, and with the responses that were summed for that."""
+        answer = super().finished(answer, certificate)
+        if self.again is None or not np.array_equal(self.again.beta, answer.beta):
+            return answer
+        return answer._replace(responses=self.again.r, path=np.zeros(self.n), terms=0, known=self.again.off)
 
     def _bounds(self, beta: np.ndarray, r: np.ndarray, e: np.ndarray) -> Certificate:
         """The certificate of β with the responses r, whose errors are at most e."""

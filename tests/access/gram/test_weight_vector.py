@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hinge.access.gram.weight_vector import WeightVector
+from hinge.access.gram.weight_vector import WeightVector, weight_vector
 
 
 def exact(X, i, coef, columns):
@@ -48,3 +48,17 @@ def test_numbers_of_another_machine():  # SciPy has no sparse ones
     rows, coef = np.arange(6), np.linspace(-1, 1, 6)
     found, _ = WeightVector(foreign).again(rows, coef, rows)
     np.testing.assert_allclose(found, coef @ X @ X.T, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "make", [np.asarray, sp.csr_array, lambda X: X.astype(">f8")], ids=["dense", "csr", "big-endian"]
+)
+def test_weights_are_rounded_once(make):
+    rng = np.random.default_rng(3)
+    X = np.round(1e6 * rng.standard_normal((1500, 3)))
+    coef = np.concatenate([rng.standard_normal(1499), [0.0]])
+    coef[-1] = -(coef @ X[:, 0]) / X[-1, 0]  # next to nothing is left of the first one
+    w = weight_vector(make(X), np.arange(1500), coef)
+    for k in range(3):
+        true = sum(Fraction(c) * Fraction(x) for c, x in zip(coef.tolist(), X[:, k].tolist(), strict=True))
+        assert abs(Fraction(float(w[k])) - true) <= Fraction(2.0**-52) * abs(true)

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from numpy.typing import DTypeLike
 
 from hinge.compiled import compiled
-from hinge.kernels import Gaussian, Kernel
+from hinge.kernels import Gaussian, Kernel, Linear
 from hinge.kernels.exponential import gaussian_to_rows
 from hinge.types import Stored
 
@@ -43,6 +43,8 @@ class Points:
     by_value = False
     nbytes = 0
     """Memory that a copy of the points takes, out of the budget of the cache."""
+    weighted: Stored | None = None
+    """Rows of which w is a weighted sum, where the kernel is linear."""
     finer: "Points | None" = None
     """The same points with more exact values, where there are any."""
     indefinite = False
@@ -153,6 +155,7 @@ class TablePoints(InnerPoints):
         self.sq = np.zeros(self.n, np.float32) if self._mixed else sq.astype(work)
         self._halves = 0.5 * sq if self._mixed else sq
         self._norms = np.sqrt(sq)
+        self.weighted = X if isinstance(kernel, Linear) else None
 
     def _longest(self) -> int:
         """Terms of the longest inner product."""
