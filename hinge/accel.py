@@ -53,11 +53,13 @@ def main(arguments: list[str]) -> int:
     """Run a script, a module or code with the classes replaced, as ``python`` would with these arguments."""
     if arguments and arguments[0][:2] in ("-m", "-c") and arguments[0][2:]:  # -mmodule is -m module
         arguments = [arguments[0][:2], arguments[0][2:], *arguments[1:]]
+    option = ""
     match arguments:
-        case ["-m" | "-c" as option, what, *rest]:
+        case ["-m" | "-c", what, *rest]:
+            option = arguments[0]
             sys.argv = [option, *rest]
         case [what, *rest] if not what.startswith("-"):
-            option, sys.argv = "", arguments
+            sys.argv = arguments
         case _:
             sys.stderr.write(USAGE)
             return 0 if arguments and arguments[0] in ("-h", "--help") else 2
