@@ -75,17 +75,20 @@ def test_pickles_and_model_files_load_in_a_process_that_is_not_patched(tmp_path,
     import joblib
 
     X, y = np.random.default_rng(0).standard_normal((40, 3)), np.resize([0, 1], 40)
-    models = [getattr(sklearn.svm, ours.__name__)().fit(X, y) for ours in accel.COVERED]
+    models = [sklearn.svm.SVC().fit(X, y), sklearn.svm.LinearSVC().fit(X, y)]
     (tmp_path / "pickle").write_bytes(pickle.dumps(models))
     joblib.dump(models, tmp_path / "joblib")
     hinge.save(models[0], tmp_path / "saved.hinge")
+    every = [getattr(sklearn.svm, ours.__name__)() for ours in accel.COVERED]
+    (tmp_path / "unfitted").write_bytes(pickle.dumps(every))
     accel.unpatch_sklearn()
-    assert [type(model) for model in pickle.loads(pickle.dumps(models))] == [*accel.COVERED]
+    assert [type(model) for model in pickle.loads(pickle.dumps(every))] == [*accel.COVERED]
     np.save(tmp_path / "X.npy", X)
     np.save(tmp_path / "predicted.npy", [model.predict(X) for model in models])
     load = """
 import joblib, numpy as np, pickle
 X, predicted = np.load("X.npy"), np.load("predicted.npy")
+assert len(pickle.load(open("unfitted", "rb"))) == 7
 for models in (pickle.load(open("pickle", "rb")), joblib.load("joblib")):
     assert all((model.predict(X) == values).all() for model, values in zip(models, predicted, strict=True))
 import hinge
