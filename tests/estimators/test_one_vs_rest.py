@@ -167,6 +167,7 @@ def test_time_of_all_classes_together(n_jobs):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:The fit ended because .* with no certificate")  # of some cells
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_cells_that_are_kept_serve_all_classes(n_jobs):
     X, y = clouds(4)
