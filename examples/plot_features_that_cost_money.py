@@ -18,6 +18,7 @@ import json
 import sqlite3
 import tempfile
 import threading
+import warnings
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.request import urlopen
@@ -25,10 +26,12 @@ from urllib.request import urlopen
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_breast_cancer
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
 from hinge import LinearSVC, Oracle
 
+warnings.simplefilter("ignore", ConvergenceWarning)  # fits that may not read all rows say that they have no certificate
 data = load_breast_cancer()
 X = StandardScaler().fit_transform(data.data)
 y = np.where(data.target == 0, 1, -1)  # malignant is positive

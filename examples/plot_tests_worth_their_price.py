@@ -15,15 +15,19 @@ of an image, 4 for a standard error, 10 for a worst value.
 # Before anything is bought, nothing can be known. A pilot of a stated cost tells what an error will probably cost, if
 # all tests of random patients are bought, and between what limits. What it bought is not paid for again.
 
+import warnings
+
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_breast_cancer
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
 import hinge
 from hinge import LinearSVC, Oracle
 
+warnings.simplefilter("ignore", ConvergenceWarning)  # fits that may not read all rows say that they have no certificate
 data = load_breast_cancer()
 prices = np.array([10.0 if "worst" in name else 4.0 if "error" in name else 1.0 for name in data.feature_names])
 X, X_new, y, y_new = train_test_split(data.data, data.target, test_size=169, random_state=0)

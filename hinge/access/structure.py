@@ -22,8 +22,8 @@ _NO_VALUES.flags.writeable = False
 def as_csr(X: Sparse) -> tuple[sp.csr_array, bool]:
     """A sparse matrix as CSR without repeated indices in a row, and whether its values are finite.
 
-    Nothing is copied if it is that already. Values that are not float32 or float64 count as finite here; they are
-    checked when they are converted.
+    Nothing is copied if it is that already, in this machine's byte order. Values that are not float32 or float64 count
+    as finite here; they are checked when they are converted.
 
     Raises
     ------
@@ -34,6 +34,8 @@ def as_csr(X: Sparse) -> tuple[sp.csr_array, bool]:
         raise ValueError(
             f"Expected a matrix with one row per example, got a sparse array of {len(X.shape)} dimension(s)."
         )
+    if not X.dtype.isnative:  # as files from other machines are mapped
+        X = X.astype(X.dtype.newbyteorder("="))
     if X.format != "csr":
         check_parts(X)
         try:

@@ -159,6 +159,7 @@ def _course(
     """Rows, test rows and the objective."""
     import numpy as np
 
+    from hinge.estimators.kernel_input import gamma_value
     from hinge.kernels import Gaussian
     from hinge.racing import Course
     from hinge.racing.course import with_bias
@@ -173,8 +174,7 @@ def _course(
         raise ValueError("--lam, --C and --gamma take positive numbers.")
     lam = 1.0 / ((1.0 if C is None else C) * len(y)) if lam is None else lam
     if kernel and gamma is None:
-        spread = float(X.multiply(X).mean() - X.mean() ** 2) if hasattr(X, "multiply") else float(X.var())
-        gamma = 1.0 / (X.shape[1] * (spread or 1.0))  # "scale" of scikit-learn
+        gamma = gamma_value("scale", X)
     if kernel:
         return Course(X, y, X_test, y_test, lam, Gaussian(gamma) if gamma else None, name)
     if intercept:

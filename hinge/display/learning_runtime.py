@@ -91,6 +91,8 @@ class LearningRuntimeDisplay:
         -------
         LearningRuntimeDisplay
         """
+        from sklearn.utils import _safe_indexing
+
         checked(estimator)
         y = np.asarray(y)
         n = len(y)
@@ -108,7 +110,7 @@ class LearningRuntimeDisplay:
         for size in sizes:
             some = np.sort(order[:size])
             watcher = Watcher(X_test, y_test, objectives=False)
-            watch(estimator, X[some], y[some], watcher)
+            watch(estimator, _safe_indexing(X, some), y[some], watcher)
             seconds.append([look.record.seconds for look in watcher.looks])
             errors.append([look.error for look in watcher.looks])
         display = cls(sizes, seconds, errors)

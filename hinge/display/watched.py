@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
 from hinge.monitoring import Record
-from hinge.types import Items, Stored
+from hinge.types import Items
 
 if TYPE_CHECKING:  # scikit-learn is imported when something is fitted
     from numpy.typing import ArrayLike
@@ -52,7 +52,8 @@ class Watcher:
     """
 
     def __init__(self, X_test: Items | None = None, y_test: ArrayLike | None = None, objectives: bool = True) -> None:
-        self.X_test, self.y_test, self.objectives = X_test, y_test, objectives
+        self.X_test, self.objectives = X_test, objectives
+        self.y_test = None if y_test is None else np.asarray(y_test)
         self.looks: list[Watched] = []
 
     def setup(self, estimator: Classifier, context: CallbackContext) -> None:
@@ -101,7 +102,7 @@ def watch(estimator: Classifier, X: Items, y: ArrayLike, watcher: Watcher) -> Cl
 def compile_for(estimator: Classifier, X: Items, y: ArrayLike) -> None:
     """Fit a copy to a few rows of each class, so that the next fit is timed without compilation."""
     from sklearn.base import clone
-    from sklearn.utils import get_tags
+    from sklearn.utils import _safe_indexing, get_tags
 
     if get_tags(estimator).input_tags.pairwise or not hasattr(X, "shape"):
         return
@@ -109,7 +110,7 @@ def compile_for(estimator: Classifier, X: Items, y: ArrayLike) -> None:
     some = np.sort(np.concatenate([np.flatnonzero(y == label)[:COMPILED_ROWS] for label in np.unique(y)]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        clone(estimator).fit(cast(Stored, X)[some], y[some])
+        clone(estimator).fit(_safe_indexing(X, some), y[some])
 
 
 def objective_of(model: Classifier, X: Items, y: ArrayLike) -> float:

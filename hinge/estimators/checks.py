@@ -78,8 +78,8 @@ def validated(
 ) -> Any:
     """X, or X and y, as scikit-learn checks them: an array, or CSR by `as_csr`; copied only where needed.
 
-    For predictions any table is accepted, and all its cells are read. `sound` states that the values of X have been
-    checked already.
+    Numbers that are written as text are converted, as scikit-learn's kernel machines do. For predictions any table is
+    accepted, and all its cells are read. `sound` states that the values of X have been checked already.
     """
     finite = sound
     table = as_oracle(X)
@@ -104,6 +104,9 @@ def validated(
     if not isinstance(X, np.ndarray) and len(shape) == 2 and shape[1] == 0:
         raise ValueError(f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
     try:
+        if isinstance(X, list | tuple):
+            X = np.asarray(X)
+        text = isinstance(X, np.ndarray) and X.dtype.kind in "US"  # numbers as read from a file are accepted
         with np.errstate(all="ignore"):  # its test for infinity sums X, which may overflow
             checked = validate_data(
                 model,
@@ -111,7 +114,7 @@ def validated(
                 y,
                 reset=reset,
                 accept_sparse="csr",
-                dtype="numeric",
+                dtype=np.float64 if text else "numeric",
                 order="C",
                 accept_large_sparse=True,
                 ensure_all_finite=not (finite and cast(Stored, X).dtype in (np.float32, np.float64)),

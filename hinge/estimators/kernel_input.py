@@ -172,7 +172,7 @@ def kernel_of(model: BaseEstimator, X: KernelData) -> Kernel:
     named = registry.BY_NAME[kernel].load()
     has: dict[str, Callable[[], Any]] = {
         "degree": lambda: int(model.degree),
-        "gamma": lambda: _gamma_of(model.gamma, X),
+        "gamma": lambda: gamma_value(model.gamma, X),
         "coef0": lambda: float(model.coef0),
     }
     return named(**{field.name: has[field.name]() for field in fields(named) if field.name in has})
@@ -205,7 +205,7 @@ def _in_blocks(kernel: Kernel, X: KernelData) -> Kernel | None:
     return Function(kernel.function, on="blocks")
 
 
-def _gamma_of(gamma: Gamma, X: Stored) -> float:
+def gamma_value(gamma: Gamma, X: Stored) -> float:
     """gamma as a number; "scale" and "auto" are computed from X as in scikit-learn."""
     if gamma == "scale":
         spread = variance(X)
@@ -219,12 +219,14 @@ def _gamma_of(gamma: Gamma, X: Stored) -> float:
 
 
 def variance(X: Stored) -> float:
-    """The variance of all cells of a matrix, in float64 and a few rows at a time."""
+    """The variance of all cells of a matrix, in float64 and a few rows at a time; exactly zero if all are equal."""
     cells = X.shape[0] * X.shape[1]
     values: np.ndarray = cast(sp.csr_array, X).data if sp.issparse(X) else X
     step = max(1, BLOCK_CELLS // (1 if values.ndim == 1 else max(1, X.shape[1])))
     parts = range(0, len(values), step)
     mean = sum(float(values[lo : lo + step].sum(dtype=np.float64)) for lo in parts) / cells
+    if values.size == cells:  # the rounded mean of equal values can differ from them
+        mean = min(max(mean, float(values.min())), float(values.max()))
     off = (np.subtract(values[lo : lo + step], mean, dtype=np.float64) for lo in parts)
     squares = sum(float(np.square(part).sum()) for part in off)
     return (squares + (cells - values.size) * mean**2) / cells

@@ -261,15 +261,9 @@ def _cut_off(result: Result, why: Status) -> Result:
 
 
 def how_it_ended(results: Sequence[Result], tol: float, max_iter: int | None = None) -> Status:
-    """The status of all runs together, with a warning if a limit cut one off."""
-    # A solver that keeps the cells it buys is meant to use up the budget: that is not a failure.
-    spent = (Status.MAX_READS, Status.MAX_COST)
-    every = [
-        Status.FINISHED if result.status in spent and result.solver.reads == "kept cells" else result.status
-        for result in results
-    ]
-    ended = how_all_ended(every, max(result.certificate.gap for result in results), tol, 7, max_iter)
-    return results[every.index(ended)].status
+    """The status of all runs together, with a warning if a limit cut one off or one has no certificate."""
+    gap = max(result.certificate.gap for result in results)
+    return how_all_ended([result.status for result in results], gap, tol, 7, max_iter)
 
 
 def how_all_ended(
@@ -280,7 +274,7 @@ def how_all_ended(
     max_iter: int | None = None,
     if_stalled: str = STALLED_ADVICE,
 ) -> Status:
-    """One status for all runs, with a warning if a limit cut one off or nothing is certified.
+    """One status for all runs, with a warning if a limit cut one off or one has no certificate.
 
     `depth` is the stack level of the caller of `fit`, to which the warning points. If `max_iter` is given and was the
     limit, the warning begins like scikit-learn's, for code that filters by that. `if_stalled` is the advice if
@@ -290,10 +284,12 @@ def how_all_ended(
     cut_off.sort(key=lambda status: status is not Status.INTERRUPTED)
     other = [status for status in every if status is not Status.CONVERGED]
     status = (cut_off or other or every)[0]
-    if cut_off and status is not Status.INTERRUPTED:
-        reached = f"a certified relative gap of {gap:.2g}" if np.isfinite(gap) else "no certificate"
-        advice = if_stalled if status is Status.STALLED else "Allow more, or ask for less."
-        why = f"The fit ended because {status.value}, with {reached} (tol={tol:g}). {advice}"
+    at_a_limit = bool(cut_off) and status is not Status.INTERRUPTED
+    if at_a_limit or np.isinf(gap):
+        reached = f"a certified relative gap of {gap:.2g} (" if np.isfinite(gap) else f"no certificate (gap_={gap:g}, "
+        why = f"The fit ended because {status.value}, with {reached}tol={tol:g})."
+        if at_a_limit:
+            why += f" {if_stalled if status is Status.STALLED else 'Allow more, or ask for less.'}"
         if status is Status.MAX_ITER and max_iter is not None:
             why = (
                 f"Solver terminated early (max_iter={max_iter}).  Consider pre-processing your data with "

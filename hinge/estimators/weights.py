@@ -24,13 +24,19 @@ def row_weights(sample_weight: ArrayLike | None, X: KernelData | Table | RowStre
     if isinstance(sample_weight, Number):
         sample_weight = np.full(n, sample_weight)
     try:
-        rows = check_array(sample_weight, dtype=np.float64, ensure_2d=False, allow_nd=True, input_name="sample_weight")
+        rows = check_array(sample_weight, dtype=np.float64, ensure_2d=False, allow_nd=True, ensure_all_finite=False)
     except (TypeError, ValueError) as error:
         if not str(error).startswith(NOT_NUMBERS):
             raise
         raise type(error)(f"sample_weight must be numbers, one for each row: {error}.") from error
     if rows.shape != (n,):
         raise ValueError(f"sample_weight must be one number for each of the {n} rows, got the shape {rows.shape}.")
+    infinite = ~np.isfinite(rows)
+    if infinite.any():
+        raise ValueError(
+            f"sample_weight contains {'NaN' if np.isnan(rows).any() else 'infinity'}, in {infinite.sum()} of {n} rows. "
+            "Give a row that may have no loss a weight far above all others, such as 1e10, and one to leave out 0."
+        )
     rows = np.maximum(rows, 0.0)
     if not rows.any():
         raise ValueError(

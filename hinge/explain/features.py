@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import Pipeline
 from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_array, check_is_fitted
 
@@ -61,11 +63,13 @@ def feature_table(
     Parameters
     ----------
     model : estimator
-        Fitted, with ``coef_``: `LinearSVC`, `LinearSVR`, or a kernel machine with ``kernel="linear"``.
+        Fitted, with ``coef_``: `LinearSVC`, `LinearSVR`, or a kernel machine with ``kernel="linear"``; or a pipeline
+        that ends with one, whose features are those that its transformers make.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Rows from which the standard deviations are computed, such as those of the fit.
+        Rows from which the standard deviations are computed, such as those of the fit; of a pipeline, before its
+        transformers.
     names : sequence of str, optional
-        The features' names; by default those of the fit, else x0, x1, ...
+        The features' names; by default those of the fit or of the transformers, else x0, x1, ...
     top : int, optional
         Number of lines, if not all.
 
@@ -83,12 +87,17 @@ def feature_table(
     (['yes', 'yes'], ['rent', 'rooms'])
     """
     check_is_fitted(model)
+    if isinstance(model, Pipeline):
+        if len(model) > 1:
+            X, names = model[:-1].transform(X), names_made(model[:-1]) if names is None else names
+        return feature_table(model[-1], X, names=names, top=top)
     try:
         coef: Any = model.coef_
     except AttributeError as error:
+        why = "" if getattr(model, "kernel", "linear") == "linear" else ", since its kernel is not linear"
         raise ValueError(
-            f"This {type(model).__name__} has no weights of features, since its kernel is not linear: use "
-            "sklearn.inspection.permutation_importance instead."
+            f"This {type(model).__name__} has no weights of features (coef_){why}: give a fitted linear machine, or "
+            "use sklearn.inspection.permutation_importance instead."
         ) from error
     coef = np.atleast_2d(coef.toarray() if sp.issparse(coef) else np.asarray(coef))
     if names is None:
@@ -112,6 +121,14 @@ def feature_table(
         effect[run, feature],
         share[run, feature],
     )
+
+
+def names_made(transformers: Pipeline) -> Sequence[str] | None:
+    """The names of the features that transformers make; None if one of them gives no names."""
+    try:
+        return transformers.get_feature_names_out()
+    except (AttributeError, NotFittedError):
+        return None
 
 
 def checked_top(top: int | None) -> int | None:

@@ -198,3 +198,14 @@ def test_columns_that_are_left_out_and_cells_with_their_counts():
     values, columns, counts = cells_and_counts(X)
     assert values.dtype == np.float64 and values.tolist() == [1.0, 2.0, 3.0, 4.0]
     assert columns.tolist() == [0, 2, 0, 1] and counts.tolist() == [2, 0, 2]
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo", "bsr"])
+def test_values_in_another_byte_order_are_converted(kind):
+    X = sp.csr_array(np.array([[1.0, 0.0], [0.5, -2.0]])).asformat(kind)
+    foreign = X.copy()
+    foreign.data = foreign.data.astype(X.dtype.newbyteorder())
+    found, finite = as_csr(foreign)
+    assert finite and found.dtype.isnative
+    np.testing.assert_array_equal(found.toarray(), X.toarray())
+    assert not foreign.dtype.isnative  # the caller's matrix is left as it is

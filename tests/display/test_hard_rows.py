@@ -36,6 +36,7 @@ def test_hard_rows_are_drawn_with_their_noise(noisy, ax):
     assert len(display.plot(top=3).ax_.patches) == 3
 
 
+@pytest.mark.filterwarnings("ignore:The fit ended because .* with no certificate")  # of a Perceptron
 def test_what_hard_rows_refuse(noisy):
     X, y, _ = noisy
     with pytest.raises(ValueError, match="not fitted"):

@@ -46,3 +46,25 @@ def test_other_packages_machines_are_turned_away(noisy):
         ConvergenceDisplay.from_estimator(Liblinear(), X, y)
     with pytest.raises(TypeError, match="can be watched"):
         LearningRuntimeDisplay.from_estimator(Liblinear(), X, y, X, y)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+def test_frames_are_watched(package, noisy):
+    package = pytest.importorskip(package)
+    X, y, _ = noisy
+    names, words = list("abcde"), np.where(y > 0, "yes", "no")
+    table, labels = package.DataFrame(dict(zip(names, X.T, strict=True))), package.Series(words)
+    if hasattr(table, "iloc"):
+        table.index = labels.index = np.arange(len(y))[::-1] + 7  # not the positions
+    model = SVC(random_state=0)
+    for display in (ConvergenceDisplay, LearningRuntimeDisplay):
+        drawn = display.from_estimator(model, table, labels, X_test=table, y_test=labels, draw=False)
+        plain = display.from_estimator(model, X, words, X_test=X, y_test=words, draw=False)
+        assert last_error(drawn) == last_error(plain)
+
+
+def last_error(display):
+    if isinstance(display, LearningRuntimeDisplay):
+        return [errors[-1] for errors in display.errors]
+    return [looks[-1].error for looks in display.curves.values()]

@@ -221,3 +221,23 @@ def test_who_cannot_buy_cells_says_who_can(model):
         with pytest.raises(TypeError, match="not a table of which some cells are read, as LinearSVC does"):
             model.fit(table, [0, 1])
     assert Oracle(Seller()).block(np.arange(2), np.arange(2)).tolist() == [[0, 1], [1, 1]]
+
+
+@pytest.mark.parametrize("model", [SVC(), OneClassSVM(), LinearSVC()], ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize("form", [str, "S", list, "foreign"])
+def test_numbers_in_other_forms_are_the_same_numbers(model, form, tiny):
+    """As text, and as CSR in another byte order; scikit-learn's kernel machines take both."""
+    X, y = tiny
+    if form == "foreign":
+        other = sp.csr_array(X)
+        other.data = other.data.astype(X.dtype.newbyteorder())
+        X = sp.csr_array(X)
+    else:
+        other = X.astype(str).tolist() if form is list else X.astype(str).astype(form)
+    fitted = clone(model).fit(other, y)
+    np.testing.assert_array_equal(fitted.predict(other), clone(model).fit(X, y).predict(X))
+
+
+def test_text_that_is_no_number_is_named():
+    with pytest.raises(ValueError, match=r"X must be a table of numbers.*could not convert string to float: .*'a'"):
+        SVC().fit([["1", "a"], ["2", "3"]], [0, 1])

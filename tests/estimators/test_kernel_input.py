@@ -6,7 +6,7 @@ from estimators.made_up import SIDES, WORDS, bigrams, half_gaussian
 from sklearn.metrics.pairwise import rbf_kernel
 
 from hinge import SVC, OneClassSVM
-from hinge.estimators.kernel_input import dense_if_small, is_matrix, variance
+from hinge.estimators.kernel_input import dense_if_small, gamma_value, is_matrix, variance
 from hinge.kernels import Function, Gaussian
 
 # --- functions ----------------------------------------------------------------------------------
@@ -76,6 +76,15 @@ def test_the_variance_of_a_table(three):
     assert variance(np.full((4, 2), 0.1)) == 0.0
     assert SVC().fit(np.full((4, 2), 0.1), [0, 1, 0, 1]).kernel_ == Gaussian(1.0)
     assert SVC(gamma="auto").fit(*three).kernel_ == Gaussian(0.25)
+
+
+@pytest.mark.parametrize("value", [0.1, 1 / 3, 7.7, 1e6 + 0.1])
+def test_a_constant_has_no_variance(value):
+    """The mean of equal values, as it is rounded, may be another number."""
+    for n in (3, 10, 49, 1000):
+        column = np.full((n, 1), value)
+        assert variance(column) == variance(sp.csr_array(column)) == 0.0
+        assert gamma_value("scale", sp.csr_array(column)) == 1.0
 
 
 def block_of_words(xs, zs):

@@ -317,6 +317,7 @@ def test_counts(tiny):
     assert model.coef_.dtype == model.intercept_.dtype == np.float64
 
 
+@pytest.mark.filterwarnings("ignore:The fit ended because .* with no certificate")  # of a Perceptron
 def test_a_refit_leaves_nothing_behind(tiny):
     X, y = tiny
     model = papers_svc(solver="sdca").fit(X, y)
@@ -339,6 +340,7 @@ BY_NAME = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:The fit ended because .* with no certificate")  # of a Perceptron
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BY_NAME)
 def test_solvers_by_name_and_as_objects(name, tiny):
@@ -450,7 +452,8 @@ def test_max_reads_is_never_exceeded(solver, passes, tiny):
 @pytest.mark.slow
 def test_max_reads_takes_the_frugal_learner(tiny):
     X, y = tiny
-    model = papers_svc(max_reads=X.size // 2, random_state=0).fit(X, y)  # within a pass: what it gives
+    with pytest.warns(ConvergenceWarning, match="read limit was reached, with no certificate"):
+        model = papers_svc(max_reads=X.size // 2, random_state=0).fit(X, y)  # within a pass: what it gives
     assert isinstance(model.solver_, Frugal) and model.stop_reason_ == "max_reads"
     assert 0 < model.n_feature_reads_ == model.n_distinct_reads_ == model.cost_ <= X.size // 2
     assert model.bytes_read_ >= model.n_feature_reads_ * X.itemsize

@@ -167,6 +167,7 @@ def test_time_of_all_classes_together(n_jobs):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:The fit ended because .* with no certificate")  # of some cells
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_cells_that_are_kept_serve_all_classes(n_jobs):
     X, y = clouds(4)
@@ -216,6 +217,14 @@ def test_one_run_cut_off_counts_for_all():
         how_it_ended([ended(Status.MAX_READS, np.inf)], 1e-3)
     with pytest.warns(ConvergenceWarning, match="no more progress is possible.*Scale the features"):
         how_it_ended([ended(Status.STALLED, 0.7)], 1e-3)  # more time would not help
+
+
+@pytest.mark.parametrize("status", [Status.INTERRUPTED, Status.FINISHED, Status.TARGET, Status.CALLBACK])
+def test_a_run_without_a_certificate_warns_however_it_ended(status):
+    with pytest.warns(
+        ConvergenceWarning, match=rf"because {status.value}, with no certificate \(gap_=inf, tol=0\.001\)\.$"
+    ):
+        assert how_it_ended([ended(status, np.inf), ended(Status.CONVERGED, 0.0)], 1e-3) is status
 
 
 @pytest.mark.parametrize("other", [Status.CALLBACK, Status.TARGET])

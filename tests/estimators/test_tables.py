@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 from papers_svc import papers_svc
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from hinge import solvers
 from hinge.access import DenseTable
@@ -19,6 +20,8 @@ from hinge.access.two_way.writer import write_pair
 from hinge.monitoring import Stop
 from hinge.problems import MaxMargin
 from hinge.solvers import Frugal, Simba, registry
+
+pytestmark = pytest.mark.filterwarnings("ignore:The fit ended because .* with no certificate")  # of some cells
 
 N, D = 2400, 60
 
@@ -47,6 +50,15 @@ class Seller:
 
     def cells(self, i, columns):
         return self.X[i, columns]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("limit", [{}, {"max_reads": 5_000}])
+def test_a_fit_of_some_cells_warns_that_it_has_no_certificate(data, limit):
+    X, y = data
+    with pytest.warns(ConvergenceWarning, match=r"with no certificate \(gap_=inf"):
+        model = papers_svc(random_state=0, **limit).fit(Seller(X) if not limit else X, y)
+    assert model.gap_ == np.inf
 
 
 @pytest.mark.slow

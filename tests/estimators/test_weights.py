@@ -1,5 +1,7 @@
 import numpy as np
+import pytest
 
+from hinge import SVC
 from hinge.estimators.weights import class_weights, per_class_weights, row_weights
 
 # --- weights ------------------------------------------------------------------------------
@@ -43,3 +45,12 @@ def test_a_number_weighs_all_rows():
 def test_rows_of_negative_weight_take_no_part():
     rows = row_weights([1.0, -2.0, 0.0, 3.0], np.ones((4, 1)))
     assert rows.tolist() == [1.0, 0.0, 0.0, 3.0]
+
+
+@pytest.mark.parametrize(("value", "words"), [(np.inf, "contains infinity, in 1 of 3 .*such as 1e10"), (np.nan, "NaN")])
+def test_an_infinite_weight_is_answered_with_one_that_means_it(value, words):
+    with pytest.raises(ValueError, match=words):
+        row_weights([1.0, value, 1.0], np.ones((3, 1)))
+    X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 1, 0, 1])
+    kept = SVC(kernel="linear", C=0.1).fit(X, y, sample_weight=[1e10, 1.0, 1.0, 1e10])
+    np.testing.assert_allclose(kept.decision_function(X[[0, 3]]), [-1.0, 1.0], atol=1e-6)

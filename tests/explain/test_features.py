@@ -2,6 +2,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_iris
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, StandardScaler
 
 from hinge import SVC, LinearSVC, LinearSVCCV, LinearSVR
 from hinge.explain import feature_table, frame
@@ -52,7 +55,27 @@ def test_names_are_those_of_the_frame_that_was_fitted():
     assert as_frame["feature"].tolist() == found.feature.tolist()
 
 
+def test_a_pipeline_has_the_features_that_its_transformers_make():
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame(X[:100], columns=["a", "b", "c", "d"])
+    pipeline = make_pipeline(StandardScaler(), PolynomialFeatures(2, include_bias=False), LinearSVC()).fit(table, TWO)
+    found = feature_table(pipeline, table, top=3)
+    made = pipeline[:-1].transform(table)
+    expected = feature_table(pipeline[-1], made, names=pipeline[:-1].get_feature_names_out(), top=3)
+    assert [part.tolist() for part in found] == [part.tolist() for part in expected]
+    assert {"a", "c d"} <= set(feature_table(pipeline, table).feature)
+    assert set(feature_table(make_pipeline(LinearSVC()).fit(table, TWO), table).feature) == set("abcd")
+    unnamed = make_pipeline(FunctionTransformer(), LinearSVC()).fit(X[:100], TWO)
+    assert set(feature_table(unnamed, X[:100]).feature) == {"x0", "x1", "x2", "x3"}
+
+
 def test_what_is_refused():
+    with pytest.raises(ValueError, match=r"This SVC has no weights.*kernel is not linear"):
+        feature_table(make_pipeline(StandardScaler(), SVC()).fit(X, y), X)
+    with pytest.raises(
+        ValueError, match=r"This GridSearchCV has no weights of features \(coef_\): give a fitted linear"
+    ):
+        feature_table(GridSearchCV(LinearSVC(), {"C": [1.0]}, cv=2).fit(X, y), X)
     with pytest.raises(ValueError, match="kernel is not linear"):
         feature_table(SVC().fit(X, y), X)
     model = LinearSVC().fit(X, y)

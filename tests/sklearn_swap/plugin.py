@@ -1,4 +1,4 @@
-"""A pytest plugin that puts our estimators in the place of scikit-learn's before its tests are imported.
+"""A pytest plugin that patches scikit-learn before its tests are imported.
 
 With this folder's parent on the path, ``python -m pytest -p sklearn_swap.plugin --swap-report FILE --pyargs
 sklearn.svm.tests.test_svm`` runs them, and writes how each test ended and which of our classes it made.
@@ -9,48 +9,44 @@ import json
 import re
 from pathlib import Path
 
-import sklearn.svm
-import sklearn.svm._classes
-
 import hinge
+from hinge.accel import COVERED
 
-NAMES = tuple(
-    name
-    for name in ("SVC", "LinearSVC", "LinearSVR", "OneClassSVM", "SVR", "NuSVC", "NuSVR")
-    if name in hinge.estimators.__all__
-)
-"""Classes that are ours here; the others stay scikit-learn's own."""
+NAMES = tuple(ours.__name__ for ours in COVERED)
+"""Classes that are ours here."""
 
 made = set()
 """Names of our classes of which the running test has made a model."""
 
 
-def swap(name):
-    """Put our class where tests import it from, and note whenever a model of it is made."""
-    ours = getattr(hinge, name)
+def note(ours):
+    """Note whenever a model of the class is made."""
 
     def noted(cls, *args, **kwargs):
-        made.add(name)
+        made.add(ours.__name__)
         return object.__new__(cls)
 
     ours.__new__ = staticmethod(noted)
-    for module in (sklearn.svm, sklearn.svm._classes):
-        setattr(module, name, ours)
 
 
-for name in NAMES:
-    swap(name)
+hinge.patch_sklearn()
+for ours in COVERED:
+    note(ours)
 
 
 def pytest_addoption(parser):
     parser.addoption("--swap-report", help="where to write how each test ended, as JSON")
+    parser.addoption("--swap-all", action="store_true", help="run tests that do not name our classes, too")
 
 
 def pytest_collection_modifyitems(config, items):
-    """Of other packages' tests, only those which name one of our classes, and with one of scipy's two kinds of classes.
+    """Unless all are asked for, of other packages' tests only those which name one of our classes.
 
-    That a fit is the same with a `csr_matrix` as with a `csr_array` is asked of our machines by the tests in svm.
+    And of these only those with one of scipy's two kinds of classes: that a fit is the same with a `csr_matrix` as with
+    a `csr_array` is asked of our machines by the tests in svm.
     """
+    if config.getoption("--swap-all"):
+        return
     named = re.compile(rf"\b({'|'.join(NAMES)})\b")
 
     def kept_of(item):
