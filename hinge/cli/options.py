@@ -43,6 +43,12 @@ if typer is not None:
     ZeroBased = Annotated[
         bool, typer.Option("--zero-based", help="Features of svmlight files count from 0.", rich_help_panel=OF_DATA)
     ]
+    Header = Annotated[
+        bool | None,
+        typer.Option(
+            "--header/--no-header", help="Whether a csv file begins with names, if in doubt.", rich_help_panel=OF_DATA
+        ),
+    ]
     Positive = Annotated[str | None, typer.Option(help="The class to tell from all others.", rich_help_panel=OF_DATA)]
     Fetch = Annotated[bool, typer.Option("--fetch", help="Download a set that is not here.", rich_help_panel=OF_DATA)]
     Fill = Annotated[

@@ -20,7 +20,7 @@ import numpy as np
 from hinge.datasets import DataFormatError, read
 from hinge.datasets.base import smallest_float
 from hinge.datasets.compressed import inner_suffix, opened
-from hinge.datasets.delimited import LABEL_NAMES, layout_of, read_delimited
+from hinge.datasets.delimited import layout_of, read_delimited
 from hinge.datasets.frames import (
     PARQUET,
     Frame,
@@ -31,6 +31,7 @@ from hinge.datasets.frames import (
     labels_in,
     read_frame,
 )
+from hinge.datasets.headers import LABEL_NAMES
 from hinge.datasets.readers import DELIMITED
 
 PAIR_HEADER = "pair.json"
@@ -62,6 +63,8 @@ class Reading(NamedTuple):
         Whether a set that is not here may be downloaded.
     unlabelled : bool
         Whether files hold features only.
+    header : bool, optional
+        Whether the first line of a csv file names its columns; told from the file by default.
     """
 
     label: str | None = None
@@ -72,6 +75,7 @@ class Reading(NamedTuple):
     zero_based: bool = False
     fetch: bool = False
     unlabelled: bool = False
+    header: bool | None = None
 
 
 class Columns(NamedTuple):
@@ -162,6 +166,8 @@ def read_rows(data: str, how: Reading, wanted: Columns | None = None, labelled: 
     for option, value in (("drop", how.drop), ("categorical", how.categorical), ("sample-weight-column", how.weight)):
         if value:
             raise ValueError(f"--{option} names a column, and {data} is neither csv, tsv nor Parquet.")
+    if how.header is not None:
+        raise ValueError(f"--header and --no-header are for csv and tsv files, and {data} is neither.")
     if path.suffix.lower() == ".npy":
         return _array(path, how, wanted, labelled)
     width = None if wanted is None else wanted.width
@@ -217,12 +223,12 @@ def _numbers_only(path: Path, how: Reading, wanted: Columns | None, labelled: bo
     if how.categorical or (wanted is not None and wanted.words):
         return None
     known = _proofs(how, wanted)
-    layout = layout_of(path, 0, known)
+    layout = layout_of(path, 0, known, how.header)
     names = layout.header or [str(j + 1) for j in range(layout.width)]
     check_names(names, str(path))
     label, weight, features = _chosen(names, layout.header is not None, str(path), how, wanted, labelled)
     try:
-        X, y = read_delimited(path, label=0 if label is None else label, known=known)
+        X, y = read_delimited(path, label=0 if label is None else label, known=known, header=how.header)
     except DataFormatError:  # some column holds words or gaps, or what the next reader has a sentence for
         return None
     if label is None:
@@ -244,7 +250,7 @@ def _of_frame(path: Path | list[Path], how: Reading, wanted: Columns | None, lab
     if wanted is not None and wanted.names is not None:
         words += [wanted.names[j] for j in wanted.words]
     drop = how.drop if wanted is None or wanted.names is None else ()
-    frame = read_frame(path, words, _proofs(how, wanted), drop)
+    frame = read_frame(path, words, _proofs(how, wanted), drop, how.header)
     label, weight, features = _chosen(frame.names, frame.named, frame.source, how, wanted, labelled)
     columns = [frame.columns[j] for j in features]
     for k, j in enumerate(features if wanted is not None else ()):
@@ -332,6 +338,10 @@ def _position(names: list[str], column: str, source: str) -> int:
         near = difflib.get_close_matches(column, names, 1)
         hint = f"did you mean {near[0]!r}?" if near else f"the columns are {', '.join(names[:20])}."
         raise ValueError(f"{source} has no column {column!r}: {hint}")
+    if column in names and names.index(column) != at:
+        raise ValueError(
+            f"{source} has a column called {column!r}, which is not the one at position {at}: rename its columns."
+        )
     if at is None or not -len(names) <= at < len(names):
         raise ValueError(f"{source} has {len(names)} columns, so position {column} lies outside them.")
     return at % len(names)
