@@ -18,7 +18,7 @@ CODES = (
     "Exit codes: 0 it is done (a training may have ended before it converged, and says so), 1 an error, told in a "
     "sentence, 2 wrong options, 130 interrupted by Ctrl-C."
 )
-DATA = "A name that 'hinge datasets' lists; a csv, tsv, svmlight, npz, npy or Parquet file; - for standard input."
+DATA = "A name that 'hinge datasets' lists; a csv, tsv, svmlight, npz, npy, Zarr or Parquet file; - for standard input."
 
 OF_DATA, OF_MODEL, OF_ENDS = "Data", "Model", "Solver and limits"
 """Headings of options in the help."""

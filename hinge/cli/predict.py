@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from hinge.cli.options import Data, Header, Json, Label, Labels, ModelFile, Positive, ZeroBased
-from hinge.cli.show import number, percent, say
+from hinge.cli.show import number, percent, say, visible
 
 try:
     import typer
@@ -80,7 +80,8 @@ def predict(
     else:
         lines = ("\t".join(map(str, row)) + "\n" for row in zip(*columns, strict=True))
     if output is None:
-        sys.stdout.writelines(lines)
+        shown = (visible(line[:-1]) + "\n" for line in lines) if sys.stdout.isatty() else lines
+        sys.stdout.writelines(shown)
         sys.stdout.flush()
     else:
         with replacing(output) as stream:
