@@ -164,7 +164,7 @@ def read_rows(data: str, how: Reading, wanted: Columns | None = None, labelled: 
         and not any(one.suffix.lower() in (*PARQUET, "") and one.is_file() for one in path.rglob("*"))
     ):
         raise FileNotFoundError(
-            f"{data} is a folder without Parquet files, and no Zarr array: name a file, or a folder that has some."
+            f"{data} is a folder without Parquet files or a Zarr array: name a file, or a folder that has some."
         )
     if (path.is_dir() and not zarr) or path.suffix.lower() in PARQUET:
         return _of_frame(path, how, wanted, labelled)
@@ -323,7 +323,8 @@ def _chosen(
 def _label_beside(names: list[str], wanted: Columns) -> int | None:
     """The label among columns that are no features of the model."""
     assert wanted.names is not None
-    rest = [name for name in names if name not in wanted.names]
+    features = set(wanted.names)
+    rest = [name for name in names if name not in features]
     if wanted.label is not None:
         return names.index(wanted.label) if wanted.label in rest else None
     alike = [name for name in rest if name.lower() in LABEL_NAMES]
