@@ -80,7 +80,7 @@ def test_columns_of_text():
     texts = [" ".join(rng.choice(words, 5)) for _ in range(60)]
     frame = pd.DataFrame({"text": texts, "size": rng.normal(size=60).astype(np.float32)})
     y = np.array(["yes" if "good" in text else "no" for text in texts])
-    for vectorizer in (CountVectorizer(), TfidfVectorizer()):
+    for vectorizer in (CountVectorizer(lowercase=False), TfidfVectorizer(lowercase=False)):  # else a locale is needed
         parts = ColumnTransformer([("t", vectorizer, "text"), ("n", StandardScaler(), ["size"])])
         model = make_pipeline(parts, hinge.LinearSVC()).fit(frame, y)
         columns = {name: frame[[name]].to_numpy(object if name != "size" else np.float32) for name in frame}
